@@ -1,0 +1,15 @@
+"""Golden model: what every format, rounding and fused multiply-accumulate means, in NumPy.
+
+Nothing here knows of hardware. Formats are data (:mod:`golden.formats`, :mod:`golden.catalog`); values are decoded by the papers'
+equations and rounded by definition.
+"""
+
+from golden.catalog import WIDE, get, names
+from golden.exact import ExactAccumulator
+from golden.formats import Biased, Fixed, Format, Kind, Overflow, Rounding, Row, SignMagnitude, Special
+from golden.mac import ACCUMULATORS, dot, mac
+
+__all__ = [
+    "ACCUMULATORS", "WIDE", "Biased", "ExactAccumulator", "Fixed", "Format", "Kind", "Overflow", "Rounding", "Row", "SignMagnitude",
+    "Special", "dot", "get", "mac", "names",
+]  # fmt: skip

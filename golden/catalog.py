@@ -1,0 +1,368 @@
+"""The formats of the five papers, by name: a catalogue, parametric families, and formats that users describe in TOML files."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import hashlib
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from golden.formats import (
+    ALL_ROUNDINGS,
+    MAX_WIDTH,
+    MIN_WIDTH,
+    Biased,
+    Exponent,
+    Fixed,
+    Format,
+    Kind,
+    Overflow,
+    Rounding,
+    Row,
+    SignMagnitude,
+    Special,
+)
+
+_NAMES = (
+    "hif8",
+    "binary8p3", "binary8p4", "e5m2_nosub", "e4m3_nosub", "e5m3", "e5m3_nosub",
+    "e5m2b1", "e5m2b2", "e5m2b4", "e4m3b1",
+    "ocp_e4m3", "ocp_e5m2",
+    "gc_1_4_3_b7", "gc_1_4_3_b10", "gc_1_4_3_b14", "gc_1_5_2_b15", "gc_1_5_2_b33", "gc_1_6_1_b31", "gc_1_3_4_b3", "gc_1_2_5_b1", "gc_1_0_7_b0",
+    "ibm_1_4_3", "ibm_1_5_2", "ibm_fp9_1_5_3",
+)  # fmt: skip
+
+WIDE = ("binary16", "bfloat16", "binary32", "dlfloat16")
+"""Sources of encoders, targets of decoders, accumulators."""
+
+FAMILIES = ("e{x}m{y}b{l}", "e{x}m{y}b{l}_{u}", "gc_1_{e}_{p}_b{bias}")
+"""Parametric names that :func:`get` accepts beside the catalogue's."""
+
+
+def names() -> tuple[str, ...]:
+    """Names of the catalogue: every 8- and 9-bit format of the specification, section 0."""
+    return _NAMES
+
+
+def get(name: str | Format) -> Format:
+    """The format of a name, of a family's member, or of a TOML file's path.
+
+    Raises
+    ------
+    TypeError
+        If the name is not a string.
+    ValueError
+        If there is no such format (the sentence gives the nearest known names), or a file does not describe one.
+    """
+    if isinstance(name, Format):
+        return name
+    if not isinstance(name, str):
+        raise TypeError(f"Format must be a name or a Format, not {name!r}")
+    if name.endswith(".toml"):
+        return read(Path(name))
+    return _get(name)
+
+
+@functools.cache
+def _get(name: str) -> Format:
+    if name in _SINGLE:
+        return _SINGLE[name]()
+    if match := re.fullmatch(r"e(\d+)m(\d+)b(\d+)(?:_(\d+))?", name):
+        x, y, low = (int(n) for n in match.groups()[:3])
+        return supernormal(name, x, y, low, low if match[4] is None else int(match[4]))
+    if match := re.fullmatch(r"gc_1_(\d+)_(\d+)_b(-?\d+)", name):
+        return graphcore(name, *(int(n) for n in match.groups()))
+    known = [*_NAMES, *WIDE]
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:3]
+    raise ValueError(
+        f"Unknown format {name!r}; the nearest known ones are {', '.join(near)} (any {', '.join(FAMILIES)} and a path to a .toml file are allowed too)"
+    )
+
+
+def _sign_only(width: int) -> tuple[Special, int]:
+    code = 1 << (width - 1)
+    return Special((1 << width) - 1, code, Kind.NAN), code
+
+
+# -- Ascend HiFloat8 -----------------------------------------------------------------------------------------------------------
+
+
+def _hif8() -> Format:
+    nan, code = _sign_only(8)
+    return Format(
+        name="hif8", width=8, cite="Ascend HiFloat8 Format for Deep Learning, Tables 2 to 4; specification, section 1",
+        rows=(
+            Row("11", SignMagnitude(4), fraction_bits=1),
+            Row("10", SignMagnitude(3), fraction_bits=2),
+            Row("01", SignMagnitude(2), fraction_bits=3),
+            Row("001", SignMagnitude(1), fraction_bits=3),
+            Row("0001", Fixed(0), fraction_bits=3),
+            Row("0000", Biased(bits=3, bias=23), fraction_bits=0),  # denormals
+        ),
+        specials=(Special(0xFF, 0x00, Kind.ZERO), nan, Special(0x7F, 0x6F, Kind.INF)),
+        canonical_nan=code,
+        roundings=(Rounding.TIES_TO_AWAY, *(r for r in ALL_ROUNDINGS if r is not Rounding.TIES_TO_AWAY), Rounding.HYBRID),
+    )  # fmt: skip
+
+
+# -- Supernormals, IEEE P3109, nosub ------------------------------------------------------------------------------------------
+
+_SUPERNORMALS = "Supernormals paper, Table 1; specification, section 2"
+
+
+def _p3109(name: str, exponent_bits: int, fraction_bits: int, *, subnormals: bool = True) -> Format:
+    width, bias = 1 + exponent_bits + fraction_bits, 1 << (exponent_bits - 1)
+    nan, code = _sign_only(width)
+    low = Row("0" * exponent_bits, Fixed(1 - bias), fraction_bits, hidden=0)
+    all_ones = (1 << (width - 1)) - 1
+    zero = Special((1 << width) - 1, 0, Kind.ZERO)
+    return Format(
+        name=name, width=width, cite=_SUPERNORMALS,
+        rows=(*((low,) if subnormals else ()), Row("", Biased(exponent_bits, bias), fraction_bits)),
+        specials=(*(() if subnormals else (zero,)), nan, Special(all_ones, all_ones, Kind.INF)),
+        canonical_nan=code,
+    )  # fmt: skip
+
+
+def supernormal(name: str, x: int, y: int, low: int, high: int) -> Format:
+    """``e{x}m{y}b{low}_{high}``: ``low`` binades at the bottom and ``high`` at the top hold powers of two only.
+
+    The fields of those binades, fraction included, count exponents (Supernormals paper, section 3). A run of ``l`` binades is a
+    row per set bit of ``l``.
+    """
+    width = 1 + x + y
+    if not (x >= 2 and y >= 1 and width <= MAX_WIDTH):
+        raise ValueError(f"Format {name!r}: there must be at least 2 exponent bits, 1 fraction bit, and at most {MAX_WIDTH} bits in all")
+    if low + high >= 1 << x:
+        raise ValueError(f"Format {name!r}: {low} low and {high} high binades must leave one of the {1 << x} to the normals")
+    bias = 1 << (x - 1)
+    rows = []
+    start, lowest = 0, low - bias - (low << y)  # exponent of code 0, which is zero instead
+    for bit in reversed(range(low.bit_length())):
+        if low >> bit & 1:
+            rows.append(_run(x, y, bit, start, lowest))
+            start += 1 << (bit + y)
+    end, top = 1 << (x + y), (1 << x) - high - bias + (high << y)  # one past the last code, and its exponent
+    for bit in reversed(range(high.bit_length())):
+        if high >> bit & 1:
+            size = 1 << (bit + y)
+            rows.append(_run(x, y, bit, end - size, top - (1 << (x + y))))
+            end -= size
+    nan, code = _sign_only(width)
+    all_ones = (1 << (width - 1)) - 1
+    return Format(
+        name=name, width=width, cite=_SUPERNORMALS,
+        rows=(*rows, Row("", Biased(x, bias), y)),
+        specials=(Special((1 << width) - 1, 0, Kind.ZERO), nan, Special(all_ones, all_ones, Kind.INF)),
+        canonical_nan=code,
+        roundings=(*ALL_ROUNDINGS, Rounding.MPTORCH),
+    )  # fmt: skip
+
+
+def _run(x: int, y: int, bit: int, start: int, offset: int) -> Row:
+    """Codes ``start`` to ``start + 2**(bit + y) - 1``, each the power of two with exponent code + offset."""
+    prefix = format(start >> (bit + y), f"0{x - bit}b") if x > bit else ""
+    return Row(prefix, Biased(bits=bit + y, bias=-(start + offset)), fraction_bits=0)
+
+
+# -- OCP ----------------------------------------------------------------------------------------------------------------------
+
+_OCP_OVERFLOWS = (Overflow.SATURATE, Overflow.OCP_PAPER)
+
+
+def _ocp_e4m3() -> Format:
+    return Format(
+        name="ocp_e4m3", width=8, cite="FP8 Formats for Deep Learning, Table 1; specification, section 3",
+        rows=(Row("0000", Fixed(-6), fraction_bits=3, hidden=0), Row("", Biased(bits=4, bias=7), fraction_bits=3)),
+        specials=(Special(0x7F, 0x7F, Kind.NAN),),
+        canonical_nan=0x7F,
+        overflows=(Overflow.NAN, *_OCP_OVERFLOWS),
+    )  # fmt: skip
+
+
+def _ieee(name: str, exponent_bits: int, fraction_bits: int, cite: str, nan: int, overflows: tuple[Overflow, ...]) -> Format:
+    width, bias = 1 + exponent_bits + fraction_bits, (1 << (exponent_bits - 1)) - 1
+    infinity = ((1 << exponent_bits) - 1) << fraction_bits
+    return Format(
+        name=name, width=width, cite=cite,
+        rows=(Row("0" * exponent_bits, Fixed(1 - bias), fraction_bits, hidden=0), Row("", Biased(exponent_bits, bias), fraction_bits)),
+        specials=(Special((1 << (width - 1)) - 1, infinity, Kind.INF), Special(infinity, infinity, Kind.NAN)),
+        canonical_nan=nan,
+        overflows=overflows,
+    )  # fmt: skip
+
+
+# -- Graphcore ----------------------------------------------------------------------------------------------------------------
+
+
+def graphcore(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Format:
+    """``gc_1_{e}_{p}_b{bias}``: one NaN in place of -0, no infinities; without exponent bits a two's complement scaled integer."""
+    width = 1 + exponent_bits + fraction_bits
+    if not (fraction_bits >= 1 and MIN_WIDTH <= width <= MAX_WIDTH):
+        raise ValueError(f"Format {name!r}: there must be at least 1 fraction bit and {MIN_WIDTH} to {MAX_WIDTH} bits in all")
+    nan, code = _sign_only(width)
+    normals = (Row("", Biased(exponent_bits, bias), fraction_bits),) if exponent_bits else ()
+    return Format(
+        name=name, width=width, cite="8-bit Numerical Formats for Deep Neural Networks, section 2; specification, section 4",
+        rows=(Row("0" * exponent_bits, Fixed(1 - bias), fraction_bits, hidden=0), *normals),
+        specials=(nan,),
+        canonical_nan=code,
+        twos_complement=exponent_bits == 0,
+        overflows=(Overflow.SATURATE, Overflow.NAN),
+    )  # fmt: skip
+
+
+# -- IBM ----------------------------------------------------------------------------------------------------------------------
+
+
+def _ibm(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Format:
+    width = 1 + exponent_bits + fraction_bits
+    return Format(
+        name=name, width=width, cite="Hybrid 8-bit Floating Point Training and Inference, section 3; specification, section 5",
+        rows=(Row("", Biased(exponent_bits, bias), fraction_bits),),
+        specials=(Special((1 << (width - 1)) - 1, 0, Kind.ZERO),),
+        flush=True,
+        overflows=(Overflow.SATURATE,),
+    )  # fmt: skip
+
+
+def _dlfloat16() -> Format:
+    return Format(
+        name="dlfloat16", width=16, cite="Hybrid 8-bit Floating Point Training and Inference, section 3; specification, section 5",
+        rows=(Row("", Biased(6, 31), 9),),
+        specials=(Special(0x7FFF, 0, Kind.ZERO), Special(0x7FFF, 0x7FFF, Kind.NAN)),
+        canonical_nan=0x7FFF,
+        nan_keeps_sign=True,
+        flush=True,
+        roundings=(Rounding.TIES_TO_AWAY, *(r for r in ALL_ROUNDINGS if r is not Rounding.TIES_TO_AWAY)),
+        overflows=(Overflow.NAN, Overflow.SATURATE),
+    )  # fmt: skip
+
+
+_IEEE_OVERFLOWS = (Overflow.INFINITY, Overflow.SATURATE)
+_IEEE_CITE = "IEEE 754-2019, section 3.6; specification, section 6"
+
+_SINGLE = {
+    "hif8": _hif8,
+    "binary8p3": lambda: _p3109("binary8p3", 5, 2),
+    "binary8p4": lambda: _p3109("binary8p4", 4, 3),
+    "e5m2_nosub": lambda: _p3109("e5m2_nosub", 5, 2, subnormals=False),
+    "e4m3_nosub": lambda: _p3109("e4m3_nosub", 4, 3, subnormals=False),
+    "e5m3": lambda: _p3109("e5m3", 5, 3),
+    "e5m3_nosub": lambda: _p3109("e5m3_nosub", 5, 3, subnormals=False),
+    "ocp_e4m3": _ocp_e4m3,
+    "ocp_e5m2": lambda: _ieee(
+        "ocp_e5m2", 5, 2, "FP8 Formats for Deep Learning, Table 1; specification, section 3", 0x7E, (Overflow.INFINITY, *_OCP_OVERFLOWS)
+    ),
+    "ibm_1_4_3": lambda: _ibm("ibm_1_4_3", 4, 3, 11),
+    "ibm_1_5_2": lambda: _ibm("ibm_1_5_2", 5, 2, 15),
+    "ibm_fp9_1_5_3": lambda: _ibm("ibm_fp9_1_5_3", 5, 3, 15),
+    "binary16": lambda: _ieee("binary16", 5, 10, _IEEE_CITE, 0x7E00, _IEEE_OVERFLOWS),
+    "bfloat16": lambda: _ieee("bfloat16", 8, 7, "bfloat16 as in specification, section 6", 0x7FC0, _IEEE_OVERFLOWS),
+    "binary32": lambda: _ieee("binary32", 8, 23, _IEEE_CITE, 0x7FC00000, _IEEE_OVERFLOWS),
+    "dlfloat16": _dlfloat16,
+}
+
+
+# -- formats in files ---------------------------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> Format:
+    """Format that a TOML file describes; ``docs/formats.md`` tells its keys.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read or does not describe a format; the sentence names the file and the key.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"Format file {str(path)!r} cannot be read: {error.strerror}") from None
+    try:
+        return _from_table(tomllib.loads(raw.decode()), hashlib.sha256(raw).hexdigest())
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"Format file {str(path)!r}: {' '.join(str(error).split())}") from None
+
+
+_C = TypeVar("_C", bound=str)
+
+_KEYS = {
+    "name": str, "width": int, "cite": str, "rows": list, "specials": list, "canonical_nan": int, "nan_keeps_sign": bool,
+    "twos_complement": bool, "flush": bool, "roundings": list, "overflows": list,
+}  # fmt: skip
+_ROW_KEYS = {"prefix": str, "exponent": dict, "fraction_bits": int, "hidden": int}
+_SPECIAL_KEYS = {"mask": int, "value": int, "kind": str}
+_RULES = {"fixed": ("exponent",), "biased": ("bits", "bias"), "sign_magnitude": ("bits",)}
+
+
+def _from_table(table: Mapping[str, Any], sha256: str) -> Format:
+    _check_keys(table, _KEYS, ("name", "width", "rows"), "the file")
+    rows = tuple(_row(row, f"rows[{i}]") for i, row in enumerate(table["rows"]))
+    specials = tuple(_special(special, f"specials[{i}]") for i, special in enumerate(table.get("specials", [])))
+    choices: dict[str, Any] = {}
+    if "roundings" in table:
+        allowed = tuple(r for r in Rounding if r not in (Rounding.HYBRID, Rounding.MPTORCH))
+        choices["roundings"] = tuple(_choice(r, allowed, "roundings") for r in table["roundings"])
+    default = Overflow.INFINITY if any(s.kind is Kind.INF for s in specials) else Overflow.NAN
+    saturates_only = default is Overflow.NAN and "canonical_nan" not in table
+    choices["overflows"] = (Overflow.SATURATE,) if saturates_only else (default, Overflow.SATURATE)
+    if "overflows" in table:
+        choices["overflows"] = tuple(_choice(o, tuple(Overflow)[:3], "overflows") for o in table["overflows"])
+    flags = {key: table[key] for key in ("canonical_nan", "nan_keeps_sign", "twos_complement", "flush") if key in table}
+    cite = table.get("cite", "a user's description")
+    return Format(
+        name=table["name"], width=table["width"], rows=rows, specials=specials, cite=cite, source_sha256=sha256, **flags, **choices
+    )
+
+
+def _row(table: Any, where: str) -> Row:
+    _check_keys(table, _ROW_KEYS, ("prefix", "exponent", "fraction_bits"), where)
+    rule = table["exponent"]
+    kind = _choice(rule.get("rule"), tuple(_RULES), f"{where}.exponent.rule")
+    keys = _RULES[kind]
+    _check_keys(rule, {"rule": str, **dict.fromkeys(keys, int)}, ("rule", *keys), f"{where}.exponent")
+    exponent: Exponent
+    match kind:
+        case "fixed":
+            exponent = Fixed(rule["exponent"])
+        case "biased":
+            exponent = Biased(rule["bits"], rule["bias"])
+        case _:
+            exponent = SignMagnitude(rule["bits"])
+    if exponent.bits > MAX_WIDTH:
+        raise ValueError(f"{where}.exponent.bits must be at most {MAX_WIDTH}, not {exponent.bits}")
+    return Row(table["prefix"], exponent, table["fraction_bits"], table.get("hidden", 1))
+
+
+def _special(table: Any, where: str) -> Special:
+    _check_keys(table, _SPECIAL_KEYS, ("mask", "value", "kind"), where)
+    return Special(table["mask"], table["value"], Kind(_choice(table["kind"], ("zero", "inf", "nan"), f"{where}.kind")))
+
+
+def _check_keys(table: Any, allowed: Mapping[str, type], required: tuple[str, ...], where: str) -> None:
+    if not isinstance(table, dict):
+        raise TypeError(f"{where} must be a table, not {table!r}")
+    for key, value in table.items():
+        if key not in allowed:
+            near = difflib.get_close_matches(key, allowed, n=1)
+            raise ValueError(f"{where} has an unknown key {key!r}; {f'did you mean {near[0]!r}' if near else 'allowed are ' + ', '.join(allowed)}?")
+        if type(value) is not allowed[key]:
+            raise TypeError(f"{where}: {key} must be {_TYPE_NAMES[allowed[key]]}, not {value!r}")
+    for key in required:
+        if key not in table:
+            raise ValueError(f"{where} needs a key {key!r}")
+
+
+_TYPE_NAMES = {str: "a string", int: "an integer", bool: "true or false", list: "a list", dict: "a table"}
+
+
+def _choice(value: Any, allowed: tuple[_C, ...], where: str) -> _C:
+    for choice in allowed:
+        if value == choice:
+            return choice
+    raise ValueError(f"{where} must be one of {', '.join(allowed)}, not {value!r}")

@@ -1,0 +1,153 @@
+"""A fixed-point accumulator that holds every product of two formats, and every sum of N of them, without rounding.
+
+The state is the vector {nan, neg_inf, pos_inf, value[W-1:0]}: sticky flags above a two's complement value whose last bit weighs
+``2**lsb_exponent``. In NumPy it is uint64 limbs on a last axis, little end first.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from golden.bits import as_codes
+from golden.formats import Format
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+MAX_TERMS = 1 << 24
+
+
+class ExactAccumulator:
+    """Widths and arithmetic of the ``exact`` accumulator for products of two formats.
+
+    Parameters
+    ----------
+    a_format, b_format : Format
+    terms : int
+        Products whose sum must fit, whatever they are.
+
+    Attributes
+    ----------
+    value_width : int
+        W: bits of the value, sign included; derived from the largest product, not from field widths (specification, section 6).
+    lsb_exponent : int
+        Every product is a multiple of ``2**lsb_exponent``.
+    width : int
+        W + 3.
+    limbs : int
+        uint64 words of the state.
+    """
+
+    def __init__(self, a_format: Format, b_format: Format, terms: int):
+        if isinstance(terms, bool) or not isinstance(terms, (int, np.integer)) or not 1 <= terms <= MAX_TERMS:
+            raise ValueError(f"terms must be an integer from 1 to {MAX_TERMS}, not {terms!r}")
+        self.a_format, self.b_format, self.terms = a_format, b_format, int(terms)
+        self.lsb_exponent = a_format.ulp_exponent + b_format.ulp_exponent
+        largest = _integer(a_format.largest, a_format.ulp_exponent) * _integer(b_format.largest, b_format.ulp_exponent)
+        self.value_width = (self.terms * largest).bit_length() + 1
+        self.width = self.value_width + 3
+        self.limbs = -(-self.width // 64)
+
+    @property
+    def pos_inf_bit(self) -> int:
+        """Position of the sticky +Inf flag; -Inf and NaN follow above."""
+        return self.value_width
+
+    def zeros(self, shape: tuple[int, ...] = ()) -> NDArray[np.uint64]:
+        """Cleared accumulators: limbs of shape ``(*shape, limbs)``."""
+        return np.zeros((*shape, self.limbs), np.uint64)
+
+    @cached_property
+    def _a_parts(self) -> tuple[NDArray[Any], ...]:
+        return _parts(self.a_format)
+
+    @cached_property
+    def _b_parts(self) -> tuple[NDArray[Any], ...]:
+        return _parts(self.b_format)
+
+    def accumulate(self, a: ArrayLike, b: ArrayLike, acc: ArrayLike) -> NDArray[np.uint64]:
+        """``acc + a * b``, exactly; sums beyond W bits wrap.
+
+        A NaN product, 0 * Inf, and infinities of both signs set ``nan``; an infinite product sets the flag of its sign; none of them
+        changes the value.
+        """
+        state = np.asarray(acc)
+        if state.dtype != np.uint64 or state.shape[-1:] != (self.limbs,):
+            raise ValueError(f"acc must be uint64 limbs with a last axis of {self.limbs}, not {state.dtype} of shape {state.shape}")
+        spare = 64 * self.limbs - self.width
+        if spare and np.any(state[..., -1] >> np.uint64(64 - spare)):
+            raise ValueError(f"acc must have no bits beyond its {self.width}")
+        left = as_codes(a, self.a_format.width, f"Codes of {self.a_format.name}")
+        right = as_codes(b, self.b_format.width, f"Codes of {self.b_format.name}")
+        sa, ma, ea, va = (part.take(left) for part in self._a_parts)
+        sb, mb, eb, vb = (part.take(right) for part in self._b_parts)
+        with np.errstate(invalid="ignore"):
+            product = va * vb
+        shape = np.broadcast_shapes(product.shape, state.shape[:-1])
+        finite = np.isfinite(product)
+        magnitude = np.broadcast_to(np.where(finite, ma * mb, 0).astype(np.uint64), shape)
+        shift = np.broadcast_to(ea + eb, shape)
+        negative = np.broadcast_to(sa ^ sb, shape)
+        sums = self._add(np.broadcast_to(state, (*shape, self.limbs)), magnitude, shift, negative)
+        return self._with_flags(sums, np.broadcast_to(state, sums.shape), np.broadcast_to(product, shape))
+
+    def _add(
+        self, state: NDArray[np.uint64], magnitude: NDArray[np.uint64], shift: NDArray[np.int64], negative: NDArray[np.bool_]
+    ) -> NDArray[np.uint64]:
+        """Value limbs of ``state ± (magnitude << shift)``; bits above the value are rubbish."""
+        out = np.empty_like(state)
+        invert = np.where(negative, ~np.uint64(0), np.uint64(0))
+        carry = negative.astype(np.uint64)
+        for limb in range(self.limbs):
+            addend = _limb(magnitude, shift - 64 * limb) ^ invert
+            partial = state[..., limb] + addend
+            total = partial + carry
+            carry = ((partial < addend) | (total < partial)).astype(np.uint64)
+            out[..., limb] = total
+        return out
+
+    def _with_flags(self, sums: NDArray[np.uint64], state: NDArray[np.uint64], product: NDArray[np.float64]) -> NDArray[np.uint64]:
+        old = [self._bit(state, self.pos_inf_bit + i) for i in range(3)]
+        pos = old[0] | (product == np.inf)
+        neg = old[1] | (product == -np.inf)
+        nan = old[2] | np.isnan(product) | (pos & neg)
+        out = sums.copy()
+        for limb in range(self.limbs):
+            value_bits = min(max(self.value_width - 64 * limb, 0), 64)
+            out[..., limb] &= np.uint64((1 << value_bits) - 1)
+        for i, flag in enumerate((pos, neg, nan)):
+            limb, bit = divmod(self.pos_inf_bit + i, 64)
+            out[..., limb] |= flag.astype(np.uint64) << np.uint64(bit)
+        return out
+
+    @staticmethod
+    def _bit(state: NDArray[np.uint64], position: int) -> NDArray[np.bool_]:
+        limb, bit = divmod(position, 64)
+        return (state[..., limb] >> np.uint64(bit) & np.uint64(1)).astype(bool)
+
+
+def _limb(magnitude: NDArray[np.uint64], shift: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Bits 63..0 of ``magnitude << shift`` for any shift, negative ones too."""
+    left = np.where((shift >= 0) & (shift < 64), magnitude << np.clip(shift, 0, 63).astype(np.uint64), np.uint64(0))
+    right = np.where((shift < 0) & (shift > -64), magnitude >> np.clip(-shift, 0, 63).astype(np.uint64), np.uint64(0))
+    return left | right
+
+
+def _integer(value: float, ulp_exponent: int) -> int:
+    numerator, denominator = value.as_integer_ratio()
+    scaled = numerator * 2 ** max(-ulp_exponent, 0)
+    return scaled // (denominator * 2 ** max(ulp_exponent, 0))
+
+
+def _parts(fmt: Format) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Sign, odd integer significand, left shift from the format's last bit, and value, of every code."""
+    values = fmt.values
+    finite = np.where(np.isfinite(values), np.abs(values), 0.0)
+    fraction, exponent = np.frexp(finite)
+    significand = np.ldexp(fraction, fmt.precision).astype(np.int64)
+    shift = exponent - fmt.precision - fmt.ulp_exponent
+    drop = np.clip(-shift, 0, None)  # subnormals: the last bits are zeros
+    return np.signbit(values), significand >> drop, np.where(finite == 0, 0, shift + drop), values

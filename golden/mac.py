@@ -1,0 +1,178 @@
+"""The fused multiply-accumulate: one rounding of the exact sum of an accumulator and a product.
+
+Products of two codes are exact in binary64. Their sum with an accumulator is rounded to odd in binary64 (Boldo and Melquiond, 2008), so
+that the one rounding to at most 24 bits that follows is the rounding of the exact sum.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from golden.bits import as_codes
+from golden.catalog import WIDE, get
+from golden.exact import ExactAccumulator
+from golden.formats import MAX_WIDTH, Biased, Format
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+ACCUMULATORS = (*WIDE, "exact")
+
+
+def mac(
+    a: ArrayLike,
+    b: ArrayLike,
+    acc: ArrayLike,
+    a_format: str | Format = "hif8",
+    b_format: str | Format | None = None,
+    accumulator: str = "binary16",
+    terms: int = 1024,
+) -> NDArray[Any]:
+    """``round(acc + a * b)``, rounded once (specification, section 2, "Fused MAC").
+
+    Parameters
+    ----------
+    a, b : unsigned integers
+        Codes; the three arrays are broadcast against each other.
+    acc : unsigned integers
+        Bits of the accumulator; for ``exact`` uint64 limbs on a further, last axis, little end first.
+    a_format, b_format : str or Format
+        Of ``a`` and of ``b``; ``b_format`` defaults to ``a_format``.
+    accumulator : str
+        ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16`` or ``exact``.
+    terms : int
+        Products that an ``exact`` accumulator has room for.
+
+    Returns
+    -------
+    Bits of the accumulator, in the broadcast shape.
+    """
+    fa, fb = _operands(a_format, b_format)
+    if accumulator == "exact":
+        return exact(fa, fb, terms).accumulate(a, b, acc)
+    target = _wide(accumulator)
+    products, product_sign = _products(fa, fb, a, b)
+    bits = as_codes(acc, target.width, f"Bits of {target.name}")
+    return _accumulate(target, products, product_sign, bits)
+
+
+def dot(
+    a: ArrayLike,
+    b: ArrayLike,
+    a_format: str | Format = "hif8",
+    b_format: str | Format | None = None,
+    accumulator: str = "binary16",
+    terms: int | None = None,
+) -> NDArray[Any]:
+    """Chain of :func:`mac` along the last axis of ``a`` and ``b``, in order, from an accumulator of +0.
+
+    ``terms`` defaults to the length of that axis. Returns accumulator bits without that axis.
+    """
+    fa, fb = _operands(a_format, b_format)
+    left, right = np.broadcast_arrays(as_codes(a, fa.width, f"Codes of {fa.name}"), as_codes(b, fb.width, f"Codes of {fb.name}"))
+    if left.ndim == 0:
+        raise ValueError("dot needs at least one axis, along which to accumulate")
+    length = left.shape[-1]
+    if accumulator == "exact":
+        unit = exact(fa, fb, max(length, 1) if terms is None else terms)
+        total = unit.zeros(left.shape[:-1])
+    else:
+        total = np.zeros(left.shape[:-1], _wide(accumulator).code_dtype)
+    for k in range(length):
+        total = (
+            unit.accumulate(left[..., k], right[..., k], total)
+            if accumulator == "exact"
+            else mac(left[..., k], right[..., k], total, fa, fb, accumulator)
+        )
+    return total
+
+
+def _operands(a_format: str | Format, b_format: str | Format | None) -> tuple[Format, Format]:
+    fa = get(a_format)
+    fb = fa if b_format is None else get(b_format)
+    for fmt in (fa, fb):
+        if fmt.width > MAX_WIDTH:
+            raise ValueError(f"Operands of a MAC must have at most {MAX_WIDTH} bits, not {fmt.width} as {fmt.name}")
+    return fa, fb
+
+
+def _wide(accumulator: str) -> Format:
+    if accumulator not in WIDE:
+        raise ValueError(f"Accumulator must be one of {', '.join(ACCUMULATORS)}, not {accumulator!r}")
+    return get(accumulator)
+
+
+@cache
+def exact(a_format: Format, b_format: Format, terms: int) -> ExactAccumulator:
+    """The fixed-point accumulator of a pair of formats."""
+    return ExactAccumulator(a_format, b_format, terms)
+
+
+def _products(fa: Format, fb: Format, a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Exact products (NaN for 0 * Inf), and the exclusive or of the sign bits."""
+    left, right = as_codes(a, fa.width, f"Codes of {fa.name}"), as_codes(b, fb.width, f"Codes of {fb.name}")
+    with np.errstate(invalid="ignore"):
+        product = fa.values.take(left) * fb.values.take(right)
+    return product, ((left & fa.sign_bit) != 0) ^ ((right & fb.sign_bit) != 0)
+
+
+def _accumulate(target: Format, product: NDArray[np.float64], product_sign: NDArray[np.bool_], bits: NDArray[Any]) -> NDArray[Any]:
+    acc = target.decode(bits)
+    with np.errstate(invalid="ignore"):
+        total = acc + product
+        error = _two_sum_error(acc, product, total)
+    finite = np.isfinite(total)
+    odd = _round_to_odd(np.where(finite, total, 0.0), np.where(finite, error, 0.0))
+    codes = _pack(target, np.where(finite, odd, 1.0))
+    negative = np.signbit(total)
+    sign = np.where(negative, target.sign_bit, 0)
+    if target.nan_keeps_sign:  # dlfloat16: one code for NaN and infinity, with the sign of what brought it in
+        acc_sign = (bits & target.sign_bit) != 0
+        special_sign = np.where(np.where(np.isnan(acc), acc_sign, product_sign), target.sign_bit, 0)
+        return np.where(finite, codes | sign, target.canonical_nan | special_sign).astype(target.code_dtype)
+    result = np.where(finite, codes | sign, target.infinity | sign)
+    return np.where(np.isnan(total), target.canonical_nan, result).astype(target.code_dtype)
+
+
+def _two_sum_error(a: NDArray[np.float64], b: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What ``a + b`` lost when it was rounded to ``total`` (Knuth's two-sum)."""
+    virtual = total - a
+    return (a - (total - virtual)) + (b - virtual)
+
+
+def _round_to_odd(total: NDArray[np.float64], error: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rounding to odd of ``total + error``, ``total`` being that sum's rounding to nearest."""
+    pattern = total.view(np.int64)
+    outwards = (error > 0) == (total > 0)
+    step = np.where((error != 0) & (pattern & 1 == 0), np.where(outwards, 1, -1), 0)
+    return (pattern + step).view(np.float64)
+
+
+@cache
+def _wide_parameters(target: Format) -> tuple[int, int]:
+    """Fraction bits, and the exponent of the last bit where the exponent field is 0 or 1."""
+    normal = target.rows[-1]
+    assert isinstance(normal.exponent, Biased)
+    subnormals = len(target.rows) > 1
+    return normal.fraction_bits, (1 if subnormals else 0) - normal.exponent.bias - normal.fraction_bits
+
+
+def _pack(target: Format, value: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Magnitude bits of an accumulator format: nearest, ties to even (``dlfloat16``: away from zero, flushed below)."""
+    fraction_bits, lowest = _wide_parameters(target)
+    magnitude = np.abs(value)
+    exponent = np.where(magnitude == 0, lowest, np.frexp(magnitude)[1] - 1)
+    unit = np.maximum(exponent - fraction_bits, lowest)
+    scaled = np.ldexp(magnitude, -unit)
+    if target.flush:
+        significand = np.floor(scaled + 0.5).astype(np.int64)
+        codes = ((unit - lowest) << fraction_bits) + significand - (1 << fraction_bits)
+        assert target.canonical_nan is not None
+        return np.clip(codes, 0, target.canonical_nan)
+    significand = np.rint(scaled).astype(np.int64)
+    codes = ((unit - lowest) << fraction_bits) + significand
+    assert target.infinity is not None
+    return np.minimum(codes, target.infinity)

@@ -1,0 +1,7 @@
+"""Hardware generation: Amaranth components and the Verilog they become."""
+
+from hwgen.decoder import Decoder
+from hwgen.emit import emit
+from hwgen.encoder import Encoder
+
+__all__ = ["Decoder", "Encoder", "emit"]

@@ -1,0 +1,239 @@
+"""A flattened Yosys netlist as a list of operations in dataflow order, every operand as wide as its result.
+
+Here is all that Yosys's word-level cells leave to conventions: operands are extended or cut to one width, result bits that nobody reads
+are cut off on top, and selections among the patterns of one signal become a case table again. ``verilog`` prints what comes out.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+Bit = int | str
+"""A net's number, or the constant ``"0"`` or ``"1"``."""
+
+Bits = tuple[Bit, ...]
+"""Least significant bit first."""
+
+BITWISE = {"$and": "&", "$or": "|", "$xor": "^", "$xnor": "~^"}
+MODULAR = {"$add": "+", "$sub": "-", "$mul": "*"} | BITWISE
+COMPARISONS = {"$eq": "==", "$ne": "!=", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
+REDUCTIONS = {"$reduce_and": "&", "$reduce_or": "|", "$reduce_bool": "|", "$reduce_xor": "^", "$reduce_xnor": "~^", "$logic_not": "~|"}
+LOGIC = {"$logic_and": "&", "$logic_or": "|"}
+RIGHT_SHIFTS = ("$shr", "$sshr", "$shift", "$shiftx")
+LEFT_SHIFTS = ("$shl", "$sshl")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """``result = kind(operands)``.
+
+    Members
+    -------
+    kind : str
+        A Yosys cell type, or ``"case"``, whose operands are the subject, the default and one value for each item of ``patterns``.
+    operands : tuple of Bits
+        Of modular and bitwise operations, comparisons and multiplexers: all of one width (but a select is one bit).
+        ``$mux`` is (select, if one, if zero), ``$pmux`` (select, one value per select bit ..., default), ``$dff`` (clock, data).
+    signed : bool
+        Comparison, product or right shift in two's complement.
+    patterns : tuple of tuples of str
+        For a case table: what the subject looks like, one or more strings of 0, 1 and ? for each value, msb first.
+    """
+
+    kind: str
+    result: Bits
+    operands: tuple[Bits, ...]
+    signed: bool = False
+    patterns: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Netlist:
+    """``ports`` are (direction, name, bits) in order; ``names`` maps given names to bits; ``operations`` stand in dataflow order.
+
+    A bit in ``read`` is an operand of one of the operations, or leaves through an output.
+    """
+
+    ports: tuple[tuple[str, str, Bits], ...]
+    names: dict[str, Bits]
+    operations: tuple[Operation, ...]
+    read: frozenset[Bit]
+
+
+def load(text: str) -> Netlist:
+    """The netlist in the text that ``write_json`` made of one module."""
+    (module,) = json.loads(text)["modules"].values()
+    ports = tuple((port["direction"], name, _bits(port["bits"])) for name, port in module["ports"].items())
+    names = {name: _bits(net["bits"]) for name, net in module["netnames"].items() if not net["hide_name"]}
+    fresh = _fresh(module)
+    cells = [_operation(cell, fresh) for cell in module["cells"].values()]
+    outputs = [bits for direction, _, bits in ports if direction == "output"]
+    ordered = _in_dataflow_order(cells, outputs)
+    vectors = [bits for _, _, bits in ports] + list(names.values()) + [operation.result for operation in ordered]
+    operations, read = _trimmed(ordered, outputs, vectors)
+    return Netlist(ports, names, operations, read)
+
+
+def _bits(items: Iterable[Bit]) -> Bits:
+    return tuple("0" if item in ("x", "z") else item for item in items)
+
+
+def _fresh(module: dict) -> Iterator[int]:
+    """Numbers that no net of the module has."""
+    used = [bit for net in module["netnames"].values() for bit in net["bits"] if isinstance(bit, int)]
+    used += [bit for cell in module["cells"].values() for bits in cell["connections"].values() for bit in bits if isinstance(bit, int)]
+    number = max(used, default=1)
+    while True:
+        number += 1
+        yield number
+
+
+def extend(bits: Bits, width: int, signed: bool) -> Bits:
+    """``bits`` cut or extended to ``width``."""
+    sign = bits[-1] if signed and bits else "0"
+    return bits[:width] + (sign,) * (width - len(bits))
+
+
+def _operation(cell: dict, fresh: Iterator[int]) -> Operation:
+    """One cell of ``write_json``, with operands of one width."""
+    kind = cell["type"]
+    pins = {pin: _bits(bits) for pin, bits in cell["connections"].items()}
+    parameters = {key: int(value, 2) for key, value in cell["parameters"].items()}
+    if kind == "$dff" and parameters["CLK_POLARITY"]:
+        return Operation(kind, pins["Q"], (pins["CLK"], pins["D"]))
+    a, y = pins.get("A", ()), pins.get("Y", ())
+    b = pins.get("B")
+    signed = bool(parameters.get("A_SIGNED", 0)) and bool(parameters.get("B_SIGNED", 1))
+    one_bit = kind in COMPARISONS or kind in REDUCTIONS or kind in LOGIC
+    if one_bit and len(y) != 1:
+        raise ValueError(f"a {kind} cell has {len(y)} result bits instead of one")
+    if kind in MODULAR:
+        return Operation(kind, y, (extend(a, len(y), signed), extend(b, len(y), signed)), signed and kind == "$mul")
+    if kind in ("$not", "$neg", "$pos"):
+        return Operation(kind, y, (extend(a, len(y), bool(parameters["A_SIGNED"])),))
+    if kind in COMPARISONS:
+        width = max(len(a), len(b))
+        return Operation(kind, y, (extend(a, width, signed), extend(b, width, signed)), signed and kind not in ("$eq", "$ne"))
+    if kind in LOGIC:
+        return Operation(kind, y, (a, b))
+    if kind in REDUCTIONS:
+        return Operation(kind, y, (a,))
+    if kind in LEFT_SHIFTS:
+        return Operation("$shl", y, (extend(a, len(y), bool(parameters["A_SIGNED"])), b))
+    if kind in RIGHT_SHIFTS and not (kind in ("$shift", "$shiftx") and parameters["B_SIGNED"]):
+        signed = bool(parameters["A_SIGNED"])
+        width = max(len(a), len(y))
+        rest = tuple(next(fresh) for _ in range(width - len(y)))
+        return Operation("$shr", y + rest, (extend(a, width, signed), b), signed and kind == "$sshr")
+    if kind == "$mux":
+        return Operation(kind, y, (pins["S"], b, a))
+    if kind == "$pmux":
+        values = (b[start : start + len(y)] for start in range(0, len(b), len(y)))
+        return Operation(kind, y, (pins["S"][::-1], *list(values)[::-1], a))  # Yosys counts from the last pattern
+    raise ValueError(f"no Verilog for a {kind} cell")
+
+
+def _in_dataflow_order(cells: list[Operation], outputs: list[Bits]) -> list[Operation]:
+    """The operations that the outputs depend on, each behind the ones it reads; registers come where they are first read."""
+    driver = {bit: operation for operation in cells for bit in operation.result}
+    ordered: list[Operation] = []
+    seen: set[int] = set()
+    registers: list[Operation] = []
+
+    def visit(roots: Iterable[Bits]) -> None:
+        stack: list[tuple[Operation | None, Iterator[Bit]]] = [(None, (bit for bits in roots for bit in bits))]
+        while stack:
+            operation, reads = stack[-1]
+            source = next((driver[bit] for bit in reads if bit in driver and id(driver[bit]) not in seen), None)
+            if source is None:
+                stack.pop()
+                if operation is not None:
+                    ordered.append(operation)
+            else:
+                seen.add(id(source))
+                if source.kind == "$dff":
+                    registers.append(source)
+                    ordered.append(source)
+                else:
+                    stack.append((source, (bit for bits in source.operands for bit in bits)))
+
+    visit(outputs)
+    for register in registers:  # grows while it is walked
+        visit(register.operands)
+    return ordered
+
+
+def _trimmed(ordered: list[Operation], outputs: list[Bits], vectors: list[Bits]) -> tuple[tuple[Operation, ...], frozenset[Bit]]:
+    """Without operations that nobody reads and without unread bits on top of a result; selections as case tables where they are."""
+    driver = {bit: operation for operation in ordered for bit in operation.result}
+    read: set[Bit] = {bit for bits in outputs for bit in bits}
+    read |= {bit for operation in ordered if operation.kind == "$dff" for bits in operation.operands for bit in bits}
+    kept = []
+    for operation in reversed(ordered):
+        top = max((index + 1 for index, bit in enumerate(operation.result) if bit in read), default=0)
+        if not top:
+            continue
+        operation = _cut(operation, top)
+        if operation.kind == "$pmux":
+            operation = _as_case(operation, driver, vectors) or operation
+        read.update(bit for bits in operation.operands for bit in bits)
+        kept.append(operation)
+    return tuple(reversed(kept)), frozenset(read)
+
+
+def _cut(operation: Operation, top: int) -> Operation:
+    """``operation`` with only the ``top`` lowest bits of its result, as far as its operands allow."""
+    kind, operands = operation.kind, operation.operands
+    if top == len(operation.result):
+        return operation
+    if kind in MODULAR or kind in ("$not", "$neg", "$pos"):
+        operands = tuple(bits[:top] for bits in operands)
+    elif kind == "$shl":
+        operands = (operands[0][:top], operands[1])
+    elif kind in ("$mux", "$pmux", "$dff"):
+        operands = (operands[0], *(bits[:top] for bits in operands[1:]))
+    elif kind == "$shr":
+        reach = top + (1 << len(operands[1])) - 1
+        top = min(reach, len(operation.result))
+        operands = (operands[0][:top], operands[1])
+    return Operation(kind, operation.result[:top], operands, operation.signed)
+
+
+Pattern = dict[Bit, str]
+"""Which bits must have which value."""
+
+
+def _patterns(bit: Bit, driver: dict[Bit, Operation]) -> list[Pattern]:
+    """Patterns of other bits of which one must hold for ``bit`` to be 1."""
+    operation = driver.get(bit)
+    match operation:
+        case Operation("$eq", _, (bits, constant)) if all(isinstance(item, str) for item in constant) and len(set(bits)) == len(bits):
+            return [dict(zip(bits, constant, strict=True))]
+        case Operation("$logic_not", _, (bits,)):
+            return [dict.fromkeys(bits, "0")]
+        case Operation("$reduce_and", _, (bits,)):
+            return [dict.fromkeys(bits, "1")]
+        case Operation("$not", (_,), ((source,),)):
+            return [{source: "0"}]
+        case Operation("$reduce_or" | "$reduce_bool", _, (bits,)):
+            return [pattern for source in bits for pattern in _patterns(source, driver)]
+        case Operation("$or" | "$logic_or", (_,), ((left,), (right,))):
+            return _patterns(left, driver) + _patterns(right, driver)
+    return [{bit: "1"}]
+
+
+def _as_case(operation: Operation, driver: dict[Bit, Operation], vectors: list[Bits]) -> Operation | None:
+    """A ``$pmux`` whose selects are patterns of one vector, as a case table over that vector."""
+    select, *values, default = operation.operands
+    patterns = [_patterns(bit, driver) for bit in select]
+    needed = {bit for group in patterns for pattern in group for bit in pattern}
+    holders = [bits for bits in vectors if needed <= set(bits) and len(set(bits)) == len(bits)]
+    if not holders or any(isinstance(bit, str) for bit in needed):
+        return None
+    whole = min(holders, key=len)
+    places = [index for index, bit in enumerate(whole) if bit in needed]
+    subject = whole[places[0] : places[-1] + 1]
+    if any(isinstance(bit, str) for bit in subject):
+        return None
+    text = tuple(tuple("".join(pattern.get(bit, "?") for bit in reversed(subject)) for pattern in group) for group in patterns)
+    return Operation("case", operation.result, (subject, default, *values), patterns=text)

@@ -1,0 +1,68 @@
+"""The decoder: a code in, its parts or the bits of a wider format out."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from golden import Format, get
+from hwgen.rounder import Parts, Rounder
+from hwgen.unpacked import exponent_range, exponent_shape, precision, unpack
+
+TARGETS = ("binary16", "bfloat16", "binary32", "dlfloat16", "unpacked")
+
+
+class Decoder(wiring.Component):
+    """Decode a code; combinational.
+
+    Parameters
+    ----------
+    fmt : Format or str
+    target : str
+        ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16`` or ``unpacked``.
+
+    Members
+    -------
+    code : ``In(fmt.width)``
+    bits : ``Out(target width)``
+        The value in the target format: exact wherever the target holds it; otherwise rounded to nearest (ties to even, in
+        ``dlfloat16`` away), overflow to infinity, gradual underflow. NaN is the target's canonical one.
+    sign, exponent, significand, is_zero, is_inf, is_nan : ``Out``
+        Instead of ``bits``, with target ``unpacked``: value = significand * 2**(exponent - (width of significand - 1)). ``exponent``
+        are two's complement bits; ``significand`` is normalized; both are zero unless the value is finite and not zero. ``sign`` is
+        the code's first bit.
+    """
+
+    def __init__(self, fmt: Format | str, target: str = "unpacked"):
+        self.fmt = get(fmt)
+        if target not in TARGETS:
+            raise ValueError(f"Target must be one of {', '.join(TARGETS)}, not {target!r}")
+        self.target = target
+        ports = {"code": In(self.fmt.width)}
+        if target == "unpacked":
+            ports |= {
+                "sign": Out(1),
+                "exponent": Out(exponent_shape(self.fmt).width),
+                "significand": Out(precision(self.fmt)),
+                "is_zero": Out(1),
+                "is_inf": Out(1),
+                "is_nan": Out(1),
+            }
+        else:
+            ports["bits"] = Out(get(target).width)
+        super().__init__(ports)
+
+    def elaborate(self, platform: object) -> Module:
+        """Take the code apart; put the target's bits together."""
+        del platform
+        m = Module()
+        u = unpack(m, self.fmt, self.code)
+        if self.target == "unpacked":
+            m.d.comb += [
+                getattr(self, name).eq(getattr(u, name)) for name in ("sign", "exponent", "significand", "is_zero", "is_inf", "is_nan")
+            ]
+            return m
+        target = get(self.target)
+        parts = Parts(u.sign, u.exponent, 0, exponent_range(self.fmt), u.significand, u.is_zero, u.is_inf, u.is_nan, self.code)
+        rounder = Rounder(target, target.roundings[0], target.overflows[0], False, parts)
+        m.d.comb += self.bits.eq(rounder.code(m))
+        return m

@@ -1,0 +1,205 @@
+"""The papers' definitions, typed in a second time: equations of the values, special codes, and printed tables.
+
+Nothing here comes from golden. The equations are those of the specification's sections 1 to 6, in exact fractions, one function per
+family; the tables are the ones that the papers print.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+Equation = Callable[[int], Fraction]
+"""Value of a magnitude code (the sign stripped), special codes and the pattern past the last one included."""
+
+HIF8_DOT = {"11": 4, "10": 3, "01": 2, "001": 1, "0001": 0, "0000": None}
+"""HiF8 paper, Table 2: the dot field's codes; None is the denormals'."""
+
+
+def power(exponent: int) -> Fraction:
+    return Fraction(2) ** exponent
+
+
+def hif8(code: int) -> Fraction:
+    """HiF8 paper, Table 3 and equations (1) and (2)."""
+    bits = f"{code:07b}"
+    dot, d = next((dot, d) for dot, d in HIF8_DOT.items() if bits.startswith(dot))
+    rest = bits[len(dot) :]
+    if d is None:
+        return power(int(rest, 2) - 23) if int(rest, 2) else Fraction(0)
+    em, mantissa = rest[:d], rest[d:]
+    magnitude = int("1" + em[1:], 2) if d else 0
+    exponent = -magnitude if em.startswith("1") else magnitude
+    return power(exponent) * (1 + Fraction(int(mantissa, 2), 1 << len(mantissa)))
+
+
+def floating(fraction_bits: int, bias: int, *, subnormals: bool = True) -> Equation:
+    """The usual fields: 2^(field - bias) (1 + m / 2^p), and 2^(1 - bias) m / 2^p at field 0 where there are subnormals."""
+
+    def value(code: int) -> Fraction:
+        field, m = code >> fraction_bits, Fraction(code & ((1 << fraction_bits) - 1), 1 << fraction_bits)
+        return power(1 - bias) * m if subnormals and field == 0 else power(field - bias) * (1 + m)
+
+    return value
+
+
+def supernormal(x: int, y: int, low: int, high: int) -> Equation:
+    """Specification, section 2, with its L, U and c."""
+    bias, start, end = 1 << (x - 1), low << y, ((1 << x) - high) << y
+
+    def value(c: int) -> Fraction:
+        if c < start:
+            return power(low - bias - (start - c))
+        if c >= end:
+            return power((1 << x) - high - bias + (c - end))
+        return power((c >> y) - bias) * (1 + Fraction(c & ((1 << y) - 1), 1 << y))
+
+    return value
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A format as the specification prints it."""
+
+    width: int
+    equation: Equation
+    infinity: int | None
+    nans: frozenset[int]
+    zeros: frozenset[int]
+    canonical_nan: int | None
+    overflows: tuple[str, ...]
+    default_rounding: str = "ties_to_even"
+    extra_rounding: str | None = None
+    flush: bool = False
+    twos_complement: bool = False
+
+    @property
+    def sign(self) -> int:
+        return 1 << (self.width - 1)
+
+    def value(self, code: int) -> float:
+        """Exact value of a code as a float."""
+        if code in self.nans:
+            return np.nan
+        sign = -1.0 if code & self.sign else 1.0
+        magnitude = code & (self.sign - 1)
+        if self.twos_complement and sign < 0:
+            magnitude = (1 << self.width) - code
+        if magnitude == self.infinity:
+            return sign * np.inf
+        if code in self.zeros:
+            return sign * 0.0
+        value = float(self.equation(magnitude))
+        assert Fraction(value) == self.equation(magnitude)
+        return sign * value
+
+
+def _one_nan(width: int, equation: Equation, *, infinity: bool, **choices: object) -> Definition:
+    """One zero, and the sign-only code the one NaN."""
+    code = 1 << (width - 1)
+    overflows = ("infinity", "saturate") if infinity else ("saturate", "nan")
+    inf = code - 1 if infinity else None
+    return Definition(width, equation, inf, frozenset([code]), frozenset([0]), code, overflows, **choices)  # type: ignore[arg-type]
+
+
+def _ibm(width: int, fraction_bits: int, bias: int) -> Definition:
+    equation = floating(fraction_bits, bias, subnormals=False)
+    return Definition(width, equation, None, frozenset(), frozenset([0, 1 << (width - 1)]), None, ("saturate",), flush=True)
+
+
+_SINGLE = {
+    "hif8": Definition(
+        8, hif8, 0x6F, frozenset([0x80]), frozenset([0]), 0x80, ("infinity", "saturate"), "ties_to_away", extra_rounding="hybrid"
+    ),
+    "binary8p3": _one_nan(8, floating(2, 16), infinity=True),
+    "binary8p4": _one_nan(8, floating(3, 8), infinity=True),
+    "e5m2_nosub": _one_nan(8, floating(2, 16, subnormals=False), infinity=True),
+    "e4m3_nosub": _one_nan(8, floating(3, 8, subnormals=False), infinity=True),
+    "e5m3": _one_nan(9, floating(3, 16), infinity=True),
+    "e5m3_nosub": _one_nan(9, floating(3, 16, subnormals=False), infinity=True),
+    "ocp_e4m3": Definition(
+        8, floating(3, 7), None, frozenset([0x7F, 0xFF]), frozenset([0, 0x80]), 0x7F, ("nan", "saturate", "ocp_paper")
+    ),
+    "ocp_e5m2": Definition(
+        8, floating(2, 15), 0x7C, frozenset([0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF]), frozenset([0, 0x80]), 0x7E,
+        ("infinity", "saturate", "ocp_paper"),
+    ),
+    "ibm_1_4_3": _ibm(8, 3, 11),
+    "ibm_1_5_2": _ibm(8, 2, 15),
+    "ibm_fp9_1_5_3": _ibm(9, 3, 15),
+    "dlfloat16": Definition(
+        16, floating(9, 31, subnormals=False), None, frozenset([0x7FFF, 0xFFFF]), frozenset([0, 0x8000]), 0x7FFF, ("nan", "saturate"),
+        "ties_to_away", flush=True,
+    ),
+}  # fmt: skip
+
+
+@cache
+def definition(name: str) -> Definition:
+    """A format of the catalogue, ``dlfloat16``, or any member of the families."""
+    if name in _SINGLE:
+        return _SINGLE[name]
+    if match := re.fullmatch(r"gc_1_(\d+)_(\d+)_b(\d+)", name):
+        e, p, bias = (int(n) for n in match.groups())
+        if e == 0:  # n * 2^q with q = 1 - b - 7
+            return _one_nan(8, lambda n: n * power(1 - bias - 7), infinity=False, twos_complement=True)
+        return _one_nan(1 + e + p, floating(p, bias), infinity=False)
+    match = re.fullmatch(r"e(\d+)m(\d+)b(\d+)(?:_(\d+))?", name)
+    assert match, name
+    x, y, low = (int(n) for n in match.groups()[:3])
+    equation = supernormal(x, y, low, low if match[4] is None else int(match[4]))
+    return _one_nan(1 + x + y, equation, infinity=True, extra_rounding="mptorch")
+
+
+@cache
+def values(name: str) -> np.ndarray:
+    """Value of every code."""
+    d = definition(name)
+    return np.array([d.value(code) for code in range(1 << d.width)])
+
+
+CATALOGUE = (
+    "hif8", "binary8p3", "binary8p4", "e5m2_nosub", "e4m3_nosub", "e5m3", "e5m3_nosub", "e5m2b1", "e5m2b2", "e5m2b4", "e4m3b1",
+    "ocp_e4m3", "ocp_e5m2", "gc_1_4_3_b7", "gc_1_4_3_b10", "gc_1_4_3_b14", "gc_1_5_2_b15", "gc_1_5_2_b33", "gc_1_6_1_b31",
+    "gc_1_3_4_b3", "gc_1_2_5_b1", "gc_1_0_7_b0", "ibm_1_4_3", "ibm_1_5_2", "ibm_fp9_1_5_3",
+)  # fmt: skip
+"""Specification, section 0."""
+
+RANGES = {
+    "hif8": (2.0**-22, 2.0**15, 252), "binary8p3": (2.0**-17, 49152, 252), "binary8p4": (2.0**-10, 224, 252),
+    "e5m2_nosub": (1.25 * 2**-16, 49152, 252), "e4m3_nosub": (1.125 * 2**-8, 224, 252),
+    "e5m3": (2.0**-18, 57344, 508), "e5m3_nosub": (1.125 * 2**-16, 57344, 508),
+    "e5m2b1": (2.0**-18, 2.0**17, 252), "e5m2b2": (2.0**-21, 2.0**20, 252), "e5m2b4": (2.0**-27, 2.0**26, 252),
+    "ocp_e4m3": (2.0**-9, 448, 252), "ocp_e5m2": (2.0**-16, 57344, 246),
+    "gc_1_4_3_b7": (2.0**-9, 480, 254), "gc_1_5_2_b15": (2.0**-16, 1.75 * 2**16, 254), "gc_1_0_7_b0": (2.0**-6, 127 / 64, 254),
+    "ibm_1_4_3": (1.125 * 2**-11, 30, 254), "ibm_1_5_2": (1.25 * 2**-15, 1.75 * 2**16, 254),
+    "ibm_fp9_1_5_3": (1.125 * 2**-15, 1.875 * 2**16, 510), "dlfloat16": (2.0**-31 * (1 + 1 / 512), 2.0**32 * (1 + 510 / 512), 65532),
+}  # fmt: skip
+"""Smallest and largest value, and how many codes are finite and not zero: the tables of sections 1 to 5."""
+
+GRAPHCORE_TABLE_1 = {
+    "binary32": (23, 1667.7, 151.9), "binary16": (10, 240.8, 73.7), "bfloat16": (7, 1571.3, 55.6), "dlfloat16": (9, 385.3, 67.6),
+    "gc_1_5_2_b15": (2, 197.5, 25.5), "gc_1_4_3_b7": (3, 107.8, 31.5), "gc_1_3_4_b3": (4, 66.0, 37.5),
+}  # fmt: skip
+"""Graphcore paper, Table 1: stored significand bits, dynamic range and SNR in dB."""
+
+DO_NOT_FIT_BINARY16 = {"e5m2b1": 4, "e5m2b2": 10, "e5m2b4": 28, "ibm_1_5_2": 8, "ibm_fp9_1_5_3": 16}
+"""Specification, section 0: codes whose value binary16 cannot hold."""
+
+
+def wide_values(name: str, bits: np.ndarray) -> np.ndarray:
+    """Values of raw bits of a source, by NumPy's own types; ``dlfloat16`` by its equation."""
+    match name:
+        case "binary32":
+            return bits.astype(np.uint32).view(np.float32).astype(np.float64)
+        case "binary16":
+            return bits.astype(np.uint16).view(np.float16).astype(np.float64)
+        case "bfloat16":
+            return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+        case _:
+            return values("dlfloat16")[bits]
