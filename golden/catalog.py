@@ -32,7 +32,8 @@ _NAMES = (
     "binary8p3", "binary8p4", "e5m2_nosub", "e4m3_nosub", "e5m3", "e5m3_nosub",
     "e5m2b1", "e5m2b2", "e5m2b4", "e4m3b1",
     "ocp_e4m3", "ocp_e5m2",
-    "gc_1_4_3_b7", "gc_1_4_3_b10", "gc_1_4_3_b14", "gc_1_5_2_b15", "gc_1_5_2_b33", "gc_1_6_1_b31", "gc_1_3_4_b3", "gc_1_2_5_b1", "gc_1_0_7_b0",
+    "gc_1_4_3_b7", "gc_1_4_3_b10", "gc_1_4_3_b14", "gc_1_5_2_b15", "gc_1_5_2_b33", "gc_1_6_1_b31",
+    "gc_1_3_4_b3", "gc_1_2_5_b1", "gc_1_0_7_b0",
     "ibm_1_4_3", "ibm_1_5_2", "ibm_fp9_1_5_3",
 )  # fmt: skip
 
@@ -79,7 +80,8 @@ def _get(name: str) -> Format:
     known = [*_NAMES, *WIDE]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:3]
     raise ValueError(
-        f"Unknown format {name!r}; the nearest known ones are {', '.join(near)} (any {', '.join(FAMILIES)} and a path to a .toml file are allowed too)"
+        f"Unknown format {name!r}; the nearest known ones are {', '.join(near)} "
+        f"(any {', '.join(FAMILIES)} and a path to a .toml file are allowed too)"
     )
 
 
@@ -302,6 +304,8 @@ _RULES = {"fixed": ("exponent",), "biased": ("bits", "bias"), "sign_magnitude": 
 
 def _from_table(table: Mapping[str, Any], sha256: str) -> Format:
     _check_keys(table, _KEYS, ("name", "width", "rows"), "the file")
+    if table["width"] > MAX_WIDTH:
+        raise ValueError(f"width must be {MIN_WIDTH} to {MAX_WIDTH} bits, not {table['width']}")
     rows = tuple(_row(row, f"rows[{i}]") for i, row in enumerate(table["rows"]))
     specials = tuple(_special(special, f"specials[{i}]") for i, special in enumerate(table.get("specials", [])))
     choices: dict[str, Any] = {}
@@ -350,7 +354,9 @@ def _check_keys(table: Any, allowed: Mapping[str, type], required: tuple[str, ..
     for key, value in table.items():
         if key not in allowed:
             near = difflib.get_close_matches(key, allowed, n=1)
-            raise ValueError(f"{where} has an unknown key {key!r}; {f'did you mean {near[0]!r}' if near else 'allowed are ' + ', '.join(allowed)}?")
+            raise ValueError(
+                f"{where} has an unknown key {key!r}; {f'did you mean {near[0]!r}' if near else 'allowed are ' + ', '.join(allowed)}?"
+            )
         if type(value) is not allowed[key]:
             raise TypeError(f"{where}: {key} must be {_TYPE_NAMES[allowed[key]]}, not {value!r}")
     for key in required:

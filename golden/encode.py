@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden.bits import as_codes
+from golden.bits import BLOCK, as_codes, look_up
 from golden.catalog import WIDE, get
 from golden.formats import MAX_WIDTH, Format, Overflow, Rounding
 from golden.rounding import MAX_RANDOM_BITS, grid, round_to_grid
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-_BLOCK = 1 << 16
-"""Elements that pass through the tables at a time, so that intermediate arrays stay in the cache."""
 
 _DETERMINISTIC = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO, Rounding.MPTORCH)
 
@@ -110,7 +107,7 @@ def encode(
     if fmt.width > MAX_WIDTH:
         return _encode_directly(fmt, raw, chosen)
     if chosen.source.width == 16:
-        return _table(fmt, chosen).take(raw)
+        return look_up(_table(fmt, chosen), raw)
     if chosen.rounding in _DETERMINISTIC and _boundaries_are_short(fmt):
         return _encode_by_halves(fmt, raw.astype(np.uint32, copy=False), chosen)
     return _encode_directly(fmt, raw, chosen)
@@ -137,8 +134,11 @@ def _table(fmt: Format, chosen: Options) -> NDArray[Any]:
 def _boundaries_are_short(fmt: Format) -> bool:
     """Whether values and midpoints all have a binary32 pattern whose last 17 bits are zero."""
     values = grid(fmt).values
-    boundaries = np.concatenate([values, (values[:-1] + values[1:]) / 2, [grid(fmt).flush_below, (grid(fmt).flush_below + fmt.smallest) / 2]])
-    short = boundaries.astype(np.float32)
+    boundaries = np.concatenate(
+        [values, (values[:-1] + values[1:]) / 2, [grid(fmt).flush_below, (grid(fmt).flush_below + fmt.smallest) / 2]]
+    )
+    with np.errstate(over="ignore"):
+        short = boundaries.astype(np.float32)
     return bool(np.all(short == boundaries) and not np.any(short.view(np.uint32) & 0x1FFFF))
 
 
@@ -148,12 +148,12 @@ def _encode_by_halves(fmt: Format, raw: NDArray[np.uint32], chosen: Options) -> 
     exact = _halves_need_no_sticky(fmt, chosen)
     flat = np.ascontiguousarray(raw).reshape(-1)
     codes = np.empty(flat.shape, fmt.code_dtype)
-    for start in range(0, flat.size, _BLOCK):
-        block = flat[start : start + _BLOCK]
+    for start in range(0, flat.size, BLOCK):
+        block = flat[start : start + BLOCK]
         index = block >> np.uint32(16)
         if not exact:
             index |= (block & np.uint32(0xFFFF)) != 0
-        codes[start : start + _BLOCK] = table[index]
+        table.take(index, out=codes[start : start + BLOCK], mode="wrap")
     return codes.reshape(raw.shape)
 
 
@@ -178,17 +178,17 @@ def _encode_directly(
     """Codes by the definition of the rounding, block by block."""
     flat = np.ascontiguousarray(raw).reshape(-1)
     codes = np.empty(flat.shape, fmt.code_dtype)
-    for start in range(0, flat.size, _BLOCK):
-        block = flat[start : start + _BLOCK].astype(np.int64)
+    for start in range(0, flat.size, BLOCK):
+        block = flat[start : start + BLOCK].astype(np.int64)
         threshold, tail_bits = None, 0
         if words is not None:
-            threshold = 2.0**random_bits - words.reshape(-1)[start : start + _BLOCK].astype(np.float64)
+            threshold = 2.0**random_bits - words.reshape(-1)[start : start + BLOCK].astype(np.float64)
             tail_bits = random_bits
         elif chosen.rounding is Rounding.HYBRID:
             threshold, tail_bits = _hybrid_threshold(block, chosen.source)
         values = chosen.source.decode(block)
         negative = (block & chosen.source.sign_bit) != 0
-        codes[start : start + _BLOCK] = codes_of(fmt, values, negative, chosen, threshold, tail_bits)
+        codes[start : start + BLOCK] = codes_of(fmt, values, negative, chosen, threshold, tail_bits)
     return codes.reshape(raw.shape)
 
 
@@ -211,7 +211,8 @@ def codes_of(
     nan, infinite = np.isnan(values), np.isinf(values)
     magnitude = np.where(nan | infinite, 0.0, np.abs(values))
     if fmt.width > MAX_WIDTH:
-        codes = np.abs(values.astype(np.float32)).view(np.uint32).astype(np.int64)  # every source is exact in binary32
+        with np.errstate(over="ignore"):  # every source is exact in binary32; a user's format may lie outside it
+            codes = np.abs(values.astype(np.float32)).view(np.uint32).astype(np.int64)
     else:
         index = round_to_grid(fmt, magnitude, chosen.rounding, threshold, tail_bits)
         overflow = index >= len(fmt.magnitude_codes)
@@ -264,7 +265,7 @@ def decode_bits(fmt: Format, codes: ArrayLike, target: str | Format) -> NDArray[
     checked = as_codes(codes, fmt.width, f"Codes of {fmt.name}")
     if fmt.width > MAX_WIDTH:
         return _bits_of(fmt, checked.astype(np.int64), get(name))
-    return _decode_table(fmt, get(name)).take(checked)
+    return look_up(_decode_table(fmt, get(name)), checked)
 
 
 @cache
@@ -301,5 +302,6 @@ def quantize(fmt: Format, x: NDArray[Any], **choices: Any) -> NDArray[Any]:
     if array.dtype.name not in _SOURCE_OF_DTYPE:
         raise TypeError(f"x must be a float32, float16 or bfloat16 array, not {array.dtype}")
     source, unsigned = _SOURCE_OF_DTYPE[array.dtype.name]
-    codes = encode(fmt, np.ascontiguousarray(array).view(unsigned), source, **choices)
-    return decode_bits(fmt, codes, source).view(array.dtype).reshape(array.shape)
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    codes = encode(fmt, native.view(unsigned), source, **choices)
+    return decode_bits(fmt, codes, source).view(native.dtype).reshape(array.shape).astype(array.dtype, copy=False)

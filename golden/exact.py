@@ -126,20 +126,20 @@ class ExactAccumulator:
     @staticmethod
     def _bit(state: NDArray[np.uint64], position: int) -> NDArray[np.bool_]:
         limb, bit = divmod(position, 64)
-        return (state[..., limb] >> np.uint64(bit) & np.uint64(1)).astype(bool)
+        return np.asarray(state[..., limb] >> np.uint64(bit) & np.uint64(1), np.bool_)
 
 
 def _limb(magnitude: NDArray[np.uint64], shift: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Bits 63..0 of ``magnitude << shift`` for any shift, negative ones too."""
-    left = np.where((shift >= 0) & (shift < 64), magnitude << np.clip(shift, 0, 63).astype(np.uint64), np.uint64(0))
-    right = np.where((shift < 0) & (shift > -64), magnitude >> np.clip(-shift, 0, 63).astype(np.uint64), np.uint64(0))
+    left: NDArray[np.uint64] = np.where((shift >= 0) & (shift < 64), magnitude << np.clip(shift, 0, 63).astype(np.uint64), np.uint64(0))
+    right: NDArray[np.uint64] = np.where((shift < 0) & (shift > -64), magnitude >> np.clip(-shift, 0, 63).astype(np.uint64), np.uint64(0))
     return left | right
 
 
 def _integer(value: float, ulp_exponent: int) -> int:
     numerator, denominator = value.as_integer_ratio()
-    scaled = numerator * 2 ** max(-ulp_exponent, 0)
-    return scaled // (denominator * 2 ** max(ulp_exponent, 0))
+    scaled = numerator << max(-ulp_exponent, 0)
+    return int(scaled // (denominator << max(ulp_exponent, 0)))
 
 
 def _parts(fmt: Format) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from golden.bits import as_codes
+from golden.bits import as_codes, look_up
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -319,7 +319,7 @@ class Format:
         checked = as_codes(codes, self.width, f"Codes of {self.name}")
         if self.width > MAX_WIDTH:
             return self._decode_by_rows(checked.astype(np.int64))
-        return self.values.take(checked)
+        return look_up(self.values, checked)
 
     def encode(
         self,
@@ -381,10 +381,12 @@ def _check_fields(fmt: Format) -> None:
         )
         require(special.kind is not Kind.FINITE, "a special must be zero, inf or nan, not finite")
     nan = fmt.canonical_nan
-    require((nan is not None) == any(s.kind is Kind.NAN for s in fmt.specials), "canonical_nan must be given exactly where a special is NaN")
+    require(
+        (nan is not None) == any(s.kind is Kind.NAN for s in fmt.specials), "canonical_nan must be given exactly where a special is NaN"
+    )
     if nan is not None:
         hit = next((s.kind for s in fmt.specials if nan & s.mask == s.value), None)
-        require(hit is Kind.NAN, f"canonical_nan {nan:#x} must be the code of a NaN")
+        require(0 <= nan < total and hit is Kind.NAN, f"canonical_nan {nan:#x} must be the code of a NaN")
     require(fmt.roundings and fmt.overflows, "there must be at least one rounding and one overflow rule")
     require(fmt.has_infinity or Overflow.INFINITY not in fmt.overflows, "overflow 'infinity' needs a code for infinity")
     require(fmt.has_nan or Overflow.NAN not in fmt.overflows, "overflow 'nan' needs a code for NaN")
@@ -402,7 +404,7 @@ def _check_row(fmt: Format, row: Row, require: Callable[[object, str], None]) ->
         f"{where}: {len(row.prefix)} prefix, {rule.bits} exponent and {row.fraction_bits} fraction bits must make up {body} bits",
     )
     require(row.hidden or isinstance(rule, Fixed), f"{where}: a row without hidden bit needs a fixed exponent")
-    extremes = rule.exponents(np.array([0, (1 << rule.bits) - 1, (1 << rule.bits) >> 1]))
+    extremes = rule.exponents(np.array([0, (1 << rule.bits) - 1, (1 << rule.bits) >> 1], dtype=object))  # of any size
     require(np.abs(extremes).max() <= _EXPONENT_LIMIT, f"{where}: exponents must lie within ±{_EXPONENT_LIMIT}")
 
 

@@ -131,9 +131,12 @@ def _accumulate(target: Format, product: NDArray[np.float64], product_sign: NDAr
     sign = np.where(negative, target.sign_bit, 0)
     if target.nan_keeps_sign:  # dlfloat16: one code for NaN and infinity, with the sign of what brought it in
         acc_sign = (bits & target.sign_bit) != 0
+        assert target.canonical_nan is not None
         special_sign = np.where(np.where(np.isnan(acc), acc_sign, product_sign), target.sign_bit, 0)
         return np.where(finite, codes | sign, target.canonical_nan | special_sign).astype(target.code_dtype)
-    result = np.where(finite, codes | sign, target.infinity | sign)
+    assert target.infinity is not None
+    assert target.canonical_nan is not None
+    result = np.where(finite, codes, target.infinity) | sign
     return np.where(np.isnan(total), target.canonical_nan, result).astype(target.code_dtype)
 
 
@@ -171,8 +174,10 @@ def _pack(target: Format, value: NDArray[np.float64]) -> NDArray[np.int64]:
         significand = np.floor(scaled + 0.5).astype(np.int64)
         codes = ((unit - lowest) << fraction_bits) + significand - (1 << fraction_bits)
         assert target.canonical_nan is not None
-        return np.clip(codes, 0, target.canonical_nan)
+        flushed: NDArray[np.int64] = np.clip(codes, 0, target.canonical_nan)
+        return flushed
     significand = np.rint(scaled).astype(np.int64)
     codes = ((unit - lowest) << fraction_bits) + significand
     assert target.infinity is not None
-    return np.minimum(codes, target.infinity)
+    limited: NDArray[np.int64] = np.minimum(codes, target.infinity)
+    return limited

@@ -46,7 +46,7 @@ proc -norom
 flatten -noscopeinfo
 opt_expr
 opt_merge
-wreduce
+wreduce t:$add t:$sub t:$neg t:$mul t:$not t:$and t:$or t:$xor t:$shl t:$mux t:$pmux t:$eq t:$ne t:$lt t:$le t:$gt t:$ge
 opt_clean
 opt_expr
 opt_merge

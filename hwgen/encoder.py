@@ -114,6 +114,4 @@ def source_parts(m: Module, source: Format, bits: Value, lowest_relevant: int, r
     exponent = Signal(range((1 << field_bits) + k), name="exponent")
     m.d.comb += exponent.eq(Mux(field == 0, 1, field) + deepest - zeros)
     is_zero = ~significand[-1]
-    return Parts(
-        bits[-1], exponent, bias + deepest, (lowest_normal - deepest, highest), significand, is_zero, is_inf, is_nan, bits, random
-    )
+    return Parts(bits[-1], exponent, bias + deepest, (lowest_normal - deepest, highest), significand, is_zero, is_inf, is_nan, bits, random)

@@ -110,7 +110,7 @@ class Rounder:
         order, parts = self.order, self.parts
         finest = order.fraction_bits
         width = len(parts.significand)
-        low, high = parts.exponents
+        low = parts.exponents[0]
         shifts_below = low < order.bottom_exponent and not order.first_missing
         deepest = finest - order.bottom_fraction_bits + order.bottom_exponent - max(self.lowest_relevant, low) if shifts_below else 0
         last_shift = max(deepest, *(finest - s.fraction_bits for s in order.segments), 0)

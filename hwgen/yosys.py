@@ -68,7 +68,7 @@ def run(script: str, inputs: Mapping[str, str | bytes], outputs: Sequence[str], 
             (root / name).write_bytes(data)
         (root / "script.ys").write_text(script + "\n")
         try:
-            done = subprocess.run(
+            done = subprocess.run(  # noqa: PLW1510 - the status says nothing, see above
                 [*_LAUNCH, "-q", "-l", "yosys.log", "-s", "script.ys"],
                 cwd=root, timeout=timeout, capture_output=True, text=True, env={**os.environ, "PYTHONWARNINGS": "ignore"},
             )  # fmt: skip

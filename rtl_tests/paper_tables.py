@@ -188,18 +188,22 @@ GRAPHCORE_TABLE_1 = {
 }  # fmt: skip
 """Graphcore paper, Table 1: stored significand bits, dynamic range and SNR in dB."""
 
-DO_NOT_FIT_BINARY16 = {"e5m2b1": 4, "e5m2b2": 10, "e5m2b4": 28, "ibm_1_5_2": 8, "ibm_fp9_1_5_3": 16}
-"""Specification, section 0: codes whose value binary16 cannot hold."""
+DO_NOT_FIT_BINARY16 = {
+    "e5m2b1": 4, "e5m2b2": 10, "e5m2b4": 28, "ibm_1_5_2": 8, "ibm_fp9_1_5_3": 16,
+    "gc_1_5_2_b15": 8, "gc_1_5_2_b33": 80, "gc_1_6_1_b31": 96,
+}  # fmt: skip
+"""Codes whose value binary16 cannot hold: specification, section 0; the last line counted from the equation of section 4."""
 
 
 def wide_values(name: str, bits: np.ndarray) -> np.ndarray:
     """Values of raw bits of a source, by NumPy's own types; ``dlfloat16`` by its equation."""
-    match name:
-        case "binary32":
-            return bits.astype(np.uint32).view(np.float32).astype(np.float64)
-        case "binary16":
-            return bits.astype(np.uint16).view(np.float16).astype(np.float64)
-        case "bfloat16":
-            return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-        case _:
-            return values("dlfloat16")[bits]
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        match name:
+            case "binary32":
+                return bits.astype(np.uint32).view(np.float32).astype(np.float64)
+            case "binary16":
+                return bits.astype(np.uint16).view(np.float16).astype(np.float64)
+            case "bfloat16":
+                return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+            case _:
+                return values("dlfloat16")[bits]

@@ -28,12 +28,7 @@ def gfloat_info(name, width, precision, bias, *, minus_zero, high_nans, subnorma
 
 
 def without_subnormals(k, precision):
-    return dataclass_copy(format_info_p3109(k, precision), has_subnormals=False)
-
-
-def dataclass_copy(info, **changes):
-    fields = {field.name: getattr(info, field.name) for field in dataclasses.fields(info)} | changes
-    return gfloat.FormatInfo(**fields)
+    return dataclasses.replace(format_info_p3109(k, precision), has_subnormals=False)
 
 
 def graphcore(name):
@@ -71,7 +66,8 @@ def all_codes(fmt):
 def test_every_code_decodes_as_in_the_dtype_of_another_library(name):
     fmt = golden.get(name)
     codes = all_codes(fmt).astype(fmt.code_dtype)
-    theirs = codes.view(DTYPES[name]).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        theirs = codes.view(DTYPES[name]).astype(np.float64)
     same_values(fmt.decode(codes), theirs)
     assert theirs.size == 1 << fmt.width
 
@@ -85,11 +81,9 @@ def test_every_code_decodes_as_in_gfloat(name):
 def test_the_scaled_integer_decodes_as_gfloats_but_for_its_nan():
     fmt = golden.get("gc_1_0_7_b0")
     info = gfloat_info("int8", 8, 8, 0, minus_zero=False, high_nans=0, subnormals=True, twos_complement=True)
-    theirs = dataclasses.replace(info).bias  # gfloat has no bias here that is a scale: compare integers
-    assert theirs == 0
-    integers = all_codes(fmt).astype(np.uint8).view(np.int8)
-    finite = integers != -128
-    np.testing.assert_array_equal(fmt.decode(all_codes(fmt))[finite], integers[finite] * 2.0**-6)
+    finite = all_codes(fmt) != 0x80
+    theirs = gfloat.decode_ndarray(info, all_codes(fmt).astype(np.int64))
+    same_values(fmt.decode(all_codes(fmt))[finite], theirs[finite])
     assert np.isnan(fmt.decode(0x80))
 
 
@@ -209,7 +203,7 @@ def test_a_format_is_immutable_hashable_and_its_tables_read_only():
     fmt = golden.get("hif8")
     with pytest.raises(dataclasses.FrozenInstanceError):
         fmt.width = 9
-    with pytest.raises(ValueError, match="^assignment destination is read-only$"):
+    with pytest.raises(ValueError, match=r"^assignment destination is read-only$"):
         fmt.values[0] = 1
     assert len({fmt, golden.get("hif8"), golden.get("e5m2b1")}) == 2
 

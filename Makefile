@@ -1,0 +1,31 @@
+# The front door. Every target works on a fresh clone: Python 3.11+, make, g++ and perl are all it needs.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help setup report test lint bench verilog exhaustive clean
+help:       ## this list
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
+setup: $(READY)       ## make .venv with everything pinned, and compile Yosys (once, about a minute)
+report: $(READY)       ## measure the formats and write build/report/index.html (the main job)
+	$(BIN)/python examples/digits.py --json build/digits.json
+	$(BIN)/hwgen report --accuracy build/digits.json -o build/report
+test: lint       ## lint, then every test
+	$(BIN)/python -m pytest $(TESTS)
+lint: $(READY)       ## ruff and mypy; warnings are errors
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+bench: $(READY)       ## speed of the golden model against ml_dtypes and en_dtypes, and of hwgen generate
+	$(BIN)/python examples/bench.py
+verilog: $(READY)       ## write every default block of every format to build/verilog
+	$(BIN)/python examples/all_verilog.py build/verilog
+exhaustive: $(READY)       ## the tests again, with every case that make test leaves to it
+	EXHAUSTIVE=1 $(BIN)/python -m pytest $(TESTS)
+clean:       ## remove what was built; .venv goes, too
+	rm -rf build .venv .pytest_cache .mypy_cache .ruff_cache *.egg-info
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, not " + sys.version.split()[0])'
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,examples,lint]'
+	$(BIN)/python -c 'from hwgen import yosys; print(yosys.version())'
+	touch $@

@@ -1,0 +1,40 @@
+"""Write the default decoders, encoders and MACs of every format to a folder.
+
+Usage: python examples/all_verilog.py DIR
+"""
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import golden
+from hwgen import build, yosys
+from hwgen.files import write_folder
+
+
+def designs() -> list[build.Design]:
+    """One design per block and option that a user is likely to want, for every format of the catalogue."""
+    found = []
+    for name in golden.names():
+        found += [build.decoder(name, to) for to in ("unpacked", "binary16", "bfloat16", "binary32")]
+        found += [build.encoder(name, source) for source in ("binary32", "binary16", "bfloat16")]
+        found += [build.mac(name, accumulator=accumulator) for accumulator in golden.ACCUMULATORS]
+    found.append(build.encoder("hif8", rounding="hybrid"))
+    return found
+
+
+def main(folder: str) -> None:
+    """Write them, one Yosys per core."""
+    yosys.version()
+    everything = designs()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for design, text in zip(everything, pool.map(build.Design.verilog, everything), strict=True):
+            write_folder(Path(folder), design.name, {f"{design.name}.v": text})
+    print(f"{len(everything)} modules in {folder}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("Usage: python examples/all_verilog.py DIR")
+    main(sys.argv[1])

@@ -1,0 +1,292 @@
+"""The command line: the one place that puts formats, hardware, simulation and synthesis together."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NoReturn
+
+import golden
+from golden.formats import Format, Overflow, Rounding
+
+_EPILOG = """\
+Bad input is answered in one sentence, with exit status 2, and nothing is written.
+A path to a .toml file that describes a format is accepted wherever a format's name is; see docs/formats.md.
+"""
+
+
+class UsageError(Exception):
+    """One sentence about what was asked for."""
+
+
+@contextmanager
+def option(name: str) -> Iterator[None]:
+    """Turn a refusal into a sentence that names the option."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{name}: {error}") from error
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+# -- formats, explain, doctor -------------------------------------------------------------------------------------------------
+
+
+def _summary(fmt: Format) -> dict[str, Any]:
+    specials = [word for word, has in (("Inf", fmt.has_infinity), ("NaN", fmt.has_nan), ("-0", fmt.has_negative_zero)) if has]
+    return {
+        "name": fmt.name,
+        "width": fmt.width,
+        "precision": fmt.precision,
+        "smallest": fmt.smallest,
+        "largest": fmt.largest,
+        "specials": specials,
+        "roundings": list(fmt.roundings),
+        "overflows": list(fmt.overflows),
+        "cite": fmt.cite,
+    }
+
+
+def formats(arguments: argparse.Namespace) -> int:
+    """Print the catalogue."""
+    rows = [_summary(golden.get(name)) for name in golden.names()]
+    if arguments.json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    print(
+        f"{'name':14} {'bits':>4} {'precision':>9} {'smallest':>12} {'largest':>12}  {'specials':12} {'default rounding, overflow':28} source"
+    )
+    for row in rows:
+        default = f"{row['roundings'][0]}, {row['overflows'][0]}"
+        specials = " ".join(row["specials"]) or "none"
+        print(
+            f"{row['name']:14} {row['width']:4} {row['precision']:9} {row['smallest']:12.6g} {row['largest']:12.6g}"
+            f"  {specials:12} {default:28} {row['cite']}"
+        )
+    print(f"\nFamilies: {', '.join(golden.catalog.FAMILIES)}; a path to a .toml file is a format, too.")
+    print(f"Sources, decoder targets and accumulators: {', '.join(golden.WIDE)}; accumulator only: exact.")
+    return 0
+
+
+def explain(arguments: argparse.Namespace) -> int:
+    """Print what a code means."""
+    from golden.explain import explain as lines
+
+    fmt = _format(arguments.format, "FORMAT")
+    try:
+        code = int(arguments.code, 0)
+    except ValueError:
+        raise UsageError(f"CODE must be an integer such as 0x5a, 90 or 0b1011010, not {arguments.code!r}") from None
+    with option("CODE"):
+        text = list(lines(fmt, code))
+    print("\n".join(text))
+    return 0
+
+
+def doctor(arguments: argparse.Namespace) -> int:
+    """Print which tools are there."""
+    del arguments
+    from hwgen.doctor import examine
+
+    return examine()
+
+
+# -- generate -----------------------------------------------------------------------------------------------------------------
+
+
+def _format(name: str, where: str) -> Format:
+    with option(where):
+        fmt = golden.get(name)
+    if fmt.name in golden.WIDE and where != "FORMAT":
+        raise UsageError(
+            f"{where}: {name!r} is a source, decoder target or accumulator, not one of the formats that blocks are made for"
+        )
+    return fmt
+
+
+def _design(arguments: argparse.Namespace) -> Any:
+    """The design that the options of a block describe."""
+    from hwgen import build
+
+    fmt = _format(arguments.format, "--format")
+    name = getattr(arguments, "name", None)
+    if name is not None:
+        from hwgen.emit import check_name
+
+        with option("--name"):
+            check_name(name)
+    match arguments.block:
+        case "decoder":
+            return build.decoder(fmt, arguments.to, name=name)
+        case "encoder":
+            if arguments.random_bits is not None and arguments.rounding != Rounding.STOCHASTIC:
+                raise UsageError(
+                    f"--random-bits: it goes with --rounding stochastic only, not with {arguments.rounding or fmt.roundings[0].value!r}"
+                )
+            bits = 16 if arguments.random_bits is None else arguments.random_bits
+            with option("--rounding, --overflow or --random-bits"):
+                return build.encoder(fmt, arguments.source, arguments.rounding, arguments.overflow, arguments.nan_to_zero, bits, name=name)
+    format_b = None if arguments.format_b is None else _format(arguments.format_b, "--format-b")
+    if arguments.block == "multiplier":
+        return build.multiplier(fmt, format_b, name=name)
+    if arguments.terms is not None and arguments.accumulator != "exact":
+        raise UsageError(f"--terms: it goes with --accumulator exact only, not with {arguments.accumulator!r}")
+    terms = build.DEFAULT_TERMS if arguments.terms is None else arguments.terms
+    with option("--terms"):
+        return build.BLOCKS[arguments.block](fmt, format_b, arguments.accumulator, terms, name=name)
+
+
+def generate(arguments: argparse.Namespace) -> int:
+    """Write a block's Verilog."""
+    from hwgen.files import write_folder
+
+    design = _design(arguments)
+    with option("-o"):
+        folder = write_folder(Path(arguments.output), design.name, {f"{design.name}.v": design.verilog()})
+    print(folder / f"{design.name}.v")
+    return 0
+
+
+# -- area, report -------------------------------------------------------------------------------------------------------------
+
+
+def area(arguments: argparse.Namespace) -> int:
+    """Measure a block."""
+    from hwgen.area import run
+
+    with option("--target or --liberty"):
+        return run(_design(arguments), arguments)
+
+
+def report(arguments: argparse.Namespace) -> int:
+    """Write the report."""
+    from hwgen.area import run_report
+
+    with option("--formats or -o"):
+        return run_report(arguments)
+
+
+# -- the parser ---------------------------------------------------------------------------------------------------------------
+
+
+def _add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", required=True, metavar="F", help="a format's name (see `hwgen formats`) or a path to a .toml file")
+
+
+def _decoder_options(parser: argparse.ArgumentParser) -> None:
+    from hwgen.decoder import TARGETS
+
+    _add_format(parser)
+    parser.add_argument("--to", choices=TARGETS, default="binary16", help="what comes out (default: binary16)")
+
+
+def _encoder_options(parser: argparse.ArgumentParser) -> None:
+    _add_format(parser)
+    parser.add_argument("--from", dest="source", choices=golden.WIDE, default="binary32", help="what goes in (default: binary32)")
+    parser.add_argument("--rounding", choices=[r.value for r in Rounding], help="default: the format's")
+    parser.add_argument("--overflow", choices=[o.value for o in Overflow], help="default: the format's")
+    parser.add_argument("--nan-to-zero", action="store_true", help="NaN becomes code 0")
+    parser.add_argument("--random-bits", type=int, metavar="R", help="width of the random port, with --rounding stochastic (default: 16)")
+
+
+def _multiplier_options(parser: argparse.ArgumentParser) -> None:
+    _add_format(parser)
+    parser.add_argument("--format-b", metavar="G", help="format of the second operand (default: that of the first)")
+
+
+def _mac_options(parser: argparse.ArgumentParser) -> None:
+    _multiplier_options(parser)
+    parser.add_argument("--accumulator", choices=golden.ACCUMULATORS, default="binary16", help="default: binary16")
+    parser.add_argument("--terms", type=int, metavar="N", help="products that an exact accumulator has room for (default: 1024)")
+
+
+_OPTIONS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "decoder": ("code to bits of a wider format, or to sign, exponent and significand", _decoder_options),
+    "encoder": ("bits of a wider format to code, in any of the format's roundings", _encoder_options),
+    "mac": ("fused multiply-accumulate: one rounding of the exact acc + a * b", _mac_options),
+    "multiplier": ("first part of a MAC: decoders, exact product, exponent sum, flags", _multiplier_options),
+    "adder": ("second part of a MAC: alignment, addition, rounding", _mac_options),
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    from synth.targets import TARGETS
+
+    about = "Synthesizable Verilog for 8-bit floating point: decoders, encoders, fused multiply-accumulate units, and what they cost."
+    parser = _Parser(
+        prog="hwgen", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_EPILOG, description=about,
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"hwgen {version('minifloat-rtl')}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+
+    def command(name: str, run: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False, epilog=_EPILOG)
+        sub.set_defaults(run=run)
+        return sub
+
+    listing = command("formats", formats, "list every format with its range, specials and defaults")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    telling = command("explain", explain, "show a code's fields, value, neighbours, and what each rounding sends to it")
+    telling.add_argument("format", metavar="FORMAT")
+    telling.add_argument("code", metavar="CODE", help="e.g. 0x5a, 90 or 0b1011010")
+    command("doctor", doctor, "check the tools that this machine has")
+    making = command("generate", generate, "write a block's Verilog to DIR/NAME/NAME.v")
+    measuring = command("area", area, "synthesize a block and print what it costs")
+    for parent, blocks in ((making, ("decoder", "encoder", "mac")), (measuring, tuple(_OPTIONS))):
+        kinds = parent.add_subparsers(dest="block", required=True, metavar="BLOCK", parser_class=_Parser)
+        for block in blocks:
+            text, add_options = _OPTIONS[block]
+            sub = kinds.add_parser(block, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False, epilog=_EPILOG)
+            add_options(sub)
+            if parent is making:
+                sub.add_argument("-o", dest="output", metavar="DIR", default=".", help="folder to write to (default: this one)")
+                sub.add_argument("--name", help="module name (default: made of the options)")
+            else:
+                sub.add_argument(
+                    "--target", metavar="T[,T...]", help=f"of {', '.join(TARGETS)} (default: gates; with --liberty: the library's cells)"
+                )
+                sub.add_argument(
+                    "--liberty", action="append", metavar="FILE", help="cell library to map to (.lib or .lib.gz); may be repeated"
+                )
+                sub.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings to take the median over (default: 4)")
+                sub.add_argument("--jobs", type=int, metavar="N", help="parallel jobs (default: one per core)")
+                sub.add_argument("--json", action="store_true", help="print rows as JSON")
+    telling_all = command("report", report, "measure a set of formats and write JSON, CSV, Markdown and one HTML page")
+    telling_all.add_argument("-o", dest="output", metavar="DIR", default="build/report", help="folder to write (default: build/report)")
+    telling_all.add_argument("--formats", metavar="F[,F...]", help="formats to compare, or all (default: the ones of the README)")
+    telling_all.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings to take the median over (default: 4)")
+    telling_all.add_argument("--jobs", type=int, metavar="N", help="parallel jobs (default: one per core)")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; 0 is success, 1 a failure on the way, 2 bad input."""
+    from hwgen.yosys import YosysError
+
+    try:
+        arguments = _parser().parse_args(argv)
+        status: int = arguments.run(arguments)
+    except UsageError as error:
+        print(f"hwgen: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except YosysError as error:
+        print(f"hwgen: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader of our output has gone
+        sys.stderr.close()
+        return 1
+    except KeyboardInterrupt:
+        print("hwgen: interrupted", file=sys.stderr)
+        return 130
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

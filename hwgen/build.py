@@ -1,0 +1,175 @@
+"""From the options of a block to its component, its name and its header: what `generate`, `area`, `report` and the tests share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.lib import wiring
+
+from golden import Format, get
+from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
+from golden.formats import Overflow, Rounding
+from hwgen.decoder import Decoder
+from hwgen.emit import check_name, emit
+from hwgen.encoder import Encoder
+from hwgen.mac import Adder, Mac, Multiplier
+
+DEFAULT_TERMS = 1024
+
+
+@dataclass(frozen=True)
+class Design:
+    """A block ready to be emitted.
+
+    Attributes
+    ----------
+    kind : str
+        ``decoder``, ``encoder``, ``mac``, ``multiplier`` or ``adder``.
+    name : str
+        Of the Verilog module.
+    component : wiring.Component
+    options : dict
+        What makes the block, by the names of the command line's options; strings and integers.
+    header : tuple of str
+        Lines of the comment on top of the Verilog.
+    """
+
+    kind: str
+    name: str
+    component: wiring.Component
+    options: dict[str, Any]
+    header: tuple[str, ...]
+
+    def verilog(self) -> str:
+        """Text of the module."""
+        return emit(self.component, self.name, self.header)
+
+    def command(self) -> str:
+        """The options as they stand on a command line, e.g. ``mac --format hif8 --accumulator binary16``."""
+        words = [f"--{key}" if value is True else f"--{key} {value}" for key, value in self.options.items() if value is not False]
+        return " ".join([self.kind, *words])
+
+
+def _label(fmt: Format) -> str:
+    return f"{fmt.name} (file with SHA-256 {fmt.source_sha256})" if fmt.source_sha256 else f"{fmt.name} ({fmt.cite})"
+
+
+def _design(kind: str, name: str | None, default: str, component: wiring.Component, options: dict[str, Any], lines: list[str]) -> Design:
+    chosen = check_name(default if name is None else name)
+    said = ", ".join(f"{key} {value}" for key, value in options.items() if value is not False)
+    return Design(kind, chosen, component, options, (*lines, f"Options: {said}"))
+
+
+def decoder(fmt: Format | str, to: str = "binary16", name: str | None = None) -> Design:
+    """A decoder to ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16`` or ``unpacked``."""
+    fmt = get(fmt)
+    component = Decoder(fmt, to)
+    lines = [f"Decoder of {_label(fmt)} to {to}"]
+    if to != "unpacked":
+        lines.append(f"Values that {to} cannot hold are rounded {ROUNDING_RULES[get(to).roundings[0]]}")
+    return _design("decoder", name, f"{fmt.name}_decoder_{to}", component, {"format": fmt.name, "to": to}, lines)
+
+
+def encoder(
+    fmt: Format | str,
+    source: str = "binary32",
+    rounding: str | None = None,
+    overflow: str | None = None,
+    nan_to_zero: bool = False,
+    random_bits: int = 16,
+    name: str | None = None,
+) -> Design:
+    """An encoder; ``rounding`` and ``overflow`` default to the format's."""
+    fmt = get(fmt)
+    component = Encoder(fmt, source, rounding, overflow, nan_to_zero, random_bits)
+    chosen = component.options
+    options: dict[str, Any] = {"format": fmt.name, "from": source, "rounding": chosen.rounding.value, "overflow": chosen.overflow.value}
+    default = f"{fmt.name}_encoder_{source}_{chosen.rounding}"
+    if chosen.overflow is not fmt.overflows[0]:
+        default += f"_{chosen.overflow}"
+    if nan_to_zero:
+        options["nan-to-zero"] = True
+        default += "_nan_to_zero"
+    if chosen.rounding is Rounding.STOCHASTIC:
+        options["random-bits"] = random_bits
+        default += f"_r{random_bits}" if random_bits != 16 else ""
+    lines = [
+        f"Encoder of {source} to {_label(fmt)}",
+        f"Rounding: {ROUNDING_RULES[Rounding(chosen.rounding)]}",
+        f"Overflow: {OVERFLOW_RULES[Overflow(chosen.overflow)]}; NaN to {_nan_rule(fmt, nan_to_zero)}",
+    ]
+    return _design("encoder", name, default, component, options, lines)
+
+
+def _nan_rule(fmt: Format, nan_to_zero: bool) -> str:
+    if nan_to_zero or fmt.canonical_nan is None:
+        return "code 0"
+    digits = -(-fmt.width // 4)
+    return f"code {fmt.canonical_nan:#0{digits + 2}x}" + (", with its sign" if fmt.nan_keeps_sign else "")
+
+
+def _of_mac(
+    kind: str,
+    make: Callable[..., wiring.Component],
+    fmt: Format | str,
+    format_b: Format | str | None,
+    accumulator: str | None,
+    terms: int,
+    name: str | None,
+) -> Design:
+    a = get(fmt)
+    b = a if format_b is None else get(format_b)
+    pair = a.name if b == a else f"{a.name}_{b.name}"
+    options: dict[str, Any] = {"format": a.name} | ({} if b == a else {"format-b": b.name})
+    operands = _label(a) if b == a else f"{_label(a)} times {_label(b)}"
+    if accumulator is None:
+        component = make(a, b)
+        lines = [f"Exact product of {operands}, neither rounded nor normalized"]
+        return _design(kind, name, f"{pair}_{kind}", component, options, lines)
+    component = make(a, b, accumulator, terms)
+    options["accumulator"] = accumulator
+    default = f"{pair}_{kind}_{accumulator}"
+    lines = [f"{'Fused multiply-accumulate' if kind == 'mac' else 'Adder behind the multiplier'}: {operands} into {accumulator}"]
+    if accumulator == "exact":
+        from golden.mac import exact
+
+        unit = exact(a, b, terms)
+        options["terms"] = terms
+        default += f"_n{terms}" if terms != DEFAULT_TERMS else ""
+        lines.append(f"State: nan, neg_inf, pos_inf, value[{unit.value_width - 1}:0] in two's complement with lsb 2^{unit.lsb_exponent}")
+        lines.append(f"Rounding: none; {terms} products of any size fit")
+    else:
+        lines.append(f"Rounding: once, of the exact sum, {ROUNDING_RULES[get(accumulator).roundings[0]]}")
+    return _design(kind, name, default, component, options, lines)
+
+
+def mac(
+    fmt: Format | str,
+    format_b: Format | str | None = None,
+    accumulator: str = "binary16",
+    terms: int = DEFAULT_TERMS,
+    name: str | None = None,
+) -> Design:
+    """A fused multiply-accumulate unit; ``terms`` counts for the ``exact`` accumulator only."""
+    return _of_mac("mac", Mac, fmt, format_b, accumulator, terms, name)
+
+
+def adder(
+    fmt: Format | str,
+    format_b: Format | str | None = None,
+    accumulator: str = "binary16",
+    terms: int = DEFAULT_TERMS,
+    name: str | None = None,
+) -> Design:
+    """What follows the multiplier in a MAC."""
+    return _of_mac("adder", Adder, fmt, format_b, accumulator, terms, name)
+
+
+def multiplier(fmt: Format | str, format_b: Format | str | None = None, name: str | None = None) -> Design:
+    """Decoders, exact product, exponent sum and flags."""
+    return _of_mac("multiplier", Multiplier, fmt, format_b, None, DEFAULT_TERMS, name)
+
+
+BLOCKS: dict[str, Callable[..., Design]] = {
+    "decoder": decoder, "encoder": encoder, "multiplier": multiplier, "adder": adder, "mac": mac,
+}  # fmt: skip

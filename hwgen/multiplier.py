@@ -1,0 +1,130 @@
+"""The multiplier of a fused MAC: decode, exact product, sum of the exponents, class flags. Nothing is normalized or rounded here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from amaranth.hdl import Module, Shape, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+import golden
+from golden import Format
+from hwgen.operand import Operand, OperandShape, range_shape
+
+
+@dataclass(frozen=True)
+class ProductShape:
+    """Widths of the products of two formats: value = significand * 2**(exponent - bias - fraction_bits).
+
+    Parameters
+    ----------
+    a, b : OperandShape
+    """
+
+    a: OperandShape
+    b: OperandShape
+
+    @property
+    def normalized(self) -> bool:
+        """Whether operands are normalized, so that a product lies in [1, 4)."""
+        return self.a.normalized and self.b.normalized
+
+    @property
+    def fraction_bits(self) -> int:
+        """Bits of the significand behind the binary point."""
+        return self.a.significand_bits + self.b.significand_bits - 2
+
+    @property
+    def integer_bits(self) -> int:
+        """Bits of the significand before the binary point: 2, but 1 where an operand has no fraction."""
+        return min(self.a.significand_bits, self.b.significand_bits, 2)
+
+    @property
+    def significand_bits(self) -> int:
+        """Bits of the exact product."""
+        return self.integer_bits + self.fraction_bits
+
+    @property
+    def bias(self) -> int:
+        """What the exponent exceeds the value's by."""
+        return self.a.bias + self.b.bias
+
+    @cached_property
+    def exponents(self) -> tuple[int, int]:
+        """Smallest and largest exponent."""
+        (a_low, a_high), (b_low, b_high) = self.a.exponents, self.b.exponents
+        return a_low + b_low, a_high + b_high
+
+    @property
+    def exponent_shape(self) -> Shape:
+        """Of the exponent."""
+        return range_shape(*self.exponents)
+
+
+class Multiplier(wiring.Component):
+    """Exact product of two codes; combinational.
+
+    Parameters
+    ----------
+    a_format, b_format : Format or str
+        ``b_format`` defaults to ``a_format``.
+    normalized : bool
+        Whether subnormal operands are normalized. A floating-point adder wants that; a fixed-point one does not need it.
+
+    Members
+    -------
+    a, b : ``In``
+        Codes.
+    sign : ``Out(1)``
+        Exclusive or of the sign bits, whatever the classes.
+    exponent : ``Out``
+        Sum of the exponents, without a bias constant; two's complement if ``layout.exponent_shape`` is signed.
+    significand : ``Out``
+        See ``ProductShape``; it and the exponent are meaningless unless the product is finite and not zero.
+    is_zero, is_inf, is_nan : ``Out(1)``
+        ``is_zero`` and ``is_inf`` are meaningless where ``is_nan`` is set.
+    """
+
+    def __init__(self, a_format: Format | str, b_format: Format | str | None = None, *, normalized: bool = True):
+        self.a_format = golden.get(a_format)
+        self.b_format = self.a_format if b_format is None else golden.get(b_format)
+        self.layout = ProductShape(OperandShape(self.a_format, normalized), OperandShape(self.b_format, normalized))
+        super().__init__(
+            {
+                "a": In(self.a_format.width),
+                "b": In(self.b_format.width),
+                "sign": Out(1),
+                "exponent": Out(self.layout.exponent_shape.width),
+                "significand": Out(self.layout.significand_bits),
+                "is_zero": Out(1),
+                "is_inf": Out(1),
+                "is_nan": Out(1),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        """Decode, multiply, add."""
+        m = Module()
+        m.submodules.operand_a = a = Operand(self.a_format, normalized=self.layout.normalized)
+        m.submodules.operand_b = b = Operand(self.b_format, normalized=self.layout.normalized)
+        exponent_sum = a.exponent + b.exponent
+        for operand in (a, b):
+            if operand.layout.has_increment:
+                exponent_sum = exponent_sum + operand.increment
+        either_zero = Signal(name="either_zero")
+        either_inf = Signal(name="either_inf")
+        m.d.comb += [
+            a.code.eq(self.a),
+            b.code.eq(self.b),
+            self.sign.eq(a.sign ^ b.sign),
+            self.exponent.eq(exponent_sum),
+            self.significand.eq(a.significand * b.significand),
+            either_zero.eq(a.is_zero | b.is_zero),
+            either_inf.eq(a.is_inf | b.is_inf),
+            self.is_zero.eq(either_zero),
+            self.is_inf.eq(either_inf),
+            self.is_nan.eq(a.is_nan | b.is_nan | (either_zero & either_inf)),
+        ]
+        return m
