@@ -23,7 +23,7 @@ from sklearn.neural_network import MLPClassifier
 import golden
 from golden import Format
 from hwgen import build
-from rtl_tests.harness import Case, simulate
+from rtl_tests.bench import Case, simulate
 
 RTL_FORMATS = ("hif8", "e5m2b1", "ocp_e4m3")
 RTL_IMAGES = 8

@@ -75,7 +75,7 @@ def _get(name: str) -> Format:
     if match := re.fullmatch(r"e(\d+)m(\d+)b(\d+)(?:_(\d+))?", name):
         x, y, low = (int(n) for n in match.groups()[:3])
         return supernormal(name, x, y, low, low if match[4] is None else int(match[4]))
-    if match := re.fullmatch(r"gc_1_(\d+)_(\d+)_b(-?\d+)", name):
+    if match := re.fullmatch(r"gc_1_(\d+)_(\d+)_b(\d+)", name):
         return graphcore(name, *(int(n) for n in match.groups()))
     known = [*_NAMES, *WIDE]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:3]

@@ -113,9 +113,14 @@ def encode(
     return _encode_directly(fmt, raw, chosen)
 
 
-def _random_words(random: ArrayLike | None, random_bits: int, shape: tuple[int, ...]) -> NDArray[Any]:
-    if not isinstance(random_bits, (int, np.integer)) or not 1 <= random_bits <= MAX_RANDOM_BITS:
+def check_random_bits(random_bits: int) -> None:
+    """Raise ValueError unless ``stochastic`` can use so many random bits."""
+    if isinstance(random_bits, bool) or not isinstance(random_bits, (int, np.integer)) or not 1 <= random_bits <= MAX_RANDOM_BITS:
         raise ValueError(f"random_bits must be an integer from 1 to {MAX_RANDOM_BITS}, not {random_bits!r}")
+
+
+def _random_words(random: ArrayLike | None, random_bits: int, shape: tuple[int, ...]) -> NDArray[Any]:
+    check_random_bits(random_bits)
     if random is None:
         raise ValueError("random must be given with rounding 'stochastic': unsigned integers of the shape of bits")
     words = as_codes(random, random_bits, "random")
@@ -219,14 +224,15 @@ def codes_of(
         codes = fmt.magnitude_codes[np.minimum(index, len(fmt.magnitude_codes) - 1)]
         codes = np.where(overflow, _overflow_code(fmt, chosen.overflow, infinite=False), codes)
     codes = np.where(infinite, _overflow_code(fmt, chosen.overflow, infinite=True), codes)
-    becomes_nan = nan | (codes == fmt.canonical_nan) if fmt.has_nan else nan
     if fmt.twos_complement:
         signed = np.where(negative, (1 << fmt.width) - codes, codes) & ((1 << fmt.width) - 1)
     else:
         signed = codes | np.where(negative & ((codes != 0) | fmt.has_negative_zero), fmt.sign_bit, 0)
-    nan_code = 0 if chosen.nan_to_zero or fmt.canonical_nan is None else fmt.canonical_nan
-    nan_codes = nan_code | np.where(negative, fmt.sign_bit, 0) if fmt.nan_keeps_sign and nan_code else nan_code
-    return np.where(becomes_nan, nan_codes, signed).astype(fmt.code_dtype)
+    if fmt.canonical_nan is None:
+        return np.where(nan, 0, signed).astype(fmt.code_dtype)
+    canonical = fmt.canonical_nan | np.where(negative & fmt.nan_keeps_sign, fmt.sign_bit, 0)
+    result = np.where(codes == fmt.canonical_nan, canonical, signed)  # overflow to NaN
+    return np.where(nan, 0 if chosen.nan_to_zero else canonical, result).astype(fmt.code_dtype)
 
 
 def _overflow_code(fmt: Format, overflow: Overflow, *, infinite: bool) -> int:

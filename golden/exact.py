@@ -103,8 +103,9 @@ class ExactAccumulator:
         carry = negative.astype(np.uint64)
         for limb in range(self.limbs):
             addend = _limb(magnitude, shift - 64 * limb) ^ invert
-            partial = state[..., limb] + addend
-            total = partial + carry
+            with np.errstate(over="ignore"):  # the carry out of a limb, of which NumPy warns for scalars
+                partial = state[..., limb] + addend
+                total = partial + carry
             carry = ((partial < addend) | (total < partial)).astype(np.uint64)
             out[..., limb] = total
         return out

@@ -2,17 +2,25 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from amaranth.lib import wiring
 
-from golden import Format, get
+from golden import ACCUMULATORS, Format, get
+from golden.encode import check_random_bits
+from golden.encode import options as encode_options
 from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
 from golden.formats import Overflow, Rounding
-from hwgen.decoder import Decoder
+from golden.mac import exact
+from hwgen.adder import Adder
+from hwgen.decoder import Decoder, check_target
 from hwgen.emit import check_name, emit
 from hwgen.encoder import Encoder
-from hwgen.mac import Adder, Mac, Multiplier
+from hwgen.exact import ExactAdder
+from hwgen.mac import Mac
+from hwgen.multiplier import Multiplier, ProductShape
+from hwgen.operand import OperandShape
 
 DEFAULT_TERMS = 1024
 
@@ -27,7 +35,8 @@ class Design:
         ``decoder``, ``encoder``, ``mac``, ``multiplier`` or ``adder``.
     name : str
         Of the Verilog module.
-    component : wiring.Component
+    make : callable
+        Makes the component, a fresh one at each call.
     options : dict
         What makes the block, by the names of the command line's options; strings and integers.
     header : tuple of str
@@ -36,13 +45,13 @@ class Design:
 
     kind: str
     name: str
-    component: wiring.Component
+    make: Callable[[], wiring.Component]
     options: dict[str, Any]
     header: tuple[str, ...]
 
     def verilog(self) -> str:
         """Text of the module."""
-        return emit(self.component, self.name, self.header)
+        return emit(self.make(), self.name, self.header)
 
     def command(self) -> str:
         """The options as they stand on a command line, e.g. ``mac --format hif8 --accumulator binary16``."""
@@ -54,20 +63,20 @@ def _label(fmt: Format) -> str:
     return f"{fmt.name} (file with SHA-256 {fmt.source_sha256})" if fmt.source_sha256 else f"{fmt.name} ({fmt.cite})"
 
 
-def _design(kind: str, name: str | None, default: str, component: wiring.Component, options: dict[str, Any], lines: list[str]) -> Design:
+def _design(kind: str, name: str | None, default: str, make: Callable[[], wiring.Component], options: dict[str, Any], lines: list[str]) -> Design:
     chosen = check_name(default if name is None else name)
     said = ", ".join(f"{key} {value}" for key, value in options.items() if value is not False)
-    return Design(kind, chosen, component, options, (*lines, f"Options: {said}"))
+    return Design(kind, chosen, make, options, (*lines, f"Options: {said}"))
 
 
 def decoder(fmt: Format | str, to: str = "binary16", name: str | None = None) -> Design:
     """A decoder to ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16`` or ``unpacked``."""
     fmt = get(fmt)
-    component = Decoder(fmt, to)
+    check_target(to)
     lines = [f"Decoder of {_label(fmt)} to {to}"]
     if to != "unpacked":
         lines.append(f"Values that {to} cannot hold are rounded {ROUNDING_RULES[get(to).roundings[0]]}")
-    return _design("decoder", name, f"{fmt.name}_decoder_{to}", component, {"format": fmt.name, "to": to}, lines)
+    return _design("decoder", name, f"{fmt.name}_decoder_{to}", partial(Decoder, fmt, to), {"format": fmt.name, "to": to}, lines)
 
 
 def encoder(
@@ -81,8 +90,9 @@ def encoder(
 ) -> Design:
     """An encoder; ``rounding`` and ``overflow`` default to the format's."""
     fmt = get(fmt)
-    component = Encoder(fmt, source, rounding, overflow, nan_to_zero, random_bits)
-    chosen = component.options
+    chosen = encode_options(fmt, source, rounding, overflow, nan_to_zero)
+    check_random_bits(random_bits)
+    make = partial(Encoder, fmt, source, rounding, overflow, nan_to_zero, random_bits)
     options: dict[str, Any] = {"format": fmt.name, "from": source, "rounding": chosen.rounding.value, "overflow": chosen.overflow.value}
     default = f"{fmt.name}_encoder_{source}_{chosen.rounding}"
     if chosen.overflow is not fmt.overflows[0]:
@@ -98,7 +108,7 @@ def encoder(
         f"Rounding: {ROUNDING_RULES[Rounding(chosen.rounding)]}",
         f"Overflow: {OVERFLOW_RULES[Overflow(chosen.overflow)]}; NaN to {_nan_rule(fmt, nan_to_zero)}",
     ]
-    return _design("encoder", name, default, component, options, lines)
+    return _design("encoder", name, default, make, options, lines)
 
 
 def _nan_rule(fmt: Format, nan_to_zero: bool) -> str:
@@ -123,16 +133,14 @@ def _of_mac(
     options: dict[str, Any] = {"format": a.name} | ({} if b == a else {"format-b": b.name})
     operands = _label(a) if b == a else f"{_label(a)} times {_label(b)}"
     if accumulator is None:
-        component = make(a, b)
         lines = [f"Exact product of {operands}, neither rounded nor normalized"]
-        return _design(kind, name, f"{pair}_{kind}", component, options, lines)
-    component = make(a, b, accumulator, terms)
+        return _design(kind, name, f"{pair}_{kind}", partial(make, a, b), options, lines)
+    if accumulator not in ACCUMULATORS:
+        raise ValueError(f"Accumulator must be one of {', '.join(ACCUMULATORS)}, not {accumulator!r}")
     options["accumulator"] = accumulator
     default = f"{pair}_{kind}_{accumulator}"
     lines = [f"{'Fused multiply-accumulate' if kind == 'mac' else 'Adder behind the multiplier'}: {operands} into {accumulator}"]
     if accumulator == "exact":
-        from golden.mac import exact
-
         unit = exact(a, b, terms)
         options["terms"] = terms
         default += f"_n{terms}" if terms != DEFAULT_TERMS else ""
@@ -140,7 +148,7 @@ def _of_mac(
         lines.append(f"Rounding: none; {terms} products of any size fit")
     else:
         lines.append(f"Rounding: once, of the exact sum, {ROUNDING_RULES[get(accumulator).roundings[0]]}")
-    return _design(kind, name, default, component, options, lines)
+    return _design(kind, name, default, partial(make, a, b, accumulator, terms), options, lines)
 
 
 def mac(
@@ -154,6 +162,12 @@ def mac(
     return _of_mac("mac", Mac, fmt, format_b, accumulator, terms, name)
 
 
+def _adder_of(a: Format, b: Format, accumulator: str, terms: int) -> wiring.Component:
+    if accumulator == "exact":
+        return ExactAdder(exact(a, b, terms), ProductShape(OperandShape(a, normalized=False), OperandShape(b, normalized=False)))
+    return Adder(get(accumulator), ProductShape(OperandShape(a), OperandShape(b)))
+
+
 def adder(
     fmt: Format | str,
     format_b: Format | str | None = None,
@@ -162,7 +176,7 @@ def adder(
     name: str | None = None,
 ) -> Design:
     """What follows the multiplier in a MAC."""
-    return _of_mac("adder", Adder, fmt, format_b, accumulator, terms, name)
+    return _of_mac("adder", _adder_of, fmt, format_b, accumulator, terms, name)
 
 
 def multiplier(fmt: Format | str, format_b: Format | str | None = None, name: str | None = None) -> Design:

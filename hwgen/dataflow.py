@@ -64,7 +64,8 @@ def load(text: str) -> Netlist:
     """The netlist in the text that ``write_json`` made of one module."""
     (module,) = json.loads(text)["modules"].values()
     ports = tuple((port["direction"], name, _bits(port["bits"])) for name, port in module["ports"].items())
-    names = {name: _bits(net["bits"]) for name, net in module["netnames"].items() if not net["hide_name"]}
+    named = ((name, net) for name, net in module["netnames"].items() if not net["hide_name"] and "$signal" not in name)
+    names = {name: _bits(net["bits"]) for name, net in named}  # `$signal` is Amaranth's for a signal without a name
     fresh = _fresh(module)
     cells = [_operation(cell, fresh) for cell in module["cells"].values()]
     outputs = [bits for direction, _, bits in ports if direction == "output"]
@@ -101,8 +102,7 @@ def _operation(cell: dict, fresh: Iterator[int]) -> Operation:
     parameters = {key: int(value, 2) for key, value in cell["parameters"].items()}
     if kind == "$dff" and parameters["CLK_POLARITY"]:
         return Operation(kind, pins["Q"], (pins["CLK"], pins["D"]))
-    a, y = pins.get("A", ()), pins.get("Y", ())
-    b = pins.get("B")
+    a, b, y = (pins.get(pin, ()) for pin in "ABY")
     signed = bool(parameters.get("A_SIGNED", 0)) and bool(parameters.get("B_SIGNED", 1))
     one_bit = kind in COMPARISONS or kind in REDUCTIONS or kind in LOGIC
     if one_bit and len(y) != 1:
@@ -169,11 +169,11 @@ def _trimmed(ordered: list[Operation], outputs: list[Bits], vectors: list[Bits])
     read: set[Bit] = {bit for bits in outputs for bit in bits}
     read |= {bit for operation in ordered if operation.kind == "$dff" for bits in operation.operands for bit in bits}
     kept = []
-    for operation in reversed(ordered):
-        top = max((index + 1 for index, bit in enumerate(operation.result) if bit in read), default=0)
+    for whole in reversed(ordered):
+        top = max((index + 1 for index, bit in enumerate(whole.result) if bit in read), default=0)
         if not top:
             continue
-        operation = _cut(operation, top)
+        operation = _cut(whole, top)
         if operation.kind == "$pmux":
             operation = _as_case(operation, driver, vectors) or operation
         read.update(bit for bits in operation.operands for bit in bits)
@@ -208,7 +208,7 @@ def _patterns(bit: Bit, driver: dict[Bit, Operation]) -> list[Pattern]:
     operation = driver.get(bit)
     match operation:
         case Operation("$eq", _, (bits, constant)) if all(isinstance(item, str) for item in constant) and len(set(bits)) == len(bits):
-            return [dict(zip(bits, constant, strict=True))]
+            return [dict(zip(bits, map(str, constant), strict=True))]
         case Operation("$logic_not", _, (bits,)):
             return [dict.fromkeys(bits, "0")]
         case Operation("$reduce_and", _, (bits,)):

@@ -11,6 +11,13 @@ from hwgen.unpacked import exponent_range, exponent_shape, precision, unpack
 TARGETS = ("binary16", "bfloat16", "binary32", "dlfloat16", "unpacked")
 
 
+def check_target(target: str) -> str:
+    """Return a decoder's target, or raise ValueError if there is none of that name."""
+    if target not in TARGETS:
+        raise ValueError(f"Target must be one of {', '.join(TARGETS)}, not {target!r}")
+    return target
+
+
 class Decoder(wiring.Component):
     """Decode a code; combinational.
 
@@ -34,9 +41,7 @@ class Decoder(wiring.Component):
 
     def __init__(self, fmt: Format | str, target: str = "unpacked"):
         self.fmt = get(fmt)
-        if target not in TARGETS:
-            raise ValueError(f"Target must be one of {', '.join(TARGETS)}, not {target!r}")
-        self.target = target
+        self.target = check_target(target)
         ports = {"code": In(self.fmt.width)}
         if target == "unpacked":
             ports |= {

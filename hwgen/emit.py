@@ -5,41 +5,43 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from amaranth.back import rtlil
+from amaranth.hdl import Value
 from amaranth.lib import wiring
 
 from hwgen import dataflow, verilog, yosys
 
-KEYWORDS = frozenset(
-    """
-    accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins binsof bit break
-    buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config const constraint context continue cover
-    covergroup coverpoint cross deassign default defparam design disable dist do edge else end endcase endchecker endclass endclocking
-    endconfig endfunction endgenerate endgroup endinterface endmodule endpackage endprimitive endprogram endproperty endsequence
-    endspecify endtable endtask enum event eventually expect export extends extern final first_match for force foreach forever fork
-    forkjoin function generate genvar global highz0 highz1 if iff ifnone ignore_bins illegal_bins implements implies import incdir
-    include initial inout input inside instance int integer interconnect interface intersect join join_any join_none large let liblist
-    library local localparam logic longint macromodule matches medium modport module nand negedge nettype new nexttime nmos nor
-    noshowcancelled not notif0 notif1 null or output package packed parameter pmos posedge primitive priority program property protected
-    pull0 pull1 pulldown pullup pulsestyle_ondetect pulsestyle_onevent pure rand randc randcase randsequence rcmos real realtime ref reg
-    reject_on release repeat restrict return rnmos rpmos rtran rtranif0 rtranif1 s_always s_eventually s_nexttime s_until s_until_with
-    scalared sequence shortint shortreal showcancelled signed small soft solve specify specparam static string strong strong0 strong1
-    struct super supply0 supply1 sync_accept_on sync_reject_on table tagged task this throughout time timeprecision timeunit tran
-    tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire var
-    vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor
-    """.split()
-)
+_WORDS = """
+accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins binsof bit break
+buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config const constraint context continue cover
+covergroup coverpoint cross deassign default defparam design disable dist do edge else end endcase endchecker endclass endclocking
+endconfig endfunction endgenerate endgroup endinterface endmodule endpackage endprimitive endprogram endproperty endsequence
+endspecify endtable endtask enum event eventually expect export extends extern final first_match for force foreach forever fork
+forkjoin function generate genvar global highz0 highz1 if iff ifnone ignore_bins illegal_bins implements implies import incdir
+include initial inout input inside instance int integer interconnect interface intersect join join_any join_none large let liblist
+library local localparam logic longint macromodule matches medium modport module nand negedge nettype new nexttime nmos nor
+noshowcancelled not notif0 notif1 null or output package packed parameter pmos posedge primitive priority program property protected
+pull0 pull1 pulldown pullup pulsestyle_ondetect pulsestyle_onevent pure rand randc randcase randsequence rcmos real realtime ref reg
+reject_on release repeat restrict return rnmos rpmos rtran rtranif0 rtranif1 s_always s_eventually s_nexttime s_until s_until_with
+scalared sequence shortint shortreal showcancelled signed small soft solve specify specparam static string strong strong0 strong1
+struct super supply0 supply1 sync_accept_on sync_reject_on table tagged task this throughout time timeprecision timeunit tran
+tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire var
+vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor
+"""
+KEYWORDS = frozenset(_WORDS.split())
 """Reserved words of IEEE 1364-2005 (Verilog) and IEEE 1800-2017 (SystemVerilog)."""
 
 
-def check_name(name: str) -> str:
-    """Return ``name``, or raise ValueError when it cannot name a Verilog module as it stands."""
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name, flags=re.ASCII):
-        raise ValueError(f"name must be a Verilog identifier (a letter or _, then letters, digits and _), not {name!r}")
+def check_name(name: str, what: str = "name") -> str:
+    """Return ``name``; raise ValueError, in a sentence about ``what``, when it cannot be a Verilog identifier as it stands."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError(f"{what} must be a Verilog identifier (a letter or _, then letters, digits and _), not {name!r}")
     if name in KEYWORDS:
-        raise ValueError(f"name must not be a Verilog or SystemVerilog keyword, as {name!r} is")
+        raise ValueError(f"{what} must not be a keyword of Verilog or SystemVerilog, which {name!r} is")
     return name
 
 
+# Case tables stay tables, not memories. wreduce gets a list because it breaks $shift cells (Yosys 0.70; rtl_tests/test_emit.py proves
+# what comes out); right shifts are cut to what is read in `dataflow`.
 _SCRIPT = """
 read_rtlil module.il
 proc -norom
@@ -58,10 +60,13 @@ write_json module.json
 def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> str:
     """Verilog-2005 text of ``component`` as one module called ``name``.
 
+    Signals keep the names they have in Python; what has no name and more than one reader is called ``t1``, ``t2``, ... Registers start
+    without a value and so need a reset.
+
     Parameters
     ----------
     component : wiring.Component
-        With flat unsigned ports; the module's ports stand in the order of its signature.
+        Its ports, in the order of its signature, become flat unsigned ports.
     name : str
         A Verilog identifier.
     header : sequence of str
@@ -71,16 +76,24 @@ def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> 
     -------
     str
         The same bytes for the same component, wherever and whenever it is emitted.
+
+    Raises
+    ------
+    ValueError
+        When the module or a port cannot have its name, or a port has no bits.
     """
     check_name(name)
-    lines = [
+    il = rtlil.convert(component, name=name, emit_src=False)
+    for path, _, value in component.signature.flatten(component):
+        port = check_name("__".join(map(str, path)), "port name")
+        if not len(Value.cast(value)):
+            raise ValueError(f"port {port} must have at least one bit")
+    il = re.sub(r"^(  wire .*?(?:input|output)) (\d+)", lambda m: f"{m[1]} {int(m[2]) + 1}", il, flags=re.M)  # Yosys takes 0 for unset
+    netlist = dataflow.load(yosys.run(_SCRIPT, {"module.il": il}, ["module.json"])["module.json"])
+    banner = [
         name,
         *header,
         f"Generated by minifloat-rtl {version('minifloat-rtl')} with amaranth {version('amaranth')} and {yosys.version()}.",
         "This generated Verilog is yours, free of conditions.",
     ]
-    il = rtlil.convert(component, name=name, emit_src=False)
-    il = re.sub(r"^(  wire .*?(?:input|output)) (\d+)", lambda m: f"{m[1]} {int(m[2]) + 1}", il, flags=re.M)
-    netlist = dataflow.load(yosys.run(_SCRIPT, {"module.il": il}, ["module.json"])["module.json"])
-    banner = "".join(f"// {line}".rstrip() + "\n" for line in lines)
-    return banner + "\n" + verilog.module(name, netlist, KEYWORDS)
+    return "".join(f"// {line}".rstrip() + "\n" for line in banner) + "\n" + verilog.module(name, netlist, KEYWORDS)

@@ -1,12 +1,11 @@
 """The encoder: bits of a wide format in, a code out."""
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Biased, Format, Rounding, get
-from golden.encode import options
-from golden.rounding import MAX_RANDOM_BITS
+from golden.encode import check_random_bits, options
 from hwgen.rounder import Parts, Rounder
 
 
@@ -46,8 +45,7 @@ class Encoder(wiring.Component):
         self.options = options(self.fmt, source, rounding, overflow, nan_to_zero)
         ports = {"bits": In(self.options.source.width)}
         if self.options.rounding is Rounding.STOCHASTIC:
-            if isinstance(random_bits, bool) or not isinstance(random_bits, int) or not 1 <= random_bits <= MAX_RANDOM_BITS:
-                raise ValueError(f"random_bits must be an integer from 1 to {MAX_RANDOM_BITS}, not {random_bits!r}")
+            check_random_bits(random_bits)
             ports["random"] = In(random_bits)
         super().__init__({**ports, "code": Out(self.fmt.width)})
 
@@ -81,37 +79,42 @@ def source_parts(m: Module, source: Format, bits: Value, lowest_relevant: int, r
     normal = source.rows[-1]
     assert isinstance(normal.exponent, Biased)
     k, field_bits, bias = normal.fraction_bits, normal.exponent.bits, normal.exponent.bias
-    fraction = Signal(k, name="fraction")
-    field = Signal(field_bits, name="field")
-    m.d.comb += [fraction.eq(bits[:k]), field.eq(bits[k:-1])]
-    all_ones = field == (1 << field_bits) - 1
-    fraction_zero = fraction == 0
-    if source.infinity is None:  # dlfloat16: no subnormals, no infinity, one NaN-or-infinity
-        is_inf, is_nan = Const(0, 1), all_ones & (fraction == (1 << k) - 1)
-        is_zero = (field == 0) & fraction_zero
-        significand = Signal(k + 1, name="significand")
-        m.d.comb += significand.eq(fraction | 1 << k)
-        return Parts(bits[-1], field, bias, (-bias, (1 << field_bits) - 1 - bias), significand, is_zero, is_inf, is_nan, bits, random)
-    is_inf, is_nan = all_ones & fraction_zero, all_ones & ~fraction_zero
-    lowest_normal, highest = 1 - bias, bias
+    fraction, field = Signal(k, name="fraction"), Signal(field_bits, name="field")
     significand = Signal(k + 1, name="significand")
+    is_zero, is_inf, is_nan = Signal(name="is_zero"), Signal(name="is_inf"), Signal(name="is_nan")
+    m.d.comb += [fraction.eq(bits[:k]), field.eq(bits[k:-1])]
+
+    def parts(exponent: Value, offset: int, exponents: tuple[int, int]) -> Parts:
+        return Parts(bits[-1], exponent, offset, exponents, significand, is_zero, is_inf, is_nan, bits, random)
+
+    if source.infinity is None:  # dlfloat16: no subnormals, no infinity, one NaN-or-infinity
+        m.d.comb += [
+            significand.eq(fraction | 1 << k),
+            is_zero.eq((field == 0) & (fraction == 0)),
+            is_nan.eq(field.all() & fraction.all()),
+        ]
+        return parts(field, bias, (-bias, (1 << field_bits) - 1 - bias))
+    m.d.comb += [is_inf.eq(field.all() & (fraction == 0)), is_nan.eq(field.all() & (fraction != 0))]
+    lowest_normal, highest = 1 - bias, bias
     if lowest_relevant >= lowest_normal:
-        m.d.comb += significand.eq(fraction | 1 << k)
-        return Parts(bits[-1], field, bias, (lowest_normal, highest), significand, field == 0, is_inf, is_nan, bits, random)
+        m.d.comb += [significand.eq(fraction | 1 << k), is_zero.eq(field == 0)]
+        return parts(field, bias, (lowest_normal, highest))
     # Subnormals matter: zeros in front of the fraction are counted and shifted out, down to the smallest that is relevant.
     deepest = min(lowest_normal - lowest_relevant, k)
+    is_subnormal = Signal(name="is_subnormal")
     zeros = Signal(range(deepest + 1), name="leading_zeros")
-    with m.If(field != 0):
+    m.d.comb += is_subnormal.eq(field == 0)
+    with m.If(~is_subnormal):
         m.d.comb += zeros.eq(0)
     for n in range(1, deepest):
         with m.Elif(fraction[k - n]):
             m.d.comb += zeros.eq(n)
     with m.Else():
         m.d.comb += zeros.eq(deepest)
-    hidden_and_fraction = Signal(k + 1, name="hidden_and_fraction")
-    m.d.comb += hidden_and_fraction.eq(Mux(field != 0, fraction | 1 << k, fraction))
-    m.d.comb += significand.eq(hidden_and_fraction << zeros)
     exponent = Signal(range((1 << field_bits) + k), name="exponent")
-    m.d.comb += exponent.eq(Mux(field == 0, 1, field) + deepest - zeros)
-    is_zero = ~significand[-1]
-    return Parts(bits[-1], exponent, bias + deepest, (lowest_normal - deepest, highest), significand, is_zero, is_inf, is_nan, bits, random)
+    m.d.comb += [
+        significand.eq(Cat(fraction, ~is_subnormal) << zeros),
+        is_zero.eq(~significand[-1]),
+        exponent.eq((field | is_subnormal) + deepest - zeros),
+    ]
+    return parts(exponent, bias + deepest, (lowest_normal - deepest, highest))

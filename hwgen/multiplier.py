@@ -21,10 +21,18 @@ class ProductShape:
     Parameters
     ----------
     a, b : OperandShape
+    spare_carry : int
+        1 adds 1 to the exponents' sum, through a carry-in that costs nothing: an adder asks for it where its constants get simpler.
     """
 
     a: OperandShape
     b: OperandShape
+    spare_carry: int = 0
+
+    @classmethod
+    def of(cls, a_format: Format, b_format: Format, *, normalized: bool = True, spare_carry: int = 0) -> ProductShape:
+        """Of two formats."""
+        return cls(OperandShape(a_format, normalized), OperandShape(b_format, normalized), spare_carry)
 
     @property
     def normalized(self) -> bool:
@@ -49,13 +57,13 @@ class ProductShape:
     @property
     def bias(self) -> int:
         """What the exponent exceeds the value's by."""
-        return self.a.bias + self.b.bias
+        return self.a.bias + self.b.bias + self.spare_carry
 
     @cached_property
     def exponents(self) -> tuple[int, int]:
         """Smallest and largest exponent."""
         (a_low, a_high), (b_low, b_high) = self.a.exponents, self.b.exponents
-        return a_low + b_low, a_high + b_high
+        return a_low + b_low + self.spare_carry, a_high + b_high + self.spare_carry
 
     @property
     def exponent_shape(self) -> Shape:
@@ -72,6 +80,8 @@ class Multiplier(wiring.Component):
         ``b_format`` defaults to ``a_format``.
     normalized : bool
         Whether subnormal operands are normalized. A floating-point adder wants that; a fixed-point one does not need it.
+    spare_carry : int
+        See ``ProductShape``.
 
     Members
     -------
@@ -87,10 +97,12 @@ class Multiplier(wiring.Component):
         ``is_zero`` and ``is_inf`` are meaningless where ``is_nan`` is set.
     """
 
-    def __init__(self, a_format: Format | str, b_format: Format | str | None = None, *, normalized: bool = True):
+    def __init__(
+        self, a_format: Format | str, b_format: Format | str | None = None, *, normalized: bool = True, spare_carry: int = 0
+    ):
         self.a_format = golden.get(a_format)
         self.b_format = self.a_format if b_format is None else golden.get(b_format)
-        self.layout = ProductShape(OperandShape(self.a_format, normalized), OperandShape(self.b_format, normalized))
+        self.layout = ProductShape.of(self.a_format, self.b_format, normalized=normalized, spare_carry=spare_carry)
         super().__init__(
             {
                 "a": In(self.a_format.width),
@@ -109,7 +121,7 @@ class Multiplier(wiring.Component):
         m = Module()
         m.submodules.operand_a = a = Operand(self.a_format, normalized=self.layout.normalized)
         m.submodules.operand_b = b = Operand(self.b_format, normalized=self.layout.normalized)
-        exponent_sum = a.exponent + b.exponent
+        exponent_sum = a.exponent + b.exponent + self.layout.spare_carry
         for operand in (a, b):
             if operand.layout.has_increment:
                 exponent_sum = exponent_sum + operand.increment

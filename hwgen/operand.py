@@ -138,11 +138,10 @@ class Operand(wiring.Component):
 
         cases = self._cases(magnitude)
         classes = {kind: self._special(kind) for kind in (Kind.ZERO, Kind.INF, Kind.NAN)}
-        zero = classes[Kind.ZERO]
-        if not self._rest_is_zero():
-            zero = [*zero, *(case.hit.value for case in cases if case.is_zero)]
-        elif any(not row.hidden for row in fmt.rows):
+        if self._only_zero_has_magnitude_zero():
             zero = [body == 0]
+        else:
+            zero = [*classes[Kind.ZERO], *(case.zero.value for case in cases)]
         m.d.comb += [
             self.is_zero.eq(_any(zero)),
             self.is_inf.eq(_any(classes[Kind.INF])),
@@ -150,7 +149,7 @@ class Operand(wiring.Component):
         ]
 
         care = np.isfinite(fmt.values) & (fmt.values != 0)
-        used = [case for case in cases if not case.is_zero]
+        used = [case for case in cases if case.exponent]
 
         def select(column: list[_Bit]) -> Value:
             return _and_or([(case.hit, bit) for case, bit in zip(used, column, strict=True)], care)
@@ -189,7 +188,7 @@ class Operand(wiring.Component):
             parts.append(bits == pattern)
         return parts[0] & parts[1] if len(parts) == 2 else parts[0]
 
-    def _rest_is_zero(self) -> bool:
+    def _only_zero_has_magnitude_zero(self) -> bool:
         """Whether the zeros are the codes whose magnitude is 0, a NaN apart."""
         fmt = self.fmt
         nan = np.isnan(fmt.values)

@@ -278,25 +278,29 @@ class Rounder:
         m.d.comb += overflow.eq(past)
         unsigned_code = Signal(body, name="unsigned_code")
         m.d.comb += unsigned_code.eq(Mux(parts.is_inf, infinite_code, Mux(overflow, finite_code, magnitude)))
-        to_nan = parts.is_nan
+        to_nan: Value = Const(0, 1)
         if fmt.has_nan and finite_code == fmt.canonical_nan:
-            to_nan = to_nan | (overflow & ~parts.is_inf)
+            to_nan = overflow & ~parts.is_inf
         if fmt.has_nan and infinite_code == fmt.canonical_nan:
             to_nan = to_nan | parts.is_inf
         return self._with_sign(unsigned_code, to_nan)
 
-    def _with_sign(self, unsigned_code: Signal, to_nan: Value) -> Value:
-        fmt, sign = self.fmt, self.parts.sign
-        nan_code = 0 if self.nan_to_zero or fmt.canonical_nan is None else fmt.canonical_nan
+    def _with_sign(self, unsigned_code: Signal, overflow_to_nan: Value) -> Value:
+        fmt, sign, is_nan = self.fmt, self.parts.sign, self.parts.is_nan
         if fmt.twos_complement:
             signed_code: Value = Mux(sign, -unsigned_code, unsigned_code)[: fmt.width]
         elif fmt.has_negative_zero:
             signed_code = Cat(unsigned_code, sign)
         else:
             signed_code = Cat(unsigned_code, sign & unsigned_code.any())
-        if fmt.nan_keeps_sign and nan_code:
-            return Mux(to_nan, Cat(Const(nan_code & (fmt.sign_bit - 1), fmt.width - 1), sign), signed_code)
-        return Mux(to_nan, nan_code, signed_code)
+        if fmt.canonical_nan is None:
+            return Mux(is_nan, 0, signed_code)
+        canonical: Value = Const(fmt.canonical_nan, fmt.width)
+        if fmt.nan_keeps_sign:
+            canonical = Cat(canonical[:-1], sign)
+        if self.nan_to_zero:
+            return Mux(is_nan, 0, Mux(overflow_to_nan, canonical, signed_code))
+        return Mux(is_nan | overflow_to_nan, canonical, signed_code)
 
     def _overflow_code(self, *, infinite: bool) -> int:
         """Magnitude code for an infinite number, or for a finite one past the largest."""

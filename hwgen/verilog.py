@@ -26,27 +26,41 @@ class Vector:
 
     bits: Bits
     name: str | None
-    operation: Operation | None = None
     port: bool = False
+
+
+@dataclass(eq=False)
+class Alias(Vector):
+    """A named vector of bits that arise elsewhere."""
+
+
+@dataclass(eq=False, kw_only=True)
+class Result(Vector):
+    """The vector in which the bits of an operation arise."""
+
+    operation: Operation
 
 
 @dataclass(frozen=True)
 class Text:
-    """An expression: the choices ``(condition, value)`` that come first, and what remains when none holds."""
+    """An expression: the choices ``(condition, value)`` that come first, and what remains when none holds.
+
+    ``sign`` is that of an associative operation, which may be chained without parentheses.
+    """
 
     value: str
     level: int
     choices: tuple[tuple[str, str], ...] = ()
+    sign: str = ""
 
 
 @dataclass(frozen=True)
 class Use:
-    """Where a vector is read: by which operation, as which operand, and whether it is that whole operand."""
+    """How a vector is read: as all of an operand, all of it, where a choice may stand bare."""
 
-    reader: Operation | None
-    operand: int
     alone: bool
     whole: bool
+    bare: bool
 
 
 def module(name: str, netlist: Netlist, keywords: frozenset[str]) -> str:
@@ -60,38 +74,38 @@ class _Module:
         self.taken = set(keywords) | {name for _, name, _ in netlist.ports}
         self.lines: list[str] = []
         self.inlined: dict[Vector, Text] = {}
-        self.declared: set[Vector] = set()
+        self.declared: set[Alias] = set()
         self.temporaries = 0
         self.home: dict[Bit, tuple[Vector, int]] = {}  # where a bit arises
-        self.aliases: dict[Bit, list[Vector]] = {}  # vectors put together of bits from elsewhere, by their lowest bit
-        self.values = self._vectors()
+        self.aliases: dict[Bit, list[Alias]] = {}  # by their lowest bit
+        self.results = self._vectors()
         self.uses = self._count_uses()
 
     # Names
 
-    def _vectors(self) -> list[Vector]:
-        """Fill ``home`` and ``aliases``; return the operations' vectors in order."""
-        names = {bits: (name, direction == "output") for direction, name, bits in reversed(self.netlist.ports) if direction == "output"}
-        for direction, name, bits in self.netlist.ports:
+    def _vectors(self) -> list[Result]:
+        """Fill ``home`` and ``aliases``; return the operations' results in order."""
+        outputs = {bits: name for direction, name, bits in reversed(self.netlist.ports) if direction == "output"}
+        for direction, port, bits in self.netlist.ports:
             if direction == "input":
-                names[bits] = (name, False)
-                self._settle(Vector(bits, name, port=True))
-        given = [(name, bits) for name, bits in self.netlist.names.items() if name not in {port for _, port, _ in self.netlist.ports}]
-        for name, bits in sorted(given, key=lambda item: item[0].count(".")):
+                self._settle(Vector(bits, port, port=True))
+        ports = {name for _, name, _ in self.netlist.ports}
+        given: dict[Bits, str] = {}
+        for given_name, bits in sorted(self.netlist.names.items(), key=lambda item: item[0].count(".")):
             top = max((index + 1 for index, bit in enumerate(bits) if bit in self.netlist.read), default=0)
-            names.setdefault(bits[:top], (name, None))
-        values = []
+            if given_name not in ports and bits[:top] not in outputs:
+                given.setdefault(bits[:top], given_name)
+        results: list[Result] = []
         for operation in self.netlist.operations:
-            name, output = names.pop(operation.result, (None, None))
-            if name is not None and output is None:
-                name = self._free(name)
-            values.append(Vector(operation.result, name, operation, port=bool(output)))
-            self._settle(values[-1])
-        for bits, (name, output) in names.items():
-            arises = bool(bits) and all(isinstance(bit, str) or bit in self.home for bit in bits)
-            if output is None and arises and isinstance(bits[0], int) and self.home[bits[0]][0].bits != bits:
-                self.aliases.setdefault(bits[0], []).append(Vector(bits, self._free(name)))
-        return values
+            bits = operation.result
+            name: str | None = outputs[bits] if bits in outputs else self._free(given[bits]) if bits in given else None
+            results.append(Result(bits, name, port=bits in outputs, operation=operation))
+            self._settle(results[-1])
+        for bits, given_name in given.items():
+            arises = bool(bits) and isinstance(bits[0], int) and all(isinstance(bit, str) or bit in self.home for bit in bits)
+            if arises and self.home[bits[0]][0].bits != bits:
+                self.aliases.setdefault(bits[0], []).append(Alias(bits, self._free(given_name)))
+        return results
 
     def _settle(self, vector: Vector) -> None:
         for index, bit in enumerate(vector.bits):
@@ -122,6 +136,7 @@ class _Module:
                 width = next((k for k, bit in enumerate(bits[at:]) if not isinstance(bit, str)), len(bits) - at)
                 yield "".join(str(bit) for bit in reversed(bits[at : at + width])), 0, width
             else:
+                piece: Vector
                 piece, low = self.home[first]
                 width = 1
                 while low + width < len(piece.bits) and at + width < len(bits) and bits[at + width] == piece.bits[low + width]:
@@ -137,24 +152,23 @@ class _Module:
     def _count_uses(self) -> dict[Vector, list[Use]]:
         uses: dict[Vector, list[Use]] = {}
 
-        def note(reader: Operation | None, operand: int, bits: Bits, aliases: bool = True) -> None:
+        def note(bits: Bits, aliases: bool = True, bare: bool = False) -> None:
             pieces = list(self._pieces(bits, aliases))
             for piece, _, width in pieces:
                 if isinstance(piece, Vector):
-                    uses.setdefault(piece, []).append(Use(reader, operand, len(pieces) == 1, width == len(piece.bits)))
+                    uses.setdefault(piece, []).append(Use(len(pieces) == 1, width == len(piece.bits), bare))
 
         for operation in self.netlist.operations:
-            for index, bits in enumerate(operation.operands):
-                if operation.kind == "$pmux" and index == 0:
-                    for bit in bits:
-                        note(operation, 0, (bit,))
-                else:
-                    note(operation, index, bits)
+            first, *others = operation.operands
+            for bits in [(bit,) for bit in first] if operation.kind == "$pmux" else [first]:
+                note(bits)
+            for index, bits in enumerate(others, 1):
+                note(bits, bare=operation.kind in ("$mux", "$pmux", "$dff") and index == len(others))
         for direction, _, bits in self.netlist.ports:
             if direction == "output":
-                note(None, 0, bits)
+                note(bits)
         for alias in [vector for vectors in self.aliases.values() for vector in vectors if vector in uses]:
-            note(None, 0, alias.bits, aliases=False)
+            note(alias.bits, aliases=False)
         return uses
 
     def _reference(self, bits: Bits, aliases: bool = True) -> Text:
@@ -178,17 +192,17 @@ class _Module:
             return _constant(piece)
         if piece in self.inlined:
             return self.inlined[piece].value
-        if piece.operation is None and not piece.port and piece not in self.declared:
+        if isinstance(piece, Alias) and piece not in self.declared:
             self.declared.add(piece)
             self.lines.append(f"  wire {_range(len(piece.bits))}{piece.name} = {self._reference(piece.bits, aliases=False).value};")
         if width == len(piece.bits):
             return str(piece.name)
         return f"{piece.name}[{low}]" if width == 1 else f"{piece.name}[{low + width - 1}:{low}]"
 
-    def _operand(self, bits: Bits, level: int) -> str:
-        """``bits`` inside an expression where only what holds together at least as ``level`` may stand bare."""
+    def _operand(self, bits: Bits, level: int, sign: str = "") -> str:
+        """``bits`` inside an expression where only what holds together at least as ``level``, or a chain of ``sign``, may stand bare."""
         text = self._reference(bits)
-        return text.value if text.level <= level else f"({text.value})"
+        return text.value if text.level <= level or (sign and text.sign == sign) else f"({text.value})"
 
     # Statements
 
@@ -219,75 +233,67 @@ class _Module:
             sides = [f"$signed({self._reference(left).value})"]
             sides.append(self._operand(right, UNARY) if kind == "$shr" else f"$signed({self._reference(right).value})")
         else:
-            sides = [self._operand(left, UNARY), self._operand(right, UNARY)]
-        return Text(f"{sides[0]} {sign} {sides[1]}", BINARY)
+            sides = [self._operand(left, UNARY, sign), self._operand(right, UNARY)]
+        return Text(f"{sides[0]} {sign} {sides[1]}", BINARY, sign=sign if sign in "&|^" else "")
 
-    def _inline(self, vector: Vector, text: Text) -> bool:
-        """Whether ``text`` goes into the one statement that reads ``vector``."""
-        operation, uses = vector.operation, self.uses[vector]
-        if vector.name is not None or len(uses) > 1 or not uses[0].whole:
+    def _inline(self, result: Result, text: Text) -> bool:
+        """Whether ``text`` goes into the one statement that reads ``result``."""
+        operation, (use, *more) = result.operation, self.uses[result]
+        if result.name is not None or more or not use.whole or (operation.signed and operation.kind not in COMPARISONS):
             return False
-        if operation.signed and operation.kind not in COMPARISONS:
-            return False
-        (use,) = uses
         if text.choices:
-            return use.alone and use.reader is not None and use.reader.kind in ("$mux", "$pmux") and use.operand == len(use.reader.operands) - 1
+            return use.alone and use.bare
         return len(text.value) <= INLINE
 
-    def _statement(self, vector: Vector) -> None:
-        operation = vector.operation
-        if operation.kind == "$dff":
+    def _statement(self, result: Result) -> None:
+        match result.operation.kind:
+            case "$dff":
+                return
+            case "case":
+                self._case(result)
+                return
+        text = self._expression(result.operation)
+        if self._inline(result, text):
+            self.inlined[result] = text
             return
-        if operation.kind == "case":
-            self._case(vector)
-            return
-        text = self._expression(operation)
-        if self._inline(vector, text):
-            self.inlined[vector] = text
-            return
-        vector.name = vector.name or self._temporary()
-        left = "assign " if vector.port else f"wire {_range(len(vector.bits))}"
-        self.lines += _assignment(f"  {left}{vector.name} =", text)
+        result.name = result.name or self._temporary()
+        left = "assign " if result.port else f"wire {_range(len(result.bits))}"
+        self.lines += _assignment(f"  {left}{result.name} =", text)
 
-    def _case(self, vector: Vector) -> None:
-        subject, default, *values = vector.operation.operands
-        select = self._reference(subject).value
-        arms = [", ".join(_constant(pattern) for pattern in group) for group in vector.operation.patterns]
-        texts = [self._flat(bits) for bits in (*values, default)]
-        vector.name = vector.name or self._temporary()
-        keyword = "casez" if any("?" in pattern for group in vector.operation.patterns for pattern in group) else "case"
-        if not vector.port:
-            self.lines.append(f"  reg {_range(len(vector.bits))}{vector.name};")
+    def _case(self, result: Result) -> None:
+        subject, default, *values = result.operation.operands
+        patterns = result.operation.patterns
+        select, *texts = [self._reference(bits).value for bits in (subject, *values, default)]
+        arms = [", ".join(_constant(pattern) for pattern in group) for group in patterns]
+        keyword = "casez" if any("?" in pattern for group in patterns for pattern in group) else "case"
+        result.name = result.name or self._temporary()
+        if not result.port:
+            self.lines.append(f"  reg {_range(len(result.bits))}{result.name};")
         self.lines += ["  always @*", f"    {keyword} ({select})"]
-        self.lines += [f"      {arm}: {vector.name} = {text};" for arm, text in zip([*arms, "default"], texts, strict=True)]
+        self.lines += [f"      {arm}: {result.name} = {text};" for arm, text in zip([*arms, "default"], texts, strict=True)]
         self.lines.append("    endcase")
 
-    def _flat(self, bits: Bits) -> str:
-        """The expression that reads ``bits``, on one line."""
-        return self._reference(bits).value
-
-    def _registers(self) -> list[Vector]:
-        return [vector for vector in self.values if vector.operation.kind == "$dff"]
-
     def text(self, name: str) -> str:
-        for register in self._registers():
+        """The whole module."""
+        registers = [result for result in self.results if result.operation.kind == "$dff"]
+        for register in registers:
             register.name = register.name or self._temporary()
             if not register.port:
                 self.lines.append(f"  reg {_range(len(register.bits))}{register.name};")
-        for vector in self.values:
-            self._statement(vector)
-        held = {vector.name for vector in self.values if vector.operation.kind in ("case", "$dff")}
-        driven = {vector.name for vector in self.values if vector.port}
+        for result in self.results:
+            self._statement(result)
+        driven = {result.name: result.operation.kind for result in self.results if result.port}
         for direction, port, bits in self.netlist.ports:
             if direction == "output" and port not in driven:
                 self.lines += _assignment(f"  assign {port} =", self._reference(bits))
-        for register in self._registers():
+        for register in registers:
             clock, data = register.operation.operands
-            self.lines.append(f"  always @(posedge {self._flat(clock)})")
+            self.lines.append(f"  always @(posedge {self._reference(clock).value})")
             self.lines += _assignment(f"    {register.name} <=", self._reference(data))
         self._sink()
         ports = [
-            f"  {direction} {'reg' if port in held else 'wire'} {_range(len(bits))}{port}" for direction, port, bits in self.netlist.ports
+            f"  {direction} {'reg' if driven.get(port) in ('case', '$dff') else 'wire'} {_range(len(bits))}{port}"
+            for direction, port, bits in self.netlist.ports
         ]
         return "\n".join([f"module {name} (", ",\n".join(ports), ");", *self.lines, "endmodule", ""])
 

@@ -146,8 +146,8 @@ def definition(name: str) -> Definition:
         return _SINGLE[name]
     if match := re.fullmatch(r"gc_1_(\d+)_(\d+)_b(\d+)", name):
         e, p, bias = (int(n) for n in match.groups())
-        if e == 0:  # n * 2^q with q = 1 - b - 7
-            return _one_nan(8, lambda n: n * power(1 - bias - 7), infinity=False, twos_complement=True)
+        if e == 0:  # n * 2^q with q = 1 - b - 7 where p = 7
+            return _one_nan(1 + p, lambda n: n * power(1 - bias - p), infinity=False, twos_complement=True)
         return _one_nan(1 + e + p, floating(p, bias), infinity=False)
     match = re.fullmatch(r"e(\d+)m(\d+)b(\d+)(?:_(\d+))?", name)
     assert match, name

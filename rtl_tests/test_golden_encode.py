@@ -129,10 +129,7 @@ def hybrid(source, raw):
         return 0x01 if 1 << (t_bits - 1) | fraction >> (f - t_bits + 1) >= t else 0x00
     k = next(k for k, reach in ((3, 3), (2, 7), (1, 15), (0, 23)) if abs(exponent) <= reach)
     kept, discarded = fraction >> (f - k), fraction & ((1 << (f - k)) - 1)
-    if k == 3:
-        up = discarded >> (f - k - 1)
-    else:
-        up = discarded >> (f - k - t_bits) >= t
+    up = discarded >> (f - k - 1) if k == 3 else discarded >> (f - k - t_bits) >= t
     if exponent == 15 and fraction >= 1 << (f - 2):
         return 0x6F
     return CODE_OF_HIF8.get(math.ldexp(1 + (kept + up) / (1 << k), exponent), 0x6F)
@@ -147,8 +144,7 @@ def test_hybrid_rounding_bit_by_bit(source):
     hif8 = golden.get("hif8")
     bits = inputs("hif8", source)
     if source == "binary32":
-        thresholds = np.random.default_rng(3).choice(bits, 60_000)
-        bits = np.concatenate([thresholds, sr14_boundaries()])
+        bits = np.concatenate([np.random.default_rng(SEED).choice(bits, 60_000), sr14_boundaries()])
     positive = bits[bits < INFINITE[source]]
     expected = np.array([hybrid(source, raw) for raw in positive.tolist()])
     np.testing.assert_array_equal(hif8.encode(positive, source, "hybrid"), expected)
@@ -159,27 +155,15 @@ def test_hybrid_rounding_bit_by_bit(source):
 
 
 def sr14_boundaries():
-    """binary32 inputs where F and T are equal, and one apart, in every binade that SR14 reaches."""
-    rng = np.random.default_rng(4)
-    rows = []
+    """binary32 inputs where F = T, which share bits, and one ulp to either side, for all kept bits of every binade that SR14 reaches."""
+    equal = []
     for exponent in [*range(-23, -3), *range(4, 16)]:
         k = 2 if abs(exponent) <= 7 else 1 if abs(exponent) <= 15 else 0
-        tail = 23 - k if exponent != -23 else 24
-        for t in rng.integers(0, 1 << 14, 40).tolist():
-            for f in (t - 1, t, t + 1):
-                rows.extend(sr14_pattern(exponent, k, tail, f, t))
-    return np.array(rows, np.uint32)
-
-
-def sr14_pattern(exponent, k, tail, f, t):
-    """Patterns with T = t and F as near f as the bits that both share allow."""
-    if not 0 <= f < 1 << 14:
-        return
-    shift = tail - 14
-    for kept in range(1 << k):
-        fraction = kept << (23 - k) | (f << shift & ((1 << (23 - k)) - 1))
-        yield (exponent + 127) << 23 | fraction & ~0x3FFF & 0x7FFFFF | (fraction & ~((1 << shift) - 1) & 0x3FFF) | t & ((1 << shift) - 1)
-        yield (exponent + 127) << 23 | fraction & ~0x3FFF & 0x7FFFFF | t
+        shift = (24 if exponent == -23 else 23 - k) - 14  # F is the fraction's bits from here on, 14 of them
+        for high in range(1 << (14 - shift)):
+            tail = ((high << shift | high) << shift | high) & ((1 << (23 - k)) - 1)
+            equal.extend((exponent + 127) << 23 | kept << (23 - k) | tail for kept in range(1 << k))
+    return np.array([bits + step for bits in equal for step in (-1, 0, 1)], np.uint32)
 
 
 def test_hybrid_from_binary32_moves_every_code_beyond_the_inner_binades():

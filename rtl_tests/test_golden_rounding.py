@@ -6,10 +6,13 @@ tested on all values of the 16-bit sources: so the two sides of every boundary s
 """
 
 import bisect
+import inspect
+import re
 from fractions import Fraction
 from functools import cache
 from math import floor
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -54,7 +57,7 @@ def rounded(name, x, rounding, word=0, word_bits=0):
     t = (x - low) / (values[i] - low)
     match rounding:
         case "toward_zero":
-            up = codes[i] != OVERFLOWED and t == 1
+            up = False
         case "ties_to_even":
             up = t > HALF or (t == HALF and low_code % 2 == 1)
         case "ties_to_away":
@@ -70,12 +73,11 @@ def mptorch(name, x, low, low_code, high, high_code):
         return 0
     if high_code == OVERFLOWED:
         return low_code if x == low else OVERFLOWED
-    x_bits, y_bits, low_binades = (int(n) for n in name.replace("m", "e").replace("b", "e").split("e")[1:])
-    bottom, top = power(low_binades - (1 << (x_bits - 1))), power((1 << (x_bits - 1)) - low_binades)
+    exponent_bits, _, binades = (int(n) for n in re.fullmatch(r"e(\d+)m(\d+)b(\d+)", name).groups())
+    bottom, top = power(binades - (1 << (exponent_bits - 1))), power((1 << (exponent_bits - 1)) - binades)
     t = (x - low) / (high - low)
     if x < bottom or x >= top:
         return high_code if t >= HALF else low_code
-    assert y_bits
     return high_code if t > HALF or (t == HALF and low_code % 2 == 1) else low_code
 
 
@@ -264,8 +266,6 @@ def test_defaults_and_choices_are_the_specifications():
 @pytest.mark.parametrize("target", ["binary16", "bfloat16"])
 def test_sixteen_bit_targets_round_as_numpy_does(target):
     """``binary32`` to IEEE halves: ties to even and overflow by NumPy's and ml_dtypes' own casts."""
-    import ml_dtypes
-
     rng = np.random.default_rng(11)
     bits = np.concatenate([rng.integers(0, 1 << 32, 200_000, dtype=np.uint32), np.arange(1 << 16, dtype=np.uint32) << 16])
     near = wide_values(target, rng.integers(0, INFINITE[target], 50_000)).astype(np.float32).view(np.uint32)
@@ -284,4 +284,4 @@ def test_the_grid_point_past_the_largest_value_of_each_format():
 
 def test_paper_tables_are_not_goldens():
     """The reference must not import what it judges."""
-    assert "golden" not in vars(paper_tables)
+    assert not re.search(r"^\s*(import|from) golden", inspect.getsource(paper_tables), re.MULTILINE)

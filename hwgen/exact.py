@@ -1,0 +1,89 @@
+"""The adder of an exact MAC: a fixed-point accumulator that no product leaves a bit of outside."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from golden import ExactAccumulator
+from hwgen.multiplier import ProductShape
+
+
+class ExactAdder(wiring.Component):
+    """``acc_out = acc_in + product`` in fixed point; combinational.
+
+    Parameters
+    ----------
+    accumulator : golden.ExactAccumulator
+        Its widths.
+    product : ProductShape
+
+    Members
+    -------
+    sign, exponent, significand, is_zero, is_inf, is_nan : ``In``
+        A product as ``Multiplier`` delivers it.
+    acc_in, acc_out : ``accumulator.width`` bits
+        {nan, neg_inf, pos_inf, value}; the flags are sticky, and products that are not finite leave the value alone.
+    """
+
+    def __init__(self, accumulator: ExactAccumulator, product: ProductShape):
+        self.accumulator, self.product = accumulator, product
+        super().__init__(
+            {
+                "sign": In(1),
+                "exponent": In(product.exponent_shape.width),
+                "significand": In(product.significand_bits),
+                "is_zero": In(1),
+                "is_inf": In(1),
+                "is_nan": In(1),
+                "acc_in": In(accumulator.width),
+                "acc_out": Out(accumulator.width),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        """Shift, complement, add; flags beside it."""
+        m = Module()
+        magnitude = self._shift(m)
+        width = self.accumulator.value_width
+        value = Signal(width, name="value")
+        addend = Signal(width, name="addend")
+        total = Signal(width, name="total")
+        pos_inf, neg_inf, nan = Signal(name="pos_inf"), Signal(name="neg_inf"), Signal(name="nan")
+        pos_inf_out, neg_inf_out, nan_out = Signal(name="pos_inf_out"), Signal(name="neg_inf_out"), Signal(name="nan_out")
+        infinite = self.is_inf & ~self.is_nan
+        m.d.comb += [
+            Cat(value, pos_inf, neg_inf, nan).eq(self.acc_in),
+            addend.eq(magnitude ^ self.sign.replicate(width)),
+            total.eq(value + addend + self.sign),
+            pos_inf_out.eq(pos_inf | (infinite & ~self.sign)),
+            neg_inf_out.eq(neg_inf | (infinite & self.sign)),
+            nan_out.eq(nan | self.is_nan | (pos_inf_out & neg_inf_out)),
+            self.acc_out.eq(Cat(total, pos_inf_out, neg_inf_out, nan_out)),
+        ]
+        return m
+
+    def _shift(self, m: Module) -> Signal:
+        """The product's magnitude, aligned with the accumulator's value: bit 0 weighs ``2**lsb_exponent``."""
+        shape, width = self.product, self.accumulator.value_width
+        low, high = shape.exponents
+        # Weight of the significand's last bit, counted from the accumulator's; below 0 the bits that stick out are zeros.
+        offset = -shape.bias - shape.fraction_bits - self.accumulator.lsb_exponent
+        lowest, highest = low + offset, high + offset
+        spare = max(-lowest, 0)
+        exponent = self.exponent.as_signed() if shape.exponent_shape.signed else self.exponent
+        distance = Signal(max((highest + spare).bit_length(), 1), name="distance")
+        finite = Signal(len(self.significand), name="finite_significand")
+        silent = self.is_zero | self.is_inf | self.is_nan
+        m.d.comb += distance.eq(exponent + (offset + spare))
+        m.d.comb += finite.eq(Mux(silent, 0, self.significand))
+        value: Value = finite
+        for k in reversed(range(len(distance))):
+            step = 1 << k
+            moved = Signal(min(len(value) + step, width + spare), name=f"moved_left_{step}")
+            m.d.comb += moved.eq(Mux(distance[k], Cat(Const(0, step), value), value))
+            value = moved
+        magnitude = Signal(width, name="magnitude")
+        m.d.comb += magnitude.eq(value[spare:])
+        return magnitude

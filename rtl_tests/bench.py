@@ -1,0 +1,216 @@
+"""Simulation against golden: many modules under one bench top, so that a simulator builds once and a step drives them all.
+
+The top has one wide input and one wide output; each port of each module has its slice, which begins at a whole byte. ``simulate`` writes
+the top and all vectors as files, lets cocotb run ``cocotb_bench``, and reports what differed with every field.
+"""
+
+import contextlib
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+from cocotb_tools.runner import get_results, get_runner
+from numpy.typing import NDArray
+
+from rtl_tests.simulators import simulator as chosen_simulator
+from rtl_tests.simulators import verilator_environment
+
+TOP = "bench_top"
+BUILD_ARGUMENTS = {"icarus": (), "verilator": ("-CFLAGS", "-O0")}
+
+Explain = Callable[[Mapping[str, int], Mapping[str, int], Mapping[str, int]], str]
+"""(inputs, got, expected), each port name to value, into a sentence with fields and exact values."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A module under test and its vectors.
+
+    Parameters
+    ----------
+    name : str
+        The module's name.
+    verilog : str
+        Its text.
+    ports : mapping of str to int
+        Width of each of its ports.
+    inputs, outputs : mapping of str to array of unsigned integers
+        What each input port is driven with, and what each output port must then say: arrays of one length. A port of more than 64
+        bits has uint64 limbs on a last axis, little end first.
+    explain : callable, optional
+        Says more about a mismatch than the ports' values.
+    seed : int, optional
+        What the vectors were drawn with.
+    """
+
+    name: str
+    verilog: str
+    ports: Mapping[str, int]
+    inputs: Mapping[str, NDArray[np.unsignedinteger]]
+    outputs: Mapping[str, NDArray[np.unsignedinteger]]
+    explain: Explain | None = None
+    seed: int | None = None
+
+    def __post_init__(self):
+        if sorted(self.ports) != sorted([*self.inputs, *self.outputs]):
+            raise ValueError(f"{self.name}: ports are {sorted(self.ports)}, vectors are for {sorted([*self.inputs, *self.outputs])}")
+        lengths = {name: len(values) for name, values in (self.inputs | self.outputs).items()}
+        if len(set(lengths.values())) != 1 or not self.vectors:
+            raise ValueError(f"{self.name}: the vectors of all ports must be equally many and at least one, not {lengths}")
+
+    @property
+    def vectors(self) -> int:
+        """How many there are."""
+        return len(next(iter(self.inputs.values())))
+
+
+def simulate(cases: Sequence[Case], folder: Path, simulator: str | None = None) -> None:
+    """Simulate all cases at once and require that every output is golden's.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        With different names.
+    folder : Path
+        For the build and the vectors: a test's ``tmp_path``, or something under ``build/``.
+    simulator : str, optional
+        ``icarus`` or ``verilator``; by default what ``SIM`` says, see `simulators.simulator`.
+
+    Raises
+    ------
+    AssertionError
+        With the first mismatches of each module, the seed and the command that repeats the run; or when not all vectors were visited.
+    """
+    simulator = simulator or chosen_simulator()
+    names = [case.name for case in cases]
+    if len(set(names)) != len(names):
+        raise ValueError(f"cases must have different names, not {names}")
+    folder = Path(folder).resolve() / f"bench_{simulator}"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.json").unlink(missing_ok=True)
+    _write(cases, folder)
+    again = repeat(cases, simulator)
+    passed = _run(cases, folder, simulator, again)
+    if not (folder / "results.json").exists():
+        raise AssertionError(f"the simulation ended before all vectors were driven\n{_tail(folder / 'test.log')}\n{again}")
+    judge(cases, json.loads((folder / "results.json").read_text()), again)
+    assert passed, f"cocotb reports a failure\n{_tail(folder / 'test.log')}\n{again}"
+
+
+def _tail(log: Path) -> str:
+    """The last lines of what a tool said."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-30:]) if log.exists() else ""
+
+
+def repeat(cases: Sequence[Case], simulator: str) -> str:
+    """The command line that does the same again."""
+    seeds = {case.seed for case in cases if case.seed is not None}
+    settings = [*(f"SEED={seed}" for seed in sorted(seeds)), f"SIM={simulator}"]
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rsplit(" ", 1)[0]
+    command = ["-m", "pytest", test] if test else sys.argv
+    return f"repeat with: {' '.join(settings)} .venv/bin/python {shlex.join(command)}"
+
+
+def judge(cases: Sequence[Case], results: Mapping, again: str) -> None:
+    """Raise AssertionError unless ``results`` (of `cocotb_bench`) say that every vector of every case was visited and none differed."""
+    lines = []
+    for case in cases:
+        visited = min(results["steps"], case.vectors)
+        if visited != case.vectors:
+            lines.append(f"{case.name}: {visited} of {case.vectors} vectors were visited")
+        if bad := results["bad"].get(case.name):
+            lines.append(f"{case.name}: {bad} of {case.vectors} vectors differ" + ("" if case.seed is None else f" (seed {case.seed})"))
+            lines += [_describe(case, item["index"], item["got"]) for item in results["mismatches"] if item["case"] == case.name]
+    assert not lines, "\n".join([*lines, again])
+
+
+def _describe(case: Case, index: int, got: Mapping[str, str]) -> str:
+    inputs = {port: _value(values, index) for port, values in case.inputs.items()}
+    expected = {port: _value(values, index) for port, values in case.outputs.items()}
+    fields = [f"{port}={value:#x}" for port, value in inputs.items()]
+    fields += [f"{port}={got[port]} (expected {value:#x})" for port, value in expected.items()]
+    line = f"  vector {index}: {', '.join(fields)}"
+    known = all(text.startswith("0x") for text in got.values())
+    if case.explain and known:
+        line += "\n    " + case.explain(inputs, {port: int(text, 16) for port, text in got.items()}, expected)
+    return line
+
+
+def _value(values: NDArray, index: int) -> int:
+    return int.from_bytes(np.atleast_1d(values[index]).astype("<u8").tobytes(), "little")
+
+
+def _bytes(case: Case, port: str, values: NDArray) -> NDArray[np.uint8]:
+    """One row for each vector, the port's value in as few whole bytes as hold it, little end first."""
+    width, limbs = case.ports[port], np.asarray(values)
+    if limbs.ndim == 1:
+        limbs = limbs[:, None]
+    count, size = len(limbs), (width + 7) // 8
+    if not np.issubdtype(limbs.dtype, np.unsignedinteger) or limbs.shape[1] != (width + 63) // 64:
+        raise ValueError(f"{case.name}: values of {width} bits for {port} must be unsigned in uint64 limbs, not {limbs.dtype}{limbs.shape}")
+    rows = np.ascontiguousarray(limbs.astype("<u8")).view(np.uint8).reshape(count, -1)
+    if rows[:, size:].any() or (width % 8 and (rows[:, size - 1] >> (width % 8)).any()):
+        raise ValueError(f"{case.name}: a value for {port} has more than {width} bits")
+    return rows[:, :size]
+
+
+def _write(cases: Sequence[Case], folder: Path) -> None:
+    """Write the modules, the top, the vectors and the plan that tells `cocotb_bench` which slice is whose."""
+    steps = max(case.vectors for case in cases)
+    stimuli: list[NDArray[np.uint8]] = []
+    responses: list[NDArray[np.uint8]] = []
+    sizes = {"stimulus": 0, "response": 0}
+    slots = []
+    instances = []
+    for index, case in enumerate(cases):
+        slot: dict[str, dict[str, list[int]]] = {"stimulus": {}, "response": {}}
+        for bus, vectors, columns in (("stimulus", case.inputs, stimuli), ("response", case.outputs, responses)):
+            for port, values in vectors.items():
+                rows = _bytes(case, port, values)
+                columns.append(np.concatenate([rows, np.repeat(rows[-1:], steps - len(rows), axis=0)]))  # a shorter case stands still
+                slot[bus][port] = [8 * sizes[bus], case.ports[port]]
+                sizes[bus] += rows.shape[1]
+        slots.append({"name": case.name, "vectors": case.vectors, "outputs": slot["response"]})
+        connections = [f".{port}({bus}[{low + width - 1}:{low}])" for bus, ports in slot.items() for port, (low, width) in ports.items()]
+        padding = [(low + width, -width % 8) for low, width in slot["response"].values() if width % 8]
+        instances.append(f"  {case.name} dut_{index} ({', '.join(connections)});")
+        instances += [f"  assign response[{low + width - 1}:{low}] = {width}'b0;" for low, width in padding]
+        (folder / f"{case.name}.v").write_text(case.verilog)
+    ports = ", ".join(
+        f"{direction} wire [{8 * sizes[bus] - 1}:0] {bus}" for direction, bus in (("input", "stimulus"), ("output", "response"))
+    )
+    (folder / f"{TOP}.v").write_text("\n".join([f"module {TOP} ({ports});", *instances, "endmodule", ""]))
+    (folder / "stimuli.bin").write_bytes(np.concatenate(stimuli, axis=1).tobytes())
+    (folder / "responses.bin").write_bytes(np.concatenate(responses, axis=1).tobytes())
+    plan = {"stimulus_bytes": sizes["stimulus"], "response_bytes": sizes["response"], "cases": slots}
+    (folder / "plan.json").write_text(json.dumps(plan))
+
+
+def _run(cases: Sequence[Case], folder: Path, simulator: str, again: str) -> bool:
+    """Build and run; whether cocotb calls it passed."""
+    runner = get_runner(simulator)
+    results = folder / "results.xml"
+    sources = [folder / f"{name}.v" for name in (TOP, *(case.name for case in cases))]
+    with mock.patch.dict(os.environ, verilator_environment() if simulator == "verilator" else {}):
+        try:
+            runner.build(
+                sources=sources, hdl_toplevel=TOP, build_dir=folder / "build", build_args=BUILD_ARGUMENTS[simulator], always=True,
+                log_file=folder / "build.log",
+            )  # fmt: skip
+        except RuntimeError as error:
+            raise AssertionError(f"the build failed\n{_tail(folder / 'build.log')}\n{again}") from error
+        with contextlib.suppress(SystemExit):  # under pytest the runner exits when a test fails; the results say so too
+            runner.test(
+                test_module="rtl_tests.cocotb_bench", hdl_toplevel=TOP, test_dir=folder, results_xml=str(results),
+                extra_env={"BENCH_FOLDER": str(folder)}, log_file=folder / "test.log",
+            )  # fmt: skip
+    if not results.exists():
+        return False
+    tests, failures = get_results(results)
+    return tests > 0 and failures == 0

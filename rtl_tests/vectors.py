@@ -1,0 +1,89 @@
+"""Stimuli: which inputs the blocks are driven with."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+import golden
+from golden import ExactAccumulator, Format
+from golden.rounding import grid
+
+
+def all_codes(width: int) -> NDArray[np.uint64]:
+    """Every pattern of ``width`` bits."""
+    return np.arange(1 << width, dtype=np.uint64)
+
+
+def boundaries(fmt: Format) -> NDArray[np.uint32]:
+    """binary32 patterns of every value, every midpoint and what lies just below the smallest, each ± 1 ulp, in both signs; specials."""
+    values = grid(fmt).values
+    low = values[1] * np.exp2(-np.arange(0.0, 36.0))
+    marks = np.concatenate([values, (values[:-1] + values[1:]) / 2, low, 1.5 * low, [grid(fmt).flush_below]])
+    patterns = marks.astype(np.float32).view(np.uint32).astype(np.int64)
+    specials = [0, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF]
+    near = np.concatenate([patterns - 1, patterns, patterns + 1, specials])
+    unsigned = np.unique(np.clip(near, 0, 0x7FFFFFFF)).astype(np.uint32)
+    return np.concatenate([unsigned, unsigned | np.uint32(0x80000000)])
+
+
+def random_binary32(fmt: Format, count: int, rng: np.random.Generator) -> NDArray[np.uint32]:
+    """Patterns spread over the format's exponents and a few beyond, with random fractions: what hybrid rounding looks at."""
+    low, high = fmt.exponent_range
+    exponents = rng.integers(low - 20, high + 4, count) + 127
+    fractions = rng.integers(0, 1 << 23, count)
+    signs = rng.integers(0, 2, count)
+    return (signs << 31 | np.clip(exponents, 0, 255) << 23 | fractions).astype(np.uint32)
+
+
+def pairs(a: Format, b: Format) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Every pair of codes."""
+    index = np.arange(1 << (a.width + b.width), dtype=np.uint64)
+    return index >> np.uint64(b.width), index & np.uint64((1 << b.width) - 1)
+
+
+def directed_accumulators(
+    a: Format, b: Format, codes_a: NDArray[np.uint64], codes_b: NDArray[np.uint64], accumulator: Format, rng: np.random.Generator
+) -> NDArray[np.uint64]:
+    """For each pair an accumulator that makes it hard.
+
+    By turns: a special, a subnormal or other corner; the product's opposite, rounded, and its neighbours (cancellation, exact zeros and
+    their signs); something that many binades away, on either side (alignment, sticky bits, ties); any pattern.
+    """
+    corners = np.array(_corners(accumulator), np.uint64)
+    size, sign = codes_a.size, np.uint64(accumulator.sign_bit)
+    products = golden.mac(codes_a, codes_b, np.zeros(size, np.uint64), a, b, accumulator.name).astype(np.uint64)
+    kind = rng.integers(0, 8, size)
+    step = rng.integers(-2, 3, size)
+    body = (products & (sign - np.uint64(1))).astype(np.int64)
+    opposite = (np.clip(body + step, 0, int(sign) - 1).astype(np.uint64) | (~products & sign)) & np.uint64(2 * int(sign) - 1)
+    fraction_bits = accumulator.rows[-1].fraction_bits
+    far = body + (rng.integers(-fraction_bits - 3, fraction_bits + 4, size) << fraction_bits)
+    far = np.clip(far, 0, int(sign) - 1).astype(np.uint64)
+    few_bits = far & ~np.uint64((1 << max(fraction_bits - 3, 0)) - 1)
+    signs = rng.integers(0, 2, size).astype(np.uint64) * sign
+    anything = rng.integers(0, 2 * int(sign), size).astype(np.uint64)
+    choices = [corners[rng.integers(0, corners.size, size)], opposite, opposite, far | signs, far | signs, few_bits | signs]
+    return np.select([kind == k for k in range(len(choices))], choices, anything)
+
+
+def _corners(accumulator: Format) -> list[int]:
+    k = accumulator.rows[-1].fraction_bits
+    top = accumulator.sign_bit - 1
+    unsigned = [0, 1, 2, (1 << k) - 1, 1 << k, (1 << k) + 1, top, top - 1]
+    if accumulator.infinity is not None:
+        unsigned += [accumulator.infinity, accumulator.infinity - 1, accumulator.infinity + 1, accumulator.infinity - 2]
+    return [x | s for x in unsigned for s in (0, accumulator.sign_bit)]
+
+
+def exact_accumulators(
+    unit: ExactAccumulator, codes_a: NDArray[np.uint64], codes_b: NDArray[np.uint64], rng: np.random.Generator
+) -> NDArray[np.uint64]:
+    """For each pair zero, the product's opposite (an exact zero comes out), any pattern, or one with a long run of ones or zeros."""
+    limbs = rng.integers(0, 1 << 64, (codes_a.size, unit.limbs), dtype=np.uint64)
+    kind = rng.integers(0, 5, codes_a.size)
+    limbs[kind == 0] = 0
+    limbs[kind == 1] = np.where(rng.integers(0, 2, (codes_a.size, 1))[kind == 1] == 1, ~np.uint64(0), np.uint64(0))
+    opposite = unit.accumulate(codes_a ^ np.uint64(unit.a_format.sign_bit), codes_b, unit.zeros((codes_a.size,)))
+    limbs = np.where((kind == 2)[:, np.newaxis], opposite, limbs)
+    spare = 64 * unit.limbs - unit.width
+    limbs[:, -1] &= ~np.uint64(0) >> np.uint64(spare)
+    return limbs
