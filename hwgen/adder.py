@@ -407,7 +407,7 @@ class Adder(wiring.Component):
                 infinite.eq(overflow | self.acc_special | self.is_inf | self.is_nan),
                 exponent_out.eq(field[:-1] | infinite.replicate(w.exponent_bits)),
                 fraction_out.eq((fraction & (~infinite).replicate(w.fraction_bits)) | Mux(nan, payload, 0)),
-                sign_out.eq(Mux(product_sign, self.sign, self.acc_sign) & ~(nan | plus_zero)),
+                sign_out.eq(Mux(product_sign, self.sign, self.acc_sign) & ~(nan | (plus_zero & ~infinite))),
             ]
         else:
             underflow = Signal(name="underflow")
