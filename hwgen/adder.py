@@ -249,7 +249,7 @@ class Adder(wiring.Component):
         # exponent + at_least_two - acc_exponent + offset (- 1), with -x = ~x + 1
         minus_acc = _plus_constant(Cat(~self.acc_exponent, Const(1, 1)), w.offset + int(w.ties_lead), width)
         m.d.comb += [
-            difference.eq(self._extended(self.exponent, width) + minus_acc + self.at_least_two),
+            difference.eq((Cat(self.at_least_two, self._extended(self.exponent, width)) + Cat(self.at_least_two, minus_acc))[1:]),
             product_is_lower.eq(difference[-1]),
             self.acc_leads.eq(product_is_lower | self.is_zero),
         ]

@@ -70,7 +70,10 @@ def test_generate_writes_one_file_under_its_default_name(tmp_path, capsys):
     ("arguments", "name"),
     [
         (["encoder", "--format", "hif8", "--from", "binary32", "--rounding", "hybrid"], "hif8_encoder_binary32_hybrid"),
-        (["encoder", "--format", "hif8", "--overflow", "saturate", "--nan-to-zero"], "hif8_encoder_binary32_ties_to_away_saturate_nan_to_zero"),
+        (
+            ["encoder", "--format", "hif8", "--overflow", "saturate", "--nan-to-zero"],
+            "hif8_encoder_binary32_ties_to_away_saturate_nan_to_zero",
+        ),
         (["encoder", "--format", "e5m2b1", "--rounding", "stochastic", "--random-bits", "8"], "e5m2b1_encoder_binary32_stochastic_r8"),
         (["mac", "--format", "e5m2b1", "--accumulator", "binary16"], "e5m2b1_mac_binary16"),
         (["mac", "--format", "ocp_e4m3", "--format-b", "ocp_e5m2"], "ocp_e4m3_ocp_e5m2_mac_binary16"),
@@ -139,11 +142,17 @@ BAD = {
         "random_bits must be an integer from 1 to 32, not 33",
     ),
     "unknown accumulator": ([*GENERATE, "--accumulator", "binary64"], "argument --accumulator: invalid choice: 'binary64'"),
-    "negative terms": ([*GENERATE, "--accumulator", "exact", "--terms", "-3"], "--terms: terms must be an integer from 1 to 16777216, not -3"),
+    "negative terms": (
+        [*GENERATE, "--accumulator", "exact", "--terms", "-3"],
+        "--terms: terms must be an integer from 1 to 16777216, not -3",
+    ),
     "terms without exact": ([*GENERATE, "--terms", "4"], "--terms: it goes with --accumulator exact only, not with 'binary16'"),
     "terms that are no number": ([*GENERATE, "--terms", "many"], "argument --terms: invalid int value: 'many'"),
     "name that is no identifier": ([*GENERATE, "--name", "8bit"], "--name: name must be a Verilog identifier"),
-    "name that is a keyword": ([*GENERATE, "--name", "always"], "--name: name must not be a Verilog or SystemVerilog keyword, as 'always' is"),
+    "name that is a keyword": (
+        [*GENERATE, "--name", "always"],
+        "--name: name must not be a Verilog or SystemVerilog keyword, as 'always' is",
+    ),
     "name with a path": ([*GENERATE, "--name", "../x"], "--name: name must be a Verilog identifier"),
     "missing TOML": (["explain", "none.toml", "1"], "FORMAT: Format file 'none.toml' cannot be read: No such file or directory"),
     "unknown area target": (["area", "mac", "--format", "hif8", "--target", "tpu"], "--target"),

