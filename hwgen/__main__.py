@@ -60,9 +60,8 @@ def formats(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(rows, indent=2))
         return 0
-    print(
-        f"{'name':14} {'bits':>4} {'precision':>9} {'smallest':>12} {'largest':>12}  {'specials':12} {'default rounding, overflow':28} source"
-    )
+    titles = f"{'name':14} {'bits':>4} {'precision':>9} {'smallest':>12} {'largest':>12}"
+    print(f"{titles}  {'specials':12} {'default rounding, overflow':28} source")
     for row in rows:
         default = f"{row['roundings'][0]}, {row['overflows'][0]}"
         specials = " ".join(row["specials"]) or "none"

@@ -63,7 +63,9 @@ def _label(fmt: Format) -> str:
     return f"{fmt.name} (file with SHA-256 {fmt.source_sha256})" if fmt.source_sha256 else f"{fmt.name} ({fmt.cite})"
 
 
-def _design(kind: str, name: str | None, default: str, make: Callable[[], wiring.Component], options: dict[str, Any], lines: list[str]) -> Design:
+def _design(
+    kind: str, name: str | None, default: str, make: Callable[[], wiring.Component], options: dict[str, Any], lines: list[str]
+) -> Design:
     chosen = check_name(default if name is None else name)
     said = ", ".join(f"{key} {value}" for key, value in options.items() if value is not False)
     return Design(kind, chosen, make, options, (*lines, f"Options: {said}"))

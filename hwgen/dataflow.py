@@ -5,6 +5,7 @@ are cut off on top, and selections among the patterns of one signal become a cas
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -13,6 +14,9 @@ Bit = int | str
 
 Bits = tuple[Bit, ...]
 """Least significant bit first."""
+
+_INVENTED = re.compile(r"\$signal|(^|\.)port\$\d+\$\d+$")
+"""Amaranth's names for signals without a name, and for values that cross into a submodule."""
 
 BITWISE = {"$and": "&", "$or": "|", "$xor": "^", "$xnor": "~^"}
 MODULAR = {"$add": "+", "$sub": "-", "$mul": "*"} | BITWISE
@@ -64,8 +68,7 @@ def load(text: str) -> Netlist:
     """The netlist in the text that ``write_json`` made of one module."""
     (module,) = json.loads(text)["modules"].values()
     ports = tuple((port["direction"], name, _bits(port["bits"])) for name, port in module["ports"].items())
-    named = ((name, net) for name, net in module["netnames"].items() if not net["hide_name"] and "$signal" not in name)
-    names = {name: _bits(net["bits"]) for name, net in named}  # `$signal` is Amaranth's for a signal without a name
+    names = {name: _bits(net["bits"]) for name, net in module["netnames"].items() if not (net["hide_name"] or _INVENTED.search(name))}
     fresh = _fresh(module)
     cells = [_operation(cell, fresh) for cell in module["cells"].values()]
     outputs = [bits for direction, _, bits in ports if direction == "output"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from amaranth.hdl import Module, Shape, Signal
+from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -121,10 +121,12 @@ class Multiplier(wiring.Component):
         m = Module()
         m.submodules.operand_a = a = Operand(self.a_format, normalized=self.layout.normalized)
         m.submodules.operand_b = b = Operand(self.b_format, normalized=self.layout.normalized)
-        exponent_sum = a.exponent + b.exponent + self.layout.spare_carry
-        for operand in (a, b):
-            if operand.layout.has_increment:
-                exponent_sum = exponent_sum + operand.increment
+        # The sum has one carry-in to give away: to one operand's increment, or to the adder's spare carry.
+        carry = a.increment if a.layout.has_increment else Const(self.layout.spare_carry, 1)
+        width = len(self.exponent)
+        exponent_sum = (Cat(carry, _extended(a.exponent, width)) + Cat(carry, _extended(b.exponent, width)))[1:]
+        if b.layout.has_increment:
+            exponent_sum = exponent_sum[:width] + b.increment
         either_zero = Signal(name="either_zero")
         either_inf = Signal(name="either_inf")
         m.d.comb += [
@@ -140,3 +142,9 @@ class Multiplier(wiring.Component):
             self.is_nan.eq(a.is_nan | b.is_nan | (either_zero & either_inf)),
         ]
         return m
+
+
+def _extended(value: Value, width: int) -> Value:
+    """A number in at least as many bits, sign-extended if it is signed."""
+    fill = value[-1] if value.shape().signed else Const(0, 1)
+    return Cat(value, fill.replicate(max(width - len(value), 0)))[:width]

@@ -5,6 +5,7 @@ and what is signed stands alone on a right-hand side.
 """
 
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ INLINE = 48
 
 LINE = 110
 """Longest multiplexer, in characters, that stays on one line."""
+
+LONGEST = 140
+"""Longest line, in characters, that is not broken."""
 
 ATOM, UNARY, BINARY, CHOICE = range(4)
 """How tightly an expression holds together: an atom needs no parentheses anywhere, a choice (``?:``) everywhere."""
@@ -91,7 +95,7 @@ class _Module:
                 self._settle(Vector(bits, port, port=True))
         ports = {name for _, name, _ in self.netlist.ports}
         given: dict[Bits, str] = {}
-        for given_name, bits in sorted(self.netlist.names.items(), key=lambda item: item[0].count(".")):
+        for given_name, bits in sorted(self.netlist.names.items(), key=lambda item: ("$" in item[0], item[0].count("."))):
             top = max((index + 1 for index, bit in enumerate(bits) if bit in self.netlist.read), default=0)
             if given_name not in ports and bits[:top] not in outputs:
                 given.setdefault(bits[:top], given_name)
@@ -194,7 +198,7 @@ class _Module:
             return self.inlined[piece].value
         if isinstance(piece, Alias) and piece not in self.declared:
             self.declared.add(piece)
-            self.lines.append(f"  wire {_range(len(piece.bits))}{piece.name} = {self._reference(piece.bits, aliases=False).value};")
+            self.lines += _assignment(f"  wire {_range(len(piece.bits))}{piece.name} =", self._reference(piece.bits, aliases=False))
         if width == len(piece.bits):
             return str(piece.name)
         return f"{piece.name}[{low}]" if width == 1 else f"{piece.name}[{low + width - 1}:{low}]"
@@ -302,16 +306,22 @@ class _Module:
         homes = dict.fromkeys(vector for vector, _ in self.home.values() if vector not in self.inlined)
         unread = tuple(bit for vector in homes for bit in vector.bits if bit not in self.netlist.read)
         if unread:
-            self.lines.append(f"  wire {self._free('unused')} = |{self._reference(unread, aliases=False).value};")
+            text = Text(f"|{self._reference(unread, aliases=False).value}", BINARY)
+            self.lines += _assignment(f"  wire {self._free('unused')} =", text)
 
 
 def _assignment(left: str, text: Text) -> list[str]:
     """``left text;``, a choice on a line of its own unless all are short."""
-    whole = " ".join([left, *(f"{condition} ? {value} :" for condition, value in text.choices), f"{text.value};"])
-    if not text.choices or (len(whole) <= LINE and len(text.choices) < 3):
-        return [whole]
+    choices = [f"{condition} ? {value} :" for condition, value in text.choices]
+    whole = " ".join([left, *choices, f"{text.value};"])
     indent = " " * (len(left) - len(left.lstrip()) + 2)
-    return [left, *(f"{indent}{condition} ? {value} :" for condition, value in text.choices), f"{indent}{text.value};"]
+    if choices and (len(whole) > LINE or len(choices) > 2):
+        return [left, *(line for part in [*choices, f"{text.value};"] for line in _wrapped(indent + part, indent))]
+    return _wrapped(whole, indent)
+
+
+def _wrapped(line: str, indent: str) -> list[str]:
+    return textwrap.wrap(line, LONGEST, subsequent_indent=indent + "  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _range(width: int) -> str:

