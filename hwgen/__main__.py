@@ -104,9 +104,7 @@ def _format(name: str, where: str) -> Format:
     with option(where):
         fmt = golden.get(name)
     if fmt.name in golden.WIDE and where != "FORMAT":
-        raise UsageError(
-            f"{where}: {name!r} is a source, decoder target or accumulator, not one of the formats that blocks are made for"
-        )
+        raise UsageError(f"{where}: {name!r} is a source, decoder target or accumulator, not one of the formats that blocks are made for")
     return fmt
 
 
@@ -158,18 +156,24 @@ def generate(arguments: argparse.Namespace) -> int:
 
 def area(arguments: argparse.Namespace) -> int:
     """Measure a block."""
-    from hwgen.area import run
+    from synth import commands
 
-    with option("--target or --liberty"):
-        return run(_design(arguments), arguments)
+    return _plainly(lambda: commands.area(_design(arguments), arguments))
 
 
 def report(arguments: argparse.Namespace) -> int:
     """Write the report."""
-    from hwgen.area import run_report
+    from synth import commands
 
-    with option("--formats or -o"):
-        return run_report(arguments)
+    return _plainly(lambda: commands.report(arguments))
+
+
+def _plainly(run: Callable[[], int]) -> int:
+    """Run what refuses bad input with a sentence that names the option already."""
+    try:
+        return run()
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 # -- the parser ---------------------------------------------------------------------------------------------------------------
@@ -216,6 +220,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
 
 
 def _parser() -> argparse.ArgumentParser:
+    from synth.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS
     from synth.targets import TARGETS
 
     about = "Synthesizable Verilog for 8-bit floating point: decoders, encoders, fused multiply-accumulate units, and what they cost."
@@ -255,11 +260,15 @@ def _parser() -> argparse.ArgumentParser:
                     "--liberty", action="append", metavar="FILE", help="cell library to map to (.lib or .lib.gz); may be repeated"
                 )
                 sub.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings to take the median over (default: 4)")
+                sub.add_argument(
+                    "--portfolio", choices=PORTFOLIOS, default=DEFAULT_PORTFOLIO, help=f"recipes to try (default: {DEFAULT_PORTFOLIO})"
+                )
                 sub.add_argument("--jobs", type=int, metavar="N", help="parallel jobs (default: one per core)")
                 sub.add_argument("--json", action="store_true", help="print rows as JSON")
     telling_all = command("report", report, "measure a set of formats and write JSON, CSV, Markdown and one HTML page")
     telling_all.add_argument("-o", dest="output", metavar="DIR", default="build/report", help="folder to write (default: build/report)")
     telling_all.add_argument("--formats", metavar="F[,F...]", help="formats to compare, or all (default: the ones of the README)")
+    telling_all.add_argument("--accuracy", metavar="FILE", help="what examples/digits.py --json has written, to be shown, too")
     telling_all.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings to take the median over (default: 4)")
     telling_all.add_argument("--jobs", type=int, metavar="N", help="parallel jobs (default: one per core)")
     return parser

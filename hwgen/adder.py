@@ -15,124 +15,20 @@ decisions keep the datapath small:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from golden import Biased, Format
+from golden import Format
+from hwgen.frame import GUARD_BITS, AdderShape, trailing_zeros
 from hwgen.multiplier import ProductShape
-from hwgen.operand import range_shape
-
-GUARD_BITS = 2
-"""Bits between the frame and the sticky bit: a difference of operands that are more than one place apart moves left by one at most."""
+from hwgen.operand import extended, range_shape
 
 
-@dataclass(frozen=True)
-class AdderShape:
-    """Widths of the sum of an accumulator and a product.
-
-    Parameters
-    ----------
-    accumulator : Format
-        ``binary16``, ``bfloat16``, ``binary32`` or ``dlfloat16``.
-    product : ProductShape
-    """
-
-    accumulator: Format
-    product: ProductShape
-
-    @property
-    def fraction_bits(self) -> int:
-        """Stored bits of the accumulator's significand."""
-        return self.accumulator.rows[-1].fraction_bits
-
-    @property
-    def exponent_bits(self) -> int:
-        """Width of the accumulator's exponent field."""
-        return self.accumulator.rows[-1].exponent.bits
-
-    @property
-    def bias(self) -> int:
-        """Bias of the accumulator's exponent field."""
-        rule = self.accumulator.rows[-1].exponent
-        assert isinstance(rule, Biased)
-        return rule.bias
-
-    @property
-    def has_subnormals(self) -> bool:
-        """Whether the exponent field 0 is for subnormals."""
-        return len(self.accumulator.rows) > 1
-
-    @property
-    def product_bits(self) -> int:
-        """Bits of a normalized product."""
-        return self.product.significand_bits
-
-    @property
-    def frame_bits(self) -> int:
-        """Bits of the wider significand."""
-        return max(self.fraction_bits + 1, self.product_bits)
-
-    @property
-    def sum_bits(self) -> int:
-        """Carry, frame, guard bits."""
-        return 1 + self.frame_bits + GUARD_BITS
-
-    @property
-    def shift_bits(self) -> int:
-        """Bits of a shift amount that moves a whole frame below the guard bits, or a last guard bit to the top."""
-        return (self.frame_bits + GUARD_BITS).bit_length()
-
-    @cached_property
-    def product_exponents(self) -> tuple[int, int]:
-        """Exponents of a normalized product, as the accumulator's exponent field would have them."""
-        low, high = self.product.exponents
-        offset = self.bias - self.product.bias
-        return low + offset, high + offset + (self.product.integer_bits - 1)
-
-    @property
-    def offset(self) -> int:
-        """What takes a product's exponent to the accumulator's bias."""
-        return self.bias - self.product.bias
-
-    @property
-    def ties_lead(self) -> bool:
-        """Whether the product leads when the exponents are equal; whichever leaves the comparison the constant with more zeros at its end."""
-        return _trailing_zeros(self.offset + 1) >= _trailing_zeros(self.offset)
-
-    @property
-    def highest_exponent(self) -> int:
-        """Largest exponent of a frame whose sum can still be finite: with more, no accumulator cancels enough of the product."""
-        return (1 << self.exponent_bits) - (1 if self.has_subnormals else 0)
-
-    @property
-    def difference(self) -> tuple[int, int]:
-        """Range of the exponents' difference: product minus accumulator, minus 1 where ``ties_lead`` is not."""
-        low, high = self.product_exponents
-        ties = 0 if self.ties_lead else 1
-        return low - (1 << self.exponent_bits) + 1 - ties, high - int(self.has_subnormals) - ties
-
-    @staticmethod
-    def spare_carry(accumulator: Format, product: ProductShape) -> int:
-        """Whether the sum of the product's exponents had better be 1 larger."""
-        if product.a.has_increment or product.b.has_increment:
-            return 0  # the carry-in is taken
-        offset = AdderShape(accumulator, product).offset
-        return int(_trailing_zeros(offset - 1) > max(_trailing_zeros(offset), _trailing_zeros(offset + 1)))
-
-
-def _trailing_zeros(number: int) -> int:
-    return (number & -number).bit_length() - 1 if number else 32
-
-
-def _plus_constant(value: Value, constant: int, width: int) -> Value:
-    """``value + constant`` in ``width`` bits of two's complement; no gate below the constant's last 1."""
-    low = min(_trailing_zeros(constant), width)
-    extended = Cat(value, value[-1].replicate(max(width - len(value), 0)))[:width]
-    return extended if low == width else Cat(extended[:low], (extended[low:] + (constant >> low))[: width - low])
+def _plus_constant(value: Value, constant: int) -> Value:
+    """``value + constant`` in the bits of ``value``; no gate below the constant's last 1."""
+    low = min(trailing_zeros(constant), len(value))
+    return value if low == len(value) else Cat(value[:low], (value[low:] + (constant >> low))[: len(value) - low])
 
 
 class Adder(wiring.Component):
@@ -220,17 +116,15 @@ class Adder(wiring.Component):
         else:
             m.d.comb += self.product_significand.eq(self.significand)
         width = len(self.product_exponent)
+        exponent = self._signed_as_it_is(self.exponent)
         if w.offset % 2:  # exponent + at_least_two = exponent + 1 - (not at_least_two)
-            adjusted = self._extended(self.exponent, width) - ~self.at_least_two
-            m.d.comb += self.product_exponent.eq(_plus_constant(adjusted[:width], w.offset + 1, width))
+            adjusted, offset = extended(exponent, width) - ~self.at_least_two, w.offset + 1
         else:
-            adjusted = self._extended(self.exponent, width) + self.at_least_two
-            m.d.comb += self.product_exponent.eq(_plus_constant(adjusted[:width], w.offset, width))
+            adjusted, offset = extended(exponent, width) + self.at_least_two, w.offset
+        m.d.comb += self.product_exponent.eq(_plus_constant(adjusted[:width], offset))
 
-    def _extended(self, exponent: Value, width: int) -> Value:
-        """A product's exponent in more bits, or fewer."""
-        fill = exponent[-1] if self.layout.product.exponent_shape.signed else Const(0, 1)
-        return Cat(exponent, fill.replicate(max(width - len(exponent), 0)))[:width]
+    def _signed_as_it_is(self, exponent: Value) -> Value:
+        return exponent.as_signed() if self.layout.product.exponent_shape.signed else exponent
 
     def _align(self, m: Module) -> None:
         """The operand with the larger exponent leads; the other one moves right.
@@ -246,10 +140,12 @@ class Adder(wiring.Component):
         product_is_lower = Signal(name="product_is_lower")
         self.acc_leads = Signal()
         width = len(difference)
-        # exponent + at_least_two - acc_exponent + offset (- 1), with -x = ~x + 1
-        minus_acc = _plus_constant(Cat(~self.acc_exponent, Const(1, 1)), w.offset + int(w.ties_lead), width)
+        # exponent + at_least_two - acc_exponent + offset (- 1), where -x = ~x + 1, and a carry-in enters below the last bit
+        minus_acc = extended(Cat(~self.acc_exponent, Const(1, 1)).as_signed(), width)
+        minus_acc = _plus_constant(minus_acc, w.offset + int(w.ties_lead))
+        exponent = extended(self._signed_as_it_is(self.exponent), width)
         m.d.comb += [
-            difference.eq((Cat(self.at_least_two, self._extended(self.exponent, width)) + Cat(self.at_least_two, minus_acc))[1:]),
+            difference.eq((Cat(self.at_least_two, exponent) + Cat(self.at_least_two, minus_acc))[1:]),
             product_is_lower.eq(difference[-1]),
             self.acc_leads.eq(product_is_lower | self.is_zero),
         ]
@@ -368,12 +264,15 @@ class Adder(wiring.Component):
         tie = (half & missing) | (odd & (half | missing))
         m.d.comb += up.eq(Mux(below, half, tie))
 
-        exponent_bits = len(self.sum_exponent) + (0 if w.has_subnormals else 1)
-        exponent = Signal(exponent_bits if w.has_subnormals else signed(exponent_bits), name="exponent_before_rounding")
-        m.d.comb += exponent.eq((self.sum_exponent - self.places)[:exponent_bits] & kept[-1].replicate(exponent_bits))
-        self.packed = Signal(w.fraction_bits + exponent_bits + 1)
-        unit = Cat(up, Const(0, w.fraction_bits - 1), kept[-1])
-        m.d.comb += self.packed.eq(Cat(kept[:-1], exponent, exponent[-1] & Const(int(not w.has_subnormals), 1)) + unit)
+        # Zero and subnormal sums end without a 1 in front; their exponent field is 0. Only where sums are flushed can it become negative.
+        rest = self.sum_exponent - self.places
+        bits = len(self.sum_exponent) + (0 if w.has_subnormals else 1)
+        rest = Cat(rest[:bits], Const(0, 1) if w.has_subnormals else rest[-1])
+        width = len(rest)
+        exponent = Signal(width, name="exponent_before_rounding")
+        m.d.comb += exponent.eq(rest & kept[-1].replicate(width))
+        self.packed = Signal(w.fraction_bits + width)
+        m.d.comb += self.packed.eq(Cat(kept[:-1], exponent) + Cat(up, Const(0, w.fraction_bits - 1), kept[-1]))
 
     def _pack(self, m: Module) -> None:
         """Specials over the rounded sum, and the sign."""

@@ -8,8 +8,10 @@ from amaranth.lib.wiring import In, Out
 
 import golden
 from golden import ACCUMULATORS, ExactAccumulator, Format
-from hwgen.adder import Adder, AdderShape
+from golden.formats import MAX_WIDTH
+from hwgen.adder import Adder
 from hwgen.exact import ExactAdder
+from hwgen.frame import AdderShape
 from hwgen.multiplier import Multiplier, ProductShape
 
 
@@ -35,33 +37,54 @@ class Mac(wiring.Component):
     acc_out : ``Out``
     """
 
-    def __init__(
-        self, a_format: Format | str, b_format: Format | str | None = None, accumulator: str = "binary16", terms: int = 1024
-    ):
-        fa = golden.get(a_format)
-        fb = fa if b_format is None else golden.get(b_format)
-        for fmt in (fa, fb):
-            if fmt.width > 16:
-                raise ValueError(f"Operands of a MAC must have at most 16 bits, not {fmt.width} as {fmt.name}")
+    def __init__(self, a_format: Format | str, b_format: Format | str | None = None, accumulator: str = "binary16", terms: int = 1024):
+        fa, fb = _operands(a_format, b_format)
+        self._options = (fa, fb, accumulator)
+        self._terms = terms
         if accumulator not in ACCUMULATORS:
             raise ValueError(f"Accumulator must be one of {', '.join(ACCUMULATORS)}, not {accumulator!r}")
-        self.adder: Adder | ExactAdder
-        if accumulator == "exact":
-            self.multiplier = Multiplier(fa, fb, normalized=False)
-            self.adder = ExactAdder(ExactAccumulator(fa, fb, terms), self.multiplier.layout)
-        else:
-            target = golden.get(accumulator)
-            self.multiplier = Multiplier(fa, fb, spare_carry=AdderShape.spare_carry(target, ProductShape.of(fa, fb)))
-            self.adder = Adder(target, self.multiplier.layout)
-        width = len(self.adder.acc_in)
+        width = ExactAccumulator(fa, fb, terms).width if accumulator == "exact" else golden.get(accumulator).width
         super().__init__({"a": In(fa.width), "b": In(fb.width), "acc_in": In(width), "acc_out": Out(width)})
 
     def elaborate(self, _platform: object) -> Module:
         """Multiplier, then adder."""
         m = Module()
-        m.submodules.multiplier = product = self.multiplier
-        m.submodules.adder = adder = self.adder
-        m.d.comb += [product.a.eq(self.a), product.b.eq(self.b), adder.acc_in.eq(self.acc_in), self.acc_out.eq(adder.acc_out)]
+        m.submodules.multiplier = product = multiplier(*self._options)
+        m.submodules.adder = total = adder(*self._options, self._terms)
+        m.d.comb += [product.a.eq(self.a), product.b.eq(self.b), total.acc_in.eq(self.acc_in), self.acc_out.eq(total.acc_out)]
         for name in ("sign", "exponent", "significand", "is_zero", "is_inf", "is_nan"):
-            m.d.comb += getattr(adder, name).eq(getattr(product, name))
+            m.d.comb += getattr(total, name).eq(getattr(product, name))
         return m
+
+
+def multiplier(a_format: Format | str, b_format: Format | str | None = None, accumulator: str = "binary16") -> Multiplier:
+    """The first half of a ``Mac``: decode, exact product, exponent sum and flags, neither rounded nor normalized."""
+    fa, fb = _operands(a_format, b_format)
+    if accumulator == "exact":
+        return Multiplier(fa, fb, normalized=False)
+    return Multiplier(fa, fb, spare_carry=_product(fa, fb, accumulator).spare_carry)
+
+
+def adder(
+    a_format: Format | str, b_format: Format | str | None = None, accumulator: str = "binary16", terms: int = 1024
+) -> Adder | ExactAdder:
+    """The second half of a ``Mac``: from the multiplier's outputs and the accumulator to the rounded sum."""
+    fa, fb = _operands(a_format, b_format)
+    if accumulator == "exact":
+        return ExactAdder(ExactAccumulator(fa, fb, terms), ProductShape.of(fa, fb, normalized=False))
+    return Adder(golden.get(accumulator), _product(fa, fb, accumulator))
+
+
+def _operands(a_format: Format | str, b_format: Format | str | None) -> tuple[Format, Format]:
+    fa = golden.get(a_format)
+    fb = fa if b_format is None else golden.get(b_format)
+    for fmt in (fa, fb):
+        if fmt.width > MAX_WIDTH:
+            raise ValueError(f"Operands of a MAC must have at most {MAX_WIDTH} bits, not {fmt.width} as {fmt.name}")
+    return fa, fb
+
+
+def _product(fa: Format, fb: Format, accumulator: str) -> ProductShape:
+    """What the multiplier and the adder of an accumulator agree on."""
+    plain = ProductShape.of(fa, fb)
+    return ProductShape.of(fa, fb, spare_carry=AdderShape.spare_carry(golden.get(accumulator), plain))

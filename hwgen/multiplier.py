@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Shape, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 import golden
 from golden import Format
-from hwgen.operand import Operand, OperandShape, range_shape
+from hwgen.operand import Operand, OperandShape, extended, range_shape
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,7 @@ class Multiplier(wiring.Component):
         ``is_zero`` and ``is_inf`` are meaningless where ``is_nan`` is set.
     """
 
-    def __init__(
-        self, a_format: Format | str, b_format: Format | str | None = None, *, normalized: bool = True, spare_carry: int = 0
-    ):
+    def __init__(self, a_format: Format | str, b_format: Format | str | None = None, *, normalized: bool = True, spare_carry: int = 0):
         self.a_format = golden.get(a_format)
         self.b_format = self.a_format if b_format is None else golden.get(b_format)
         self.layout = ProductShape.of(self.a_format, self.b_format, normalized=normalized, spare_carry=spare_carry)
@@ -119,21 +117,22 @@ class Multiplier(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         """Decode, multiply, add."""
         m = Module()
-        m.submodules.operand_a = a = Operand(self.a_format, normalized=self.layout.normalized)
-        m.submodules.operand_b = b = Operand(self.b_format, normalized=self.layout.normalized)
-        # The sum has one carry-in to give away: to one operand's increment, or to the adder's spare carry.
-        carry = a.increment if a.layout.has_increment else Const(self.layout.spare_carry, 1)
+        m.submodules.operand_a = a = Operand(self.layout.a)
+        m.submodules.operand_b = b = Operand(self.layout.b)
+        # The sum has one carry-in to give away: to an operand's increment, or to the adder's spare carry.
+        increments = [operand.increment for operand in (a, b) if operand.layout.has_increment] or [Const(self.layout.spare_carry, 1)]
         width = len(self.exponent)
-        exponent_sum = (Cat(carry, _extended(a.exponent, width)) + Cat(carry, _extended(b.exponent, width)))[1:]
-        if b.layout.has_increment:
-            exponent_sum = exponent_sum[:width] + b.increment
+        carry, exponent_a, exponent_b = increments[0], extended(a.exponent, width), extended(b.exponent, width)
+        exponent = (Cat(carry, exponent_a) + Cat(carry, exponent_b))[1 : width + 1]
+        for increment in increments[1:]:
+            exponent = (exponent + increment)[:width]
         either_zero = Signal(name="either_zero")
         either_inf = Signal(name="either_inf")
         m.d.comb += [
             a.code.eq(self.a),
             b.code.eq(self.b),
             self.sign.eq(a.sign ^ b.sign),
-            self.exponent.eq(exponent_sum),
+            self.exponent.eq(exponent),
             self.significand.eq(a.significand * b.significand),
             either_zero.eq(a.is_zero | b.is_zero),
             either_inf.eq(a.is_inf | b.is_inf),
@@ -142,9 +141,3 @@ class Multiplier(wiring.Component):
             self.is_nan.eq(a.is_nan | b.is_nan | (either_zero & either_inf)),
         ]
         return m
-
-
-def _extended(value: Value, width: int) -> Value:
-    """A number in at least as many bits, sign-extended if it is signed."""
-    fill = value[-1] if value.shape().signed else Const(0, 1)
-    return Cat(value, fill.replicate(max(width - len(value), 0)))[:width]

@@ -10,9 +10,9 @@ and that makes its operands smaller:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Biased, Fixed, Format, Kind, Row, SignMagnitude, Special
+from hwgen.tabled import Tabled, and_or, any_of, match, plus_constant
 
 
 def range_shape(low: int, high: int) -> Shape:
@@ -28,6 +29,12 @@ def range_shape(low: int, high: int) -> Shape:
     if low >= 0:
         return unsigned(max(high.bit_length(), 1))
     return signed(max((~low).bit_length(), (high if high >= 0 else ~high).bit_length()) + 1)
+
+
+def extended(value: Value, width: int) -> Value:
+    """The same number in ``width`` bits, cut or sign-extended as its shape says."""
+    fill = value[-1] if value.shape().signed else Const(0, 1)
+    return Cat(value, fill.replicate(max(width - len(value), 0)))[:width]
 
 
 @dataclass(frozen=True)
@@ -94,12 +101,11 @@ class Operand(wiring.Component):
 
     Parameters
     ----------
-    fmt : Format
-    normalized : bool
+    layout : OperandShape
 
     Members
     -------
-    code : ``In(fmt.width)``
+    code : ``In``
     sign : ``Out(1)``
         The code's sign bit, whatever the class.
     exponent, increment, significand : ``Out``
@@ -108,10 +114,10 @@ class Operand(wiring.Component):
         ``is_zero`` is meaningless where ``is_nan`` is set.
     """
 
-    def __init__(self, fmt: Format, *, normalized: bool = True):
-        self.fmt, self.layout = fmt, OperandShape(fmt, normalized)
+    def __init__(self, layout: OperandShape):
+        self.fmt, self.layout = layout.fmt, layout
         ports: dict[str, Any] = {
-            "code": In(fmt.width),
+            "code": In(layout.fmt.width),
             "sign": Out(1),
             "exponent": Out(self.layout.exponent_shape),
             "significand": Out(self.layout.significand_bits),
@@ -127,38 +133,46 @@ class Operand(wiring.Component):
         """Classes from the specials, then an AND-OR over the rows."""
         m = Module()
         fmt = self.fmt
-        m.d.comb += self.sign.eq(self.code[-1])
         body = Signal(fmt.width - 1, name="magnitude")
-        m.d.comb += body.eq(Mux(self.code[-1], -self.code, self.code) if fmt.twos_complement else self.code)
-        magnitude = [_Bit(body[i], np.arange(1 << fmt.width) >> i & 1 == 1) for i in range(fmt.width - 1)]
-        if fmt.twos_complement:
-            codes = np.arange(1 << fmt.width)
-            codes = np.where(codes & fmt.sign_bit, -codes, codes)
-            magnitude = [_Bit(body[i], codes >> i & 1 == 1) for i in range(fmt.width - 1)]
-
-        cases = self._cases(magnitude)
-        classes = {kind: self._special(kind) for kind in (Kind.ZERO, Kind.INF, Kind.NAN)}
-        if self._only_zero_has_magnitude_zero():
-            zero = [body == 0]
-        else:
-            zero = [*classes[Kind.ZERO], *(case.zero.value for case in cases)]
         m.d.comb += [
-            self.is_zero.eq(_any(zero)),
-            self.is_inf.eq(_any(classes[Kind.INF])),
-            self.is_nan.eq(_any(classes[Kind.NAN])),
+            self.sign.eq(self.code[-1]),
+            body.eq(Mux(self.code[-1], -self.code, self.code) if fmt.twos_complement else self.code),
         ]
-
+        cases = self._cases(m, [Tabled(body[i], self._magnitudes >> i & 1 == 1) for i in range(len(body))])
+        infinite = any_of(self._special(Kind.INF))
+        zero = any_of(self._special(Kind.ZERO)) | (any_of([case.zero.value for case in cases if case.zero]) & ~infinite)
+        m.d.comb += [
+            self.is_zero.eq(body == 0 if self._only_zero_has_magnitude_zero() else zero),
+            self.is_inf.eq(infinite),
+            self.is_nan.eq(any_of(self._special(Kind.NAN))),
+        ]
+        numbers = [case for case in cases if case.exponent]
         care = np.isfinite(fmt.values) & (fmt.values != 0)
-        used = [case for case in cases if case.exponent]
 
-        def select(column: list[_Bit]) -> Value:
-            return _and_or([(case.hit, bit) for case, bit in zip(used, column, strict=True)], care)
+        def select(name: str, columns: Iterable[tuple[Tabled, ...]]) -> Value:
+            """One AND-OR for each bit: ``columns`` holds what each case has there."""
+            bits = []
+            for i, column in enumerate(columns):
+                bit = Signal(name=f"{name}_{i}")
+                m.d.comb += bit.eq(and_or([(case.hit, value) for case, value in zip(numbers, column, strict=True)], care))
+                bits.append(bit)
+            return Cat(bits)
 
-        m.d.comb += self.exponent.eq(Cat(select([c.exponent[i] for c in used]) for i in range(len(self.exponent))))
-        m.d.comb += self.significand.eq(Cat(select([c.significand[i] for c in used]) for i in range(len(self.significand))))
+        m.d.comb += [
+            self.exponent.eq(select("exponent", zip(*(case.exponent for case in numbers), strict=True))),
+            self.significand.eq(select("significand", zip(*(case.significand for case in numbers), strict=True))),
+        ]
         if self.layout.has_increment:
-            m.d.comb += self.increment.eq(select([c.increment for c in used]))
+            m.d.comb += self.increment.eq(select("increment", [tuple(case.increment for case in numbers)]))
         return m
+
+    @cached_property
+    def _magnitudes(self) -> np.ndarray:
+        """Magnitude of every code."""
+        codes = np.arange(1 << self.fmt.width)
+        if self.fmt.twos_complement:
+            codes = np.where(codes & self.fmt.sign_bit, -codes, codes)
+        return codes & (self.fmt.sign_bit - 1)
 
     # -- classes -----------------------------------------------------------------------------------------------------------
 
@@ -192,22 +206,25 @@ class Operand(wiring.Component):
         """Whether the zeros are the codes whose magnitude is 0, a NaN apart."""
         fmt = self.fmt
         nan = np.isnan(fmt.values)
-        magnitude = np.arange(1 << fmt.width) & (fmt.sign_bit - 1)
-        return bool(np.all((fmt.values == 0) == (magnitude == 0), where=~nan))
+        return bool(np.all((fmt.values == 0) == (self._magnitudes == 0), where=~nan))
 
     # -- rows --------------------------------------------------------------------------------------------------------------
 
-    def _cases(self, magnitude: list[_Bit]) -> list[_Case]:
+    def _cases(self, m: Module, magnitude: list[Tabled]) -> list[_Case]:
         """The rows in one-hot form."""
         cases: list[_Case] = []
         body = len(magnitude)
         for i, row in enumerate(self.fmt.rows):
             top = magnitude[body - len(row.prefix) :]
-            hit = _match(top, row.prefix, magnitude[0])
+            hit = match(top, row.prefix, magnitude[0])
             for earlier in self.fmt.rows[:i]:
                 common = min(len(earlier.prefix), len(row.prefix))
                 if earlier.prefix[:common] == row.prefix[:common]:
-                    hit = hit & ~_match(magnitude[body - len(earlier.prefix) :], earlier.prefix, magnitude[0])
+                    hit = hit & ~match(magnitude[body - len(earlier.prefix) :], earlier.prefix, magnitude[0])
+            if not isinstance(hit.value, Const):
+                named = Signal(name=f"is_row_{i}")
+                m.d.comb += named.eq(hit.value)
+                hit = Tabled(named, hit.table)
             if row.hidden:
                 cases.append(self._normal(row, hit, magnitude))
             elif self.layout.normalized:
@@ -216,7 +233,7 @@ class Operand(wiring.Component):
                 cases.append(self._unnormalized(row, hit, magnitude))
         return cases
 
-    def _normal(self, row: Row, hit: _Bit, magnitude: list[_Bit]) -> _Case:
+    def _normal(self, row: Row, hit: Tabled, magnitude: list[Tabled]) -> _Case:
         """Fraction behind a hidden 1; the exponent is the field, beside constant bits where the biases agree in its low ones."""
         k, width = row.fraction_bits, self.layout.significand_bits
         significand = [*self._zeros(width - 1 - k, hit), *magnitude[:k], hit.constant(1)]
@@ -229,7 +246,7 @@ class Operand(wiring.Component):
                 offset, increment = bias - row_bias, 0
                 if self.layout.has_increment and offset % (1 << size) == 1:
                     offset, increment = offset - 1, 1
-                return _Case(hit, _plus_constant(field, offset, bits), hit.constant(increment), significand)
+                return _Case(hit, plus_constant(field, offset, bits), hit.constant(increment), significand)
             case SignMagnitude():
                 negative = field[-1]
                 exponent = [bit ^ negative for bit in (*field[:-1], hit.constant(1))]
@@ -238,7 +255,7 @@ class Operand(wiring.Component):
             case _:  # pragma: no cover
                 raise AssertionError(row.exponent)
 
-    def _subnormal(self, row: Row, hit: _Bit, magnitude: list[_Bit]) -> list[_Case]:
+    def _subnormal(self, row: Row, hit: Tabled, magnitude: list[Tabled]) -> list[_Case]:
         """A fraction without hidden bit, normalized by concatenation: a case for each place of its first 1."""
         assert isinstance(row.exponent, Fixed)
         cases, width, rest = [], self.layout.significand_bits, hit
@@ -247,110 +264,35 @@ class Operand(wiring.Component):
             exponent = row.exponent.exponent - (row.fraction_bits - first) + self.layout.bias
             cases.append(_Case(rest & magnitude[first], self._constant(exponent, hit), hit.constant(0), significand))
             rest = rest & ~magnitude[first]
-        return [*cases, _Case(rest, [], hit, [], is_zero=True)]
+        return [*cases, _Case(rest, [], hit, [], zero=rest)]
 
-    def _unnormalized(self, row: Row, hit: _Bit, magnitude: list[_Bit]) -> _Case:
+    def _unnormalized(self, row: Row, hit: Tabled, magnitude: list[Tabled]) -> _Case:
         """A fraction without hidden bit as it stands; zero needs no case of its own."""
         assert isinstance(row.exponent, Fixed)
         k, width, overhang = row.fraction_bits, self.layout.significand_bits, self.layout.overhang(row)
         aligned = [*self._zeros(width - 1 - k - overhang, hit), *magnitude[:k]]
         significand = aligned + self._zeros(width - len(aligned), hit)
-        return _Case(hit, self._constant(row.exponent.exponent + overhang + self.layout.bias, hit), hit.constant(0), significand)
+        exponent = self._constant(row.exponent.exponent + overhang + self.layout.bias, hit)
+        zero = hit & match(magnitude[:k], "0" * k, hit)
+        return _Case(hit, exponent, hit.constant(0), significand, zero)
 
-    def _constant(self, exponent: int, like: _Bit) -> list[_Bit]:
+    def _constant(self, exponent: int, like: Tabled) -> list[Tabled]:
         return [like.constant(exponent >> i & 1) for i in range(self.layout.exponent_shape.width)]
 
     @staticmethod
-    def _zeros(count: int, like: _Bit) -> list[_Bit]:
+    def _zeros(count: int, like: Tabled) -> list[Tabled]:
         return [like.constant(0)] * count
-
-
-# -- logic whose meaning over all codes is known -------------------------------------------------------------------------------
-
-
-class _Bit:
-    """A bit in hardware, and beside it its value for each code: what lets ``_and_or`` leave out what no code needs."""
-
-    def __init__(self, value: Value, table: np.ndarray):
-        self.value, self.table = value, table
-
-    def constant(self, bit: int) -> _Bit:
-        """0 or 1 for every code."""
-        return _Bit(Const(bit, 1), np.full(self.table.shape, bool(bit)))
-
-    def _is(self, bit: bool) -> bool:
-        return isinstance(self.value, Const) and self.value.value == int(bit)
-
-    def __and__(self, other: _Bit) -> _Bit:
-        if self._is(True) or other._is(False):
-            return other
-        if other._is(True) or self._is(False):
-            return self
-        return _Bit(self.value & other.value, self.table & other.table)
-
-    def __or__(self, other: _Bit) -> _Bit:
-        return ~(~self & ~other) if isinstance(self.value, Const) or isinstance(other.value, Const) else _Bit(
-            self.value | other.value, self.table | other.table
-        )  # fmt: skip
-
-    def __xor__(self, other: _Bit) -> _Bit:
-        for one, two in ((self, other), (other, self)):
-            if isinstance(one.value, Const):
-                return ~two if one.value.value else two
-        return _Bit(self.value ^ other.value, self.table ^ other.table)
-
-    def __invert__(self) -> _Bit:
-        return self.constant(not self.value.value) if isinstance(self.value, Const) else _Bit(~self.value, ~self.table)
 
 
 @dataclass
 class _Case:
-    """Codes that ``hit`` picks, and their exponent, increment and significand (msb last)."""
+    """Codes that ``hit`` picks, and their exponent, increment and significand, least significant bit first; which of them are zero.
 
-    hit: _Bit
-    exponent: list[_Bit]
-    increment: _Bit
-    significand: list[_Bit]
-    is_zero: bool = False
+    Zeros that are a case of their own have no exponent.
+    """
 
-
-def _match(bits: list[_Bit], pattern: str, like: _Bit) -> _Bit:
-    """Whether ``bits`` are ``pattern``, whose first character stands for the last bit."""
-    hit = like.constant(1)
-    for bit, wanted in zip(reversed(bits), pattern, strict=True):
-        hit = hit & (bit if wanted == "1" else ~bit)
-    return hit
-
-
-def _plus_constant(field: list[_Bit], constant: int, width: int) -> list[_Bit]:
-    """``field + constant`` in two's complement: half adders, and no gate at all below the constant's last 1."""
-    out, carry = [], field[0].constant(0)
-    padded = field + [field[0].constant(0)] * (width - len(field))
-    for i in range(width):
-        addend = field[0].constant(constant >> i & 1)
-        out.append(padded[i] ^ addend ^ carry)
-        carry = (padded[i] & addend) | (carry & (padded[i] | addend))
-    return out
-
-
-def _and_or(terms: list[tuple[_Bit, _Bit]], care: np.ndarray) -> Value:
-    """OR of ``hit & bit``; whatever all codes in ``care`` can do without, a mask or a whole term, is left out."""
-    wanted = reduce(or_, (hit.table & bit.table for hit, bit in terms)) & care
-    if np.array_equal(wanted, care):
-        return Const(1, 1)
-    chosen = [hit & bit for hit, bit in terms]
-
-    def serves(candidate: list[_Bit]) -> bool:
-        return bool(np.array_equal(reduce(or_, (c.table for c in candidate), np.zeros_like(care)) & care, wanted))
-
-    for i, (hit, bit) in enumerate(terms):
-        for simpler in (hit.constant(0), bit, hit):
-            candidate = [*chosen[:i], simpler, *chosen[i + 1 :]]
-            if serves(candidate):
-                chosen = candidate
-                break
-    return _any([c.value for c in chosen if not (isinstance(c.value, Const) and c.value.value == 0)])
-
-
-def _any(values: list[Value]) -> Value:
-    return reduce(or_, values) if values else Const(0, 1)
+    hit: Tabled
+    exponent: list[Tabled]
+    increment: Tabled
+    significand: list[Tabled]
+    zero: Tabled | None = None

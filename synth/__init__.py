@@ -1,0 +1,1 @@
+"""What Yosys makes of the Verilog: area as data, and the report."""

@@ -140,7 +140,7 @@ def evaluate(function: str, values: Mapping[str, bool]) -> bool:
     ValueError
         When the function cannot be read or names a pin without a value.
     """
-    tokens = re.findall(r"[A-Za-z_]\w*(?:\[\d+\])?|\S", function) + ["end"]
+    tokens = [*re.findall(r"[A-Za-z_]\w*(?:\[\d+\])?|\S", function), "end"]
     at = 0
 
     def take() -> str:

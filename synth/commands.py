@@ -1,0 +1,146 @@
+"""What ``hwgen area`` and ``hwgen report`` do with their options."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import golden
+from hwgen import build, yosys
+from synth import liberty
+from synth.jobs import MAX_RENAMINGS, Job
+from synth.plan import FORMATS, area_jobs, report_jobs
+from synth.report import render
+from synth.runner import Outcome, Progress, measure
+from synth.targets import LIBERTY, TARGETS
+
+
+@contextmanager
+def _pool(jobs: int | None) -> Iterator[ThreadPoolExecutor]:
+    """Workers; threads do, because the work is done by processes that Yosys runs in."""
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"--jobs must be at least 1, not {jobs}")
+    yosys.version()
+    with ThreadPoolExecutor(jobs or os.cpu_count()) as executor:
+        yield executor
+
+
+def _check_renamings(renamings: int) -> None:
+    if not 1 <= renamings <= MAX_RENAMINGS:
+        raise ValueError(f"--renamings must be from 1 to {MAX_RENAMINGS}, not {renamings}")
+
+
+def area(design: build.Design, arguments: argparse.Namespace) -> int:
+    """Measure one design; 0 if every target delivered, else 1.
+
+    Raises
+    ------
+    ValueError
+        One sentence that names the option.
+    """
+    _check_renamings(arguments.renamings)
+    files = arguments.liberty or []
+    try:
+        libraries = tuple(liberty.read(file) for file in files)
+    except ValueError as error:
+        raise ValueError(f"--liberty: {error}") from error
+    named = [name for name in (arguments.target or "").split(",") if name]
+    targets = named or ([] if libraries else ["gates"])
+    if libraries and LIBERTY not in targets:
+        targets.append(LIBERTY)
+    for name in targets:
+        if name not in TARGETS and not (name == LIBERTY and libraries):
+            raise ValueError(f"--target must be one of {', '.join(TARGETS)}, or {LIBERTY} together with --liberty, not {name!r}")
+    with _pool(arguments.jobs) as executor:
+        jobs = area_jobs(design, design.verilog(), targets, arguments.portfolio, arguments.renamings, libraries, files)
+        outcomes = list(measure(jobs, executor, Progress() if sys.stderr.isatty() else None))
+    rows = [row for outcome in outcomes for row in outcome.rows]
+    if arguments.json:
+        print(json.dumps(rows, indent=2))
+    else:
+        print("\n".join(_table(rows)))
+    return _complain(outcomes)
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    yield f"{'target':10} {'recipe':10} {'metric':8} {'median':>10} {'min':>10} {'max':>10}  unit"
+    for row in rows:
+        best = row["recipe"] == "best"
+        recipe = f"{row['best_recipe']} *" if best else row["recipe"]
+        others = [f"{key.removeprefix('median_')} {value:g}" for key, value in row.items() if best and key.startswith("median_")]
+        yield (
+            f"{row['target']:10} {recipe:10} {row['metric']:8} {row['median']:10.1f} {row['min']:10.1f} {row['max']:10.1f}"
+            f"  {row['unit']}{'; ' if others else ''}{', '.join(others)}"
+        )
+    if rows:
+        yield f"* the figure: the lowest median over the recipes, of {rows[0]['renamings']} renamings each; {rows[0]['tool']}"
+
+
+def _complain(outcomes: Iterable[Outcome]) -> int:
+    failed = [outcome for outcome in outcomes if outcome.error]
+    for outcome in failed:
+        print(f"hwgen: {outcome.error}", file=sys.stderr)
+        if outcome.log:
+            print("\n".join(outcome.log.splitlines()[-10:]), file=sys.stderr)
+    return 1 if failed else 0
+
+
+def report(arguments: argparse.Namespace) -> int:
+    """Measure a set of formats and write the report; 0 if every job delivered, else 1 (the report tells which did not).
+
+    Raises
+    ------
+    ValueError
+        One sentence that names the option.
+    """
+    _check_renamings(arguments.renamings)
+    names = _formats(arguments.formats)
+    accuracy = _accuracy(arguments.accuracy)
+    with _pool(arguments.jobs) as executor:
+        jobs: list[Job] = report_jobs(
+            names, lambda kind, name, **options: build.BLOCKS[kind](name, **options), arguments.renamings, executor.map
+        )
+        outcomes = list(measure(jobs, executor, Progress()))
+    folder = Path(arguments.output)
+    render(outcomes, names, accuracy, folder)
+    print(folder / "index.html")
+    return _complain(outcomes)
+
+
+def _formats(text: str | None) -> list[str]:
+    if text is None:
+        return list(FORMATS)
+    if text == "all":
+        return list(golden.names())
+    names = [name for name in text.split(",") if name]
+    for name in names:
+        try:
+            fmt = golden.get(name)
+        except ValueError as error:
+            raise ValueError(f"--formats: {error}") from error
+        if fmt.name in golden.WIDE:
+            raise ValueError(
+                f"--formats: {name!r} is a source, decoder target or accumulator, not one of the formats that blocks are made for"
+            )
+    if not names:
+        raise ValueError("--formats must name at least one format, or all")
+    return list(dict.fromkeys(names))
+
+
+def _accuracy(file: str | None) -> dict[str, Any] | None:
+    """What the digits example has written."""
+    if file is None:
+        return None
+    try:
+        result: dict[str, Any] = json.loads(Path(file).read_text())
+        _ = [(row["format"], row["accuracy"], row["rtl_cases"]) for row in result["rows"]], result["images"], result["accumulator"]
+    except OSError as error:
+        raise ValueError(f"--accuracy: {file!r} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"--accuracy: {file!r} is not what examples/digits.py --json writes") from error
+    return result

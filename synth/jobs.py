@@ -1,0 +1,175 @@
+"""Area jobs as data: text in, rows out. A job runs in one Yosys process and depends on nothing but itself."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from hwgen import yosys
+from synth.liberty import Library
+from synth.recipes import DEFAULT_PORTFOLIO, portfolio
+from synth.targets import LIBERTY, Target, find
+
+DEFAULT_RENAMINGS = 4
+MAX_RENAMINGS = 64
+Row = dict[str, Any]
+
+_SWAP = Path(__file__).with_name("swap.v")
+_RENAMING = """\
+design -load prepared
+rename -scramble-name -seed {seed} {top}
+sort
+techmap -max_iter 1 -autoproc -map swap.v {top}/c:*[02468]_
+design -save renamed
+"""
+"""A renaming: new names for all internal signals and cells, cells and wires put in the order of the new names, and the inputs of the
+commutative gates whose new name ends in an even digit exchanged (half of them, at random). Names alone do not move the figures of LUTs
+in this Yosys; the order in which a designer happened to write operands does, so that belongs to the spread."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One module measured on one target.
+
+    Attributes
+    ----------
+    component : str
+        Kind of block, e.g. ``mac``.
+    options : tuple of (str, value)
+        What made the block, by the command line's option names.
+    verilog, top : str
+        Text and name of the module.
+    target : str
+        A name of :data:`synth.targets.TARGETS`, or ``liberty``.
+    portfolio : str
+        A name of :data:`synth.recipes.PORTFOLIOS`.
+    renamings : int
+        How many renamings to take median and spread over.
+    libraries : tuple of Library
+        Cell libraries of target ``liberty``.
+    command : str
+        The command that repeats the job.
+    facts : tuple of (str, value)
+        Further entries for the job's rows.
+
+    Raises
+    ------
+    ValueError
+        When target, portfolio, renamings or libraries do not go together.
+    """
+
+    component: str
+    options: tuple[tuple[str, Any], ...]
+    verilog: str = field(repr=False)
+    top: str
+    target: str
+    portfolio: str = DEFAULT_PORTFOLIO
+    renamings: int = DEFAULT_RENAMINGS
+    libraries: tuple[Library, ...] = field(default=(), repr=False)
+    command: str = ""
+    facts: tuple[tuple[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.renamings <= MAX_RENAMINGS:
+            raise ValueError(f"renamings must be from 1 to {MAX_RENAMINGS}, not {self.renamings}")
+        self._target()
+        self.recipes()
+
+    def _target(self) -> Target:
+        return find(self.target, self.libraries)
+
+    def recipes(self) -> dict[str, str | None]:
+        """ABC script of each recipe, by name."""
+        return portfolio(self.portfolio, self._target().kind)
+
+    @property
+    def label(self) -> str:
+        """Short name for people, e.g. ``hif8_mac_binary16 on xc7``."""
+        return f"{self.top} on {self.target}"
+
+    @property
+    def effort(self) -> float:
+        """Relative computing time, for the order of work and the time left."""
+        return (2000 + len(self.verilog)) * len(self.recipes()) * self.renamings
+
+    @cached_property
+    def script(self) -> str:
+        """The Yosys script."""
+        target = self._target()
+        lines = ["read_verilog module.v", target.prepare.format(top=self.top), "scratchpad -set abc9.verify 0", "design -save prepared"]
+        for seed in range(1, self.renamings + 1):
+            lines.append(_RENAMING.format(seed=seed, top=self.top))
+            for recipe, abc in self.recipes().items():
+                count = f"tee -q -o {recipe}.{seed}.json stat -json {_libraries(target)}"
+                lines += ["design -load renamed", *_mapping(target, self.top, abc), count]
+        return "\n".join(lines) + "\n"
+
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of the module, and of the script with every other file that it reads: together with ``tool`` they fix the result."""
+        rest = "\0".join([self.script, _SWAP.read_text(), *self._target().inputs().values()])
+        return {f"{part}_sha256": hashlib.sha256(text.encode()).hexdigest() for part, text in (("verilog", self.verilog), ("script", rest))}
+
+
+def _libraries(target: Target) -> str:
+    return " ".join(f"-liberty {file}" for file in target.inputs() if file.endswith(".lib"))
+
+
+def _mapping(target: Target, top: str, abc: str | None) -> list[str]:
+    """Commands of one recipe, from ``renamed`` to the netlist."""
+    finish = target.finish.replace("{top}", top)
+    if target.kind == "cells":
+        return [finish.replace("{abc}", "" if abc is None else f"-script +{abc.replace('; ', ';').replace(' ', ',')}")]
+    return ["scratchpad -unset abc9.script" if abc is None else f'scratchpad -set abc9.script "+{abc}"', finish]
+
+
+def run_job(job: Job, timeout: float | None = None) -> dict[str, Any]:
+    """Run a job.
+
+    Returns
+    -------
+    dict
+        ``{"rows": [...]}``, a row for each recipe and one, ``recipe: "best"``, that quotes the recipe of the lowest median; or
+        ``{"error": sentence, "log": text}`` when the tool did not deliver. Plain data, so that it passes any process boundary.
+    """
+    target = find(job.target, job.libraries)
+    files = {"module.v": job.verilog, "swap.v": _SWAP.read_text(), **target.inputs()}
+    names = {recipe: [f"{recipe}.{seed}.json" for seed in range(1, job.renamings + 1)] for recipe in job.recipes()}
+    try:
+        found = yosys.run(job.script, files, [name for group in names.values() for name in group], timeout)
+    except yosys.YosysError as error:
+        return {"error": f"{job.label}: {error}", "log": error.log}
+    samples = {recipe: [_metrics(target, found[name]) for name in group] for recipe, group in names.items()}
+    empty = [recipe for recipe, group in samples.items() if any(not next(iter(sample.values())) for sample in group)]
+    if empty:
+        return {"error": f"{job.label}: the netlist of recipe {empty[0]} is empty, so there is nothing to measure", "log": ""}
+    return {"rows": _rows(job, target, samples)}
+
+
+def _metrics(target: Target, stat: str) -> dict[str, float]:
+    """Metrics of one netlist, from Yosys's statistics."""
+    design = json.loads(stat)["design"]
+    return target.measure(design["num_cells_by_type"], float(design.get("area", 0.0)))
+
+
+def _rows(job: Job, target: Target, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Row]:
+    head: Row = {"component": job.component, **{name.replace("-", "_"): value for name, value in job.options}, **dict(job.facts)}
+    tail = {
+        "unit": target.unit, "tool": yosys.version(), "portfolio": job.portfolio, "renamings": job.renamings, "name": job.top,
+        "command": job.command, **job.hashes(),
+    }  # fmt: skip
+    if job.target == LIBERTY:
+        tail["libraries"] = [library.name for library in job.libraries]
+    rows: list[Row] = []
+    for recipe, group in samples.items():
+        figures = [sample[target.metric] for sample in group]
+        others = {f"median_{name}": median(sample[name] for sample in group) for name in group[0] if name != target.metric}
+        rows.append({
+            **head, "target": job.target, "recipe": recipe, "metric": target.metric,
+            "min": min(figures), "median": median(figures), "max": max(figures), "samples": figures, **others, **tail,
+        })  # fmt: skip
+    best = min(rows, key=lambda row: row["median"])
+    return [*rows, {**best, "recipe": "best", "best_recipe": best["recipe"]}]
