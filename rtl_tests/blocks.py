@@ -1,8 +1,10 @@
 """Cases for the bench: a block's Verilog, its inputs, and what golden says of them."""
 
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +18,22 @@ from hwgen.build import Design
 from hwgen.unpacked import exponent_shape, precision
 from rtl_tests import vectors
 from rtl_tests.bench import Case
+from rtl_tests.lint import lint
 from rtl_tests.simulators import seed
 
 _TEXTS: dict[str, str] = {}
 
 
 def texts(designs: Sequence[Design]) -> dict[str, str]:
-    """Verilog of designs by name, emitted side by side and once however many tests ask for it."""
+    """Verilog of designs by name: emitted side by side, once however many tests ask for it, and linted before anybody sees it."""
     missing = [design for design in designs if design.name not in _TEXTS]
     if missing:
         yosys.version()  # the first run of Yosys must be alone
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            _TEXTS.update(zip((d.name for d in missing), pool.map(Design.verilog, missing), strict=True))
+            fresh = dict(zip((design.name for design in missing), pool.map(Design.verilog, missing), strict=True))
+        with tempfile.TemporaryDirectory() as folder:
+            lint(fresh, Path(folder))
+        _TEXTS.update(fresh)
     return {design.name: _TEXTS[design.name] for design in designs}
 
 

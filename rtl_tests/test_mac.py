@@ -66,6 +66,16 @@ def test_multiplier_and_adder_make_the_mac():
         assert ports["adder"] == {"input": ports["multiplier"]["output"] | {"acc_in"}, "output": {"acc_out"}}
 
 
+@pytest.mark.parametrize("accumulator", ["bfloat16", "binary32", "dlfloat16", "exact"])
+def test_every_format_is_clean_with_every_accumulator(accumulator):
+    """Emission alone, which lints: simulation takes some formats for these."""
+    assert len(texts([build.mac(fmt, accumulator=accumulator) for fmt in FORMATS])) == len(FORMATS)
+
+
+def test_parts_of_the_mac_are_clean():
+    assert len(texts([build.BLOCKS[part](fmt) for fmt in FORMATS for part in ("multiplier", "adder")])) == 2 * len(FORMATS)
+
+
 def test_exact_width_stands_in_the_header():
     unit = exact(golden.get("hif8"), golden.get("hif8"), 1024)
     assert (unit.value_width, unit.lsb_exponent) == (86, -44)

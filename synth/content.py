@@ -1,0 +1,264 @@
+"""What the report says, from its data: sections of sentences, tables and plots, which HTML and Markdown set each in their way."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from synth import plots, table2
+from synth.figures import Figure, compared, figure, number, pair_sentence, pick, ranked, smallest_sentence
+from synth.plan import ACCUMULATORS, ENCODER_SOURCE, REPORT_ACCUMULATOR, ROUNDING_STUDY, WIDTH_STUDY, WIDTH_TARGETS
+from synth.recipes import RECIPES
+from synth.targets import TARGETS
+
+PARTS = {"multiplier": "Decode + multiply", "adder": "Adder", "mac": "MAC"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A table's cell: what it says, a second line, and what is told on demand."""
+
+    text: str
+    small: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """``columns`` head the ``rows``; the first column names them."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass
+class Section:
+    """Part of the report; ``anchor`` is its short name."""
+
+    anchor: str
+    title: str
+    intro: str
+    plots: list[tuple[str, str]] = field(default_factory=list)
+    """Caption and SVG of each plot."""
+    findings: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    folded: bool = False
+
+
+def _cell(value: Figure | None, base: Figure | None = None) -> Cell:
+    if value is None:
+        return Cell("–")
+    against = "" if base is None else "smallest" if value == base else compared(value, base)
+    spread = value.spread if value.low != value.high else "all samples equal"
+    return Cell(number(value.median), f"{spread}{' · ' if against else ''}{against}", value.source)
+
+
+class Content:
+    """Sections of one report."""
+
+    def __init__(self, report: Mapping[str, Any]):
+        self.report = report
+        self.rows = report["rows"]
+        self.formats: list[str] = list(report["formats"])
+        self.targets = [name for name in TARGETS if any(row["target"] == name for row in self.rows)]
+
+    def sections(self) -> list[Section]:
+        """All sections that there is data for."""
+        made = [self._part("mac"), self._part("multiplier"), self._paper(), self._part("adder"), self._encoders(), self._widths()]
+        return [section for section in [*made, self._accuracy(), self._failures(), self._method(), self._figures()] if section]
+
+    def highlights(self) -> list[str]:
+        """The few sentences to begin with."""
+        macs, encoders = self._part("mac"), self._encoders()
+        wanted = [*(macs.findings[:2] if macs else ()), *(encoders.findings[:1] if encoders else ())]
+        return [*wanted, *[text for text in self._verdicts() if text.startswith(TARGETS["cyclonev"].title)]]
+
+    def _of_part(self, part: str, target: str) -> dict[str, Figure]:
+        options = {} if part == "multiplier" else {"accumulator": REPORT_ACCUMULATOR}
+        found = {name: pick(self.rows, part, target, format=name, **options) for name in self.formats}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def _part(self, part: str) -> Section | None:
+        by_target = {target: figures for target in self.targets if (figures := self._of_part(part, target))}
+        if not by_target:
+            return None
+        intro = {
+            "mac": f"A fused multiply-accumulate unit, combinational: acc + a·b into {REPORT_ACCUMULATOR} with one rounding.",
+            "multiplier": "Both decoders, the exact product, neither rounded nor normalized, the sum of the exponents and the flags: "
+            "where formats differ most.",
+            "adder": f"The rest of the MAC: alignment, addition and rounding into {REPORT_ACCUMULATOR}. Parts are optimized each by itself, "
+            "so that they need not add up to the MAC.",
+        }[part]
+        title = {"mac": "What a MAC costs", "multiplier": "Decode and multiply", "adder": "The adder"}[part]
+        section = Section(part, title, intro)
+        names = sorted(self.formats, key=lambda name: _place(name, list(by_target.values())))
+        smallest = {target: figures[ranked(figures)[0]] for target, figures in by_target.items()}
+        for target, figures in by_target.items():
+            where = TARGETS[target]
+            if part != "adder":
+                plot = plots.bars(figures, f"{PARTS[part]} by format, {where.title}", where.unit)
+                section.plots.append((where.title, plot))
+            section.findings.append(smallest_sentence(figures, PARTS[part] if part == "mac" else PARTS[part].lower(), where.title))
+        head = tuple(f"{TARGETS[target].title} [{TARGETS[target].unit}]" for target in by_target)
+        body = tuple(
+            (Cell(name), *(_cell(figures.get(name), smallest[target]) for target, figures in by_target.items())) for name in names
+        )
+        section.tables.append(Table(f"{PARTS[part]} by format: median, spread, and difference from the smallest", ("format", *head), body))
+        return section
+
+    def _verdicts(self) -> list[str]:
+        return [table2.verdict(self._of_part("multiplier", target), TARGETS[target].title) for target in self.targets]
+
+    def _paper(self) -> Section | None:
+        if not any(name in self.formats for name in table2.PAPER):
+            return None
+        section = Section(
+            "paper", "Table 2 of the supernormal paper, again",
+            "The paper counts ALMs with Intel's tools; here are the same blocks from this project's Verilog, through Yosys. Tools and "
+            "datapaths differ: what can be compared is the order and the ratios. The paper's e5m2 is P3109's binary8p3.",
+        )  # fmt: skip
+        section.findings = self._verdicts()
+        rows = []
+        for name, printed in table2.PAPER.items():
+            ours = [_cell(self._of_part("multiplier", target).get(name)) for target in self.targets]
+            rows.append((Cell(name), Cell(number(printed[0])), *ours))
+        head = tuple(f"{TARGETS[target].title} [{TARGETS[target].unit}]" for target in self.targets)
+        section.tables.append(Table("Multiplier: the paper's ALMs, and ours by target", ("format", "paper [ALM]", *head), tuple(rows)))
+        if "cyclonev" in self.targets:
+            parts = {part: self._of_part(part, "cyclonev") for part in PARTS}
+            columns = tuple(f"{title}, {whose}" for title in PARTS.values() for whose in ("paper", "here"))
+            body = tuple(
+                (Cell(name), *_side_by_side(printed, [parts[part].get(name) for part in PARTS])) for name, printed in table2.PAPER.items()
+            )
+            section.tables.append(Table("All three columns of the paper's table, in ALMs", ("format", *columns), body))
+        series = {"paper": {name: printed[0] / table2.PAPER["e5m3_nosub"][0] for name, printed in table2.PAPER.items()}}
+        for target in self.targets:
+            figures = self._of_part("multiplier", target)
+            if all(name in figures for name in table2.PAPER):
+                series[TARGETS[target].title] = {name: figures[name].median / figures["e5m3_nosub"].median for name in table2.PAPER}
+        plot = plots.slopes(series, "Multipliers of Table 2 relative to e5m3_nosub", "area / that of e5m3_nosub")
+        section.plots.append(("Multipliers relative to e5m3_nosub", plot))
+        return section
+
+    def _encoders(self) -> Section | None:
+        studied, roundings = ROUNDING_STUDY
+        gates: dict[str, Figure] = {}
+        for row in self.rows:
+            if row["component"] == "encoder" and row["target"] == "gates" and row["recipe"] == "best":
+                gates[f"{row['format']} {row['rounding']}"] = figure(row)
+        if not gates:
+            return None
+        intro = f"From {ENCODER_SOURCE} to a code, with the format's default rounding."
+        section = Section("encoders", "Encoders, and what a rounding costs", intro)
+        pairs: dict[str, dict[str, Figure]] = {}
+        for target in self.targets:
+            found = {rounding: pick(self.rows, "encoder", target, format=studied, rounding=rounding) for rounding in roundings}
+            if all(found.values()):
+                pairs[TARGETS[target].title] = {rounding: value for rounding, value in found.items() if value is not None}
+        for where, pair in pairs.items():
+            first, second = ((name, pair[name]) for name in roundings)
+            section.findings.append(pair_sentence(first, second, f"the {studied} encoder", where))
+        section.plots.append(("Encoders, gates", plots.bars(gates, "Encoders by format and rounding, gates", "NAND2")))
+        if pairs:
+            title = f"{studied} encoder: {' against '.join(roundings)}"
+            section.plots.append((title, plots.grouped(pairs, title, f"area / that of {roundings[0]}")))
+            rows = tuple((Cell(where), *(_cell(pair[name], pair[roundings[0]]) for name in roundings)) for where, pair in pairs.items())
+            section.tables.append(Table(title, ("target", *roundings), rows))
+        body = tuple((Cell(name), _cell(gates[name], gates[ranked(gates)[0]])) for name in ranked(gates))
+        section.tables.append(Table("Encoders on gates", ("format and rounding", "Gates [NAND2]"), body))
+        return section
+
+    def _widths(self) -> Section | None:
+        section = Section(
+            "accumulators", "Area against the width of the accumulator",
+            "The same products into wider accumulators. exact is a fixed-point register with room for 1,024 products of any size, and "
+            "without rounding.",
+        )  # fmt: skip
+        for target in WIDTH_TARGETS:
+            series: dict[str, list[tuple[float, str, Figure]]] = {}
+            for row in self.rows:
+                if row["component"] == "mac" and row["target"] == target and row["recipe"] == "best" and row["format"] in WIDTH_STUDY:
+                    series.setdefault(row["format"], []).append((row["accumulator_bits"], row["accumulator"], figure(row)))
+            if not any(len(points) > 1 for points in series.values()):
+                continue
+            where = TARGETS[target]
+            title = f"MAC by accumulator, {where.title}"
+            section.plots.append((where.title, plots.lines(series, title, ("bits of the accumulator", where.unit))))
+            columns = [name for name in ACCUMULATORS if any(name == label for points in series.values() for _, label, _ in points)]
+            rows = []
+            for name, points in series.items():
+                found = {label: (bits, value) for bits, label, value in points}
+                cells = [_cell(found[column][1] if column in found else None) for column in columns]
+                widths = f"exact: {found['exact'][0]} bits" if "exact" in found else ""
+                rows.append((Cell(name, widths), *cells))
+                if {"exact", "binary32"} <= set(found):
+                    pair = (("binary32", found["binary32"][1]), ("exact", found["exact"][1]))
+                    section.findings.append(pair_sentence(*pair, f"the MAC of {name}", where.title))
+            section.tables.append(Table(f"{title} [{where.unit}]", ("format", *columns), tuple(rows)))
+        return section if section.tables else None
+
+    def _accuracy(self) -> Section | None:
+        rows = self.report.get("accuracy") or []
+        if not rows:
+            return None
+        about = self.report.get("accuracy_about", "")
+        section = Section("accuracy", "The formats on real data", f"Accuracy of a small classifier of handwritten digits. {about}".strip())
+        body = tuple((Cell(row["format"]), Cell(f"{row['accuracy']:.1%}"), Cell(_checked(row))) for row in rows)
+        section.tables.append(Table("Accuracy by format", ("format", "accuracy", "Verilog against golden"), body))
+        return section
+
+    def _failures(self) -> Section | None:
+        failures = self.report.get("failures") or []
+        if not failures:
+            return None
+        section = Section("failures", "Jobs that failed", "They are missing from the figures above; logs are beside this page.")
+        body = tuple((Cell(one["name"]), Cell(one["target"]), Cell(one["error"]), Cell(one["log"])) for one in failures)
+        section.tables.append(Table("Failed jobs", ("module", "target", "error", "log"), body))
+        return section
+
+    def _method(self) -> Section:
+        section = Section(
+            "method", "How it was measured",
+            f"Every module is mapped by each recipe of a fixed portfolio ({self.report['portfolio']}), under {self.report['renamings']} "
+            "renamings: other names and order of all internal signals, inputs of half the commutative gates exchanged. The figure is the "
+            "lowest median over the recipes, the spread that recipe's smallest to largest sample. Where spreads meet, the report says no "
+            f"difference. Recipes are for area; delay is not looked at. All with {self.report['tool']}; no place and route.",
+        )  # fmt: skip
+        notes = tuple((Cell(TARGETS[name].title), Cell(TARGETS[name].unit), Cell(TARGETS[name].note)) for name in self.targets)
+        section.tables.append(Table("Targets", ("target", "unit", "note"), notes))
+        kinds = {"lut": "LUT targets", "cells": "gates, libraries"}
+        used = {(TARGETS[row["target"]].kind, row["recipe"]) for row in self.rows if row["recipe"] != "best" and row["target"] in TARGETS}
+        recipes = tuple(
+            (Cell(name), Cell(kinds[kind]), Cell(script or "Yosys's own"))
+            for kind, scripts in RECIPES.items() for name, script in scripts.items() if (kind, name) in used
+        )  # fmt: skip
+        section.tables.append(Table("Recipes: scripts of ABC", ("recipe", "for", "script"), recipes))
+        return section
+
+    def _figures(self) -> Section:
+        section = Section("figures", "Every figure, and the command that repeats it", "Raw samples are in report.json.", folded=True)
+        columns = ("module", "target", "figure", "spread", "recipe", "tool", "command")
+        body = []
+        for row in self.rows:
+            if row["recipe"] == "best":
+                value = figure(row)
+                said = f"{number(value.median)} {value.unit}"
+                words = (row["name"], row["target"], said, value.spread, value.recipe, value.tool, value.command)
+                body.append(tuple(map(Cell, words)))
+        section.tables.append(Table("Figures", columns, tuple(body)))
+        return section
+
+
+def _side_by_side(printed: Sequence[float], ours: Sequence[Figure | None]) -> list[Cell]:
+    return [cell for value, own in zip(printed, ours, strict=True) for cell in (Cell(number(value)), _cell(own))]
+
+
+def _place(name: str, columns: Sequence[Mapping[str, Figure]]) -> float:
+    """Mean of a format's places over the targets, so that a table reads from small to large."""
+    places = [ranked(figures).index(name) / len(figures) for figures in columns if name in figures]
+    return sum(places) / len(places) if places else 2.0
+
+
+def _checked(row: Mapping[str, Any]) -> str:
+    cases = row.get("rtl_cases", 0)
+    return f"equal in {cases:,} steps" if cases else ""
