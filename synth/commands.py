@@ -15,7 +15,7 @@ from hwgen import build, yosys
 from synth import liberty
 from synth.jobs import MAX_RENAMINGS, Job
 from synth.plan import FORMATS, area_jobs, report_jobs
-from synth.report import render
+from synth.report import assemble, render
 from synth.runner import Outcome, Progress, measure
 from synth.targets import LIBERTY, TARGETS
 
@@ -107,7 +107,7 @@ def report(arguments: argparse.Namespace) -> int:
         )
         outcomes = list(measure(jobs, executor, Progress()))
     folder = Path(arguments.output)
-    render(outcomes, names, accuracy, folder)
+    render(assemble(outcomes, names, accuracy), folder)
     print(folder / "index.html")
     return _complain(outcomes)
 

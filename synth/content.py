@@ -42,6 +42,8 @@ class Section:
     """Caption and SVG of each plot."""
     findings: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
+    families: bool = False
+    """Whether the plots' colours are those of format families."""
     folded: bool = False
 
 
@@ -54,13 +56,29 @@ def _cell(value: Figure | None, base: Figure | None = None) -> Cell:
 
 
 class Content:
-    """Sections of one report."""
+    """Sections of one report, its title and what stands around them."""
+
+    title = "What 8-bit floating point costs in hardware"
 
     def __init__(self, report: Mapping[str, Any]):
         self.report = report
         self.rows = report["rows"]
         self.formats: list[str] = list(report["formats"])
         self.targets = [name for name in TARGETS if any(row["target"] == name for row in self.rows)]
+
+    @property
+    def subtitle(self) -> str:
+        """What was compared, in a sentence."""
+        count = sum(row["recipe"] == "best" for row in self.rows)
+        return (
+            f"{len(self.formats)} formats, {len(self.targets)} targets, {count} figures: decoders, multipliers, adders, fused "
+            "multiply-accumulate units and encoders from one generator, simulated against a golden model and synthesized by one tool."
+        )
+
+    @property
+    def colophon(self) -> str:
+        """What made the figures."""
+        return f"Figures by {self.report['tool']}; raw samples in report.json, the same rows in report.csv."
 
     def sections(self) -> list[Section]:
         """All sections that there is data for."""
@@ -86,11 +104,11 @@ class Content:
             "mac": f"A fused multiply-accumulate unit, combinational: acc + a·b into {REPORT_ACCUMULATOR} with one rounding.",
             "multiplier": "Both decoders, the exact product, neither rounded nor normalized, the sum of the exponents and the flags: "
             "where formats differ most.",
-            "adder": f"The rest of the MAC: alignment, addition and rounding into {REPORT_ACCUMULATOR}. Parts are optimized each by itself, "
-            "so that they need not add up to the MAC.",
+            "adder": f"The rest of the MAC: alignment, addition and rounding into {REPORT_ACCUMULATOR}. The parts are optimized each by "
+            "itself, so that they need not add up to the MAC.",
         }[part]
         title = {"mac": "What a MAC costs", "multiplier": "Decode and multiply", "adder": "The adder"}[part]
-        section = Section(part, title, intro)
+        section = Section(part, title, intro, families=part != "adder")
         names = sorted(self.formats, key=lambda name: _place(name, list(by_target.values())))
         smallest = {target: figures[ranked(figures)[0]] for target, figures in by_target.items()}
         for target, figures in by_target.items():
@@ -175,35 +193,37 @@ class Content:
             "without rounding.",
         )  # fmt: skip
         for target in WIDTH_TARGETS:
-            series: dict[str, list[tuple[float, str, Figure]]] = {}
+            series: dict[str, dict[str, Figure]] = {}
+            bits: dict[str, set[int]] = {}
             for row in self.rows:
                 if row["component"] == "mac" and row["target"] == target and row["recipe"] == "best" and row["format"] in WIDTH_STUDY:
-                    series.setdefault(row["format"], []).append((row["accumulator_bits"], row["accumulator"], figure(row)))
-            if not any(len(points) > 1 for points in series.values()):
+                    series.setdefault(row["format"], {})[row["accumulator"]] = figure(row)
+                    bits.setdefault(row["accumulator"], set()).add(row["accumulator_bits"])
+            if len(bits) < 2:
                 continue
             where = TARGETS[target]
+            places = {name: _bits(bits[name]) for name in sorted(bits, key=lambda name: (min(bits[name]), ACCUMULATORS.index(name)))}
             title = f"MAC by accumulator, {where.title}"
-            section.plots.append((where.title, plots.lines(series, title, ("bits of the accumulator", where.unit))))
-            columns = [name for name in ACCUMULATORS if any(name == label for points in series.values() for _, label, _ in points)]
-            rows = []
-            for name, points in series.items():
-                found = {label: (bits, value) for bits, label, value in points}
-                cells = [_cell(found[column][1] if column in found else None) for column in columns]
-                widths = f"exact: {found['exact'][0]} bits" if "exact" in found else ""
-                rows.append((Cell(name, widths), *cells))
+            section.plots.append((where.title, plots.steps(series, places, title, where.unit)))
+            rows = tuple((Cell(name), *(_cell(found.get(place)) for place in places)) for name, found in series.items())
+            head = tuple(f"{name}, {below}" for name, below in places.items())
+            section.tables.append(Table(f"{title} [{where.unit}]", ("format", *head), rows))
+            for name, found in series.items():
                 if {"exact", "binary32"} <= set(found):
-                    pair = (("binary32", found["binary32"][1]), ("exact", found["exact"][1]))
+                    pair = (("binary32", found["binary32"]), ("exact", found["exact"]))
                     section.findings.append(pair_sentence(*pair, f"the MAC of {name}", where.title))
-            section.tables.append(Table(f"{title} [{where.unit}]", ("format", *columns), tuple(rows)))
         return section if section.tables else None
 
     def _accuracy(self) -> Section | None:
-        rows = self.report.get("accuracy") or []
-        if not rows:
+        found = self.report.get("accuracy")
+        if not found:
             return None
-        about = self.report.get("accuracy_about", "")
-        section = Section("accuracy", "The formats on real data", f"Accuracy of a small classifier of handwritten digits. {about}".strip())
-        body = tuple((Cell(row["format"]), Cell(f"{row['accuracy']:.1%}"), Cell(_checked(row))) for row in rows)
+        section = Section(
+            "accuracy", "The formats on real data",
+            f"Accuracy of a small classifier of handwritten digits on {found['images']} test images: weights and activations quantized, "
+            f"products accumulated in {found['accumulator']} (examples/digits.py).",
+        )  # fmt: skip
+        body = tuple((Cell(row["format"]), Cell(f"{row['accuracy']:.1%}"), Cell(_checked(row))) for row in found["rows"])
         section.tables.append(Table("Accuracy by format", ("format", "accuracy", "Verilog against golden"), body))
         return section
 
@@ -247,6 +267,11 @@ class Content:
                 body.append(tuple(map(Cell, words)))
         section.tables.append(Table("Figures", columns, tuple(body)))
         return section
+
+
+def _bits(widths: set[int]) -> str:
+    least, most = min(widths), max(widths)
+    return f"{least} bits" if least == most else f"{least} to {most} bits"
 
 
 def _side_by_side(printed: Sequence[float], ours: Sequence[Figure | None]) -> list[Cell]:

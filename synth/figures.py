@@ -57,9 +57,8 @@ def number(value: float) -> str:
 
 def figure(row: Row) -> Figure:
     """The figure of a row."""
-    return Figure(
-        row["min"], row["median"], row["max"], row["unit"], row.get("best_recipe", row["recipe"]), row["tool"], row.get("command", "")
-    )
+    recipe = row["best_recipe"] if row["recipe"] == "best" else row["recipe"]
+    return Figure(row["min"], row["median"], row["max"], row["unit"], recipe, row["tool"], row["command"])
 
 
 def pick(rows: Iterable[Row], component: str, target: str, **options: Any) -> Figure | None:

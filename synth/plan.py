@@ -121,8 +121,8 @@ def measurements(formats: Sequence[str], build: Build) -> Iterator[Measurement]:
     for name in formats:
         for accumulator in ACCUMULATORS:
             if name in WIDTH_STUDY and accumulator != REPORT_ACCUMULATOR:
-                options = {"accumulator": accumulator} | ({"terms": TERMS} if accumulator == "exact" else {})
-                yield Measurement(build("mac", name, **options), WIDTH_TARGETS)
+                choice: dict[str, Any] = {"accumulator": accumulator} | ({"terms": TERMS} if accumulator == "exact" else {})
+                yield Measurement(build("mac", name, **choice), WIDTH_TARGETS)
 
 
 def report_jobs(

@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -18,7 +19,7 @@ _VARIABLES = {_INK: "var(--ink)", _FAINT: "var(--line)"} | {colour: f"var(--c{nu
 
 FAMILIES = ("HiF8", "supernormal", "others")
 _FONT = "system-ui, sans-serif"
-_SETTINGS = {
+_SETTINGS: Any = {
     "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": _FAINT,
     "axes.labelcolor": _INK, "text.color": _INK, "xtick.color": _INK, "ytick.color": _INK, "xtick.labelcolor": _INK, "grid.color": _FAINT,
     "axes.axisbelow": True, "legend.frameon": False, "figure.facecolor": "none", "axes.facecolor": "none", "grid.linewidth": 0.8,
@@ -28,7 +29,7 @@ _SETTINGS = {
 
 def family(name: str) -> str:
     """Which of :data:`FAMILIES` a label's first word, a format, belongs to."""
-    name = name.split()[0]
+    name = name.split(maxsplit=1)[0]
     if name == "hif8":
         return "HiF8"
     return "supernormal" if re.fullmatch(r"e\d+m\d+b\d+(_\d+)?", name) else "others"
@@ -97,23 +98,21 @@ def grouped(groups: Mapping[str, Mapping[str, Figure]], title: str, label: str) 
         return _svg(canvas, title)
 
 
-def lines(series: Mapping[str, Sequence[tuple[float, str, Figure]]], title: str, labels: tuple[str, str]) -> str:
-    """Figures over a number, a line for each name; points carry a label, once for each place."""
+def steps(series: Mapping[str, Mapping[str, Figure]], places: Mapping[str, str], title: str, unit: str) -> str:
+    """Points with spreads at named places, side by side for each series; ``places`` are the names and what is written below them."""
     with mpl.rc_context(_SETTINGS):
         canvas, axes = _canvas(4.6, 3.4)
-        for index, (name, points) in enumerate(series.items()):
-            xs = [x for x, _, _ in points]
-            errors = ([f.median - f.low for *_, f in points], [f.high - f.median for *_, f in points])
-            style = {"color": _SERIES[index], "linewidth": 1.6, "marker": "o", "markersize": 5, "capsize": 3}
-            axes.errorbar(xs, [f.median for *_, f in points], yerr=errors, label=name, linestyle="", **style)
-            for x, label, value in points:
-                if index == 0 or label == "exact":
-                    axes.annotate(label, (x, value.median), (6, -3), textcoords="offset points", fontsize=8.5)
-        axes.set_xlabel(labels[0])
-        axes.set_ylabel(labels[1])
-        axes.set_xlim(left=0, right=1.18 * max(x for points in series.values() for x, _, _ in points))
+        for index, (name, figures) in enumerate(series.items()):
+            shift = 0.16 * (index - (len(series) - 1) / 2)
+            found = [(place + shift, figures[key]) for place, key in enumerate(places) if key in figures]
+            xs, heights = [x for x, _ in found], [value.median for _, value in found]
+            axes.plot(xs, heights, color=_SERIES[index], linewidth=1.0, linestyle=":", marker="o", markersize=6, label=name)
+            for x, value in found:
+                axes.plot([x, x], [value.low, value.high], color=_SERIES[index], linewidth=1.4, marker="_", markersize=8)
+        axes.set_xticks(range(len(places)), [f"{key}\n{below}" for key, below in places.items()], fontsize=9)
+        axes.set_ylabel(unit)
         axes.set_ylim(bottom=0)
-        axes.grid()
+        axes.grid(axis="y")
         canvas.legend(loc="outside upper center", ncols=len(series))
         return _svg(canvas, title)
 
@@ -124,9 +123,11 @@ def slopes(series: Mapping[str, Mapping[str, float]], title: str, label: str) ->
         canvas, axes = _canvas(5.6, 3.4)
         names = list(next(iter(series.values())))
         for index, (name, values) in enumerate(series.items()):
-            style = {"color": _INK, "linewidth": 3.0} if index == 0 else {"color": _SERIES[(index - 1) % len(_SERIES)], "linewidth": 1.6}
-            axes.plot(range(len(names)), [values[key] for key in names], marker="o", markersize=5, label=name, **style)  # type: ignore[arg-type]
+            colour, width = (_INK, 3.0) if index == 0 else (_SERIES[(index - 1) % len(_SERIES)], 1.6)
+            heights = [values[key] for key in names]
+            axes.plot(range(len(names)), heights, marker="o", markersize=5, label=name, color=colour, linewidth=width)
         axes.set_xticks(range(len(names)), names)
+        axes.tick_params("x", pad=6)
         axes.set_ylabel(label)
         axes.set_ylim(bottom=0)
         axes.grid(axis="y")
