@@ -13,6 +13,7 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -107,21 +108,23 @@ def main() -> int:
     parser.add_argument("--without-rtl", action="store_true", help="golden only, no simulation")
     arguments = parser.parse_args()
     network = Network()
-    reference = network.accuracy(network.logits(network.images, lambda x, w: x @ w.T))
+    exact = network.logits(network.images, lambda x, w: x @ w.T)
     cases = [] if arguments.without_rtl else [rtl_case(golden.get(name), network) for name in RTL_FORMATS]
     if cases:
         with tempfile.TemporaryDirectory() as folder:
             simulate(cases, Path(folder))  # raises where the Verilog differs from golden
     checked = {case.name: len(case.inputs["a"]) for case in cases}
-    rows = [{"format": "binary32", "accuracy": reference, "rtl_cases": 0}]
-    print(f"{len(network.labels)} test images; accumulator {ACCUMULATOR}\n{'format':14} accuracy  RTL equal to golden")
-    print(f"{'float32':14} {reference:8.2%}")
+    rows: list[dict[str, Any]] = [{"format": "binary32", "accuracy": network.accuracy(exact), "rtl_cases": 0}]
+    print(f"{len(network.labels)} test images; accumulator {ACCUMULATOR}; SNR of the outputs against float32's")
+    print(f"{'format':14} accuracy     SNR  RTL equal to golden\n{'float32':14} {network.accuracy(exact):8.2%}")
     for name in arguments.formats.split(","):
         fmt = golden.get(name)
-        accuracy = network.accuracy(network.logits(network.images, quantized_product(fmt)))
+        outputs = network.logits(network.images, quantized_product(fmt))
+        accuracy = network.accuracy(outputs)
+        snr_db = float(10 * np.log10(np.mean(exact**2) / np.mean((outputs - exact) ** 2)))
         cases_run = checked.get(f"{fmt.name}_mac_{ACCUMULATOR}", 0)
-        rows.append({"format": fmt.name, "accuracy": accuracy, "rtl_cases": cases_run})
-        print(f"{fmt.name:14} {accuracy:8.2%}  {f'yes, {cases_run} steps' if cases_run else ''}".rstrip())
+        rows.append({"format": fmt.name, "accuracy": accuracy, "snr_db": snr_db, "rtl_cases": cases_run})
+        print(f"{fmt.name:14} {accuracy:8.2%} {snr_db:4.1f} dB  {f'yes, {cases_run} steps' if cases_run else ''}".rstrip())
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         result = {"images": len(network.labels), "accumulator": ACCUMULATOR, "rows": rows}

@@ -3,5 +3,6 @@
 from hwgen.decoder import Decoder
 from hwgen.emit import emit
 from hwgen.encoder import Encoder
+from hwgen.mac import Mac
 
-__all__ = ["Decoder", "Encoder", "emit"]
+__all__ = ["Decoder", "Encoder", "Mac", "emit"]

@@ -117,8 +117,10 @@ def _design(arguments: argparse.Namespace) -> Any:
     if name is not None:
         from hwgen.emit import check_name
 
-        with option("--name"):
-            check_name(name)
+        try:
+            check_name(name, "--name")
+        except ValueError as error:
+            raise UsageError(str(error)) from error
     match arguments.block:
         case "decoder":
             return build.decoder(fmt, arguments.to, name=name)

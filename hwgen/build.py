@@ -13,14 +13,10 @@ from golden.encode import options as encode_options
 from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
 from golden.formats import Overflow, Rounding
 from golden.mac import exact
-from hwgen.adder import Adder
+from hwgen import mac as parts
 from hwgen.decoder import Decoder, check_target
 from hwgen.emit import check_name, emit
 from hwgen.encoder import Encoder
-from hwgen.exact import ExactAdder
-from hwgen.mac import Mac
-from hwgen.multiplier import Multiplier, ProductShape
-from hwgen.operand import OperandShape
 
 DEFAULT_TERMS = 1024
 
@@ -161,13 +157,7 @@ def mac(
     name: str | None = None,
 ) -> Design:
     """A fused multiply-accumulate unit; ``terms`` counts for the ``exact`` accumulator only."""
-    return _of_mac("mac", Mac, fmt, format_b, accumulator, terms, name)
-
-
-def _adder_of(a: Format, b: Format, accumulator: str, terms: int) -> wiring.Component:
-    if accumulator == "exact":
-        return ExactAdder(exact(a, b, terms), ProductShape(OperandShape(a, normalized=False), OperandShape(b, normalized=False)))
-    return Adder(get(accumulator), ProductShape(OperandShape(a), OperandShape(b)))
+    return _of_mac("mac", parts.Mac, fmt, format_b, accumulator, terms, name)
 
 
 def adder(
@@ -178,12 +168,12 @@ def adder(
     name: str | None = None,
 ) -> Design:
     """What follows the multiplier in a MAC."""
-    return _of_mac("adder", _adder_of, fmt, format_b, accumulator, terms, name)
+    return _of_mac("adder", parts.adder, fmt, format_b, accumulator, terms, name)
 
 
 def multiplier(fmt: Format | str, format_b: Format | str | None = None, name: str | None = None) -> Design:
     """Decoders, exact product, exponent sum and flags."""
-    return _of_mac("multiplier", Multiplier, fmt, format_b, None, DEFAULT_TERMS, name)
+    return _of_mac("multiplier", parts.multiplier, fmt, format_b, None, DEFAULT_TERMS, name)
 
 
 BLOCKS: dict[str, Callable[..., Design]] = {

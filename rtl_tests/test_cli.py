@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import golden
+from golden.explain import explain
 from hwgen.__main__ import main
 
 GENERATE = ["generate", "mac", "--format", "hif8"]
@@ -43,11 +44,12 @@ def test_explain_shows_fields_value_neighbours_and_boundaries(capsys):
 
 
 @pytest.mark.parametrize("name", golden.names())
-def test_explain_works_for_every_code(name, capsys):
+def test_explain_works_for_every_code(name):
     fmt = golden.get(name)
     for code in range(1 << fmt.width):
-        assert main(["explain", name, str(code)]) == 0
-    assert capsys.readouterr().out.count("value: ") == 1 << fmt.width
+        lines = list(explain(fmt, code))
+        assert lines[2].startswith("value: ")
+        assert len(lines) in (3, 6 + len(fmt.roundings), 5 + len(fmt.roundings))
 
 
 def test_doctor_finds_what_is_required(capsys):
@@ -148,12 +150,12 @@ BAD = {
     ),
     "terms without exact": ([*GENERATE, "--terms", "4"], "--terms: it goes with --accumulator exact only, not with 'binary16'"),
     "terms that are no number": ([*GENERATE, "--terms", "many"], "argument --terms: invalid int value: 'many'"),
-    "name that is no identifier": ([*GENERATE, "--name", "8bit"], "--name: name must be a Verilog identifier"),
+    "name that is no identifier": ([*GENERATE, "--name", "8bit"], "--name must be a Verilog identifier"),
     "name that is a keyword": (
         [*GENERATE, "--name", "always"],
-        "--name: name must not be a Verilog or SystemVerilog keyword, as 'always' is",
+        "--name must not be a keyword of Verilog or SystemVerilog, which 'always' is",
     ),
-    "name with a path": ([*GENERATE, "--name", "../x"], "--name: name must be a Verilog identifier"),
+    "name with a path": ([*GENERATE, "--name", "../x"], "--name must be a Verilog identifier"),
     "missing TOML": (["explain", "none.toml", "1"], "FORMAT: Format file 'none.toml' cannot be read: No such file or directory"),
     "unknown area target": (["area", "mac", "--format", "hif8", "--target", "tpu"], "--target"),
     "missing liberty": (["area", "mac", "--format", "hif8", "--liberty", "none.lib"], "none.lib"),
@@ -179,7 +181,7 @@ def test_bad_input_gets_one_sentence_status_2_and_leaves_nothing(case, tmp_path,
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (("width = 4", "width = 40"), "Format 'tiny': width must be 3 to 16 bits, not 40"),
+        (("width = 4", "width = 40"), "width must be 3 to 16 bits, not 40"),
         (("width = 4", "widht = 4"), "the file has an unknown key 'widht'; did you mean 'width'?"),
         (("width = 4", 'width = "4"'), "the file: width must be an integer, not '4'"),
         (('name = "tiny"', 'name = "ti ny"'), "Format name must be an identifier, not 'ti ny'"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from synth import plots, table2
@@ -80,16 +81,18 @@ class Content:
         """What made the figures."""
         return f"Figures by {self.report['tool']}; raw samples in report.json, the same rows in report.csv."
 
+    @cached_property
     def sections(self) -> list[Section]:
         """All sections that there is data for."""
         made = [self._part("mac"), self._part("multiplier"), self._paper(), self._part("adder"), self._encoders(), self._widths()]
         return [section for section in [*made, self._accuracy(), self._failures(), self._method(), self._figures()] if section]
 
+    @property
     def highlights(self) -> list[str]:
         """The few sentences to begin with."""
-        macs, encoders = self._part("mac"), self._encoders()
-        wanted = [*(macs.findings[:2] if macs else ()), *(encoders.findings[:1] if encoders else ())]
-        return [*wanted, *[text for text in self._verdicts() if text.startswith(TARGETS["cyclonev"].title)]]
+        findings = {section.anchor: section.findings for section in self.sections}
+        verdicts = [text for text in findings.get("paper", []) if text.startswith(TARGETS["cyclonev"].title)]
+        return [*findings.get("mac", [])[:2], *findings.get("encoders", [])[:1], *verdicts]
 
     def _of_part(self, part: str, target: str) -> dict[str, Figure]:
         options = {} if part == "multiplier" else {"accumulator": REPORT_ACCUMULATOR}
@@ -118,9 +121,7 @@ class Content:
                 section.plots.append((where.title, plot))
             section.findings.append(smallest_sentence(figures, PARTS[part] if part == "mac" else PARTS[part].lower(), where.title))
         head = tuple(f"{TARGETS[target].title} [{TARGETS[target].unit}]" for target in by_target)
-        body = tuple(
-            (Cell(name), *(_cell(figures.get(name), smallest[target]) for target, figures in by_target.items())) for name in names
-        )
+        body = tuple((Cell(name), *(_cell(figures.get(name), smallest[target]) for target, figures in by_target.items())) for name in names)
         section.tables.append(Table(f"{PARTS[part]} by format: median, spread, and difference from the smallest", ("format", *head), body))
         return section
 

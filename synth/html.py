@@ -52,9 +52,9 @@ footer { color: var(--soft); font-size: 0.9rem; padding-top: 3rem; padding-botto
 
 def page(content: Content) -> str:
     """Text of ``index.html``."""
-    sections = content.sections()
+    sections = content.sections
     links = "".join(f'<a href="#{section.anchor}">{escape(section.title)}</a>' for section in sections)
-    highlights = "".join(f"<li>{escape(text)}</li>" for text in content.highlights())
+    highlights = "".join(f"<li>{escape(text)}</li>" for text in content.highlights)
     body = "".join(_section(section) for section in sections)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, '

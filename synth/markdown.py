@@ -7,8 +7,8 @@ from synth.content import Cell, Content, Section, Table
 
 def document(content: Content) -> str:
     """Text of ``report.md``."""
-    lines = [f"# {content.title}", "", *(f"- {text}" for text in content.highlights())]
-    for section in content.sections():
+    lines = [f"# {content.title}", "", *(f"- {text}" for text in content.highlights)]
+    for section in content.sections:
         lines += _section(section)
     return "\n".join(lines) + "\n"
 

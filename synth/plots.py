@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib as mpl
@@ -43,6 +43,7 @@ def _svg(canvas: Canvas, title: str) -> str:
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)
     text = re.sub(r'^<svg [^>]*?viewBox="([^"]*)"[^>]*>', rf'<svg viewBox="\1" role="img" aria-label="{title}">', text)
     text = re.sub(r"'[^']*'(?:, '[^']*')*, sans-serif|'DejaVu Sans'[^;\"]*", _FONT, text)
     for colour, variable in _VARIABLES.items():

@@ -1,0 +1,97 @@
+"""Area jobs: rows that keep their contract, the same ones every time, and errors that are data."""
+
+import json
+import pickle
+from dataclasses import replace
+
+import pytest
+
+from hwgen import yosys
+from synth.jobs import Job, run_job
+from synth.liberty import GATES, read
+from synth.recipes import portfolio
+from synth.targets import LIBERTY, TARGETS
+
+VERILOG = """
+module small (input [4:0] a, input [4:0] b, input c, output [5:0] y, output z);
+  wire [4:0] m = c ? a : b;
+  assign y = {1'b0, a} + {1'b0, m ^ b};
+  assign z = (a & b) == m || &(a | m);
+endmodule
+"""
+JOB = Job("toy", (("format", "hif8"), ("format-b", "e5m2")), VERILOG, "small", "gates", renamings=2, command="hwgen area toy")
+
+
+@pytest.mark.parametrize("target", [*TARGETS, LIBERTY])
+def test_rows(target):
+    libraries = (read(GATES),) if target == LIBERTY else ()
+    job = replace(JOB, target=target, libraries=libraries)
+    rows = run_job(job)["rows"]
+    recipes = list(portfolio("standard", "cells" if target in {"gates", LIBERTY} else "lut"))
+    assert [row["recipe"] for row in rows] == [*recipes, "best"]
+    for row in rows:
+        assert row["component"] == "toy"
+        assert (row["format"], row["format_b"], row["target"], row["command"]) == ("hif8", "e5m2", target, "hwgen area toy")
+        assert row["tool"] == yosys.version()
+        assert row["unit"]
+        assert len(row["samples"]) == 2
+        assert min(row["samples"]) == row["min"] <= row["median"] <= row["max"] == max(row["samples"])
+        assert row["min"] > 0
+        assert {"verilog_sha256", "script_sha256", "portfolio", "renamings", "metric"} <= set(row)
+    best = rows[-1]
+    assert best["median"] == min(row["median"] for row in rows)
+    assert best["best_recipe"] in recipes
+    assert json.loads(json.dumps(rows)) == rows
+    if target == LIBERTY:
+        assert best["median_nand2_equivalents"] == best["median"]
+        assert best["libraries"] == ["gates"]
+
+
+@pytest.mark.parametrize("target", ["gates", "xc7"])
+def test_the_same_job_gives_the_same_rows(target):
+    job = replace(JOB, target=target)
+    assert run_job(job) == run_job(pickle.loads(pickle.dumps(job)))
+
+
+def test_more_renamings_keep_the_first_ones():
+    few, many = (run_job(replace(JOB, renamings=count))["rows"][0]["samples"] for count in (1, 3))
+    assert many[:1] == few
+
+
+def test_hashes_follow_what_matters():
+    hashes = JOB.hashes()
+    assert hashes == replace(JOB, command="another", component="other").hashes()
+    assert hashes["verilog_sha256"] != replace(JOB, verilog=VERILOG + "\n").hashes()["verilog_sha256"]
+    for other in (replace(JOB, renamings=3), replace(JOB, target="xc7"), replace(JOB, portfolio="stock")):
+        assert hashes["script_sha256"] != other.hashes()["script_sha256"]
+
+
+@pytest.mark.parametrize("verilog", ["module small (input a output y);", "module other; endmodule"])
+def test_errors_are_data(verilog):
+    result = run_job(replace(JOB, verilog=verilog))
+    assert set(result) == {"error", "log"}
+    assert result["error"].startswith("small on gates: Yosys did not write")
+    assert "\n" not in result["error"]
+    assert "ERROR" in result["log"]
+
+
+def test_nothing_to_measure_is_an_error():
+    result = run_job(replace(JOB, verilog="module small (input a, output y); assign y = a; endmodule"))
+    assert result["error"] == "small on gates: the netlist of recipe amap is empty, so there is nothing to measure"
+
+
+def test_a_time_limit_is_an_error():
+    assert "no result within 0.01 s" in run_job(JOB, timeout=0.01)["log"]
+
+
+@pytest.mark.parametrize("renamings", [0, -3, 65])
+def test_bad_renamings(renamings):
+    with pytest.raises(ValueError, match=rf"^renamings must be from 1 to 64, not {renamings}$"):
+        replace(JOB, renamings=renamings)
+
+
+def test_bad_target_and_portfolio():
+    with pytest.raises(ValueError, match=r"^target must be one of .*, not 'gate'$"):
+        replace(JOB, target="gate")
+    with pytest.raises(ValueError, match=r"^portfolio must be one of .*, not 'all'$"):
+        replace(JOB, portfolio="all")

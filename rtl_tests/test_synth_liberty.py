@@ -1,0 +1,119 @@
+"""Cell libraries: our own one is what its header says, others are read or refused in a sentence."""
+
+import gzip
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from synth import liberty
+
+CELLS = {
+    "INV": (2, lambda a: not a),
+    "BUF": (4, lambda a: a),
+    "NAND2": (4, lambda a, b: not (a and b)),
+    "NAND3": (6, lambda a, b, c: not (a and b and c)),
+    "NAND4": (8, lambda a, b, c, d: not (a and b and c and d)),
+    "NOR2": (4, lambda a, b: not (a or b)),
+    "NOR3": (6, lambda a, b, c: not (a or b or c)),
+    "NOR4": (8, lambda a, b, c, d: not (a or b or c or d)),
+    "AND2": (6, lambda a, b: a and b),
+    "OR2": (6, lambda a, b: a or b),
+    "XOR2": (10, lambda a, b: a != b),
+    "XNOR2": (10, lambda a, b: a == b),
+    "AOI21": (6, lambda a, b, c: not ((a and b) or c)),
+    "OAI21": (6, lambda a, b, c: not ((a or b) and c)),
+    "AOI22": (8, lambda a, b, c, d: not ((a and b) or (c and d))),
+    "OAI22": (8, lambda a, b, c, d: not ((a or b) and (c or d))),
+    "MAJI3": (10, lambda a, b, c: a + b + c < 2),
+    "MUX2": (12, lambda a, b, s: b if s else a),
+}
+"""Transistors and function of every combinational cell of gates.lib."""
+
+SHARED = sorted((Path(__file__).resolve().parents[2] / "shared" / "liberty").glob("*.lib.gz"))
+
+
+def test_gates_are_what_their_names_say():
+    cells = {cell.name: cell for cell in liberty.read(liberty.GATES).cells}
+    assert set(cells) == {*CELLS, "DFF"}
+    for name, (transistors, function) in CELLS.items():
+        cell = cells[name]
+        assert cell.area == transistors / 4
+        assert cell.truth() == tuple(bool(function(*values)) for values in product((False, True), repeat=len(cell.inputs))), name
+    assert cells["DFF"].area == 6
+    assert cells["DFF"].sequential
+
+
+def test_the_nand2_equivalent_is_one_in_gates():
+    assert liberty.nand2_area([liberty.read(liberty.GATES)]) == 1
+
+
+def test_the_nand2_is_found_by_its_function_not_its_name():
+    pins = "pin (X) {{ direction : input; }} pin (Y) {{ direction : input; }}"
+    cell = f'cell ({{}}) {{{{ area : {{}}; {pins} pin (Z) {{{{ direction : output; function : "{{}}"; }}}} }}}}'
+    odd, large, other = cell.format("ODD", 7, "X' + Y'"), cell.format("ND", 9, "!(X*Y)"), cell.format("NAND2", 3, "X Y")
+    libraries = [liberty.parse(f"library (a) {{ {odd} }}", "a.lib"), liberty.parse(f"library (b) {{ {large} {other} }}", "b.lib")]
+    assert liberty.nand2_area(libraries) == 7
+    assert liberty.nand2_area(libraries[1:]) == 9
+    assert liberty.nand2_area([]) is None
+
+
+@pytest.mark.parametrize(
+    ("function", "meaning"),
+    [
+        ("A & B | C", lambda a, b, c: (a and b) or c),
+        ("!A B' ^ C", lambda a, b, c: (not a and not b) != c),
+        ("(A+B)*C'", lambda a, b, c: (a or b) and not c),
+        ("!(A^B)", lambda a, b, c: a == b),
+        ("1", lambda a, b, c: True),
+    ],
+)
+def test_functions_follow_the_notation(function, meaning):
+    for values in product((False, True), repeat=3):
+        assert liberty.evaluate(function, dict(zip("ABC", values, strict=True))) == meaning(*values)
+
+
+@pytest.mark.parametrize(("function", "sentence"), [("A & D", "'D' is no pin"), ("(A", "never closed"), ("A )", "out of place")])
+def test_bad_functions(function, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        liberty.evaluate(function, {"A": True})
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"module m; endmodule", "{} is not a liberty library: there must be one library group, not 0"),
+        (b"library (x) { cell (A) { area : 1; }", "{} is not a liberty library: the group library (x) is never closed"),
+        (b"library (x) { } }", "{} is not a liberty library: a closing brace too many in line 1"),
+        (b"library (x) { }", "{} is not a liberty library: no cell states an area"),
+        (b"library (x) { cell (A) { area : big; } }", "{} is not a liberty library: the area of cell A must be a number, not 'big'"),
+        (b"\xff\xfe\x00", "{} is not a liberty library: it is neither text nor compressed text"),
+        (gzip.compress(b"library (x) { }")[:-9], "{} is not a liberty library: it is neither text nor compressed text"),
+    ],
+)
+def test_bad_files(tmp_path, content, sentence):
+    path = tmp_path / "cells.lib"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence.format(path))}$"):
+        liberty.read(path)
+
+
+def test_missing_files(tmp_path):
+    with pytest.raises(ValueError, match=r"none\.lib cannot be read: No such file or directory$"):
+        liberty.read(tmp_path / "none.lib")
+    with pytest.raises(ValueError, match=r"cannot be read: Is a directory$"):
+        liberty.read(tmp_path)
+
+
+def test_compressed_is_the_same(tmp_path):
+    path = tmp_path / "gates.lib.gz"
+    path.write_bytes(gzip.compress(liberty.GATES.read_bytes()))
+    assert liberty.read(path) == liberty.read(liberty.GATES)
+
+
+@pytest.mark.skipif(not SHARED, reason="no open cell libraries in ../shared/liberty")
+def test_real_libraries_are_read():
+    areas = {path.name: liberty.nand2_area([liberty.read(path)]) for path in SHARED if path.stat().st_size < 2_000_000}
+    assert areas.get("sky130hd_tt.lib.gz", 3.7536) == 3.7536
+    assert areas.get("sg13g2_typ.lib.gz", 7.2576) == 7.2576
