@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup report test lint bench verilog exhaustive clean
+.PHONY: help setup report test lint bench verilog exhaustive readme clean
 help:       ## this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 setup: $(READY)       ## make .venv with everything pinned, and compile Yosys (once, about a minute)
@@ -14,6 +14,8 @@ test: lint       ## lint, then every test
 	$(BIN)/python -m pytest $(TESTS)
 lint: $(READY)       ## ruff and mypy; warnings are errors
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+readme: report       ## take the report's figures over into README and docs
+	$(BIN)/python -m synth.readme build/report/report.json
 bench: $(READY)       ## speed of the golden model against ml_dtypes and en_dtypes, and of hwgen generate
 	$(BIN)/python examples/bench.py
 verilog: $(READY)       ## write every default block of every format to build/verilog

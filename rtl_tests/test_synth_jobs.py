@@ -75,9 +75,10 @@ def test_errors_are_data(verilog):
     assert "ERROR" in result["log"]
 
 
-def test_nothing_to_measure_is_an_error():
-    result = run_job(replace(JOB, verilog="module small (input a, output y); assign y = a; endmodule"))
-    assert result["error"] == "small on gates: the netlist of recipe amap is empty, so there is nothing to measure"
+@pytest.mark.parametrize("target", ["gates", "ice40"])
+def test_wires_cost_nothing(target):
+    wires = "module small (input [1:0] a, output [1:0] y); assign y = {a[0], a[1]}; endmodule"
+    assert run_job(replace(JOB, verilog=wires, target=target))["rows"][-1]["samples"] == [0, 0]
 
 
 def test_a_time_limit_is_an_error():

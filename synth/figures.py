@@ -68,9 +68,11 @@ def pick(rows: Iterable[Row], component: str, target: str, **options: Any) -> Fi
 
 
 def compared(value: Figure, base: Figure) -> str:
-    """``+12%``, ``-3%`` or ``no difference``."""
+    """``+12%``, ``-3%`` or ``no difference``; ``more`` than nothing."""
     if not value.differs(base):
         return "no difference"
+    if not base.median:
+        return "more"
     return f"{value.median / base.median - 1:+.0%}"
 
 
