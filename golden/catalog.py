@@ -287,7 +287,7 @@ def read(path: Path) -> Format:
         raise ValueError(f"Format file {str(path)!r} cannot be read: {error.strerror}") from None
     try:
         return _from_table(tomllib.loads(raw.decode()), hashlib.sha256(raw).hexdigest())
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"Format file {str(path)!r}: {' '.join(str(error).split())}") from None
 
 

@@ -257,6 +257,8 @@ class Format:
     @cached_property
     def infinity(self) -> int | None:
         """Code of +Inf, or None."""
+        if self.width <= MAX_WIDTH:
+            return next((code for code in range(self.sign_bit) if self.kinds[code] is Kind.INF), None)
         return next((s.value & ~self.sign_bit for s in self.specials if s.kind is Kind.INF), None)
 
     @cached_property
@@ -427,9 +429,18 @@ def _check_values(fmt: Format) -> None:
             refuse(f"codes {low:#x} and {high:#x} are neighbours of the same parity, so that ties have no even code")
         if v > 0 and w - v != fmt.quantum(low):
             refuse(f"there must be no hole between the values of codes {low:#x} and {high:#x}")
+    first = codes[1].item()
+    binade = 2.0 ** fmt.exponent_range[0] if fmt.rows[fmt.magnitude_rows[first]].hidden else 0.0
+    if not (binade and values[1] == binade) and values[1] != binade + fmt.quantum(first):  # one pattern at most under the smallest value
+        refuse(f"there must be no hole below the smallest value, that of code {first:#x}, but the pattern of zero")
     negative = fmt.values[fmt.sign_bit :]
     mirrored = np.sort(np.abs(negative[np.isfinite(negative)]))
     if not np.array_equal(mirrored, values if fmt.has_negative_zero else values[1:]):
         refuse("the negative values must mirror the positive ones")
+    if fmt.has_infinity:
+        inf = fmt.infinity or 0
+        minus_inf = (1 << fmt.width) - inf if fmt.twos_complement else inf | fmt.sign_bit
+        if not inf or fmt.kinds[minus_inf] is not Kind.INF:
+            refuse("infinity must have a positive code and its negative")
     if fmt.flush and fmt.smallest <= 2.0 ** fmt.exponent_range[0]:
         refuse("flush needs an unused pattern below the smallest value")

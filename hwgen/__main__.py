@@ -292,6 +292,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone
         sys.stderr.close()
         return 1
+    except OSError as error:  # a full disk, above all
+        print(f"hwgen: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("hwgen: interrupted", file=sys.stderr)
         return 130
