@@ -8,6 +8,7 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -286,9 +287,21 @@ def read(path: Path) -> Format:
     except OSError as error:
         raise ValueError(f"Format file {str(path)!r} cannot be read: {error.strerror}") from None
     try:
-        return _from_table(tomllib.loads(raw.decode()), hashlib.sha256(raw).hexdigest())
+        fmt = _from_table(tomllib.loads(raw.decode()))
+        _check_not_taken(fmt)
+        return replace(fmt, source_name=path.name, source_sha256=hashlib.sha256(raw).hexdigest())
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"Format file {str(path)!r}: {' '.join(str(error).split())}") from None
+
+
+def _check_not_taken(fmt: Format) -> None:
+    """Refuse another format under a name that is known: its modules and figures would pass for the known one's."""
+    try:
+        known = _get(fmt.name)
+    except ValueError:
+        return
+    if (fmt.width, fmt.rows, fmt.specials) != (known.width, known.rows, known.specials):
+        raise ValueError(f"name {fmt.name!r} is that of a known format with other rows; choose another one")
 
 
 _C = TypeVar("_C", bound=str)
@@ -302,7 +315,7 @@ _SPECIAL_KEYS = {"mask": int, "value": int, "kind": str}
 _RULES = {"fixed": ("exponent",), "biased": ("bits", "bias"), "sign_magnitude": ("bits",)}
 
 
-def _from_table(table: Mapping[str, Any], sha256: str) -> Format:
+def _from_table(table: Mapping[str, Any]) -> Format:
     _check_keys(table, _KEYS, ("name", "width", "rows"), "the file")
     if table["width"] > MAX_WIDTH:
         raise ValueError(f"width must be {MIN_WIDTH} to {MAX_WIDTH} bits, not {table['width']}")
@@ -319,9 +332,7 @@ def _from_table(table: Mapping[str, Any], sha256: str) -> Format:
         choices["overflows"] = tuple(_choice(o, tuple(Overflow)[:3], "overflows") for o in table["overflows"])
     flags = {key: table[key] for key in ("canonical_nan", "nan_keeps_sign", "twos_complement", "flush") if key in table}
     cite = table.get("cite", "a user's description")
-    return Format(
-        name=table["name"], width=table["width"], rows=rows, specials=specials, cite=cite, source_sha256=sha256, **flags, **choices
-    )
+    return Format(name=table["name"], width=table["width"], rows=rows, specials=specials, cite=cite, **flags, **choices)
 
 
 def _row(table: Any, where: str) -> Row:

@@ -149,8 +149,8 @@ class Format:
         nearest of zero and the smallest value.
     roundings, overflows : tuple
         What an encoder may be asked for; the first is the default.
-    source_sha256 : str, optional
-        Of the file that the format was read from.
+    source_name, source_sha256 : str, optional
+        Name, without folders, and SHA-256 of the file that the format was read from.
     """
 
     name: str
@@ -164,6 +164,7 @@ class Format:
     flush: bool = False
     roundings: tuple[Rounding, ...] = ALL_ROUNDINGS
     overflows: tuple[Overflow, ...] = (Overflow.INFINITY, Overflow.SATURATE)
+    source_name: str | None = field(default=None, compare=False)
     source_sha256: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:

@@ -167,7 +167,7 @@ def _pack(target: Format, value: NDArray[np.float64]) -> NDArray[np.int64]:
     """Magnitude bits of an accumulator format: nearest, ties to even (``dlfloat16``: away from zero, flushed below)."""
     fraction_bits, lowest = _wide_parameters(target)
     magnitude = np.abs(value)
-    exponent = np.where(magnitude == 0, lowest, np.frexp(magnitude)[1] - 1)
+    exponent = np.where(magnitude == 0, lowest, np.frexp(magnitude)[1].astype(np.int64) - 1)  # codes far beyond the largest, too
     unit = np.maximum(exponent - fraction_bits, lowest)
     scaled = np.ldexp(magnitude, -unit)
     if target.flush:

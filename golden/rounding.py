@@ -82,8 +82,6 @@ def round_to_grid(
             up = past_half | (at_half & odd)
         case Rounding.TIES_TO_AWAY:
             up = past_half | at_half
-            if table.flush_below:
-                up &= magnitude > table.flush_below
         case Rounding.STOCHASTIC:
             assert threshold is not None
             up = (magnitude - low) * 2.0**tail_bits >= threshold * (high - low)

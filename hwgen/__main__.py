@@ -101,11 +101,10 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 
 def _format(name: str, where: str) -> Format:
+    from hwgen.build import block_format
+
     with option(where):
-        fmt = golden.get(name)
-    if fmt.name in golden.WIDE and where != "FORMAT":
-        raise UsageError(f"{where}: {name!r} is a source, decoder target or accumulator, not one of the formats that blocks are made for")
-    return fmt
+        return golden.get(name) if where == "FORMAT" else block_format(name)
 
 
 def _design(arguments: argparse.Namespace) -> Any:

@@ -1,5 +1,6 @@
 """From the options of a block to its component, its name and its header: what `generate`, `area`, `report` and the tests share."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -7,7 +8,7 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from golden import ACCUMULATORS, Format, get
+from golden import ACCUMULATORS, WIDE, Format, get
 from golden.encode import check_random_bits
 from golden.encode import options as encode_options
 from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
@@ -37,6 +38,8 @@ class Design:
         What makes the block, by the names of the command line's options; strings and integers.
     header : tuple of str
         Lines of the comment on top of the Verilog.
+    files : dict
+        Format names that came from files, and the files' names: the command line knows them by those.
     """
 
     kind: str
@@ -44,6 +47,7 @@ class Design:
     make: Callable[[], wiring.Component]
     options: dict[str, Any]
     header: tuple[str, ...]
+    files: dict[str, str]
 
     def verilog(self) -> str:
         """Text of the module."""
@@ -51,8 +55,23 @@ class Design:
 
     def command(self) -> str:
         """The options as they stand on a command line, e.g. ``mac --format hif8 --accumulator binary16``."""
-        words = [f"--{key}" if value is True else f"--{key} {value}" for key, value in self.options.items() if value is not False]
+        spelled = {key: self.files.get(value, value) if key.startswith("format") else value for key, value in self.options.items()}
+        words = [f"--{key}" if value is True else f"--{key} {shlex.quote(str(value))}" for key, value in spelled.items()]
         return " ".join([self.kind, *words])
+
+
+def block_format(name: str) -> Format:
+    """The format of a name or a TOML file's path, if blocks are made for it.
+
+    Raises
+    ------
+    ValueError
+        With one sentence.
+    """
+    fmt = get(name)
+    if fmt.name in WIDE:
+        raise ValueError(f"{name!r} is a source, decoder target or accumulator, not one of the formats that blocks are made for")
+    return fmt
 
 
 def _label(fmt: Format) -> str:
@@ -60,11 +79,18 @@ def _label(fmt: Format) -> str:
 
 
 def _design(
-    kind: str, name: str | None, default: str, make: Callable[[], wiring.Component], options: dict[str, Any], lines: list[str]
+    kind: str,
+    name: str | None,
+    default: str,
+    make: Callable[[], wiring.Component],
+    options: dict[str, Any],
+    lines: list[str],
+    formats: tuple[Format, ...],
 ) -> Design:
     chosen = check_name(default if name is None else name)
-    said = ", ".join(f"{key} {value}" for key, value in options.items() if value is not False)
-    return Design(kind, chosen, make, options, (*lines, f"Options: {said}"))
+    said = ", ".join(key if value is True else f"{key} {value}" for key, value in options.items())
+    files = {fmt.name: fmt.source_name for fmt in formats if fmt.source_name}
+    return Design(kind, chosen, make, options, (*lines, f"Options: {said}"), files)
 
 
 def decoder(fmt: Format | str, to: str = "binary16", name: str | None = None) -> Design:
@@ -74,7 +100,7 @@ def decoder(fmt: Format | str, to: str = "binary16", name: str | None = None) ->
     lines = [f"Decoder of {_label(fmt)} to {to}"]
     if to != "unpacked":
         lines.append(f"Values that {to} cannot hold are rounded {ROUNDING_RULES[get(to).roundings[0]]}")
-    return _design("decoder", name, f"{fmt.name}_decoder_{to}", partial(Decoder, fmt, to), {"format": fmt.name, "to": to}, lines)
+    return _design("decoder", name, f"{fmt.name}_decoder_{to}", partial(Decoder, fmt, to), {"format": fmt.name, "to": to}, lines, (fmt,))
 
 
 def encoder(
@@ -106,7 +132,7 @@ def encoder(
         f"Rounding: {ROUNDING_RULES[Rounding(chosen.rounding)]}",
         f"Overflow: {OVERFLOW_RULES[Overflow(chosen.overflow)]}; NaN to {_nan_rule(fmt, nan_to_zero)}",
     ]
-    return _design("encoder", name, default, make, options, lines)
+    return _design("encoder", name, default, make, options, lines, (fmt,))
 
 
 def _nan_rule(fmt: Format, nan_to_zero: bool) -> str:
@@ -132,7 +158,7 @@ def _of_mac(
     operands = _label(a) if b == a else f"{_label(a)} times {_label(b)}"
     if accumulator is None:
         lines = [f"Exact product of {operands}, neither rounded nor normalized"]
-        return _design(kind, name, f"{pair}_{kind}", partial(make, a, b), options, lines)
+        return _design(kind, name, f"{pair}_{kind}", partial(make, a, b), options, lines, (a, b))
     if accumulator not in ACCUMULATORS:
         raise ValueError(f"Accumulator must be one of {', '.join(ACCUMULATORS)}, not {accumulator!r}")
     options["accumulator"] = accumulator
@@ -146,7 +172,7 @@ def _of_mac(
         lines.append(f"Rounding: none; {terms} products of any size fit")
     else:
         lines.append(f"Rounding: once, of the exact sum, {ROUNDING_RULES[get(accumulator).roundings[0]]}")
-    return _design(kind, name, default, partial(make, a, b, accumulator, terms), options, lines)
+    return _design(kind, name, default, partial(make, a, b, accumulator, terms), options, lines, (a, b))
 
 
 def mac(

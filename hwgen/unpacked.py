@@ -112,7 +112,8 @@ def _normal_row(m: Module, row: Row, magnitude: Value, exponent: Signal, signifi
             size = Const(1, 1) if bits == 1 else (magnitude[k : k + bits - 1] | Const(1 << (bits - 1), bits))
             m.d.comb += exponent.eq(Mux(field[-1], -size, size))
     width = len(significand)
-    m.d.comb += significand.eq((magnitude[:k] if k else Const(0, 1)) << (width - 1 - k) | 1 << (width - 1))
+    fraction = magnitude[max(k + 1 - width, 0) : k] if k else Const(0, 1)
+    m.d.comb += significand.eq(fraction << max(width - 1 - k, 0) | 1 << (width - 1))
 
 
 def _subnormal_row(m: Module, row: Row, magnitude: Value, exponent: Signal, significand: Signal) -> None:
@@ -123,4 +124,4 @@ def _subnormal_row(m: Module, row: Row, magnitude: Value, exponent: Signal, sign
         first = k - 1 - zeros
         with m.If(magnitude[first]) if zeros == 0 else m.Elif(magnitude[first]):
             m.d.comb += exponent.eq(row.exponent.exponent - 1 - zeros)
-            m.d.comb += significand.eq(magnitude[: first + 1] << (width - 1 - first))
+            m.d.comb += significand.eq(magnitude[max(first + 1 - width, 0) : first + 1] << max(width - 1 - first, 0))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import golden
+from golden import Format
 from hwgen import build, yosys
 from synth import liberty
 from synth.jobs import MAX_RENAMINGS, Job
@@ -49,8 +50,7 @@ def area(design: build.Design, arguments: argparse.Namespace) -> int:
         libraries = tuple(liberty.read(file) for file in files)
     except ValueError as error:
         raise ValueError(f"--liberty: {error}") from error
-    named = [name for name in (arguments.target or "").split(",") if name]
-    targets = named or ([] if libraries else ["gates"])
+    targets = ([] if libraries else ["gates"]) if arguments.target is None else list(dict.fromkeys(arguments.target.split(",")))
     if libraries and LIBERTY not in targets:
         targets.append(LIBERTY)
     for name in targets:
@@ -99,37 +99,40 @@ def report(arguments: argparse.Namespace) -> int:
         One sentence that names the option.
     """
     _check_renamings(arguments.renamings)
-    names = _formats(arguments.formats)
+    formats = _formats(arguments.formats)
     accuracy = _accuracy(arguments.accuracy)
+    folder = Path(arguments.output)
+    _check_writable(folder)
     with _pool(arguments.jobs) as executor:
         jobs: list[Job] = report_jobs(
-            names, lambda kind, name, **options: build.BLOCKS[kind](name, **options), arguments.renamings, executor.map
+            list(formats), lambda kind, name, **options: build.BLOCKS[kind](formats[name], **options), arguments.renamings, executor.map
         )
         outcomes = list(measure(jobs, executor, Progress()))
-    folder = Path(arguments.output)
-    render(assemble(outcomes, names, accuracy), folder)
+    try:
+        render(assemble(outcomes, list(formats), accuracy), folder)
+    except OSError as error:
+        raise ValueError(f"-o: {str(folder)!r} cannot be written to: {error.strerror}") from error
     print(folder / "index.html")
     return _complain(outcomes)
 
 
-def _formats(text: str | None) -> list[str]:
-    if text is None:
-        return list(FORMATS)
-    if text == "all":
-        return list(golden.names())
-    names = [name for name in text.split(",") if name]
-    for name in names:
-        try:
-            fmt = golden.get(name)
-        except ValueError as error:
-            raise ValueError(f"--formats: {error}") from error
-        if fmt.name in golden.WIDE:
-            raise ValueError(
-                f"--formats: {name!r} is a source, decoder target or accumulator, not one of the formats that blocks are made for"
-            )
+def _check_writable(folder: Path) -> None:
+    """Refuse a folder that a report could not be written to, before minutes are spent on it."""
+    place = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise ValueError(f"-o: {str(folder)!r} cannot be written to: {str(place)!r} is {'read-only' if place.is_dir() else 'not a folder'}")
+
+
+def _formats(text: str | None) -> dict[str, Format]:
+    """The formats to compare, by name."""
+    names = FORMATS if text is None else golden.names() if text == "all" else [name for name in text.split(",") if name]
     if not names:
         raise ValueError("--formats must name at least one format, or all")
-    return list(dict.fromkeys(names))
+    try:
+        found = [build.block_format(name) for name in names]
+    except ValueError as error:
+        raise ValueError(f"--formats: {error}") from error
+    return {fmt.name: fmt for fmt in found}
 
 
 def _accuracy(file: str | None) -> dict[str, Any] | None:

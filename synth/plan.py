@@ -1,6 +1,7 @@
 """The default report: which blocks are measured on which targets."""
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -88,7 +89,7 @@ def area_jobs(
     jobs = []
     for target in targets:
         command = f"hwgen area {design.command()} --target {target}"
-        command += "".join(f" --liberty {file}" for file in library_files) if target == "liberty" else ""
+        command += "".join(f" --liberty {shlex.quote(file)}" for file in library_files) if target == "liberty" else ""
         command += f" --portfolio {portfolio}" if portfolio != DEFAULT_PORTFOLIO else ""
         command += f" --renamings {renamings}" if renamings != DEFAULT_RENAMINGS else ""
         jobs.append(Job(
