@@ -209,3 +209,8 @@ def test_operands_of_the_wrong_kind_or_size_are_refused():
         golden.mac([1], [1], [0], "binary32")
     with pytest.raises(ValueError, match=r"^dot needs at least one axis, along which to accumulate$"):
         golden.dot(1, 1)
+
+
+def test_overflow_far_beyond_binary32():
+    """Exponents that the accumulator's field could not hold many times over."""
+    np.testing.assert_array_equal(golden.mac([0x5B8], [0x7FA], [0x132A55E6], "e4m7b1", None, "binary32"), [0x7F800000])

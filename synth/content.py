@@ -175,13 +175,14 @@ class Content:
             if all(found.values()):
                 pairs[TARGETS[target].title] = {rounding: value for rounding, value in found.items() if value is not None}
         for where, pair in pairs.items():
-            first, second = ((name, pair[name]) for name in roundings)
-            section.findings.append(pair_sentence(first, second, f"the {studied} encoder", where))
+            before, after = ((name, pair[name]) for name in roundings)
+            section.findings.append(pair_sentence(before, after, f"the {studied} encoder", where))
         section.plots.append(("Encoders, gates", plots.bars(gates, "Encoders by format and rounding, gates", "NAND2")))
         if pairs:
             title = f"{studied} encoder: {' against '.join(roundings)}"
             section.plots.append((title, plots.grouped(pairs, title, f"area / that of {roundings[0]}")))
-            rows = tuple((Cell(where), *(_cell(pair[name], pair[roundings[0]]) for name in roundings)) for where, pair in pairs.items())
+            first, second = roundings
+            rows = tuple((Cell(where), _cell(pair[first]), _cell(pair[second], pair[first])) for where, pair in pairs.items())
             section.tables.append(Table(title, ("target", *roundings), rows))
         body = tuple((Cell(name), _cell(gates[name], gates[ranked(gates)[0]])) for name in ranked(gates))
         section.tables.append(Table("Encoders on gates", ("format and rounding", "Gates [NAND2]"), body))
