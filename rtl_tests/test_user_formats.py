@@ -94,7 +94,7 @@ def test_infinities_come_in_pairs(inf, nan, tmp_path):
         f'{{ mask = 127, value = {inf}, kind = "inf" }}, {{ mask = 127, value = {nan}, kind = "nan" }}',
     )
     (tmp_path / "x.toml").write_text(f'name = "x"\n{text}')
-    with pytest.raises(ValueError, match="infinity must have a positive code and its negative$"):
+    with pytest.raises(ValueError, match=r"infinity must have a positive code and its negative$"):
         golden.get(str(tmp_path / "x.toml"))
 
 
