@@ -77,7 +77,7 @@ def test_a_real_fault_is_found():
     """The twin: a MAC whose accumulator's sign goes wrong in one place must fail, in a sentence with fields."""
     design = build.mac("hif8")
     text = texts([design])[design.name]
-    broken = re.sub(r"(wire product_trails = )([^;]+);", r"\1\2 & ~acc_in[3];", text, count=1)
+    broken = re.sub(r"(wire adder__acc_leads = )([^;]+);", r"\1(\2) & ~acc_in[3];", text, count=1)
     assert broken != text
     with pytest.raises(AssertionError, match=r"^hif8_mac_binary16: a 0x\w\w = sign .*; b 0x.*; acc_in 0x\w{4}: acc_out 0x\w{4}, golden 0x"):
         sweep(golden.get("hif8"), broken, design.name, "binary16")
