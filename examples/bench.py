@@ -36,20 +36,23 @@ def paired(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[float, f
     return mine, other, statistics.median(b / a for a, b in times)
 
 
+def against_peer(fmt: golden.Format, dtype: Any, samples: np.ndarray) -> None:
+    """Print the speed of encode and decode beside a foreign type's."""
+    with np.errstate(all="ignore"):  # the peer warns of overflow
+        codes, foreign = fmt.encode(samples.view(np.uint32)), samples.astype(dtype)
+        encode = paired(lambda: fmt.encode(samples.view(np.uint32)), lambda: samples.astype(dtype))
+        decode = paired(lambda: fmt.decode_bits(codes, "binary32"), lambda: foreign.astype(np.float32))
+    for what, (mine, other, ratio) in (("encode from float32", encode), ("decode to float32", decode)):
+        print(f"{fmt.name:10} {what:20} {mine:7.0f} against {other:5.0f} of {dtype.__module__.split('.')[0]}: {ratio:.1f} times")
+
+
 def main() -> None:
     """Print one line per measurement."""
     rng = np.random.default_rng(0)
     samples = (rng.normal(size=ELEMENTS) * np.exp2(rng.uniform(-12, 8, ELEMENTS))).astype(np.float32)
     print(f"{ELEMENTS} elements; median of {ROUNDS} rounds, by turns; million elements a second, one thread")
     for name, dtype in PEERS.items():
-        fmt = golden.get(name)
-        with np.errstate(all="ignore"):
-            codes = fmt.encode(samples.view(np.uint32))
-            foreign = samples.astype(dtype)
-            encode = paired(lambda: fmt.encode(samples.view(np.uint32)), lambda: samples.astype(dtype))  # noqa: B023 - called at once
-            decode = paired(lambda: fmt.decode_bits(codes, "binary32"), lambda: foreign.astype(np.float32))  # noqa: B023 - called at once
-        for what, (mine, other, ratio) in (("encode from float32", encode), ("decode to float32", decode)):
-            print(f"{name:10} {what:20} {mine:7.0f} against {other:5.0f} of {dtype.__module__.split('.')[0]}: {ratio:.1f} times")
+        against_peer(golden.get(name), dtype, samples)
     seconds = []
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "hwgen", "generate", "mac", "--format", "hif8", "-o", folder]

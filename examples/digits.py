@@ -12,6 +12,7 @@ import json
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,9 @@ RTL_IMAGES = 8
 HIDDEN = 32
 ACCUMULATOR = "binary16"
 
+Product = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""``x @ w.T``, in some arithmetic."""
+
 
 class Network:
     """A trained network of two layers, and its test images: pixels in [0, 1]."""
@@ -45,7 +49,7 @@ class Network:
         self.weights = [w.T.astype(np.float32) for w in model.coefs_]
         self.biases = [b.astype(np.float32) for b in model.intercepts_]
 
-    def logits(self, images: np.ndarray, product) -> np.ndarray:  # type: ignore[no-untyped-def]
+    def logits(self, images: np.ndarray, product: Product) -> np.ndarray:
         """Outputs, with ``product(x, w)`` in place of ``x @ w.T``."""
         hidden = np.maximum(product(images, self.weights[0]) + self.biases[0], 0)
         return product(hidden, self.weights[1]) + self.biases[1]
@@ -60,7 +64,7 @@ def scale_down(fmt: Format, x: np.ndarray) -> np.float32:
     return np.float32(2.0 ** min(0, int(np.floor(np.log2(fmt.largest / float(np.abs(x).max()))))))
 
 
-def quantized_product(fmt: Format, trace: list | None = None):  # type: ignore[no-untyped-def]
+def quantized_product(fmt: Format, trace: list[tuple[np.ndarray, np.ndarray]] | None = None) -> Product:
     """``x @ w.T`` on codes, accumulated in binary16; ``trace`` collects the operands of each call."""
 
     def product(x: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -80,7 +84,7 @@ def rtl_case(fmt: Format, network: Network) -> Case:
 
     As every step must be equal, so is the chain.
     """
-    trace: list = []
+    trace: list[tuple[np.ndarray, np.ndarray]] = []
     network.logits(network.images[:RTL_IMAGES], quantized_product(fmt, trace))
     columns: dict[str, list[np.ndarray]] = {"a": [], "b": [], "acc_in": [], "acc_out": []}
     for left, right in trace:

@@ -6,8 +6,9 @@ equations and rounded by definition.
 
 from golden.catalog import WIDE, get, names
 from golden.exact import ExactAccumulator
-from golden.formats import Biased, Fixed, Format, Kind, Overflow, Rounding, Row, SignMagnitude, Special
+from golden.formats import Format
 from golden.mac import ACCUMULATORS, dot, mac
+from golden.rows import Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
 
 __all__ = [
     "ACCUMULATORS", "WIDE", "Biased", "ExactAccumulator", "Fixed", "Format", "Kind", "Overflow", "Rounding", "Row", "SignMagnitude",

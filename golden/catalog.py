@@ -8,20 +8,9 @@ import re
 from pathlib import Path
 
 from golden.description import read
-from golden.formats import (
-    ALL_ROUNDINGS,
-    MAX_WIDTH,
-    MIN_WIDTH,
-    Biased,
-    Fixed,
-    Format,
-    Kind,
-    Overflow,
-    Rounding,
-    Row,
-    SignMagnitude,
-    Special,
-)
+from golden.formats import Format
+from golden.rows import ALL_ROUNDINGS, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
+from golden.validation import MAX_WIDTH, MIN_WIDTH
 
 _NAMES = (
     "hif8",

@@ -10,20 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from golden.formats import (
-    MAX_WIDTH,
-    MIN_WIDTH,
-    Biased,
-    Exponent,
-    Fixed,
-    Format,
-    Kind,
-    Overflow,
-    Rounding,
-    Row,
-    SignMagnitude,
-    Special,
-)
+from golden.formats import Format
+from golden.rows import Biased, Exponent, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
+from golden.validation import MAX_WIDTH, MIN_WIDTH
 
 
 def read(path: Path) -> Format:

@@ -14,8 +14,10 @@ import numpy as np
 
 from golden.bits import BLOCK, as_codes, look_up
 from golden.catalog import WIDE, get
-from golden.formats import MAX_WIDTH, Format, Overflow, Rounding
+from golden.formats import Format
 from golden.rounding import MAX_RANDOM_BITS, grid, round_to_grid
+from golden.rows import Overflow, Rounding
+from golden.validation import MAX_WIDTH
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from golden.formats import MAX_WIDTH, Format, Kind, Overflow, Rounding
+from golden.formats import Format
 from golden.rounding import grid, round_to_grid
+from golden.rows import Kind, Overflow, Rounding
+from golden.validation import MAX_WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

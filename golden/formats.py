@@ -1,15 +1,11 @@
 """What a format is: a list of rows, a list of specials, and the choices that go with them.
 
-A row is a bit prefix after the sign, a rule for the exponent behind it, the number of fraction bits that remain, and the hidden bit;
-the first row that matches a code wins. Everything else, the values and every width in the hardware, follows from the rows.
+Everything else, the values here and every width in the hardware, follows from the rows.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,109 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from golden.bits import as_codes, look_up
+from golden.rows import ALL_ROUNDINGS, Fixed, Kind, Overflow, Rounding, Row, Special
+from golden.validation import MAX_WIDTH, check_fields, check_values
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-MIN_WIDTH, MAX_WIDTH = 3, 16
-"""Bits of a code in a format that a user may describe (``binary32`` is the one wider format)."""
-
-_EXPONENT_LIMIT = 400
-"""Largest magnitude of an exponent: squares of all values, and sums of those with a binary32, stay normal in binary64."""
-
-
-class Kind(StrEnum):
-    """What a code stands for."""
-
-    FINITE = "finite"
-    ZERO = "zero"
-    INF = "inf"
-    NAN = "nan"
-
-
-class Rounding(StrEnum):
-    """How a value between two neighbours becomes one of them (specification, section 0)."""
-
-    TIES_TO_EVEN = "ties_to_even"
-    TIES_TO_AWAY = "ties_to_away"
-    TOWARD_ZERO = "toward_zero"
-    STOCHASTIC = "stochastic"
-    HYBRID = "hybrid"
-    MPTORCH = "mptorch"
-
-
-class Overflow(StrEnum):
-    """What becomes of values past the largest, and of infinities (specification, section 0)."""
-
-    INFINITY = "infinity"
-    NAN = "nan"
-    SATURATE = "saturate"
-    OCP_PAPER = "ocp_paper"
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """The exponent is a constant; no bits of the code are spent on it."""
-
-    exponent: int
-    bits: int = field(default=0, init=False)
-
-    def exponents(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Exponent of each exponent field."""
-        return np.full_like(codes, self.exponent)
-
-
-@dataclass(frozen=True)
-class Biased:
-    """The exponent is an unsigned field of ``bits`` bits, minus ``bias``."""
-
-    bits: int
-    bias: int
-
-    def exponents(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Exponent of each exponent field."""
-        return codes - self.bias
-
-
-@dataclass(frozen=True)
-class SignMagnitude:
-    """The exponent is a sign (1 is negative) and a magnitude whose leading 1 is not stored (HiFloat8, section 3)."""
-
-    bits: int
-
-    def exponents(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Exponent of each exponent field."""
-        leading = 1 << (self.bits - 1)
-        magnitude = leading | (codes & (leading - 1))
-        return np.where(codes & leading, -magnitude, magnitude)
-
-
-Exponent = Fixed | Biased | SignMagnitude
-
-
-@dataclass(frozen=True)
-class Row:
-    """Codes that start with ``prefix`` (after the sign): value = 2**exponent * (hidden + fraction / 2**fraction_bits).
-
-    Bits are counted from the fraction upwards: fraction, then the exponent field, then the prefix, which may overlap the field.
-    """
-
-    prefix: str
-    exponent: Exponent
-    fraction_bits: int
-    hidden: int = 1
-
-
-@dataclass(frozen=True)
-class Special:
-    """Codes with ``code & mask == value`` are of ``kind``, whatever the rows say."""
-
-    mask: int
-    value: int
-    kind: Kind
-
-
-ALL_ROUNDINGS = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO, Rounding.STOCHASTIC)
 
 
 @dataclass(frozen=True)
@@ -168,9 +66,9 @@ class Format:
     source_sha256: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        _check_fields(self)
+        check_fields(self)
         if self.width <= MAX_WIDTH:
-            _check_values(self)
+            check_values(self)
 
     # -- codes and values ----------------------------------------------------------------------------------------------------
 
@@ -360,88 +258,3 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 def _significant_bits(value: float) -> int:
     numerator = value.as_integer_ratio()[0]
     return numerator.bit_length() - ((numerator & -numerator).bit_length() - 1)
-
-
-def _check_fields(fmt: Format) -> None:
-    """Refuse a description that cannot be a format, in one sentence."""
-
-    def require(condition: object, sentence: str) -> None:
-        if not condition:
-            raise ValueError(f"Format {fmt.name!r}: {sentence}")
-
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", fmt.name):
-        raise ValueError(f"Format name must be an identifier, not {fmt.name!r}")
-    wide = fmt.width == 32 and fmt.name == "binary32"
-    require(MIN_WIDTH <= fmt.width <= MAX_WIDTH or wide, f"width must be {MIN_WIDTH} to {MAX_WIDTH} bits, not {fmt.width}")
-    require(fmt.rows, "there must be at least one row")
-    for row in fmt.rows:
-        _check_row(fmt, row, require)
-    total = 1 << fmt.width
-    for special in fmt.specials:
-        require(
-            0 <= special.value < total and 0 <= special.mask < total and special.value & ~special.mask == 0,
-            f"special value {special.value:#x} must lie inside its mask {special.mask:#x} and in {fmt.width} bits",
-        )
-        require(special.kind is not Kind.FINITE, "a special must be zero, inf or nan, not finite")
-    nan = fmt.canonical_nan
-    require(
-        (nan is not None) == any(s.kind is Kind.NAN for s in fmt.specials), "canonical_nan must be given exactly where a special is NaN"
-    )
-    if nan is not None:
-        hit = next((s.kind for s in fmt.specials if nan & s.mask == s.value), None)
-        require(0 <= nan < total and hit is Kind.NAN, f"canonical_nan {nan:#x} must be the code of a NaN")
-    require(fmt.roundings and fmt.overflows, "there must be at least one rounding and one overflow rule")
-    require(fmt.has_infinity or Overflow.INFINITY not in fmt.overflows, "overflow 'infinity' needs a code for infinity")
-    require(fmt.has_nan or Overflow.NAN not in fmt.overflows, "overflow 'nan' needs a code for NaN")
-
-
-def _check_row(fmt: Format, row: Row, require: Callable[[object, str], None]) -> None:
-    where, body, rule = f"row {row.prefix!r}", fmt.width - 1, row.exponent
-    require(re.fullmatch("[01]*", row.prefix), f"{where}: a prefix must be of 0s and 1s")
-    require(row.hidden in (0, 1), f"{where}: the hidden bit must be 0 or 1, not {row.hidden}")
-    require(isinstance(rule, Fixed) or rule.bits >= 1, f"{where}: the exponent must have at least 1 bit, not {rule.bits}")
-    require(row.fraction_bits >= 0, f"{where}: fraction_bits must not be negative, not {row.fraction_bits}")
-    used = row.fraction_bits + rule.bits
-    require(
-        used <= body <= used + len(row.prefix) and len(row.prefix) <= body,
-        f"{where}: {len(row.prefix)} prefix, {rule.bits} exponent and {row.fraction_bits} fraction bits must make up {body} bits",
-    )
-    require(row.hidden or isinstance(rule, Fixed), f"{where}: a row without hidden bit needs a fixed exponent")
-    extremes = rule.exponents(np.array([0, (1 << rule.bits) - 1, (1 << rule.bits) >> 1], dtype=object))  # of any size
-    require(np.abs(extremes).max() <= _EXPONENT_LIMIT, f"{where}: exponents must lie within ±{_EXPONENT_LIMIT}")
-
-
-def _check_values(fmt: Format) -> None:
-    """Refuse tables of values that no encoder could serve."""
-
-    def refuse(sentence: str) -> None:
-        raise ValueError(f"Format {fmt.name!r}: {sentence}")
-
-    unmatched = np.flatnonzero(fmt.magnitude_rows < 0)
-    if unmatched.size:
-        refuse(f"no row matches magnitude {unmatched[0]:0{fmt.width - 1}b}")
-    codes, values = fmt.magnitude_codes, fmt.magnitudes
-    if len(values) < 2 or values[0] != 0 or codes[0] != 0:
-        refuse("code 0 must be zero, and there must be at least one positive value")
-    for low, high, v, w in zip(codes[:-1].tolist(), codes[1:].tolist(), values[:-1].tolist(), values[1:].tolist(), strict=True):
-        if v == w:
-            refuse(f"codes {low:#x} and {high:#x} have the same value")
-        if (low ^ high) & 1 == 0:
-            refuse(f"codes {low:#x} and {high:#x} are neighbours of the same parity, so that ties have no even code")
-        if v > 0 and w - v != fmt.quantum(low):
-            refuse(f"there must be no hole between the values of codes {low:#x} and {high:#x}")
-    first = codes[1].item()
-    binade = 2.0 ** fmt.exponent_range[0] if fmt.rows[fmt.magnitude_rows[first]].hidden else 0.0
-    if not (binade and values[1] == binade) and values[1] != binade + fmt.quantum(first):  # one pattern at most under the smallest value
-        refuse(f"there must be no hole below the smallest value, that of code {first:#x}, but the pattern of zero")
-    negative = fmt.values[fmt.sign_bit :]
-    mirrored = np.sort(np.abs(negative[np.isfinite(negative)]))
-    if not np.array_equal(mirrored, values if fmt.has_negative_zero else values[1:]):
-        refuse("the negative values must mirror the positive ones")
-    if fmt.has_infinity:
-        inf = fmt.infinity or 0
-        minus_inf = (1 << fmt.width) - inf if fmt.twos_complement else inf | fmt.sign_bit
-        if not inf or fmt.kinds[minus_inf] is not Kind.INF:
-            refuse("infinity must have a positive code and its negative")
-    if fmt.flush and fmt.smallest <= 2.0 ** fmt.exponent_range[0]:
-        refuse("flush needs an unused pattern below the smallest value")

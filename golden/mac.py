@@ -14,7 +14,9 @@ import numpy as np
 from golden.bits import as_codes
 from golden.catalog import WIDE, get
 from golden.exact import ExactAccumulator
-from golden.formats import MAX_WIDTH, Biased, Format
+from golden.formats import Format
+from golden.rows import Biased
+from golden.validation import MAX_WIDTH
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

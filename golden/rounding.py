@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from golden.formats import Format, Rounding
+from golden.formats import Format
+from golden.rows import Rounding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import golden
-from golden.formats import Format, Overflow, Rounding
+from golden.formats import Format
+from golden.rows import Overflow, Rounding
 
 _EPILOG = """\
 Bad input is answered in one sentence, with exit status 2, and nothing is written.

@@ -12,8 +12,8 @@ from golden import ACCUMULATORS, WIDE, Format, get
 from golden.encode import check_random_bits
 from golden.encode import options as encode_options
 from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
-from golden.formats import Overflow, Rounding
 from golden.mac import exact
+from golden.rows import Overflow, Rounding
 from hwgen import mac as parts
 from hwgen.decoder import Decoder, check_target
 from hwgen.emit import check_name, emit

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 import golden
 from golden import ACCUMULATORS, ExactAccumulator, Format
-from golden.formats import MAX_WIDTH
+from golden.validation import MAX_WIDTH
 from hwgen.adder import Adder
 from hwgen.exact import ExactAdder
 from hwgen.frame import AdderShape

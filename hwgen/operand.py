@@ -252,8 +252,6 @@ class Operand(wiring.Component):
                 exponent = [bit ^ negative for bit in (*field[:-1], hit.constant(1))]
                 exponent += [negative] * (bits - len(exponent))
                 return _Case(hit, exponent, negative, significand)
-            case _:  # pragma: no cover
-                raise AssertionError(row.exponent)
 
     def _subnormal(self, row: Row, hit: Tabled, magnitude: list[Tabled]) -> list[_Case]:
         """A fraction without hidden bit, normalized by concatenation: a case for each place of its first 1."""

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from golden import Biased, Fixed, Format
-from golden.formats import MAX_WIDTH
+from golden.validation import MAX_WIDTH
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from golden import Format, Overflow, Rounding
-from golden.formats import MAX_WIDTH
+from golden.validation import MAX_WIDTH
 from hwgen.ordinals import code_masks, ordinals
 
 

@@ -3,7 +3,8 @@
 from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value, signed, unsigned
 
 from golden import Biased, Fixed, Format, Kind, SignMagnitude, Special
-from golden.formats import MAX_WIDTH, Row
+from golden.rows import Row
+from golden.validation import MAX_WIDTH
 
 
 def precision(fmt: Format) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -99,12 +100,12 @@ class Definition:
         return sign * value
 
 
-def _one_nan(width: int, equation: Equation, *, infinity: bool, **choices: object) -> Definition:
+def _one_nan(width: int, equation: Equation, *, infinity: bool, **choices: Any) -> Definition:
     """One zero, and the sign-only code the one NaN."""
     code = 1 << (width - 1)
     overflows = ("infinity", "saturate") if infinity else ("saturate", "nan")
     inf = code - 1 if infinity else None
-    return Definition(width, equation, inf, frozenset([code]), frozenset([0]), code, overflows, **choices)  # type: ignore[arg-type]
+    return Definition(width, equation, inf, frozenset([code]), frozenset([0]), code, overflows, **choices)
 
 
 def _ibm(width: int, fraction_bits: int, bias: int) -> Definition:

@@ -3,7 +3,7 @@
 import pytest
 
 import golden
-from golden.formats import Rounding
+from golden.rows import Rounding
 from rtl_tests.bench import simulate
 from rtl_tests.blocks import decoder_case, encoder_case, mac_case
 

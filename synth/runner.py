@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TextIO
 
 from hwgen import yosys
@@ -81,6 +82,10 @@ def _minutes(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
+def _announce(finished: queue.SimpleQueue[int], number: int, _: Future[Any]) -> None:
+    finished.put(number)
+
+
 def _outcome(job: Job, future: Future[dict[str, Any]]) -> Outcome:
     error = future.exception()
     if error is not None:
@@ -115,7 +120,7 @@ def measure(jobs: Iterable[Job], executor: Executor, progress: Progress | None =
     try:
         for number in sorted(range(len(todo)), key=lambda number: -todo[number].effort):
             futures[number] = executor.submit(run_job, todo[number], timeout)
-            futures[number].add_done_callback(lambda _, number=number: finished.put(number))  # type: ignore[misc]
+            futures[number].add_done_callback(partial(_announce, finished, number))
         for _ in todo:
             number = finished.get()
             outcomes[number] = _outcome(todo[number], futures.pop(number))

@@ -1,0 +1,105 @@
+"""What makes a description a format: refusals, one sentence each, of what no decoder or encoder could serve."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from golden.rows import Fixed, Kind, Overflow, Row
+
+if TYPE_CHECKING:
+    from golden.formats import Format
+
+MIN_WIDTH, MAX_WIDTH = 3, 16
+"""Bits of a code in a format that a user may describe (``binary32`` is the one wider format)."""
+
+_EXPONENT_LIMIT = 400
+"""Largest magnitude of an exponent: squares of all values, and sums of those with a binary32, stay normal in binary64."""
+
+
+def check_fields(fmt: Format) -> None:
+    """Refuse a description that cannot be a format, in one sentence."""
+
+    def require(condition: object, sentence: str) -> None:
+        if not condition:
+            raise ValueError(f"Format {fmt.name!r}: {sentence}")
+
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", fmt.name):
+        raise ValueError(f"Format name must be an identifier, not {fmt.name!r}")
+    wide = fmt.width == 32 and fmt.name == "binary32"
+    require(MIN_WIDTH <= fmt.width <= MAX_WIDTH or wide, f"width must be {MIN_WIDTH} to {MAX_WIDTH} bits, not {fmt.width}")
+    require(fmt.rows, "there must be at least one row")
+    for row in fmt.rows:
+        _check_row(fmt, row, require)
+    total = 1 << fmt.width
+    for special in fmt.specials:
+        require(
+            0 <= special.value < total and 0 <= special.mask < total and special.value & ~special.mask == 0,
+            f"special value {special.value:#x} must lie inside its mask {special.mask:#x} and in {fmt.width} bits",
+        )
+        require(special.kind is not Kind.FINITE, "a special must be zero, inf or nan, not finite")
+    nan = fmt.canonical_nan
+    require(
+        (nan is not None) == any(s.kind is Kind.NAN for s in fmt.specials), "canonical_nan must be given exactly where a special is NaN"
+    )
+    if nan is not None:
+        hit = next((s.kind for s in fmt.specials if nan & s.mask == s.value), None)
+        require(0 <= nan < total and hit is Kind.NAN, f"canonical_nan {nan:#x} must be the code of a NaN")
+    require(fmt.roundings and fmt.overflows, "there must be at least one rounding and one overflow rule")
+    require(fmt.has_infinity or Overflow.INFINITY not in fmt.overflows, "overflow 'infinity' needs a code for infinity")
+    require(fmt.has_nan or Overflow.NAN not in fmt.overflows, "overflow 'nan' needs a code for NaN")
+
+
+def _check_row(fmt: Format, row: Row, require: Callable[[object, str], None]) -> None:
+    where, body, rule = f"row {row.prefix!r}", fmt.width - 1, row.exponent
+    require(re.fullmatch("[01]*", row.prefix), f"{where}: a prefix must be of 0s and 1s")
+    require(row.hidden in (0, 1), f"{where}: the hidden bit must be 0 or 1, not {row.hidden}")
+    require(isinstance(rule, Fixed) or rule.bits >= 1, f"{where}: the exponent must have at least 1 bit, not {rule.bits}")
+    require(row.fraction_bits >= 0, f"{where}: fraction_bits must not be negative, not {row.fraction_bits}")
+    used = row.fraction_bits + rule.bits
+    require(
+        used <= body <= used + len(row.prefix) and len(row.prefix) <= body,
+        f"{where}: {len(row.prefix)} prefix, {rule.bits} exponent and {row.fraction_bits} fraction bits must make up {body} bits",
+    )
+    require(row.hidden or isinstance(rule, Fixed), f"{where}: a row without hidden bit needs a fixed exponent")
+    extremes = rule.exponents(np.array([0, (1 << rule.bits) - 1, (1 << rule.bits) >> 1], dtype=object))  # of any size
+    require(np.abs(extremes).max() <= _EXPONENT_LIMIT, f"{where}: exponents must lie within ±{_EXPONENT_LIMIT}")
+
+
+def check_values(fmt: Format) -> None:
+    """Refuse tables of values that no encoder could serve."""
+
+    def refuse(sentence: str) -> None:
+        raise ValueError(f"Format {fmt.name!r}: {sentence}")
+
+    unmatched = np.flatnonzero(fmt.magnitude_rows < 0)
+    if unmatched.size:
+        refuse(f"no row matches magnitude {unmatched[0]:0{fmt.width - 1}b}")
+    codes, values = fmt.magnitude_codes, fmt.magnitudes
+    if len(values) < 2 or values[0] != 0 or codes[0] != 0:
+        refuse("code 0 must be zero, and there must be at least one positive value")
+    for low, high, v, w in zip(codes[:-1].tolist(), codes[1:].tolist(), values[:-1].tolist(), values[1:].tolist(), strict=True):
+        if v == w:
+            refuse(f"codes {low:#x} and {high:#x} have the same value")
+        if (low ^ high) & 1 == 0:
+            refuse(f"codes {low:#x} and {high:#x} are neighbours of the same parity, so that ties have no even code")
+        if v > 0 and w - v != fmt.quantum(low):
+            refuse(f"there must be no hole between the values of codes {low:#x} and {high:#x}")
+    first = codes[1].item()
+    binade = 2.0 ** fmt.exponent_range[0] if fmt.rows[fmt.magnitude_rows[first]].hidden else 0.0
+    if not (binade and values[1] == binade) and values[1] != binade + fmt.quantum(first):  # one pattern at most under the smallest value
+        refuse(f"there must be no hole below the smallest value, that of code {first:#x}, but the pattern of zero")
+    negative = fmt.values[fmt.sign_bit :]
+    mirrored = np.sort(np.abs(negative[np.isfinite(negative)]))
+    if not np.array_equal(mirrored, values if fmt.has_negative_zero else values[1:]):
+        refuse("the negative values must mirror the positive ones")
+    if fmt.has_infinity:
+        inf = fmt.infinity or 0
+        minus_inf = (1 << fmt.width) - inf if fmt.twos_complement else inf | fmt.sign_bit
+        if not inf or fmt.kinds[minus_inf] is not Kind.INF:
+            refuse("infinity must have a positive code and its negative")
+    if fmt.flush and fmt.smallest <= 2.0 ** fmt.exponent_range[0]:
+        refuse("flush needs an unused pattern below the smallest value")
