@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup report test lint bench verilog exhaustive readme clean
+.PHONY: help setup report test lint bench verilog exhaustive mutants readme clean
 help:       ## this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 setup: $(READY)       ## make .venv with everything pinned, and compile Yosys (once, about a minute)
@@ -20,8 +20,12 @@ bench: $(READY)       ## speed of the golden model against ml_dtypes and en_dtyp
 	$(BIN)/python examples/bench.py
 verilog: $(READY)       ## write every default block of every format to build/verilog
 	$(BIN)/python examples/all_verilog.py build/verilog
-exhaustive: $(READY)       ## the tests again, with every case that make test leaves to it
-	EXHAUSTIVE=1 $(BIN)/python -m pytest $(TESTS)
+exhaustive: $(READY)       ## every module on all inputs, as a table; then the tests that make test leaves out; goes on where it was broken off
+	$(BIN)/hwgen verify all -o build/evidence
+	EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive $(TESTS)
+mutants: $(READY)       ## after a change of the Verilog: the vectors that find every fault
+	$(BIN)/python -m synth.proof.mutation > build/mutants.json
+	mv build/mutants.json rtl_tests/mutants.json
 clean:       ## remove what was built; .venv goes, too
 	rm -rf build .venv .pytest_cache .mypy_cache .ruff_cache *.egg-info
 

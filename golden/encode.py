@@ -112,6 +112,8 @@ def encode(
         return look_up(_table(fmt, chosen), raw)
     if chosen.rounding in _DETERMINISTIC and _boundaries_are_short(fmt):
         return _encode_by_halves(fmt, raw.astype(np.uint32, copy=False), chosen)
+    if chosen.rounding is Rounding.HYBRID and _boundaries_are_short(fmt):
+        return _encode_by_steps(fmt, raw.astype(np.uint32, copy=False), chosen)
     return _encode_directly(fmt, raw, chosen)
 
 
@@ -177,6 +179,37 @@ def _halves_need_no_sticky(fmt: Format, chosen: Options) -> bool:
     """
     table = _halves_table(fmt, chosen)
     return bool(np.array_equal(table[0::2], table[1::2]))
+
+
+def _encode_by_steps(fmt: Format, raw: NDArray[np.uint32], chosen: Options) -> NDArray[Any]:
+    """binary32 with hybrid rounding through tables of the upper 18 bits; the lower 14 are compared with a limit."""
+    limits, up, down = _steps(fmt, chosen)
+    flat = np.ascontiguousarray(raw).reshape(-1)
+    codes = np.empty(flat.shape, fmt.code_dtype)
+    for start in range(0, flat.size, BLOCK):
+        block = flat[start : start + BLOCK]
+        index = block >> np.uint32(14)
+        reached = (block & np.uint32(0x3FFF)) <= limits.take(index)
+        codes[start : start + BLOCK] = np.where(reached, up.take(index), down.take(index))
+    return codes.reshape(raw.shape)
+
+
+@cache
+def _steps(fmt: Format, chosen: Options) -> tuple[NDArray[np.uint16], NDArray[Any], NDArray[Any]]:
+    """Of all inputs with the same upper 18 bits: the largest lower bits with the first one's code, that code, and the others' code.
+
+    There are no more than two codes, one after the other: no boundary of the format lies between such inputs, and of what hybrid
+    rounding compares, the threshold grows faster with the lower bits than the position between the neighbours does. So the place of
+    the step is found by bisection. (Infinity and the NaNs above it are such a pair, too.)
+    """
+    upper = np.arange(1 << 18) << 14
+    up, down = _encode_directly(fmt, upper, chosen), _encode_directly(fmt, upper | 0x3FFF, chosen)
+    reached, failed = np.zeros(upper.shape, np.int64), np.full(upper.shape, 1 << 14)
+    for _ in range(14):
+        middle = (reached + failed) >> 1
+        same = _encode_directly(fmt, upper | middle, chosen) == up
+        reached, failed = np.where(same, middle, reached), np.where(same, failed, middle)
+    return reached.astype(np.uint16), up, down
 
 
 def _encode_directly(

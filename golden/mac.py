@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden.bits import as_codes
+from golden.bits import BLOCK, as_codes
 from golden.catalog import WIDE, get
 from golden.exact import ExactAccumulator
 from golden.formats import Format
@@ -58,7 +58,13 @@ def mac(
     target = _wide(accumulator)
     products, product_sign = _products(fa, fb, a, b)
     bits = as_codes(acc, target.width, f"Bits of {target.name}")
-    return _accumulate(target, products, product_sign, bits)
+    shape = np.broadcast_shapes(products.shape, bits.shape)
+    columns = [np.broadcast_to(column, shape).reshape(-1) for column in (products, product_sign, bits)]
+    sums = np.empty(shape, target.code_dtype)
+    flat = sums.reshape(-1)
+    for start in range(0, flat.size, BLOCK):
+        flat[start : start + BLOCK] = _accumulate(target, *(column[start : start + BLOCK] for column in columns))
+    return sums
 
 
 def dot(
@@ -125,12 +131,9 @@ def _accumulate(target: Format, product: NDArray[np.float64], product_sign: NDAr
     acc = target.decode(bits)
     with np.errstate(invalid="ignore"):
         total = acc + product
-        error = _two_sum_error(acc, product, total)
+        codes = _pack(target, np.abs(_round_to_odd(total, _two_sum_error(acc, product, total))))  # rubbish where the sum is not finite
     finite = np.isfinite(total)
-    odd = _round_to_odd(np.where(finite, total, 0.0), np.where(finite, error, 0.0))
-    codes = _pack(target, np.where(finite, odd, 1.0))
-    negative = np.signbit(total)
-    sign = np.where(negative, target.sign_bit, 0)
+    sign = np.where(np.signbit(total), target.sign_bit, 0)
     if target.nan_keeps_sign:  # dlfloat16: one code for NaN and infinity, with the sign of what brought it in
         acc_sign = (bits & target.sign_bit) != 0
         assert target.canonical_nan is not None
@@ -156,30 +159,23 @@ def _round_to_odd(total: NDArray[np.float64], error: NDArray[np.float64]) -> NDA
     return (pattern + step).view(np.float64)
 
 
-@cache
-def _wide_parameters(target: Format) -> tuple[int, int]:
-    """Fraction bits, and the exponent of the last bit where the exponent field is 0 or 1."""
+def _pack(target: Format, magnitude: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Magnitude bits of an accumulator format: nearest, ties to even (``dlfloat16``: away from zero, flushed below)."""
     normal = target.rows[-1]
     assert isinstance(normal.exponent, Biased)
-    subnormals = len(target.rows) > 1
-    return normal.fraction_bits, (1 if subnormals else 0) - normal.exponent.bias - normal.fraction_bits
-
-
-def _pack(target: Format, value: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Magnitude bits of an accumulator format: nearest, ties to even (``dlfloat16``: away from zero, flushed below)."""
-    fraction_bits, lowest = _wide_parameters(target)
-    magnitude = np.abs(value)
-    exponent = np.where(magnitude == 0, lowest, np.frexp(magnitude)[1].astype(np.int64) - 1)  # codes far beyond the largest, too
-    unit = np.maximum(exponent - fraction_bits, lowest)
-    scaled = np.ldexp(magnitude, -unit)
+    fraction_bits, bias = normal.fraction_bits, normal.exponent.bias
+    dropped = 52 - fraction_bits  # of a binary64's pattern, whose exponent and fraction are those of the target, but for the bias
+    pattern = magnitude.view(np.int64)
+    offset = (1023 - bias) << fraction_bits
     if target.flush:
-        significand = np.floor(scaled + 0.5).astype(np.int64)
-        codes = ((unit - lowest) << fraction_bits) + significand - (1 << fraction_bits)
         assert target.canonical_nan is not None
-        flushed: NDArray[np.int64] = np.clip(codes, 0, target.canonical_nan)
+        flushed: NDArray[np.int64] = np.clip(((pattern + (1 << (dropped - 1))) >> dropped) - offset, 0, target.canonical_nan)
         return flushed
-    significand = np.rint(scaled).astype(np.int64)
-    codes = ((unit - lowest) << fraction_bits) + significand
+    codes = ((pattern + ((1 << (dropped - 1)) - 1) + (pattern >> dropped & 1)) >> dropped) - offset
+    subnormal = magnitude < 2.0 ** (1 - bias)
+    if subnormal.any():
+        multiples = np.rint(np.where(subnormal, magnitude, 0.0) * 2.0 ** (bias - 1 + fraction_bits)).astype(np.int64)
+        codes = np.where(subnormal, multiples, codes)
     assert target.infinity is not None
-    limited: NDArray[np.int64] = np.minimum(codes, target.infinity)
-    return limited
+    packed: NDArray[np.int64] = np.minimum(codes, target.infinity)
+    return packed

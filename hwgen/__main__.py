@@ -153,7 +153,7 @@ def generate(arguments: argparse.Namespace) -> int:
     return 0
 
 
-# -- area, report -------------------------------------------------------------------------------------------------------------
+# -- area, report, verify -------------------------------------------------------------------------------------------------------------
 
 
 def area(arguments: argparse.Namespace) -> int:
@@ -168,6 +168,15 @@ def report(arguments: argparse.Namespace) -> int:
     from synth import commands
 
     return _plainly(lambda: commands.report(arguments))
+
+
+def verify(arguments: argparse.Namespace) -> int:
+    """Hold a block, or all of them, against golden on all inputs."""
+    from synth.proof import commands
+
+    if arguments.block == "all":
+        return _plainly(lambda: commands.everything(arguments))
+    return _plainly(lambda: commands.one(_design(arguments), arguments))
 
 
 def _plainly(run: Callable[[], int]) -> int:
@@ -212,6 +221,13 @@ def _mac_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--terms", type=int, metavar="N", help="products that an exact accumulator has room for (default: 1024)")
 
 
+def _add_checking(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-o", dest="output", metavar="DIR", default="build/evidence", help="folder of the evidence (default: build/evidence)"
+    )
+    parser.add_argument("--jobs", type=int, metavar="N", help="parallel jobs (default: one per core)")
+
+
 _OPTIONS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "decoder": ("code to bits of a wider format, or to sign, exponent and significand", _decoder_options),
     "encoder": ("bits of a wider format to code, in any of the format's roundings", _encoder_options),
@@ -245,7 +261,9 @@ def _parser() -> argparse.ArgumentParser:
     command("doctor", doctor, "check the tools that this machine has")
     making = command("generate", generate, "write a block's Verilog to DIR/NAME/NAME.v")
     measuring = command("area", area, "synthesize a block and print what it costs")
-    for parent, blocks in ((making, ("decoder", "encoder", "mac")), (measuring, tuple(_OPTIONS))):
+    checking = command("verify", verify, "hold a block, or your own Verilog of it, against the golden model on all inputs")
+    blocks_made = ("decoder", "encoder", "mac")
+    for parent, blocks in ((making, blocks_made), (measuring, tuple(_OPTIONS)), (checking, blocks_made)):
         kinds = parent.add_subparsers(dest="block", required=True, metavar="BLOCK", parser_class=_Parser)
         for block in blocks:
             text, add_options = _OPTIONS[block]
@@ -254,6 +272,16 @@ def _parser() -> argparse.ArgumentParser:
             if parent is making:
                 sub.add_argument("-o", dest="output", metavar="DIR", default=".", help="folder to write to (default: this one)")
                 sub.add_argument("--name", help="module name (default: made of the options)")
+            elif parent is checking:
+                sub.add_argument(
+                    "--verilog", metavar="FILE", help="check this file instead of what hwgen generate writes; .sv is SystemVerilog"
+                )
+                sub.add_argument("--top", metavar="NAME", help="its module (default: the name that hwgen generate gives)")
+                sub.add_argument(
+                    "--liberty", action="append", metavar="FILE", help="map to this library's cells first, and check those; may be repeated"
+                )
+                _add_checking(sub)
+                sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
             else:
                 sub.add_argument(
                     "--target", metavar="T[,T...]", help=f"of {', '.join(TARGETS)} (default: gates; with --liberty: the library's cells)"
@@ -267,6 +295,11 @@ def _parser() -> argparse.ArgumentParser:
                 )
                 sub.add_argument("--jobs", type=int, metavar="N", help="parallel jobs (default: one per core)")
                 sub.add_argument("--json", action="store_true", help="print rows as JSON")
+        if parent is checking:
+            text = "every block of every format in the catalogue; what the folder holds already is not checked again"
+            _add_checking(
+                kinds.add_parser("all", help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False, epilog=_EPILOG)
+            )
     telling_all = command("report", report, "measure a set of formats and write JSON, CSV, Markdown and one HTML page")
     telling_all.add_argument("-o", dest="output", metavar="DIR", default="build/report", help="folder to write (default: build/report)")
     telling_all.add_argument("--formats", metavar="F[,F...]", help="formats to compare, or all (default: the ones of the README)")

@@ -38,8 +38,8 @@ class Design:
         What makes the block, by the names of the command line's options; strings and integers.
     header : tuple of str
         Lines of the comment on top of the Verilog.
-    files : dict
-        Format names that came from files, and the files' names: the command line knows them by those.
+    formats : tuple of Format
+        Of the codes: one, or those of both operands of a multiplier.
     """
 
     kind: str
@@ -47,7 +47,7 @@ class Design:
     make: Callable[[], wiring.Component]
     options: dict[str, Any]
     header: tuple[str, ...]
-    files: dict[str, str]
+    formats: tuple[Format, ...]
 
     def verilog(self) -> str:
         """Text of the module."""
@@ -55,7 +55,8 @@ class Design:
 
     def command(self) -> str:
         """The options as they stand on a command line, e.g. ``mac --format hif8 --accumulator binary16``."""
-        spelled = {key: self.files.get(value, value) if key.startswith("format") else value for key, value in self.options.items()}
+        files = {fmt.name: fmt.source_name for fmt in self.formats if fmt.source_name}  # the command line knows such formats by these
+        spelled = {key: files.get(value, value) if key.startswith("format") else value for key, value in self.options.items()}
         words = [f"--{key}" if value is True else f"--{key} {shlex.quote(str(value))}" for key, value in spelled.items()]
         return " ".join([self.kind, *words])
 
@@ -89,8 +90,7 @@ def _design(
 ) -> Design:
     chosen = check_name(default if name is None else name)
     said = ", ".join(key if value is True else f"{key} {value}" for key, value in options.items())
-    files = {fmt.name: fmt.source_name for fmt in formats if fmt.source_name}
-    return Design(kind, chosen, make, options, (*lines, f"Options: {said}"), files)
+    return Design(kind, chosen, make, options, (*lines, f"Options: {said}"), formats)
 
 
 def decoder(fmt: Format | str, to: str = "binary16", name: str | None = None) -> Design:

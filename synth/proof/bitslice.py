@@ -1,0 +1,260 @@
+"""Bit-sliced evaluation of netlists: one C statement per gate, each word holding one bit of 64 cases.
+
+A case's input bits are split in two. The *held* ones are constant over a group of cases, a word each group; gates that depend on them
+alone are computed once a group. The *running* ones go through all their values in every group; they come as *bit planes*: row i of an
+array holds bit i of every case, 64 cases to a uint64 word, case 0 in bit 0 of word 0.
+"""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth.proof.netlist import Netlist, apply
+
+VECTOR = 8
+"""uint64 words that a C statement works on at a time."""
+
+CASES = 64 * VECTOR
+"""Cases to a vector: the number of cases in a group is a multiple of it."""
+
+_SYMBOLS = {
+    "NOT": "~{0}", "AND": "{0} & {1}", "OR": "{0} | {1}", "XOR": "{0} ^ {1}", "NAND": "~({0} & {1})", "NOR": "~({0} | {1})",
+    "XNOR": "~({0} ^ {1})", "ANDNOT": "{0} & ~{1}", "ORNOT": "{0} | ~{1}", "MUX": "({1} & {2}) | ({0} & ~{2})",
+}  # fmt: skip
+
+_SOURCE = """\
+#include <stddef.h>
+#include <stdint.h>
+typedef uint64_t V __attribute__((vector_size({bytes}), aligned(8)));
+
+/* Outputs of every case of one group. */
+extern "C" void evaluate(uint64_t held, const V *running, V *out, size_t vectors) {{
+{before}
+  for (size_t v = 0; v < vectors; v++) {{
+{inside}
+{stores}
+  }}
+}}
+
+/* Number of cases that differ from what is expected, and the group and vector of the first. Outputs expected of group g start at
+   expected + g * stride. */
+extern "C" uint64_t compare(const uint64_t *groups, size_t count, const V *running, const V *expected, size_t stride, size_t vectors,
+                            size_t *first) {{
+  uint64_t wrong = 0;
+  for (size_t g = 0; g < count; g++, expected += stride) {{
+    const uint64_t held = groups[g];
+{before}
+    for (size_t v = 0; v < vectors; v++) {{
+{inside}
+      V differs = {{0}};
+{compares}
+      uint64_t any = 0;
+      for (int word = 0; word < {words}; word++) any |= differs[word];
+      if (any) {{
+        if (!wrong) {{ first[0] = g; first[1] = v; }}
+        for (int word = 0; word < {words}; word++) wrong += (uint64_t)__builtin_popcountll(differs[word]);
+      }}
+    }}
+  }}
+  return wrong;
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """How many cases of a batch differ, and a group and the first of 512 cases among which one does."""
+
+    cases: int
+    group: int
+    start: int
+
+
+def compiler() -> str | None:
+    """The machine's C++ compiler, or None."""
+    return next((path for name in (os.environ.get("CXX"), "g++", "clang++", "c++") if name and (path := shutil.which(name))), None)
+
+
+@cache
+def compiler_version() -> str:
+    """First line of what the compiler says of itself, or NumPy's version where there is none."""
+    found = compiler()
+    if found is None:
+        return f"numpy {np.__version__}"
+    return subprocess.run([found, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
+
+
+class Evaluator:
+    """A netlist, ready to be evaluated; compiled unless there is no compiler, or few cases that would not repay it.
+
+    Parameters
+    ----------
+    netlist : Netlist
+    running : sequence of int
+        The nets of the input bits that run; the others are held, in their order from bit 0 of the groups' words on.
+    compiled : bool
+        Whether to compile where that is possible.
+    """
+
+    def __init__(self, netlist: Netlist, running: Sequence[int], compiled: bool = True):
+        self.netlist, self.running = netlist, tuple(running)
+        self.held = tuple(net for net in range(2, netlist.first_gate) if net not in set(running))
+        if len(self.held) > 64:
+            raise ValueError(f"At most 64 bits can be held, not {len(self.held)}")
+        self._moving = netlist.reached_from(self.running)
+        found = compiler() if compiled else None
+        self._code = None if found is None else _compile(found, self._source())
+
+    def evaluate(self, held: int, running: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Output planes, shape (output bits, words), of one group."""
+        out = np.empty((len(self.netlist.driven), running.shape[1]), np.uint64)
+        if self._code is not None:
+            self._code.evaluate(ctypes.c_uint64(held), _pointer(running), _pointer(out), ctypes.c_size_t(_vectors(running)))
+            return out
+        self._walk(held, running, out)
+        return out
+
+    def compare(self, groups: NDArray[np.uint64], running: NDArray[np.uint64], expected: NDArray[np.uint64]) -> Mismatch | None:
+        """None if every case is as expected.
+
+        Parameters
+        ----------
+        groups : uint64 array
+            The held bits of each group.
+        running : planes of shape (running bits, words)
+        expected : planes of shape (output bits, words), the same for all groups, or (groups, output bits, words)
+        """
+        shared = expected.ndim == 2
+        if expected.shape[-2:] != (len(self.netlist.driven), running.shape[1]) or (not shared and len(expected) != len(groups)):
+            raise ValueError(f"Expected planes have the wrong shape {expected.shape}")
+        if self._code is None:
+            return self._compare_slowly(groups, running, expected)
+        vectors = _vectors(running)
+        first = (ctypes.c_size_t * 2)()
+        stride = 0 if shared else expected.shape[-2] * vectors
+        wrong = self._code.compare(
+            _pointer(groups), ctypes.c_size_t(len(groups)), _pointer(running), _pointer(expected), ctypes.c_size_t(stride),
+            ctypes.c_size_t(vectors), first,
+        )  # fmt: skip
+        return Mismatch(wrong, first[0], first[1] * CASES) if wrong else None
+
+    def pins(self, held: int, case: int) -> dict[str, int]:
+        """Inputs of a case: its group's held bits, and its place among those that run."""
+        bits = {net: held >> place & 1 for place, net in enumerate(self.held)}
+        bits |= {net: case >> place & 1 for place, net in enumerate(self.running)}
+        return {port: sum(bits[net] << place for place, net in enumerate(self.netlist.input_nets(port))) for port in self.netlist.inputs}
+
+    def _compare_slowly(self, groups: NDArray[np.uint64], running: NDArray[np.uint64], expected: NDArray[np.uint64]) -> Mismatch | None:
+        out = np.empty((len(self.netlist.driven), running.shape[1]), np.uint64)
+        wrong, first = 0, (0, 0)
+        for group, held in enumerate(groups.tolist()):
+            self._walk(held, running, out)
+            differs = np.bitwise_or.reduce(out ^ (expected if expected.ndim == 2 else expected[group]), axis=0)
+            if differs.any():
+                first = first if wrong else (group, int(np.flatnonzero(differs)[0]) // VECTOR * CASES)
+                wrong += int(np.bitwise_count(differs).sum())
+        return Mismatch(wrong, *first) if wrong else None
+
+    def _walk(self, held: int, running: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
+        """The gates one by one, in NumPy."""
+        ones = np.uint64(0xFFFFFFFFFFFFFFFF)
+        values: list[Any] = [np.uint64(0), ones, *[np.uint64(0)] * (self.netlist.first_gate - 2)]
+        for place, net in enumerate(self.held):
+            values[net] = ones if held >> place & 1 else np.uint64(0)
+        for place, net in enumerate(self.running):
+            values[net] = running[place]
+        for gate in self.netlist.gates:
+            values.append(apply(gate.kind, [values[pin] for pin in gate.pins]))
+        for place, net in enumerate(self.netlist.driven):
+            out[place] = values[net]
+
+    def _source(self) -> str:
+        """C text of the netlist."""
+        netlist, place_held, place_running = (
+            self.netlist,
+            dict(zip(self.held, range(64), strict=False)),
+            {n: i for i, n in enumerate(self.running)},
+        )
+        used = {pin for gate in netlist.gates for pin in gate.pins} | set(netlist.driven)
+        before = ["const uint64_t n0 = 0, n1 = ~n0;"]
+        inside = []
+        for net in range(2, netlist.first_gate):
+            if net in used and net in place_held:
+                before.append(f"const uint64_t n{net} = -(held >> {place_held[net]} & 1);")
+            elif net in used:
+                inside.append(f"const V n{net} = running[{place_running[net]} * vectors + v];")
+        for net, gate in enumerate(netlist.gates, netlist.first_gate):
+            moving = net in self._moving
+            expression = _SYMBOLS[gate.kind].format(*(f"n{pin}" for pin in gate.pins))
+            (inside if moving else before).append(f"const {'V' if moving else 'uint64_t'} n{net} = {expression};")
+        # A vector plus zero makes a vector of outputs that do not move.
+        stores = [f"out[{i} * vectors + v] = n{net} | (V){{0}};" for i, net in enumerate(netlist.driven)]
+        compares = [f"differs |= n{net} ^ expected[{i} * vectors + v];" for i, net in enumerate(netlist.driven)]
+        parts = {"before": before, "inside": inside, "stores": stores, "compares": compares}
+        return _SOURCE.format(bytes=8 * VECTOR, words=VECTOR, **{name: "\n".join(lines) for name, lines in parts.items()})
+
+
+def _compile(found: str, source: str) -> ctypes.CDLL:
+    with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
+        (Path(folder) / "netlist.cpp").write_text(source)
+        command = [found, "-O1", "-march=native", "-shared", "-fPIC", "-w", "-o", "netlist.so", "netlist.cpp"]
+        subprocess.run(command, cwd=folder, check=True)
+        code = ctypes.CDLL(str(Path(folder) / "netlist.so"))
+    code.compare.restype = ctypes.c_uint64
+    return code
+
+
+def _vectors(planes: NDArray[np.uint64]) -> int:
+    if planes.shape[1] % VECTOR:
+        raise ValueError(f"Planes must have a multiple of {VECTOR} words, not {planes.shape[1]}")
+    return planes.shape[1] // VECTOR
+
+
+def _pointer(array: NDArray[np.uint64]) -> ctypes.c_void_p:
+    if array.dtype != np.uint64 or not array.flags.c_contiguous:
+        raise TypeError(f"Groups and planes must be contiguous uint64 arrays, not {array.dtype}")
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def to_planes(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
+    """Bit planes, shape (..., width, words), of unsigned integers along the last axis, whose length must be a multiple of :data:`CASES`."""
+    shape, count = values.shape[:-1], values.shape[-1]
+    if count % CASES:
+        raise ValueError(f"The number of cases must be a multiple of {CASES}, not {count}")
+    planes = np.empty((*shape, width, count // 64), np.uint64)
+    for place in np.ndindex(shape):  # row by row: they stay in the cache
+        planes[place] = _row_to_planes(values[place], width)
+    return planes
+
+
+def _row_to_planes(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
+    size = -(-width // 8)
+    octets = np.ascontiguousarray(values).astype(f"<u{next(s for s in (1, 2, 4, 8) if s >= size)}", copy=False).view(np.uint8)
+    columns = octets.reshape(-1, 8, octets.size // values.size)[..., :size].swapaxes(-1, -2)  # bytes of one weight, of eight cases
+    eights = np.ascontiguousarray(columns).view("<u8")[..., 0]
+    for shift, mask in ((7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F0F0F0)):
+        swap = (eights ^ (eights >> np.uint64(shift))) & np.uint64(mask)  # 8 by 8 bits are turned over their diagonal
+        eights = eights ^ swap ^ (swap << np.uint64(shift))
+    bits = eights[..., np.newaxis].view(np.uint8).reshape(-1, 8 * size)  # shape (eights of cases, bits of a value)
+    return np.ascontiguousarray(bits[:, :width].T).view("<u8")
+
+
+def from_planes(planes: NDArray[np.uint64]) -> NDArray[Any]:
+    """The values of all cases; Python integers where there are more than 64 planes."""
+    bits = np.unpackbits(planes.astype("<u8", copy=False).view(np.uint8), axis=-1, bitorder="little")
+    if len(planes) > 64:
+        return np.array([int("".join(map(str, column[::-1])), 2) for column in bits.T.tolist()], object)
+    values = np.zeros(bits.shape[-1], np.uint64)
+    for place, row in enumerate(bits):
+        values |= row.astype(np.uint64) << np.uint64(place)
+    return values

@@ -1,0 +1,186 @@
+"""What ``hwgen verify`` does with its options."""
+
+import argparse
+import os
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+
+from hwgen import yosys
+from hwgen.build import Design
+from synth import liberty
+from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED, Evidence, Store
+from synth.proof.netlist import Netlist, NetlistError
+from synth.proof.plan import designs
+from synth.proof.sweep import IncompleteError
+from synth.proof.verify import Subject, emitted, verify
+
+AHEAD = 6
+"""Modules that are emitted and mapped while others are checked."""
+
+
+def one(design: Design, arguments: argparse.Namespace) -> int:
+    """Check one module; 0 if it equals golden on all inputs, else 1.
+
+    Raises
+    ------
+    ValueError
+        One sentence that names the option.
+    """
+    _check_jobs(arguments.jobs)
+    subject = _subject(design, arguments)
+    store = Store(Path(arguments.output))
+    try:
+        netlist = subject.netlist()
+    except NetlistError as error:
+        raise ValueError(f"{'--verilog' if arguments.verilog else design.name}: {error}") from error
+    progress = Progress()
+    try:
+        found = verify(subject, netlist, store, workers=arguments.jobs, report=progress)
+    except (IncompleteError, KeyboardInterrupt) as error:
+        progress.clear()
+        return _broken_off(store, subject.evidence("").name, error)
+    progress.clear()
+    if arguments.json:
+        print(found.json(), end="")
+    else:
+        print("\n".join(_said(found, store)))
+    return 0 if found.verdict == EQUAL else 1
+
+
+def everything(arguments: argparse.Namespace) -> int:
+    """Check every block of every format, keep the evidence, and print it as a table; 0 if all are equal to golden, else 1.
+
+    What the folder holds already, of the same Verilog, golden model and tools, is not checked again.
+    """
+    _check_jobs(arguments.jobs)
+    store = Store(Path(arguments.output))
+    progress = Progress()
+    rows: list[Evidence] = []
+    plan = designs()
+    start = time.monotonic()
+    try:
+        with ThreadPoolExecutor(os.cpu_count()) as executor:
+            for subject, netlist in _prepared(plan, executor):
+                progress.title = f"{len(rows) + 1} of {len(plan)}, {(time.monotonic() - start) / 60:.0f} min: "
+                rows.append(verify(subject, netlist, store, keep=True, workers=arguments.jobs, report=progress))
+                progress.clear()
+                if rows[-1].verdict != EQUAL:
+                    print("\n".join(_said(rows[-1], store)), file=sys.stderr)
+    except (IncompleteError, KeyboardInterrupt) as error:
+        progress.clear()
+        print(f"hwgen: {len(rows)} of {len(plan)} modules are done; run the same command again to go on", file=sys.stderr)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    print("\n".join(table(rows)))
+    return 0 if all(row.verdict == EQUAL for row in rows) else 1
+
+
+def _prepared(plan: Sequence[Design], executor: ThreadPoolExecutor) -> Iterator[tuple[Subject, Netlist]]:
+    """Modules and their gates, in order, some of them ahead of time."""
+
+    def prepare(design: Design) -> tuple[Subject, Netlist]:
+        subject = emitted(design)
+        return subject, subject.netlist()
+
+    yosys.version()
+    rest = iter(plan)
+    waiting: list[Future[tuple[Subject, Netlist]]] = [executor.submit(prepare, design) for design in islice(rest, AHEAD)]
+    try:
+        while waiting:
+            yield waiting.pop(0).result()
+            waiting += [executor.submit(prepare, design) for design in islice(rest, 1)]
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
+    files = arguments.liberty or []
+    try:
+        libraries = tuple(liberty.read(file) for file in files)
+    except ValueError as error:
+        raise ValueError(f"--liberty: {error}") from error
+    words = "".join(f" --liberty {shlex.quote(Path(file).name)}" for file in files)
+    if arguments.verilog is None:
+        if arguments.top is not None:
+            raise ValueError("--top: it goes with --verilog only")
+        return emitted(design, libraries, words)
+    try:
+        text = Path(arguments.verilog).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise ValueError(f"--verilog: {arguments.verilog!r} cannot be read: {reason}") from error
+    top = arguments.top or design.name
+    source = Path(arguments.verilog).name
+    command = f"hwgen verify {design.command()} --verilog {shlex.quote(source)} --top {shlex.quote(top)}{words}"
+    return Subject(design, text, top, source, libraries, command)
+
+
+def _check_jobs(jobs: int | None) -> None:
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"--jobs must be at least 1, not {jobs}")
+
+
+def _broken_off(store: Store, name: str, error: BaseException) -> int:
+    known = store.load(name)
+    reason = f" ({error})" if str(error) else ""
+    covered = f"{known.cases} of {known.inputs} inputs are covered" if known else "nothing is covered"
+    print(f"hwgen: broken off{reason}: {covered}, no verdict; run the same command again to go on", file=sys.stderr)
+    return 130 if isinstance(error, KeyboardInterrupt) else 1
+
+
+def _said(found: Evidence, store: Store) -> Iterator[str]:
+    count = power(found.inputs)
+    match found.verdict:
+        case verdict if verdict == EQUAL:
+            yield f"{found.module}: equal to golden on all {count} inputs, in {found.seconds:.1f} s"
+            yield "; ".join([f"  {found.method}", *(f"mapped to cells of {library}" for library in found.libraries)])
+        case verdict if verdict == DIFFERENT:
+            yield f"{found.module}: differs from golden"
+            yield from (f"  {case['sentence']}" for case in found.counterexamples)
+        case verdict if verdict == UNPROVED:
+            yield f"{found.module}: no method reaches all {count} inputs; {found.method}"
+    yield f"  evidence: {store.path(found.name)}"
+
+
+def power(count: int) -> str:
+    """A count in short: as a power of two where it is one."""
+    return f"2^{count.bit_length() - 1}" if count & (count - 1) == 0 and count > 4096 else f"{count:,}"
+
+
+def table(rows: Sequence[Evidence]) -> Iterator[str]:
+    """Module, method, cases, verdict; and the sum."""
+    width = max(len(row.name) for row in rows)
+    yield f"{'module':{width}}  {'cases':>6}  {'verdict':9}  {'seconds':>7}  method"
+    for row in rows:
+        yield f"{row.name:{width}}  {power(row.cases):>6}  {row.verdict:9}  {row.seconds:7.1f}  {row.method.split(':')[0]}"
+    verdicts = ", ".join(
+        f"{sum(row.verdict == verdict for row in rows)} {verdict}" for verdict in dict.fromkeys(row.verdict for row in rows)
+    )
+    yield f"{len(rows)} modules: {verdicts}; {sum(row.seconds for row in rows) / 60:.0f} minutes of checking"
+
+
+class Progress:
+    """One line on a terminal that says how far the check is; nothing where there is no terminal."""
+
+    def __init__(self) -> None:
+        self.title = ""
+        self._shown = False
+
+    def __call__(self, known: Evidence) -> None:
+        """Say how far a module is."""
+        if sys.stderr.isatty():
+            share = known.cases / known.inputs
+            eta = f", {known.seconds / share - known.seconds:.0f} s to go" if 0 < share < 1 else ""
+            print(f"\r\x1b[2K{self.title}{known.module}: {share:.0%} of {power(known.inputs)}{eta}", end="", file=sys.stderr, flush=True)
+            self._shown = True
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+            self._shown = False

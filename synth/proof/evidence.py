@@ -1,0 +1,145 @@
+"""Evidence: for each module what was checked, by what, in how many cases, with which tools; and the folder that keeps it."""
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import golden
+from golden import Format
+
+EMITTED = "emitted"
+"""Source of Verilog that ``hwgen generate`` writes."""
+
+EQUAL, DIFFERENT, INCOMPLETE, UNPROVED = "equal", "different", "incomplete", "unproved"
+"""Verdicts: all cases agree with golden; one does not; a run was broken off; no method reaches all cases."""
+
+
+@dataclass
+class Evidence:
+    """What is known of one module.
+
+    Attributes
+    ----------
+    module : str
+    command : str
+        The command that repeats the check.
+    source : str
+        Where the Verilog comes from: :data:`EMITTED`, or the name of the Verilog file that was checked.
+    libraries : list of str
+        Cell libraries that the module was mapped to, each cell being what its library says; none for simple gates.
+    method : str
+        How all inputs were reached, or why they were not.
+    inputs : int
+        Number of all inputs.
+    cases : int
+        Inputs that the verdict rests on: all of them where it is ``equal``.
+    verdict : str
+        One of :data:`EQUAL`, :data:`DIFFERENT`, :data:`INCOMPLETE`, :data:`UNPROVED`.
+    seconds : float
+        Computing time, all runs together, by the wall clock.
+    counterexamples : list of dict
+        ``inputs``, ``got``, ``golden``: port values in hexadecimal digits; ``sentence``: fields and exact values.
+    hashes, tools : dict of str to str
+    done : list of int
+        Parts that an incomplete check has behind it.
+    """
+
+    module: str
+    command: str
+    source: str
+    libraries: list[str]
+    method: str
+    inputs: int
+    hashes: Mapping[str, str]
+    tools: Mapping[str, str]
+    cases: int = 0
+    verdict: str = INCOMPLETE
+    seconds: float = 0.0
+    counterexamples: list[dict[str, Any]] = field(default_factory=list)
+    done: list[int] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """What the record is kept under: the module, and whatever else than plain gates of the emitted text was checked."""
+        parts = [self.module, *([] if self.source == EMITTED else [Path(self.source).stem]), *self.libraries]
+        return ".".join(parts)
+
+    def continues(self, earlier: "Evidence | None") -> bool:
+        """Whether an earlier record is about the same thing, so that its parts need not be done again."""
+        names = ("name", "method", "inputs", "hashes", "tools")
+        return earlier is not None and all(getattr(self, name) == getattr(earlier, name) for name in names)
+
+    def json(self) -> str:
+        """The record as text."""
+        record = asdict(self)
+        if self.verdict != INCOMPLETE:
+            del record["done"]
+        record["seconds"] = round(self.seconds, 2)
+        return json.dumps(record, indent=2) + "\n"
+
+
+class Store:
+    """A folder with one file for each module's evidence."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(f"Folder {str(folder)!r} cannot be written to: {error.strerror}") from None
+
+    def path(self, name: str) -> Path:
+        """The file of a record."""
+        return self.folder / f"{name}.json"
+
+    def load(self, name: str) -> Evidence | None:
+        """The record under a name; None where there is nothing, or nothing that can be read."""
+        try:
+            record = json.loads(self.path(name).read_text())
+            return Evidence(**record)
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def save(self, evidence: Evidence) -> None:
+        """Write a record, whole or not at all."""
+        path = self.path(evidence.name)
+        fresh = path.with_suffix(f".{os.getpid()}.tmp")
+        fresh.write_text(evidence.json())
+        os.replace(fresh, path)
+
+    def __iter__(self) -> Iterator[Evidence]:
+        for path in sorted(self.folder.glob("*.json")):
+            found = self.load(path.stem)
+            if found is not None:
+                yield found
+
+
+def sha256(*texts: str) -> str:
+    """Of texts one after the other, in hexadecimal digits."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+@cache
+def _golden_text() -> str:
+    return "\0".join(path.read_text() for path in sorted(Path(golden.__file__).parent.glob("*.py")))
+
+
+def golden_hash(formats: Sequence[Format]) -> str:
+    """SHA-256 of golden's text and of the formats' tables of values."""
+    tables = [hashlib.sha256(fmt.values.tobytes()).hexdigest() + str(fmt) for fmt in formats]
+    return sha256(_golden_text(), *tables)
+
+
+def tools() -> dict[str, str]:
+    """What every check rests on."""
+    from hwgen import yosys
+
+    return {"yosys": yosys.version(), "numpy": np.__version__, "python": platform.python_version()}

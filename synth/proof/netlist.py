@@ -1,0 +1,278 @@
+"""Gate netlists as data: what Yosys makes of a module, its gates in an order in which every operand comes first."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hwgen import yosys
+from synth.liberty import Library
+
+_READ = """\
+read_verilog {sv}module.v
+hierarchy -check -top {top}
+proc
+flatten
+opt -full
+memory_map
+check -assert
+"""
+
+_MAP = """\
+techmap
+opt
+abc -g AND,OR,XOR,MUX
+opt_clean -purge
+write_json netlist.json
+"""
+
+_MAP_TO_CELLS = """\
+techmap
+opt
+abc {liberty}
+opt_clean -purge
+write_verilog -noattr cells.v
+"""
+
+_READ_CELLS = """\
+{liberty}
+read_verilog cells.v
+hierarchy -check -top {top}
+proc
+flatten
+opt_clean
+simplemap
+opt_clean -purge
+"""
+
+_EQUAL = """\
+rename {top} gold
+design -stash gold
+{cells}
+rename {top} gate
+design -stash gate
+design -copy-from gold -as gold gold
+design -copy-from gate -as gate gate
+equiv_make gold gate both
+hierarchy -top both
+opt_clean
+equiv_simple -short
+equiv_induct
+equiv_status -assert
+tee -q -o equal.txt equiv_status
+"""
+
+GATES = ("NOT", "AND", "OR", "XOR", "NAND", "NOR", "XNOR", "ANDNOT", "ORNOT", "MUX")
+_PINS = {"NOT": "A", "MUX": "ABS"}
+
+
+class NetlistError(ValueError):
+    """A module that is no combinational block; one sentence."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One of :data:`GATES` and the nets at its pins: A; A, B; or for MUX A, B, S, which is B where S is 1."""
+
+    kind: str
+    pins: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Netlist:
+    """A combinational module.
+
+    Nets are numbers: 0 and 1 are the constants, then come the bits of the inputs in the order of the ports, least significant first,
+    then the outputs of the gates. A gate's operands have smaller numbers than the gate.
+
+    Attributes
+    ----------
+    top : str
+    inputs, outputs : dict of port name to width
+    gates : tuple of Gate
+    driven : tuple of int
+        The nets of the outputs' bits.
+    """
+
+    top: str
+    inputs: Mapping[str, int]
+    outputs: Mapping[str, int]
+    gates: tuple[Gate, ...]
+    driven: tuple[int, ...]
+
+    @property
+    def first_gate(self) -> int:
+        """Net of the first gate."""
+        return 2 + sum(self.inputs.values())
+
+    def input_nets(self, port: str) -> range:
+        """Nets of an input's bits."""
+        start = 2
+        for name, width in self.inputs.items():
+            if name == port:
+                return range(start, start + width)
+            start += width
+        raise KeyError(port)
+
+    def evaluate(self, pins: Mapping[str, int]) -> dict[str, int]:
+        """Outputs of one case."""
+        values = [0, 1, *(value >> place & 1 for port, width in self.inputs.items() for value in [pins[port]] for place in range(width))]
+        for gate in self.gates:
+            values.append(apply(gate.kind, [values[pin] for pin in gate.pins]) & 1)
+        bits = iter(values[net] for net in self.driven)
+        return {port: sum(next(bits) << place for place in range(width)) for port, width in self.outputs.items()}
+
+    def reached_from(self, nets: Collection[int]) -> set[int]:
+        """The nets that depend on any of ``nets``, themselves included."""
+        reached = set(nets)
+        for net, gate in enumerate(self.gates, self.first_gate):
+            if any(pin in reached for pin in gate.pins):
+                reached.add(net)
+        return reached
+
+
+def apply(kind: str, pins: Sequence[Any]) -> Any:
+    """A gate's output, of integers or of arrays of them."""
+    match kind, *pins:
+        case "NOT", a:
+            return ~a
+        case "AND", a, b:
+            return a & b
+        case "OR", a, b:
+            return a | b
+        case "XOR", a, b:
+            return a ^ b
+        case "NAND", a, b:
+            return ~(a & b)
+        case "NOR", a, b:
+            return ~(a | b)
+        case "XNOR", a, b:
+            return ~(a ^ b)
+        case "ANDNOT", a, b:
+            return a & ~b
+        case "ORNOT", a, b:
+            return a | ~b
+        case "MUX", a, b, s:
+            return (b & s) | (a & ~s)
+    raise ValueError(f"Unknown gate {kind!r}")
+
+
+def arrange(netlist: Netlist, inputs: Mapping[str, int], outputs: Mapping[str, int]) -> Netlist:
+    """The netlist with its ports in a given order.
+
+    Raises
+    ------
+    NetlistError
+        If its ports are others.
+    """
+    for way, found, wanted in (("inputs", netlist.inputs, inputs), ("outputs", netlist.outputs, outputs)):
+        if dict(found) != dict(wanted):
+            said, must = (", ".join(f"{name}[{width}]" for name, width in ports.items()) or "none" for ports in (found, wanted))
+            raise NetlistError(f"{netlist.top} must have the {way} {must}, not {said}")
+    places = list(range(netlist.first_gate + len(netlist.gates)))
+    start = 2
+    for port, width in inputs.items():
+        for place, net in enumerate(netlist.input_nets(port), start):
+            places[net] = place
+        start += width
+    gates = tuple(Gate(gate.kind, tuple(places[pin] for pin in gate.pins)) for gate in netlist.gates)
+    ends = dict(zip(netlist.outputs, np.split(np.array(netlist.driven), np.cumsum(list(netlist.outputs.values())))[:-1], strict=True))
+    driven = tuple(places[net] for port in outputs for net in ends[port].tolist())
+    return Netlist(netlist.top, dict(inputs), dict(outputs), gates, driven)
+
+
+def read(verilog: str, top: str, system_verilog: bool = False) -> Netlist:
+    """Map a module to simple gates.
+
+    Raises
+    ------
+    YosysError
+        If Yosys cannot read or map it.
+    NetlistError
+        If it holds anything but gates.
+    """
+    script = _READ.format(top=top, sv="-sv " if system_verilog else "") + _MAP
+    return parse(yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"], top)
+
+
+def read_mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool = False) -> Netlist:
+    """Map a module to the cells of libraries, then take each cell for the function that its library states."""
+    files, _, cells = _mapped(verilog, top, libraries, system_verilog)
+    script = _cells_script(top, files) + "write_json netlist.json"
+    return parse(yosys.run(script, {"cells.v": cells, **files}, ["netlist.json"])["netlist.json"], top)
+
+
+def prove_mapping(verilog: str, top: str, libraries: Sequence[Library]) -> str:
+    """Let Yosys prove, by ``equiv_simple``, that the cells which a module is mapped to do what the module says; what it reports.
+
+    Raises
+    ------
+    YosysError
+        If it finds no proof.
+    """
+    files, source, cells = _mapped(verilog, top, libraries, False)
+    script = source + _EQUAL.format(top=top, cells=_cells_script(top, files))
+    return yosys.run(script, {"module.v": verilog, "cells.v": cells, **files}, ["equal.txt"])["equal.txt"]
+
+
+def _mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool) -> tuple[dict[str, str], str, str]:
+    """The libraries as files, the script that reads the module, and the module in cells."""
+    files = {f"cells{number}.lib": library.text for number, library in enumerate(libraries)}
+    source = _READ.format(top=top, sv="-sv " if system_verilog else "")
+    mapping = _MAP_TO_CELLS.format(liberty=" ".join(f"-liberty {file}" for file in files))
+    return files, source, yosys.run(source + mapping, {"module.v": verilog, **files}, ["cells.v"])["cells.v"]
+
+
+def _cells_script(top: str, files: Mapping[str, str]) -> str:
+    functions = "\n".join(f"read_liberty -ignore_miss_func -ignore_miss_dir -setattr keep_hierarchy=0 {file}" for file in files)
+    return _READ_CELLS.format(top=top, liberty=functions)
+
+
+def parse(text: str, top: str) -> Netlist:
+    """The netlist in what ``write_json`` has written."""
+    module: Mapping[str, Any] = json.loads(text)["modules"][top]
+    ports: Mapping[str, Mapping[str, Any]] = module["ports"]
+    for name, port in ports.items():
+        if port["direction"] not in ("input", "output"):
+            raise NetlistError(f"{top} must have inputs and outputs only, not the {port['direction']} port {name!r}")
+    inputs = {name: port["bits"] for name, port in ports.items() if port["direction"] == "input"}
+    outputs = {name: port["bits"] for name, port in ports.items() if port["direction"] == "output"}
+    nets: dict[int | str, int] = {"0": 0, "1": 1, "x": 0, "z": 0}
+    for bit in (bit for bits in inputs.values() for bit in bits):
+        nets[bit] = len(nets) - 2
+    drivers = {cell["connections"]["Y"][0]: cell for cell in module["cells"].values() if _is_gate(cell, top)}
+    gates: list[Gate] = []
+    for output in (bit for bits in outputs.values() for bit in bits):
+        waiting = [output]
+        while waiting:
+            bit = waiting[-1]
+            if bit in nets:
+                waiting.pop()
+                continue
+            if bit not in drivers:
+                raise NetlistError(f"{top} has an output bit that nothing drives")
+            kind = drivers[bit]["type"].strip("$_")
+            pins = [drivers[bit]["connections"][pin][0] for pin in _PINS.get(kind, "AB" if kind != "BUF" else "A")]
+            missing = [pin for pin in pins if pin not in nets]
+            if missing:
+                waiting += missing
+            elif kind == "BUF":
+                nets[bit] = nets[pins[0]]
+            else:
+                nets[bit] = 2 + sum(map(len, inputs.values())) + len(gates)
+                gates.append(Gate(kind, tuple(nets[pin] for pin in pins)))
+    return Netlist(
+        top, {name: len(bits) for name, bits in inputs.items()}, {name: len(bits) for name, bits in outputs.items()},
+        tuple(gates), tuple(nets[bit] for bits in outputs.values() for bit in bits),
+    )  # fmt: skip
+
+
+def _is_gate(cell: Mapping[str, Any], top: str) -> bool:
+    kind = cell["type"]
+    if kind in ("$scopeinfo",):
+        return False
+    if kind.startswith("$_") and kind.strip("$_") in (*GATES, "BUF"):
+        return True
+    raise NetlistError(f"{top} must be combinational and made of gates only; it holds a cell of type {kind}")

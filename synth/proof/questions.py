@@ -1,0 +1,285 @@
+"""What golden says of every input of a block: the questions that an exhaustive sweep puts to a netlist."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import golden
+from golden import Format
+from golden.explain import describe, number
+from golden.mac import exact
+from hwgen.build import Design
+from hwgen.unpacked import exponent_shape, precision
+from synth.proof.bitslice import CASES, to_planes
+
+Pins = Mapping[str, int]
+Explain = Callable[[Pins, Pins, Pins], str]
+"""From inputs, outputs and what golden says of them to a sentence with fields and exact values."""
+
+
+def ports(design: Design) -> tuple[dict[str, int], dict[str, int]]:
+    """Widths of a block's inputs and outputs."""
+    fmt, options = design.formats[0], design.options
+    match design.kind:
+        case "decoder":
+            if options["to"] == "unpacked":
+                exponent, significand = exponent_shape(fmt).width, precision(fmt)
+                flags = {"is_zero": 1, "is_inf": 1, "is_nan": 1}
+                return {"code": fmt.width}, {"sign": 1, "exponent": exponent, "significand": significand, **flags}
+            return {"code": fmt.width}, {"bits": golden.get(options["to"]).width}
+        case "encoder":
+            random = {"random": options["random-bits"]} if options["rounding"] == "stochastic" else {}
+            return {"bits": golden.get(options["from"]).width, **random}, {"code": fmt.width}
+        case "mac":
+            width = accumulator_width(design)
+            return {"a": fmt.width, "b": design.formats[1].width, "acc_in": width}, {"acc_out": width}
+    raise ValueError(f"Block must be decoder, encoder or mac, not {design.kind!r}")
+
+
+def accumulator_width(design: Design) -> int:
+    """Bits of a MAC's accumulator."""
+    if design.options["accumulator"] == "exact":
+        return exact(*design.formats, design.options["terms"]).width
+    return golden.get(design.options["accumulator"]).width
+
+
+def explain(design: Design) -> Explain:
+    """How to put a case of a block into words."""
+    fmt, options = design.formats[0], design.options
+
+    def decoder(pins: Pins, _got: Pins, _expected: Pins) -> str:
+        return describe(fmt, pins["code"])
+
+    def encoder(pins: Pins, got: Pins, expected: Pins) -> str:
+        value = number(float(golden.get(options["from"]).decode(np.array([pins["bits"]]))[0]))
+        return f"{value} became {describe(fmt, got['code'])}; golden says {describe(fmt, expected['code'])}"
+
+    def mac(pins: Pins, got: Pins, expected: Pins) -> str:
+        factors = f"a {describe(fmt, pins['a'])}; b {describe(design.formats[1], pins['b'])}"
+        if options["accumulator"] == "exact":
+            return factors
+        wide = golden.get(options["accumulator"])
+        rows = (("acc_in", pins["acc_in"]), ("acc_out", got["acc_out"]), ("golden", expected["acc_out"]))
+        return "; ".join([factors, *(f"{name} {number(float(wide.decode(np.array([bits]))[0]))}" for name, bits in rows)])
+
+    return {"decoder": decoder, "encoder": encoder, "mac": mac}[design.kind]
+
+
+def unpacked(fmt: Format) -> dict[str, NDArray[np.uint64]]:
+    """What the unpacked decoder must say of all codes, from the exact values."""
+    values = fmt.values
+    finite = np.isfinite(values) & (values != 0)
+    fraction, exponent = np.frexp(np.where(finite, np.abs(values), 1))
+    mask = (1 << exponent_shape(fmt).width) - 1
+    columns = {
+        "sign": np.arange(values.size) >> (fmt.width - 1),
+        "exponent": np.where(finite, (exponent - 1) & mask, 0),
+        "significand": np.where(finite, np.ldexp(fraction, precision(fmt)), 0),
+        "is_zero": values == 0,
+        "is_inf": np.isinf(values),
+        "is_nan": np.isnan(values),
+    }
+    return {name: column.astype(np.uint64) for name, column in columns.items()}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Held bits of groups of cases, and the planes that golden expects of all of them, or of each (see :mod:`synth.proof.bitslice`)."""
+
+    groups: NDArray[np.uint64]
+    expected: NDArray[np.uint64]
+
+
+class Sweep(ABC):
+    """Every input of a block, in chunks.
+
+    Attributes
+    ----------
+    inputs, outputs : dict of port name to width
+    running_bits : int
+        Bits that run, the first ones of ``running_port``.
+    chunks : int
+    """
+
+    chunks: int
+
+    def __init__(self, design: Design, running_port: str, running_bits: int):
+        self.inputs, self.outputs = ports(design)
+        self.running_port, self.running_bits = running_port, running_bits
+
+    @property
+    def cases(self) -> int:
+        """Number of all inputs."""
+        return 1 << sum(self.inputs.values())
+
+    @property
+    def running(self) -> NDArray[np.uint64]:
+        """Planes of the bits that run; where there are fewer cases than a vector holds, they come more than once."""
+        return to_planes(self._tiled(np.arange(1 << self.running_bits)), self.running_bits)
+
+    def _tiled(self, cases: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.tile(cases, -(-CASES // cases.size))
+
+    @abstractmethod
+    def groups(self, chunk: int) -> NDArray[np.uint64]:
+        """Held bits of all groups of a chunk."""
+
+    @abstractmethod
+    def batches(self, chunk: int) -> Iterator[Batch]:
+        """The same groups with golden's answers."""
+
+
+class DecoderSweep(Sweep):
+    """All codes of a decoder."""
+
+    chunks = 1
+
+    def __init__(self, design: Design):
+        self.fmt, self.target = design.formats[0], design.options["to"]
+        super().__init__(design, "code", self.fmt.width)
+
+    def groups(self, chunk: int) -> NDArray[np.uint64]:
+        """One group: nothing is held."""
+        del chunk
+        return np.zeros(1, np.uint64)
+
+    def batches(self, chunk: int) -> Iterator[Batch]:
+        """All codes."""
+        codes = np.arange(1 << self.fmt.width)
+        columns = unpacked(self.fmt) if self.target == "unpacked" else {"bits": self.fmt.decode_bits(codes, self.target)}
+        planes = [to_planes(self._tiled(columns[name].astype(np.int64)), width) for name, width in self.outputs.items()]
+        yield Batch(self.groups(chunk), np.concatenate(planes))
+
+
+class EncoderSweep(Sweep):
+    """All inputs of an encoder: the lower 16 bits of the source run, the others and random words are held."""
+
+    BATCH = 64
+    """Groups, of 65,536 cases, that golden is asked about at a time."""
+
+    def __init__(self, design: Design):
+        self.fmt, self.options = design.formats[0], design.options
+        super().__init__(design, "bits", 16)
+        self.held_bits = sum(self.inputs.values()) - 16
+        self.chunks = max(1, (1 << self.held_bits) // (4 * self.BATCH))
+
+    def groups(self, chunk: int) -> NDArray[np.uint64]:
+        """A range of what is held."""
+        size = (1 << self.held_bits) // self.chunks
+        return np.arange(chunk * size, (chunk + 1) * size, dtype=np.uint64)
+
+    def batches(self, chunk: int) -> Iterator[Batch]:
+        """Golden's codes."""
+        groups, options = self.groups(chunk), self.options
+        source_bits = self.inputs["bits"] - 16  # 0 or 16
+        low = np.arange(1 << 16, dtype=np.uint32)
+        for start in range(0, len(groups), self.BATCH):
+            part = groups[start : start + self.BATCH]
+            high = (part & np.uint64((1 << source_bits) - 1)).astype(np.uint32) << np.uint32(16)
+            choices: dict[str, Any] = {}
+            if "random" in self.inputs:
+                words = np.broadcast_to((part >> np.uint64(source_bits))[:, np.newaxis], (len(part), low.size))
+                choices = {"random": words, "random_bits": self.inputs["random"]}
+            codes = self.fmt.encode(
+                high[:, np.newaxis] | low, options["from"], options["rounding"], options["overflow"],
+                "nan-to-zero" in options, **choices,
+            )  # fmt: skip
+            yield Batch(part, to_planes(codes, self.fmt.width))
+
+
+class MacSweep(Sweep):
+    """All inputs of a MAC with a 16-bit accumulator: the accumulator runs, the codes are held.
+
+    Pairs of codes with the same product, as golden's decoded values say, stand together, so that golden is asked once for each product.
+    """
+
+    CHUNKS = 64
+
+    def __init__(self, design: Design):
+        self.formats, self.accumulator = design.formats, design.options["accumulator"]
+        super().__init__(design, "acc_in", 16)
+        fa, fb = self.formats
+        pair = np.arange(1 << (fa.width + fb.width))
+        self._a, self._b = pair & ((1 << fa.width) - 1), pair >> fa.width
+        with np.errstate(invalid="ignore"):
+            product = fa.values[self._a] * fb.values[self._b]
+        pattern = np.where(np.isnan(product), np.nan, product).view(np.uint64)
+        sign = (self._a >> (fa.width - 1)) ^ (self._b >> (fb.width - 1))  # of special products, which some accumulators keep
+        self._order = np.lexsort((sign, pattern))
+        changes = (np.diff(pattern[self._order]) != 0) | (np.diff(sign[self._order]) != 0)
+        self._starts = np.concatenate([[0], np.flatnonzero(changes) + 1, [pair.size]])
+        self.chunks = min(self.CHUNKS, len(self._starts) - 1)
+
+    @property
+    def products(self) -> int:
+        """How many products there are that golden tells apart."""
+        return len(self._starts) - 1
+
+    def _slices(self, chunk: int) -> list[NDArray[np.int64]]:
+        first, last = (self.products * place // self.chunks for place in (chunk, chunk + 1))
+        return [self._order[start:stop] for start, stop in zip(self._starts[first:last], self._starts[first + 1 : last + 1], strict=True)]
+
+    def groups(self, chunk: int) -> NDArray[np.uint64]:
+        """All pairs with one of the chunk's products."""
+        return np.concatenate(self._slices(chunk)).astype(np.uint64)
+
+    def batches(self, chunk: int) -> Iterator[Batch]:
+        """Golden's sums, for a pair with each product."""
+        accumulators = np.arange(1 << 16, dtype=np.uint16)
+        for pairs in self._slices(chunk):
+            a, b = (codes[pairs[0]] for codes in (self._a, self._b))
+            sums = golden.mac(a, b, accumulators, self.formats[0], self.formats[1], self.accumulator)
+            yield Batch(pairs.astype(np.uint64), to_planes(sums, 16))
+
+
+MAX_SWEPT_BITS = 36
+"""Bits of all inputs up to which a block is enumerated."""
+
+MAX_STOCHASTIC_BITS = 24
+"""The same with stochastic rounding, where golden has no table to go by."""
+
+
+def sweep(design: Design) -> Sweep | None:
+    """The sweep over all inputs of a block; None where there are too many."""
+    inputs, _ = ports(design)
+    bits = sum(inputs.values())
+    match design.kind:
+        case "decoder":
+            return DecoderSweep(design)
+        case "encoder":
+            return EncoderSweep(design) if bits <= (MAX_STOCHASTIC_BITS if "random" in inputs else MAX_SWEPT_BITS) else None
+        case "mac":
+            return MacSweep(design) if inputs["acc_in"] == 16 and bits <= MAX_SWEPT_BITS else None
+    raise ValueError(f"Block must be decoder, encoder or mac, not {design.kind!r}")
+
+
+def answer(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
+    """What golden says of one case of a block."""
+    options = design.options
+    match design.kind:
+        case "decoder":
+            fmt = design.formats[0]
+            if options["to"] == "unpacked":
+                return {name: int(column[pins["code"]]) for name, column in unpacked(fmt).items()}
+            return {"bits": int(fmt.decode_bits(np.array([pins["code"]]), options["to"])[0])}
+        case "encoder":
+            fmt = design.formats[0]
+            choices: dict[str, Any] = (
+                {"random": np.array([pins["random"]]), "random_bits": options["random-bits"]} if "random" in pins else {}
+            )
+            codes = fmt.encode(
+                np.array([pins["bits"]]), options["from"], options["rounding"], options["overflow"], "nan-to-zero" in options, **choices
+            )
+            return {"code": int(codes[0])}
+    fa, fb = design.formats
+    if options["accumulator"] != "exact":
+        sums = golden.mac(np.array([pins["a"]]), np.array([pins["b"]]), np.array([pins["acc_in"]]), fa, fb, options["accumulator"])
+        return {"acc_out": int(sums[0])}
+    unit = exact(fa, fb, options["terms"])
+    limbs = np.array([pins["acc_in"] >> 64 * limb & (1 << 64) - 1 for limb in range(unit.limbs)], np.uint64)
+    total = unit.accumulate(np.array(pins["a"]), np.array(pins["b"]), limbs)
+    return {"acc_out": sum(int(word) << 64 * limb for limb, word in enumerate(total))}

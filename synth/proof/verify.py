@@ -1,0 +1,181 @@
+"""From a block to its evidence: emit or take its Verilog, map it to gates, and reach all its inputs by a sweep or by a proof."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from hwgen.build import Design
+from synth.liberty import Library
+from synth.proof import sweep
+from synth.proof.bitslice import compiler_version
+from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, INCOMPLETE, UNPROVED, Evidence, Store, golden_hash, sha256, tools
+from synth.proof.netlist import Netlist, arrange, read, read_mapped
+from synth.proof.questions import ports
+from synth.proof.questions import sweep as sweep_of
+from synth.proof.smt import Proof, proof
+
+Report = Callable[[Evidence], None]
+"""Called every few seconds with what is known so far."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A module to be checked.
+
+    Attributes
+    ----------
+    design : Design
+        The block that it claims to be.
+    verilog, top : str
+    source : str
+        :data:`EMITTED`, or a file's name.
+    libraries : tuple of Library
+        Whose cells it is mapped to; none for simple gates.
+    command : str
+        That checks it again.
+    """
+
+    design: Design
+    verilog: str
+    top: str
+    source: str
+    libraries: tuple[Library, ...]
+    command: str
+
+    def netlist(self) -> Netlist:
+        """Its gates."""
+        system_verilog = self.source.endswith(".sv")
+        if self.libraries:
+            found = read_mapped(self.verilog, self.top, self.libraries, system_verilog)
+        else:
+            found = read(self.verilog, self.top, system_verilog)
+        return arrange(found, *ports(self.design))
+
+    def evidence(self, method: str) -> Evidence:
+        """A record that knows nothing yet."""
+        hashes = {"verilog": sha256(self.verilog), "golden": golden_hash(self.design.formats)}
+        if self.libraries:
+            hashes["libraries"] = sha256(*(library.text for library in self.libraries))
+        extra = {"bitwuzla": version("bitwuzla")} if method.startswith("proof") else {"compiler": compiler_version()}
+        return Evidence(
+            module=self.top, command=self.command, source=self.source, libraries=[library.name for library in self.libraries],
+            method=method, inputs=1 << sum(ports(self.design)[0].values()), hashes=hashes, tools={**tools(), **extra},
+        )  # fmt: skip
+
+
+def emitted(design: Design, libraries: Sequence[Library] = (), words: str = "") -> Subject:
+    """The module that ``hwgen generate`` writes."""
+    return Subject(design, design.verilog(), design.name, EMITTED, tuple(libraries), f"hwgen verify {design.command()}{words}")
+
+
+def verify(
+    subject: Subject,
+    netlist: Netlist,
+    store: Store | None = None,
+    keep: bool = False,
+    workers: int | None = None,
+    report: Report | None = None,
+) -> Evidence:
+    """Check a module against golden on all its inputs.
+
+    Parameters
+    ----------
+    netlist : Netlist
+        The subject's gates.
+    store : Store, optional
+        Keeps the evidence, and continues what was broken off.
+    keep : bool
+        Whether complete evidence in the store settles the matter.
+    workers : int, optional
+        Default: one per core.
+    report : callable, optional
+        Told of progress.
+
+    Raises
+    ------
+    IncompleteError, KeyboardInterrupt
+        When the check is broken off; the store knows what is done.
+    """
+    design = subject.design
+    question = sweep_of(design)
+    prover = proof(design) if question is None else ""
+    if question is not None:
+        evidence = subject.evidence("every input, evaluated on the gates")
+    elif isinstance(prover, str):
+        evidence = subject.evidence(f"none: {prover}")
+    else:
+        evidence = subject.evidence(prover.method)
+    earlier = store.load(evidence.name) if store else None
+    if earlier is not None and evidence.continues(earlier):
+        if keep and earlier.verdict in (EQUAL, DIFFERENT, UNPROVED):
+            return earlier
+        if earlier.verdict == INCOMPLETE:
+            evidence.done, evidence.seconds = list(earlier.done), earlier.seconds
+
+    def save(found: Evidence) -> None:
+        if store:
+            store.save(found)
+        if report:
+            report(found)
+
+    try:
+        if question is not None:
+            sweep.run(design, netlist, question, evidence, save, workers)
+        elif isinstance(prover, str):
+            evidence.verdict = UNPROVED
+        else:
+            prove(prover, subject, netlist, evidence, save, workers)
+    finally:
+        save(evidence)
+    return evidence
+
+
+def prove(
+    prover: type[Proof], subject: Subject, netlist: Netlist, evidence: Evidence, save: sweep.Save, workers: int | None = None
+) -> None:
+    """Prove every part and complete the evidence; parts that it names as done are not proved again."""
+    design = subject.design
+    claim = prover(design, netlist)
+    evidence.cases = sum(claim.cases(part) for part in evidence.done)
+    todo = [part for part in range(claim.parts) if part not in set(evidence.done)]
+    context = multiprocessing.get_context("spawn")
+    executor = ProcessPoolExecutor(workers or os.cpu_count(), context, initializer=_start, initargs=(prover, design, netlist))
+    try:
+        for part, found in sweep.complete(_prove, todo, executor, evidence, save, threading.Event()):
+            if found is not None:
+                evidence.counterexamples = [_confirmed(subject, netlist, found)]
+                evidence.verdict = DIFFERENT
+                return
+            evidence.done.append(part)
+            evidence.cases += claim.cases(part)
+    finally:
+        for process in multiprocessing.active_children():
+            process.terminate()
+        executor.shutdown(wait=True, cancel_futures=True)
+    assert evidence.cases == evidence.inputs, f"{evidence.cases} of {evidence.inputs} cases were proved"
+    evidence.verdict = EQUAL
+
+
+_claim: list[Proof] = []
+"""In a worker process: the proof that it works on."""
+
+
+def _start(prover: type[Proof], design: Design, netlist: Netlist) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupt is the parent's to report
+    _claim[:] = [prover(design, netlist)]
+
+
+def _prove(part: int) -> dict[str, int] | None:
+    return _claim[0].prove(part)
+
+
+def _confirmed(subject: Subject, netlist: Netlist, pins: dict[str, int]) -> dict[str, object]:
+    """A solver's counterexample, evaluated: the gates and golden must differ there."""
+    case = sweep.counterexample(subject.design, pins, netlist.evaluate(pins))
+    assert case["got"] != case["golden"], f"the proof's specification and golden differ: {case['sentence']}"
+    return case
