@@ -4,7 +4,7 @@
 //   hwgen generate encoder --format hif8 --from binary16 -o build/verilog
 module dot_product (
   input wire clk,
-  input wire clear,   // starts a new sum with the product of this clock
+  input wire clear,   // with enable: starts a new sum with the product of this clock
   input wire enable,
   input wire [7:0] a,
   input wire [7:0] b,

@@ -65,7 +65,7 @@ def _get(name: str) -> Format:
     known = [*_NAMES, *WIDE]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:3]
     raise ValueError(
-        f"Unknown format {name!r}; the nearest known ones are {', '.join(near)} "
+        f"Unknown format {name!r}; {'the nearest known one is' if len(near) == 1 else 'the nearest known ones are'} {', '.join(near)} "
         f"(any {', '.join(FAMILIES)} and a path to a .toml file are allowed too)"
     )
 

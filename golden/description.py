@@ -95,9 +95,8 @@ def _check_keys(table: Any, allowed: Mapping[str, type], required: tuple[str, ..
     for key, value in table.items():
         if key not in allowed:
             near = difflib.get_close_matches(key, allowed, n=1)
-            raise ValueError(
-                f"{where} has an unknown key {key!r}; {f'did you mean {near[0]!r}' if near else 'allowed are ' + ', '.join(allowed)}?"
-            )
+            hint = f"did you mean {near[0]!r}?" if near else f"allowed are {', '.join(allowed)}"
+            raise ValueError(f"{where} has an unknown key {key!r}; {hint}")
         if type(value) is not allowed[key]:
             raise TypeError(f"{where}: {key} must be {_TYPE_NAMES[allowed[key]]}, not {value!r}")
     for key in required:

@@ -15,6 +15,8 @@ from golden.validation import MAX_WIDTH
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
 ROUNDING_RULES = {
     Rounding.TIES_TO_EVEN: "to nearest, ties to the even code",
     Rounding.TIES_TO_AWAY: "to nearest, ties away from zero",
@@ -91,7 +93,7 @@ def _place(fmt: Format, place: int, value: float) -> str:
     if place >= len(table.codes):
         return f"none; overflow is certain from {number(float(table.values[-1]))}"
     code = int(table.codes[place])
-    if value < 0 and (code or fmt.has_negative_zero):
+    if np.signbit(value) and (code or fmt.has_negative_zero):
         code = ((1 << fmt.width) - code) if fmt.twos_complement else code | fmt.sign_bit
     return describe(fmt, code)
 
@@ -100,6 +102,15 @@ _CHANCE = {
     Rounding.STOCHASTIC: "with a probability that falls linearly from 1 at the value itself to 0 at the ends",
     Rounding.HYBRID: "decided by the source's last bits (14 of binary32, 1 of binary16 and bfloat16) where the exponent is outside -3..3",
 }
+
+
+def _places(
+    fmt: Format, points: NDArray[np.float64], rounding: Rounding, threshold: NDArray[np.float64] | None = None
+) -> NDArray[np.int64]:
+    """Places of the grid that points round to; where the format's default saturates, those past the largest value are its."""
+    places = round_to_grid(fmt, points, rounding, threshold, 32)
+    saturates = fmt.overflows[0] in (Overflow.SATURATE, Overflow.OCP_PAPER)
+    return np.minimum(places, len(grid(fmt).codes) - 1) if saturates else places
 
 
 def _interval(fmt: Format, place: int, rounding: Rounding) -> str:
@@ -111,10 +122,10 @@ def _interval(fmt: Format, place: int, rounding: Rounding) -> str:
     points = np.array([p for a, b in zip(ends, [*ends[1:], high * 2], strict=True) for p in (a, (a + b) / 2)])
     if rounding in _CHANCE:
         least, most = (np.full(points.shape, t) for t in (0.0 if rounding is Rounding.HYBRID else 1.0, 2.0**32))
-        first, second = (round_to_grid(fmt, points, rounding, t, 32) == place for t in (least, most))
+        first, second = (_places(fmt, points, rounding, t) == place for t in (least, most))
         possible, certain = first | second, first & second
     else:
-        possible = certain = round_to_grid(fmt, points, rounding) == place
+        possible = certain = _places(fmt, points, rounding) == place
     hits = np.flatnonzero(possible)
     start, stop = int(hits[0]), int(hits[-1])
     lower = ("[" if start % 2 == 0 else "(") + number(float(points[start - start % 2]))

@@ -2,7 +2,9 @@
 
 import argparse
 import json
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -125,13 +127,15 @@ def _design(arguments: argparse.Namespace) -> Any:
         case "decoder":
             return build.decoder(fmt, arguments.to, name=name)
         case "encoder":
-            if arguments.random_bits is not None and arguments.rounding != Rounding.STOCHASTIC:
-                raise UsageError(
-                    f"--random-bits: it goes with --rounding stochastic only, not with {arguments.rounding or fmt.roundings[0].value!r}"
-                )
+            rounding = arguments.rounding or fmt.roundings[0].value
+            if arguments.random_bits is not None and rounding != Rounding.STOCHASTIC:
+                raise UsageError(f"--random-bits: it goes with --rounding stochastic only, not with {rounding!r}")
             bits = 16 if arguments.random_bits is None else arguments.random_bits
-            with option("--rounding, --overflow or --random-bits"):
+            try:
                 return build.encoder(fmt, arguments.source, arguments.rounding, arguments.overflow, arguments.nan_to_zero, bits, name=name)
+            except ValueError as error:
+                where = next((way for way in ("rounding", "overflow") if str(error).lower().startswith(way)), "random-bits")
+                raise UsageError(f"--{where}: {error}") from error
     format_b = None if arguments.format_b is None else _format(arguments.format_b, "--format-b")
     if arguments.block == "multiplier":
         return build.multiplier(fmt, format_b, name=name)
@@ -147,8 +151,10 @@ def generate(arguments: argparse.Namespace) -> int:
     from hwgen.files import write_folder
 
     design = _design(arguments)
+    with option("--name"):
+        text = design.verilog()
     with option("-o"):
-        folder = write_folder(Path(arguments.output), design.name, {f"{design.name}.v": design.verilog()})
+        folder = write_folder(Path(arguments.output), design.name, {f"{design.name}.v": text})
     print(folder / f"{design.name}.v")
     return 0
 
@@ -187,6 +193,10 @@ def _plainly(run: Callable[[], int]) -> int:
         raise UsageError(str(error)) from error
 
 
+GENERATED = ("decoder", "encoder", "mac")
+"""Blocks that are written and checked; area is measured of the parts of a MAC, too."""
+
+
 # -- the parser ---------------------------------------------------------------------------------------------------------------
 
 
@@ -221,13 +231,6 @@ def _mac_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--terms", type=int, metavar="N", help="products that an exact accumulator has room for (default: 1024)")
 
 
-def _add_checking(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o", dest="output", metavar="DIR", default="build/evidence", help="folder of the evidence (default: build/evidence)"
-    )
-    parser.add_argument("--jobs", type=int, metavar="N", help="parallel jobs (default: one per core)")
-
-
 _OPTIONS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "decoder": ("code to bits of a wider format, or to sign, exponent and significand", _decoder_options),
     "encoder": ("bits of a wider format to code, in any of the format's roundings", _encoder_options),
@@ -238,9 +241,6 @@ _OPTIONS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
 
 
 def _parser() -> argparse.ArgumentParser:
-    from synth.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS
-    from synth.targets import TARGETS
-
     about = "Synthesizable Verilog for 8-bit floating point: decoders, encoders, fused multiply-accumulate units, and what they cost."
     parser = _Parser(
         prog="hwgen", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_EPILOG, description=about,
@@ -249,7 +249,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
 
     def command(name: str, run: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False, epilog=_EPILOG)
+        sub = _described(commands, name, text)
         sub.set_defaults(run=run)
         return sub
 
@@ -259,60 +259,93 @@ def _parser() -> argparse.ArgumentParser:
     telling.add_argument("format", metavar="FORMAT")
     telling.add_argument("code", metavar="CODE", help="e.g. 0x5a, 90 or 0b1011010")
     command("doctor", doctor, "check the tools that this machine has")
-    making = command("generate", generate, "write a block's Verilog to DIR/NAME/NAME.v")
-    measuring = command("area", area, "synthesize a block and print what it costs")
-    checking = command("verify", verify, "hold a block, or your own Verilog of it, against the golden model on all inputs")
-    blocks_made = ("decoder", "encoder", "mac")
-    for parent, blocks in ((making, blocks_made), (measuring, tuple(_OPTIONS)), (checking, blocks_made)):
-        kinds = parent.add_subparsers(dest="block", required=True, metavar="BLOCK", parser_class=_Parser)
-        for block in blocks:
-            text, add_options = _OPTIONS[block]
-            sub = kinds.add_parser(block, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False, epilog=_EPILOG)
-            add_options(sub)
-            if parent is making:
-                sub.add_argument("-o", dest="output", metavar="DIR", default=".", help="folder to write to (default: this one)")
-                sub.add_argument("--name", help="module name (default: made of the options)")
-            elif parent is checking:
-                sub.add_argument(
-                    "--verilog", metavar="FILE", help="check this file instead of what hwgen generate writes; .sv is SystemVerilog"
-                )
-                sub.add_argument("--top", metavar="NAME", help="its module (default: the name that hwgen generate gives)")
-                sub.add_argument(
-                    "--liberty", action="append", metavar="FILE", help="map to this library's cells first, and check those; may be repeated"
-                )
-                _add_checking(sub)
-                sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
-            else:
-                sub.add_argument(
-                    "--target", metavar="T[,T...]", help=f"of {', '.join(TARGETS)} (default: gates; with --liberty: the library's cells)"
-                )
-                sub.add_argument(
-                    "--liberty", action="append", metavar="FILE", help="cell library to map to (.lib or .lib.gz); may be repeated"
-                )
-                sub.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings to take the median over (default: 4)")
-                sub.add_argument(
-                    "--portfolio", choices=PORTFOLIOS, default=DEFAULT_PORTFOLIO, help=f"recipes to try (default: {DEFAULT_PORTFOLIO})"
-                )
-                sub.add_argument("--jobs", type=int, metavar="N", help="parallel jobs (default: one per core)")
-                sub.add_argument("--json", action="store_true", help="print rows as JSON")
-        if parent is checking:
-            text = "every block of every format in the catalogue; what the folder holds already is not checked again"
-            _add_checking(
-                kinds.add_parser("all", help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False, epilog=_EPILOG)
-            )
-    telling_all = command("report", report, "measure a set of formats and write JSON, CSV, Markdown and one HTML page")
-    telling_all.add_argument("-o", dest="output", metavar="DIR", default="build/report", help="folder to write (default: build/report)")
-    telling_all.add_argument("--formats", metavar="F[,F...]", help="formats to compare, or all (default: the ones of the README)")
-    telling_all.add_argument("--accuracy", metavar="FILE", help="what examples/digits.py --json has written, to be shown, too")
-    telling_all.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings to take the median over (default: 4)")
-    telling_all.add_argument("--jobs", type=int, metavar="N", help="parallel jobs (default: one per core)")
+    for sub in _blocks(command("generate", generate, "write a block's Verilog to DIR/NAME/NAME.v"), GENERATED).values():
+        sub.add_argument("-o", dest="output", metavar="DIR", default=".", help="folder to write to (default: this one)")
+        sub.add_argument("--name", help="module name (default: made of the options)")
+    for sub in _blocks(command("area", area, "synthesize a block and print what it costs"), tuple(_OPTIONS)).values():
+        _area_options(sub)
+    _verify_options(command("verify", verify, "hold a block, or your own Verilog of it, against the golden model on all inputs"))
+    _report_options(command("report", report, "measure a set of formats and write JSON, CSV, Markdown and one HTML page"))
     return parser
+
+
+def _described(parsers: Any, name: str, text: str) -> argparse.ArgumentParser:
+    """A command or block with its sentence."""
+    added: argparse.ArgumentParser = parsers.add_parser(
+        name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False, epilog=_EPILOG
+    )
+    return added
+
+
+def _blocks(parent: argparse.ArgumentParser, names: Sequence[str], *more: tuple[str, str]) -> dict[str, argparse.ArgumentParser]:
+    """A command's blocks, each with the options that make it; ``more`` are names that are no block, and what they mean."""
+    kinds = parent.add_subparsers(dest="block", required=True, metavar="BLOCK", parser_class=_Parser)
+    found = {}
+    for name in names:
+        text, add_options = _OPTIONS[name]
+        found[name] = _described(kinds, name, text)
+        add_options(found[name])
+    return found | {name: _described(kinds, name, text) for name, text in more}
+
+
+def _add_jobs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jobs", type=int, metavar="N", help="parallel jobs (default: one per core)")
+
+
+def _add_liberty(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--liberty", action="append", metavar="FILE", help="cell library to map to (.lib or .lib.gz); may be repeated")
+
+
+def _add_renamings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings to take the median over (default: 4)")
+
+
+def _area_options(parser: argparse.ArgumentParser) -> None:
+    from synth.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS
+    from synth.targets import TARGETS
+
+    text = f"of {', '.join(TARGETS)} (default: gates; with --liberty: the library's cells)"
+    parser.add_argument("--target", metavar="T[,T...]", help=text)
+    _add_liberty(parser)
+    _add_renamings(parser)
+    text = f"recipes to try (default: {DEFAULT_PORTFOLIO})"
+    parser.add_argument("--portfolio", choices=PORTFOLIOS, default=DEFAULT_PORTFOLIO, help=text)
+    _add_jobs(parser)
+    parser.add_argument("--json", action="store_true", help="print rows as JSON")
+
+
+def _verify_options(parser: argparse.ArgumentParser) -> None:
+    everything = "every block of every format in the catalogue; what the folder holds already is not checked again"
+    for name, sub in _blocks(parser, GENERATED, ("all", everything)).items():
+        where = "folder that keeps the evidence (default: build/evidence)"
+        sub.add_argument("-o", dest="output", metavar="DIR", default="build/evidence", help=where)
+        _add_jobs(sub)
+        if name == "all":
+            sub.add_argument("--only", metavar="PATTERN", default="*", help="modules with such a name, e.g. '*_mac_binary16' (default: *)")
+            continue
+        text = "check this file instead of what hwgen generate writes; .sv is SystemVerilog"
+        sub.add_argument("--verilog", metavar="FILE", help=text)
+        sub.add_argument("--top", metavar="NAME", help="its module (default: the name that hwgen generate gives)")
+        _add_liberty(sub)
+        sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
+
+
+def _report_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", dest="output", metavar="DIR", default="build/report", help="folder to write (default: build/report)")
+    parser.add_argument("--formats", metavar="F[,F...]", help="formats to compare, or all (default: the ones of the README)")
+    parser.add_argument("--accuracy", metavar="FILE", help="what examples/digits.py --json has written, to be shown, too")
+    text = "folder with what hwgen verify has found, to be shown, too (default: build/evidence)"
+    parser.add_argument("--evidence", metavar="DIR", default="build/evidence", help=text)
+    _add_renamings(parser)
+    _add_jobs(parser)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 is success, 1 a failure on the way, 2 bad input."""
     from hwgen.yosys import YosysError
 
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary folders are taken away
     try:
         arguments = _parser().parse_args(argv)
         status: int = arguments.run(arguments)

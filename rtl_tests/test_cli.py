@@ -43,6 +43,19 @@ def test_explain_shows_fields_value_neighbours_and_boundaries(capsys):
     assert all(f"  {rounding}: " in out for rounding in golden.get("hif8").roundings)
 
 
+def test_explain_of_negative_zero_and_of_saturation(capsys):
+    assert main(["explain", "ocp_e4m3", "0x80"]) == 0
+    assert "neighbour away from zero: 0x81" in capsys.readouterr().out
+    assert main(["explain", "ibm_1_4_3", "0x7f"]) == 0
+    assert "ties_to_even: (1.8125 * 2^4 = 29, Inf)" in capsys.readouterr().out
+
+
+def test_random_bits_go_with_a_default_of_stochastic(tmp_path):
+    file = tmp_path / "tiny.toml"
+    file.write_text(TOML + 'roundings = ["stochastic", "ties_to_even"]\n')
+    assert main(["generate", "encoder", "--format", str(file), "--from", "bfloat16", "--random-bits", "8", "-o", str(tmp_path)]) == 0
+
+
 @pytest.mark.parametrize("name", golden.names())
 def test_explain_works_for_every_code(name):
     fmt = golden.get(name)
@@ -108,7 +121,7 @@ def test_version_and_help_run_as_a_program():
 
 BAD = {
     "no command": ([], "the following arguments are required: COMMAND"),
-    "unknown format": (["explain", "hif9", "1"], "FORMAT: Unknown format 'hif9'; the nearest known ones are hif8"),
+    "unknown format": (["explain", "hif9", "1"], "FORMAT: Unknown format 'hif9'; the nearest known one is hif8"),
     "unknown format to generate": (["generate", "mac", "--format", "e5m"], "--format: Unknown format 'e5m'; the nearest known ones are"),
     "wide format": (["generate", "mac", "--format", "binary16"], "--format: 'binary16' is a source, decoder target or accumulator"),
     "code too large": (["explain", "hif8", "0x100"], "CODE: Code of hif8 must lie in 0 to 0xff, not 0x100"),

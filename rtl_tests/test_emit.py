@@ -13,7 +13,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hwgen import yosys
+from hwgen import build, yosys
 from hwgen.emit import KEYWORDS, check_name, emit
 from rtl_tests.lint import lint
 from rtl_tests.simulators import seed
@@ -133,6 +133,18 @@ def test_name_must_not_be_a_keyword(name):
     assert name in KEYWORDS
     with pytest.raises(ValueError, match=f"^name must not be a keyword of Verilog or SystemVerilog, which '{name}' is$"):
         check_name(name)
+
+
+@pytest.mark.parametrize("name", ["t1", "sign", "exponent", "unused", "multiplier__is_zero"])
+def test_a_module_may_have_the_name_of_a_signal_inside(name, tmp_path):
+    text = build.mac("e5m2b1", name=name).verilog()
+    assert f"module {name} (" in text
+    lint({name: text}, tmp_path)
+
+
+def test_a_module_must_not_have_the_name_of_a_port():
+    with pytest.raises(ValueError, match=r"^a module must not have the name of one of its ports, which 'acc_in' is$"):
+        build.mac("e5m2b1", name="acc_in").verilog()
 
 
 def test_name_is_returned():

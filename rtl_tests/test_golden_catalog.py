@@ -52,7 +52,7 @@ def test_members_of_the_families_are_names_too(name):
 
 
 def test_unknown_names_get_the_nearest_known_ones():
-    refuses(ValueError, f"Unknown format 'hif9'; the nearest known ones are hif8 {HINT}", golden.get, "hif9")
+    refuses(ValueError, f"Unknown format 'hif9'; the nearest known one is hif8 {HINT}", golden.get, "hif9")
     refuses(ValueError, f"Unknown format 'e5m2b1x'; the nearest known ones are e5m2b1, e5m2b4, e5m2b2 {HINT}", golden.get, "e5m2b1x")
     refuses(ValueError, f"Unknown format ''; the nearest known ones are hif8, binary8p3, binary8p4 {HINT}", golden.get, "")
     refuses(ValueError, f"Unknown format 'exact'; the nearest known ones are hif8, binary8p3, binary8p4 {HINT}", golden.get, "exact")
@@ -180,7 +180,7 @@ MALFORMED = {
     "strange key": (
         edited("width = 8", "width = 8\nzzz = 1"),
         "the file has an unknown key 'zzz'; allowed are name, width, cite, rows, specials, canonical_nan, nan_keeps_sign, twos_complement,"
-        " flush, roundings, overflows?",
+        " flush, roundings, overflows",
     ),
     "width of a string": (edited("width = 8", 'width = "8"'), "the file: width must be an integer, not '8'"),
     "width of a bool": (edited("width = 8", "width = true"), "the file: width must be an integer, not True"),
@@ -194,7 +194,7 @@ MALFORMED = {
     "rule without bias": (edited(", bias = 23", ""), "rows[5].exponent needs a key 'bias'"),
     "fixed with bits": (
         edited("exponent = 0 }", "exponent = 0, bits = 1 }"),
-        "rows[4].exponent has an unknown key 'bits'; allowed are rule, exponent?",
+        "rows[4].exponent has an unknown key 'bits'; allowed are rule, exponent",
     ),
     "prefix of letters": (edited('"0001"', '"00x1"'), "Format 'my_hif8': row '00x1': a prefix must be of 0s and 1s"),
     "too few bits": (

@@ -16,6 +16,7 @@ from hwgen import build, yosys
 from synth import liberty
 from synth.jobs import MAX_RENAMINGS, Job
 from synth.plan import FORMATS, area_jobs, report_jobs
+from synth.proof.evidence import Store
 from synth.report import assemble, render
 from synth.runner import Outcome, Progress, measure
 from synth.targets import LIBERTY, TARGETS
@@ -109,7 +110,7 @@ def report(arguments: argparse.Namespace) -> int:
         )
         outcomes = list(measure(jobs, executor, Progress()))
     try:
-        render(assemble(outcomes, list(formats), accuracy), folder)
+        render(assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence)), folder)
     except OSError as error:
         raise ValueError(f"-o: {str(folder)!r} cannot be written to: {error.strerror}") from error
     print(folder / "index.html")
@@ -133,6 +134,11 @@ def _formats(text: str | None) -> dict[str, Format]:
     except ValueError as error:
         raise ValueError(f"--formats: {error}") from error
     return {fmt.name: fmt for fmt in found}
+
+
+def _evidence(folder: str) -> list[dict[str, Any]]:
+    """What is known of modules; nothing where there is no such folder."""
+    return [found.record() for found in Store(Path(folder))] if Path(folder).is_dir() else []
 
 
 def _accuracy(file: str | None) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from typing import Any
 from synth import plots, table2
 from synth.figures import Figure, compared, figure, number, pair_sentence, pick, ranked, smallest_sentence
 from synth.plan import ACCUMULATORS, ENCODER_SOURCE, REPORT_ACCUMULATOR, ROUNDING_STUDY, WIDTH_STUDY, WIDTH_TARGETS
+from synth.proof.evidence import EQUAL, power
 from synth.recipes import RECIPES
 from synth.targets import TARGETS
 
@@ -52,7 +53,7 @@ def _cell(value: Figure | None, base: Figure | None = None) -> Cell:
     if value is None:
         return Cell("–")
     against = "" if base is None else "smallest" if value == base else compared(value, base)
-    spread = value.spread if value.low != value.high else "all samples equal"
+    spread = value.spread if value.low != value.high else "all samples equal" if value.samples > 1 else "one sample"
     return Cell(number(value.median), f"{spread}{' · ' if against else ''}{against}", value.source)
 
 
@@ -85,7 +86,8 @@ class Content:
     def sections(self) -> list[Section]:
         """All sections that there is data for."""
         made = [self._part("mac"), self._part("multiplier"), self._paper(), self._part("adder"), self._encoders(), self._widths()]
-        return [section for section in [*made, self._accuracy(), self._failures(), self._method(), self._figures()] if section]
+        made += [self._accuracy(), self._evidence(), self._failures(), self._method(), self._figures()]
+        return [section for section in made if section]
 
     @property
     def highlights(self) -> list[str]:
@@ -230,6 +232,34 @@ class Content:
         section.tables.append(Table("Accuracy by format", ("format", "accuracy", "SNR of outputs", "Verilog against golden"), body))
         return section
 
+    def _evidence(self) -> Section:
+        found = self.report.get("evidence") or []
+        section = Section(
+            "evidence", "Proof: every input, on the gates",
+            "Each module below was mapped to gates, and the gates were held against the golden model on all inputs: evaluated one by "
+            "one, or, where there are too many, proved by a solver. hwgen verify repeats each line; make exhaustive covers every module.",
+            folded=True,
+        )  # fmt: skip
+        if not found:
+            section.intro = (
+                "Nothing had been proved when this report was written: hwgen verify does so for a module, make exhaustive for all."
+            )
+            return section
+        equal = [record for record in found if record["verdict"] == EQUAL]
+        section.findings.append(
+            f"{len(equal)} of {len(found)} modules equal the golden model on all inputs, {number(sum(map(_cases, equal)))} cases evaluated"
+            f" and {sum(_proved(record) for record in equal)} modules proved by a solver."
+        )
+        body = tuple(
+            (
+                Cell(record["module"], ", ".join(record["libraries"])), Cell(record["verdict"]), Cell(power(record["cases"])),
+                Cell(record["method"]), Cell(f"{record['seconds']:.1f} s"), Cell(record["hashes"]["verilog"][:12]),
+            )
+            for record in found
+        )  # fmt: skip
+        section.tables.append(Table("Evidence", ("module", "against golden", "inputs", "method", "time", "SHA-256 of the Verilog"), body))
+        return section
+
     def _failures(self) -> Section | None:
         failures = self.report.get("failures") or []
         if not failures:
@@ -260,13 +290,15 @@ class Content:
 
     def _figures(self) -> Section:
         section = Section("figures", "Every figure, and the command that repeats it", "Raw samples are in report.json.", folded=True)
-        columns = ("module", "target", "figure", "spread", "recipe", "tool", "command")
+        columns = ("module", "target", "figure", "spread", "recipe", "tool", "all inputs", "command")
+        proved = {record["hashes"]["verilog"] for record in self.report.get("evidence") or [] if record["verdict"] == EQUAL}
         body = []
         for row in self.rows:
             if row["recipe"] == "best":
                 value = figure(row)
                 said = f"{number(value.median)} {value.unit}"
-                words = (row["name"], row["target"], said, value.spread, value.recipe, value.tool, value.command)
+                checked = "equal to golden" if row["verilog_sha256"] in proved else ""
+                words = (row["name"], row["target"], said, value.spread, value.recipe, value.tool, checked, value.command)
                 body.append(tuple(map(Cell, words)))
         section.tables.append(Table("Figures", columns, tuple(body)))
         return section
@@ -285,6 +317,15 @@ def _place(name: str, columns: Sequence[Mapping[str, Figure]]) -> float:
     """Mean of a format's places over the targets, so that a table reads from small to large."""
     places = [ranked(figures).index(name) / len(figures) for figures in columns if name in figures]
     return sum(places) / len(places) if places else 2.0
+
+
+def _proved(record: Mapping[str, Any]) -> bool:
+    return str(record["method"]).startswith("proof")
+
+
+def _cases(record: Mapping[str, Any]) -> int:
+    """Inputs that were evaluated."""
+    return 0 if _proved(record) else int(record["cases"])
 
 
 def _snr(row: Mapping[str, Any]) -> str:

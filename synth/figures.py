@@ -16,6 +16,8 @@ class Figure:
     low, median, high : float
         Smallest, median and largest sample of the recipe with the lowest median.
     unit, recipe, tool, command : str
+    samples : int
+        Renamings. Of a single one no spread is known, and nothing is told apart.
     """
 
     low: float
@@ -25,6 +27,7 @@ class Figure:
     recipe: str = ""
     tool: str = ""
     command: str = ""
+    samples: int = 2
 
     @property
     def text(self) -> str:
@@ -43,7 +46,7 @@ class Figure:
 
     def below(self, other: "Figure") -> bool:
         """Whether every sample is below every sample of the other."""
-        return self.high < other.low
+        return self.high < other.low and min(self.samples, other.samples) > 1
 
     def differs(self, other: "Figure") -> bool:
         """Whether the spreads do not meet."""
@@ -58,7 +61,7 @@ def number(value: float) -> str:
 def figure(row: Row) -> Figure:
     """The figure of a row."""
     recipe = row["best_recipe"] if row["recipe"] == "best" else row["recipe"]
-    return Figure(row["min"], row["median"], row["max"], row["unit"], recipe, row["tool"], row["command"])
+    return Figure(row["min"], row["median"], row["max"], row["unit"], recipe, row["tool"], row["command"], row.get("renamings", 2))
 
 
 def pick(rows: Iterable[Row], component: str, target: str, **options: Any) -> Figure | None:

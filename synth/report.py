@@ -20,7 +20,12 @@ _FIRST = ("component", "format", "target", "recipe", "best_recipe", "metric", "m
 _LAST = ("name", "tool", "portfolio", "renamings", "verilog_sha256", "script_sha256", "command")
 
 
-def assemble(outcomes: Iterable[Outcome], formats: Sequence[str], accuracy: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def assemble(
+    outcomes: Iterable[Outcome],
+    formats: Sequence[str],
+    accuracy: Mapping[str, Any] | None = None,
+    evidence: Iterable[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
     """The report's data.
 
     Parameters
@@ -31,11 +36,13 @@ def assemble(outcomes: Iterable[Outcome], formats: Sequence[str], accuracy: Mapp
         Formats that are compared.
     accuracy : mapping, optional
         What ``examples/digits.py --json`` writes: ``images``, ``accumulator`` and ``rows`` of ``format``, ``accuracy``, ``rtl_cases``.
+    evidence : iterable of mapping, optional
+        Records of :mod:`synth.proof.evidence`.
 
     Returns
     -------
     dict
-        ``formats``, ``tool``, ``portfolio``, ``renamings``, ``rows``, ``accuracy``, and ``failures`` with the logs in full.
+        ``formats``, ``tool``, ``portfolio``, ``renamings``, ``rows``, ``accuracy``, ``evidence``, and ``failures`` with the logs in full.
     """
     done = list(outcomes)
     return {
@@ -45,6 +52,7 @@ def assemble(outcomes: Iterable[Outcome], formats: Sequence[str], accuracy: Mapp
         "renamings": max((outcome.job.renamings for outcome in done), default=0),
         "rows": [row for outcome in done for row in outcome.rows],
         "accuracy": None if accuracy is None else dict(accuracy),
+        "evidence": [dict(record) for record in evidence],
         "failures": [
             {"name": one.job.top, "target": one.job.target, "command": one.job.command, "error": one.error, "log_text": one.log}
             for one in done if one.error is not None

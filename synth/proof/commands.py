@@ -1,19 +1,21 @@
 """What ``hwgen verify`` does with its options."""
 
 import argparse
+import json
 import os
 import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
 
 from hwgen import yosys
 from hwgen.build import Design
 from synth import liberty
-from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED, Evidence, Store
+from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED, Evidence, Store, power
 from synth.proof.netlist import Netlist, NetlistError
 from synth.proof.plan import designs
 from synth.proof.sweep import IncompleteError
@@ -46,7 +48,7 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         return _broken_off(store, subject.evidence("").name, error)
     progress.clear()
     if arguments.json:
-        print(found.json(), end="")
+        print(json.dumps(found.record(), indent=2))
     else:
         print("\n".join(_said(found, store)))
     return 0 if found.verdict == EQUAL else 1
@@ -58,10 +60,12 @@ def everything(arguments: argparse.Namespace) -> int:
     What the folder holds already, of the same Verilog, golden model and tools, is not checked again.
     """
     _check_jobs(arguments.jobs)
-    store = Store(Path(arguments.output))
     progress = Progress()
     rows: list[Evidence] = []
-    plan = designs()
+    plan = [design for design in designs() if fnmatch(design.name, arguments.only)]
+    if not plan:
+        raise ValueError(f"--only: no module has a name like {arguments.only!r}")
+    store = Store(Path(arguments.output))
     start = time.monotonic()
     try:
         with ThreadPoolExecutor(os.cpu_count()) as executor:
@@ -145,11 +149,6 @@ def _said(found: Evidence, store: Store) -> Iterator[str]:
         case verdict if verdict == UNPROVED:
             yield f"{found.module}: no method reaches all {count} inputs; {found.method}"
     yield f"  evidence: {store.path(found.name)}"
-
-
-def power(count: int) -> str:
-    """A count in short: as a power of two where it is one."""
-    return f"2^{count.bit_length() - 1}" if count & (count - 1) == 0 and count > 4096 else f"{count:,}"
 
 
 def table(rows: Sequence[Evidence]) -> Iterator[str]:

@@ -77,13 +77,13 @@ class Evidence:
         names = ("name", "method", "inputs", "hashes", "tools")
         return earlier is not None and all(getattr(self, name) == getattr(earlier, name) for name in names)
 
-    def json(self) -> str:
-        """The record as text."""
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
         record = asdict(self)
         if self.verdict != INCOMPLETE:
             del record["done"]
         record["seconds"] = round(self.seconds, 2)
-        return json.dumps(record, indent=2) + "\n"
+        return record
 
 
 class Store:
@@ -112,7 +112,7 @@ class Store:
         """Write a record, whole or not at all."""
         path = self.path(evidence.name)
         fresh = path.with_suffix(f".{os.getpid()}.tmp")
-        fresh.write_text(evidence.json())
+        fresh.write_text(json.dumps(evidence.record(), indent=2) + "\n")
         os.replace(fresh, path)
 
     def __iter__(self) -> Iterator[Evidence]:
@@ -120,6 +120,11 @@ class Store:
             found = self.load(path.stem)
             if found is not None:
                 yield found
+
+
+def power(count: int) -> str:
+    """A count in short: as a power of two where it is one."""
+    return f"2^{count.bit_length() - 1}" if count & (count - 1) == 0 and count > 4096 else f"{count:,}"
 
 
 def sha256(*texts: str) -> str:
