@@ -1,14 +1,17 @@
-"""Speed, as ratios from one run: encode and decode against ml_dtypes and en_dtypes, and a warm ``hwgen generate`` in seconds.
+"""Speed, as ratios from one run: golden against ml_dtypes and en_dtypes, the evaluator of gates against Verilator; and commands in seconds.
 
 Usage: python examples/bench.py
 """
 
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import en_dtypes
@@ -16,6 +19,11 @@ import ml_dtypes
 import numpy as np
 
 import golden
+from hwgen import build
+from rtl_tests.simulators import verilator_environment
+from synth.proof.bitslice import Evaluator, to_planes
+from synth.proof.netlist import read
+from synth.proof.verify import emitted, verify
 
 ELEMENTS = 1 << 20
 ROUNDS = 15
@@ -46,6 +54,61 @@ def against_peer(fmt: golden.Format, dtype: Any, samples: np.ndarray) -> None:
         print(f"{fmt.name:10} {what:20} {mine:7.0f} against {other:5.0f} of {dtype.__module__.split('.')[0]}: {ratio:.1f} times")
 
 
+_MAIN = """
+#include "Vmodule.h"
+#include <cstdio>
+#include <cstdlib>
+int main(int, char **argv) {
+  Vmodule top;
+  unsigned long x = 1, sum = 0, count = atol(argv[1]);
+  for (unsigned long i = 0; i < count; i++) {
+    x = x * 6364136223846793005UL + 1442695040888963407UL;
+    top.a = x >> 32; top.b = x >> 40; top.acc_in = x >> 48;
+    top.eval();
+    sum += top.acc_out;
+  }
+  printf("%lu\\n", sum);
+}
+"""
+
+
+def evaluator_against_verilator(cases: int = 20_000_000) -> None:
+    """Print how many cases of a MAC both evaluate in a second; the evaluator on all cores, Verilator's model on one, as it comes."""
+    design = build.mac("hif8")
+    text = design.verilog()
+    netlist = read(text, design.name)
+    code = Evaluator(netlist, list(netlist.input_nets("acc_in")))
+    running = to_planes(np.arange(1 << 16), 16)
+    groups = np.arange(1 << 13, dtype=np.uint64)
+    expected = code.evaluate(0, running)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        (Path(folder) / "module.v").write_text(text.replace(f"module {design.name} ", "module module_under_test "))
+        (Path(folder) / "main.cpp").write_text(_MAIN)
+        command = ["verilator_bin", "--cc", "--exe", "--build", "-O3", "-CFLAGS", "-O3", "--prefix", "Vmodule", "module.v", "main.cpp"]
+        environment = os.environ | verilator_environment()
+        subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+        ratios = []
+        for _ in range(3):
+            start = time.perf_counter()
+            list(pool.map(lambda part: code.compare(part, running, expected), np.split(groups, 16)))
+            ours = groups.size * 65536 / (time.perf_counter() - start)
+            start = time.perf_counter()
+            subprocess.run([f"{folder}/obj_dir/Vmodule", str(cases)], check=True, stdout=subprocess.DEVNULL)
+            ratios.append((ours, cases / (time.perf_counter() - start)))
+    ours, theirs = (statistics.median(column) for column in zip(*ratios, strict=True))
+    ratio = statistics.median(a / b for a, b in ratios)
+    print(f"{design.name}: {ours / 1e6:.0f} million cases a second on gates, {theirs / 1e6:.0f} in Verilator's model: {ratio:.0f} times")
+
+
+def sweeps() -> None:
+    """Print how long all inputs of some modules take: emission, mapping, compilation and the golden model included."""
+    for design in (build.mac("hif8"), build.encoder("hif8"), build.encoder("hif8", rounding="hybrid")):
+        start = time.perf_counter()
+        subject = emitted(design)
+        found = verify(subject, subject.netlist())
+        print(f"{design.name}: {found.verdict} on all {found.cases} cases in {time.perf_counter() - start:.1f} s")
+
+
 def main() -> None:
     """Print one line per measurement."""
     rng = np.random.default_rng(0)
@@ -53,6 +116,8 @@ def main() -> None:
     print(f"{ELEMENTS} elements; median of {ROUNDS} rounds, by turns; million elements a second, one thread")
     for name, dtype in PEERS.items():
         against_peer(golden.get(name), dtype, samples)
+    evaluator_against_verilator()
+    sweeps()
     seconds = []
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "hwgen", "generate", "mac", "--format", "hif8", "-o", folder]
