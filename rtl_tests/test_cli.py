@@ -1,9 +1,12 @@
 """The command line: what it prints and writes, and the one sentence with which it refuses bad input."""
 
 import json
+import os
 import re
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -110,6 +113,34 @@ def test_a_toml_format_works_wherever_a_name_does(tmp_path, capsys):
     text = (tmp_path / "tiny_mac_binary16" / "tiny_mac_binary16.v").read_text()
     assert f"tiny (file with SHA-256 {golden.get(str(file)).source_sha256})" in text
     assert str(tmp_path) not in text
+
+
+def test_a_deeply_nested_file_is_refused(tmp_path, capsys):
+    file = tmp_path / "deep.toml"
+    file.write_text(f'name = "x"\nwidth = 8\nrows = {"[" * 5000}{"]" * 5000}\n')
+    assert main(["explain", str(file), "1"]) == 2
+    assert capsys.readouterr().err.startswith(f"hwgen: FORMAT: Format file {str(file)!r}: ")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_device_is_a_failure_in_one_sentence():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "hwgen", "formats"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("hwgen: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminated_run_leaves_nothing_behind(tmp_path):
+    command = [sys.executable, "-m", "hwgen", "area", "mac", "--format", "hif8"]
+    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        for _ in range(300):
+            if list(tmp_path.glob("hwgen-*")):
+                break
+            time.sleep(0.1)
+        process.terminate()
+        assert process.wait(30) == 143
+    assert not list(tmp_path.glob("hwgen-*"))
 
 
 def test_version_and_help_run_as_a_program():
