@@ -1,6 +1,6 @@
 """The decoder: a code in, its parts or the bits of a wider format out."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Const, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -67,7 +67,9 @@ class Decoder(wiring.Component):
             ]
             return m
         target = get(self.target)
-        parts = Parts(u.sign, u.exponent, 0, exponent_range(self.fmt), u.significand, u.is_zero, u.is_inf, u.is_nan, self.code)
-        rounder = Rounder(target, target.roundings[0], target.overflows[0], False, parts)
-        m.d.comb += self.bits.eq(rounder.code(m))
+        parts = Parts(
+            u.sign, u.exponent, 0, exponent_range(self.fmt), Const(1, 1), u.significand[:-1], Const(0, 1), u.is_zero, u.is_inf, u.is_nan
+        )
+        rounder = Rounder(target, target.roundings[0], target.overflows[0])
+        m.d.comb += self.bits.eq(rounder.code(m, parts))
         return m

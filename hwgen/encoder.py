@@ -1,6 +1,6 @@
 """The encoder: bits of a wide format in, a code out."""
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -55,66 +55,65 @@ class Encoder(wiring.Component):
         m = Module()
         chosen = self.options
         random = self.random if chosen.rounding is Rounding.STOCHASTIC else None
-        parts = source_parts(m, chosen.source, self.bits, self._lowest_relevant(), random)
-        rounder = Rounder(self.fmt, chosen.rounding, chosen.overflow, chosen.nan_to_zero, parts)
-        m.d.comb += self.code.eq(rounder.code(m))
+        threshold = self._hybrid_threshold() if chosen.rounding is Rounding.HYBRID else None
+        rounder = Rounder(self.fmt, chosen.rounding, chosen.overflow, chosen.nan_to_zero, random, threshold)
+        parts = source_parts(m, chosen.source, self.bits, rounder)
+        m.d.comb += self.code.eq(rounder.code(m, parts))
         return m
 
-    def _lowest_relevant(self) -> int:
-        """Smallest exponent that can round to anything but zero; it does not depend on the parts' values."""
-        chosen = self.options
-        nothing = Const(0, 1)
-        random = self.random if chosen.rounding is Rounding.STOCHASTIC else None
-        blank = Parts(nothing, nothing, 0, (0, 0), nothing, nothing, nothing, nothing, self.bits, random)
-        return Rounder(self.fmt, chosen.rounding, chosen.overflow, chosen.nan_to_zero, blank).lowest_relevant
+    def _hybrid_threshold(self) -> Value:
+        """The source's own bits that hybrid rounding compares the tail with (specification, 1.3)."""
+        return self.bits[:14] if self.options.source.width == 32 else Cat(Const(1, 1), self.bits[0])
 
 
-def source_parts(m: Module, source: Format, bits: Value, lowest_relevant: int, random: Value | None) -> Parts:
+def source_parts(m: Module, source: Format, bits: Value, rounder: Rounder) -> Parts:
     """Fields of a source format; its subnormals are normalized only where they can matter.
 
     ::
 
-        | sign | exponent field | fraction |
+        | sign | exponent field | fraction, its first bits | the others: is there a 1? |
     """
     normal = source.rows[-1]
     assert isinstance(normal.exponent, Biased)
     k, field_bits, bias = normal.fraction_bits, normal.exponent.bits, normal.exponent.bias
-    fraction, field = Signal(k, name="fraction"), Signal(field_bits, name="field")
-    significand = Signal(k + 1, name="significand")
-    is_zero, is_inf, is_nan = Signal(name="is_zero"), Signal(name="is_inf"), Signal(name="is_nan")
-    m.d.comb += [fraction.eq(bits[:k]), field.eq(bits[k:-1])]
-
-    def parts(exponent: Value, offset: int, exponents: tuple[int, int]) -> Parts:
-        return Parts(bits[-1], exponent, offset, exponents, significand, is_zero, is_inf, is_nan, bits, random)
-
+    first = min(rounder.fraction_bits, k)
+    whole, fraction, field = bits[:k], Signal(first, name="fraction"), Signal(field_bits, name="field")
+    rest, is_nan = Signal(name="rest"), Signal(name="is_nan")
+    m.d.comb += [fraction.eq(whole[k - first :]), field.eq(bits[k:-1]), rest.eq(whole[: k - first].any())]
+    one, nothing = Const(1, 1), Const(0, 1)
     if source.infinity is None:  # dlfloat16: no subnormals, no infinity, one NaN-or-infinity
-        m.d.comb += [
-            significand.eq(fraction | 1 << k),
-            is_zero.eq((field == 0) & (fraction == 0)),
-            is_nan.eq(field.all() & fraction.all()),
-        ]
-        return parts(field, bias, (-bias, (1 << field_bits) - 1 - bias))
-    m.d.comb += [is_inf.eq(field.all() & (fraction == 0)), is_nan.eq(field.all() & (fraction != 0))]
-    lowest_normal, highest = 1 - bias, bias
-    if lowest_relevant >= lowest_normal:
-        m.d.comb += [significand.eq(fraction | 1 << k), is_zero.eq(field == 0)]
-        return parts(field, bias, (lowest_normal, highest))
-    # Subnormals matter: zeros in front of the fraction are counted and shifted out, down to the smallest that is relevant.
-    deepest = min(lowest_normal - lowest_relevant, k)
-    is_subnormal = Signal(name="is_subnormal")
-    zeros = Signal(range(deepest + 1), name="leading_zeros")
-    m.d.comb += is_subnormal.eq(field == 0)
-    with m.If(~is_subnormal):
-        m.d.comb += zeros.eq(0)
-    for n in range(1, deepest):
-        with m.Elif(fraction[k - n]):
-            m.d.comb += zeros.eq(n)
+        is_zero = Signal(name="is_zero")
+        m.d.comb += [is_zero.eq(~bits[:-1].any()), is_nan.eq(bits[:-1].all())]
+        return Parts(bits[-1], field, bias, (-bias, (1 << field_bits) - 1 - bias), one, fraction, rest, is_zero, nothing, is_nan)
+
+    is_special = Signal(name="is_special")
+    m.d.comb += [is_special.eq(field.all()), is_nan.eq(is_special & (fraction.any() | rest))]
+    is_inf = is_special & ~is_nan
+    lowest_normal, special = 1 - bias, bias + 1
+    if rounder.lowest_relevant >= lowest_normal:
+        return Parts(bits[-1], field, bias, (-bias, special), one, fraction, rest, nothing, is_inf, is_nan, special)
+
+    # Subnormals matter: zeros in front of the fraction are counted and shifted out, down to the smallest that must be normalized.
+    deepest = min(max(lowest_normal - rounder.normalized_from, 0), k)
+    lowest = lowest_normal - deepest - 1
+    zeros = Signal(range(deepest + 2), name="leading_zeros")
+    exponent = Signal(Shape(field_bits + 1, signed=True), name="exponent")
+    with m.If(field.any()):
+        m.d.comb += [zeros.eq(0), exponent.eq(field)]
+    for n in range(1, deepest + 1):
+        with m.Elif(whole[k - n]):
+            m.d.comb += [zeros.eq(n), exponent.eq(1 - n)]
     with m.Else():
-        m.d.comb += zeros.eq(deepest)
-    exponent = Signal(range((1 << field_bits) + k), name="exponent")
-    m.d.comb += [
-        significand.eq(Cat(fraction, ~is_subnormal) << zeros),
-        is_zero.eq(~significand[-1]),
-        exponent.eq((field | is_subnormal) + deepest - zeros),
-    ]
-    return parts(exponent, bias + deepest, (lowest_normal - deepest, highest))
+        m.d.comb += [zeros.eq(deepest + 1), exponent.eq(-deepest)]
+    hidden, is_zero = one, nothing
+    if rounder.lowest_relevant <= lowest < rounder.normalized_from:  # the lowest exponent stands for all that is left, zero too
+        hidden = Signal(name="hidden")
+        m.d.comb += hidden.eq(whole[k - 1 - deepest] | (exponent != -deepest) if deepest < k else exponent != -deepest)
+    elif rounder.lowest_relevant <= lowest:  # it stands for zero, and does not tell it
+        is_zero = exponent == -deepest
+    normalized = Signal(k, name="normalized")
+    m.d.comb += normalized.eq(whole << zeros)
+    return Parts(
+        bits[-1], exponent, bias, (lowest, special), hidden, normalized[k - first :], normalized[: k - first].any(),
+        is_zero, is_inf, is_nan, special,
+    )  # fmt: skip
