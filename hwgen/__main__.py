@@ -308,6 +308,7 @@ def _area_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", metavar="T[,T...]", help=text)
     _add_liberty(parser)
     _add_renamings(parser)
+    parser.add_argument("--store", metavar="FILE", help="keep results there, and do not measure again what it holds (default: none)")
     text = f"recipes to try (default: {DEFAULT_PORTFOLIO})"
     parser.add_argument("--portfolio", choices=PORTFOLIOS, default=DEFAULT_PORTFOLIO, help=text)
     _add_jobs(parser)
@@ -336,6 +337,8 @@ def _report_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--accuracy", metavar="FILE", help="what examples/digits.py --json has written, to be shown, too")
     text = "folder with what hwgen verify has found, to be shown, too (default: build/evidence)"
     parser.add_argument("--evidence", metavar="DIR", default="build/evidence", help=text)
+    text = "keep results there, and do not measure again what it holds (default: build/store.sqlite)"
+    parser.add_argument("--store", metavar="FILE", default="build/store.sqlite", help=text)
     _add_renamings(parser)
     _add_jobs(parser)
 

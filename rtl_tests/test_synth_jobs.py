@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from hwgen import yosys
-from synth.jobs import Job, run_job
+from synth import jobs
+from synth.jobs import Job, execute
 from synth.liberty import GATES, read
 from synth.recipes import portfolio
 from synth.targets import LIBERTY, TARGETS
@@ -22,11 +23,15 @@ endmodule
 JOB = Job("toy", (("format", "hif8"), ("format-b", "e5m2")), VERILOG, "small", "gates", renamings=2, command="hwgen area toy")
 
 
+def rows_of(job):
+    return jobs.rows(job, execute(job)["samples"])
+
+
 @pytest.mark.parametrize("target", [*TARGETS, LIBERTY])
 def test_rows(target):
     libraries = (read(GATES),) if target == LIBERTY else ()
     job = replace(JOB, target=target, libraries=libraries)
-    rows = run_job(job)["rows"]
+    rows = rows_of(job)
     recipes = list(portfolio("standard", "cells" if target in {"gates", LIBERTY} else "lut"))
     assert [row["recipe"] for row in rows] == [*recipes, "best"]
     for row in rows:
@@ -50,11 +55,11 @@ def test_rows(target):
 @pytest.mark.parametrize("target", ["gates", "xc7"])
 def test_the_same_job_gives_the_same_rows(target):
     job = replace(JOB, target=target)
-    assert run_job(job) == run_job(pickle.loads(pickle.dumps(job)))
+    assert execute(job) == execute(pickle.loads(pickle.dumps(job)))
 
 
 def test_more_renamings_keep_the_first_ones():
-    few, many = (run_job(replace(JOB, renamings=count))["rows"][0]["samples"] for count in (1, 3))
+    few, many = (rows_of(replace(JOB, renamings=count))[0]["samples"] for count in (1, 3))
     assert many[:1] == few
 
 
@@ -68,7 +73,7 @@ def test_hashes_follow_what_matters():
 
 @pytest.mark.parametrize("verilog", ["module small (input a output y);", "module other; endmodule"])
 def test_errors_are_data(verilog):
-    result = run_job(replace(JOB, verilog=verilog))
+    result = execute(replace(JOB, verilog=verilog))
     assert set(result) == {"error", "log"}
     assert result["error"].startswith("small on gates: Yosys did not write")
     assert "\n" not in result["error"]
@@ -78,11 +83,11 @@ def test_errors_are_data(verilog):
 @pytest.mark.parametrize("target", ["gates", "ice40"])
 def test_wires_cost_nothing(target):
     wires = "module small (input [1:0] a, output [1:0] y); assign y = {a[0], a[1]}; endmodule"
-    assert run_job(replace(JOB, verilog=wires, target=target))["rows"][-1]["samples"] == [0, 0]
+    assert rows_of(replace(JOB, verilog=wires, target=target))[-1]["samples"] == [0, 0]
 
 
 def test_a_time_limit_is_an_error():
-    assert "no result within 0.01 s" in run_job(JOB, timeout=0.01)["log"]
+    assert "no result within 0.01 s" in execute(JOB, timeout=0.01)["log"]
 
 
 @pytest.mark.parametrize("renamings", [0, -3, 65])

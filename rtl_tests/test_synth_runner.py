@@ -9,6 +9,7 @@ import pytest
 from rtl_tests.test_synth_jobs import JOB
 from synth import runner
 from synth.runner import Progress, measure
+from synth.store import Store
 
 JOBS = [replace(JOB, top=f"m{number}", renamings=number % 3 + 1) for number in range(6)]
 
@@ -18,7 +19,7 @@ def stub(job, timeout):
         return {"error": "m2: no", "log": "a log"}
     if job.top == "m4":
         raise OSError("disk\nfull")
-    return {"rows": [{"name": job.top}]}
+    return {"samples": {"amap": [{"area": 1.0}] * job.renamings}}
 
 
 class Backwards(Executor):
@@ -41,14 +42,14 @@ class Backwards(Executor):
 
 @pytest.fixture
 def stubbed(monkeypatch):
-    monkeypatch.setattr(runner, "run_job", stub)
+    monkeypatch.setattr(runner, "execute", stub)
 
 
 def test_outcomes_come_in_the_order_of_the_jobs(stubbed):
     for executor in (Backwards(len(JOBS)), ThreadPoolExecutor(2)):
         outcomes = list(measure(JOBS, executor))
         assert [outcome.job for outcome in outcomes] == JOBS
-        assert [len(outcome.rows) for outcome in outcomes] == [1, 1, 0, 1, 0, 1]
+        assert [len(outcome.rows) for outcome in outcomes] == [2, 2, 0, 2, 0, 2]
         executor.shutdown()
 
 
@@ -115,3 +116,23 @@ def test_real_jobs_one_of_which_fails():
     assert outcomes[0].error.startswith("broken on gates: Yosys did not write")
     assert "broken" in outcomes[0].log
     assert outcomes[1].rows[-1]["recipe"] == "best"
+
+
+def test_what_the_store_holds_is_not_run_again(tmp_path, monkeypatch):
+    ran = []
+
+    def counted(job, timeout):
+        ran.append(job.top)
+        return stub(job, timeout)
+
+    monkeypatch.setattr(runner, "execute", counted)
+    store = Store(tmp_path / "store.sqlite")
+    with ThreadPoolExecutor(2) as executor:
+        first = list(measure(JOBS, executor, store=store))
+        assert sorted(ran) == [f"m{number}" for number in range(6)]
+        ran.clear()
+        second = list(measure([*JOBS, replace(JOBS[0], command="another")], executor, store=store))
+    assert sorted(ran) == ["m2", "m4"]
+    assert [outcome.rows for outcome in second[:6]] == [outcome.rows for outcome in first]
+    assert second[6].rows[0]["command"] == "another"
+    assert len(store) == 4

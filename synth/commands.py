@@ -14,11 +14,13 @@ import golden
 from golden import Format
 from hwgen import build, yosys
 from synth import liberty
+from synth.emission import verilog
 from synth.jobs import MAX_RENAMINGS, Job
 from synth.plan import FORMATS, area_jobs, report_jobs
-from synth.proof.evidence import Store
+from synth.proof.evidence import Store as EvidenceStore
 from synth.report import assemble, render
 from synth.runner import Outcome, Progress, measure
+from synth.store import Store
 from synth.targets import LIBERTY, TARGETS
 
 
@@ -30,6 +32,13 @@ def _pool(jobs: int | None) -> Iterator[ThreadPoolExecutor]:
     yosys.version()
     with ThreadPoolExecutor(jobs or os.cpu_count()) as executor:
         yield executor
+
+
+def _store(path: str) -> Store:
+    try:
+        return Store(path)
+    except ValueError as error:
+        raise ValueError(f"--store: {error}") from error
 
 
 def _check_renamings(renamings: int) -> None:
@@ -58,8 +67,9 @@ def area(design: build.Design, arguments: argparse.Namespace) -> int:
         if name not in TARGETS and not (name == LIBERTY and libraries):
             raise ValueError(f"--target must be one of {', '.join(TARGETS)}, or {LIBERTY} together with --liberty, not {name!r}")
     with _pool(arguments.jobs) as executor:
-        jobs = area_jobs(design, design.verilog(), targets, arguments.portfolio, arguments.renamings, libraries, files)
-        outcomes = list(measure(jobs, executor, Progress() if sys.stderr.isatty() else None))
+        store = _store(arguments.store) if arguments.store else None
+        jobs = area_jobs(design, verilog(design, store), targets, arguments.portfolio, arguments.renamings, libraries, files)
+        outcomes = list(measure(jobs, executor, Progress() if sys.stderr.isatty() else None, store=store))
     rows = [row for outcome in outcomes for row in outcome.rows]
     if arguments.json:
         print(json.dumps(rows, indent=2))
@@ -104,11 +114,13 @@ def report(arguments: argparse.Namespace) -> int:
     accuracy = _accuracy(arguments.accuracy)
     folder = Path(arguments.output)
     _check_writable(folder)
+    store = _store(arguments.store)
     with _pool(arguments.jobs) as executor:
         jobs: list[Job] = report_jobs(
-            list(formats), lambda kind, name, **options: build.BLOCKS[kind](formats[name], **options), arguments.renamings, executor.map
-        )
-        outcomes = list(measure(jobs, executor, Progress()))
+            list(formats), lambda kind, name, **options: build.BLOCKS[kind](formats[name], **options), arguments.renamings,
+            lambda designs: executor.map(lambda design: verilog(design, store), designs),
+        )  # fmt: skip
+        outcomes = list(measure(jobs, executor, Progress(), store=store))
     try:
         render(assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence)), folder)
     except OSError as error:
@@ -138,7 +150,7 @@ def _formats(text: str | None) -> dict[str, Format]:
 
 def _evidence(folder: str) -> list[dict[str, Any]]:
     """What is known of modules; nothing where there is no such folder."""
-    return [found.record() for found in Store(Path(folder))] if Path(folder).is_dir() else []
+    return [found.record() for found in EvidenceStore(Path(folder))] if Path(folder).is_dir() else []
 
 
 def _accuracy(file: str | None) -> dict[str, Any] | None:

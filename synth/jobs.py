@@ -113,6 +113,11 @@ class Job:
         rest = "\0".join([self.script, _SWAP.read_text(), *self._target().inputs().values()])
         return {f"{part}_sha256": hashlib.sha256(text.encode()).hexdigest() for part, text in (("verilog", self.verilog), ("script", rest))}
 
+    @property
+    def key(self) -> str:
+        """SHA-256 of all that the samples depend on: Verilog, script, every file that it reads, and the tool's version."""
+        return hashlib.sha256("\0".join([*self.hashes().values(), yosys.version()]).encode()).hexdigest()
+
 
 def _libraries(target: Target) -> str:
     return " ".join(f"-liberty {file}" for file in target.inputs() if file.endswith(".lib"))
@@ -126,14 +131,14 @@ def _mapping(target: Target, top: str, abc: str | None) -> list[str]:
     return ["scratchpad -unset abc9.script" if abc is None else f'scratchpad -set abc9.script "+{abc}"', finish]
 
 
-def run_job(job: Job, timeout: float | None = None) -> dict[str, Any]:
+def execute(job: Job, timeout: float | None = None) -> dict[str, Any]:
     """Run a job.
 
     Returns
     -------
     dict
-        ``{"rows": [...]}``, a row for each recipe and one, ``recipe: "best"``, that quotes the recipe of the lowest median; or
-        ``{"error": sentence, "log": text}`` when the tool did not deliver. Plain data, so that it passes any process boundary.
+        ``{"samples": {recipe: [metrics, ...]}}``, metrics of each renaming; or ``{"error": sentence, "log": text}`` when the tool did not
+        deliver. Plain data, so that it passes any process boundary.
     """
     target = find(job.target, job.libraries)
     files = {"module.v": job.verilog, "swap.v": _SWAP.read_text(), **target.inputs()}
@@ -142,8 +147,7 @@ def run_job(job: Job, timeout: float | None = None) -> dict[str, Any]:
         found = yosys.run(job.script, files, [name for group in names.values() for name in group], timeout)
     except yosys.YosysError as error:
         return {"error": f"{job.label}: {error}", "log": error.log}
-    samples = {recipe: [_metrics(target, found[name]) for name in group] for recipe, group in names.items()}
-    return {"rows": _rows(job, target, samples)}
+    return {"samples": {recipe: [_metrics(target, found[name]) for name in group] for recipe, group in names.items()}}
 
 
 def _metrics(target: Target, stat: str) -> dict[str, float]:
@@ -152,7 +156,9 @@ def _metrics(target: Target, stat: str) -> dict[str, float]:
     return target.measure(design["num_cells_by_type"], float(design.get("area", 0.0)))
 
 
-def _rows(job: Job, target: Target, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Row]:
+def rows(job: Job, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Row]:
+    """A row for each recipe and one, ``recipe: "best"``, that quotes the recipe of the lowest median."""
+    target = find(job.target, job.libraries)
     head: Row = {"component": job.component, **{name.replace("-", "_"): value for name, value in job.options}, **dict(job.facts)}
     tail = {
         "unit": target.unit, "tool": yosys.version(), "portfolio": job.portfolio, "renamings": job.renamings, "name": job.top,
@@ -160,13 +166,13 @@ def _rows(job: Job, target: Target, samples: Mapping[str, Sequence[Mapping[str, 
     }  # fmt: skip
     if job.target == LIBERTY:
         tail["libraries"] = [library.name for library in job.libraries]
-    rows: list[Row] = []
+    found: list[Row] = []
     for recipe, group in samples.items():
         figures = [sample[target.metric] for sample in group]
         others = {f"median_{name}": median(sample[name] for sample in group) for name in group[0] if name != target.metric}
-        rows.append({
+        found.append({
             **head, "target": job.target, "recipe": recipe, "metric": target.metric,
             "min": min(figures), "median": median(figures), "max": max(figures), "samples": figures, **others, **tail,
         })  # fmt: skip
-    best = min(rows, key=lambda row: row["median"])
-    return [*rows, {**best, "recipe": "best", "best_recipe": best["recipe"]}]
+    best = min(found, key=lambda row: row["median"])
+    return [*found, {**best, "recipe": "best", "best_recipe": best["recipe"]}]

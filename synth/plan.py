@@ -4,8 +4,9 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
+from hwgen.build import Design
 from synth.jobs import DEFAULT_RENAMINGS, Job
 from synth.liberty import Library
 from synth.recipes import DEFAULT_PORTFOLIO
@@ -28,28 +29,6 @@ ENCODER_SOURCE = "binary32"
 ENCODER_TARGETS = ("gates",)
 ROUNDING_STUDY = ("hif8", ("ties_to_away", "hybrid"))
 """The format whose encoder is measured on every target, and the roundings that are compared."""
-
-
-class Design(Protocol):
-    """A block to measure; `hwgen.build.Design` is one."""
-
-    @property
-    def kind(self) -> str:
-        """Kind of block."""
-
-    @property
-    def name(self) -> str:
-        """Name of the Verilog module."""
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What makes the block, by option names."""
-
-    def verilog(self) -> str:
-        """Text of the module."""
-
-    def command(self) -> str:
-        """Kind and options as they stand on a command line."""
 
 
 Build = Callable[..., Design]
@@ -130,7 +109,7 @@ def report_jobs(
     formats: Sequence[str],
     build: Build,
     renamings: int = DEFAULT_RENAMINGS,
-    emit: Callable[[Callable[[Measurement], str], Iterable[Measurement]], Iterable[str]] = map,
+    emit: Callable[[Sequence[Design]], Iterable[str]] | None = None,
 ) -> list[Job]:
     """The report's jobs.
 
@@ -142,8 +121,9 @@ def report_jobs(
         ``build("mac", "hif8", accumulator="binary16")`` and the like give a Design.
     renamings : int
     emit : callable
-        ``map`` or an executor's: emitting the Verilog takes half a second a module.
+        From designs to their Verilog, which takes half a second a module.
     """
     planned = list(measurements(formats, build))
-    texts = emit(lambda measurement: measurement.design.verilog(), planned)
+    designs = [one.design for one in planned]
+    texts = [design.verilog() for design in designs] if emit is None else emit(designs)
     return [job for one, text in zip(planned, texts, strict=True) for job in area_jobs(one.design, text, one.targets, renamings=renamings)]

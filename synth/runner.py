@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any, TextIO
 
 from hwgen import yosys
-from synth.jobs import Job, Row, run_job
+from synth.jobs import Job, Row, execute, rows
+from synth.store import Store
 
 
 @dataclass(frozen=True)
@@ -86,15 +87,33 @@ def _announce(finished: queue.SimpleQueue[int], number: int, _: Future[Any]) -> 
     finished.put(number)
 
 
+def _submit(job: Job, executor: Executor, timeout: float | None, store: Store | None) -> Future[dict[str, Any]]:
+    """A job under way, or what the store holds of it."""
+    known = store.get(job.key) if store is not None else None
+    if known is None:
+        return executor.submit(execute, job, timeout)
+    future: Future[dict[str, Any]] = Future()
+    future.set_result({"samples": known})
+    return future
+
+
 def _outcome(job: Job, future: Future[dict[str, Any]]) -> Outcome:
     error = future.exception()
     if error is not None:
         return Outcome(job, (), f"{job.label}: {type(error).__name__}: {' '.join(str(error).split())}", repr(error))
     result = future.result()
-    return Outcome(job, tuple(result.get("rows", ())), result.get("error"), result.get("log", ""))
+    if "samples" in result:
+        return Outcome(job, tuple(rows(job, result["samples"])))
+    return Outcome(job, (), result["error"], result["log"])
 
 
-def measure(jobs: Iterable[Job], executor: Executor, progress: Progress | None = None, timeout: float | None = None) -> Iterator[Outcome]:
+def measure(
+    jobs: Iterable[Job],
+    executor: Executor,
+    progress: Progress | None = None,
+    timeout: float | None = None,
+    store: Store | None = None,
+) -> Iterator[Outcome]:
     """Run jobs and yield their outcomes in the order of the jobs, whatever the order in which they finish.
 
     A job that fails yields an outcome with its error; the others go on. Long jobs start first. When the iteration is broken off, by
@@ -108,6 +127,8 @@ def measure(jobs: Iterable[Job], executor: Executor, progress: Progress | None =
     progress : Progress, optional
     timeout : float, optional
         Seconds that each job may take.
+    store : Store, optional
+        Keeps what succeeds; what it holds already is not run.
     """
     todo = list(jobs)
     yosys.version()  # its first call ever compiles the tool, which no two workers should do at once
@@ -119,11 +140,14 @@ def measure(jobs: Iterable[Job], executor: Executor, progress: Progress | None =
     following = 0
     try:
         for number in sorted(range(len(todo)), key=lambda number: -todo[number].effort):
-            futures[number] = executor.submit(run_job, todo[number], timeout)
+            futures[number] = _submit(todo[number], executor, timeout, store)
             futures[number].add_done_callback(partial(_announce, finished, number))
         for _ in todo:
             number = finished.get()
-            outcomes[number] = _outcome(todo[number], futures.pop(number))
+            future = futures.pop(number)
+            outcomes[number] = _outcome(todo[number], future)
+            if store is not None and outcomes[number].error is None:
+                store.put(todo[number].key, future.result()["samples"])
             if progress is not None:
                 progress.advance(outcomes[number])
             while following in outcomes:

@@ -1,0 +1,50 @@
+"""The store: what goes in comes out, whoever else writes, and a file that is no store is refused."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from hwgen import build
+from synth import emission
+from synth.store import Store
+
+
+def test_results_come_back(tmp_path):
+    store = Store(tmp_path / "deep" / "store.sqlite")
+    assert store.get("a") is None
+    store.put("a", {"samples": {"amap": [{"area": 1.5}]}})
+    store.put("a", "a later result of the same key does not count")
+    assert store.get("a") == {"samples": {"amap": [{"area": 1.5}]}}
+    store.close()
+    assert Store(tmp_path / "deep" / "store.sqlite").get("a") == {"samples": {"amap": [{"area": 1.5}]}}
+
+
+def test_threads_and_processes_share_it(tmp_path):
+    path = tmp_path / "store.sqlite"
+    program = "import sys; from synth.store import Store; s = Store(sys.argv[1]); [s.put(f'{sys.argv[2]}{i}', i) for i in range(200)]"
+    processes = [subprocess.Popen([sys.executable, "-c", program, str(path), name]) for name in ("p", "q")]
+    store = Store(path)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda i: store.put(f"t{i}", i), range(200)))
+    assert [process.wait() for process in processes] == [0, 0]
+    assert len(store) == 600
+    assert store.get("p199") == 199
+
+
+def test_a_file_that_is_no_store_is_refused(tmp_path):
+    (tmp_path / "text").write_text("this is no database, and long enough to look like one" * 100)
+    with pytest.raises(ValueError, match=r"^Store '.*text' cannot be used: file is not a database$"):
+        Store(tmp_path / "text")
+    with pytest.raises(ValueError, match=r"^Store '.*text/below' cannot be used: "):
+        Store(tmp_path / "text" / "below")
+
+
+def test_verilog_is_emitted_once(tmp_path, monkeypatch):
+    store = Store(tmp_path / "store.sqlite")
+    text = emission.verilog(build.decoder("hif8"), store)
+    assert text == build.decoder("hif8").verilog() == emission.verilog(build.decoder("hif8"))
+    monkeypatch.setattr(build.Design, "verilog", lambda self: "emitted again")
+    assert emission.verilog(build.decoder("hif8"), store) == text
+    assert emission.verilog(build.decoder("hif8", name="other"), store) == "emitted again"

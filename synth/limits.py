@@ -1,0 +1,108 @@
+"""The datapaths against what other open hardware needs, and against what was set as the limit: every figure from emitted Verilog.
+
+The flows are Yosys's own, the same for the peers' figures: `synth_intel_alm` (ALMs estimated), `synth_xilinx` (LUTs), and for cells
+the one ABC script `amap`. The project's report uses better recipes; here the point is to compare alike with alike.
+
+Usage: python -m synth.limits [--liberty osu018_stdcells.lib] [--renamings 8]
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from hwgen import build
+from hwgen.build import Design
+from synth import liberty
+from synth.figures import Figure, figure, number
+from synth.jobs import Job
+from synth.liberty import Library
+from synth.plan import area_jobs
+from synth.runner import Progress, measure
+
+FLOWS = {"cyclonev": "stock", "xc7": "stock", "liberty": "amap"}
+"""Recipe of each target."""
+
+OSU018 = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
+"""Where Debian's package qflow-tech-osu018 puts its library."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a design must not exceed on each target, and what it is measured against."""
+
+    design: Design
+    must: dict[str, float]
+    peer: str
+
+
+def limits() -> list[Limit]:
+    """Fused MACs against figures that prototypes reached; the others against HardFloat's and FPnew's."""
+    found = []
+    for name, alm, lut, cells in (
+        ("binary8p3", 155, 245, 16200), ("e5m2_nosub", 142, 238, 15600), ("e5m2b1", 158, 252, 16700), ("hif8", 166, 275, 19500),
+        ("ocp_e4m3", 160, 268, 17300), ("e5m3", 170, 268, 18300),
+    ):  # fmt: skip
+        found.append(Limit(build.mac(name), {"cyclonev": alm, "xc7": lut, "liberty": cells}, "prototype"))
+    found += [
+        Limit(build.encoder("ocp_e5m2"), {"cyclonev": 65.5, "xc7": 78}, "FPnew's E5M2 converter"),
+        Limit(build.encoder("binary8p4"), {"cyclonev": 76, "xc7": 91}, "FPnew's E4M3 converter"),
+        Limit(build.mac("ocp_e5m2", accumulator="bfloat16"), {"cyclonev": 150}, "HardFloat 228, FPnew 260"),
+        Limit(build.mac("ocp_e5m2", accumulator="binary32"), {"cyclonev": 300}, "HardFloat 465.5, FPnew 636"),
+    ]
+    return found
+
+
+def jobs(design: Design, targets: list[str], libraries: tuple[Library, ...], renamings: int) -> list[Job]:
+    """A design on its targets."""
+    return area_jobs(design, design.verilog(), targets, "full", renamings, libraries, [OSU018] if libraries else [])
+
+
+def main() -> int:
+    """Print the table; 0 if every limit is kept."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--liberty", metavar="FILE", default=OSU018 if os.path.exists(OSU018) else None, help="osu018_stdcells.lib")
+    parser.add_argument("--renamings", type=int, default=8, metavar="N", help="renamings to take the median over (default: 8)")
+    arguments = parser.parse_args()
+    libraries = (liberty.read(arguments.liberty),) if arguments.liberty else ()
+    with ThreadPoolExecutor(os.cpu_count()) as executor:
+        lines = list(table(libraries, arguments.renamings, executor))
+    print("\n".join(lines))
+    return 0 if not any(line.endswith("NOT KEPT") for line in lines) else 1
+
+
+def table(libraries: tuple[Library, ...], renamings: int, executor: ThreadPoolExecutor) -> Iterator[str]:
+    """A line for each limit, and the two MACs that must stand in an order."""
+    known = limits()
+    exact, rounded = build.mac("ocp_e4m3", accumulator="exact", terms=1024), build.mac("ocp_e4m3", accumulator="binary32")
+    todo: list[Job] = []
+    for limit in known:
+        todo += jobs(limit.design, [target for target in limit.must if target != "liberty" or libraries], libraries, renamings)
+    for design in (exact, rounded):
+        todo += jobs(design, ["cyclonev"], (), renamings)
+    found: dict[tuple[str, str], Figure] = {}
+    for outcome in measure(todo, executor, Progress() if sys.stderr.isatty() else None):
+        if outcome.error:
+            raise RuntimeError(outcome.error)
+        for row in outcome.rows:
+            if row["recipe"] == FLOWS[row["target"]]:
+                found[row["name"], row["target"]] = figure(row)
+    yield f"{'module':34} {'target':9} {'median':>9} {'spread':>18} {'limit':>8}  against"
+    for limit in known:
+        for target, most in limit.must.items():
+            value = found.get((limit.design.name, target))
+            if value is None:
+                yield f"{limit.design.name:34} {target:9} {'–':>9} {'':18} {number(most):>8}  not measured: no library (--liberty FILE)"
+                continue
+            verdict = "kept" if value.median <= most else "NOT KEPT"
+            said = f"{number(value.median):>9} {value.spread:>18} {number(most):>8}"
+            yield f"{limit.design.name:34} {target:9} {said}  {limit.peer}: {verdict}"
+    first, second = found[exact.name, "cyclonev"], found[rounded.name, "cyclonev"]
+    verdict = "kept" if first.below(second) else "NOT KEPT"
+    yield f"{exact.name} {number(first.median)} ALM below {rounded.name} {number(second.median)} ALM: {verdict}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
