@@ -144,10 +144,13 @@ class Proof(ABC):
     method : str
         What is proved, in words.
     parts : int
+    quick : bool
+        Whether all parts together take less time than it takes to start processes for them.
     """
 
     method: str
     parts: int
+    quick = False
 
     def __init__(self, design: Design, netlist: Netlist):
         self.design, self.netlist = design, netlist
@@ -312,6 +315,7 @@ class StochasticProof(Proof):
     """
 
     method = "proof (bitwuzla): for all inputs and random words the gates give the code that the definition picks, one binade at a time"
+    quick = True
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)

@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -143,10 +143,15 @@ def prove(
     claim = prover(design, netlist)
     evidence.cases = sum(claim.cases(part) for part in evidence.done)
     todo = [part for part in range(claim.parts) if part not in set(evidence.done)]
-    context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(workers or os.cpu_count(), context, initializer=_start, initargs=(prover, design, netlist))
+    executor: Executor
+    if prover.quick:
+        executor, work = ThreadPoolExecutor(1), claim.prove
+    else:
+        context = multiprocessing.get_context("spawn")  # the solver keeps Python's lock, so that threads would wait for each other
+        initial = (prover, design, netlist)
+        executor, work = ProcessPoolExecutor(workers or os.cpu_count(), context, initializer=_start, initargs=initial), _prove
     try:
-        for part, found in sweep.complete(_prove, todo, executor, evidence, save, threading.Event()):
+        for part, found in sweep.complete(work, todo, executor, evidence, save, threading.Event()):
             if found is not None:
                 evidence.counterexamples = [_confirmed(subject, netlist, found)]
                 evidence.verdict = DIFFERENT
