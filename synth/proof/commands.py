@@ -15,11 +15,11 @@ from pathlib import Path
 from hwgen import yosys
 from hwgen.build import Design
 from synth import liberty
-from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED, Evidence, Store, power
+from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, UNPROVED, Evidence, Store, power
 from synth.proof.netlist import Netlist, NetlistError
 from synth.proof.plan import designs
 from synth.proof.sweep import IncompleteError
-from synth.proof.verify import Subject, emitted, verify
+from synth.proof.verify import Subject, begin, emitted, verify
 
 AHEAD = 6
 """Modules that are emitted and mapped while others are checked."""
@@ -42,7 +42,7 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         raise ValueError(f"{'--verilog' if arguments.verilog else design.name}: {error}") from error
     progress = Progress()
     try:
-        found = verify(subject, netlist, store, workers=arguments.jobs, report=progress)
+        found = verify(subject, netlist, store, arguments.jobs, progress)
     except (IncompleteError, KeyboardInterrupt) as error:
         progress.clear()
         return _broken_off(store, subject.evidence("").name, error)
@@ -69,9 +69,9 @@ def everything(arguments: argparse.Namespace) -> int:
     start = time.monotonic()
     try:
         with ThreadPoolExecutor(os.cpu_count()) as executor:
-            for subject, netlist in _prepared(plan, executor):
+            for subject, known, netlist in _prepared(plan, store, executor):
                 progress.title = f"{len(rows) + 1} of {len(plan)}, {(time.monotonic() - start) / 60:.0f} min: "
-                rows.append(verify(subject, netlist, store, keep=True, workers=arguments.jobs, report=progress))
+                rows.append(known if netlist is None else verify(subject, netlist, store, arguments.jobs, progress))
                 progress.clear()
                 if rows[-1].verdict != EQUAL:
                     print("\n".join(_said(rows[-1], store)), file=sys.stderr)
@@ -83,16 +83,17 @@ def everything(arguments: argparse.Namespace) -> int:
     return 0 if all(row.verdict == EQUAL for row in rows) else 1
 
 
-def _prepared(plan: Sequence[Design], executor: ThreadPoolExecutor) -> Iterator[tuple[Subject, Netlist]]:
-    """Modules and their gates, in order, some of them ahead of time."""
+def _prepared(plan: Sequence[Design], store: Store, executor: ThreadPoolExecutor) -> Iterator[tuple[Subject, Evidence, Netlist | None]]:
+    """Modules, what is known of them, and the gates of those that are still to be checked: in order, some of them ahead of time."""
 
-    def prepare(design: Design) -> tuple[Subject, Netlist]:
+    def prepare(design: Design) -> tuple[Subject, Evidence, Netlist | None]:
         subject = emitted(design)
-        return subject, subject.netlist()
+        known = begin(subject, store)
+        return subject, known, subject.netlist() if known.verdict == INCOMPLETE else None
 
     yosys.version()
     rest = iter(plan)
-    waiting: list[Future[tuple[Subject, Netlist]]] = [executor.submit(prepare, design) for design in islice(rest, AHEAD)]
+    waiting: list[Future[tuple[Subject, Evidence, Netlist | None]]] = [executor.submit(prepare, design) for design in islice(rest, AHEAD)]
     try:
         while waiting:
             yield waiting.pop(0).result()

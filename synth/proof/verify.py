@@ -73,24 +73,34 @@ def emitted(design: Design, libraries: Sequence[Library] = (), words: str = "") 
     return Subject(design, design.verilog(), design.name, EMITTED, tuple(libraries), f"hwgen verify {design.command()}{words}")
 
 
+def begin(subject: Subject, store: Store | None = None) -> Evidence:
+    """What is known of a module before it is checked: in the store, or nothing.
+
+    The store's record counts where it is of the same Verilog, golden model, method and tools; an incomplete one is gone on with.
+    """
+    evidence = subject.evidence(_method(subject.design))
+    earlier = store.load(evidence.name) if store else None
+    return earlier if earlier is not None and evidence.continues(earlier) else evidence
+
+
+def _method(design: Design) -> str:
+    if sweep_of(design) is not None:
+        return "every input, evaluated on the gates"
+    prover = proof(design)
+    return f"none: {prover}" if isinstance(prover, str) else prover.method
+
+
 def verify(
-    subject: Subject,
-    netlist: Netlist,
-    store: Store | None = None,
-    keep: bool = False,
-    workers: int | None = None,
-    report: Report | None = None,
+    subject: Subject, netlist: Netlist, store: Store | None = None, workers: int | None = None, report: Report | None = None
 ) -> Evidence:
-    """Check a module against golden on all its inputs.
+    """Check a module against golden on all its inputs; where the store holds an incomplete record, on those that are left.
 
     Parameters
     ----------
     netlist : Netlist
         The subject's gates.
     store : Store, optional
-        Keeps the evidence, and continues what was broken off.
-    keep : bool
-        Whether complete evidence in the store settles the matter.
+        Keeps the evidence.
     workers : int, optional
         Default: one per core.
     report : callable, optional
@@ -102,20 +112,10 @@ def verify(
         When the check is broken off; the store knows what is done.
     """
     design = subject.design
-    question = sweep_of(design)
-    prover = proof(design) if question is None else ""
-    if question is not None:
-        evidence = subject.evidence("every input, evaluated on the gates")
-    elif isinstance(prover, str):
-        evidence = subject.evidence(f"none: {prover}")
-    else:
-        evidence = subject.evidence(prover.method)
-    earlier = store.load(evidence.name) if store else None
-    if earlier is not None and evidence.continues(earlier):
-        if keep and earlier.verdict in (EQUAL, DIFFERENT, UNPROVED):
-            return earlier
-        if earlier.verdict == INCOMPLETE:
-            evidence.done, evidence.seconds = list(earlier.done), earlier.seconds
+    evidence = begin(subject, store)
+    if evidence.verdict != INCOMPLETE:  # it is asked for again
+        evidence = subject.evidence(_method(design))
+    question, prover = sweep_of(design), proof(design)
 
     def save(found: Evidence) -> None:
         if store:
