@@ -238,6 +238,11 @@ def to_planes(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
 
 
 def _row_to_planes(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
+    if (values[1:] == values[1]).all():  # as codes of numbers in a row often are; the first is an exact power of two, or zero
+        first, others = (int(value) >> np.arange(width) & 1 for value in (values[0], values[1]))
+        planes = np.repeat(others.astype(np.uint64)[:, np.newaxis] * np.uint64(0xFFFFFFFFFFFFFFFF), values.size // 64, axis=1)
+        planes[:, 0] ^= (first ^ others).astype(np.uint64)
+        return planes
     size = -(-width // 8)
     octets = np.ascontiguousarray(values).astype(f"<u{next(s for s in (1, 2, 4, 8) if s >= size)}", copy=False).view(np.uint8)
     columns = octets.reshape(-1, 8, octets.size // values.size)[..., :size].swapaxes(-1, -2)  # bytes of one weight, of eight cases
