@@ -185,6 +185,13 @@ def verify(arguments: argparse.Namespace) -> int:
     return _plainly(lambda: commands.one(_design(arguments), arguments))
 
 
+def sweep(arguments: argparse.Namespace) -> int:
+    """Measure a design space."""
+    from synth.sweep import commands
+
+    return _plainly(lambda: commands.sweep(arguments))
+
+
 def _plainly(run: Callable[[], int]) -> int:
     """Run what refuses bad input with a sentence that names the option already."""
     try:
@@ -265,6 +272,7 @@ def _parser() -> argparse.ArgumentParser:
     for sub in _blocks(command("area", area, "synthesize a block and print what it costs"), tuple(_OPTIONS)).values():
         _area_options(sub)
     _verify_options(command("verify", verify, "hold a block, or your own Verilog of it, against the golden model on all inputs"))
+    _sweep_options(command("sweep", sweep, "measure a design space that a file describes, on this machine or a Dask cluster"))
     _report_options(command("report", report, "measure a set of formats and write JSON, CSV, Markdown and one HTML page"))
     return parser
 
@@ -329,6 +337,16 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--top", metavar="NAME", help="its module (default: the name that hwgen generate gives)")
         _add_liberty(sub)
         sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
+
+
+def _sweep_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="TOML file of formats, targets, blocks and options; see docs/sweep.md")
+    parser.add_argument("-o", dest="output", metavar="DIR", default="build/sweep", help="folder to write to (default: build/sweep)")
+    text = "keep results there, and do not measure again what it holds (default: build/store.sqlite)"
+    parser.add_argument("--store", metavar="FILE", default="build/store.sqlite", help=text)
+    _add_jobs(parser)
+    parser.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster, e.g. tcp://127.0.0.1:8786")
+    parser.add_argument("--timeout", type=float, default=3600.0, metavar="S", help="seconds that a job may take (default: 3600)")
 
 
 def _report_options(parser: argparse.ArgumentParser) -> None:

@@ -18,11 +18,19 @@ _running: set[subprocess.Popen[str]] = set()
 
 
 class YosysError(RuntimeError):
-    """A Yosys run that did not deliver. ``log`` holds what the tool wrote before it stopped."""
+    """A Yosys run that did not deliver.
 
-    def __init__(self, message: str, log: str):
+    Attributes
+    ----------
+    log : str
+        What the tool wrote before it stopped.
+    killed : bool
+        Whether a signal from elsewhere ended it, so that another try may succeed.
+    """
+
+    def __init__(self, message: str, log: str, killed: bool = False):
         super().__init__(message)
-        self.log = log
+        self.log, self.killed = log, killed
 
 
 @functools.cache
@@ -73,8 +81,10 @@ def run(script: str, inputs: Mapping[str, str | bytes], outputs: Sequence[str], 
             cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "PYTHONWARNINGS": "ignore"},
         ) as process:  # fmt: skip
             _running.add(process)
+            killed = False
             try:
                 said, _ = process.communicate(timeout=timeout)
+                killed = process.returncode < 0
             except subprocess.TimeoutExpired:
                 said = f"no result within {timeout} s\n"
             finally:
@@ -86,7 +96,7 @@ def run(script: str, inputs: Mapping[str, str | bytes], outputs: Sequence[str], 
         if missing:
             lines = [line for line in log.splitlines() if "ERROR" in line or "error" in line] or log.splitlines()[-1:] or ["no message"]
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise YosysError(f"Yosys did not write {missing[0]}{more}: {lines[-1].strip()}", log)
+            raise YosysError(f"Yosys did not write {missing[0]}{more}: {lines[-1].strip()}", log, killed)
         return {name: (root / name).read_text() for name in outputs}
 
 

@@ -1,6 +1,7 @@
 """`hwgen verify`: the same evidence for a user's own Verilog, for mapped cells, and in a folder that is gone on with."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -14,7 +15,9 @@ from hwgen.__main__ import main
 from rtl_tests.blocks import texts
 from synth import liberty
 from synth.proof import netlist as module
+from synth.proof.evidence import Store
 from synth.proof.netlist import prove_mapping
+from synth.proof.verify import Subject, begin
 
 GATES = Path(liberty.GATES)
 FOREIGN = sorted((Path(__file__).resolve().parents[2] / "shared" / "liberty").glob("*.lib.gz"))
@@ -36,7 +39,7 @@ def test_the_emitted_module_is_equal(tmp_path, capsys):
     record = json.loads((tmp_path / "hif8_encoder_binary16_ties_to_away.json").read_text())
     assert (record["verdict"], record["cases"], record["inputs"]) == ("equal", 65536, 65536)
     assert record["method"] == "every input, evaluated on the gates"
-    assert set(record["hashes"]) == {"verilog", "golden"}
+    assert set(record["hashes"]) == {"verilog", "formats", "golden", "checks"}
     assert set(record["tools"]) == {"yosys", "numpy", "python", "compiler"}
     assert record["command"] == "hwgen verify encoder --format hif8 --from binary16 --rounding ties_to_away --overflow infinity"
     assert main([*ENCODER, "-o", str(tmp_path), "--json"]) == 0
@@ -51,7 +54,7 @@ def test_a_users_own_file_is_held_against_golden(tmp_path, capsys):
     assert main([*ENCODER, *broken]) == 1
     out = capsys.readouterr().out
     assert "mine: differs from golden\n  bits 0x3c01: code 0x9, golden code 0x8 (1.000976562 " in out
-    record = json.loads((tmp_path / "evidence" / "mine.mine.json").read_text())
+    record = json.loads((tmp_path / "evidence" / "mine.mine.v.json").read_text())
     assert record["verdict"] == "different"
     assert record["counterexamples"][0]["inputs"] == {"bits": "0x3c01"}
 
@@ -66,7 +69,7 @@ def test_a_users_own_file_is_held_against_golden(tmp_path, capsys):
         (["--verilog", "{tmp}/ports.v", "--top", "ports"], "--verilog: ports must have the inputs bits[16], not x[16]"),
         (
             ["--verilog", "{tmp}/clocked.v", "--top", "clocked"],
-            "--verilog: clocked must be combinational and made of gates only; it holds a cell of type $_DFF_P_",
+            "--verilog: clocked must be combinational; it holds a register or latch ($dff)",
         ),
     ],
 )
@@ -81,11 +84,84 @@ def test_bad_input_is_refused_in_one_sentence(tmp_path, capsys, words, sentence)
     assert not folder.exists() or not list(folder.iterdir())
 
 
-def test_verilog_that_yosys_cannot_read_is_a_failure(tmp_path, capsys):
-    file = tmp_path / "bad.v"
-    file.write_text("module bad (;")
-    assert main([*ENCODER, "--verilog", str(file), "--top", "bad", "-o", str(tmp_path)]) == 1
-    assert "syntax error" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("assign code = ;", "syntax error"),
+        ("wire [7:0] n; assign code = n;", "is used but has no driver"),
+        ("assign code = bits[7:0]; assign code = bits[15:8];", "multiple conflicting drivers"),
+        ("wire n; assign n = n & bits[0]; assign code = {8{n}};", "found logic loop"),
+        ("reg r; always @(posedge bits[0]) r <= 1; assign code = {8{r}};", "it holds a register or latch ($dff)"),
+        ("reg r; always @* if (bits[0]) r = 1; assign code = {8{r}};", "it holds a register or latch ($adlatch)"),
+        ("assign code = bits[0] ? 8'h00 : 8'hzz;", "must not use the value z"),
+        ("assign code = bits[0] ? 8'h00 : 8'hxx;", "outputs that may depend on the undefined value x"),
+        ("missing m (bits, code);", "missing"),
+    ],
+)
+def test_what_simulators_and_synthesis_see_differently_is_refused(tmp_path, capsys, body, sentence):
+    file = tmp_path / "mine.v"
+    file.write_text(f"module mine (input [15:0] bits, output [7:0] code); {body} endmodule")
+    assert main([*ENCODER, "--verilog", str(file), "--top", "mine", "-o", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("hwgen: --verilog: mine ")
+    assert sentence in said
+    assert not list(tmp_path.glob("*.json"))
+
+
+@pytest.mark.parametrize("top", ["", "mine; log hi", "x\nwrite_verilog y.v", "\\a/b ", "nope"])
+def test_a_top_that_is_none_is_refused(tmp_path, capsys, top):
+    file = tmp_path / "mine.v"
+    file.write_text(texts([build.encoder("hif8", "binary16")])["hif8_encoder_binary16_ties_to_away"])
+    assert main([*ENCODER, "--verilog", str(file), "--top", top, "-o", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_was_covered_for_one_block_counts_for_no_other(tmp_path):
+    """A file that is right for half of the inputs under one option, and for the other half under another, is wrong for both."""
+    designs = [build.encoder("hif8", overflow=overflow) for overflow in ("saturate", "infinity")]
+    store = Store(tmp_path)
+    subjects = [Subject(design, "some text", "mine", "mine.v", (), f"hwgen verify {design.command()}") for design in designs]
+    partial = begin(subjects[0], store)
+    partial.done, partial.cases = [0, 1], 1 << 25
+    store.save(partial)
+    assert begin(subjects[0], store).done == [0, 1]
+    assert begin(subjects[1], store).done == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("done", [0, 0]),
+        ("done", [-1]),
+        ("done", None),
+        ("done", ["0"]),
+        ("seconds", "x"),
+        ("seconds", -1.0),
+        ("cases", "all"),
+        ("hashes", []),
+    ],
+)
+def test_a_record_that_is_none_counts_for_nothing(tmp_path, key, value):
+    store, this = Store(tmp_path), Subject(build.encoder("hif8"), "some text", "mine", "mine.v", (), "")
+    partial = begin(this, store)
+    store.save(partial)
+    path = store.path(partial.name)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "done": [3], key: value}))
+    assert begin(this, store).done == []
+
+
+def test_equal_needs_every_input(tmp_path):
+    store, this = Store(tmp_path), Subject(build.encoder("hif8"), "some text", "mine", "mine.v", (), "")
+    partial = begin(this, store)
+    partial.verdict, partial.cases = "equal", 5
+    store.save(partial)
+    assert begin(this, store).verdict == "incomplete"
+
+
+def test_a_compiler_that_does_not_compile_is_not_used(tmp_path):
+    command = [sys.executable, "-m", "hwgen", *ENCODER[:-2], "--from", "bfloat16", "-o", str(tmp_path)]
+    done = subprocess.run(command, env={**os.environ, "CXX": "/bin/false"}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("library", [GATES, *FOREIGN[-2:]], ids=lambda path: path.name)

@@ -48,8 +48,8 @@ def test_commands_are_accepted(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for page in PAGES:
         for text in re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.M | re.S):
-            name = re.search(r'^name = "(\w+)"', text, re.M)[1]
-            (tmp_path / f"{name}.toml").write_text(text)
+            name = re.search(r'^name = "(\w+)"', text, re.M)  # without one it is a design space
+            (tmp_path / f"{name[1] if name else 'space'}.toml").write_text(text)
     for line in block.splitlines():
         words = shlex.split(line, comments=True)
         if words[:1] == ["hwgen"] and words[1] in ("generate", "explain", "formats"):

@@ -74,7 +74,8 @@ def test_hashes_follow_what_matters():
 @pytest.mark.parametrize("verilog", ["module small (input a output y);", "module other; endmodule"])
 def test_errors_are_data(verilog):
     result = execute(replace(JOB, verilog=verilog))
-    assert set(result) == {"error", "log"}
+    assert set(result) == {"error", "log", "killed"}
+    assert not result["killed"]
     assert result["error"].startswith("small on gates: Yosys did not write")
     assert "\n" not in result["error"]
     assert "ERROR" in result["log"]

@@ -18,6 +18,7 @@ from synth.emission import verilog
 from synth.jobs import MAX_RENAMINGS, Job
 from synth.plan import FORMATS, area_jobs, report_jobs
 from synth.proof.evidence import Store as EvidenceStore
+from synth.proof.evidence import program_hashes
 from synth.report import assemble, render
 from synth.runner import Outcome, Progress, measure
 from synth.store import Store
@@ -149,8 +150,11 @@ def _formats(text: str | None) -> dict[str, Format]:
 
 
 def _evidence(folder: str) -> list[dict[str, Any]]:
-    """What is known of modules; nothing where there is no such folder."""
-    return [found.record() for found in EvidenceStore(Path(folder))] if Path(folder).is_dir() else []
+    """What is known of modules by the golden model of today; nothing where there is no such folder."""
+    if not Path(folder).is_dir():
+        return []
+    today = program_hashes()["golden"]
+    return [found.record() for found in EvidenceStore(Path(folder)) if found.hashes.get("golden") == today]
 
 
 def _accuracy(file: str | None) -> dict[str, Any] | None:

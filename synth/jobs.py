@@ -137,8 +137,8 @@ def execute(job: Job, timeout: float | None = None) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``{"samples": {recipe: [metrics, ...]}}``, metrics of each renaming; or ``{"error": sentence, "log": text}`` when the tool did not
-        deliver. Plain data, so that it passes any process boundary.
+        ``{"samples": {recipe: [metrics, ...]}}``, metrics of each renaming; or ``{"error": sentence, "log": text, "killed": bool}`` when
+        the tool did not deliver, or was ended by a signal. Plain data, so that it passes any process boundary.
     """
     target = find(job.target, job.libraries)
     files = {"module.v": job.verilog, "swap.v": _SWAP.read_text(), **target.inputs()}
@@ -146,7 +146,7 @@ def execute(job: Job, timeout: float | None = None) -> dict[str, Any]:
     try:
         found = yosys.run(job.script, files, [name for group in names.values() for name in group], timeout)
     except yosys.YosysError as error:
-        return {"error": f"{job.label}: {error}", "log": error.log}
+        return {"error": f"{job.label}: {error}", "log": error.log, "killed": error.killed}
     return {"samples": {recipe: [_metrics(target, found[name]) for name in group] for recipe, group in names.items()}}
 
 

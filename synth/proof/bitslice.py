@@ -80,9 +80,18 @@ class Mismatch:
     start: int
 
 
+@cache
 def compiler() -> str | None:
-    """The machine's C++ compiler, or None."""
-    return next((path for name in (os.environ.get("CXX"), "g++", "clang++", "c++") if name and (path := shutil.which(name))), None)
+    """The machine's C++ compiler, if it compiles; or None."""
+    for name in (os.environ.get("CXX"), "g++", "clang++", "c++"):
+        found = shutil.which(name) if name else None
+        if found is not None:
+            try:
+                _compile(found, 'extern "C" void compare() {}')
+            except (OSError, subprocess.CalledProcessError):
+                continue
+            return found
+    return None
 
 
 @cache
@@ -91,7 +100,8 @@ def compiler_version() -> str:
     found = compiler()
     if found is None:
         return f"numpy {np.__version__}"
-    return subprocess.run([found, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
+    said = subprocess.run([found, "--version"], check=False, capture_output=True, text=True).stdout.splitlines()
+    return said[0] if said else Path(found).name
 
 
 class Evaluator:
@@ -208,7 +218,7 @@ def _compile(found: str, source: str) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         (Path(folder) / "netlist.cpp").write_text(source)
         command = [found, "-O1", "-march=native", "-shared", "-fPIC", "-w", "-o", "netlist.so", "netlist.cpp"]
-        subprocess.run(command, cwd=folder, check=True)
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         code = ctypes.CDLL(str(Path(folder) / "netlist.so"))
     code.compare.restype = ctypes.c_uint64
     return code

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import shlex
 import sys
 import time
@@ -14,6 +15,8 @@ from pathlib import Path
 
 from hwgen import yosys
 from hwgen.build import Design
+from hwgen.emit import check_name
+from hwgen.yosys import YosysError
 from synth import liberty
 from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, UNPROVED, Evidence, Store, power
 from synth.proof.netlist import Netlist, NetlistError
@@ -40,6 +43,11 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         netlist = subject.netlist()
     except NetlistError as error:
         raise ValueError(f"{'--verilog' if arguments.verilog else design.name}: {error}") from error
+    except YosysError as error:
+        if not arguments.verilog and not arguments.liberty:
+            raise
+        option = "--verilog" if arguments.verilog else "--liberty"
+        raise ValueError(f"{option}: {subject.top} cannot be mapped: {_reason(error)}") from error
     progress = Progress()
     try:
         found = verify(subject, netlist, store, arguments.jobs, progress)
@@ -119,10 +127,17 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise ValueError(f"--verilog: {arguments.verilog!r} cannot be read: {reason}") from error
-    top = arguments.top or design.name
+    top = design.name if arguments.top is None else check_name(arguments.top, "--top")
     source = Path(arguments.verilog).name
     command = f"hwgen verify {design.command()} --verilog {shlex.quote(source)} --top {shlex.quote(top)}{words}"
     return Subject(design, text, top, source, libraries, command)
+
+
+def _reason(error: YosysError) -> str:
+    """The first complaint in a log, which tells more than the last."""
+    complaint = re.compile(r"Warning: |ERROR: |[Ee]rror:|no Liberty library|same name")
+    found = [line.strip() for line in error.log.splitlines() if complaint.search(line)]
+    return found[0] if found else str(error)
 
 
 def _check_jobs(jobs: int | None) -> None:

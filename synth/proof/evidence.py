@@ -4,6 +4,8 @@ import hashlib
 import json
 import os
 import platform
+import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -69,12 +71,13 @@ class Evidence:
     @property
     def name(self) -> str:
         """What the record is kept under: the module, and whatever else than plain gates of the emitted text was checked."""
-        parts = [self.module, *([] if self.source == EMITTED else [Path(self.source).stem]), *self.libraries]
-        return ".".join(parts)
+        cells = [f"cells-{self.hashes['libraries'][:12]}"] if self.libraries else []
+        parts = [self.module, *([] if self.source == EMITTED else [self.source]), *cells]
+        return re.sub(r"[^A-Za-z0-9_.-]", "_", ".".join(parts))[:200]
 
     def continues(self, earlier: "Evidence | None") -> bool:
         """Whether an earlier record is about the same thing, so that its parts need not be done again."""
-        names = ("name", "method", "inputs", "hashes", "tools")
+        names = ("name", "command", "method", "inputs", "hashes", "tools")
         return earlier is not None and all(getattr(self, name) == getattr(earlier, name) for name in names)
 
     def record(self) -> dict[str, Any]:
@@ -93,6 +96,8 @@ class Store:
         self.folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
         except OSError as error:
             raise ValueError(f"Folder {str(folder)!r} cannot be written to: {error.strerror}") from None
 
@@ -103,17 +108,20 @@ class Store:
     def load(self, name: str) -> Evidence | None:
         """The record under a name; None where there is nothing, or nothing that can be read."""
         try:
-            record = json.loads(self.path(name).read_text())
-            return Evidence(**record)
-        except (OSError, ValueError, TypeError):
+            found = Evidence(**json.loads(self.path(name).read_text()))
+        except (OSError, ValueError, TypeError, RecursionError):
             return None
+        return found if _is_sound(found) else None
 
     def save(self, evidence: Evidence) -> None:
         """Write a record, whole or not at all."""
         path = self.path(evidence.name)
         fresh = path.with_suffix(f".{os.getpid()}.tmp")
-        fresh.write_text(json.dumps(evidence.record(), indent=2) + "\n")
-        os.replace(fresh, path)
+        try:
+            fresh.write_text(json.dumps(evidence.record(), indent=2) + "\n")
+            os.replace(fresh, path)
+        finally:
+            fresh.unlink(missing_ok=True)
 
     def __iter__(self) -> Iterator[Evidence]:
         for path in sorted(self.folder.glob("*.json")):
@@ -132,16 +140,35 @@ def sha256(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
+def _is_sound(found: Evidence) -> bool:
+    """Whether a record has the form of one, whoever has written it."""
+    parts, seconds = found.done, found.seconds
+    lists = isinstance(parts, list) and all(type(part) is int and part >= 0 for part in parts) and len(set(parts)) == len(parts)
+    numbers = type(seconds) in (int, float) and seconds >= 0 and type(found.cases) is int and type(found.inputs) is int
+    dicts = isinstance(found.hashes, dict) and isinstance(found.tools, dict) and isinstance(found.libraries, list)
+    words = all(isinstance(word, str) for word in (found.module, found.command, found.source, found.method, found.verdict))
+    return lists and numbers and dicts and words and (found.verdict != EQUAL or found.cases == found.inputs)
+
+
 @cache
 def _golden_text() -> str:
     files = sorted(Path(golden.__file__).parent.glob("*.py"))
     return "\0".join(path.read_text() for path in files if path.stem != "explain")  # which only puts things into words
 
 
-def golden_hash(formats: Sequence[Format]) -> str:
-    """SHA-256 of golden's text and of the formats' tables of values."""
-    tables = [hashlib.sha256(fmt.values.tobytes()).hexdigest() + str(fmt) for fmt in formats]
-    return sha256(_golden_text(), *tables)
+def program_hashes() -> dict[str, str]:
+    """SHA-256 of golden's text, and of the text that holds gates against it."""
+    checks = sorted(Path(__file__).parent.glob("*.py"))
+    return {"golden": sha256(_golden_text()), "checks": sha256(*(path.read_text() for path in checks if path.stem not in _NO_CHECKS))}
+
+
+_NO_CHECKS = ("commands", "plan", "mutation")
+"""Modules here that have no part in a verdict."""
+
+
+def formats_hash(formats: Sequence[Format]) -> str:
+    """SHA-256 of the formats' descriptions and tables of values."""
+    return sha256(*(hashlib.sha256(fmt.values.tobytes()).hexdigest() + str(fmt) for fmt in formats))
 
 
 def tools() -> dict[str, str]:

@@ -15,9 +15,17 @@ read_verilog {sv}module.v
 hierarchy -check -top {top}
 proc
 flatten
+"""
+
+_LOOK = """\
+check -assert
+write_json early.json
+"""
+
+_SIMPLIFY = """\
+setundef -undriven -anyseq
 opt -full
 memory_map
-check -assert
 """
 
 _MAP = """\
@@ -191,10 +199,29 @@ def read(verilog: str, top: str, system_verilog: bool = False) -> Netlist:
     YosysError
         If Yosys cannot read or map it.
     NetlistError
-        If it holds anything but gates.
+        If it is no combinational block in which every net has one driver and every output a value.
     """
-    script = _READ.format(top=top, sv="-sv " if system_verilog else "") + _MAP
+    script = _source(top, system_verilog) + _SIMPLIFY + _MAP
     return parse(yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"], top)
+
+
+def check(verilog: str, top: str, system_verilog: bool = False) -> None:
+    """Refuse a foreign module that synthesis would make something of which simulators do not: see the errors of :func:`read`.
+
+    Emitted modules have passed linters, and need no such look.
+    """
+    found = yosys.run(_source(top, system_verilog) + _LOOK, {"module.v": verilog}, ["early.json"])["early.json"]
+    module = json.loads(found)["modules"][top]
+    for cell in module["cells"].values():
+        kind = cell["type"].lower()
+        if any(part in kind for part in ("dff", "latch", "$sr", "$ff", "memwr", "$_ff_")):
+            raise NetlistError(f"{top} must be combinational; it holds a register or latch ({cell['type']})")
+        if any("z" in bits for bits in cell["connections"].values()):
+            raise NetlistError(f"{top} must not use the value z, which gates do not have")
+
+
+def _source(top: str, system_verilog: bool) -> str:
+    return _READ.format(top=top, sv="-sv " if system_verilog else "")
 
 
 def read_mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool = False) -> Netlist:
@@ -220,7 +247,7 @@ def prove_mapping(verilog: str, top: str, libraries: Sequence[Library]) -> str:
 def _mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool) -> tuple[dict[str, str], str, str]:
     """The libraries as files, the script that reads the module, and the module in cells."""
     files = {f"cells{number}.lib": library.text for number, library in enumerate(libraries)}
-    source = _READ.format(top=top, sv="-sv " if system_verilog else "")
+    source = _source(top, system_verilog) + _SIMPLIFY
     mapping = _MAP_TO_CELLS.format(liberty=" ".join(f"-liberty {file}" for file in files))
     return files, source, yosys.run(source + mapping, {"module.v": verilog, **files}, ["cells.v"])["cells.v"]
 
@@ -239,9 +266,9 @@ def parse(text: str, top: str) -> Netlist:
             raise NetlistError(f"{top} must have inputs and outputs only, not the {port['direction']} port {name!r}")
     inputs = {name: port["bits"] for name, port in ports.items() if port["direction"] == "input"}
     outputs = {name: port["bits"] for name, port in ports.items() if port["direction"] == "output"}
-    nets: dict[int | str, int] = {"0": 0, "1": 1, "x": 0, "z": 0}
+    nets: dict[int | str, int] = {"0": 0, "1": 1}
     for bit in (bit for bits in inputs.values() for bit in bits):
-        nets[bit] = len(nets) - 2
+        nets[bit] = len(nets)
     drivers = {cell["connections"]["Y"][0]: cell for cell in module["cells"].values() if _is_gate(cell, top)}
     gates: list[Gate] = []
     for output in (bit for bits in outputs.values() for bit in bits):
@@ -252,7 +279,7 @@ def parse(text: str, top: str) -> Netlist:
                 waiting.pop()
                 continue
             if bit not in drivers:
-                raise NetlistError(f"{top} has an output bit that nothing drives")
+                raise NetlistError(f"{top} has outputs that may depend on the undefined value x, or on nets that nothing drives")
             kind = drivers[bit]["type"].strip("$_")
             pins = [drivers[bit]["connections"][pin][0] for pin in _PINS.get(kind, "AB" if kind != "BUF" else "A")]
             missing = [pin for pin in pins if pin not in nets]
@@ -271,7 +298,7 @@ def parse(text: str, top: str) -> Netlist:
 
 def _is_gate(cell: Mapping[str, Any], top: str) -> bool:
     kind = cell["type"]
-    if kind in ("$scopeinfo",):
+    if kind in ("$scopeinfo", "$anyseq"):  # an undefined value has no driver, see above
         return False
     if kind.startswith("$_") and kind.strip("$_") in (*GATES, "BUF"):
         return True

@@ -33,6 +33,12 @@ class IncompleteError(RuntimeError):
     """A check that was broken off; its evidence says what is done."""
 
 
+def require(condition: bool, sentence: str) -> None:
+    """What a verdict rests on; unlike an assertion, under every option of Python."""
+    if not condition:
+        raise RuntimeError(sentence)
+
+
 def evaluator(netlist: Netlist, sweep: Sweep) -> Evaluator:
     """The netlist made ready for a sweep."""
     running = netlist.input_nets(sweep.running_port)[: sweep.running_bits]
@@ -44,7 +50,7 @@ def run(design: Design, netlist: Netlist, sweep: Sweep, evidence: Evidence, save
 
     Raises
     ------
-    AssertionError
+    RuntimeError
         If the groups of the chunks are not every value of the held bits once: a fault of the sweep itself.
     """
     code = evaluator(netlist, sweep)
@@ -65,7 +71,7 @@ def run(design: Design, netlist: Netlist, sweep: Sweep, evidence: Evidence, save
                 break
         return count, wrong
 
-    evidence.cases = 0
+    evidence.cases, evidence.done = 0, [chunk for chunk in evidence.done if chunk < sweep.chunks]
     for chunk in evidence.done:
         np.add.at(seen, sweep.groups(chunk), 1)
         evidence.cases += len(sweep.groups(chunk)) * cases_per_group
@@ -77,13 +83,13 @@ def run(design: Design, netlist: Netlist, sweep: Sweep, evidence: Evidence, save
                 evidence.counterexamples = [case for batch, found in wrong for case in _cases(design, code, running, batch, found)]
                 evidence.verdict = DIFFERENT
                 break
-            assert count == len(groups), f"chunk {chunk} has {len(groups)} groups, of which {count} were evaluated"
+            require(count == len(groups), f"chunk {chunk} has {len(groups)} groups, of which {count} were evaluated")
             np.add.at(seen, groups, 1)
             evidence.done.append(chunk)
             evidence.cases += count * cases_per_group
     if evidence.verdict != DIFFERENT:
-        assert (seen == 1).all(), "the sweep does not hold every value of the held bits once"
-        assert evidence.cases == sweep.cases, f"{evidence.cases} of {sweep.cases} cases were visited"
+        require(bool((seen == 1).all()), "the sweep does not hold every value of the held bits once")
+        require(evidence.cases == sweep.cases, f"{evidence.cases} of {sweep.cases} cases were visited")
         evidence.verdict = EQUAL
 
 

@@ -13,8 +13,20 @@ from hwgen.build import Design
 from synth.liberty import Library
 from synth.proof import sweep
 from synth.proof.bitslice import compiler_version
-from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, INCOMPLETE, UNPROVED, Evidence, Store, golden_hash, sha256, tools
-from synth.proof.netlist import Netlist, arrange, read, read_mapped
+from synth.proof.evidence import (
+    DIFFERENT,
+    EMITTED,
+    EQUAL,
+    INCOMPLETE,
+    UNPROVED,
+    Evidence,
+    Store,
+    formats_hash,
+    program_hashes,
+    sha256,
+    tools,
+)
+from synth.proof.netlist import Netlist, arrange, check, read, read_mapped
 from synth.proof.questions import ports
 from synth.proof.questions import sweep as sweep_of
 from synth.proof.smt import Proof, proof
@@ -50,6 +62,8 @@ class Subject:
     def netlist(self) -> Netlist:
         """Its gates."""
         system_verilog = self.source.endswith(".sv")
+        if self.source != EMITTED:
+            check(self.verilog, self.top, system_verilog)
         if self.libraries:
             found = read_mapped(self.verilog, self.top, self.libraries, system_verilog)
         else:
@@ -58,7 +72,7 @@ class Subject:
 
     def evidence(self, method: str) -> Evidence:
         """A record that knows nothing yet."""
-        hashes = {"verilog": sha256(self.verilog), "golden": golden_hash(self.design.formats)}
+        hashes = {"verilog": sha256(self.verilog), "formats": formats_hash(self.design.formats), **program_hashes()}
         if self.libraries:
             hashes["libraries"] = sha256(*(library.text for library in self.libraries))
         extra = {"bitwuzla": version("bitwuzla")} if method.startswith("proof") else {"compiler": compiler_version()}
@@ -141,6 +155,7 @@ def prove(
     """Prove every part and complete the evidence; parts that it names as done are not proved again."""
     design = subject.design
     claim = prover(design, netlist)
+    evidence.done = [part for part in evidence.done if part < claim.parts]
     evidence.cases = sum(claim.cases(part) for part in evidence.done)
     todo = [part for part in range(claim.parts) if part not in set(evidence.done)]
     executor: Executor
@@ -151,6 +166,7 @@ def prove(
         initial = (prover, design, netlist)
         executor, work = ProcessPoolExecutor(workers or os.cpu_count(), context, initializer=_start, initargs=initial), _prove
     try:
+        _submit_quietly(executor)
         for part, found in sweep.complete(work, todo, executor, evidence, save, threading.Event()):
             if found is not None:
                 evidence.counterexamples = [_confirmed(subject, netlist, found)]
@@ -162,7 +178,7 @@ def prove(
         for process in multiprocessing.active_children():
             process.terminate()
         executor.shutdown(wait=True, cancel_futures=True)
-    assert evidence.cases == evidence.inputs, f"{evidence.cases} of {evidence.inputs} cases were proved"
+    sweep.require(evidence.cases == evidence.inputs, f"{evidence.cases} of {evidence.inputs} cases were proved")
     evidence.verdict = EQUAL
 
 
@@ -171,8 +187,25 @@ _claim: list[Proof] = []
 
 
 def _start(prover: type[Proof], design: Design, netlist: Netlist) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupt is the parent's to report
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _claim[:] = [prover(design, netlist)]
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _submit_quietly(executor: Executor) -> None:
+    """Start the workers so that an interrupt does not reach them: it is the parent's to report, and to end them."""
+    if isinstance(executor, ProcessPoolExecutor) and threading.current_thread() is threading.main_thread():
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            executor.submit(os.getpid)
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 def _prove(part: int) -> dict[str, int] | None:
@@ -182,5 +215,5 @@ def _prove(part: int) -> dict[str, int] | None:
 def _confirmed(subject: Subject, netlist: Netlist, pins: dict[str, int]) -> dict[str, object]:
     """A solver's counterexample, evaluated: the gates and golden must differ there."""
     case = sweep.counterexample(subject.design, pins, netlist.evaluate(pins))
-    assert case["got"] != case["golden"], f"the proof's specification and golden differ: {case['sentence']}"
+    sweep.require(case["got"] != case["golden"], f"the proof's specification and golden differ: {case['sentence']}")
     return case

@@ -1,0 +1,194 @@
+"""A design space: which blocks, with which options, on which targets. Read from a TOML file, e.g. ::
+
+    formats = ["hif8", "e5m2b1", "mine.toml"]      # or "all"
+    targets = ["gates", "cyclonev", "xc7"]         # default: all; "liberty" goes with liberty = ["cells.lib"]
+    portfolio = "standard"
+    renamings = 8
+
+    [mac]                                          # a table for each kind of block; an empty one takes the defaults
+    accumulator = ["binary16", "binary32", "exact"]
+    terms = [64, 1024]
+
+    [encoder]
+    from = ["binary32", "bfloat16"]
+    rounding = ["default", "hybrid"]               # formats that lack a rounding are left out there
+
+Options are those of ``hwgen area``, each with a list of values; every combination is a design.
+"""
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import golden
+from golden import ACCUMULATORS, WIDE, Overflow, Rounding
+from hwgen import build
+from hwgen.build import Design
+from hwgen.decoder import TARGETS as DECODER_TARGETS
+from synth import liberty
+from synth.jobs import MAX_RENAMINGS
+from synth.liberty import Library
+from synth.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS
+from synth.targets import LIBERTY, TARGETS
+
+DEFAULT = "default"
+"""Stands for a format's own default."""
+
+SWEEP_RENAMINGS = 8
+
+_CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
+    "decoder": {"to": DECODER_TARGETS},
+    "encoder": {
+        "from": WIDE, "rounding": (DEFAULT, *(rounding.value for rounding in Rounding)),
+        "overflow": (DEFAULT, *(overflow.value for overflow in Overflow)),
+    },
+    "multiplier": {},
+    "adder": {"accumulator": ACCUMULATORS},
+    "mac": {"accumulator": ACCUMULATORS},
+}  # fmt: skip
+_BY_DEFAULT = {"to": ["binary16"], "from": ["binary32"], "rounding": [DEFAULT], "overflow": [DEFAULT], "accumulator": ["binary16"]}
+_KEYS = ("formats", "targets", "liberty", "portfolio", "renamings", *_CHOICES)
+
+
+@dataclass(frozen=True)
+class Space:
+    """What a file describes.
+
+    Attributes
+    ----------
+    formats : tuple of str
+        Names or paths.
+    targets : tuple of str
+    libraries : tuple of Library
+        Of target ``liberty``; ``library_files`` are the words for them.
+    portfolio : str
+    renamings : int
+    blocks : mapping of str to mapping of str to tuple
+        By kind of block the values of each option.
+    """
+
+    formats: tuple[str, ...]
+    targets: tuple[str, ...]
+    libraries: tuple[Library, ...]
+    library_files: tuple[str, ...]
+    portfolio: str
+    renamings: int
+    blocks: Mapping[str, Mapping[str, tuple[Any, ...]]]
+
+    def designs(self) -> Iterator[Design]:
+        """Every design, each once; combinations that a format lacks are left out."""
+        seen = set()
+        for kind, options in self.blocks.items():
+            for name, values in product(self.formats, product(*options.values())):
+                chosen = dict(zip(options, values, strict=True))
+                design = _design(kind, name, chosen)
+                if design is not None and design.name not in seen:
+                    seen.add(design.name)
+                    yield design
+
+
+def _design(kind: str, name: str, chosen: Mapping[str, Any]) -> Design | None:
+    fmt = build.block_format(name)
+    match kind:
+        case "decoder":
+            return build.decoder(fmt, chosen["to"])
+        case "encoder":
+            rounding, overflow = (None if chosen[key] == DEFAULT else chosen[key] for key in ("rounding", "overflow"))
+            if rounding not in (None, *fmt.roundings) or overflow not in (None, *fmt.overflows):
+                return None
+            try:
+                return build.encoder(fmt, chosen["from"], rounding, overflow)
+            except ValueError:  # a rounding that goes with other sources or another overflow rule
+                return None
+        case "multiplier":
+            return build.multiplier(fmt)
+    terms = chosen["terms"] if chosen["accumulator"] == "exact" else build.DEFAULT_TERMS
+    return build.BLOCKS[kind](fmt, None, chosen["accumulator"], terms)
+
+
+def read(path: str | Path) -> Space:
+    """The space that a file describes.
+
+    Raises
+    ------
+    ValueError
+        One sentence that names the file and what is wrong.
+    """
+    try:
+        table = tomllib.loads(Path(path).read_text())
+    except OSError as error:
+        raise ValueError(f"{str(path)!r} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ValueError(f"{str(path)!r} is no TOML file: {error}") from error
+    try:
+        return _space(table, Path(path).parent)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _space(table: Mapping[str, Any], folder: Path) -> Space:
+    _check_keys(table, _KEYS, "the file")
+    formats = table.get("formats", "all")
+    names = golden.names() if formats == "all" else _strings(formats, "formats")
+    names = [str(folder / name) if name.endswith(".toml") and (folder / name).exists() else name for name in names]
+    for name in names:
+        build.block_format(name)
+    files = _strings(table.get("liberty", []), "liberty")
+    found = [str(folder / file) if (folder / file).exists() else file for file in files]
+    libraries = tuple(liberty.read(file) for file in found)
+    default = [*TARGETS, *([LIBERTY] if libraries else [])]
+    targets = _strings(table.get("targets", default), "targets")
+    for target in targets:
+        _one_of(target, (*TARGETS, *([LIBERTY] if libraries else [])), "targets")
+    portfolio = table.get("portfolio", DEFAULT_PORTFOLIO)
+    _one_of(portfolio, tuple(PORTFOLIOS), "portfolio")
+    renamings = table.get("renamings", SWEEP_RENAMINGS)
+    if type(renamings) is not int or not 1 <= renamings <= MAX_RENAMINGS:
+        raise ValueError(f"renamings must be an integer from 1 to {MAX_RENAMINGS}, not {renamings!r}")
+    blocks = {kind: _options(kind, table[kind]) for kind in _CHOICES if kind in table}
+    if not blocks:
+        raise ValueError(f"there must be a table for at least one of {', '.join(_CHOICES)}")
+    return Space(tuple(names), tuple(targets), libraries, tuple(found), portfolio, renamings, blocks)
+
+
+def _options(kind: str, table: Any) -> dict[str, tuple[Any, ...]]:
+    if not isinstance(table, dict):
+        raise ValueError(f"{kind} must be a table, not {table!r}")
+    choices = _CHOICES[kind]
+    allowed = (*choices, *(("terms",) if "accumulator" in choices else ()))
+    _check_keys(table, allowed, kind)
+    options: dict[str, tuple[Any, ...]] = {}
+    for key, values in choices.items():
+        given = _strings(table.get(key, _BY_DEFAULT[key]), f"{kind}.{key}")
+        for value in given:
+            _one_of(value, values, f"{kind}.{key}")
+        options[key] = tuple(given)
+    if "terms" in allowed:
+        terms = table.get("terms", [build.DEFAULT_TERMS])
+        if not isinstance(terms, list) or not terms or any(type(count) is not int or count < 1 for count in terms):
+            raise ValueError(f"{kind}.terms must be a list of positive integers, not {terms!r}")
+        options["terms"] = tuple(terms)
+    return options
+
+
+def _strings(value: Any, where: str) -> list[str]:
+    if not isinstance(value, list) or (not value and where != "liberty") or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"{where} must be a list of strings, not {value!r}")
+    return list(dict.fromkeys(value))
+
+
+def _one_of(value: Any, allowed: tuple[str, ...], where: str) -> None:
+    if value not in allowed:
+        raise ValueError(f"{where} must be one of {', '.join(allowed)}, not {value!r}")
+
+
+def _check_keys(table: Mapping[str, Any], allowed: tuple[str, ...], where: str) -> None:
+    for key in table:
+        if key not in allowed:
+            near = difflib.get_close_matches(key, allowed, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"allowed are {', '.join(allowed) or 'none'}"
+            raise ValueError(f"{where} has an unknown key {key!r}; {hint}")
