@@ -271,6 +271,7 @@ def parse(text: str, top: str) -> Netlist:
         nets[bit] = len(nets)
     drivers = {cell["connections"]["Y"][0]: cell for cell in module["cells"].values() if _is_gate(cell, top)}
     gates: list[Gate] = []
+    open_bits: set[int | str] = set()  # whose operands are being looked for
     for output in (bit for bits in outputs.values() for bit in bits):
         waiting = [output]
         while waiting:
@@ -284,6 +285,9 @@ def parse(text: str, top: str) -> Netlist:
             pins = [drivers[bit]["connections"][pin][0] for pin in _PINS.get(kind, "AB" if kind != "BUF" else "A")]
             missing = [pin for pin in pins if pin not in nets]
             if missing:
+                open_bits.add(bit)
+                if not open_bits.isdisjoint(missing):
+                    raise NetlistError(f"{top} must be combinational; it holds a loop of gates")
                 waiting += missing
             elif kind == "BUF":
                 nets[bit] = nets[pins[0]]
