@@ -37,6 +37,13 @@ def test_stochastic_encoders_whole(name, source):
     assert evidence.method == StochasticProof.method
 
 
+@pytest.mark.parametrize(("name", "random_bits"), [("hif8", 1), ("hif8", 32), ("e5m2_nosub", 2), ("ibm_fp9_1_5_3", 7)])
+def test_stochastic_encoders_with_other_random_widths(name, random_bits):
+    design = build.encoder(name, rounding="stochastic", random_bits=random_bits)
+    evidence = check(design)
+    assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (32 + random_bits))
+
+
 @pytest.mark.parametrize(("name", "terms"), [("ocp_e4m3", 3)])
 def test_exact_macs_whole(name, terms):
     design = build.mac(name, accumulator="exact", terms=terms)

@@ -119,7 +119,7 @@ PATCHES = {
     "decoder, a special": (build.decoder("hif8"), r"(wire is_inf = )magnitude == 7'h6f;", r"\1magnitude == 7'h6e;"),
     "encoder, a tie": (build.encoder("hif8", "binary16"), r"(assign code = )([^;]+);", r"\1(\2) ^ (bits == 16'h4380);"),
     "encoder, one rounding of all 2^32": (build.encoder("hif8"), r"(assign code = )([^;]+);", r"\1(\2) ^ (bits == 32'h3fb7ffff);"),
-    "encoder, NaN": (build.encoder("e5m2b1"), r"(assign code = )([^;]+);", r"\1(bits == 32'hff800001) ? 8'h7f : (\2);"),
+    "encoder, NaN": (build.encoder("e5m2b1", "bfloat16"), r"(assign code = )([^;]+);", r"\1(bits == 16'hff81) ? 8'h7f : (\2);"),
     "MAC, the sticky bit": (
         build.mac("e5m2b1"), r"(wire adder__sticky = )([^;]+);", r"\1(\2) & ~(adder__distance[3] & adder__trailing[5]);",
     ),
