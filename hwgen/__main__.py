@@ -330,7 +330,9 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("-o", dest="output", metavar="DIR", default="build/evidence", help=where)
         _add_jobs(sub)
         if name == "all":
-            sub.add_argument("--only", metavar="PATTERN", default="*", help="modules with such a name, e.g. '*_mac_binary16' (default: *)")
+            sub.add_argument(
+                "--only", metavar="PATTERN[,...]", default="*", help="modules of such names, e.g. '*_mac_binary16' (default: *)"
+            )
             continue
         text = "check this file instead of what hwgen generate writes; .sv is SystemVerilog"
         sub.add_argument("--verilog", metavar="FILE", help=text)

@@ -70,7 +70,8 @@ def everything(arguments: argparse.Namespace) -> int:
     _check_jobs(arguments.jobs)
     progress = Progress()
     rows: list[Evidence] = []
-    plan = [design for design in designs() if fnmatch(design.name, arguments.only)]
+    patterns = arguments.only.split(",")
+    plan = [design for design in designs() if any(fnmatch(design.name, pattern) for pattern in patterns)]
     if not plan:
         raise ValueError(f"--only: no module has a name like {arguments.only!r}")
     store = Store(Path(arguments.output))
