@@ -53,7 +53,7 @@ class Stub:
     slots = 3
 
     def __init__(self, work=stub):
-        self.work, self.under_way, self.most, self.ran = work, 0, 0, []
+        self.work, self.ran = work, []
 
     def submit(self, job, timeout):
         self.ran.append(job.top)

@@ -13,8 +13,6 @@ from synth.store import Store
 from synth.sweep import engine, space
 from synth.sweep.pools import DaskPool, LocalPool, PoolError
 
-pytest.importorskip("distributed")
-
 SPACE = """
 formats = ["hif8", "e5m2b1", "ocp_e4m3"]
 targets = ["gates"]

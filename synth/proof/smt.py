@@ -294,7 +294,8 @@ class ExactProof(MacProof):
         with np.errstate(invalid="ignore"):
             products = [float(fa.values[member.a] * fb.values[member.b]) for member in group]
         multiples = [Fraction(product) / Fraction(2) ** unit.lsb_exponent if np.isfinite(product) else Fraction(0) for product in products]
-        assert all(multiple.denominator == 1 for multiple in multiples), "a product is no multiple of the accumulator's last bit"
+        if any(multiple.denominator != 1 for multiple in multiples):  # the proof rests on it, under every option of Python
+            raise RuntimeError("a product is no multiple of the accumulator's last bit")
         addend = self._select(solver, chosen, [multiple.numerator % (1 << width) for multiple in multiples], width)
         value = solver.term("BV_ADD", solver.term("BV_EXTRACT", acc, indices=(width - 1, 0)), addend)
 
@@ -304,7 +305,7 @@ class ExactProof(MacProof):
 
         pos = flag(width, [product == np.inf for product in products])
         neg = flag(width + 1, [product == -np.inf for product in products])
-        nan = solver.either([flag(width + 2, [product != product for product in products]), solver.all([pos, neg])])  # noqa: PLR0124
+        nan = solver.either([flag(width + 2, [bool(np.isnan(product)) for product in products]), solver.all([pos, neg])])
         return solver.equal(out, solver.term("BV_CONCAT", solver.join([pos, neg, nan]), value))
 
 
