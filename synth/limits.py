@@ -100,7 +100,7 @@ def table(libraries: tuple[Library, ...], renamings: int, executor: ThreadPoolEx
             said = f"{number(value.median):>9} {value.spread:>18} {number(most):>8}"
             yield f"{limit.design.name:34} {target:9} {said}  {limit.peer}: {verdict}"
     first, second = found[exact.name, "cyclonev"], found[rounded.name, "cyclonev"]
-    verdict = "kept" if first.below(second) else "NOT KEPT"
+    verdict = "kept" if first.high < second.low else "NOT KEPT"
     yield f"{exact.name} {number(first.median)} ALM below {rounded.name} {number(second.median)} ALM: {verdict}"
 
 
