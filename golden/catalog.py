@@ -9,6 +9,7 @@ from pathlib import Path
 
 from golden.description import read
 from golden.formats import Format
+from golden.multi import pair
 from golden.rows import ALL_ROUNDINGS, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
 from golden.validation import MAX_WIDTH, MIN_WIDTH
 
@@ -35,7 +36,7 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str | Format) -> Format:
-    """The format of a name, of a family's member, or of a TOML file's path.
+    """The format of a name, of a family's member, of a TOML file's path, or of two of these with a ``+`` between (:mod:`golden.multi`).
 
     Raises
     ------
@@ -48,6 +49,9 @@ def get(name: str | Format) -> Format:
         return name
     if not isinstance(name, str):
         raise TypeError(f"Format must be a name or a Format, not {name!r}")
+    if "+" in name and not Path(name).exists():
+        first, _, second = name.partition("+")
+        return pair(get(first), get(second))
     if name.endswith(".toml"):
         return _untaken(read(Path(name)), name)
     return _get(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import tomllib
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 
 from golden.formats import Format
 from golden.rows import Biased, Exponent, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
+from golden.tables import check_keys
 from golden.validation import MAX_WIDTH, MIN_WIDTH
 
 
@@ -46,7 +46,7 @@ _RULES = {"fixed": ("exponent",), "biased": ("bits", "bias"), "sign_magnitude": 
 
 
 def _from_table(table: Mapping[str, Any]) -> Format:
-    _check_keys(table, _KEYS, ("name", "width", "rows"), "the file")
+    _check_table(table, _KEYS, ("name", "width", "rows"), "the file")
     if table["width"] > MAX_WIDTH:
         raise ValueError(f"width must be {MIN_WIDTH} to {MAX_WIDTH} bits, not {table['width']}")
     rows = tuple(_row(row, f"rows[{i}]") for i, row in enumerate(table["rows"]))
@@ -66,11 +66,11 @@ def _from_table(table: Mapping[str, Any]) -> Format:
 
 
 def _row(table: Any, where: str) -> Row:
-    _check_keys(table, _ROW_KEYS, ("prefix", "exponent", "fraction_bits"), where)
+    _check_table(table, _ROW_KEYS, ("prefix", "exponent", "fraction_bits"), where)
     rule = table["exponent"]
     kind = _choice(rule.get("rule"), tuple(_RULES), f"{where}.exponent.rule")
     keys = _RULES[kind]
-    _check_keys(rule, {"rule": str, **dict.fromkeys(keys, int)}, ("rule", *keys), f"{where}.exponent")
+    _check_table(rule, {"rule": str, **dict.fromkeys(keys, int)}, ("rule", *keys), f"{where}.exponent")
     exponent: Exponent
     match kind:
         case "fixed":
@@ -85,23 +85,15 @@ def _row(table: Any, where: str) -> Row:
 
 
 def _special(table: Any, where: str) -> Special:
-    _check_keys(table, _SPECIAL_KEYS, ("mask", "value", "kind"), where)
+    _check_table(table, _SPECIAL_KEYS, ("mask", "value", "kind"), where)
     return Special(table["mask"], table["value"], Kind(_choice(table["kind"], ("zero", "inf", "nan"), f"{where}.kind")))
 
 
-def _check_keys(table: Any, allowed: Mapping[str, type], required: tuple[str, ...], where: str) -> None:
-    if not isinstance(table, dict):
-        raise TypeError(f"{where} must be a table, not {table!r}")
+def _check_table(table: Any, allowed: Mapping[str, type], required: tuple[str, ...], where: str) -> None:
+    check_keys(table, allowed, where, required)
     for key, value in table.items():
-        if key not in allowed:
-            near = difflib.get_close_matches(key, allowed, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"allowed are {', '.join(allowed)}"
-            raise ValueError(f"{where} has an unknown key {key!r}; {hint}")
         if type(value) is not allowed[key]:
             raise TypeError(f"{where}: {key} must be {_TYPE_NAMES[allowed[key]]}, not {value!r}")
-    for key in required:
-        if key not in table:
-            raise ValueError(f"{where} needs a key {key!r}")
 
 
 _TYPE_NAMES = {str: "a string", int: "an integer", bool: "true or false", list: "a list", dict: "a table"}

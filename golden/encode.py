@@ -48,6 +48,8 @@ def options(
     name = source.name if isinstance(source, Format) else source
     if name not in WIDE:
         raise ValueError(f"Source must be one of {', '.join(WIDE)}, not {name!r}")
+    if not fmt.roundings:
+        raise ValueError(f"Rounding: there is none to {fmt.name}; encode to one of the two formats")
     chosen = fmt.roundings[0] if rounding is None else rounding
     if chosen not in fmt.roundings:
         raise ValueError(f"Rounding of {fmt.name} must be one of {', '.join(fmt.roundings)}, not {chosen!r}")

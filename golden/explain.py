@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from golden.formats import Format
+from golden.multi import MultiFormat
 from golden.rounding import grid, round_to_grid
 from golden.rows import Kind, Overflow, Rounding
 from golden.validation import MAX_WIDTH
@@ -45,6 +46,9 @@ def number(value: float) -> str:
 
 def fields(fmt: Format, code: int) -> str:
     """The code's bits, field by field: ``0x5a = sign 0, prefix 10, exponent 110, fraction 10``."""
+    if isinstance(fmt, MultiFormat):
+        member, inner = fmt.split(code)
+        return f"{member.name} {fields(member, inner)}"
     text = format(code, f"0{fmt.width}b")
     digits = -(-fmt.width // 4)
     if fmt.twos_complement:
@@ -72,6 +76,9 @@ def explain(fmt: Format, code: int) -> Iterator[str]:
     """
     if not 0 <= code < 1 << fmt.width:
         raise ValueError(f"Code of {fmt.name} must lie in 0 to {(1 << fmt.width) - 1:#x}, not {code:#x}")
+    if isinstance(fmt, MultiFormat):
+        yield from explain(*fmt.split(code))
+        return
     yield f"{fmt.name} ({fmt.width} bits; {fmt.cite})"
     yield fields(fmt, code)
     value = float(fmt.decode(np.array([code]))[0])

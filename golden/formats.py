@@ -70,6 +70,11 @@ class Format:
         if self.width <= MAX_WIDTH:
             check_values(self)
 
+    @property
+    def identifier(self) -> str:
+        """The name as part of a Verilog name."""
+        return self.name
+
     # -- codes and values ----------------------------------------------------------------------------------------------------
 
     @property

@@ -73,6 +73,7 @@ def formats(arguments: argparse.Namespace) -> int:
             f"  {specials:12} {default:28} {row['cite']}"
         )
     print(f"\nFamilies: {', '.join(golden.catalog.FAMILIES)}; a path to a .toml file is a format, too.")
+    print("A+B is two formats of one width in one unit, told apart by a select pin: for decoders and MACs.")
     print(f"Sources, decoder targets and accumulators: {', '.join(golden.WIDE)}; accumulator only: exact.")
     return 0
 
@@ -127,6 +128,8 @@ def _design(arguments: argparse.Namespace) -> Any:
         case "decoder":
             return build.decoder(fmt, arguments.to, name=name)
         case "encoder":
+            if not fmt.roundings:
+                raise UsageError(f"--format: an encoder is to one format, not to {fmt.name}")
             rounding = arguments.rounding or fmt.roundings[0].value
             if arguments.random_bits is not None and rounding != Rounding.STOCHASTIC:
                 raise UsageError(f"--random-bits: it goes with --rounding stochastic only, not with {rounding!r}")

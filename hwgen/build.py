@@ -13,6 +13,7 @@ from golden.encode import check_random_bits
 from golden.encode import options as encode_options
 from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
 from golden.mac import exact
+from golden.multi import MultiFormat
 from golden.rows import Overflow, Rounding
 from hwgen import mac as parts
 from hwgen.decoder import Decoder, check_target
@@ -76,6 +77,8 @@ def block_format(name: str) -> Format:
 
 
 def _label(fmt: Format) -> str:
+    if isinstance(fmt, MultiFormat):
+        return f"{' or '.join(map(_label, fmt.members))}, as the select pin says (0: {fmt.members[0].name}, 1: {fmt.members[1].name})"
     return f"{fmt.name} (file with SHA-256 {fmt.source_sha256})" if fmt.source_sha256 else f"{fmt.name} ({fmt.cite})"
 
 
@@ -100,7 +103,9 @@ def decoder(fmt: Format | str, to: str = "binary16", name: str | None = None) ->
     lines = [f"Decoder of {_label(fmt)} to {to}"]
     if to != "unpacked":
         lines.append(f"Values that {to} cannot hold are rounded {ROUNDING_RULES[get(to).roundings[0]]}")
-    return _design("decoder", name, f"{fmt.name}_decoder_{to}", partial(Decoder, fmt, to), {"format": fmt.name, "to": to}, lines, (fmt,))
+    return _design(
+        "decoder", name, f"{fmt.identifier}_decoder_{to}", partial(Decoder, fmt, to), {"format": fmt.name, "to": to}, lines, (fmt,)
+    )
 
 
 def encoder(
@@ -118,7 +123,7 @@ def encoder(
     check_random_bits(random_bits)
     make = partial(Encoder, fmt, source, rounding, overflow, nan_to_zero, random_bits)
     options: dict[str, Any] = {"format": fmt.name, "from": source, "rounding": chosen.rounding.value, "overflow": chosen.overflow.value}
-    default = f"{fmt.name}_encoder_{source}_{chosen.rounding}"
+    default = f"{fmt.identifier}_encoder_{source}_{chosen.rounding}"
     if chosen.overflow is not fmt.overflows[0]:
         default += f"_{chosen.overflow}"
     if nan_to_zero:
@@ -153,7 +158,7 @@ def _of_mac(
 ) -> Design:
     a = get(fmt)
     b = a if format_b is None else get(format_b)
-    pair = a.name if b == a else f"{a.name}_{b.name}"
+    pair = a.identifier if b == a else f"{a.identifier}_{b.identifier}"
     options: dict[str, Any] = {"format": a.name} | ({} if b == a else {"format-b": b.name})
     operands = _label(a) if b == a else f"{_label(a)} times {_label(b)}"
     if accumulator is None:

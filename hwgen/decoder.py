@@ -2,9 +2,10 @@
 
 from amaranth.hdl import Const, Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
 from golden import Format, get
+from hwgen.codes import code, code_ports
 from hwgen.rounder import Parts, Rounder
 from hwgen.unpacked import exponent_range, exponent_shape, precision, unpack
 
@@ -30,6 +31,7 @@ class Decoder(wiring.Component):
     Members
     -------
     code : ``In(fmt.width)``
+        And ``code_select`` where ``fmt`` is of two formats.
     bits : ``Out(target width)``
         The value in the target format: exact wherever the target holds it; otherwise rounded to nearest (ties to even, in
         ``dlfloat16`` away), overflow to infinity, gradual underflow. NaN is the target's canonical one.
@@ -42,7 +44,7 @@ class Decoder(wiring.Component):
     def __init__(self, fmt: Format | str, target: str = "unpacked"):
         self.fmt = get(fmt)
         self.target = check_target(target)
-        ports = {"code": In(self.fmt.width)}
+        ports = code_ports("code", self.fmt)
         if target == "unpacked":
             ports |= {
                 "sign": Out(1),
@@ -60,7 +62,7 @@ class Decoder(wiring.Component):
         """Take the code apart; put the target's bits together."""
         del platform
         m = Module()
-        u = unpack(m, self.fmt, self.code)
+        u = unpack(m, self.fmt, code(self, "code", self.fmt))
         if self.target == "unpacked":
             m.d.comb += [
                 getattr(self, name).eq(getattr(u, name)) for name in ("sign", "exponent", "significand", "is_zero", "is_inf", "is_nan")

@@ -10,6 +10,7 @@ import golden
 from golden import ACCUMULATORS, ExactAccumulator, Format
 from golden.validation import MAX_WIDTH
 from hwgen.adder import Adder
+from hwgen.codes import code_ports, code_widths
 from hwgen.exact import ExactAdder
 from hwgen.frame import AdderShape
 from hwgen.multiplier import Multiplier, ProductShape
@@ -31,7 +32,7 @@ class Mac(wiring.Component):
     Members
     -------
     a, b : ``In``
-        Codes.
+        Codes; and ``a_select``, ``b_select`` where they are of two formats.
     acc_in : ``In``
         Bits of the accumulator.
     acc_out : ``Out``
@@ -44,14 +45,16 @@ class Mac(wiring.Component):
         if accumulator not in ACCUMULATORS:
             raise ValueError(f"Accumulator must be one of {', '.join(ACCUMULATORS)}, not {accumulator!r}")
         width = ExactAccumulator(fa, fb, terms).width if accumulator == "exact" else golden.get(accumulator).width
-        super().__init__({"a": In(fa.width), "b": In(fb.width), "acc_in": In(width), "acc_out": Out(width)})
+        super().__init__({**code_ports("a", fa), **code_ports("b", fb), "acc_in": In(width), "acc_out": Out(width)})
 
     def elaborate(self, _platform: object) -> Module:
         """Multiplier, then adder."""
         m = Module()
         m.submodules.multiplier = product = multiplier(*self._options)
         m.submodules.adder = total = adder(*self._options, self._terms)
-        m.d.comb += [product.a.eq(self.a), product.b.eq(self.b), total.acc_in.eq(self.acc_in), self.acc_out.eq(total.acc_out)]
+        for name in (*code_widths("a", self._options[0]), *code_widths("b", self._options[1])):
+            m.d.comb += getattr(product, name).eq(getattr(self, name))
+        m.d.comb += [total.acc_in.eq(self.acc_in), self.acc_out.eq(total.acc_out)]
         for name in ("sign", "exponent", "significand", "is_zero", "is_inf", "is_nan"):
             m.d.comb += getattr(total, name).eq(getattr(product, name))
         return m

@@ -7,10 +7,11 @@ from functools import cached_property
 
 from amaranth.hdl import Cat, Const, Module, Shape, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
 import golden
 from golden import Format
+from hwgen.codes import code, code_ports
 from hwgen.operand import Operand, OperandShape, extended, range_shape
 
 
@@ -86,7 +87,7 @@ class Multiplier(wiring.Component):
     Members
     -------
     a, b : ``In``
-        Codes.
+        Codes; and ``a_select``, ``b_select`` where they are of two formats.
     sign : ``Out(1)``
         Exclusive or of the sign bits, whatever the classes.
     exponent : ``Out``
@@ -103,8 +104,8 @@ class Multiplier(wiring.Component):
         self.layout = ProductShape.of(self.a_format, self.b_format, normalized=normalized, spare_carry=spare_carry)
         super().__init__(
             {
-                "a": In(self.a_format.width),
-                "b": In(self.b_format.width),
+                **code_ports("a", self.a_format),
+                **code_ports("b", self.b_format),
                 "sign": Out(1),
                 "exponent": Out(self.layout.exponent_shape.width),
                 "significand": Out(self.layout.significand_bits),
@@ -129,8 +130,8 @@ class Multiplier(wiring.Component):
         either_zero = Signal(name="either_zero")
         either_inf = Signal(name="either_inf")
         m.d.comb += [
-            a.code.eq(self.a),
-            b.code.eq(self.b),
+            a.code.eq(code(self, "a", self.a_format)),
+            b.code.eq(code(self, "b", self.b_format)),
             self.sign.eq(a.sign ^ b.sign),
             self.exponent.eq(exponent),
             self.significand.eq(a.significand * b.significand),

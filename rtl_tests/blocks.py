@@ -2,11 +2,12 @@
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 import golden
 from golden import Format
@@ -17,7 +18,7 @@ from rtl_tests import vectors
 from rtl_tests.bench import Case
 from rtl_tests.lint import lint
 from rtl_tests.simulators import seed
-from synth.proof.questions import explain, ports, unpacked
+from synth.proof.questions import explain, made_of, ports, unpacked
 
 _TEXTS: dict[str, str] = {}
 
@@ -40,6 +41,19 @@ def generator(*words: str) -> np.random.Generator:
     return np.random.default_rng([seed(), *(ord(letter) for letter in " ".join(words))])
 
 
+def _case(design: Design, inputs: Mapping[str, NDArray], outputs: Mapping[str, NDArray], seed: int | None = None) -> Case:
+    """Vectors for a block's module, whose codes of two formats come in two ports."""
+    wide, out = ports(design)
+    widths, driven = {**wide, **out}, dict(inputs)
+    for name, bits in made_of(design).items():
+        word, _ = driven.pop(name), widths.pop(name)
+        for at, (port, place) in enumerate(bits):
+            widths[port] = max(place + 1, widths.get(port, 0))
+            driven[port] = driven.get(port, np.zeros_like(word)) | (word >> np.uint64(at) & np.uint64(1)) << np.uint64(place)
+    told = None if made_of(design) else explain(design)
+    return Case(design.name, texts([design])[design.name], widths, driven, outputs, told, seed)
+
+
 # -- decoders -----------------------------------------------------------------------------------------------------------------
 
 
@@ -48,8 +62,7 @@ def decoder_case(fmt: Format, target: str) -> Case:
     design = build.decoder(fmt, target)
     codes = vectors.all_codes(fmt.width)
     outputs = unpacked(fmt) if target == "unpacked" else {"bits": fmt.decode_bits(codes, target)}
-    inputs, widths = ports(design)
-    return Case(design.name, texts([design])[design.name], {**inputs, **widths}, {"code": codes}, outputs, explain(design))
+    return _case(design, {"code": codes}, outputs)
 
 
 # -- encoders -----------------------------------------------------------------------------------------------------------------
@@ -77,9 +90,7 @@ def encoder_case(
         words[: bits.size // 4] = rng.choice(np.array([0, (1 << random_bits) - 1], np.uint64), bits.size // 4)
         inputs["random"] = words
     codes = fmt.encode(bits, source, rounding, overflow, nan_to_zero, random=words, random_bits=random_bits)
-
-    widths = {**ports(design)[0], **ports(design)[1]}
-    return Case(design.name, texts([design])[design.name], widths, inputs, {"code": codes}, explain(design), seed())
+    return _case(design, inputs, {"code": codes}, seed())
 
 
 # -- multiply-accumulate ------------------------------------------------------------------------------------------------------
@@ -97,7 +108,4 @@ def mac_case(a: Format, b: Format | None = None, accumulator: str = "binary16", 
     else:
         acc = vectors.directed_accumulators(a, other, left, right, golden.get(accumulator), rng)
     after = golden.mac(left, right, acc, a, other, accumulator, terms)
-
-    inputs = {"a": left, "b": right, "acc_in": acc}
-    widths = {**ports(design)[0], **ports(design)[1]}
-    return Case(design.name, texts([design])[design.name], widths, inputs, {"acc_out": after}, explain(design), seed())
+    return _case(design, {"a": left, "b": right, "acc_in": acc}, {"acc_out": after}, seed())

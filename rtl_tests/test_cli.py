@@ -95,6 +95,7 @@ def test_generate_writes_one_file_under_its_default_name(tmp_path, capsys):
         (["encoder", "--format", "e5m2b1", "--rounding", "stochastic", "--random-bits", "8"], "e5m2b1_encoder_binary32_stochastic_r8"),
         (["mac", "--format", "e5m2b1", "--accumulator", "binary16"], "e5m2b1_mac_binary16"),
         (["mac", "--format", "ocp_e4m3", "--format-b", "ocp_e5m2"], "ocp_e4m3_ocp_e5m2_mac_binary16"),
+        (["mac", "--format", "ocp_e4m3+ocp_e5m2", "--format-b", "hif8"], "ocp_e4m3_or_ocp_e5m2_hif8_mac_binary16"),
         (["mac", "--format", "hif8", "--accumulator", "exact", "--terms", "16"], "hif8_mac_exact_n16"),
         (["decoder", "--format", "hif8", "--to", "unpacked", "--name", "mine"], "mine"),
     ],
@@ -166,6 +167,14 @@ BAD = {
     "rounding the format lacks": (
         ["generate", "encoder", "--format", "ocp_e4m3", "--rounding", "hybrid"],
         "Rounding of ocp_e4m3 must be one of ties_to_even, ties_to_away, toward_zero, stochastic, not 'hybrid'",
+    ),
+    "encoder to two formats": (
+        ["generate", "encoder", "--format", "hif8+e5m2b1"],
+        "--format: an encoder is to one format, not to hif8+e5m2b1",
+    ),
+    "two formats of different widths": (
+        ["generate", "mac", "--format", "hif8+e5m3"],
+        "--format: Format 'hif8+e5m3': both must have the same",
     ),
     "hybrid from dlfloat16": (
         ["generate", "encoder", "--format", "hif8", "--rounding", "hybrid", "--from", "dlfloat16"],

@@ -9,8 +9,10 @@ from hwgen import build
 from rtl_tests.blocks import texts
 from rtl_tests.test_proof_sweep import check, inputs, subject
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED
+from synth.proof.macs import Binary32Proof, ExactProof
 from synth.proof.questions import ports
-from synth.proof.smt import Binary32Proof, ExactProof, StochasticProof, proof
+from synth.proof.smt import proof
+from synth.proof.stochastic import StochasticProof
 
 TAPERED = """
 name = "wide_range"

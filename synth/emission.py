@@ -1,33 +1,27 @@
 """Verilog of designs, emitted once: the text depends on the design and on the program that makes it, and on nothing else."""
 
-import hashlib
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 
 import golden
 import hwgen
 from hwgen import yosys
 from hwgen.build import Design
+from synth.digest import sha256, texts
 from synth.store import Store
 
 
 @cache
 def _program() -> str:
     """SHA-256 of the packages that make Verilog, and of the versions of what they use."""
-    texts = [path.read_text() for package in (golden, hwgen) for path in sorted(Path(package.__path__[0]).glob("*.py"))]
-    return _sha256(*texts, version("minifloat-rtl"), version("amaranth"), yosys.version())
-
-
-def _sha256(*texts: str) -> str:
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    return sha256(*texts(golden), *texts(hwgen), version("minifloat-rtl"), version("amaranth"), yosys.version())
 
 
 def verilog(design: Design, store: Store | None = None) -> str:
     """A design's text, from the store where it is there."""
     if store is None:
         return design.verilog()
-    key = _sha256("verilog", _program(), design.kind, design.name, repr(design.options), repr(design.header), repr(design.formats))
+    key = sha256("verilog", _program(), design.kind, design.name, repr(design.options), repr(design.header), repr(design.formats))
     text = store.get(key)
     if text is None:
         text = design.verilog()

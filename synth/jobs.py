@@ -1,6 +1,5 @@
 """Area jobs as data: text in, rows out. A job runs in one Yosys process and depends on nothing but itself."""
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from statistics import median
 from typing import Any
 
 from hwgen import yosys
+from synth.digest import sha256
 from synth.liberty import Library
 from synth.recipes import DEFAULT_PORTFOLIO, portfolio
 from synth.targets import LIBERTY, Target, find
@@ -110,13 +110,13 @@ class Job:
 
     def hashes(self) -> dict[str, str]:
         """SHA-256 of the module, and of the script with every other file that it reads: together with ``tool`` they fix the result."""
-        rest = "\0".join([self.script, _SWAP.read_text(), *self._target().inputs().values()])
-        return {f"{part}_sha256": hashlib.sha256(text.encode()).hexdigest() for part, text in (("verilog", self.verilog), ("script", rest))}
+        script = sha256(self.script, _SWAP.read_text(), *self._target().inputs().values())
+        return {"verilog_sha256": sha256(self.verilog), "script_sha256": script}
 
     @property
     def key(self) -> str:
         """SHA-256 of all that the samples depend on: Verilog, script, every file that it reads, and the tool's version."""
-        return hashlib.sha256("\0".join([*self.hashes().values(), yosys.version()]).encode()).hexdigest()
+        return sha256(*self.hashes().values(), yosys.version())
 
 
 def _libraries(target: Target) -> str:

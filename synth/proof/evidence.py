@@ -16,6 +16,7 @@ import numpy as np
 
 import golden
 from golden import Format
+from synth.digest import sha256
 
 EMITTED = "emitted"
 """Source of Verilog that ``hwgen generate`` writes."""
@@ -133,11 +134,6 @@ class Store:
 def power(count: int) -> str:
     """A count in short: as a power of two where it is one."""
     return f"2^{count.bit_length() - 1}" if count & (count - 1) == 0 and count > 4096 else f"{count:,}"
-
-
-def sha256(*texts: str) -> str:
-    """Of texts one after the other, in hexadecimal digits."""
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def _is_sound(found: Evidence) -> bool:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from hwgen import build, yosys
 from hwgen.build import Design
+from synth.digest import sha256
 from synth.proof.bitslice import CASES, Evaluator, from_planes, to_planes
-from synth.proof.evidence import sha256
 from synth.proof.netlist import Netlist, arrange, parse
-from synth.proof.questions import Batch, Sweep, answer, ports
+from synth.proof.questions import Batch, Sweep, answer, made_of, ports
 from synth.proof.questions import sweep as sweep_of
 
 FORMATS = ("hif8", "e5m2b1", "binary8p3", "ocp_e4m3")
@@ -95,7 +95,7 @@ def mutate(design: Design, count: int = MUTANTS, seed: int = SEED) -> Mutants:
     insert = "".join(f"mutate -ctrl {SELECT} {width} {number} {fault}\n" for number, fault in enumerate(faults, 1))
     found = yosys.run(prepare + insert + _MAP, files, ["netlist.json"])["netlist.json"]
     inputs, outputs = ports(design)
-    netlist = arrange(parse(found, design.name), {**inputs, SELECT: width}, outputs)
+    netlist = arrange(parse(found, design.name), {**inputs, SELECT: width}, outputs, made_of(design))
     return Mutants(design, sha256(files["module.v"]), faults, netlist)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hwgen import yosys
+from hwgen.codes import Bits
 from synth.liberty import Library
 
 _READ = """\
@@ -167,24 +168,26 @@ def apply(kind: str, pins: Sequence[Any]) -> Any:
     raise ValueError(f"Unknown gate {kind!r}")
 
 
-def arrange(netlist: Netlist, inputs: Mapping[str, int], outputs: Mapping[str, int]) -> Netlist:
-    """The netlist with its ports in a given order.
+def arrange(netlist: Netlist, inputs: Mapping[str, int], outputs: Mapping[str, int], made_of: Mapping[str, Bits] | None = None) -> Netlist:
+    """The netlist with its ports in a given order; ``made_of`` says which of the inputs are made of bits of other ports, and how.
 
     Raises
     ------
     NetlistError
         If its ports are others.
     """
-    for way, found, wanted in (("inputs", netlist.inputs, inputs), ("outputs", netlist.outputs, outputs)):
+    whole = {port: tuple((port, place) for place in range(width)) for port, width in inputs.items()} | dict(made_of or {})
+    bits = [bit for port in inputs for bit in whole[port]]
+    real: dict[str, int] = {}
+    for name, place in bits:
+        real[name] = max(place + 1, real.get(name, 0))
+    for way, found, wanted in (("inputs", netlist.inputs, real), ("outputs", netlist.outputs, outputs)):
         if dict(found) != dict(wanted):
             said, must = (", ".join(f"{name}[{width}]" for name, width in ports.items()) or "none" for ports in (found, wanted))
             raise NetlistError(f"{netlist.top} must have the {way} {must}, not {said}")
     places = list(range(netlist.first_gate + len(netlist.gates)))
-    start = 2
-    for port, width in inputs.items():
-        for place, net in enumerate(netlist.input_nets(port), start):
-            places[net] = place
-        start += width
+    for place, (name, bit) in enumerate(bits, 2):
+        places[netlist.input_nets(name)[bit]] = place
     gates = tuple(Gate(gate.kind, tuple(places[pin] for pin in gate.pins)) for gate in netlist.gates)
     ends = dict(zip(netlist.outputs, np.split(np.array(netlist.driven), np.cumsum(list(netlist.outputs.values())))[:-1], strict=True))
     driven = tuple(places[net] for port in outputs for net in ends[port].tolist())

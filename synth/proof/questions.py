@@ -12,7 +12,9 @@ import golden
 from golden import Format
 from golden.explain import describe, number
 from golden.mac import exact
+from golden.multi import MultiFormat
 from hwgen.build import Design
+from hwgen.codes import Bits, code_bits
 from hwgen.unpacked import exponent_shape, precision
 from synth.proof.bitslice import CASES, to_planes
 
@@ -22,7 +24,7 @@ Explain = Callable[[Pins, Pins, Pins], str]
 
 
 def ports(design: Design) -> tuple[dict[str, int], dict[str, int]]:
-    """Widths of a block's inputs and outputs."""
+    """Widths of a block's inputs and outputs; a code is one word, see :func:`made_of`."""
     fmt, options = design.formats[0], design.options
     match design.kind:
         case "decoder":
@@ -38,6 +40,12 @@ def ports(design: Design) -> tuple[dict[str, int], dict[str, int]]:
             width = accumulator_width(design)
             return {"a": fmt.width, "b": design.formats[1].width, "acc_in": width}, {"acc_out": width}
     raise ValueError(f"Block must be decoder, encoder or mac, not {design.kind!r}")
+
+
+def made_of(design: Design) -> dict[str, Bits]:
+    """Which of these inputs are made of bits of several ports of the module, and how: codes of two formats, with their select pins."""
+    names = {"decoder": ("code",), "mac": ("a", "b")}.get(design.kind, ())
+    return {name: code_bits(name, fmt) for name, fmt in zip(names, design.formats, strict=False) if isinstance(fmt, MultiFormat)}
 
 
 def accumulator_width(design: Design) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from hwgen.build import Design
+from synth.digest import sha256
 from synth.liberty import Library
 from synth.proof import sweep
 from synth.proof.bitslice import compiler_version
@@ -23,13 +24,13 @@ from synth.proof.evidence import (
     Store,
     formats_hash,
     program_hashes,
-    sha256,
     tools,
 )
 from synth.proof.netlist import Netlist, arrange, check, read, read_mapped
-from synth.proof.questions import ports
+from synth.proof.questions import made_of, ports
 from synth.proof.questions import sweep as sweep_of
-from synth.proof.smt import Proof, proof
+from synth.proof.smt import proof
+from synth.proof.solver import Proof
 
 Report = Callable[[Evidence], None]
 """Called every few seconds with what is known so far."""
@@ -68,7 +69,7 @@ class Subject:
             found = read_mapped(self.verilog, self.top, self.libraries, system_verilog)
         else:
             found = read(self.verilog, self.top, system_verilog)
-        return arrange(found, *ports(self.design))
+        return arrange(found, *ports(self.design), made_of(self.design))
 
     def evidence(self, method: str) -> Evidence:
         """A record that knows nothing yet."""

@@ -3,20 +3,19 @@
 A pool loses workers without losing jobs: what was lost is run again, up to :data:`TRIES` times.
 """
 
-import hashlib
 import os
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import golden
 import hwgen
 import synth
 from hwgen import yosys
+from synth.digest import sha256, texts
 from synth.jobs import Job, execute
 
 if TYPE_CHECKING:
@@ -54,11 +53,8 @@ class Pool(Protocol):
 @cache
 def program() -> str:
     """SHA-256 of all that makes a result besides the job: this package's text and the tool's version."""
-    texts = [
-        path.read_text() for package in (golden, hwgen, synth)
-        for path in sorted(Path(package.__path__[0]).glob("*.py")) + sorted(Path(package.__path__[0]).glob("*.v"))
-    ]  # fmt: skip
-    return hashlib.sha256("\0".join([*texts, version("minifloat-rtl"), yosys.version()]).encode()).hexdigest()
+    found = [text for package in (golden, hwgen, synth) for text in texts(package, ".py", ".v")]
+    return sha256(*found, version("minifloat-rtl"), yosys.version())
 
 
 class LocalPool:

@@ -16,7 +16,6 @@
 Options are those of ``hwgen area``, each with a list of values; every combination is a design.
 """
 
-import difflib
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from typing import Any
 
 import golden
 from golden import ACCUMULATORS, WIDE, Overflow, Rounding
+from golden.tables import check_keys
 from hwgen import build
 from hwgen.build import Design
 from hwgen.decoder import TARGETS as DECODER_TARGETS
@@ -126,12 +126,12 @@ def read(path: str | Path) -> Space:
         raise ValueError(f"{str(path)!r} is no TOML file: {error}") from error
     try:
         return _space(table, Path(path).parent)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from error
 
 
 def _space(table: Mapping[str, Any], folder: Path) -> Space:
-    _check_keys(table, _KEYS, "the file")
+    check_keys(table, _KEYS, "the file")
     formats = table.get("formats", "all")
     names = golden.names() if formats == "all" else _strings(formats, "formats")
     names = [str(folder / name) if name.endswith(".toml") and (folder / name).exists() else name for name in names]
@@ -156,11 +156,9 @@ def _space(table: Mapping[str, Any], folder: Path) -> Space:
 
 
 def _options(kind: str, table: Any) -> dict[str, tuple[Any, ...]]:
-    if not isinstance(table, dict):
-        raise ValueError(f"{kind} must be a table, not {table!r}")
     choices = _CHOICES[kind]
     allowed = (*choices, *(("terms",) if "accumulator" in choices else ()))
-    _check_keys(table, allowed, kind)
+    check_keys(table, allowed, kind)
     options: dict[str, tuple[Any, ...]] = {}
     for key, values in choices.items():
         given = _strings(table.get(key, _BY_DEFAULT[key]), f"{kind}.{key}")
@@ -184,11 +182,3 @@ def _strings(value: Any, where: str) -> list[str]:
 def _one_of(value: Any, allowed: tuple[str, ...], where: str) -> None:
     if value not in allowed:
         raise ValueError(f"{where} must be one of {', '.join(allowed)}, not {value!r}")
-
-
-def _check_keys(table: Mapping[str, Any], allowed: tuple[str, ...], where: str) -> None:
-    for key in table:
-        if key not in allowed:
-            near = difflib.get_close_matches(key, allowed, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"allowed are {', '.join(allowed) or 'none'}"
-            raise ValueError(f"{where} has an unknown key {key!r}; {hint}")

@@ -1,0 +1,80 @@
+"""Two formats in one unit, picked by a pin: what the codes mean, and the hardware on every one of them."""
+
+import numpy as np
+import pytest
+
+import golden
+from golden.explain import explain
+from hwgen import build
+from rtl_tests.bench import simulate
+from rtl_tests.blocks import decoder_case, mac_case
+from synth.proof.evidence import EQUAL
+from synth.proof.verify import emitted, verify
+
+OCP = "ocp_e4m3+ocp_e5m2"
+IBM = "ibm_1_4_3+ibm_1_5_2"
+HIF8 = "hif8+e5m2b1"
+
+
+@pytest.mark.parametrize("name", [OCP, IBM, HIF8, "ocp_e5m2+gc_1_6_1_b31"])
+def test_the_select_bit_picks_the_member(name):
+    fmt = golden.get(name)
+    codes = np.arange(256)
+    for number, member in enumerate(fmt.members):
+        joined = fmt.join(codes, number)
+        assert np.array_equal(fmt.decode(joined), member.decode(codes), equal_nan=True)
+        assert np.array_equal(np.signbit(fmt.decode(joined)), np.signbit(member.decode(codes)))
+        assert [fmt.split(int(code)) for code in joined] == [(member, code) for code in range(256)]
+    assert sorted(np.concatenate([fmt.join(codes, 0), fmt.join(codes, 1)]).tolist()) == list(range(512))
+
+
+def test_codes_are_explained_as_those_of_the_member():
+    fmt = golden.get(OCP)
+    assert list(explain(fmt, int(fmt.join(0xC3, 1)))) == list(explain(golden.get("ocp_e5m2"), 0xC3))
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("hif8+hif8", "must be different"), ("hif8+e5m3", "same width"), ("hif8+gc_1_4_3_b7+ocp_e4m3", "not more"),
+        ("hif8+", "Unknown format ''"), ("binary16+bfloat16", "below 16 bits"),
+        ("hif8+gc_1_0_7_b0", "two's complements"),
+    ],
+)  # fmt: skip
+def test_refusals(name, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        golden.get(name)
+
+
+def test_no_encoder():
+    with pytest.raises(ValueError, match="encode to one of the two"):
+        build.encoder(OCP)
+    with pytest.raises(ValueError, match="encode to one of the two"):
+        golden.get(OCP).encode(np.zeros(1, np.uint32))
+
+
+@pytest.mark.parametrize(("name", "accumulator"), [(OCP, "binary16"), (IBM, "binary16"), (HIF8, "binary16"), (OCP, "exact")])
+def test_every_input_of_the_mac(name, accumulator):
+    subject = emitted(build.mac(name, accumulator=accumulator))
+    found = verify(subject, subject.netlist())
+    assert (found.verdict, found.cases) == (EQUAL, found.inputs)
+    assert accumulator == "exact" or found.cases == 1 << 34
+
+
+def test_mixed_with_a_plain_format():
+    subject = emitted(build.mac("hif8", OCP))
+    found = verify(subject, subject.netlist())
+    assert (found.verdict, found.cases) == (EQUAL, 1 << 33)
+
+
+@pytest.mark.parametrize("to", ["binary16", "unpacked"])
+def test_every_code_of_the_decoder(to):
+    for name in (OCP, IBM, HIF8):
+        subject = emitted(build.decoder(name, to))
+        found = verify(subject, subject.netlist())
+        assert (found.verdict, found.cases) == (EQUAL, 512)
+
+
+def test_in_simulation(tmp_path):
+    fmt = golden.get(OCP)
+    simulate([decoder_case(fmt, "binary16"), mac_case(golden.get("hif8"), fmt)], tmp_path)

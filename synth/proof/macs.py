@@ -1,0 +1,172 @@
+"""Proofs of MACs whose inputs are too many to enumerate.
+
+A MAC is taken apart where its netlist allows it, whoever wrote it: gates that depend on the codes alone are evaluated for all pairs, and
+what they hand on to the rest, together with golden's product, is a *class* of pairs. The solver then sees the classes and all
+accumulators, but no multiplier.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import golden
+from golden.mac import exact
+from hwgen.build import Design
+from synth.proof.bitslice import CASES, from_planes, to_planes
+from synth.proof.netlist import Netlist, apply
+from synth.proof.solver import Proof, Solver
+
+if TYPE_CHECKING:
+    from bitwuzla import Term
+
+_NO_EXPONENT = 1 << 20
+"""Stands for the exponent of zeros, infinities and NaNs."""
+
+
+@dataclass(frozen=True)
+class _Class:
+    """Pairs of codes that hand the same bits on to the rest of the netlist and have the same product."""
+
+    a: int
+    b: int
+    pairs: int
+    cut: tuple[bool, ...]
+
+
+class MacProof(Proof):
+    """A MAC; a part is all pairs of codes whose products have the same exponent."""
+
+    def __init__(self, design: Design, netlist: Netlist):
+        super().__init__(design, netlist)
+        fa, fb = design.formats
+        count = 1 << (fa.width + fb.width)
+        pair = np.tile(np.arange(count), -(-CASES // count))
+        bits = dict(zip([*netlist.input_nets("a"), *netlist.input_nets("b")], to_planes(pair, fa.width + fb.width), strict=True))
+        self.cut, words = self._cut(bits, count)
+        a, b = pair[:count] & ((1 << fa.width) - 1), pair[:count] >> fa.width
+        with np.errstate(invalid="ignore"):
+            product = fa.values[a] * fb.values[b]
+        product = np.where(np.isnan(product), np.nan, product)
+        exponents = np.where(np.isfinite(product) & (product != 0), np.frexp(product)[1], _NO_EXPONENT)
+        keys = np.concatenate([words, product.view(np.uint64)[np.newaxis]])
+        _, first, pairs = np.unique(keys, axis=1, return_index=True, return_counts=True)
+        groups: dict[int, list[_Class]] = {}
+        for place, number in zip(first.tolist(), pairs.tolist(), strict=True):
+            cut = tuple(bool(int(words[i // 64, place]) >> i % 64 & 1) for i in range(len(self.cut)))
+            groups.setdefault(int(exponents[place]), []).append(_Class(int(a[place]), int(b[place]), number, cut))
+        self.groups = [groups[exponent] for exponent in sorted(groups)]
+        self.parts = len(self.groups)
+
+    def _cut(self, bits: Mapping[int, NDArray[np.uint64]], count: int) -> tuple[list[int], NDArray[np.uint64]]:
+        """The nets on which gates that depend on the codes alone end, and their bits for every pair: 64 nets to a word."""
+        netlist = self.netlist
+        moving = netlist.reached_from(netlist.input_nets("acc_in"))
+        values: dict[int, Any] = {0: np.uint64(0), 1: np.uint64(0xFFFFFFFFFFFFFFFF), **bits}
+        ends = set(netlist.driven)
+        for net, gate in enumerate(netlist.gates, netlist.first_gate):
+            if net in moving:
+                ends |= set(gate.pins)
+            else:
+                values[net] = apply(gate.kind, [values[pin] for pin in gate.pins])
+        cut = sorted(net for net in ends if net not in moving and net > 1)
+        if not cut:
+            return cut, np.zeros((0, count), np.uint64)
+        planes = np.array([np.broadcast_to(values[net], bits[netlist.input_nets("a")[0]].shape) for net in cut])
+        words = [from_planes(np.ascontiguousarray(planes[start : start + 64])) for start in range(0, len(planes), 64)]
+        return cut, np.array(words)[:, :count]
+
+    def cases(self, part: int) -> int:
+        """All accumulators with the group's pairs."""
+        return sum(member.pairs for member in self.groups[part]) << self.inputs["acc_in"]
+
+    def prove(self, part: int) -> dict[str, int] | None:
+        """Any class of the group, any accumulator."""
+        solver, group, width = Solver(), self.groups[part], self.inputs["acc_in"]
+        acc = solver.variable("acc_in", width)
+        number = solver.variable("class", max(len(group).bit_length(), 1))
+        size = max(len(group).bit_length(), 1)
+        chosen = [solver.equal(number, solver.word(i, size)) for i in range(len(group))]
+        known = dict(zip(self.netlist.input_nets("acc_in"), solver.bits(acc, width), strict=True))
+        for place, net in enumerate(self.cut):
+            ones = [chosen[i] for i, member in enumerate(group) if member.cut[place]]
+            known[net] = solver.false if not ones else solver.true if len(ones) == len(group) else solver.either(ones)
+        out = solver.outputs(self.netlist, known)
+        claim = self._claim(solver, acc, out, group, chosen)
+        found = solver.search(solver.term("IMPLIES", solver.either(chosen), claim), {"acc_in": acc, "class": number})
+        if found is None:
+            return None
+        member = group[found["class"]]
+        return {"a": member.a, "b": member.b, "acc_in": found["acc_in"]}
+
+    def _select(self, solver: Solver, chosen: Sequence["Term"], values: Sequence[int], width: int) -> "Term":
+        """The word that belongs to the chosen class."""
+        bits = []
+        for place in range(width):
+            ones = [term for term, value in zip(chosen, values, strict=True) if value >> place & 1]
+            bits.append(solver.false if not ones else solver.true if len(ones) == len(values) else solver.either(ones))
+        return solver.join(bits)
+
+    @abstractmethod
+    def _claim(self, solver: Solver, acc: "Term", out: "Term", group: Sequence[_Class], chosen: Sequence["Term"]) -> "Term":
+        """What holds of every accumulator and the class that is chosen."""
+
+
+class Binary32Proof(MacProof):
+    """A MAC into binary32 against the addition of SMT-LIB's floating-point theory, roundNearestTiesToEven."""
+
+    method = (
+        "proof (bitwuzla): for all products and accumulators the gates give SMT-LIB's IEEE 754 sum in binary32; "
+        "what they make of each pair of codes is evaluated"
+    )
+
+    def _claim(self, solver: Solver, acc: "Term", out: "Term", group: Sequence[_Class], chosen: Sequence["Term"]) -> "Term":
+        from bitwuzla import RoundingMode
+
+        wide = golden.get("binary32")
+        assert wide.canonical_nan is not None
+        fa, fb = self.design.formats
+        with np.errstate(invalid="ignore"):
+            products = [np.float32(fa.values[member.a] * fb.values[member.b]) for member in group]
+        words = [wide.canonical_nan if np.isnan(product) else int(product.view(np.uint32)) for product in products]
+        addend = self._select(solver, chosen, words, 32)
+        first, second, result = (solver.term("FP_TO_FP_FROM_BV", word, indices=(8, 24)) for word in (acc, addend, out))
+        total = solver.term("FP_ADD", solver.manager.mk_rm_value(RoundingMode.RNE), first, second)
+        nan = solver.term("FP_IS_NAN", total)
+        canonical = solver.equal(out, solver.word(wide.canonical_nan, 32))
+        same = solver.all([solver.negate(solver.term("FP_IS_NAN", result)), solver.equal(result, total)])
+        return solver.choose(nan, canonical, same)
+
+
+class ExactProof(MacProof):
+    """An ``exact`` MAC against the addition of an integer and the rules of the sticky flags."""
+
+    method = (
+        "proof (bitwuzla): for all products and states the gates give the integer sum and the flags; "
+        "what they make of each pair of codes is evaluated"
+    )
+
+    def _claim(self, solver: Solver, acc: "Term", out: "Term", group: Sequence[_Class], chosen: Sequence["Term"]) -> "Term":
+        fa, fb = self.design.formats
+        unit = exact(fa, fb, self.design.options["terms"])
+        width = unit.value_width
+        with np.errstate(invalid="ignore"):
+            products = [float(fa.values[member.a] * fb.values[member.b]) for member in group]
+        multiples = [Fraction(product) / Fraction(2) ** unit.lsb_exponent if np.isfinite(product) else Fraction(0) for product in products]
+        if any(multiple.denominator != 1 for multiple in multiples):  # the proof rests on it, under every option of Python
+            raise RuntimeError("a product is no multiple of the accumulator's last bit")
+        addend = self._select(solver, chosen, [multiple.numerator % (1 << width) for multiple in multiples], width)
+        value = solver.term("BV_ADD", solver.term("BV_EXTRACT", acc, indices=(width - 1, 0)), addend)
+
+        def flag(place: int, sets: Sequence[bool]) -> "Term":
+            old = solver.bits(acc, unit.width)[place]
+            return solver.either([old, *(term for term, this in zip(chosen, sets, strict=True) if this)])
+
+        pos = flag(width, [product == np.inf for product in products])
+        neg = flag(width + 1, [product == -np.inf for product in products])
+        nan = solver.either([flag(width + 2, [bool(np.isnan(product)) for product in products]), solver.all([pos, neg])])
+        return solver.equal(out, solver.term("BV_CONCAT", solver.join([pos, neg, nan]), value))

@@ -1,0 +1,139 @@
+"""Queries to an SMT solver: it searches for an input on which gates and specification differ, and finds that there is none."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from hwgen.build import Design
+from synth.proof.netlist import Netlist
+from synth.proof.questions import ports
+
+if TYPE_CHECKING:
+    from bitwuzla import Term
+
+
+class Solver:
+    """A query: bits as Boolean terms, words as bit vectors."""
+
+    def __init__(self) -> None:
+        from bitwuzla import Bitwuzla, Kind, Option, Options, TermManager
+
+        self.kind = Kind
+        self.manager: TermManager = TermManager()
+        settings = Options()
+        settings.set(Option.PRODUCE_MODELS, True)
+        self.solver: Bitwuzla = Bitwuzla(self.manager, settings)
+        self.true, self.false = self.manager.mk_true(), self.manager.mk_false()
+
+    def term(self, kind: str, *arguments: "Term", indices: Sequence[int] = ()) -> "Term":
+        """A term of bitwuzla's kind ``kind``."""
+        return self.manager.mk_term(getattr(self.kind, kind), list(arguments), list(indices))
+
+    def word(self, value: int, width: int) -> "Term":
+        """A constant."""
+        return self.manager.mk_bv_value(self.manager.mk_bv_sort(width), value)
+
+    def variable(self, name: str, width: int) -> "Term":
+        """An unknown word."""
+        return self.manager.mk_const(self.manager.mk_bv_sort(width), name)
+
+    def bits(self, word: "Term", width: int) -> list["Term"]:
+        """The bits of a word, least significant first."""
+        one = self.word(1, 1)
+        return [self.term("EQUAL", self.term("BV_EXTRACT", word, indices=(place, place)), one) for place in range(width)]
+
+    def join(self, bits: Sequence["Term"]) -> "Term":
+        """The word of bits, least significant first."""
+        digits = [self.term("ITE", bit, self.word(1, 1), self.word(0, 1)) for bit in reversed(bits)]
+        return self.term("BV_CONCAT", *digits) if len(digits) > 1 else digits[0]
+
+    def choose(self, condition: "Term", then: "Term", otherwise: "Term") -> "Term":
+        """``then`` where the condition holds."""
+        return self.term("ITE", condition, then, otherwise)
+
+    def either(self, terms: Sequence["Term"]) -> "Term":
+        """Whether one of the terms holds."""
+        return self.term("OR", *terms) if len(terms) > 1 else terms[0]
+
+    def all(self, terms: Sequence["Term"]) -> "Term":
+        """Whether all of the terms hold."""
+        return self.term("AND", *terms) if len(terms) > 1 else terms[0]
+
+    def negate(self, term: "Term") -> "Term":
+        """Whether a term does not hold."""
+        return self.term("NOT", term)
+
+    def equal(self, left: "Term", right: "Term") -> "Term":
+        """Whether two terms are the same."""
+        return self.term("EQUAL", left, right)
+
+    def outputs(self, netlist: Netlist, known: Mapping[int, "Term"]) -> "Term":
+        """The word of a netlist's outputs, given terms of some of its nets."""
+        terms: dict[int, Term] = {0: self.false, 1: self.true, **known}
+
+        def term(net: int) -> "Term":
+            return terms[net]
+
+        for net, gate in enumerate(netlist.gates, netlist.first_gate):
+            if net not in terms and all(pin in terms for pin in gate.pins):
+                terms[net] = self._gate(gate.kind, [term(pin) for pin in gate.pins])
+        return self.join([term(net) for net in netlist.driven])
+
+    def _gate(self, kind: str, pins: Sequence["Term"]) -> "Term":
+        match kind:
+            case "NOT" | "AND" | "OR" | "XOR":
+                return self.term(kind, *pins)
+            case "NAND" | "NOR" | "XNOR":
+                return self.negate(self.term({"NAND": "AND", "NOR": "OR", "XNOR": "XOR"}[kind], *pins))
+            case "ANDNOT" | "ORNOT":
+                return self.term(kind[:-3], pins[0], self.negate(pins[1]))
+            case "MUX":
+                return self.choose(pins[2], pins[1], pins[0])
+        raise ValueError(f"Unknown gate {kind!r}")
+
+    def search(self, claim: "Term", names: Mapping[str, "Term"]) -> dict[str, int] | None:
+        """None if a claim always holds, else words for which it does not.
+
+        Raises
+        ------
+        RuntimeError
+            If the solver gives up.
+        """
+        from bitwuzla import Result
+
+        self.solver.assert_formula(self.negate(claim))
+        result = self.solver.check_sat()
+        if result == Result.UNSAT:
+            return None
+        if result != Result.SAT:
+            raise RuntimeError(f"the solver found neither a proof nor a counterexample: {result}")
+        return {name: int(self.solver.get_value(word).value(10)) for name, word in names.items()}
+
+
+class Proof(ABC):
+    """All inputs of a block, in parts that are proved one by one.
+
+    Attributes
+    ----------
+    method : str
+        What is proved, in words.
+    parts : int
+    quick : bool
+        Whether all parts together take less time than it takes to start processes for them.
+    """
+
+    method: str
+    parts: int
+    quick = False
+
+    def __init__(self, design: Design, netlist: Netlist):
+        self.design, self.netlist = design, netlist
+        self.inputs, self.outputs = ports(design)
+
+    @abstractmethod
+    def cases(self, part: int) -> int:
+        """Inputs that a part covers."""
+
+    @abstractmethod
+    def prove(self, part: int) -> dict[str, int] | None:
+        """None, or an input of the part on which the netlist differs from the specification."""

@@ -1,0 +1,118 @@
+"""The proof of encoders with stochastic rounding, over all inputs and random words."""
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golden.encode import codes_of, options
+from golden.rounding import grid
+from golden.rows import Biased, Fixed, Kind
+from hwgen.build import Design
+from synth.proof.netlist import Netlist
+from synth.proof.solver import Proof, Solver
+
+if TYPE_CHECKING:
+    from bitwuzla import Term
+
+
+class StochasticProof(Proof):
+    """An encoder with stochastic rounding; a part is one exponent field of the source, with all signs, fractions and random words.
+
+    Up to ``2**R`` times its place between two neighbours, in golden's grid, plus the random word, a number goes down, from there on up.
+    """
+
+    method = "proof (bitwuzla): for all inputs and random words the gates give the code that the definition picks, one binade at a time"
+    quick = True
+
+    def __init__(self, design: Design, netlist: Netlist):
+        super().__init__(design, netlist)
+        self.fmt = design.formats[0]
+        self.options = options(
+            self.fmt, design.options["from"], design.options["rounding"], design.options["overflow"], "nan-to-zero" in design.options
+        )
+        self.source = self.options.source
+        normal = self.source.rows[-1]
+        assert isinstance(normal.exponent, Biased)
+        self.fraction_bits, self.field_bits = normal.fraction_bits, normal.exponent.bits
+        self.random_bits = self.inputs["random"]
+        self.parts = 1 << self.field_bits
+
+    def cases(self, part: int) -> int:
+        """All signs, fractions and random words."""
+        del part
+        return 2 << (self.fraction_bits + self.random_bits)
+
+    def prove(self, part: int) -> dict[str, int] | None:
+        """Any sign, fraction and random word with the exponent field ``part``."""
+        solver, k = Solver(), self.fraction_bits
+        sign, fraction = solver.variable("sign", 1), solver.variable("fraction", k)
+        random = solver.variable("random", self.random_bits)
+        bits = solver.term("BV_CONCAT", sign, solver.word(part, self.field_bits), fraction)
+        known = dict(zip(self.netlist.input_nets("bits"), solver.bits(bits, self.source.width), strict=True))
+        known |= dict(zip(self.netlist.input_nets("random"), solver.bits(random, self.random_bits), strict=True))
+        out = solver.outputs(self.netlist, known)
+        code = self._finite(solver, part, fraction, random, sign)
+        for special in reversed(self.source.specials):
+            if special.value & self._field_mask & special.mask == (part << k) & special.mask & self._field_mask:
+                hit = solver.equal(
+                    solver.term("BV_AND", fraction, solver.word(special.mask & ((1 << k) - 1), k)),
+                    solver.word(special.value & ((1 << k) - 1), k),
+                )
+                code = solver.choose(hit, self._special(solver, special.kind, sign), code)
+        return solver.search(solver.equal(out, code), {"bits": bits, "random": random})
+
+    @property
+    def _field_mask(self) -> int:
+        return ((1 << self.field_bits) - 1) << self.fraction_bits
+
+    def _special(self, solver: Solver, kind: Kind, sign: "Term") -> "Term":
+        """Golden's code of a special of the source, with either sign."""
+        value = {Kind.ZERO: 0.0, Kind.INF: np.inf, Kind.NAN: np.nan}[kind]
+        return self._signed(solver, np.copysign(value, [1.0, -1.0]), sign)
+
+    def _signed(self, solver: Solver, values: NDArray[np.float64], sign: "Term") -> "Term":
+        """Golden's codes of a value and its negative."""
+        below = np.full(2, 2.0**self.random_bits)  # stays with the lower neighbour
+        positive, negative = codes_of(self.fmt, values, np.array([False, True]), self.options, below, self.random_bits).tolist()
+        width = self.fmt.width
+        return solver.choose(solver.equal(sign, solver.word(1, 1)), solver.word(negative, width), solver.word(positive, width))
+
+    def _finite(self, solver: Solver, field: int, fraction: "Term", random: "Term", sign: "Term") -> "Term":
+        """The code of a finite number: in units small enough for everything to be an integer."""
+        k, r = self.fraction_bits, self.random_bits
+        row = self.source.rows[0] if field == 0 else self.source.rows[-1]
+        exponent = row.exponent.exponent if isinstance(row.exponent, Fixed) else field - self._bias
+        hidden = row.hidden << k
+        ulp = Fraction(2) ** (exponent - k)
+        points = [Fraction(value) for value in grid(self.fmt).values.tolist()]
+        unit = min(ulp, Fraction(2) ** self.fmt.ulp_exponent)
+        places = [int(point / unit) for point in points]
+        scale = int(ulp / unit)
+        least, most = hidden * scale, (hidden + (1 << k) - 1) * scale
+        width = max(most, places[-1]).bit_length() + r + 2
+        number = solver.term("BV_ADD", solver.term("BV_ZERO_EXTEND", fraction, indices=(width - k,)), solver.word(hidden, width))
+        number = solver.term("BV_MUL", number, solver.word(scale, width))
+        threshold = solver.term("BV_SUB", solver.word(1 << r, width), solver.term("BV_ZERO_EXTEND", random, indices=(width - r,)))
+        codes = [self._signed(solver, np.array([float(point), -float(point)]), sign) for point in points]
+        code = codes[-1]  # overflow is certain
+        for place in reversed(range(len(points) - 1)):
+            low, high = places[place], places[place + 1]
+            if high <= least:
+                break
+            if low > most:
+                continue
+            gap = high - low
+            # up where (number - low) * 2**r reaches threshold * gap
+            position = solver.term("BV_SHL", solver.term("BV_SUB", number, solver.word(low, width)), solver.word(r, width))
+            up = solver.term("BV_UGE", position, solver.term("BV_MUL", threshold, solver.word(gap, width)))
+            here = solver.choose(up, codes[place + 1], codes[place])
+            code = solver.choose(solver.term("BV_ULT", number, solver.word(high, width)), here, code)
+        return code
+
+    @property
+    def _bias(self) -> int:
+        normal = self.source.rows[-1].exponent
+        assert isinstance(normal, Biased)
+        return normal.bias
