@@ -309,6 +309,7 @@ def _add_liberty(parser: argparse.ArgumentParser) -> None:
 
 def _add_renamings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings to take the median over (default: 4)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first renaming, the others follow (default: 1)")
 
 
 def _area_options(parser: argparse.ArgumentParser) -> None:
@@ -357,6 +358,10 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
 def _report_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", dest="output", metavar="DIR", default="build/report", help="folder to write (default: build/report)")
     parser.add_argument("--formats", metavar="F[,F...]", help="formats to compare, or all (default: the ones of the README)")
+    text = "cell library to measure on, too: a file, or several with commas between; may be repeated for several libraries"
+    parser.add_argument("--liberty", action="append", metavar="FILE[,FILE...]", help=text)
+    text = "show the rows of this sweep.json, too; without --formats, these alone; may be repeated"
+    parser.add_argument("--sweep", action="append", metavar="FILE", help=text)
     parser.add_argument("--accuracy", metavar="FILE", help="what examples/digits.py --json has written, to be shown, too")
     text = "folder with what hwgen verify has found, to be shown, too (default: build/evidence)"
     parser.add_argument("--evidence", metavar="DIR", default="build/evidence", help=text)

@@ -104,7 +104,7 @@ def test_terms_count_for_exact_only(tmp_path):
         ("[mac]\nterms = [0]", "mac.terms must be a list of positive integers, not [0]"),
         ('targets = ["asic"]\n[mac]', "targets must be one of gates, cyclonev, xc7, ice40, ecp5, not 'asic'"),
         ("renamings = 0\n[mac]", "renamings must be an integer from 1 to 64, not 0"),
-        ('portfolio = "all"\n[mac]', "portfolio must be one of standard, stock, full, not 'all'"),
+        ('portfolio = "all"\n[mac]', "portfolio must be one of standard, stock, speed, full, not 'all'"),
         ("renamings = 8", "there must be a table for at least one of decoder, encoder, multiplier, adder, mac"),
         ("mac = 3", "mac must be a table, not 3"),
         ('liberty = ["none.lib"]\n[mac]', "none.lib cannot be read: No such file or directory"),

@@ -60,5 +60,5 @@ def test_portfolios_name_recipes():
         for kind, recipes in kinds.items():
             assert recipes
             assert portfolio(name, kind) == {recipe: RECIPES[kind][recipe] for recipe in recipes}
-    with pytest.raises(ValueError, match=r"^portfolio must be one of standard, stock, full, not 'best'$"):
+    with pytest.raises(ValueError, match=r"^portfolio must be one of standard, stock, speed, full, not 'best'$"):
         portfolio("best", "lut")

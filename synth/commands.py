@@ -15,14 +15,15 @@ from golden import Format
 from hwgen import build, yosys
 from synth import liberty
 from synth.emission import verilog
-from synth.jobs import MAX_RENAMINGS, Job
+from synth.jobs import MAX_RENAMINGS, MAX_SEED, Job, Row
+from synth.liberty import Library
 from synth.plan import FORMATS, area_jobs, report_jobs
 from synth.proof.evidence import Store as EvidenceStore
 from synth.proof.evidence import program_hashes
-from synth.report import assemble, render
+from synth.report import assemble, render, with_sweeps
 from synth.runner import Outcome, Progress, measure
 from synth.store import Store
-from synth.targets import LIBERTY, TARGETS
+from synth.targets import LIBERTY, TARGETS, liberty_target
 
 
 @contextmanager
@@ -42,9 +43,38 @@ def _store(path: str) -> Store:
         raise ValueError(f"--store: {error}") from error
 
 
-def _check_renamings(renamings: int) -> None:
-    if not 1 <= renamings <= MAX_RENAMINGS:
-        raise ValueError(f"--renamings must be from 1 to {MAX_RENAMINGS}, not {renamings}")
+def _check_renamings(arguments: argparse.Namespace) -> None:
+    for name, value, most in (("renamings", arguments.renamings, MAX_RENAMINGS), ("seed", arguments.seed, MAX_SEED)):
+        if not 1 <= value <= most:
+            raise ValueError(f"--{name} must be from 1 to {most}, not {value}")
+
+
+def _libraries(groups: Sequence[str]) -> dict[tuple[str, ...], tuple[Library, ...]]:
+    """Cell libraries by the names of their files; a library in several files has commas between them."""
+    found = {}
+    for group in groups:
+        files = tuple(file for file in group.split(",") if file)
+        try:
+            libraries = tuple(liberty.read(file) for file in files)
+            liberty_target(libraries)
+        except ValueError as error:
+            raise ValueError(f"--liberty: {error}") from error
+        found[files] = libraries
+    return found
+
+
+def _swept(file: str) -> list[Row]:
+    """The rows of a sweep."""
+    try:
+        rows: list[Row] = json.loads(Path(file).read_text())["rows"]
+        for row in rows:
+            for key in ("component", "format", "target", "recipe", "portfolio", "median", "min", "max", "unit", "name", "command"):
+                _ = row[key]
+    except OSError as error:
+        raise ValueError(f"--sweep: {file!r} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"--sweep: {file!r} is not what hwgen sweep writes") from error
+    return rows
 
 
 def area(design: build.Design, arguments: argparse.Namespace) -> int:
@@ -55,7 +85,7 @@ def area(design: build.Design, arguments: argparse.Namespace) -> int:
     ValueError
         One sentence that names the option.
     """
-    _check_renamings(arguments.renamings)
+    _check_renamings(arguments)
     files = arguments.liberty or []
     try:
         libraries = tuple(liberty.read(file) for file in files)
@@ -69,7 +99,8 @@ def area(design: build.Design, arguments: argparse.Namespace) -> int:
             raise ValueError(f"--target must be one of {', '.join(TARGETS)}, or {LIBERTY} together with --liberty, not {name!r}")
     with _pool(arguments.jobs) as executor:
         store = _store(arguments.store) if arguments.store else None
-        jobs = area_jobs(design, verilog(design, store), targets, arguments.portfolio, arguments.renamings, libraries, files)
+        text = verilog(design, store)
+        jobs = area_jobs(design, text, targets, arguments.portfolio, arguments.renamings, libraries, files, arguments.seed)
         outcomes = list(measure(jobs, executor, Progress() if sys.stderr.isatty() else None, store=store))
     rows = [row for outcome in outcomes for row in outcome.rows]
     if arguments.json:
@@ -80,16 +111,21 @@ def area(design: build.Design, arguments: argparse.Namespace) -> int:
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    yield f"{'target':10} {'recipe':10} {'metric':8} {'median':>10} {'min':>10} {'max':>10}  unit"
+    yield f"{'target':10} {'recipe':12} {'metric':8} {'median':>10} {'min':>10} {'max':>10}  unit"
     for row in rows:
         best = row["recipe"] == "best"
+        if best and "timer" in row:  # a curve: each of its points is a figure
+            continue
         recipe = f"{row['best_recipe']} *" if best else row["recipe"]
-        others = [f"{key.removeprefix('median_')} {value:g}" for key, value in row.items() if best and key.startswith("median_")]
+        told = best or "timer" in row
+        others = [f"{key.removeprefix('median_')} {value:g}" for key, value in row.items() if told and key.startswith("median_")]
         yield (
-            f"{row['target']:10} {recipe:10} {row['metric']:8} {row['median']:10.1f} {row['min']:10.1f} {row['max']:10.1f}"
+            f"{row['target']:10} {recipe:12} {row['metric']:8} {row['median']:10.1f} {row['min']:10.1f} {row['max']:10.1f}"
             f"  {row['unit']}{'; ' if others else ''}{', '.join(others)}"
         )
-    if rows:
+    for timer in dict.fromkeys(row["timer"] for row in rows if "timer" in row):
+        yield f"delays: medians of {rows[0]['renamings']} renamings by {timer}"
+    if any("timer" not in row for row in rows):
         yield f"* the figure: the lowest median over the recipes, of {rows[0]['renamings']} renamings each; {rows[0]['tool']}"
 
 
@@ -110,20 +146,26 @@ def report(arguments: argparse.Namespace) -> int:
     ValueError
         One sentence that names the option.
     """
-    _check_renamings(arguments.renamings)
+    _check_renamings(arguments)
     formats = _formats(arguments.formats)
+    libraries = _libraries(arguments.liberty or [])
+    swept = [_swept(file) for file in arguments.sweep or []]
     accuracy = _accuracy(arguments.accuracy)
     folder = Path(arguments.output)
     _check_writable(folder)
     store = _store(arguments.store)
     with _pool(arguments.jobs) as executor:
-        jobs: list[Job] = report_jobs(
-            list(formats), lambda kind, name, **options: build.BLOCKS[kind](formats[name], **options), arguments.renamings,
-            lambda designs: executor.map(lambda design: verilog(design, store), designs),
-        )  # fmt: skip
+        jobs: list[Job] = []
+        if arguments.formats or not swept:
+            jobs = report_jobs(
+                list(formats), lambda kind, name, **options: build.BLOCKS[kind](formats.get(name, name), **options), arguments.renamings,
+                lambda designs: executor.map(lambda design: verilog(design, store), designs), libraries,
+                arguments.formats in (None, "all"), arguments.seed,
+            )  # fmt: skip
         outcomes = list(measure(jobs, executor, Progress(), store=store))
     try:
-        render(assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence)), folder)
+        found = assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence))
+        render(with_sweeps(found, swept), folder)
     except OSError as error:
         raise ValueError(f"-o: {str(folder)!r} cannot be written to: {error.strerror}") from error
     print(folder / "index.html")

@@ -1,60 +1,16 @@
 """What the report says, from its data: sections of sentences, tables and plots, which HTML and Markdown set each in their way."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from synth import plots, table2
-from synth.figures import Figure, compared, figure, number, pair_sentence, pick, ranked, smallest_sentence
-from synth.plan import ACCUMULATORS, ENCODER_SOURCE, REPORT_ACCUMULATOR, ROUNDING_STUDY, WIDTH_STUDY, WIDTH_TARGETS
+from synth import papers, plots, speed
+from synth.figures import Figure, figure, number, pair_sentence, pick, ranked, smallest_sentence
+from synth.plan import ACCUMULATORS, ENCODER_SOURCE, PARTS, REPORT_ACCUMULATOR, ROUNDING_STUDY, WIDTH_STUDY, WIDTH_TARGETS
 from synth.proof.evidence import EQUAL, power
-from synth.recipes import RECIPES
+from synth.recipes import RECIPES, SPEED
+from synth.sections import Cell, Section, Table, columns, figure_cell, target_key
 from synth.targets import TARGETS
-
-PARTS = {"multiplier": "Decode + multiply", "adder": "Adder", "mac": "MAC"}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A table's cell: what it says, a second line, and what is told on demand."""
-
-    text: str
-    small: str = ""
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """``columns`` head the ``rows``; the first column names them."""
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-
-
-@dataclass
-class Section:
-    """Part of the report; ``anchor`` is its short name."""
-
-    anchor: str
-    title: str
-    intro: str
-    plots: list[tuple[str, str]] = field(default_factory=list)
-    """Caption and SVG of each plot."""
-    findings: list[str] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
-    families: bool = False
-    """Whether the plots' colours are those of format families."""
-    folded: bool = False
-
-
-def _cell(value: Figure | None, base: Figure | None = None) -> Cell:
-    if value is None:
-        return Cell("–")
-    against = "" if base is None else "smallest" if value == base else compared(value, base)
-    spread = value.spread if value.low != value.high else "all samples equal" if value.samples > 1 else "one sample"
-    return Cell(number(value.median), f"{spread}{' · ' if against else ''}{against}", value.source)
 
 
 class Content:
@@ -64,9 +20,11 @@ class Content:
 
     def __init__(self, report: Mapping[str, Any]):
         self.report = report
-        self.rows = report["rows"]
+        areas = [row for row in report["rows"] if row["portfolio"] != SPEED]
+        self.columns = {column.key: column for column in columns(areas)}
+        self.rows = [{**row, "target": target_key(row)} for row in areas]
         self.formats: list[str] = list(report["formats"])
-        self.targets = [name for name in TARGETS if any(row["target"] == name for row in self.rows)]
+        self.targets = list(self.columns)
 
     @property
     def subtitle(self) -> str:
@@ -85,8 +43,10 @@ class Content:
     @cached_property
     def sections(self) -> list[Section]:
         """All sections that there is data for."""
-        made = [self._part("mac"), self._part("multiplier"), self._paper(), self._part("adder"), self._encoders(), self._widths()]
-        made += [self._accuracy(), self._evidence(), self._failures(), self._method(), self._figures()]
+        every = list(self.columns.values())
+        made = [self._part("mac"), self._part("multiplier"), papers.paper_section(self.rows, every, self.formats), self._part("adder")]
+        made += [self._encoders(), self._widths(), speed.section(self.report["rows"]), papers.section(self.rows, every), self._accuracy()]
+        made += [self._evidence(), self._failures(), self._method(), self._figures()]
         return [section for section in made if section]
 
     @property
@@ -117,48 +77,16 @@ class Content:
         names = sorted(self.formats, key=lambda name: _place(name, list(by_target.values())))
         smallest = {target: figures[ranked(figures)[0]] for target, figures in by_target.items()}
         for target, figures in by_target.items():
-            where = TARGETS[target]
+            where = self.columns[target]
             if part != "adder":
                 plot = plots.bars(figures, f"{PARTS[part]} by format, {where.title}", where.unit)
                 section.plots.append((where.title, plot))
             section.findings.append(smallest_sentence(figures, PARTS[part] if part == "mac" else PARTS[part].lower(), where.title))
-        head = tuple(f"{TARGETS[target].title} [{TARGETS[target].unit}]" for target in by_target)
-        body = tuple((Cell(name), *(_cell(figures.get(name), smallest[target]) for target, figures in by_target.items())) for name in names)
+        head = tuple(self.columns[target].head for target in by_target)
+        body = tuple(
+            (Cell(name), *(figure_cell(figures.get(name), smallest[target]) for target, figures in by_target.items())) for name in names
+        )
         section.tables.append(Table(f"{PARTS[part]} by format: median, spread, and difference from the smallest", ("format", *head), body))
-        return section
-
-    def _verdicts(self) -> list[str]:
-        return [table2.verdict(self._of_part("multiplier", target), TARGETS[target].title) for target in self.targets]
-
-    def _paper(self) -> Section | None:
-        if not any(name in self.formats for name in table2.PAPER):
-            return None
-        section = Section(
-            "paper", "Table 2 of the supernormal paper, again",
-            "The paper counts ALMs with Intel's tools; here are the same blocks from this project's Verilog, through Yosys. Tools and "
-            "datapaths differ: what can be compared is the order and the ratios. The paper's e5m2 is P3109's binary8p3.",
-        )  # fmt: skip
-        section.findings = self._verdicts()
-        rows = []
-        for name, printed in table2.PAPER.items():
-            ours = [_cell(self._of_part("multiplier", target).get(name)) for target in self.targets]
-            rows.append((Cell(name), Cell(number(printed[0])), *ours))
-        head = tuple(f"{TARGETS[target].title} [{TARGETS[target].unit}]" for target in self.targets)
-        section.tables.append(Table("Multiplier: the paper's ALMs, and ours by target", ("format", "paper [ALM]", *head), tuple(rows)))
-        if "cyclonev" in self.targets:
-            parts = {part: self._of_part(part, "cyclonev") for part in PARTS}
-            columns = tuple(f"{title}, {whose}" for title in PARTS.values() for whose in ("paper", "here"))
-            body = tuple(
-                (Cell(name), *_side_by_side(printed, [parts[part].get(name) for part in PARTS])) for name, printed in table2.PAPER.items()
-            )
-            section.tables.append(Table("All three columns of the paper's table, in ALMs", ("format", *columns), body))
-        series = {"paper": {name: printed[0] / table2.PAPER["e5m3_nosub"][0] for name, printed in table2.PAPER.items()}}
-        for target in self.targets:
-            figures = self._of_part("multiplier", target)
-            if all(name in figures for name in table2.PAPER):
-                series[TARGETS[target].title] = {name: figures[name].median / figures["e5m3_nosub"].median for name in table2.PAPER}
-        plot = plots.slopes(series, "Multipliers of Table 2 relative to e5m3_nosub", "area / that of e5m3_nosub")
-        section.plots.append(("Multipliers relative to e5m3_nosub", plot))
         return section
 
     def _encoders(self) -> Section | None:
@@ -175,7 +103,7 @@ class Content:
         for target in self.targets:
             found = {rounding: pick(self.rows, "encoder", target, format=studied, rounding=rounding) for rounding in roundings}
             if all(found.values()):
-                pairs[TARGETS[target].title] = {rounding: value for rounding, value in found.items() if value is not None}
+                pairs[self.columns[target].title] = {rounding: value for rounding, value in found.items() if value is not None}
         for where, pair in pairs.items():
             before, after = ((name, pair[name]) for name in roundings)
             section.findings.append(pair_sentence(before, after, f"the {studied} encoder", where))
@@ -184,9 +112,9 @@ class Content:
             title = f"{studied} encoder: {' against '.join(roundings)}"
             section.plots.append((title, plots.grouped(pairs, title, f"area / that of {roundings[0]}")))
             first, second = roundings
-            rows = tuple((Cell(where), _cell(pair[first]), _cell(pair[second], pair[first])) for where, pair in pairs.items())
+            rows = tuple((Cell(where), figure_cell(pair[first]), figure_cell(pair[second], pair[first])) for where, pair in pairs.items())
             section.tables.append(Table(title, ("target", *roundings), rows))
-        body = tuple((Cell(name), _cell(gates[name], gates[ranked(gates)[0]])) for name in ranked(gates))
+        body = tuple((Cell(name), figure_cell(gates[name], gates[ranked(gates)[0]])) for name in ranked(gates))
         section.tables.append(Table("Encoders on gates", ("format and rounding", "Gates [NAND2]"), body))
         return section
 
@@ -209,7 +137,7 @@ class Content:
             places = {name: _bits(bits[name]) for name in sorted(bits, key=lambda name: (min(bits[name]), ACCUMULATORS.index(name)))}
             title = f"MAC by accumulator, {where.title}"
             section.plots.append((where.title, plots.steps(series, places, title, where.unit)))
-            rows = tuple((Cell(name), *(_cell(found.get(place)) for place in places)) for name, found in series.items())
+            rows = tuple((Cell(name), *(figure_cell(found.get(place)) for place in places)) for name, found in series.items())
             head = tuple(f"{name}, {below}" for name, below in places.items())
             section.tables.append(Table(f"{title} [{where.unit}]", ("format", *head), rows))
             for name, found in series.items():
@@ -275,12 +203,12 @@ class Content:
             f"Every module is mapped by each recipe of a fixed portfolio ({self.report['portfolio']}), under {self.report['renamings']} "
             "renamings: other names and order of all internal signals, inputs of half the commutative gates exchanged. The figure is the "
             "lowest median over the recipes, the spread that recipe's smallest to largest sample. Where spreads meet, the report says no "
-            f"difference. Recipes are for area; delay is not looked at. All with {self.report['tool']}; no place and route.",
+            f"difference. All with {self.report['tool']}; nothing is placed and routed unless a section says so.",
         )  # fmt: skip
-        notes = tuple((Cell(TARGETS[name].title), Cell(TARGETS[name].unit), Cell(TARGETS[name].note)) for name in self.targets)
+        notes = tuple((Cell(column.title), Cell(column.unit), Cell(column.note)) for column in self.columns.values())
         section.tables.append(Table("Targets", ("target", "unit", "note"), notes))
         kinds = {"lut": "LUT targets", "cells": "gates, libraries"}
-        used = {(TARGETS[row["target"]].kind, row["recipe"]) for row in self.rows if row["recipe"] != "best" and row["target"] in TARGETS}
+        used = {(_kind(row["target"]), row["recipe"]) for row in self.report["rows"] if row["recipe"] != "best"}
         recipes = tuple(
             (Cell(name), Cell(kinds[kind]), Cell(script or "Yosys's own"))
             for kind, scripts in RECIPES.items() for name, script in scripts.items() if (kind, name) in used
@@ -309,8 +237,8 @@ def _bits(widths: set[int]) -> str:
     return f"{least} bits" if least == most else f"{least} to {most} bits"
 
 
-def _side_by_side(printed: Sequence[float], ours: Sequence[Figure | None]) -> list[Cell]:
-    return [cell for value, own in zip(printed, ours, strict=True) for cell in (Cell(number(value)), _cell(own))]
+def _kind(target: str) -> str:
+    return TARGETS[target].kind if target in TARGETS else "cells"
 
 
 def _place(name: str, columns: Sequence[Mapping[str, Figure]]) -> float:

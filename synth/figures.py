@@ -28,6 +28,8 @@ class Figure:
     tool: str = ""
     command: str = ""
     samples: int = 2
+    nand2: float | None = None
+    """The median in NAND2 equivalents, where the unit is a library's own."""
 
     @property
     def text(self) -> str:
@@ -61,7 +63,10 @@ def number(value: float) -> str:
 def figure(row: Row) -> Figure:
     """The figure of a row."""
     recipe = row["best_recipe"] if row["recipe"] == "best" else row["recipe"]
-    return Figure(row["min"], row["median"], row["max"], row["unit"], recipe, row["tool"], row["command"], row.get("renamings", 2))
+    return Figure(
+        row["min"], row["median"], row["max"], row["unit"], recipe, row["tool"], row["command"], row.get("renamings", 2),
+        row.get("median_nand2_equivalents"),
+    )  # fmt: skip
 
 
 def pick(rows: Iterable[Row], component: str, target: str, **options: Any) -> Figure | None:

@@ -2,8 +2,9 @@
 
 from html import escape
 
-from synth.content import Cell, Content, Section, Table
+from synth.content import Content
 from synth.plots import FAMILIES
+from synth.sections import Cell, Section, Table
 
 _STYLE = """
 :root { color-scheme: light dark; --paper: #fbfaf7; --card: #ffffff; --ink: #1d2430; --soft: #5b6472; --line: #dfe1e6; --c1: #c2410c;

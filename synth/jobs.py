@@ -11,11 +11,14 @@ from typing import Any
 from hwgen import yosys
 from synth.digest import sha256
 from synth.liberty import Library
-from synth.recipes import DEFAULT_PORTFOLIO, portfolio
-from synth.targets import LIBERTY, Target, find
+from synth.recipes import DEFAULT_PORTFOLIO, SPEED, portfolio
+from synth.route import WRAPPER, clock, is_routed, router, wrapper
+from synth.targets import LIBERTY, Target, find, timed
+from synth.timing import ABC, CHAIN, MEASURE_CHAIN, STATS, TimingError, abc_delays, chain_blif, opensta, opensta_delays
 
 DEFAULT_RENAMINGS = 4
 MAX_RENAMINGS = 64
+MAX_SEED = 1_000_000
 Row = dict[str, Any]
 
 _SWAP = Path(__file__).with_name("swap.v")
@@ -55,6 +58,10 @@ class Job:
         The command that repeats the job.
     facts : tuple of (str, value)
         Further entries for the job's rows.
+    first : int
+        Seed of the first renaming; the others follow.
+    timer : str
+        Who tells the delays of portfolio ``speed``: :data:`synth.timing.ABC`, or name and version of OpenSTA.
 
     Raises
     ------
@@ -72,19 +79,42 @@ class Job:
     libraries: tuple[Library, ...] = field(default=(), repr=False)
     command: str = ""
     facts: tuple[tuple[str, Any], ...] = ()
+    timer: str = ABC
+    first: int = 1
 
     def __post_init__(self) -> None:
+        if not 1 <= self.first <= MAX_SEED:
+            raise ValueError(f"seed must be from 1 to {MAX_SEED}, not {self.first}")
         if not 1 <= self.renamings <= MAX_RENAMINGS:
             raise ValueError(f"renamings must be from 1 to {MAX_RENAMINGS}, not {self.renamings}")
         self._target()
         self.recipes()
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether delays are measured, too."""
+        return self.portfolio == SPEED
+
+    @property
+    def is_routed(self) -> bool:
+        """Whether they are those of place and route."""
+        return self.is_timed and is_routed(self.target)
+
     def _target(self) -> Target:
-        return find(self.target, self.libraries)
+        return self._timed()[0] if self.is_timed else find(self.target, self.libraries)
+
+    def _timed(self) -> tuple[Target, tuple[Library, ...]]:
+        """Target and libraries of a job that is timed."""
+        return timed(find(self.target, self.libraries), self.libraries)
 
     def recipes(self) -> dict[str, str | None]:
         """ABC script of each recipe, by name."""
         return portfolio(self.portfolio, self._target().kind)
+
+    @property
+    def seeds(self) -> range:
+        """Of the renamings."""
+        return range(self.first, self.first + self.renamings)
 
     @property
     def label(self) -> str:
@@ -99,18 +129,28 @@ class Job:
     @cached_property
     def script(self) -> str:
         """The Yosys script."""
-        target = self._target()
-        lines = ["read_verilog module.v", target.prepare.format(top=self.top), "scratchpad -set abc9.verify 0", "design -save prepared"]
-        for seed in range(1, self.renamings + 1):
-            lines.append(_RENAMING.format(seed=seed, top=self.top))
+        target, top = self._target(), WRAPPER if self.is_routed else self.top
+        sources = "module.v wrapper.v" if self.is_routed else "module.v"
+        lines = [f"read_verilog {sources}", target.prepare.format(top=top), "scratchpad -set abc9.verify 0", "design -save prepared"]
+        if self.is_timed and not self.is_routed:
+            lines += _mapping(target, top, MEASURE_CHAIN)
+        for seed in self.seeds:
+            lines.append(_RENAMING.format(seed=seed, top=top))
             for recipe, abc in self.recipes().items():
-                count = f"tee -q -o {recipe}.{seed}.json stat -json {_libraries(target)}"
-                lines += ["design -load renamed", *_mapping(target, self.top, abc), count]
+                name = f"{recipe}.{seed}"
+                timed_abc = f"{abc}; stime -d" if self.is_timed and not self.is_routed else abc
+                lines += ["design -load renamed", *_mapping(target, top, timed_abc)]
+                lines.append(f"tee -q -o {name}.json stat -json {_libraries(target)}")
+                if self.is_routed:
+                    lines += ["blackbox =A:whitebox", f"write_json {name}.netlist"]
+                elif self.is_timed and self.timer != ABC:
+                    lines += ["clean -purge", "splitnets -ports", "clean -purge", f"write_verilog -noattr -noexpr {name}.netlist"]
         return "\n".join(lines) + "\n"
 
     def hashes(self) -> dict[str, str]:
         """SHA-256 of the module, and of the script with every other file that it reads: together with ``tool`` they fix the result."""
-        script = sha256(self.script, _SWAP.read_text(), *self._target().inputs().values())
+        timing = [self.timer] if self.is_timed else []
+        script = sha256(self.script, _SWAP.read_text(), *self._target().inputs().values(), *timing)
         return {"verilog_sha256": sha256(self.verilog), "script_sha256": script}
 
     @property
@@ -140,14 +180,56 @@ def execute(job: Job, timeout: float | None = None) -> dict[str, Any]:
         ``{"samples": {recipe: [metrics, ...]}}``, metrics of each renaming; or ``{"error": sentence, "log": text, "killed": bool}`` when
         the tool did not deliver, or was ended by a signal. Plain data, so that it passes any process boundary.
     """
+    if job.is_timed:
+        return _execute_timed(job, timeout)
     target = find(job.target, job.libraries)
     files = {"module.v": job.verilog, "swap.v": _SWAP.read_text(), **target.inputs()}
-    names = {recipe: [f"{recipe}.{seed}.json" for seed in range(1, job.renamings + 1)] for recipe in job.recipes()}
+    names = _results(job)
     try:
-        found = yosys.run(job.script, files, [name for group in names.values() for name in group], timeout)
+        found = yosys.run(job.script, files, [f"{name}.json" for group in names.values() for name in group], timeout)
     except yosys.YosysError as error:
         return {"error": f"{job.label}: {error}", "log": error.log, "killed": error.killed}
-    return {"samples": {recipe: [_metrics(target, found[name]) for name in group] for recipe, group in names.items()}}
+    return {"samples": {recipe: [_metrics(target, found[f"{name}.json"]) for name in group] for recipe, group in names.items()}}
+
+
+def _results(job: Job) -> dict[str, list[str]]:
+    """Names of a job's result files, by recipe, one for each renaming."""
+    return {recipe: [f"{recipe}.{seed}" for seed in job.seeds] for recipe in job.recipes()}
+
+
+def _execute_timed(job: Job, timeout: float | None) -> dict[str, Any]:
+    """Run a job whose netlists are timed."""
+    available = (router(job.target),) if job.is_routed else (ABC, opensta())
+    if job.timer not in available:
+        return {"error": f"{job.label}: this machine has no {job.timer}", "log": "", "killed": False}
+    target, libraries = job._timed()
+    names = _results(job)
+    order = [f"{recipe}.{seed}" for seed in job.seeds for recipe in names]  # in which ABC has timed them
+    files = {"module.v": job.verilog, "swap.v": _SWAP.read_text(), **target.inputs()}
+    files |= {"wrapper.v": wrapper(job.verilog, job.top)} if job.is_routed else {CHAIN: chain_blif(libraries)}
+    wanted = [f"{name}.json" for name in order] + ([STATS] if job.timer == ABC else [f"{name}.netlist" for name in order])
+    try:
+        found = yosys.run(job.script, files, wanted, timeout)
+        delays = _delays(job, libraries, found, order, timeout)
+    except (yosys.YosysError, TimingError) as error:
+        log, killed = (error.log, error.killed) if isinstance(error, yosys.YosysError) else ("", False)
+        return {"error": f"{job.label}: {error}", "log": log, "killed": killed}
+    measured = {name: {**_metrics(target, found[f"{name}.json"]), **delay} for name, delay in zip(order, delays, strict=True)}
+    return {"samples": {recipe: [measured[name] for name in group] for recipe, group in names.items()}}
+
+
+def _delays(
+    job: Job, libraries: Sequence[Library], found: Mapping[str, str], order: Sequence[str], timeout: float | None
+) -> list[dict[str, float]]:
+    """Delay of each netlist, and what it is measured in."""
+    if job.is_routed:
+        clocks = [clock(job.target, found[f"{name}.netlist"], int(name.rpartition(".")[2]), timeout) for name in order]
+        return [{"delay_ps": round(1e6 / clock, 1), "fmax_mhz": round(clock, 2)} for clock in clocks]
+    if job.timer == ABC:
+        fo4, delays = abc_delays(found[STATS], len(order))
+    else:
+        fo4, delays = opensta_delays(libraries, [found[f"{name}.netlist"] for name in order], job.top, timeout)
+    return [{"delay_ps": round(delay, 1), "delay_fo4": round(delay / fo4, 2)} for delay in delays]
 
 
 def _metrics(target: Target, stat: str) -> dict[str, float]:
@@ -158,12 +240,14 @@ def _metrics(target: Target, stat: str) -> dict[str, float]:
 
 def rows(job: Job, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Row]:
     """A row for each recipe and one, ``recipe: "best"``, that quotes the recipe of the lowest median."""
-    target = find(job.target, job.libraries)
+    target = job._target()
     head: Row = {"component": job.component, **{name.replace("-", "_"): value for name, value in job.options}, **dict(job.facts)}
     tail = {
-        "unit": target.unit, "tool": yosys.version(), "portfolio": job.portfolio, "renamings": job.renamings, "name": job.top,
-        "command": job.command, **job.hashes(),
+        "unit": target.unit, "tool": yosys.version(), "portfolio": job.portfolio, "renamings": job.renamings, "seed": job.first,
+        "name": job.top, "command": job.command, **job.hashes(),
     }  # fmt: skip
+    if job.is_timed:
+        tail["timer"] = job.timer + (", after place and route" if job.is_routed else ", before layout")
     if job.target == LIBERTY:
         tail["libraries"] = [library.name for library in job.libraries]
     found: list[Row] = []

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from synth.content import Cell, Content, Section, Table
+from synth.content import Content
+from synth.sections import Cell, Section, Table
 
 
 def document(content: Content) -> str:

@@ -2,15 +2,18 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hwgen.build import Design
+from synth.claims import CLAIMS
 from synth.jobs import DEFAULT_RENAMINGS, Job
 from synth.liberty import Library
-from synth.recipes import DEFAULT_PORTFOLIO
-from synth.targets import TARGETS
+from synth.recipes import DEFAULT_PORTFOLIO, SPEED
+from synth.route import is_routed, router
+from synth.targets import LIBERTY, TARGETS
+from synth.timing import ABC, opensta
 
 FORMATS = (
     "hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3", "binary8p4", "e5m2_nosub", "e5m3", "e5m3_nosub", "e5m2b1", "gc_1_4_3_b7",
@@ -18,11 +21,13 @@ FORMATS = (
 )  # fmt: skip
 """The formats that are compared unless others are asked for."""
 
-MAC_PARTS = ("mac", "multiplier", "adder")
+PARTS = {"mac": "MAC", "multiplier": "Decode + multiply", "adder": "Adder"}
+"""A MAC and its parts, and what they are called."""
 REPORT_ACCUMULATOR = "binary16"
 WIDTH_STUDY = ("hif8", "e5m2b1", "ocp_e4m3")
 """Formats whose MAC is measured with every accumulator."""
 WIDTH_TARGETS = ("gates", "cyclonev")
+SPEED_TARGETS = ("gates",)
 ACCUMULATORS = ("binary16", "bfloat16", "dlfloat16", "binary32", "exact")
 TERMS = 1024
 ENCODER_SOURCE = "binary32"
@@ -37,10 +42,11 @@ Build = Callable[..., Design]
 
 @dataclass(frozen=True)
 class Measurement:
-    """A design and the targets it is measured on."""
+    """A design, the targets it is measured on, and by which portfolio."""
 
     design: Design
     targets: tuple[str, ...]
+    portfolio: str = DEFAULT_PORTFOLIO
 
 
 def area_jobs(
@@ -51,6 +57,7 @@ def area_jobs(
     renamings: int = DEFAULT_RENAMINGS,
     libraries: tuple[Library, ...] = (),
     library_files: Sequence[str] = (),
+    first: int = 1,
 ) -> list[Job]:
     """Jobs that measure one design, one for each target.
 
@@ -60,20 +67,22 @@ def area_jobs(
     verilog : str
         Text of the design's module.
     targets : iterable of str
-    portfolio, renamings
+    portfolio, renamings, first
         See :class:`synth.jobs.Job`.
     libraries, library_files
         Cell libraries for target ``liberty``, and how the command line calls their files.
     """
     jobs = []
     for target in targets:
+        timer = router(target) if portfolio == SPEED and is_routed(target) else opensta() or ABC
         command = f"hwgen area {design.command()} --target {target}"
         command += "".join(f" --liberty {shlex.quote(file)}" for file in library_files) if target == "liberty" else ""
         command += f" --portfolio {portfolio}" if portfolio != DEFAULT_PORTFOLIO else ""
         command += f" --renamings {renamings}" if renamings != DEFAULT_RENAMINGS else ""
+        command += f" --seed {first}" if first != 1 else ""
         jobs.append(Job(
             design.kind, tuple(design.options.items()), verilog, design.name, target, portfolio, renamings,
-            libraries if target == "liberty" else (), command, _facts(verilog),
+            libraries if target == "liberty" else (), command, _facts(verilog), timer, first,
         ))  # fmt: skip
     return jobs
 
@@ -84,11 +93,21 @@ def _facts(verilog: str) -> tuple[tuple[str, Any], ...]:
     return (("accumulator_bits", int(port[1]) + 1),) if port else ()
 
 
-def measurements(formats: Sequence[str], build: Build) -> Iterator[Measurement]:
-    """What the report measures: the parts of every format's MAC, encoders by rounding, MACs by accumulator."""
-    everywhere = tuple(TARGETS)
+def measurements(formats: Sequence[str], build: Build, libraries: bool = False, claims: bool = True) -> Iterator[Measurement]:
+    """What the report measures: the parts of every format's MAC, encoders by rounding, MACs by accumulator, MACs in small and in fast.
+
+    Parameters
+    ----------
+    formats, build
+        See :func:`report_jobs`.
+    libraries : bool
+        Whether there are cell libraries besides the targets.
+    claims : bool
+        Whether to measure what the papers claim, too.
+    """
+    everywhere = (*TARGETS, LIBERTY) if libraries else tuple(TARGETS)
     for name in formats:
-        for part in MAC_PARTS:
+        for part in PARTS:
             options = {} if part == "multiplier" else {"accumulator": REPORT_ACCUMULATOR}
             yield Measurement(build(part, name, **options), everywhere)
     studied, roundings = ROUNDING_STUDY
@@ -103,6 +122,11 @@ def measurements(formats: Sequence[str], build: Build) -> Iterator[Measurement]:
             if name in WIDTH_STUDY and accumulator != REPORT_ACCUMULATOR:
                 choice: dict[str, Any] = {"accumulator": accumulator} | ({"terms": TERMS} if accumulator == "exact" else {})
                 yield Measurement(build("mac", name, **choice), WIDTH_TARGETS)
+    for name in formats:
+        yield Measurement(build("mac", name, accumulator=REPORT_ACCUMULATOR), SPEED_TARGETS, SPEED)
+    for claim in CLAIMS if claims else ():
+        for name in (claim.base, claim.unit):
+            yield Measurement(build(claim.part, name, **claim.options), everywhere)
 
 
 def report_jobs(
@@ -110,6 +134,9 @@ def report_jobs(
     build: Build,
     renamings: int = DEFAULT_RENAMINGS,
     emit: Callable[[Sequence[Design]], Iterable[str]] | None = None,
+    libraries: Mapping[tuple[str, ...], tuple[Library, ...]] | None = None,
+    claims: bool = True,
+    first: int = 1,
 ) -> list[Job]:
     """The report's jobs.
 
@@ -122,8 +149,26 @@ def report_jobs(
     renamings : int
     emit : callable
         From designs to their Verilog, which takes half a second a module.
+    libraries : mapping, optional
+        Cell libraries by the names of their files.
+    claims : bool
+        Whether to measure what the papers claim, too.
+    first : int
+        See :class:`synth.jobs.Job`.
     """
-    planned = list(measurements(formats, build))
-    designs = [one.design for one in planned]
-    texts = [design.verilog() for design in designs] if emit is None else emit(designs)
-    return [job for one, text in zip(planned, texts, strict=True) for job in area_jobs(one.design, text, one.targets, renamings=renamings)]
+    planned = list(measurements(formats, build, bool(libraries), claims))
+    designs = {one.design.name: one.design for one in planned}
+    texts = dict(zip(designs, emit(list(designs.values())) if emit else (design.verilog() for design in designs.values()), strict=True))
+    jobs = [job for one in planned for job in _measured(one, texts[one.design.name], libraries or {}, renamings, first)]
+    return list(dict.fromkeys(jobs))
+
+
+def _measured(
+    one: Measurement, text: str, libraries: Mapping[tuple[str, ...], tuple[Library, ...]], renamings: int, first: int
+) -> Iterator[Job]:
+    """Jobs of a measurement, each library by itself."""
+    plain = [target for target in one.targets if target != LIBERTY]
+    yield from area_jobs(one.design, text, plain, one.portfolio, renamings, first=first)
+    if LIBERTY in one.targets:
+        for files, cells in libraries.items():
+            yield from area_jobs(one.design, text, (LIBERTY,), one.portfolio, renamings, cells, files, first)

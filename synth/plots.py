@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -133,4 +133,28 @@ def slopes(series: Mapping[str, Mapping[str, float]], title: str, label: str) ->
         axes.set_ylim(bottom=0)
         axes.grid(axis="y")
         canvas.legend(loc="outside upper center", ncols=3)
+        return _svg(canvas, title)
+
+
+MOST_SERIES = 12
+"""Curves that one plot can hold apart."""
+
+
+def curves(series: Mapping[str, Sequence[tuple[float, Figure]]], title: str, across: str, unit: str) -> str:
+    """Steps through points from fast to small, with the spread of each: what area a delay asks for."""
+    with mpl.rc_context(_SETTINGS):
+        canvas, axes = _canvas(5.6, 3.8)
+        for index, (name, points) in enumerate(series.items()):
+            colour = _SERIES[index % len(_SERIES)]
+            xs, ys = [x for x, _ in points], [value.median for _, value in points]
+            style = "-" if index < len(_SERIES) else "--"
+            axes.step(xs, ys, where="post", color=colour, linewidth=1.3, linestyle=style, marker="o", markersize=4, label=name)
+            for x, value in points:
+                axes.plot([x, x], [value.low, value.high], color=colour, linewidth=1.2)
+        axes.set_xlabel(across)
+        axes.set_ylabel(unit)
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
+        axes.grid()
+        canvas.legend(loc="outside upper center", ncols=4)
         return _svg(canvas, title)

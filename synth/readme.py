@@ -12,6 +12,7 @@ from typing import Any
 from synth import plots
 from synth.figures import figure, number
 from synth.plan import REPORT_ACCUMULATOR
+from synth.recipes import SPEED
 from synth.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +27,7 @@ _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 def results(report: Mapping[str, Any]) -> dict[str, Any]:
     """The figures of a report that README shows: MACs and multipliers of the formats compared."""
     shown = [row for row in report["rows"] if row["recipe"] == "best" and row["component"] in ("mac", "multiplier")]
+    shown = [row for row in shown if row["portfolio"] != SPEED and row["format"] in report["formats"]]
     shown = [row for row in shown if row.get("accumulator", REPORT_ACCUMULATOR) == REPORT_ACCUMULATOR]
     rows = [{key: row[key] for key in _KEPT if key in row} for row in shown]
     return {"tool": report["tool"], "renamings": report["renamings"], "rows": rows}

@@ -1,27 +1,36 @@
 """Recipes for ABC, and the fixed, named portfolios of them that a figure is the best of.
 
-All of ABC's scripts below are for area: delay comes as it comes. What they are made of:
+What ABC's scripts below are made of:
 
 =================  =====================================================================================================
 ``dc2``            rewriting of the and-inverter graph; ``dch`` adds structural choices, ``syn2``/``synch2`` do both harder
 ``&if -a``         covering by LUTs for least area (without ``-a``, as in Yosys's own flows, for least depth)
 ``&mfs -M 500``    resynthesis of mapped LUTs with don't-cares, its effort bounded (unbounded: twice the time for 1%)
-``amap -m``        covering by cells for least area, multiplexers recognised
+``amap -m``        covering by cells for least area, multiplexers recognised; ``map``, ``&nf`` for least delay
+``if -g``          the and-inverter graph made shallow at the price of area
+``buffer``         buffers for large loads; ``upsize``, ``dnsize``: larger cells where they help, smaller ones elsewhere
 =================  =====================================================================================================
 
 How they were chosen (MACs, multipliers and encoders of three formats, four renamings each, one machine): the stock flows for LUTs
 came out 8% (ice40) to 50% (ecp5) above the best, spread over 5 to 10%, and took the longest; ``synch`` or ``syn2_dch`` was within
 2% of the best of 25 scripts nearly everywhere, spread over 1 to 2%. For cells, stock came out 10 to 40% above ``amap``; a second
 pass (``amap2``) wins on multipliers, resynthesis as 6-input LUTs (``lut_amap``) on encoders, by up to 20%. In the default report's 209
-jobs each recipe of the standard portfolio is the best somewhere: synch 90 times, syn2_dch 62, amap 29, amap2 11, lut_amap 17.
+jobs each recipe of the standard portfolio is the best somewhere: synch 90 times, syn2_dch 62, amap 29, amap2 11, lut_amap 17. The
+speed portfolio is the outer edge, area against delay, of 25 scripts on three processes (osu018, sky130, sg13g2): targets for the delay
+given to the sizing commands move a netlist by a few per cent, the structure that is sized by a factor of two.
 """
 
 from typing import Literal
+
+SPEED = "speed"
+"""The portfolio whose netlists are timed, too: each recipe is a point between small and fast."""
 
 Kind = Literal["lut", "cells"]
 """What a recipe maps to: LUTs by ``abc9``, or cells of a liberty library by ``abc``."""
 
 _LUTS = "&if -a; &mfs -M 500"
+_SIZED = "topo; buffer -c; topo; upsize; dnsize"
+_SHALLOW = "strash; dch; if -g; strash"
 _COVER = "dch; amap -m; strash; dch; amap -m; topo"
 
 RECIPES: dict[Kind, dict[str, str | None]] = {
@@ -35,6 +44,13 @@ RECIPES: dict[Kind, dict[str, str | None]] = {
         "amap": "strash; dc2; dc2; dch; amap -m; topo",
         "amap2": f"strash; dc2; dc2; {_COVER}",
         "lut_amap": f"strash; dc2; dc2; &get -n; &dch -f; {_LUTS}; &put; strash; {_COVER}",
+        "amap_sized": f"strash; dc2; dc2; dch; amap -m; {_SIZED}",
+        "shallow_amap": f"{_SHALLOW}; dc2; dch; amap -m; {_SIZED}",
+        "map_area": f"strash; dc2; dc2; dch; map -a; {_SIZED}",
+        "shallow_nf": f"{_SHALLOW}; dc2; &get -n; &dch -f; &nf; &put; {_SIZED}",
+        "shallow_map": f"{_SHALLOW}; dch; if -g; strash; dc2; dch; map -B 0.9; {_SIZED}",
+        "synch2_nf": f"&get -n; &st; &synch2 -K 6; &dch -f; &nf; &put; {_SIZED}",
+        "depth_map": f"{_SHALLOW}; dch; map -B 0.9; {_SIZED}",
     },
 }
 """ABC script of each recipe; None is the script that Yosys runs on its own."""
@@ -42,9 +58,13 @@ RECIPES: dict[Kind, dict[str, str | None]] = {
 PORTFOLIOS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "standard": {"lut": ("synch", "syn2_dch"), "cells": ("amap", "amap2", "lut_amap")},
     "stock": {"lut": ("stock",), "cells": ("stock",)},
+    SPEED: {
+        "lut": ("stock", "synch"),
+        "cells": ("amap", "amap_sized", "shallow_amap", "map_area", "shallow_nf", "shallow_map", "synch2_nf", "depth_map"),
+    },
     "full": {"lut": ("stock", "synch", "syn2_dch"), "cells": ("stock", "amap", "amap2", "lut_amap")},
 }
-"""``standard`` is what figures are quoted from; ``stock`` repeats Yosys's own flows; ``full`` is both."""
+"""``standard`` is what figures are quoted from; ``stock`` repeats Yosys's own flows; ``full`` is both; ``speed`` is a curve."""
 
 DEFAULT_PORTFOLIO = "standard"
 

@@ -60,6 +60,22 @@ def assemble(
     }  # fmt: skip
 
 
+def with_sweeps(report: dict[str, Any], sweeps: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """A report's data with the rows of sweeps; those that it has already stay as they are.
+
+    Where nothing but sweeps was measured, their formats are those that are compared.
+    """
+    if not sweeps:
+        return report
+    rows = [*report["rows"], *(dict(row) for sweep in sweeps for row in sweep)]
+    unique = {tuple(str(row.get(key)) for key in ("verilog_sha256", "script_sha256", "recipe", "libraries")): row for row in reversed(rows)}
+    kept = list(reversed(unique.values()))
+    formats = report["formats"] if report["rows"] else list(dict.fromkeys(row["format"] for row in kept))
+    renamings = max(row["renamings"] for row in kept) if kept else 0
+    portfolios = ", ".join(sorted({row["portfolio"] for row in kept}))
+    return {**report, "rows": kept, "formats": formats, "renamings": renamings, "portfolio": portfolios}
+
+
 def render(report: Mapping[str, Any], folder: str | Path) -> None:
     """Write ``report.json``, ``report.csv``, ``report.md``, ``index.html`` and the logs of failed jobs.
 

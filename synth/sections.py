@@ -1,0 +1,85 @@
+"""What a report is made of: sections of sentences, tables and plots, and the columns, one for each target, that its tables share."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from synth.figures import Figure, compared, number
+from synth.jobs import Row
+from synth.targets import LIBERTY, TARGETS
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A table's cell: what it says, a second line, and what is told on demand."""
+
+    text: str
+    small: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """``columns`` head the ``rows``; the first column names them."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass
+class Section:
+    """Part of the report; ``anchor`` is its short name."""
+
+    anchor: str
+    title: str
+    intro: str
+    plots: list[tuple[str, str]] = field(default_factory=list)
+    """Caption and SVG of each plot."""
+    findings: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    families: bool = False
+    """Whether the plots' colours are those of format families."""
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """A target as the report calls it: one of :data:`synth.targets.TARGETS`, or the user's cell library."""
+
+    key: str
+    title: str
+    unit: str
+    note: str
+
+    @property
+    def head(self) -> str:
+        """Title and unit."""
+        return f"{self.title} [{self.unit}]"
+
+
+def target_key(row: Row) -> str:
+    """The key of a row's target; libraries are told apart by their names."""
+    return f"{LIBERTY} {' + '.join(row['libraries'])}" if row["target"] == LIBERTY else str(row["target"])
+
+
+def columns(rows: Iterable[Row]) -> list[Column]:
+    """The targets that rows are of, libraries last."""
+    found = {target_key(row): row for row in rows}
+    known = [Column(key, target.title, target.unit, target.note) for key, target in TARGETS.items() if key in found]
+    libraries = {key: row["libraries"] for key, row in sorted(found.items()) if key not in TARGETS}
+    short = {key: " + ".join(dict.fromkeys(name.split("_")[0] for name in names)) for key, names in libraries.items()}
+    clash = len(set(short.values())) < len(short)
+    return known + [Column(key, key.removeprefix(f"{LIBERTY} ") if clash else short[key], "area", _LIBRARY_NOTE) for key in libraries]
+
+
+_LIBRARY_NOTE = "Area in the library's own unit; NAND2: divided by the area of its smallest two-input NAND."
+
+
+def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:
+    """A figure, its spread, how it compares with a base, and where it comes from."""
+    if value is None:
+        return Cell("–")
+    against = "" if base is None else "smallest" if value == base else compared(value, base)
+    spread = value.spread if value.low != value.high else "all samples equal" if value.samples > 1 else "one sample"
+    nand2 = "" if value.nand2 is None else f"{number(value.nand2)} NAND2"
+    return Cell(number(value.median), " · ".join(part for part in (spread, nand2, against) if part), value.source)

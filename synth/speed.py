@@ -1,0 +1,142 @@
+"""Area against delay: the points that recipes between small and fast lead to, their outer edge, and what it says."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from synth import plots
+from synth.figures import Figure, figure, listing, number
+from synth.jobs import Row
+from synth.recipes import SPEED
+from synth.sections import Cell, Column, Section, Table, columns, target_key
+
+DEADLINES = (1.0, 1.25, 1.6, 2.7)
+"""Delays at which areas are compared, in multiples of the smallest that every format reaches."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A recipe's netlists: median delay, and area with its spread."""
+
+    delay: float
+    area: Figure
+
+
+Front = Sequence[Point]
+"""Points from fast to small, each smaller than all that are faster."""
+
+
+def front(points: Iterable[Point]) -> Front:
+    """The points that no other one beats in both."""
+    kept: list[Point] = []
+    for point in sorted(points, key=lambda point: (point.delay, point.area.median)):
+        if not kept or point.area.median < kept[-1].area.median:
+            kept.append(point)
+    return kept
+
+
+def at(curve: Front, deadline: float) -> Point | None:
+    """The smallest point that meets a deadline."""
+    met = [point for point in curve if point.delay <= deadline * (1 + 1e-9)]
+    return met[-1] if met else None
+
+
+def delay_key(row: Row) -> str:
+    """What a row's delays are in: FO4 before layout, ns after place and route."""
+    return "median_delay_fo4" if "median_delay_fo4" in row else "median_delay_ps"
+
+
+def delay_unit(row: Row) -> str:
+    """Name of that unit."""
+    return "FO4" if "median_delay_fo4" in row else "ns"
+
+
+def points(rows: Iterable[Row]) -> list[Point]:
+    """The points of one design on one target."""
+    return [Point(row[delay_key(row)] / (1 if delay_unit(row) == "FO4" else 1000), figure(row)) for row in rows if row["recipe"] != "best"]
+
+
+def fronts(rows: Iterable[Row]) -> dict[str, Front]:
+    """The front of each format, of rows that differ in format and recipe only."""
+    by_format: dict[str, list[Row]] = {}
+    for row in rows:
+        by_format.setdefault(label(row), []).append(row)
+    return {name: front(points(found)) for name, found in by_format.items()}
+
+
+def label(row: Row) -> str:
+    """The operands' format, or both."""
+    return f"{row['format']} × {row['format_b']}" if "format_b" in row else str(row["format"])
+
+
+def groups(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
+    """Timed rows by kind of block, with the options that are not its format, and target."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if row["portfolio"] == SPEED:
+            options = [str(row[key]) for key in ("accumulator", "terms", "from", "rounding", "overflow", "to") if key in row]
+            found.setdefault((" ".join([row["component"], *options]), target_key(row)), []).append(row)
+    return found
+
+
+def section(rows: Sequence[Row]) -> Section | None:
+    """The report's section; None where nothing was timed."""
+    found = groups(rows)
+    if not found:
+        return None
+    titles = {column.key: column for column in columns(row for group in found.values() for row in group)}
+    timers = sorted({str(row["timer"]) for group in found.values() for row in group})
+    made = Section(
+        "speed", "Area against delay",
+        f"Each point is a recipe between small and fast (synth/recipes.py), cells sized and buffered; the line is their edge. "
+        f"Delays by {listing(timers)}: of the combinational block alone, in FO4, the delay of an inverter that drives four, or in ns after "
+        "place and route. Before layout there are no wires, or those that a library estimates.",
+    )  # fmt: skip
+    for (block, key), group in found.items():
+        curves = fronts(group)
+        column, unit = titles[key], delay_unit(group[0])
+        title = f"{block}, {column.title}"
+        if len(curves) <= plots.MOST_SERIES:
+            drawn = {name: [(point.delay, point.area) for point in curve] for name, curve in curves.items()}
+            made.plots.append((title, plots.curves(drawn, title, f"delay [{unit}]", column.unit)))
+        made.findings += sentences(curves, title, unit)
+        made.tables.append(_table(curves, title, unit, column))
+    return made
+
+
+def deadlines(curves: Mapping[str, Front]) -> list[float]:
+    """Delays at which all formats can be compared."""
+    fastest = max(curve[0].delay for curve in curves.values())
+    return [fastest * share for share in DEADLINES]
+
+
+def sentences(curves: Mapping[str, Front], where: str, unit: str) -> list[str]:
+    """Which format is the cheapest at which speed."""
+    said = []
+    if len(curves) > 1:
+        for deadline in deadlines(curves):
+            met = {name: point.area for name, curve in curves.items() if (point := at(curve, deadline))}
+            order = sorted(met, key=lambda name: met[name].median)
+            best = met[order[0]]
+            ties = [name for name in order[1:] if not met[name].differs(best)]
+            same = f", no different from {listing(ties)}" if ties else ""
+            said.append(f"{where}, within {number(deadline)} {unit}: the cheapest is {order[0]} ({number(best.median)}){same}.")
+    quickest = sorted(curves, key=lambda name: curves[name][0].delay)
+    first = curves[quickest[0]][0]
+    last = curves[quickest[-1]][0]
+    slowest = f", the slowest {quickest[-1]} with {number(last.delay)}" if len(curves) > 1 else ""
+    said.append(f"{where}: the fastest is {quickest[0]} with {number(first.delay)} {unit}{slowest}.")
+    return said
+
+
+def _table(curves: Mapping[str, Front], title: str, unit: str, column: Column) -> Table:
+    limits = deadlines(curves)
+    head = ("format", f"fastest [{unit}]", *(f"within {number(limit)} {unit} [{column.unit}]" for limit in limits))
+
+    def cell(point: Point | None) -> Cell:
+        if point is None:
+            return Cell("–")
+        return Cell(number(point.area.median), f"{point.area.spread} at {number(point.delay)} {unit}", point.area.source)
+
+    order = sorted(curves, key=lambda name: curves[name][-1].area.median)
+    body = tuple((Cell(name), Cell(number(curves[name][0].delay)), *(cell(at(curves[name], limit)) for limit in limits)) for name in order)
+    return Table(f"{title}: the smallest area within a delay", head, body)
