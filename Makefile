@@ -5,7 +5,7 @@ BIN := .venv/bin
 LIBRARIES ?= $(wildcard ../shared/liberty/s*.lib.gz /usr/share/qflow/tech/osu018/osu018_stdcells.lib)
 READY := .venv/.ready
 
-.PHONY: help setup report test lint bench limits ranking verilog exhaustive mutants readme clean
+.PHONY: help setup report test lint bench limits ranking speed verilog exhaustive mutants readme clean
 help:       ## this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 setup: $(READY)       ## make .venv with everything pinned, and compile Yosys (once, about a minute)
@@ -24,9 +24,11 @@ bench: $(READY)       ## speed: golden model, evaluator, proofs, sweeps
 	$(BIN)/python examples/bench_sweep.py
 limits: $(READY)       ## the datapaths against what other open hardware needs, eight renamings each
 	$(BIN)/python -m synth.limits
-ranking: $(READY)       ## the report twice, under other renamings, on LIBRARIES, too: the same verdicts?
-	for seed in 1 1001; do $(BIN)/hwgen report -o build/ranking/$$seed --seed $$seed $(LIBRARIES:%=--liberty %) || exit 1; done
-	$(BIN)/python -m synth.ranking build/ranking/1/report.json build/ranking/1001/report.json
+ranking: $(READY)       ## decode + multiply and MACs twice, under other renamings, on LIBRARIES, too: the same ranking?
+	$(BIN)/python -m synth.ranking $(LIBRARIES:%=--liberty %)
+speed: $(READY)       ## area against delay of the MACs, also after place and route: build/speed/index.html
+	$(BIN)/hwgen sweep examples/speed.toml -o build/speed
+	$(BIN)/hwgen report --sweep build/speed/sweep.json -o build/speed
 verilog: $(READY)       ## write every default block of every format to build/verilog
 	$(BIN)/python examples/all_verilog.py build/verilog
 exhaustive: $(READY)       ## every module on all inputs, as a table; then the tests that make test leaves out; goes on where it was broken off

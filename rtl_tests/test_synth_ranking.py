@@ -1,19 +1,18 @@
 """Two runs of the report: whether their rankings agree, and what is said when they do not."""
 
-import json
-
 from rtl_tests.test_synth_speed import timed_rows
 from synth import ranking
 from synth.figures import Figure
+from synth.liberty import GATES
 
 
-def report(areas):
+def run(areas):
     rows = []
     for target in ("gates", "xc7"):
         for name, area in areas.items():
             rows += timed_rows(name, [(1, area)], target, portfolio="standard", component="multiplier")
             rows += timed_rows(name, [(1, 2 * area)], target, portfolio="standard")
-    return {"rows": rows, "formats": list(areas), "renamings": 2, "tool": "t"}
+    return rows
 
 
 def test_orders():
@@ -22,22 +21,26 @@ def test_orders():
     assert ranking.told_apart(found) == {("a", "b"), ("a", "c")}
 
 
-def test_the_same_ranking(tmp_path, capsys):
-    first, second = tmp_path / "1.json", tmp_path / "2.json"
-    first.write_text(json.dumps(report({"hif8": 20, "e5m3": 10, "e5m2b1": 21})))
-    second.write_text(json.dumps(report({"hif8": 20, "e5m3": 11, "e5m2b1": 30})))
-    assert ranking.main([str(first), str(second)]) == 0
-    said = capsys.readouterr().out
+def test_the_same_ranking():
+    first, second = run({"hif8": 20, "e5m3": 10, "e5m2b1": 21}), run({"hif8": 20, "e5m3": 11, "e5m2b1": 30})
+    said, contradictions = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
+    assert contradictions == 0
     assert said.count("the same: 2 of 3 pairs told apart in both, 1 in one of the two, none contradicted") == 4
     assert "1. e5m3 10 < hif8 20 = e5m2b1 21" in said
-    assert said.endswith("No ranking of one run contradicts the other's.\n")
+    assert said.endswith("No ranking of one run contradicts the other's.\nNo cell library was given.\n")
 
 
-def test_a_contradiction(tmp_path, capsys):
-    first, second = tmp_path / "1.json", tmp_path / "2.json"
-    first.write_text(json.dumps(report({"hif8": 20, "e5m3": 10})))
-    second.write_text(json.dumps(report({"hif8": 10, "e5m3": 20})))
-    assert ranking.main([str(first), str(second)]) == 1
-    said = capsys.readouterr().out
+def test_a_contradiction():
+    said, contradictions = ranking.document([run({"hif8": 20, "e5m3": 10}), run({"hif8": 10, "e5m3": 20})], ["hif8", "e5m3"], 2)
+    assert contradictions == 4
     assert "contradicted: e5m3 < hif8" in said
-    assert said.endswith("4 pairs are contradicted.\n")
+
+
+def test_the_whole_way(tmp_path, monkeypatch, capsys):
+    library = str(GATES)
+    words = ["ranking", "--formats", "gc_1_0_7_b0", "--renamings", "1", "--store", str(tmp_path / "store"), "--liberty", library]
+    monkeypatch.setattr(ranking.sys, "argv", words)
+    assert ranking.main() == 0
+    said = capsys.readouterr().out
+    assert "Decode + multiply, gates [area]" in said
+    assert said.endswith("No ranking of one run contradicts the other's.\n")

@@ -23,7 +23,7 @@ from synth.proof.evidence import program_hashes
 from synth.report import assemble, render, with_sweeps
 from synth.runner import Outcome, Progress, measure
 from synth.store import Store
-from synth.targets import LIBERTY, TARGETS, liberty_target
+from synth.targets import LIBERTY, TARGETS
 
 
 @contextmanager
@@ -50,17 +50,10 @@ def _check_renamings(arguments: argparse.Namespace) -> None:
 
 
 def _libraries(groups: Sequence[str]) -> dict[tuple[str, ...], tuple[Library, ...]]:
-    """Cell libraries by the names of their files; a library in several files has commas between them."""
-    found = {}
-    for group in groups:
-        files = tuple(file for file in group.split(",") if file)
-        try:
-            libraries = tuple(liberty.read(file) for file in files)
-            liberty_target(libraries)
-        except ValueError as error:
-            raise ValueError(f"--liberty: {error}") from error
-        found[files] = libraries
-    return found
+    try:
+        return liberty.read_all(groups)
+    except ValueError as error:
+        raise ValueError(f"--liberty: {error}") from error
 
 
 def _swept(file: str) -> list[Row]:
@@ -111,7 +104,7 @@ def area(design: build.Design, arguments: argparse.Namespace) -> int:
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    yield f"{'target':10} {'recipe':12} {'metric':8} {'median':>10} {'min':>10} {'max':>10}  unit"
+    yield f"{'target':10} {'recipe':14} {'metric':8} {'median':>10} {'min':>10} {'max':>10}  unit"
     for row in rows:
         best = row["recipe"] == "best"
         if best and "timer" in row:  # a curve: each of its points is a figure
@@ -120,7 +113,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         told = best or "timer" in row
         others = [f"{key.removeprefix('median_')} {value:g}" for key, value in row.items() if told and key.startswith("median_")]
         yield (
-            f"{row['target']:10} {recipe:12} {row['metric']:8} {row['median']:10.1f} {row['min']:10.1f} {row['max']:10.1f}"
+            f"{row['target']:10} {recipe:14} {row['metric']:8} {row['median']:10.1f} {row['min']:10.1f} {row['max']:10.1f}"
             f"  {row['unit']}{'; ' if others else ''}{', '.join(others)}"
         )
     for timer in dict.fromkeys(row["timer"] for row in rows if "timer" in row):

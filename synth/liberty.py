@@ -246,3 +246,20 @@ def read(path: str | Path) -> Library:
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a liberty library: it is neither text nor compressed text") from error
     return parse(text, str(path))
+
+
+def read_all(groups: Iterable[str]) -> dict[tuple[str, ...], tuple[Library, ...]]:
+    """Libraries by the names of their files: each word is a file, or the files of one library with commas between them.
+
+    Raises
+    ------
+    ValueError
+        As of :func:`read`; or when a word names no file.
+    """
+    found = {}
+    for group in groups:
+        files = tuple(file for file in group.split(",") if file)
+        if not files:
+            raise ValueError(f"{group!r} names no file")
+        found[files] = tuple(read(file) for file in files)
+    return found

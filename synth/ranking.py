@@ -1,21 +1,30 @@
-"""Whether two reports, of the same modules under other renamings, rank the formats alike.
+"""Whether the formats rank alike when everything is measured again, under other renamings: decode and multiply, and whole MACs.
 
-Usage: python -m synth.ranking FIRST/report.json SECOND/report.json: prints Markdown; status 1 if a ranking of one contradicts the other's.
+Usage: python -m synth.ranking [--liberty FILE]...: prints Markdown; status 1 if a ranking of one run contradicts the other's.
 """
 
-import json
+import argparse
+import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise, permutations
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise, permutations, product
 
+from hwgen import build
+from synth.emission import verilog
 from synth.figures import Figure, listing, number, ranked
+from synth.jobs import Job, Row
+from synth.liberty import Library
+from synth.liberty import read_all as read_libraries
 from synth.papers import figures
-from synth.plan import PARTS
-from synth.recipes import SPEED
-from synth.sections import Column, columns, target_key
+from synth.plan import FORMATS, PARTS, area_jobs
+from synth.recipes import DEFAULT_PORTFOLIO
+from synth.runner import Progress, measure
+from synth.sections import columns, target_key
+from synth.store import Store
+from synth.targets import LIBERTY, TARGETS
 
+MEASURED = ("multiplier", "mac")
 Pair = tuple[str, str]
 
 
@@ -43,44 +52,66 @@ def verdict(first: Mapping[str, Figure], second: Mapping[str, Figure]) -> tuple[
     return f"the same: {len(one & other)} of {pairs} pairs told apart in both, {len(one ^ other)} in one of the two, none contradicted", 0
 
 
-def compare(
-    first: Mapping[str, Any], second: Mapping[str, Any]
-) -> Iterator[tuple[str, Column, Mapping[str, Figure], Mapping[str, Figure]]]:
-    """Part, target and the figures of both reports, of the formats that both compare."""
-    tables = [[{**row, "target": target_key(row)} for row in report["rows"] if row["portfolio"] != SPEED] for report in (first, second)]
-    names = [name for name in first["formats"] if name in second["formats"]]
-    for part in ("multiplier", "mac"):
-        for column in columns(row for row in first["rows"] if row["portfolio"] != SPEED):
-            both = [figures(rows, part, column.key) for rows in tables]
-            shared = [name for name in names if all(name in found for found in both)]
-            if len(shared) > 1:
-                one, other = ({name: found[name] for name in shared} for found in both)
-                yield part, column, one, other
-
-
-def document(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[str, int]:
-    """Markdown, and the number of contradictions."""
+def document(runs: Sequence[Sequence[Row]], formats: Sequence[str], renamings: int) -> tuple[str, int]:
+    """Markdown on two runs' rows, and the number of contradictions."""
+    first, second = ([{**row, "target": target_key(row)} for row in rows] for rows in runs)
     lines = [
         "# The ranking, twice", "",
-        f"All formats of the report, measured twice, each time under {first['renamings']} renamings of its own ({first['tool']}). `<`: "
-        "every sample on the left is below every sample on the right; `=`: the spreads meet, and no difference is claimed.",
+        f"Each module measured twice, each time under {renamings} renamings of its own, by {runs[0][0]['tool']}. `<`: every sample on the "
+        "left is below every sample on the right; `=`: the spreads meet, and no difference is claimed.",
     ]  # fmt: skip
     total = 0
-    for part, column, one, other in compare(first, second):
-        said, count = verdict(one, other)
-        total += count
-        lines += ["", f"**{PARTS[part]}, {column.head}: {said}.**", "", f"1. {order(one)}", f"2. {order(other)}"]
+    for part in MEASURED:
+        for column in columns(runs[0]):
+            one, other = (figures(rows, part, column.key) for rows in (first, second))
+            shared = [name for name in formats if name in one and name in other]
+            said, count = verdict({name: one[name] for name in shared}, {name: other[name] for name in shared})
+            total += count
+            lines += ["", f"**{PARTS[part]}, {column.head}: {said}.**", ""]
+            lines += [f"{place}. {order({name: found[name] for name in shared})}" for place, found in enumerate((one, other), 1)]
     lines += ["", "No ranking of one run contradicts the other's." if not total else f"{total} pairs are contradicted."]
+    if all(column.key in TARGETS for column in columns(runs[0])):
+        lines.append("No cell library was given.")
     return "\n".join(lines) + "\n", total
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Print the document."""
-    first, second = (json.loads(Path(file).read_text()) for file in arguments)
-    text, total = document(first, second)
+def jobs(
+    formats: Sequence[str], libraries: Mapping[tuple[str, ...], tuple[Library, ...]], renamings: int, seed: int, store: Store
+) -> list[Job]:
+    """Both parts of every format on every target and library."""
+    found = []
+    for part, name in product(MEASURED, formats):
+        design = build.BLOCKS[part](name)
+        text = verilog(design, store)
+        found += area_jobs(design, text, TARGETS, renamings=renamings, first=seed)
+        for files, cells in libraries.items():
+            found += area_jobs(design, text, (LIBERTY,), DEFAULT_PORTFOLIO, renamings, cells, files, seed)
+    return found
+
+
+def main() -> int:
+    """Measure, and print the document."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--liberty", action="append", default=[], metavar="FILE[,FILE...]", help="cell library; may be repeated")
+    parser.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings of each run (default: 4)")
+    parser.add_argument("--seeds", type=int, nargs=2, default=(1, 1001), metavar="N", help="first seeds of the runs (default: 1 1001)")
+    parser.add_argument("--formats", default=",".join(FORMATS), metavar="F[,F...]", help="formats to rank (default: the report's)")
+    parser.add_argument("--store", default="build/store.sqlite", metavar="FILE", help="keeps results (default: build/store.sqlite)")
+    arguments = parser.parse_args()
+    libraries, store, formats = read_libraries(arguments.liberty), Store(arguments.store), arguments.formats.split(",")
+    runs: list[list[Row]] = []
+    with ThreadPoolExecutor(os.cpu_count()) as executor:
+        for seed in arguments.seeds:
+            todo = jobs(formats, libraries, arguments.renamings, seed, store)
+            outcomes = list(measure(todo, executor, Progress(), store=store))
+            failed = [outcome.error for outcome in outcomes if outcome.error]
+            if failed:
+                raise RuntimeError(failed[0])
+            runs.append([row for outcome in outcomes for row in outcome.rows])
+    text, total = document(runs, formats, arguments.renamings)
     print(text, end="")
     return 1 if total else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -8,7 +8,8 @@ What ABC's scripts below are made of:
 ``&mfs -M 500``    resynthesis of mapped LUTs with don't-cares, its effort bounded (unbounded: twice the time for 1%)
 ``amap -m``        covering by cells for least area, multiplexers recognised; ``map``, ``&nf`` for least delay
 ``if -g``          the and-inverter graph made shallow at the price of area
-``buffer``         buffers for large loads; ``upsize``, ``dnsize``: larger cells where they help, smaller ones elsewhere
+``buffer``         buffers for large loads; ``upsize``, ``dnsize``: larger cells where they help, so many steps (``-I``), smaller ones
+                   elsewhere
 =================  =====================================================================================================
 
 How they were chosen (MACs, multipliers and encoders of three formats, four renamings each, one machine): the stock flows for LUTs
@@ -16,8 +17,8 @@ came out 8% (ice40) to 50% (ecp5) above the best, spread over 5 to 10%, and took
 2% of the best of 25 scripts nearly everywhere, spread over 1 to 2%. For cells, stock came out 10 to 40% above ``amap``; a second
 pass (``amap2``) wins on multipliers, resynthesis as 6-input LUTs (``lut_amap``) on encoders, by up to 20%. In the default report's 209
 jobs each recipe of the standard portfolio is the best somewhere: synch 90 times, syn2_dch 62, amap 29, amap2 11, lut_amap 17. The
-speed portfolio is the outer edge, area against delay, of 25 scripts on three processes (osu018, sky130, sg13g2): targets for the delay
-given to the sizing commands move a netlist by a few per cent, the structure that is sized by a factor of two.
+speed portfolio is the outer edge, area against delay, of 40 scripts on our own gates, osu018, sky130 and sg13g2: a target for the delay
+moves a netlist by a few per cent, the number of sizing steps by a third, the structure that is sized by a factor of two.
 """
 
 from typing import Literal
@@ -31,6 +32,8 @@ Kind = Literal["lut", "cells"]
 _LUTS = "&if -a; &mfs -M 500"
 _SIZED = "topo; buffer -c; topo; upsize; dnsize"
 _SHALLOW = "strash; dch; if -g; strash"
+_SHALLOWER = f"{_SHALLOW}; dch; if -g; strash; dc2; dch; map -B 0.9"
+_STEPS = "topo; upsize -I {}; dnsize"
 _COVER = "dch; amap -m; strash; dch; amap -m; topo"
 
 RECIPES: dict[Kind, dict[str, str | None]] = {
@@ -44,12 +47,12 @@ RECIPES: dict[Kind, dict[str, str | None]] = {
         "amap": "strash; dc2; dc2; dch; amap -m; topo",
         "amap2": f"strash; dc2; dc2; {_COVER}",
         "lut_amap": f"strash; dc2; dc2; &get -n; &dch -f; {_LUTS}; &put; strash; {_COVER}",
-        "amap_sized": f"strash; dc2; dc2; dch; amap -m; {_SIZED}",
-        "shallow_amap": f"{_SHALLOW}; dc2; dch; amap -m; {_SIZED}",
-        "map_area": f"strash; dc2; dc2; dch; map -a; {_SIZED}",
-        "shallow_nf": f"{_SHALLOW}; dc2; &get -n; &dch -f; &nf; &put; {_SIZED}",
-        "shallow_map": f"{_SHALLOW}; dch; if -g; strash; dc2; dch; map -B 0.9; {_SIZED}",
-        "synch2_nf": f"&get -n; &st; &synch2 -K 6; &dch -f; &nf; &put; {_SIZED}",
+        "shallow_amap_2": f"{_SHALLOW}; dc2; dch; amap -m; {_STEPS.format(2)}",
+        "shallow_amap_8": f"{_SHALLOW}; dc2; dch; amap -m; {_STEPS.format(8)}",
+        "shallow_map_2": f"{_SHALLOWER}; {_STEPS.format(2)}",
+        "shallow_map_8": f"{_SHALLOWER}; {_STEPS.format(8)}",
+        "shallow_map": f"{_SHALLOWER}; {_SIZED}",
+        "depth_map_4": f"{_SHALLOW}; dch; map -B 0.9; {_STEPS.format(4)}",
         "depth_map": f"{_SHALLOW}; dch; map -B 0.9; {_SIZED}",
     },
 }
@@ -60,7 +63,16 @@ PORTFOLIOS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "stock": {"lut": ("stock",), "cells": ("stock",)},
     SPEED: {
         "lut": ("stock", "synch"),
-        "cells": ("amap", "amap_sized", "shallow_amap", "map_area", "shallow_nf", "shallow_map", "synch2_nf", "depth_map"),
+        "cells": (
+            "amap",
+            "shallow_amap_2",
+            "shallow_amap_8",
+            "shallow_map_2",
+            "shallow_map_8",
+            "shallow_map",
+            "depth_map_4",
+            "depth_map",
+        ),
     },
     "full": {"lut": ("stock", "synch", "syn2_dch"), "cells": ("stock", "amap", "amap2", "lut_amap")},
 }
