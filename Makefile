@@ -2,7 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # Cell libraries for `make ranking`: a word for each, of a file, or of files with commas between. Without any, the report says so.
-LIBRARIES ?= $(wildcard ../shared/liberty/s*.lib.gz /usr/share/qflow/tech/osu018/osu018_stdcells.lib)
+COMMA := ,
+ASAP7 := $(filter-out %SEQ_TT.lib.gz,$(wildcard ../shared/liberty/asap7_*.lib.gz))
+LIBRARIES ?= $(wildcard ../shared/liberty/s*.lib.gz /usr/share/qflow/tech/osu018/osu018_stdcells.lib) $(subst $() ,$(COMMA),$(ASAP7))
 READY := .venv/.ready
 
 .PHONY: help setup report test lint bench limits ranking speed verilog exhaustive mutants readme clean

@@ -13,7 +13,7 @@ FORBIDDEN = {
     "synth": {"cocotb", "pytest", "amaranth"},
 }
 OURS = {"golden", "hwgen", "synth", "rtl_tests"}
-COMPOSITION_ROOT = {"hwgen/__main__.py"}
+COMPOSITION_ROOT = {"hwgen/__main__.py", "hwgen/options.py"}
 DESCRIPTORS_ONLY = {"golden.encode", "golden.mac", "golden.exact", "golden.rounding"}
 """Of golden's algorithms hwgen takes the checks of options and the exact accumulator's width, never a value."""
 

@@ -185,4 +185,4 @@ def test_no_difference_where_spreads_meet():
 
 
 def test_numbers():
-    assert [number(value) for value in (20.0, 24.25, 999.96, 1234.5)] == ["20", "24.2", "1000", "1,234"]
+    assert [number(value) for value in (0, 6.66, 9.5, 20.0, 24.25, 999.96, 1234.5)] == ["0", "6.66", "9.5", "20", "24.2", "1000", "1,234"]

@@ -56,8 +56,10 @@ class Figure:
 
 
 def number(value: float) -> str:
-    """At most one decimal, and none from 1000 on."""
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}".removesuffix(".0")
+    """At most one decimal, none from 1000 on, two below 10."""
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.1f}".removesuffix(".0") if value >= 10 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def figure(row: Row) -> Figure:

@@ -1,0 +1,202 @@
+"""The command line's options: what can be asked for, and how bad input is answered."""
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any, NoReturn
+
+import golden
+from golden.rows import Overflow, Rounding
+
+Run = Callable[[argparse.Namespace], int]
+"""A command: from its options to the exit status."""
+
+_EPILOG = """\
+Bad input is answered in one sentence, with exit status 2, and nothing is written.
+A path to a .toml file that describes a format is accepted wherever a format's name is; see docs/formats.md.
+"""
+
+
+class UsageError(Exception):
+    """One sentence about what was asked for."""
+
+
+@contextmanager
+def option(name: str) -> Iterator[None]:
+    """Turn a refusal into a sentence that names the option."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{name}: {error}") from error
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+GENERATED = ("decoder", "encoder", "mac")
+"""Blocks that are written and checked; area is measured of the parts of a MAC, too."""
+
+
+def _add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", required=True, metavar="F", help="a format's name (see `hwgen formats`) or a path to a .toml file")
+
+
+def _decoder_options(parser: argparse.ArgumentParser) -> None:
+    from hwgen.decoder import TARGETS
+
+    _add_format(parser)
+    parser.add_argument("--to", choices=TARGETS, default="binary16", help="what comes out (default: binary16)")
+
+
+def _encoder_options(parser: argparse.ArgumentParser) -> None:
+    _add_format(parser)
+    parser.add_argument("--from", dest="source", choices=golden.WIDE, default="binary32", help="what goes in (default: binary32)")
+    parser.add_argument("--rounding", choices=[r.value for r in Rounding], help="default: the format's")
+    parser.add_argument("--overflow", choices=[o.value for o in Overflow], help="default: the format's")
+    parser.add_argument("--nan-to-zero", action="store_true", help="NaN becomes code 0")
+    parser.add_argument("--random-bits", type=int, metavar="R", help="width of the random port, with --rounding stochastic (default: 16)")
+
+
+def _multiplier_options(parser: argparse.ArgumentParser) -> None:
+    _add_format(parser)
+    parser.add_argument("--format-b", metavar="G", help="format of the second operand (default: that of the first)")
+
+
+def _mac_options(parser: argparse.ArgumentParser) -> None:
+    _multiplier_options(parser)
+    parser.add_argument("--accumulator", choices=golden.ACCUMULATORS, default="binary16", help="default: binary16")
+    parser.add_argument("--terms", type=int, metavar="N", help="products that an exact accumulator has room for (default: 1024)")
+
+
+_OPTIONS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "decoder": ("code to bits of a wider format, or to sign, exponent and significand", _decoder_options),
+    "encoder": ("bits of a wider format to code, in any of the format's roundings", _encoder_options),
+    "mac": ("fused multiply-accumulate: one rounding of the exact acc + a * b", _mac_options),
+    "multiplier": ("first part of a MAC: decoders, exact product, exponent sum, flags", _multiplier_options),
+    "adder": ("second part of a MAC: alignment, addition, rounding", _mac_options),
+}
+
+
+def parser(runs: Mapping[str, Run]) -> argparse.ArgumentParser:
+    """The whole command line; ``runs`` are the functions of its commands, by name."""
+    about = "Synthesizable Verilog for 8-bit floating point: decoders, encoders, fused multiply-accumulate units, and what they cost."
+    main = _Parser(
+        prog="hwgen", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_EPILOG, description=about,
+    )  # fmt: skip
+    main.add_argument("--version", action="version", version=f"hwgen {version('minifloat-rtl')}")
+    commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+
+    def command(name: str, text: str) -> argparse.ArgumentParser:
+        sub = _described(commands, name, text)
+        sub.set_defaults(run=runs[name])
+        return sub
+
+    listing = command("formats", "list every format with its range, specials and defaults")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    telling = command("explain", "show a code's fields, value, neighbours, and what each rounding sends to it")
+    telling.add_argument("format", metavar="FORMAT")
+    telling.add_argument("code", metavar="CODE", help="e.g. 0x5a, 90 or 0b1011010")
+    command("doctor", "check the tools that this machine has")
+    for sub in _blocks(command("generate", "write a block's Verilog to DIR/NAME/NAME.v"), GENERATED).values():
+        sub.add_argument("-o", dest="output", metavar="DIR", default=".", help="folder to write to (default: this one)")
+        sub.add_argument("--name", help="module name (default: made of the options)")
+    for sub in _blocks(command("area", "synthesize a block and print what it costs"), tuple(_OPTIONS)).values():
+        _area_options(sub)
+    _verify_options(command("verify", "hold a block, or your own Verilog of it, against the golden model on all inputs"))
+    _sweep_options(command("sweep", "measure a design space that a file describes, on this machine or a Dask cluster"))
+    _report_options(command("report", "measure a set of formats and write JSON, CSV, Markdown and one HTML page"))
+    return main
+
+
+def _described(parsers: Any, name: str, text: str) -> argparse.ArgumentParser:
+    """A command or block with its sentence."""
+    added: argparse.ArgumentParser = parsers.add_parser(
+        name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False, epilog=_EPILOG
+    )
+    return added
+
+
+def _blocks(parent: argparse.ArgumentParser, names: Sequence[str], *more: tuple[str, str]) -> dict[str, argparse.ArgumentParser]:
+    """A command's blocks, each with the options that make it; ``more`` are names that are no block, and what they mean."""
+    kinds = parent.add_subparsers(dest="block", required=True, metavar="BLOCK", parser_class=_Parser)
+    found = {}
+    for name in names:
+        text, add_options = _OPTIONS[name]
+        found[name] = _described(kinds, name, text)
+        add_options(found[name])
+    return found | {name: _described(kinds, name, text) for name, text in more}
+
+
+def _add_jobs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jobs", type=int, metavar="N", help="parallel jobs (default: one per core)")
+
+
+def _add_liberty(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--liberty", action="append", metavar="FILE", help="cell library to map to (.lib or .lib.gz); may be repeated")
+
+
+def _add_renamings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings to take the median over (default: 4)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first renaming, the others follow (default: 1)")
+
+
+def _area_options(parser: argparse.ArgumentParser) -> None:
+    from synth.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS
+    from synth.targets import TARGETS
+
+    text = f"of {', '.join(TARGETS)} (default: gates; with --liberty: the library's cells)"
+    parser.add_argument("--target", metavar="T[,T...]", help=text)
+    _add_liberty(parser)
+    _add_renamings(parser)
+    parser.add_argument("--store", metavar="FILE", help="keep results there, and do not measure again what it holds (default: none)")
+    text = f"recipes to try (default: {DEFAULT_PORTFOLIO})"
+    parser.add_argument("--portfolio", choices=PORTFOLIOS, default=DEFAULT_PORTFOLIO, help=text)
+    _add_jobs(parser)
+    parser.add_argument("--json", action="store_true", help="print rows as JSON")
+
+
+def _verify_options(parser: argparse.ArgumentParser) -> None:
+    everything = "every block of every format in the catalogue; what the folder holds already is not checked again"
+    for name, sub in _blocks(parser, GENERATED, ("all", everything)).items():
+        where = "folder that keeps the evidence (default: build/evidence)"
+        sub.add_argument("-o", dest="output", metavar="DIR", default="build/evidence", help=where)
+        _add_jobs(sub)
+        if name == "all":
+            sub.add_argument(
+                "--only", metavar="PATTERN[,...]", default="*", help="modules of such names, e.g. '*_mac_binary16' (default: *)"
+            )
+            continue
+        text = "check this file instead of what hwgen generate writes; .sv is SystemVerilog"
+        sub.add_argument("--verilog", metavar="FILE", help=text)
+        sub.add_argument("--top", metavar="NAME", help="its module (default: the name that hwgen generate gives)")
+        _add_liberty(sub)
+        sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
+
+
+def _sweep_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="TOML file of formats, targets, blocks and options; see docs/sweep.md")
+    parser.add_argument("-o", dest="output", metavar="DIR", default="build/sweep", help="folder to write to (default: build/sweep)")
+    text = "keep results there, and do not measure again what it holds (default: build/store.sqlite)"
+    parser.add_argument("--store", metavar="FILE", default="build/store.sqlite", help=text)
+    _add_jobs(parser)
+    parser.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster, e.g. tcp://127.0.0.1:8786")
+    parser.add_argument("--timeout", type=float, default=3600.0, metavar="S", help="seconds that a job may take (default: 3600)")
+
+
+def _report_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", dest="output", metavar="DIR", default="build/report", help="folder to write (default: build/report)")
+    parser.add_argument("--formats", metavar="F[,F...]", help="formats to compare, or all (default: the ones of the README)")
+    text = "cell library to measure on, too: a file, or several with commas between; may be repeated for several libraries"
+    parser.add_argument("--liberty", action="append", metavar="FILE[,FILE...]", help=text)
+    text = "show the rows of this sweep.json, too; without --formats, these alone; may be repeated"
+    parser.add_argument("--sweep", action="append", metavar="FILE", help=text)
+    parser.add_argument("--accuracy", metavar="FILE", help="what examples/digits.py --json has written, to be shown, too")
+    text = "folder with what hwgen verify has found, to be shown, too (default: build/evidence)"
+    parser.add_argument("--evidence", metavar="DIR", default="build/evidence", help=text)
+    text = "keep results there, and do not measure again what it holds (default: build/store.sqlite)"
+    parser.add_argument("--store", metavar="FILE", default="build/store.sqlite", help=text)
+    _add_renamings(parser)
+    _add_jobs(parser)
