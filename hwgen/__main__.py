@@ -125,14 +125,16 @@ def _design(arguments: argparse.Namespace) -> Any:
 
 
 def generate(arguments: argparse.Namespace) -> int:
-    """Write a block's Verilog."""
+    """Write a block's Verilog, and what other flows want beside it."""
+    from hwgen import bundle
     from hwgen.files import write_folder
+    from synth.proof.questions import answer
 
     design = _design(arguments)
     with option("--name"):
         text = design.verilog()
     with option("-o"):
-        folder = write_folder(Path(arguments.output), design.name, {f"{design.name}.v": text})
+        folder = write_folder(Path(arguments.output), design.name, bundle.files(design, text, answer))
     print(folder / f"{design.name}.v")
     return 0
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write_folder(parent: Path, name: str, files: Mapping[str, str]) -> Path:
-    """Write files into ``parent/name``, each whole or not at all; what else stands there stays.
+    """Write files, by their paths, into ``parent/name``, each whole or not at all; what else stands there stays.
 
     Raises
     ------
@@ -23,8 +23,10 @@ def write_folder(parent: Path, name: str, files: Mapping[str, str]) -> Path:
         raise ValueError(f"Folder {str(folder)!r} cannot be written to: {error.strerror}") from None
     try:
         for file, text in files.items():
+            (staging / file).parent.mkdir(exist_ok=True)
             (staging / file).write_text(text, encoding="utf-8", newline="\n")
         for file in files:
+            (folder / file).parent.mkdir(exist_ok=True)
             os.replace(staging / file, folder / file)
     except OSError as error:
         raise ValueError(f"Folder {str(folder)!r} cannot be written to: {error.strerror}") from None

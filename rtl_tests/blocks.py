@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 import golden
 from golden import Format
 from golden.mac import exact
-from hwgen import build, yosys
+from hwgen import build, vectors, yosys
 from hwgen.build import Design
-from rtl_tests import vectors
 from rtl_tests.bench import Case
 from rtl_tests.lint import lint
 from rtl_tests.simulators import seed

@@ -7,7 +7,6 @@ random seed; a figure is the median of several.
 import functools
 import importlib.util
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ import threading
 from importlib.metadata import version
 from pathlib import Path
 
+from hwgen.ports import ports
 from synth.timing import TimingError
 
 WRAPPER = "between_registers"
@@ -52,13 +52,11 @@ def router(target: str) -> str:
 
 def wrapper(verilog: str, top: str) -> str:
     """A module with a register at every input and output of ``top``."""
-    head = re.search(rf"^module {re.escape(top)}\b.*?\);", verilog, re.MULTILINE | re.DOTALL)
-    found = re.findall(r"\b(input|output)\b\s+(?:wire\s+|reg\s+)?(?:\[(\d+):0\]\s*)?(\w+)", head[0]) if head else []
-    ports = [(way, f"[{high}:0] " if high else "", name) for way, high, name in found]
-    heads = ["input wire between_clock", *(f"{way} {'reg' if way == 'output' else 'wire'} {size}{name}" for way, size, name in ports)]
-    nets = [f"  {'reg' if way == 'input' else 'wire'} {size}between_{name};" for way, size, name in ports]
-    links = ", ".join(f".{name}(between_{name})" for _, _, name in ports)
-    moves = [f"    between_{name} <= {name};" if way == "input" else f"    {name} <= between_{name};" for way, _, name in ports]
+    found = [(port.direction, port.range, port.name) for port in ports(verilog, top)]
+    heads = ["input wire between_clock", *(f"{way} {'reg' if way == 'output' else 'wire'} {size}{name}" for way, size, name in found)]
+    nets = [f"  {'reg' if way == 'input' else 'wire'} {size}between_{name};" for way, size, name in found]
+    links = ", ".join(f".{name}(between_{name})" for _, _, name in found)
+    moves = [f"    between_{name} <= {name};" if way == "input" else f"    {name} <= between_{name};" for way, _, name in found]
     body = [
         f"module {WRAPPER} ({', '.join(heads)});",
         *nets,

