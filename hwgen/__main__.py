@@ -126,16 +126,30 @@ def _design(arguments: argparse.Namespace) -> Any:
 
 def generate(arguments: argparse.Namespace) -> int:
     """Write a block's Verilog, and what other flows want beside it."""
+    print(_written(_design(arguments), arguments.output))
+    return 0
+
+
+def _written(design: Any, output: str) -> Path:
+    """The Verilog of a bundle that is written."""
     from hwgen import bundle
     from hwgen.files import write_folder
     from synth.proof.questions import answer
 
-    design = _design(arguments)
     with option("--name"):
         text = design.verilog()
     with option("-o"):
-        folder = write_folder(Path(arguments.output), design.name, bundle.files(design, text, answer))
-    print(folder / f"{design.name}.v")
+        return write_folder(Path(output), design.name, bundle.files(design, text, answer)) / f"{design.name}.v"
+
+
+def build_batch(arguments: argparse.Namespace) -> int:
+    """Write the bundles of a file's modules."""
+    from hwgen import batch
+
+    with option("FILE"):
+        designs = batch.read(arguments.file)
+    for design in designs:
+        print(_written(design, arguments.output))
     return 0
 
 
@@ -181,7 +195,8 @@ def _plainly(run: Callable[[], int]) -> int:
 
 
 COMMANDS: dict[str, Run] = {
-    "formats": formats, "explain": explain, "doctor": doctor, "generate": generate, "area": area, "verify": verify, "sweep": sweep,
+    "formats": formats, "explain": explain, "doctor": doctor, "generate": generate, "build": build_batch,
+    "area": area, "verify": verify, "sweep": sweep,
     "report": report,
 }  # fmt: skip
 

@@ -103,6 +103,9 @@ def parser(runs: Mapping[str, Run]) -> argparse.ArgumentParser:
     for sub in _blocks(command("generate", "write a block's Verilog to DIR/NAME/NAME.v"), GENERATED).values():
         sub.add_argument("-o", dest="output", metavar="DIR", default=".", help="folder to write to (default: this one)")
         sub.add_argument("--name", help="module name (default: made of the options)")
+    batch = command("build", "write the modules that a TOML file lists, each as generate does; see docs/bundle.md")
+    batch.add_argument("file", metavar="FILE", help="TOML file with a [[module]] table for each module")
+    batch.add_argument("-o", dest="output", metavar="DIR", default=".", help="folder to write to (default: this one)")
     for sub in _blocks(command("area", "synthesize a block and print what it costs"), tuple(_OPTIONS)).values():
         _area_options(sub)
     _verify_options(command("verify", "hold a block, or your own Verilog of it, against the golden model on all inputs"))

@@ -47,6 +47,8 @@ def test_imports_point_one_way(package):
 
 def test_hardware_never_uses_goldens_algorithms():
     for path in sorted((ROOT / "hwgen").rglob("*.py")):
+        if path.name == "vectors.py":  # what drives hardware, not hardware
+            continue
         for module, names in imports(path):
             if module in DESCRIPTORS_ONLY:
                 assert names <= TAKEN, f"{path.name} takes {names - TAKEN} from {module}"
