@@ -76,20 +76,11 @@ def run(script: str, inputs: Mapping[str, str | bytes], outputs: Sequence[str], 
             data = content if isinstance(content, bytes) else content.encode()
             (root / name).write_bytes(data)
         (root / "script.ys").write_text(script + "\n")
-        with subprocess.Popen(
-            [*_LAUNCH, "-q", "-l", "yosys.log", "-s", "script.ys"],
-            cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "PYTHONWARNINGS": "ignore"},
-        ) as process:  # fmt: skip
-            _running.add(process)
-            killed = False
-            try:
-                said, _ = process.communicate(timeout=timeout)
-                killed = process.returncode < 0
-            except subprocess.TimeoutExpired:
-                said = f"no result within {timeout} s\n"
-            finally:
-                process.kill()
-                _running.discard(process)
+        try:
+            said, status = supervised([*_LAUNCH, "-q", "-l", "yosys.log", "-s", "script.ys"], root, timeout)
+            killed = status < 0
+        except subprocess.TimeoutExpired:
+            said, killed = f"no result within {timeout} s\n", False
         log_file = root / "yosys.log"
         log = (log_file.read_text(errors="replace") if log_file.exists() else "") + said
         missing = [name for name in outputs if not (root / name).exists()]
@@ -100,8 +91,29 @@ def run(script: str, inputs: Mapping[str, str | bytes], outputs: Sequence[str], 
         return {name: (root / name).read_text() for name in outputs}
 
 
+def supervised(command: Sequence[str], folder: Path, timeout: float | None = None) -> tuple[str, int]:
+    """What a tool says, and its exit status; :func:`stop` ends it.
+
+    Raises
+    ------
+    subprocess.TimeoutExpired
+        When the time is up; the tool has ended then.
+    """
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+    ) as process:  # fmt: skip
+        _running.add(process)
+        try:
+            said, _ = process.communicate(timeout=timeout)
+        finally:
+            process.kill()
+            _running.discard(process)
+    return said, process.returncode
+
+
 def stop() -> None:
-    """End every run under way in this process, whichever thread started it; each of them raises YosysError."""
+    """End every tool under way in this process, whichever thread started it; a run of Yosys then raises YosysError."""
     for process in tuple(_running):
         process.kill()
 

@@ -121,5 +121,7 @@ def test_every_module_of_the_catalogue_has_a_method():
     plan = designs()
     assert len({design.name for design in plan}) == len(plan)
     assert all(sweep(design) is not None or not isinstance(proof(design), str) for design in plan)
-    assert {design.formats[0].name for design in plan} == {name for name in golden.names() if name not in golden.WIDE}
+    assert {design.formats[0].name for design in plan if "+" not in design.formats[0].name} == {
+        name for name in golden.names() if name not in golden.WIDE
+    }
     assert all(ports(design) for design in plan)

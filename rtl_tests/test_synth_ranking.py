@@ -36,9 +36,24 @@ def test_a_contradiction():
     assert "contradicted: e5m3 < hif8" in said
 
 
+def assert_refused(monkeypatch, capsys):
+    for words, sentence in (
+        (["--renamings", "1"], "--renamings must be at least 2"), (["--seeds", "1", "3"], "--seeds must be at least 4 apart"),
+        (["--formats", "hif9"], "Unknown format 'hif9'"), (["--liberty", "nope"], "nope cannot be read"),
+    ):  # fmt: skip
+        monkeypatch.setattr(ranking.sys, "argv", ["ranking", *words])
+        assert ranking.main() == 2
+        said = capsys.readouterr().err
+        assert sentence in said
+        assert said.count("\n") == 1
+
+
 def test_the_whole_way(tmp_path, monkeypatch, capsys):
     library = str(GATES)
-    words = ["ranking", "--formats", "gc_1_0_7_b0", "--renamings", "1", "--store", str(tmp_path / "store"), "--liberty", library]
+    assert_refused(monkeypatch, capsys)
+    monkeypatch.setattr(ranking, "MEASURED", ("multiplier",))
+    monkeypatch.setattr(ranking, "TARGETS", {"gates": None, "ice40": None})
+    words = ["ranking", "--formats", "gc_1_0_7_b0", "--renamings", "2", "--store", str(tmp_path / "store"), "--liberty", library]
     monkeypatch.setattr(ranking.sys, "argv", words)
     assert ranking.main() == 0
     said = capsys.readouterr().out

@@ -45,16 +45,17 @@ class Claim:
         return f"{'MAC' if self.part == 'mac' else 'decode + multiply'}{into}: {self.unit} against {self.base}"
 
 
-_SUBNORMALS = "Subnormals off at the inputs save 25% to 40% of the multiplier (Supernormals paper, section 1, citing others)"
+_SUBNORMALS = (
+    "Without subnormals at its inputs the multiplier of an 8-bit fused MAC saves 25% to 40% (Supernormals paper, section 1, citing [6])"
+)
 _REPLACES = "HiFloat8 takes the place of the pair E4M3 and E5M2 (HiFloat8 paper, section 1): is a unit for it no larger than one for both?"
 CLAIMS = (
     Claim(
-        "FPUs for both formats are only 5% larger than those for 1-5-2 alone (Hybrid 8-bit Floating Point paper, section 3).",
-        "mac", "ibm_1_5_2", "ibm_1_4_3+ibm_1_5_2", 1.0, 1.05, "dlfloat16",
+        "FPUs for both formats are only 5% larger than those for 1-5-2 alone (Hybrid 8-bit Floating Point paper, section 2).",
+        "mac", "ibm_1_5_2", "ibm_1_4_3+ibm_1_5_2", 0.0, 1.05, "dlfloat16",
     ),
     Claim(f"{_SUBNORMALS}: 5-2.", "multiplier", "binary8p3", "e5m2_nosub", 0.60, 0.75),
     Claim(f"{_SUBNORMALS}: 4-3.", "multiplier", "binary8p4", "e4m3_nosub", 0.60, 0.75),
-    Claim(f"{_SUBNORMALS}: 5-3.", "multiplier", "e5m3", "e5m3_nosub", 0.60, 0.75),
     Claim(_REPLACES, "multiplier", "ocp_e4m3+ocp_e5m2", "hif8", 0.0, 1.0),
     Claim(_REPLACES, "mac", "ocp_e4m3+ocp_e5m2", "hif8", 0.0, 1.0),
 )  # fmt: skip
@@ -68,6 +69,8 @@ def ratio(unit: Figure, base: Figure) -> tuple[float, float, float]:
 def verdict(claim: Claim, unit: Figure, base: Figure) -> str:
     """Whether the claim's range holds what was measured, misses it, or cannot be told from it."""
     least, middle, most = ratio(unit, base)
+    if min(unit.samples, base.samples) < 2:
+        return "one sample: nothing is told apart"
     if claim.low <= least and most <= claim.high:
         return REPRODUCED
     if most < claim.low or least > claim.high:

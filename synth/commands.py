@@ -15,11 +15,12 @@ from golden import Format
 from hwgen import build, yosys
 from synth import liberty
 from synth.emission import verilog
-from synth.jobs import MAX_RENAMINGS, MAX_SEED, Job, Row
+from synth.jobs import MAX_RENAMINGS, MAX_SEED, Job
 from synth.liberty import Library
 from synth.plan import FORMATS, area_jobs, report_jobs
 from synth.proof.evidence import Store as EvidenceStore
 from synth.proof.evidence import program_hashes
+from synth.recipes import SPEED
 from synth.report import assemble, render, with_sweeps
 from synth.runner import Outcome, Progress, measure
 from synth.store import Store
@@ -56,18 +57,33 @@ def _libraries(groups: Sequence[str]) -> dict[tuple[str, ...], tuple[Library, ..
         raise ValueError(f"--liberty: {error}") from error
 
 
-def _swept(file: str) -> list[Row]:
-    """The rows of a sweep."""
+def _swept(file: str) -> dict[str, Any]:
+    """What a sweep has written."""
     try:
-        rows: list[Row] = json.loads(Path(file).read_text())["rows"]
-        for row in rows:
-            for key in ("component", "format", "target", "recipe", "portfolio", "median", "min", "max", "unit", "name", "command"):
-                _ = row[key]
+        found: dict[str, Any] = json.loads(Path(file).read_text())
+        for row in found["rows"]:
+            _check_row(row)
+        for failure in found["failures"]:
+            _ = failure["name"], failure["target"], failure["error"]
     except OSError as error:
         raise ValueError(f"--sweep: {file!r} cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"--sweep: {file!r} is not what hwgen sweep writes") from error
-    return rows
+    return found
+
+
+def _check_row(row: Any) -> None:
+    """Refuse what is no row: KeyError, TypeError or ValueError."""
+    texts = ["component", "format", "target", "recipe", "portfolio", "unit", "name", "command", "tool", "verilog_sha256", "script_sha256"]
+    numbers = ["median", "min", "max", "renamings", "seed"]
+    lists = []
+    if row["portfolio"] == SPEED:
+        texts, lists = [*texts, "timer", "delay"], ["delay_samples"]
+    if row["target"] == LIBERTY:
+        lists = [*lists, "libraries", "libraries_sha256"]
+    good = all(isinstance(row[key], str) for key in texts) and all(type(row[key]) in (int, float) for key in numbers)
+    if not good or not all(isinstance(row[key], list) and row[key] for key in lists) or row["target"] not in (*TARGETS, LIBERTY):
+        raise ValueError("a row is not as it should be")
 
 
 def area(design: build.Design, arguments: argparse.Namespace) -> int:
@@ -143,6 +159,8 @@ def report(arguments: argparse.Namespace) -> int:
     formats = _formats(arguments.formats)
     libraries = _libraries(arguments.liberty or [])
     swept = [_swept(file) for file in arguments.sweep or []]
+    if swept and not arguments.formats and arguments.liberty:
+        raise ValueError("--liberty: with --sweep nothing is measured unless --formats says what")
     accuracy = _accuracy(arguments.accuracy)
     folder = Path(arguments.output)
     _check_writable(folder)
@@ -181,7 +199,11 @@ def _formats(text: str | None) -> dict[str, Format]:
         found = [build.block_format(name) for name in names]
     except ValueError as error:
         raise ValueError(f"--formats: {error}") from error
-    return {fmt.name: fmt for fmt in found}
+    named: dict[str, Format] = {}
+    for fmt in found:
+        if named.setdefault(fmt.identifier, fmt) != fmt:
+            raise ValueError(f"--formats: two of them are called {fmt.identifier!r}; give one another name")
+    return {fmt.name: fmt for fmt in named.values()}
 
 
 def _evidence(folder: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from synth.plan import ACCUMULATORS, ENCODER_SOURCE, PARTS, REPORT_ACCUMULATOR, 
 from synth.proof.evidence import EQUAL, power
 from synth.recipes import RECIPES, SPEED
 from synth.sections import Cell, Section, Table, columns, figure_cell, target_key
-from synth.targets import TARGETS
+from synth.targets import LIBERTY, TARGETS
 
 
 class Content:
@@ -29,9 +29,10 @@ class Content:
     @property
     def subtitle(self) -> str:
         """What was compared, in a sentence."""
-        count = sum(row["recipe"] == "best" for row in self.rows)
+        rows = self.report["rows"]
+        count, targets = sum(row["recipe"] == "best" for row in rows), len({target_key(row) for row in rows})
         return (
-            f"{len(self.formats)} formats, {len(self.targets)} targets, {count} figures: decoders, multipliers, adders, fused "
+            f"{len(self.formats)} formats, {targets} targets, {count} figures: decoders, multipliers, adders, fused "
             "multiply-accumulate units and encoders from one generator, simulated against a golden model and synthesized by one tool."
         )
 
@@ -203,11 +204,12 @@ class Content:
             f"Every module is mapped by each recipe of a fixed portfolio ({self.report['portfolio']}), under {self.report['renamings']} "
             "renamings: other names and order of all internal signals, inputs of half the commutative gates exchanged. The figure is the "
             "lowest median over the recipes, the spread that recipe's smallest to largest sample. Where spreads meet, the report says no "
-            f"difference. All with {self.report['tool']}; nothing is placed and routed unless a section says so.",
+            f"difference. Portfolio speed is a curve, each recipe a point of its own. "
+            f"All with {self.report['tool']}; nothing is placed and routed unless a section says so.",
         )  # fmt: skip
         notes = tuple((Cell(column.title), Cell(column.unit), Cell(column.note)) for column in self.columns.values())
         section.tables.append(Table("Targets", ("target", "unit", "note"), notes))
-        if all(name in TARGETS for name in self.targets):
+        if not any(row["target"] == LIBERTY for row in self.report["rows"]):
             section.findings.append("No cell library was measured: hwgen report --liberty FILE adds one, and a column to every table.")
         kinds = {"lut": "LUT targets", "cells": "gates, libraries"}
         used = {(_kind(row["target"]), row["recipe"]) for row in self.report["rows"] if row["recipe"] != "best"}

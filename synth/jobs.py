@@ -1,6 +1,7 @@
 """Area jobs as data: text in, rows out. A job runs in one Yosys process and depends on nothing but itself."""
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,9 @@ MAX_SEED = 1_000_000
 Row = dict[str, Any]
 
 _SWAP = Path(__file__).with_name("swap.v")
+_TIMING = tuple(Path(__file__).with_name(name) for name in ("timing.py", "route.py"))
+"""What delays depend on besides the script: the chain and the wrapper that are made there, and how the tools are called."""
+
 _RENAMING = """\
 design -load prepared
 rename -scramble-name -seed {seed} {top}
@@ -130,16 +134,19 @@ class Job:
     def script(self) -> str:
         """The Yosys script."""
         target, top = self._target(), WRAPPER if self.is_routed else self.top
-        sources = "module.v wrapper.v" if self.is_routed else "module.v"
-        lines = [f"read_verilog {sources}", target.prepare.format(top=top), "scratchpad -set abc9.verify 0", "design -save prepared"]
+        lines = ["read_verilog module.v wrapper.v", f"setattr -mod -set keep_hierarchy 1 {self.top}"] if self.is_routed else []
+        lines = lines or ["read_verilog module.v"]
+        lines += [target.prepare.format(top=top), "scratchpad -set abc9.verify 0", "design -save prepared"]
         if self.is_timed and not self.is_routed:
             lines += _mapping(target, top, MEASURE_CHAIN)
         for seed in self.seeds:
-            lines.append(_RENAMING.format(seed=seed, top=top))
+            lines.append(_RENAMING.format(seed=seed, top=self.top))
             for recipe, abc in self.recipes().items():
                 name = f"{recipe}.{seed}"
                 timed_abc = f"{abc}; stime -d" if self.is_timed and not self.is_routed else abc
                 lines += ["design -load renamed", *_mapping(target, top, timed_abc)]
+                if self.is_routed:
+                    lines += [f"setattr -mod -unset keep_hierarchy {self.top}", "flatten"]
                 lines.append(f"tee -q -o {name}.json stat -json {_libraries(target)}")
                 if self.is_routed:
                     lines += ["blackbox =A:whitebox", f"write_json {name}.netlist"]
@@ -149,7 +156,7 @@ class Job:
 
     def hashes(self) -> dict[str, str]:
         """SHA-256 of the module, and of the script with every other file that it reads: together with ``tool`` they fix the result."""
-        timing = [self.timer] if self.is_timed else []
+        timing = [self.timer, *map(Path.read_text, _TIMING)] if self.is_timed else []
         script = sha256(self.script, _SWAP.read_text(), *self._target().inputs().values(), *timing)
         return {"verilog_sha256": sha256(self.verilog), "script_sha256": script}
 
@@ -206,11 +213,12 @@ def _execute_timed(job: Job, timeout: float | None) -> dict[str, Any]:
     names = _results(job)
     order = [f"{recipe}.{seed}" for seed in job.seeds for recipe in names]  # in which ABC has timed them
     files = {"module.v": job.verilog, "swap.v": _SWAP.read_text(), **target.inputs()}
-    files |= {"wrapper.v": wrapper(job.verilog, job.top)} if job.is_routed else {CHAIN: chain_blif(libraries)}
     wanted = [f"{name}.json" for name in order] + ([STATS] if job.timer == ABC else [f"{name}.netlist" for name in order])
+    until = None if timeout is None else time.monotonic() + timeout
     try:
+        files |= {"wrapper.v": wrapper(job.verilog, job.top)} if job.is_routed else {CHAIN: chain_blif(libraries)}
         found = yosys.run(job.script, files, wanted, timeout)
-        delays = _delays(job, libraries, found, order, timeout)
+        delays = _delays(job, libraries, found, order, until)
     except (yosys.YosysError, TimingError) as error:
         log, killed = (error.log, error.killed) if isinstance(error, yosys.YosysError) else ("", False)
         return {"error": f"{job.label}: {error}", "log": log, "killed": killed}
@@ -219,16 +227,22 @@ def _execute_timed(job: Job, timeout: float | None) -> dict[str, Any]:
 
 
 def _delays(
-    job: Job, libraries: Sequence[Library], found: Mapping[str, str], order: Sequence[str], timeout: float | None
+    job: Job, libraries: Sequence[Library], found: Mapping[str, str], order: Sequence[str], until: float | None
 ) -> list[dict[str, float]]:
-    """Delay of each netlist, and what it is measured in."""
+    """Delay of each netlist, and what it is measured in; ``until`` is when the time is up."""
+
+    def left() -> float | None:
+        return None if until is None else max(until - time.monotonic(), 0.01)
+
     if job.is_routed:
-        clocks = [clock(job.target, found[f"{name}.netlist"], int(name.rpartition(".")[2]), timeout) for name in order]
+        clocks = [clock(job.target, found[f"{name}.netlist"], int(name.rpartition(".")[2]), left()) for name in order]
         return [{"delay_ps": round(1e6 / clock, 1), "fmax_mhz": round(clock, 2)} for clock in clocks]
     if job.timer == ABC:
         fo4, delays = abc_delays(found[STATS], len(order))
     else:
-        fo4, delays = opensta_delays(libraries, [found[f"{name}.netlist"] for name in order], job.top, timeout)
+        fo4, delays = opensta_delays(libraries, [found[f"{name}.netlist"] for name in order], job.top, left())
+    if job.target != LIBERTY:  # gates of no process have no picoseconds
+        return [{"delay_fo4": round(delay / fo4, 2)} for delay in delays]
     return [{"delay_ps": round(delay, 1), "delay_fo4": round(delay / fo4, 2)} for delay in delays]
 
 
@@ -247,9 +261,12 @@ def rows(job: Job, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list
         "name": job.top, "command": job.command, **job.hashes(),
     }  # fmt: skip
     if job.is_timed:
+        delay = "delay_fo4" if "delay_fo4" in next(iter(samples.values()))[0] else "delay_ps"
+        tail["delay"] = delay
         tail["timer"] = job.timer + (", after place and route" if job.is_routed else ", before layout")
     if job.target == LIBERTY:
         tail["libraries"] = [library.name for library in job.libraries]
+        tail["libraries_sha256"] = [library.sha256 for library in job.libraries]
     found: list[Row] = []
     for recipe, group in samples.items():
         figures = [sample[target.metric] for sample in group]
@@ -258,5 +275,7 @@ def rows(job: Job, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list
             **head, "target": job.target, "recipe": recipe, "metric": target.metric,
             "min": min(figures), "median": median(figures), "max": max(figures), "samples": figures, **others, **tail,
         })  # fmt: skip
+        if job.is_timed:
+            found[-1]["delay_samples"] = [sample[delay] for sample in group]
     best = min(found, key=lambda row: row["median"])
     return [*found, {**best, "recipe": "best", "best_recipe": best["recipe"]}]

@@ -17,7 +17,7 @@ from hwgen import build
 from hwgen.build import Design
 from synth import liberty
 from synth.figures import Figure, figure, number
-from synth.jobs import Job
+from synth.jobs import MAX_RENAMINGS, Job
 from synth.liberty import Library
 from synth.plan import area_jobs
 from synth.runner import Progress, measure
@@ -66,7 +66,16 @@ def main() -> int:
     parser.add_argument("--liberty", metavar="FILE", default=OSU018 if os.path.exists(OSU018) else None, help="osu018_stdcells.lib")
     parser.add_argument("--renamings", type=int, default=8, metavar="N", help="renamings to take the median over (default: 8)")
     arguments = parser.parse_args()
-    libraries = (liberty.read(arguments.liberty),) if arguments.liberty else ()
+    try:
+        libraries = tuple(map(liberty.read, [arguments.liberty] if arguments.liberty else []))
+        for library in libraries:
+            if not library.name.startswith("osu018"):
+                raise ValueError(f"--liberty: the limits are for osu018_stdcells, not for {library.name}")
+        if not 1 <= arguments.renamings <= MAX_RENAMINGS:
+            raise ValueError(f"--renamings must be from 1 to {MAX_RENAMINGS}, not {arguments.renamings}")
+    except ValueError as error:
+        print(f"limits: {error}", file=sys.stderr)
+        return 2
     with ThreadPoolExecutor(os.cpu_count()) as executor:
         lines = list(table(libraries, arguments.renamings, executor))
     print("\n".join(lines))

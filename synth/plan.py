@@ -112,6 +112,8 @@ def measurements(formats: Sequence[str], build: Build, libraries: bool = False, 
             yield Measurement(build(part, name, **options), everywhere)
     studied, roundings = ROUNDING_STUDY
     for name in formats:
+        if "+" in name:  # two formats in one unit have no encoder
+            continue
         if name != studied:
             yield Measurement(build("encoder", name, source=ENCODER_SOURCE), ENCODER_TARGETS)
             continue

@@ -98,6 +98,28 @@ def main() -> int:
     parser.add_argument("--formats", default=",".join(FORMATS), metavar="F[,F...]", help="formats to rank (default: the report's)")
     parser.add_argument("--store", default="build/store.sqlite", metavar="FILE", help="keeps results (default: build/store.sqlite)")
     arguments = parser.parse_args()
+    try:
+        return rank(arguments)
+    except ValueError as error:
+        print(f"ranking: {error}", file=sys.stderr)
+        return 2
+
+
+def rank(arguments: argparse.Namespace) -> int:
+    """Measure, and print the document.
+
+    Raises
+    ------
+    ValueError
+        One sentence on what cannot be.
+    """
+    first, second = sorted(arguments.seeds)
+    if arguments.renamings < 2:
+        raise ValueError(f"--renamings must be at least 2, for of one renaming no spread is known, not {arguments.renamings}")
+    if second - first < arguments.renamings:
+        raise ValueError(
+            f"--seeds must be at least {arguments.renamings} apart, so that no renaming is in both runs, not {first} and {second}"
+        )
     libraries, store, formats = read_libraries(arguments.liberty), Store(arguments.store), arguments.formats.split(",")
     runs: list[list[Row]] = []
     with ThreadPoolExecutor(os.cpu_count()) as executor:

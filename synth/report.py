@@ -60,20 +60,27 @@ def assemble(
     }  # fmt: skip
 
 
-def with_sweeps(report: dict[str, Any], sweeps: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
-    """A report's data with the rows of sweeps; those that it has already stay as they are.
+def with_sweeps(report: dict[str, Any], sweeps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A report's data with those of sweeps; what it has already stays as it is.
 
     Where nothing but sweeps was measured, their formats are those that are compared.
     """
     if not sweeps:
         return report
-    rows = [*report["rows"], *(dict(row) for sweep in sweeps for row in sweep)]
-    unique = {tuple(str(row.get(key)) for key in ("verilog_sha256", "script_sha256", "recipe", "libraries")): row for row in reversed(rows)}
+    rows = [*report["rows"], *(dict(row) for sweep in sweeps for row in sweep["rows"])]
+    same = ("verilog_sha256", "script_sha256", "recipe", "libraries_sha256", "tool")
+    unique = {tuple(str(row.get(key)) for key in same): row for row in reversed(rows)}
     kept = list(reversed(unique.values()))
-    formats = report["formats"] if report["rows"] else list(dict.fromkeys(row["format"] for row in kept))
-    renamings = max(row["renamings"] for row in kept) if kept else 0
-    portfolios = ", ".join(sorted({row["portfolio"] for row in kept}))
-    return {**report, "rows": kept, "formats": formats, "renamings": renamings, "portfolio": portfolios}
+    failures = [{**one, "command": "hwgen sweep", "log_text": ""} for sweep in sweeps for one in sweep["failures"]]
+    return {
+        **report,
+        "rows": kept,
+        "formats": report["formats"] if report["rows"] else list(dict.fromkeys(row["format"] for row in kept)),
+        "renamings": max((row["renamings"] for row in kept), default=0),
+        "portfolio": ", ".join(sorted({row["portfolio"] for row in kept})),
+        "tool": ", ".join(sorted({row["tool"] for row in kept})) or report["tool"],
+        "failures": [*report["failures"], *failures],
+    }
 
 
 def render(report: Mapping[str, Any], folder: str | Path) -> None:

@@ -1,7 +1,8 @@
 """Place and route for the FPGAs that open tools know to the end: a module between registers, and the clock that it reaches.
 
-The module's inputs and outputs get a register each, so that every path that counts runs through the module alone. nextpnr places by a
-random seed; a figure is the median of several.
+The module's inputs and outputs get a register each, so that every path that counts runs through the module alone; it is mapped by itself,
+so that its LUTs are those of its area and nothing of it moves into the registers. nextpnr places by a random seed; a figure is the median
+of several.
 """
 
 import functools
@@ -15,18 +16,19 @@ from importlib.metadata import version
 from pathlib import Path
 
 from hwgen.ports import ports
+from hwgen.yosys import supervised
 from synth.timing import TimingError
 
 WRAPPER = "between_registers"
 
-_FREQUENCY = 200
-"""MHz that are asked for: more than any of these modules reaches, so that the placer never rests."""
+_FREQUENCY = 1000
+"""MHz that are asked for: more than these devices have, so that the placer never rests."""
 
 _DEVICES = {
     "ice40": ("--hx8k", "--package", "ct256", "--pcf-allow-unconstrained"),
     "ecp5": ("--85k", "--package", "CABGA756", "--lpf-allow-unconstrained"),
 }
-"""Targets that can be routed, and the device: one with pins enough."""
+"""Targets that can be routed, and the device: the largest package there is."""
 
 _LOCK = threading.Lock()
 
@@ -67,19 +69,16 @@ def wrapper(verilog: str, top: str) -> str:
     return "\n".join([*body, "  end", "endmodule", ""])
 
 
-def _run(target: str, arguments: list[str], folder: Path | None = None, timeout: float | None = None) -> str:
+def _run(target: str, arguments: list[str], folder: Path, timeout: float | None = None) -> str:
     package = f"yowasp_nextpnr_{target}"
     call = f"import sys, {package}; sys.exit({package}.run_nextpnr_{target}(sys.argv[1:]))"
-    done = subprocess.run(
-        [sys.executable, "-c", call, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=timeout
-    )
-    return done.stdout + done.stderr
+    return supervised([sys.executable, "-c", call, *arguments], folder, timeout)[0]
 
 
 @functools.cache
 def _compiled(target: str) -> None:
     """The first run ever compiles the tool, which no two workers should do at once."""
-    _run(target, ["--version"])
+    _run(target, ["--version"], Path.cwd())
 
 
 def clock(target: str, netlist: str, seed: int, timeout: float | None = None) -> float:

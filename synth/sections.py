@@ -58,8 +58,10 @@ class Column:
 
 
 def target_key(row: Row) -> str:
-    """The key of a row's target; libraries are told apart by their names."""
-    return f"{LIBERTY} {' + '.join(row['libraries'])}" if row["target"] == LIBERTY else str(row["target"])
+    """The key of a row's target; libraries are told apart by their content."""
+    if row["target"] != LIBERTY:
+        return str(row["target"])
+    return f"{LIBERTY} {' + '.join(row['libraries'])} ({', '.join(digest[:8] for digest in row['libraries_sha256'])})"
 
 
 def columns(rows: Iterable[Row]) -> list[Column]:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from synth import plots
-from synth.figures import Figure, figure, listing, number
+from synth.figures import Figure, figure, listing, number, ranked
 from synth.jobs import Row
 from synth.recipes import SPEED
 from synth.sections import Cell, Column, Section, Table, columns, target_key
@@ -15,10 +16,15 @@ DEADLINES = (1.0, 1.25, 1.6, 2.7)
 
 @dataclass(frozen=True)
 class Point:
-    """A recipe's netlists: median delay, and area with its spread."""
+    """A recipe's netlists: delay and area, each a median with its spread."""
 
-    delay: float
+    time: Figure
     area: Figure
+
+    @property
+    def delay(self) -> float:
+        """The median."""
+        return self.time.median
 
 
 Front = Sequence[Point]
@@ -40,19 +46,19 @@ def at(curve: Front, deadline: float) -> Point | None:
     return met[-1] if met else None
 
 
-def delay_key(row: Row) -> str:
-    """What a row's delays are in: FO4 before layout, ns after place and route."""
-    return "median_delay_fo4" if "median_delay_fo4" in row else "median_delay_ps"
-
-
 def delay_unit(row: Row) -> str:
-    """Name of that unit."""
-    return "FO4" if "median_delay_fo4" in row else "ns"
+    """What a row's delays are told in: FO4 before layout, ns after place and route."""
+    return "FO4" if row["delay"] == "delay_fo4" else "ns"
 
 
 def points(rows: Iterable[Row]) -> list[Point]:
     """The points of one design on one target."""
-    return [Point(row[delay_key(row)] / (1 if delay_unit(row) == "FO4" else 1000), figure(row)) for row in rows if row["recipe"] != "best"]
+    return [Point(_time(row), figure(row)) for row in rows if row["recipe"] != "best"]
+
+
+def _time(row: Row) -> Figure:
+    samples = [sample / (1 if delay_unit(row) == "FO4" else 1000) for sample in row["delay_samples"]]
+    return Figure(min(samples), median(samples), max(samples), delay_unit(row), samples=len(samples))
 
 
 def fronts(rows: Iterable[Row]) -> dict[str, Front]:
@@ -68,13 +74,14 @@ def label(row: Row) -> str:
     return f"{row['format']} × {row['format_b']}" if "format_b" in row else str(row["format"])
 
 
-def groups(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
-    """Timed rows by kind of block, with the options that are not its format, and target."""
-    found: dict[tuple[str, str], list[Row]] = {}
+def groups(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Row]]:
+    """Timed rows that compare: by kind of block with the options that are not its format, by target, by how they were timed."""
+    found: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         if row["portfolio"] == SPEED:
             options = [str(row[key]) for key in ("accumulator", "terms", "from", "rounding", "overflow", "to") if key in row]
-            found.setdefault((" ".join([row["component"], *options]), target_key(row)), []).append(row)
+            how = f"{row['timer']}, {row['renamings']} renamings from seed {row['seed']}"
+            found.setdefault((" ".join([row["component"], *options]), target_key(row), how), []).append(row)
     return found
 
 
@@ -84,17 +91,17 @@ def section(rows: Sequence[Row]) -> Section | None:
     if not found:
         return None
     titles = {column.key: column for column in columns(row for group in found.values() for row in group)}
-    timers = sorted({str(row["timer"]) for group in found.values() for row in group})
+    ways = sorted({how for _, _, how in found})
     made = Section(
         "speed", "Area against delay",
-        f"Each point is a recipe between small and fast (synth/recipes.py), cells sized and buffered; the line is their edge. "
-        f"Delays by {listing(timers)}: of the combinational block alone, in FO4, the delay of an inverter that drives four, or in ns after "
+        f"Each point is a recipe between small and fast (synth/recipes.py), cells sized and buffered; the line is their edge, by medians. "
+        f"Delays by {listing(ways)}: of the combinational block alone, in FO4, the delay of an inverter that drives four, or in ns after "
         "place and route. Before layout there are no wires, or those that a library estimates.",
     )  # fmt: skip
-    for (block, key), group in found.items():
+    for (block, key, how), group in found.items():
         curves = fronts(group)
         column, unit = titles[key], delay_unit(group[0])
-        title = f"{block}, {column.title}"
+        title = f"{block}, {column.title}" + (f" ({how})" if len(ways) > 1 else "")
         if len(curves) <= plots.MOST_SERIES:
             drawn = {name: [(point.delay, point.area) for point in curve] for name, curve in curves.items()}
             made.plots.append((title, plots.curves(drawn, title, f"delay [{unit}]", column.unit)))
@@ -120,11 +127,16 @@ def sentences(curves: Mapping[str, Front], where: str, unit: str) -> list[str]:
             ties = [name for name in order[1:] if not met[name].differs(best)]
             same = f", no different from {listing(ties)}" if ties else ""
             said.append(f"{where}, within {number(deadline)} {unit}: the cheapest is {order[0]} ({number(best.median)}){same}.")
-    quickest = sorted(curves, key=lambda name: curves[name][0].delay)
-    first = curves[quickest[0]][0]
-    last = curves[quickest[-1]][0]
-    slowest = f", the slowest {quickest[-1]} with {number(last.delay)}" if len(curves) > 1 else ""
-    said.append(f"{where}: the fastest is {quickest[0]} with {number(first.delay)} {unit}{slowest}.")
+    times = {name: curve[0].time for name, curve in curves.items()}
+    quickest = ranked(times)
+    ties = [name for name in quickest[1:] if not times[name].differs(times[quickest[0]])]
+    first = times[quickest[0]]
+    sentence = f"{where}: the fastest is {quickest[0]} with {number(first.median)} {unit}"
+    if ties:
+        sentence += f", no different from {listing(ties)}"
+    if quickest[-1] not in (quickest[0], *ties):
+        sentence += f"; the slowest is {quickest[-1]} with {number(times[quickest[-1]].median)}"
+    said.append(sentence + ".")
     return said
 
 

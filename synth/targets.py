@@ -131,7 +131,9 @@ def _without_memories(start: str, section: str, command: str) -> str:
 
 
 def _cells(name: str, title: str, unit: str, libraries: Sequence[Library], note: str) -> Target:
-    files = {f"cells{number}.lib": library.text for number, library in enumerate(libraries)}
+    # ABC wants the richest file first: one of inverters and buffers alone in front ends it
+    ordered = sorted(libraries, key=lambda library: -sum(not cell.sequential for cell in library.cells))
+    files = {f"cells{number}.lib": library.text for number, library in enumerate(ordered)}
     options = " ".join(f"-liberty {file}" for file in files)
     nand2 = nand2_area(libraries)
 

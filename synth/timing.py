@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from hwgen.yosys import supervised
 from synth.liberty import GATES, Cell, Library, parse
 
 ABC = "abc"
@@ -47,9 +48,9 @@ _EFFORTS: dict[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
     "AND2": (dict.fromkeys("AB", 4 / 3), dict.fromkeys("AB", 4)),
     "OR2": (dict.fromkeys("AB", 5 / 3), dict.fromkeys("AB", 4)),
     "XOR2": (dict.fromkeys("AB", 11 / 3), dict.fromkeys("AB", 6)),
-    "XNOR2": (dict.fromkeys("AB", 10 / 3), dict.fromkeys("AB", 17 / 3)),
+    "XNOR2": (dict.fromkeys("AB", 10 / 3), dict.fromkeys("AB", 6)),
     "AOI21": ({"A": 2, "B": 2, "C": 5 / 3}, dict.fromkeys("ABC", 7 / 3)),
-    "OAI21": ({"A": 2, "B": 2, "C": 4 / 3}, dict.fromkeys("ABC", 7 / 3)),
+    "OAI21": ({"A": 2, "B": 2, "C": 4 / 3}, dict.fromkeys("ABC", 8 / 3)),
     "AOI22": (dict.fromkeys("ABCD", 2), dict.fromkeys("ABCD", 4)),
     "OAI22": (dict.fromkeys("ABCD", 2), dict.fromkeys("ABCD", 4)),
     "MAJI3": ({"A": 4, "B": 4, "C": 2}, dict.fromkeys("ABC", 4)),
@@ -99,10 +100,12 @@ def _sized(cell: Cell, drive: int) -> list[str]:
 
 def _inverter(libraries: Sequence[Library]) -> tuple[str, str, str]:
     """The smallest inverter: its name, input and output."""
+    if not any(re.search(r"\bcell_rise\b", library.text) for library in libraries):
+        raise TimingError("the library's cells have no delays")
     inverters = [cell for library in libraries for cell in library.cells if len(cell.inputs) == 1 and cell.truth() == (True, False)]
     if not inverters:
         raise TimingError("the library has no inverter to measure delays in")
-    cell = min(inverters, key=lambda cell: (cell.area, cell.name))
+    cell = min(inverters, key=lambda cell: (cell.area, len(cell.name), cell.name))  # of equal ones the plain, not the one for clocks
     return cell.name, cell.inputs[0], next(iter(cell.functions))
 
 
@@ -175,7 +178,9 @@ def opensta() -> str | None:
     return f"opensta {said[0]}" if said and re.fullmatch(r"\d[\w.]*", said[0]) else None
 
 
-_PERIOD = 1e6
+_PERIOD = 1e5
+"""Of the clock that delays are measured against, in ps. OpenSTA computes in binary32: its step is then below 0.01 ps."""
+
 _TIME = """\
 read_verilog {file}
 link_design {top}
@@ -204,22 +209,21 @@ def opensta_delays(
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         root = Path(folder)
         script = []
+        period = _PERIOD / unit
         for number, library in enumerate(libraries):
             (root / f"{number}.lib").write_text(library.text)
             script.append(f"read_liberty {number}.lib\n")
         for number, (text, name) in enumerate([(chain_verilog(libraries), "chain"), *((text, top) for text in netlists)]):
             (root / f"{number}.v").write_text(text)
-            script.append(_TIME.format(file=f"{number}.v", top=name, period=_PERIOD))
+            script.append(_TIME.format(file=f"{number}.v", top=name, period=period))
         (root / "time.tcl").write_text("".join(script))
         try:
-            done = subprocess.run(
-                ["sta", "-no_splash", "-exit", "time.tcl"], cwd=root, capture_output=True, text=True, check=False, timeout=timeout
-            )
+            said, _ = supervised(["sta", "-no_splash", "-exit", "time.tcl"], root, timeout)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise TimingError(f"OpenSTA did not deliver: {error}") from error
-    found = [_PERIOD - float(slack) for slack in re.findall(r"^slack (\S+)$", done.stdout, re.MULTILINE)]
-    if len(found) != len(netlists) + 1 or "rror:" in done.stdout + done.stderr:
-        complaint = next((line for line in (done.stdout + done.stderr).splitlines() if "rror" in line), "no message")
+    found = [period - float(slack) for slack in re.findall(r"^slack (\S+)$", said, re.MULTILINE)]
+    if len(found) != len(netlists) + 1 or "rror:" in said:
+        complaint = next((line for line in said.splitlines() if "rror" in line), "no message")
         raise TimingError(f"OpenSTA did not deliver: {complaint}")
     chain, *delays = (delay * unit for delay in found)
     return chain / _CHAIN_FO4, delays

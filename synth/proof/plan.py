@@ -15,6 +15,9 @@ EVERY_OPTION = ("hif8", "e5m2b1", "ocp_e4m3")
 MIXED = (("ocp_e4m3", "ocp_e5m2"), ("hif8", "ocp_e4m3"))
 """Pairs of different formats."""
 
+UNITS = ("ocp_e4m3+ocp_e5m2", "ibm_1_4_3+ibm_1_5_2")
+"""Two formats in one unit, told apart by a pin."""
+
 
 def designs() -> list[Design]:
     """Every module, the quick ones of each format first."""
@@ -48,3 +51,5 @@ def _macs() -> Iterator[Design]:
         yield build.mac(name, accumulator=accumulator)
     for (a, b), accumulator in product(MIXED, golden.ACCUMULATORS):
         yield build.mac(a, b, accumulator)
+    for name, accumulator in product(UNITS, ("binary16", "dlfloat16", "exact")):
+        yield build.mac(name, accumulator=accumulator)

@@ -84,13 +84,17 @@ class Space:
 
     def designs(self) -> Iterator[Design]:
         """Every design, each once; combinations that a format lacks are left out."""
-        seen = set()
+        seen: dict[str, tuple[Any, ...]] = {}
         for kind, options in self.blocks.items():
             for name, values in product(self.formats, product(*options.values())):
                 chosen = dict(zip(options, values, strict=True))
                 design = _design(kind, name, chosen)
-                if design is not None and design.name not in seen:
-                    seen.add(design.name)
+                if design is None:
+                    continue
+                made_of = (design.kind, design.options, design.formats)
+                if seen.setdefault(design.name, made_of) != made_of:
+                    raise ValueError(f"two different modules would be called {design.name!r}; give one of the formats another name")
+                if seen[design.name] is made_of:
                     yield design
 
 
@@ -137,7 +141,7 @@ def _space(table: Mapping[str, Any], folder: Path) -> Space:
     check_keys(table, _KEYS, "the file")
     formats = table.get("formats", "all")
     names = golden.names() if formats == "all" else _strings(formats, "formats")
-    names = [str(folder / name) if name.endswith(".toml") and (folder / name).exists() else name for name in names]
+    names = ["+".join(_beside(folder, part) for part in name.split("+")) for name in names]
     for name in names:
         build.block_format(name)
     files = _strings(table.get("liberty", []), "liberty")
@@ -156,7 +160,15 @@ def _space(table: Mapping[str, Any], folder: Path) -> Space:
     blocks = {kind: _options(kind, table[kind]) for kind in _CHOICES if kind in table}
     if not blocks:
         raise ValueError(f"there must be a table for at least one of {', '.join(_CHOICES)}")
-    return Space(tuple(names), tuple(targets), libraries, tuple(found), portfolio, renamings, seed, blocks)
+    space = Space(tuple(names), tuple(targets), libraries, tuple(found), portfolio, renamings, seed, blocks)
+    if next(space.designs(), None) is None:
+        raise ValueError("no format has any of the options: there is nothing to measure")
+    return space
+
+
+def _beside(folder: Path, name: str) -> str:
+    """A file's path from the folder of the description, if it is there."""
+    return str(folder / name) if name.endswith(".toml") and (folder / name).exists() else name
 
 
 def _options(kind: str, table: Any) -> dict[str, tuple[Any, ...]]:
