@@ -72,8 +72,8 @@ def test_it_passes_in_icarus_and_catches_a_wrong_bit(design, tmp_path):
     assert icarus(tmp_path, design.name).splitlines()[-1] == f"FAIL {count} of {count}"
 
 
-@pytest.mark.parametrize("design", [build.mac("hif8"), build.encoder("hif8", rounding="hybrid")], ids=lambda design: design.name)
-def test_it_passes_in_verilator(design, tmp_path):
+def test_it_passes_in_verilator(tmp_path):
+    design = build.mac("hif8")
     files = written(design, tmp_path)
     count = len(files[f"tb/{design.name}.hex"].splitlines())
     assert f"PASS {count} vectors" in verilator(tmp_path, design.name)
@@ -94,13 +94,7 @@ def test_the_description(design, tmp_path):
         assert f".{port['name']}({port['name']})" in files[f"{design.name}_template.v"]
 
 
-SBY = (
-    build.decoder("hif8"),
-    build.encoder("hif8"),
-    build.encoder("hif8", rounding="hybrid"),
-    build.mac("ocp_e4m3"),
-    build.mac("ocp_e4m3+ocp_e5m2", None, "exact"),
-)
+SBY = (build.decoder("hif8"), build.encoder("hif8", rounding="hybrid"), build.mac("ocp_e4m3+ocp_e5m2", None, "exact"))
 
 
 @pytest.mark.parametrize("design", SBY, ids=lambda design: design.name)

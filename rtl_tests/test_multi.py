@@ -53,12 +53,11 @@ def test_no_encoder():
         golden.get(OCP).encode(np.zeros(1, np.uint32))
 
 
-@pytest.mark.parametrize(("name", "accumulator"), [(OCP, "binary16"), (IBM, "binary16"), (HIF8, "binary16"), (OCP, "exact")])
-def test_every_input_of_the_mac(name, accumulator):
-    subject = emitted(build.mac(name, accumulator=accumulator))
+def test_every_input_of_the_mac():
+    """Of one pair; make exhaustive covers others, and other accumulators."""
+    subject = emitted(build.mac(OCP))
     found = verify(subject, subject.netlist())
-    assert (found.verdict, found.cases) == (EQUAL, found.inputs)
-    assert accumulator == "exact" or found.cases == 1 << 34
+    assert (found.verdict, found.cases) == (EQUAL, 1 << 34)
 
 
 def test_mixed_with_a_plain_format():
@@ -77,4 +76,4 @@ def test_every_code_of_the_decoder(to):
 
 def test_in_simulation(tmp_path):
     fmt = golden.get(OCP)
-    simulate([decoder_case(fmt, "binary16"), mac_case(golden.get("hif8"), fmt)], tmp_path)
+    simulate([decoder_case(fmt, "binary16"), mac_case(golden.get("gc_1_6_1_b31"), fmt)], tmp_path)

@@ -64,7 +64,7 @@ def test_rows_of_a_curve():
 
 @NEEDS_OPENSTA
 def test_both_timers_agree_on_gates_without_slopes():
-    job = replace(TIMED, verilog=build.mac("e5m2b1").verilog(), top="e5m2b1_mac_binary16", renamings=1)
+    job = replace(TIMED, verilog=build.multiplier("hif8").verilog(), top="hif8_multiplier", renamings=1)
     first, second = (rows_of(replace(job, timer=timer)) for timer in (ABC, opensta()))
     for one, other in zip(first, second, strict=True):
         assert one["median"] == other["median"]
@@ -83,7 +83,7 @@ def test_the_timer_is_part_of_the_key(monkeypatch, tmp_path):
 
 
 def test_other_seeds_are_other_renamings():
-    first, second = (replace(JOB, renamings=3, first=seed) for seed in (1, 100))
+    first, second = (replace(JOB, renamings=2, first=seed) for seed in (1, 100))
     assert rows_of(first)[0]["samples"] != rows_of(second)[0]["samples"]
     assert first.key != second.key
     assert rows_of(second)[0]["seed"] == 100
@@ -138,7 +138,6 @@ def test_a_routed_clock(target):
         assert row["median"] > 0
         assert 20 < row["median_fmax_mhz"] < 700
         assert row["timer"].endswith("after place and route")
-    assert target != "ice40" or execute(job) == result
     plain = rows_of(replace(JOB, target=target, portfolio="stock", renamings=1))
     assert rows[0]["samples"] == plain[0]["samples"]  # nothing has moved into the registers
     assert "samples" not in execute(job, timeout=1)
