@@ -15,14 +15,12 @@
 Keys are the options of ``hwgen generate``.
 """
 
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from golden import Format
 from golden.tables import check_keys
-from hwgen import build
+from hwgen import build, tomlfile
 from hwgen.build import Design
 
 _KEYS: dict[str, dict[str, tuple[str, type]]] = {
@@ -47,24 +45,19 @@ def read(path: str | Path) -> list[Design]:
     ValueError
         One sentence that names the file, the module and the key.
     """
-    try:
-        table = tomllib.loads(Path(path).read_text())
-    except OSError as error:
-        raise ValueError(f"{str(path)!r} cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ValueError(f"{str(path)!r} is no TOML file: {' '.join(str(error).split())}") from error
-    try:
-        check_keys(table, ("module",), "the file", ("module",))
-        modules = table["module"]
-        if not isinstance(modules, list) or not modules:
-            raise ValueError("module must be an array of tables: [[module]]")
-        designs = [_design(entry, f"module {number}", Path(path).parent) for number, entry in enumerate(modules, 1)]
-        names = [design.name for design in designs]
-        for number, name in enumerate(names, 1):
-            if name in names[: number - 1]:
-                raise ValueError(f"module {number}: name {name!r} is that of module {names.index(name) + 1}; give it another one")
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: {error}") from error
+    return tomlfile.read(path, _designs)
+
+
+def _designs(table: dict[str, Any], folder: Path) -> list[Design]:
+    check_keys(table, ("module",), "the file", ("module",))
+    modules = table["module"]
+    if not isinstance(modules, list) or not modules:
+        raise ValueError("module must be an array of tables: [[module]]")
+    designs = [_design(entry, f"module {number}", folder) for number, entry in enumerate(modules, 1)]
+    names = [design.name for design in designs]
+    for number, name in enumerate(names, 1):
+        if name in names[: number - 1]:
+            raise ValueError(f"module {number}: name {name!r} is that of module {names.index(name) + 1}; give it another one")
     return designs
 
 
@@ -85,19 +78,13 @@ def _design(entry: Any, where: str, folder: Path) -> Design:
         if key in entry and entry.get(other) != value:
             raise ValueError(f"{where}: {key} goes with {other} = {value!r} only")
     try:
-        fmt = _format(arguments.pop("format"), folder)
+        fmt = build.block_format(tomlfile.beside(folder, arguments.pop("format")))
         if "format_b" in arguments:
-            arguments["format_b"] = _format(arguments["format_b"], folder)
+            arguments["format_b"] = build.block_format(tomlfile.beside(folder, arguments["format_b"]))
         make: Callable[..., Design] = build.BLOCKS[block]
         return make(fmt, **arguments)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
-
-
-def _format(name: str, folder: Path) -> Format:
-    """A format by name, or by a path from the file's folder."""
-    beside = folder / name
-    return build.block_format(str(beside) if name.endswith(".toml") and beside.exists() else name)
 
 
 _NAMES = {str: "a string", int: "an integer", bool: "true or false"}

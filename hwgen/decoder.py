@@ -6,7 +6,8 @@ from amaranth.lib.wiring import Out
 
 from golden import Format, get
 from hwgen.codes import code, code_ports
-from hwgen.rounder import Parts, Rounder
+from hwgen.position import Parts
+from hwgen.rounder import Rounder
 from hwgen.unpacked import exponent_range, exponent_shape, precision, unpack
 
 TARGETS = ("binary16", "bfloat16", "binary32", "dlfloat16", "unpacked")

@@ -6,7 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from golden import Biased, Format, Rounding, get
 from golden.encode import check_random_bits, options
-from hwgen.rounder import Parts, Rounder
+from hwgen.position import Parts
+from hwgen.rounder import Rounder
 
 
 class Encoder(wiring.Component):

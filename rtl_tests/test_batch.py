@@ -3,6 +3,7 @@
 import pytest
 
 from hwgen.__main__ import main
+from rtl_tests.toys import TOML_FORMAT
 
 GOOD = """
 [[module]]
@@ -17,19 +18,11 @@ rounding = "stochastic"
 random-bits = 4
 name = "enc"
 """
-MINE = """
-name = "mine"
-width = 4
-rows = [
-  {prefix = "00", exponent = {rule = "fixed", exponent = 0}, fraction_bits = 1, hidden = 0},
-  {prefix = "", exponent = {rule = "biased", bits = 2, bias = 1}, fraction_bits = 1},
-]
-"""
 
 
 def run(tmp_path, text, capsys):
     (tmp_path / "chip.toml").write_text(text)
-    (tmp_path / "mine.toml").write_text(MINE)
+    (tmp_path / "mine.toml").write_text(TOML_FORMAT)
     status = main(["build", str(tmp_path / "chip.toml"), "-o", str(tmp_path / "out")])
     return status, capsys.readouterr()
 

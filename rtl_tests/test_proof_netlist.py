@@ -56,7 +56,6 @@ def test_more_planes_than_a_word_has_bits():
     assert from_planes(planes)[:3].tolist() == [0, 1 << 69, 0]
 
 
-@pytest.mark.skipif(bitslice.compiler() is None, reason="there is no C++ compiler")
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("running_port", ["a", "b"])
 def test_compiled_walked_and_single_evaluation_agree(seed, running_port):

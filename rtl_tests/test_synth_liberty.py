@@ -3,10 +3,10 @@
 import gzip
 import re
 from itertools import product
-from pathlib import Path
 
 import pytest
 
+from rtl_tests.optional import NEEDS_SHARED, SHARED
 from synth import liberty
 
 CELLS = {
@@ -30,8 +30,6 @@ CELLS = {
     "MUX2": (12, lambda a, b, s: b if s else a),
 }
 """Transistors and function of every combinational cell of gates.lib."""
-
-SHARED = sorted((Path(__file__).resolve().parents[2] / "shared" / "liberty").glob("*.lib.gz"))
 
 
 def test_gates_are_what_their_names_say():
@@ -112,7 +110,7 @@ def test_compressed_is_the_same(tmp_path):
     assert liberty.read(path) == liberty.read(liberty.GATES)
 
 
-@pytest.mark.skipif(not SHARED, reason="no open cell libraries in ../shared/liberty")
+@NEEDS_SHARED
 def test_real_libraries_are_read():
     areas = {path.name: liberty.nand2_area([liberty.read(path)]) for path in SHARED if path.stat().st_size < 2_000_000}
     assert areas.get("sky130hd_tt.lib.gz", 3.7536) == 3.7536

@@ -1,12 +1,11 @@
 """Delays: our gates by hand, two timers against each other, place and route, and what is refused."""
 
-import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from hwgen import build
+from rtl_tests.optional import NEEDS_OPENSTA, NEEDS_OSU018, OSU018
 from rtl_tests.test_synth_jobs import JOB, VERILOG
 from synth import jobs, route
 from synth.jobs import execute
@@ -16,7 +15,6 @@ from synth.targets import LIBERTY
 from synth.timing import ABC, DRIVES, TimingError, abc_delays, chain_verilog, gates_with_drives, opensta
 
 TIMED = replace(JOB, portfolio=SPEED, renamings=2)
-NEEDS_OPENSTA = pytest.mark.skipif(opensta() is None, reason="OpenSTA is not installed")
 
 
 def rows_of(job):
@@ -149,9 +147,10 @@ def test_a_missing_router_is_told(monkeypatch):
         route.router("ice40")
 
 
-@pytest.mark.skipif(not Path("/usr/share/qflow").exists() or shutil.which("sta") is None, reason="no osu018 library, or no OpenSTA")
+@NEEDS_OPENSTA
+@NEEDS_OSU018
 def test_a_real_library():
-    osu018 = read("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
+    osu018 = read(OSU018)
     job = replace(TIMED, target=LIBERTY, libraries=(osu018,), renamings=1)
     first, second = (rows_of(replace(job, timer=timer)) for timer in (ABC, opensta()))
     for one, other in zip(first, second, strict=True):  # a library in ns, without wire loads: the timers agree on ps, and on FO4

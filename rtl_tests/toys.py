@@ -1,10 +1,19 @@
-"""Components that have no use but to be emitted: one with everything, one with registers, and any number of random ones."""
+"""What has no use but to be tested: a format of four bits; components with everything, with registers, and any number of random ones."""
 
 import random
 
 from amaranth.hdl import Array, Cat, ClockDomain, ClockSignal, Const, Module, Mux, ResetSignal, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+
+TOML_FORMAT = """
+name = "tiny"
+width = 4
+rows = [
+    { prefix = "00", exponent = { rule = "fixed", exponent = 0 }, fraction_bits = 1, hidden = 0 },
+    { prefix = "", exponent = { rule = "biased", bits = 2, bias = 1 }, fraction_bits = 1 },
+]
+"""
 
 
 class Inner(wiring.Component):

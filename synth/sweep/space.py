@@ -17,7 +17,6 @@
 Options are those of ``hwgen area``, each with a list of values; every combination is a design.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -27,7 +26,7 @@ from typing import Any
 import golden
 from golden import ACCUMULATORS, WIDE, Overflow, Rounding
 from golden.tables import check_keys
-from hwgen import build
+from hwgen import build, tomlfile
 from hwgen.build import Design
 from hwgen.decoder import TARGETS as DECODER_TARGETS
 from synth import liberty
@@ -125,23 +124,14 @@ def read(path: str | Path) -> Space:
     ValueError
         One sentence that names the file and what is wrong.
     """
-    try:
-        table = tomllib.loads(Path(path).read_text())
-    except OSError as error:
-        raise ValueError(f"{str(path)!r} cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ValueError(f"{str(path)!r} is no TOML file: {error}") from error
-    try:
-        return _space(table, Path(path).parent)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: {error}") from error
+    return tomlfile.read(path, _space)
 
 
-def _space(table: Mapping[str, Any], folder: Path) -> Space:
+def _space(table: dict[str, Any], folder: Path) -> Space:
     check_keys(table, _KEYS, "the file")
     formats = table.get("formats", "all")
     names = golden.names() if formats == "all" else _strings(formats, "formats")
-    names = ["+".join(_beside(folder, part) for part in name.split("+")) for name in names]
+    names = [tomlfile.beside(folder, name) for name in names]
     for name in names:
         build.block_format(name)
     files = _strings(table.get("liberty", []), "liberty")
@@ -164,11 +154,6 @@ def _space(table: Mapping[str, Any], folder: Path) -> Space:
     if next(space.designs(), None) is None:
         raise ValueError("no format has any of the options: there is nothing to measure")
     return space
-
-
-def _beside(folder: Path, name: str) -> str:
-    """A file's path from the folder of the description, if it is there."""
-    return str(folder / name) if name.endswith(".toml") and (folder / name).exists() else name
 
 
 def _options(kind: str, table: Any) -> dict[str, tuple[Any, ...]]:
