@@ -89,6 +89,25 @@ def _format(name: str, where: str) -> Format:
 def _design(arguments: argparse.Namespace) -> Any:
     """The design that the options of a block describe."""
     from hwgen import build
+    from hwgen.pipeline import check_stages
+
+    stages = getattr(arguments, "stages", 0)
+    if not stages:
+        for word, chosen in (("reset", getattr(arguments, "reset", None)), ("clock-enable", getattr(arguments, "clock_enable", False))):
+            if chosen:
+                raise UsageError(f"--{word}: it goes with --stages only")
+        return _combinational(arguments)
+    name, arguments.name = getattr(arguments, "name", None), None
+    with option("--stages"):
+        check_stages(stages, 1)
+    found = _combinational(arguments)
+    with option("--name"):
+        return build.pipelined(found, stages, arguments.reset or "sync", arguments.clock_enable, name)
+
+
+def _combinational(arguments: argparse.Namespace) -> Any:
+    """The same without registers."""
+    from hwgen import build
 
     fmt = _format(arguments.format, "--format")
     name = getattr(arguments, "name", None)

@@ -19,6 +19,7 @@ from hwgen import mac as parts
 from hwgen.decoder import Decoder, check_target
 from hwgen.emit import check_name, emit
 from hwgen.encoder import Encoder
+from hwgen.pipeline import Pipelined, check_stages
 
 DEFAULT_TERMS = 1024
 
@@ -49,6 +50,12 @@ class Design:
     options: dict[str, Any]
     header: tuple[str, ...]
     formats: tuple[Format, ...]
+
+    @property
+    def stages(self) -> int:
+        """Ranks of registers; 0 where the block is combinational."""
+        found: int = self.options.get("stages", 0)
+        return found
 
     def verilog(self) -> str:
         """Text of the module."""
@@ -205,6 +212,45 @@ def adder(
 def multiplier(fmt: Format | str, format_b: Format | str | None = None, name: str | None = None) -> Design:
     """Decoders, exact product, exponent sum and flags."""
     return _of_mac("multiplier", parts.multiplier, fmt, format_b, None, DEFAULT_TERMS, name)
+
+
+RESETS = ("sync", "none")
+
+
+def pipelined(design: Design, stages: int, reset: str = "sync", clock_enable: bool = False, name: str | None = None) -> Design:
+    """A combinational design with ranks of registers in it.
+
+    Parameters
+    ----------
+    design : Design
+        With its default name.
+    stages : int
+        Ranks of registers, 1 to 16: the latency in cycles.
+    reset : str
+        ``sync``: port ``rst``, active high, clears the valid bits; ``none``: no such port.
+    clock_enable : bool
+        Whether there is a port ``enable``, without which everything stands still.
+    name : str, optional
+        Of the module.
+    """
+    check_stages(stages, 1)
+    if reset not in RESETS:
+        raise ValueError(f"reset must be one of {', '.join(RESETS)}, not {reset!r}")
+    options: dict[str, Any] = {"stages": stages}
+    default = f"{design.name}_s{stages}"
+    if reset == "none":
+        options["reset"] = reset
+        default += "_no_reset"
+    if clock_enable:
+        options["clock-enable"] = True
+        default += "_ce"
+    make = partial(_pipelined, design.make, stages, reset, clock_enable)
+    line = f"Pipeline: {stages} rank{'s' if stages > 1 else ''} of registers, a latency of as many cycles, one input a cycle"
+    return _design(design.kind, name, default, make, design.options | options, [*design.header[:-1], line], design.formats)
+
+
+def _pipelined(make: Callable[[], wiring.Component], stages: int, reset: str, clock_enable: bool) -> Pipelined:
+    return Pipelined(make(), stages, reset=reset == "sync", clock_enable=clock_enable)
 
 
 BLOCKS: dict[str, Callable[..., Design]] = {

@@ -24,7 +24,7 @@ from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
 from golden.mac import exact
 from golden.multi import MultiFormat
 from golden.rows import Biased, Fixed, Overflow, Rounding, Row, SignMagnitude
-from hwgen import vectors, yosys
+from hwgen import trace, vectors, yosys
 from hwgen.build import Design
 from hwgen.codes import code_bits
 from hwgen.formal import properties, sby
@@ -43,14 +43,16 @@ _MEANINGS = {
     "a": "code of the first operand", "b": "code of the second operand", "acc_in": "accumulator before", "acc_out": "accumulator after",
     "sign": "first bit of the code", "exponent": "in two's complement, 0 unless finite and not zero",
     "significand": "normalized, 0 unless finite and not zero", "is_zero": "the value is zero", "is_inf": "the value is infinite",
-    "is_nan": "the code is NaN",
+    "is_nan": "the code is NaN", "clk": "clock, rising edge", "rst": "synchronous reset of the valid bits, active high",
+    "enable": "clock enable of all registers", "in_valid": "the inputs are to be computed on",
+    "out_valid": "in_valid, as many cycles before as the latency is; the outputs are of those inputs",
 }  # fmt: skip
 
 
 def files(design: Design, verilog: str, answer: Answer) -> dict[str, str]:
     """Texts by their paths in the bundle's folder, the Verilog first."""
     name, found = design.name, ports(verilog, design.name)
-    cases = [_physical(design, pins) | answer(design, pins) for pins in stimuli(design)]
+    cases = _cases(design, answer)
     return {
         f"{name}.v": verilog,
         f"{name}.json": json.dumps(description(design, verilog, found), indent=2, ensure_ascii=False) + "\n",
@@ -96,6 +98,16 @@ def stimuli(design: Design) -> list[dict[str, int]]:
     return [{"a": int(x), "b": int(y), "acc_in": int(z)} for x, y, z in zip(a, b, acc, strict=True)]
 
 
+def _cases(design: Design, answer: Answer) -> list[dict[str, int]]:
+    """A testbench's vectors: inputs and outputs, or what happens in each cycle."""
+    inputs = stimuli(design)
+    physical, outputs = [_physical(design, pins) for pins in inputs], [answer(design, pins) for pins in inputs]
+    if not design.stages:
+        return [pins | says for pins, says in zip(physical, outputs, strict=True)]
+    rng = np.random.default_rng(list(design.name.encode()))
+    return trace.pipeline(physical, outputs, design.stages, "reset" not in design.options, "clock-enable" in design.options, rng)
+
+
 def _physical(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
     """Values of the module's ports: codes of two formats come in two."""
     names = {"decoder": ("code",), "mac": ("a", "b")}.get(design.kind, ())
@@ -120,9 +132,9 @@ def description(design: Design, verilog: str, found: Sequence[Port]) -> dict[str
         "ports": [
             {"name": port.name, "direction": port.direction, "width": port.width, "meaning": _meaning(design, port.name)} for port in found
         ],
-        "latency": 0,
-        "clock": None,
-        "reset": None,
+        "latency": design.stages,
+        "clock": "clk, rising edge" if design.stages else None,
+        "reset": "rst, synchronous, active high" if any(port.name == "rst" for port in found) else None,
         "rules": _rules(design),
         "formats": [_format(fmt) for fmt in dict.fromkeys(design.formats)],
         "command": f"hwgen generate {design.command()}",

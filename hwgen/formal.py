@@ -16,7 +16,8 @@ _MONOTONE = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO)
 
 def properties(design: Design, ports: Sequence[Port]) -> str:
     """Module ``NAME_properties``, which asserts what must hold of ``NAME``."""
-    found = {"decoder": _decoder, "encoder": _encoder, "mac": _mac}[design.kind](design, ports)
+    choose = _pipeline if design.stages else {"decoder": _decoder, "encoder": _encoder, "mac": _mac}[design.kind]
+    found = choose(design, ports)
     return "\n".join([f"// Properties of {design.name}; {design.name}.sby proves them.", f"module {design.name}_properties (", *found, ""])
 
 
@@ -109,6 +110,32 @@ def _mac(design: Design, ports: Sequence[Port]) -> list[str]:
     return [*_head(ports), *_instance(design.name, ports), "  always @* begin", *checks, "  end", "endmodule"]
 
 
+def _pipeline(design: Design, ports: Sequence[Port]) -> list[str]:
+    """``out_valid`` is what ``in_valid`` was; where the clock is not enabled, nothing moves."""
+    names = {port.name for port in ports}
+    ranks = design.stages
+    lines = [*_head(ports), *_instance(design.name, ports)]
+    lines += [
+        f"  reg [{ranks - 1}:0] history;  // in_valid, the latest one lowest",
+        f"  reg [{ranks - 1}:0] known;  // which of it has been seen", f"  initial known = {ranks}'b0;",
+        "  always @(posedge clk)",
+    ]  # fmt: skip
+    shift = "begin history <= {history, in_valid}; known <= {known, 1'b1}; end"
+    if "rst" in names:
+        lines += [f"    if (rst) begin history <= {ranks}'b0; known <= ~{ranks}'b0; end", "    else"]
+    lines.append(f"    {'if (enable) ' if 'enable' in names else ''}{shift}")
+    lines.append(f"  always @* if (known[{ranks - 1}]) assert (out_valid == history[{ranks - 1}]);")
+    if "enable" in names:
+        outputs = [port.name for port in ports if port.direction == "output"]
+        still = "!enable" + (" && !rst" if "rst" in names else "")
+        lines += [
+            "  reg still;", "  initial still = 1'b0;", f"  reg [{sum(p.width for p in ports if p.direction == 'output') - 1}:0] before;",
+            "  always @(posedge clk) begin", f"    still <= {still};", f"    before <= {{{', '.join(outputs)}}};", "  end",
+            f"  always @* if (still) assert ({{{', '.join(outputs)}}} == before);",
+        ]  # fmt: skip
+    return [*lines, "endmodule"]
+
+
 def _hit(name: str, fmt: Format, kind: Kind) -> str:
     """Whether a code is of a kind; empty where the format has none."""
     codes = [code for code, found in enumerate(fmt.kinds) if found == kind]
@@ -127,14 +154,14 @@ def sby(design: Design) -> str:
 # Proves the properties in formal/{name}_properties.v; run it in this folder: sby -f {name}.sby
 [options]
 mode bmc
-depth 1
+depth {2 * design.stages + 1}
 
 [engines]
 smtbmc z3
 
 [script]
 read_verilog -formal {name}.v {name}_properties.v
-prep -top {name}_properties
+prep -flatten -top {name}_properties
 
 [files]
 {name}.v

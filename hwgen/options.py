@@ -40,6 +40,14 @@ GENERATED = ("decoder", "encoder", "mac")
 """Blocks that are written and checked; area is measured of the parts of a MAC, too."""
 
 
+def _pipeline_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--stages", type=int, default=0, metavar="N", help="ranks of registers, up to 16 (default: 0, combinational)")
+    parser.add_argument(
+        "--reset", choices=("sync", "none"), help="with --stages: synchronous reset of the valid bits, or no reset port (default: sync)"
+    )
+    parser.add_argument("--clock-enable", action="store_true", help="with --stages: a port without which everything stands still")
+
+
 def _add_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", required=True, metavar="F", help="a format's name (see `hwgen formats`) or a path to a .toml file")
 
@@ -49,6 +57,7 @@ def _decoder_options(parser: argparse.ArgumentParser) -> None:
 
     _add_format(parser)
     parser.add_argument("--to", choices=TARGETS, default="binary16", help="what comes out (default: binary16)")
+    _pipeline_options(parser)
 
 
 def _encoder_options(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +67,7 @@ def _encoder_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overflow", choices=[o.value for o in Overflow], help="default: the format's")
     parser.add_argument("--nan-to-zero", action="store_true", help="NaN becomes code 0")
     parser.add_argument("--random-bits", type=int, metavar="R", help="width of the random port, with --rounding stochastic (default: 16)")
+    _pipeline_options(parser)
 
 
 def _multiplier_options(parser: argparse.ArgumentParser) -> None:
@@ -65,10 +75,15 @@ def _multiplier_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format-b", metavar="G", help="format of the second operand (default: that of the first)")
 
 
-def _mac_options(parser: argparse.ArgumentParser) -> None:
+def _adder_options(parser: argparse.ArgumentParser) -> None:
     _multiplier_options(parser)
     parser.add_argument("--accumulator", choices=golden.ACCUMULATORS, default="binary16", help="default: binary16")
     parser.add_argument("--terms", type=int, metavar="N", help="products that an exact accumulator has room for (default: 1024)")
+
+
+def _mac_options(parser: argparse.ArgumentParser) -> None:
+    _adder_options(parser)
+    _pipeline_options(parser)
 
 
 _OPTIONS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
@@ -76,7 +91,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "encoder": ("bits of a wider format to code, in any of the format's roundings", _encoder_options),
     "mac": ("fused multiply-accumulate: one rounding of the exact acc + a * b", _mac_options),
     "multiplier": ("first part of a MAC: decoders, exact product, exponent sum, flags", _multiplier_options),
-    "adder": ("second part of a MAC: alignment, addition, rounding", _mac_options),
+    "adder": ("second part of a MAC: alignment, addition, rounding", _adder_options),
 }
 
 
