@@ -92,6 +92,8 @@ def _design(arguments: argparse.Namespace) -> Any:
     from hwgen.pipeline import check_stages
 
     stages = getattr(arguments, "stages", 0)
+    if arguments.block == "pe":
+        return _combinational(arguments)
     if not stages:
         for word, chosen in (("reset", getattr(arguments, "reset", None)), ("clock-enable", getattr(arguments, "clock_enable", False))):
             if chosen:
@@ -106,8 +108,10 @@ def _design(arguments: argparse.Namespace) -> Any:
 
 
 def _combinational(arguments: argparse.Namespace) -> Any:
-    """The same without registers."""
+    """The same without a pipeline."""
     from hwgen import build
+    from hwgen.pe import check_interleave
+    from hwgen.pipeline import check_stages
 
     fmt = _format(arguments.format, "--format")
     name = getattr(arguments, "name", None)
@@ -139,6 +143,13 @@ def _combinational(arguments: argparse.Namespace) -> Any:
     if arguments.terms is not None and arguments.accumulator != "exact":
         raise UsageError(f"--terms: it goes with --accumulator exact only, not with {arguments.accumulator!r}")
     terms = build.DEFAULT_TERMS if arguments.terms is None else arguments.terms
+    if arguments.block == "pe":
+        with option("--stages"):
+            check_stages(arguments.stages)
+        with option("--interleave"):
+            check_interleave(arguments.interleave, arguments.stages)
+        with option("--terms"):
+            return build.pe(fmt, format_b, arguments.accumulator, terms, arguments.stages, arguments.interleave, name=name)
     with option("--terms"):
         return build.BLOCKS[arguments.block](fmt, format_b, arguments.accumulator, terms, name=name)
 

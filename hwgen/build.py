@@ -19,6 +19,7 @@ from hwgen import mac as parts
 from hwgen.decoder import Decoder, check_target
 from hwgen.emit import check_name, emit
 from hwgen.encoder import Encoder
+from hwgen.pe import Pe, check_interleave
 from hwgen.pipeline import Pipelined, check_stages
 
 DEFAULT_TERMS = 1024
@@ -31,7 +32,7 @@ class Design:
     Attributes
     ----------
     kind : str
-        ``decoder``, ``encoder``, ``mac``, ``multiplier`` or ``adder``.
+        ``decoder``, ``encoder``, ``mac``, ``pe``, ``multiplier`` or ``adder``.
     name : str
         Of the Verilog module.
     make : callable
@@ -53,9 +54,14 @@ class Design:
 
     @property
     def stages(self) -> int:
-        """Ranks of registers; 0 where the block is combinational."""
+        """Ranks of registers; 0 where the block is combinational, but for the accumulator of a ``pe``."""
         found: int = self.options.get("stages", 0)
         return found
+
+    @property
+    def latency(self) -> int:
+        """Clock cycles from inputs to outputs."""
+        return self.stages + (self.kind == "pe")
 
     def verilog(self) -> str:
         """Text of the module."""
@@ -214,6 +220,29 @@ def multiplier(fmt: Format | str, format_b: Format | str | None = None, name: st
     return _of_mac("multiplier", parts.multiplier, fmt, format_b, None, DEFAULT_TERMS, name)
 
 
+def pe(
+    fmt: Format | str,
+    format_b: Format | str | None = None,
+    accumulator: str = "binary16",
+    terms: int = DEFAULT_TERMS,
+    stages: int = 0,
+    interleave: int = 1,
+    name: str | None = None,
+) -> Design:
+    """A processing element: a MAC with its accumulators; see :class:`hwgen.pe.Pe`."""
+    check_stages(stages)
+    check_interleave(interleave, stages)
+    unit = mac(fmt, format_b, accumulator, terms)
+    default = unit.name.replace("_mac_", "_pe_") + (f"_s{stages}" if stages else "") + (f"_i{interleave}" if interleave > 1 else "")
+    options = unit.options | ({"stages": stages} if stages else {}) | ({"interleave": interleave} if interleave > 1 else {})
+    fa, fb = unit.formats
+    lines = [
+        unit.header[0].replace("Fused multiply-accumulate", "Processing element"), *unit.header[1:-1],
+        f"Accumulators: {interleave}, {stages + 1} cycle{'s' if stages else ''} from a product to the sum that it is in",
+    ]  # fmt: skip
+    return _design("pe", name, default, partial(Pe, fa, fb, accumulator, terms, stages, interleave), options, lines, unit.formats)
+
+
 RESETS = ("sync", "none")
 
 
@@ -254,5 +283,5 @@ def _pipelined(make: Callable[[], wiring.Component], stages: int, reset: str, cl
 
 
 BLOCKS: dict[str, Callable[..., Design]] = {
-    "decoder": decoder, "encoder": encoder, "multiplier": multiplier, "adder": adder, "mac": mac,
+    "decoder": decoder, "encoder": encoder, "multiplier": multiplier, "adder": adder, "mac": mac, "pe": pe,
 }  # fmt: skip

@@ -35,6 +35,9 @@ SCHEMA = "minifloat-rtl bundle 1"
 VECTORS = 2000
 """Vectors of a testbench; a decoder's are all codes."""
 
+MODERATE = 8.0
+"""Largest magnitude of most of a processing element's operands."""
+
 Answer = Callable[[Design, Mapping[str, int]], dict[str, int]]
 """What golden says of one case: from the values of all inputs, codes of two formats being one word, to those of the outputs."""
 
@@ -46,6 +49,13 @@ _MEANINGS = {
     "is_nan": "the code is NaN", "clk": "clock, rising edge", "rst": "synchronous reset of the valid bits, active high",
     "enable": "clock enable of all registers", "in_valid": "the inputs are to be computed on",
     "out_valid": "in_valid, as many cycles before as the latency is; the outputs are of those inputs",
+}  # fmt: skip
+
+
+_OF_PE = {
+    "rst": "synchronous reset of the accumulators, active high", "enable": "whether a product is added", "clear": "begin at 0",
+    "acc": "the accumulator that the inputs of so many cycles ago as the latency is went to, after them",
+    "overflow": "whether a sum since clear had no room, in the accumulator that acc shows",
 }  # fmt: skip
 
 
@@ -100,6 +110,8 @@ def stimuli(design: Design) -> list[dict[str, int]]:
 
 def _cases(design: Design, answer: Answer) -> list[dict[str, int]]:
     """A testbench's vectors: inputs and outputs, or what happens in each cycle."""
+    if design.kind == "pe":
+        return pe_trace(design, answer, VECTORS)
     inputs = stimuli(design)
     physical, outputs = [_physical(design, pins) for pins in inputs], [answer(design, pins) for pins in inputs]
     if not design.stages:
@@ -108,9 +120,27 @@ def _cases(design: Design, answer: Answer) -> list[dict[str, int]]:
     return trace.pipeline(physical, outputs, design.stages, "reset" not in design.options, "clock-enable" in design.options, rng)
 
 
+def pe_trace(design: Design, answer: Answer, count: int) -> list[dict[str, int]]:
+    """What a processing element does with some pairs of codes, cycle by cycle; most of them are moderate, so that sums stay finite."""
+    rng = np.random.default_rng(list(design.name.encode()))
+    choices = [np.flatnonzero(np.abs(fmt.values) <= MODERATE) for fmt in design.formats]
+    anything = [np.arange(1 << fmt.width) for fmt in design.formats]
+    products = [
+        {name: int(rng.choice(codes)) for name, codes in zip("ab", choices if rng.integers(0, 16) else anything, strict=True)}
+        for _ in range(count)
+    ]
+
+    def add(pins: Mapping[str, int], total: int) -> tuple[int, int]:
+        says = answer(design, {**pins, "acc_in": total})
+        return says["acc_out"], says["overflow"]
+
+    cycles = trace.processing_element(products, design.options.get("interleave", 1), design.stages, add, rng)
+    return [_physical(design, cycle) for cycle in cycles]
+
+
 def _physical(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
     """Values of the module's ports: codes of two formats come in two."""
-    names = {"decoder": ("code",), "mac": ("a", "b")}.get(design.kind, ())
+    names = {"decoder": ("code",), "mac": ("a", "b"), "pe": ("a", "b")}.get(design.kind, ())
     found = dict(pins)
     for name, fmt in zip(names, design.formats, strict=False):
         word = found.pop(name)
@@ -132,8 +162,8 @@ def description(design: Design, verilog: str, found: Sequence[Port]) -> dict[str
         "ports": [
             {"name": port.name, "direction": port.direction, "width": port.width, "meaning": _meaning(design, port.name)} for port in found
         ],
-        "latency": design.stages,
-        "clock": "clk, rising edge" if design.stages else None,
+        "latency": design.latency,
+        "clock": "clk, rising edge" if design.latency else None,
         "reset": "rst, synchronous, active high" if any(port.name == "rst" for port in found) else None,
         "rules": _rules(design),
         "formats": [_format(fmt) for fmt in dict.fromkeys(design.formats)],
@@ -144,6 +174,8 @@ def description(design: Design, verilog: str, found: Sequence[Port]) -> dict[str
 
 
 def _meaning(design: Design, name: str) -> str:
+    if design.kind == "pe" and name in _OF_PE:
+        return _OF_PE[name]
     if name.endswith("_select"):
         fmt = design.formats[1 if name == "b_select" else 0]
         assert isinstance(fmt, MultiFormat)

@@ -16,7 +16,8 @@ _MONOTONE = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO)
 
 def properties(design: Design, ports: Sequence[Port]) -> str:
     """Module ``NAME_properties``, which asserts what must hold of ``NAME``."""
-    choose = _pipeline if design.stages else {"decoder": _decoder, "encoder": _encoder, "mac": _mac}[design.kind]
+    blocks = {"decoder": _decoder, "encoder": _encoder, "mac": _mac, "pe": _pe}
+    choose = _pipeline if design.stages and design.kind != "pe" else blocks[design.kind]
     found = choose(design, ports)
     return "\n".join([f"// Properties of {design.name}; {design.name}.sby proves them.", f"module {design.name}_properties (", *found, ""])
 
@@ -110,6 +111,15 @@ def _mac(design: Design, ports: Sequence[Port]) -> list[str]:
     return [*_head(ports), *_instance(design.name, ports), "  always @* begin", *checks, "  end", "endmodule"]
 
 
+def _pe(design: Design, ports: Sequence[Port]) -> list[str]:
+    """From a reset to the first product, accumulators are 0."""
+    return [
+        *_head(ports), *_instance(design.name, ports), "  reg clean;", "  initial clean = 1'b0;",
+        "  always @(posedge clk) if (rst) clean <= 1'b1; else if (enable) clean <= 1'b0;",
+        "  always @* if (clean) assert (acc == 0 && overflow == 0);", "endmodule",
+    ]  # fmt: skip
+
+
 def _pipeline(design: Design, ports: Sequence[Port]) -> list[str]:
     """``out_valid`` is what ``in_valid`` was; where the clock is not enabled, nothing moves."""
     names = {port.name for port in ports}
@@ -154,7 +164,7 @@ def sby(design: Design) -> str:
 # Proves the properties in formal/{name}_properties.v; run it in this folder: sby -f {name}.sby
 [options]
 mode bmc
-depth {2 * design.stages + 1}
+depth {2 * design.latency + 1}
 
 [engines]
 smtbmc z3

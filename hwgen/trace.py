@@ -1,6 +1,6 @@
 """What a clocked module does, cycle by cycle: stimuli, and what golden expects of every output that must be known by then."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,6 +11,47 @@ Cycle = dict[str, int]
 """Values of all ports but the clock before its rising edge, and a flag for each output."""
 
 RESET_CYCLES = 2
+
+
+def processing_element(
+    products: Sequence[Mapping[str, int]], interleave: int, stages: int, add: Callable[[Mapping[str, int], int], tuple[int, int]],
+    rng: np.random.Generator,
+) -> list[Cycle]:  # fmt: skip
+    """A processing element that is cleared and enabled at random, and reset once on the way.
+
+    Parameters
+    ----------
+    products : sequence of mappings
+        Values of the ports for codes.
+    interleave, stages : int
+        See :class:`hwgen.pe.Pe`.
+    add : callable
+        From codes and an accumulator to the accumulator after them and whether it overflowed.
+    """
+    accumulators = [(0, 0)] * interleave  # with their overflow flags
+    coming = [(0, 0)] * (stages + 1)  # what the outputs will show, the next one first
+    cycles: list[Cycle] = []
+    again = RESET_CYCLES + len(products) // 2
+    drain: list[Mapping[str, int]] = [dict.fromkeys(products[0], 0)] * (stages + 1)
+    for at, pins in enumerate([products[0]] * RESET_CYCLES + list(products) + drain):
+        resetting = at < RESET_CYCLES or at == again
+        clear, enable = int(rng.integers(0, 16) == 0), int(rng.integers(0, 4) > 0)
+        acc, overflow = coming[0]
+        known = int(at > 0)
+        cycles.append({
+            "rst": int(resetting), "clear": clear, "enable": enable, **pins, "acc": acc, "overflow": overflow,
+            CARE + "acc": known, CARE + "overflow": known,
+        })  # fmt: skip
+        if resetting:
+            accumulators, coming = [(0, 0)] * interleave, [(0, 0)] * (stages + 1)
+            continue
+        total, lost = (0, 0) if clear else accumulators[at % interleave]
+        if enable:
+            total, now = add(pins, total)
+            lost |= now
+        accumulators[at % interleave] = total, lost
+        coming = [*coming[1:], (total, lost)]
+    return cycles
 
 
 def pipeline(

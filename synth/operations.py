@@ -3,8 +3,6 @@
 Usage: python -m synth.operations
 """
 
-import sys
-
 from synth.jobs import Job, execute, rows
 from synth.recipes import SPEED
 
@@ -51,4 +49,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
