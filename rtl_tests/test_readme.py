@@ -32,6 +32,10 @@ def test_figures_are_those_of_the_data_file():
     assert (ROOT / readme.PICTURE).read_text() == readme.picture(found)
 
 
+def test_figures_of_accuracy_are_goldens():
+    assert readme.accuracy() in (ROOT / readme.ACCURACY).read_text()
+
+
 @pytest.mark.parametrize("block", blocks("python"))
 def test_python_block_prints_what_its_comments_say(block):
     claimed = re.findall(r"^print\(.*?\)  +# (.*)$", block, re.M)

@@ -221,6 +221,7 @@ def _accuracy(file: str | None) -> dict[str, Any] | None:
     try:
         result: dict[str, Any] = json.loads(Path(file).read_text())
         _ = [(row["format"], row["accuracy"], row["rtl_cases"]) for row in result["rows"]], result["images"], result["accumulator"]
+        _ = [(row["format"], row["scaling"], row["accumulator"], row["accuracy"], row["snr_db"]) for row in result.get("study", [])]
     except OSError as error:
         raise ValueError(f"--accuracy: {file!r} cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
