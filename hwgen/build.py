@@ -50,6 +50,12 @@ class Design:
     header: tuple[str, ...]
     formats: tuple[Format, ...]
 
+    @property
+    def codes(self) -> dict[str, Format]:
+        """The inputs that are codes, as golden has them, and their formats."""
+        names = {"decoder": ("code",), "mac": ("a", "b"), "multiplier": ("a", "b")}.get(self.kind, ())
+        return dict(zip(names, self.formats, strict=False))
+
     def verilog(self) -> str:
         """Text of the module."""
         return emit(self.make(), self.name, self.header)

@@ -26,7 +26,7 @@ from golden.multi import MultiFormat
 from golden.rows import Biased, Fixed, Overflow, Rounding, Row, SignMagnitude
 from hwgen import vectors, yosys
 from hwgen.build import Design
-from hwgen.codes import code_bits
+from hwgen.codes import split
 from hwgen.formal import properties, sby
 from hwgen.ports import Port, ports
 from hwgen.testbench import memory, testbench
@@ -58,7 +58,7 @@ def files(design: Design, verilog: str, answer: Answer) -> dict[str, str]:
         f"{name}.core": core(design),
         f"{name}.sby": sby(design),
         f"{name}_template.v": template(name, found),
-        f"formal/{name}_properties.v": properties(design, found),
+        f"formal/{name}_properties.v": properties(design, found, cases),
         f"tb/{name}_tb.v": testbench(name, found, len(cases), f"tb/{name}.hex"),
         f"tb/{name}.hex": memory(found, cases),
     }
@@ -98,12 +98,9 @@ def stimuli(design: Design) -> list[dict[str, int]]:
 
 def _physical(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
     """Values of the module's ports: codes of two formats come in two."""
-    names = {"decoder": ("code",), "mac": ("a", "b")}.get(design.kind, ())
     found = dict(pins)
-    for name, fmt in zip(names, design.formats, strict=False):
-        word = found.pop(name)
-        for at, (port, place) in enumerate(code_bits(name, fmt)):
-            found[port] = found.get(port, 0) | (word >> at & 1) << place
+    for name, fmt in design.codes.items():
+        found |= split(name, fmt, found[name])
     return found
 
 

@@ -14,6 +14,7 @@ from golden import Format
 from golden.mac import exact
 from hwgen import build, vectors, yosys
 from hwgen.build import Design
+from hwgen.codes import code_widths, split
 from rtl_tests.bench import Case
 from rtl_tests.lint import lint
 from rtl_tests.simulators import seed
@@ -44,11 +45,9 @@ def _case(design: Design, inputs: Mapping[str, NDArray], outputs: Mapping[str, N
     """Vectors for a block's module, whose codes of two formats come in two ports."""
     wide, out = ports(design)
     widths, driven = {**wide, **out}, dict(inputs)
-    for name, bits in made_of(design).items():
-        word, _ = driven.pop(name), widths.pop(name)
-        for at, (port, place) in enumerate(bits):
-            widths[port] = max(place + 1, widths.get(port, 0))
-            driven[port] = driven.get(port, np.zeros_like(word)) | (word >> np.uint64(at) & np.uint64(1)) << np.uint64(place)
+    for name, fmt in design.codes.items():
+        widths |= code_widths(name, fmt)
+        driven |= split(name, fmt, driven[name])
     told = None if made_of(design) else explain(design)
     return Case(design.name, texts([design])[design.name], widths, driven, outputs, told, seed)
 

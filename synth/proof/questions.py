@@ -44,8 +44,7 @@ def ports(design: Design) -> tuple[dict[str, int], dict[str, int]]:
 
 def made_of(design: Design) -> dict[str, Bits]:
     """Which of these inputs are made of bits of several ports of the module, and how: codes of two formats, with their select pins."""
-    names = {"decoder": ("code",), "mac": ("a", "b")}.get(design.kind, ())
-    return {name: code_bits(name, fmt) for name, fmt in zip(names, design.formats, strict=False) if isinstance(fmt, MultiFormat)}
+    return {name: code_bits(name, fmt) for name, fmt in design.codes.items() if isinstance(fmt, MultiFormat)}
 
 
 def accumulator_width(design: Design) -> int:
