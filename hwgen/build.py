@@ -21,6 +21,7 @@ from hwgen.emit import check_name, emit
 from hwgen.encoder import Encoder
 
 DEFAULT_TERMS = 1024
+DEFAULT_RANDOM_BITS = 16
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,21 @@ def _design(
 
 
 def decoder(fmt: Format | str, to: str = "binary16", name: str | None = None) -> Design:
-    """A decoder to ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16`` or ``unpacked``."""
+    """A decoder.
+
+    Parameters
+    ----------
+    fmt : Format or str
+    to : str
+        ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16`` or ``unpacked``.
+    name : str, optional
+        Of the module; default: made of the options.
+
+    Raises
+    ------
+    ValueError
+        One sentence that begins with what is wrong: format, target or name.
+    """
     fmt = get(fmt)
     check_target(to)
     lines = [f"Decoder of {_label(fmt)} to {to}"]
@@ -120,14 +135,37 @@ def encoder(
     rounding: str | None = None,
     overflow: str | None = None,
     nan_to_zero: bool = False,
-    random_bits: int = 16,
+    random_bits: int | None = None,
     name: str | None = None,
 ) -> Design:
-    """An encoder; ``rounding`` and ``overflow`` default to the format's."""
+    """An encoder.
+
+    Parameters
+    ----------
+    fmt : Format or str
+    source : str
+        ``binary32``, ``binary16``, ``bfloat16`` or ``dlfloat16``.
+    rounding, overflow : str, optional
+        Default: the format's.
+    nan_to_zero : bool
+        Whether NaN becomes code 0.
+    random_bits : int, optional
+        Width of the port ``random``, 1 to 32; with rounding ``stochastic`` only. Default: 16.
+    name : str, optional
+        Of the module; default: made of the options.
+
+    Raises
+    ------
+    ValueError
+        One sentence that begins with what is wrong: format, source, rounding, overflow, random_bits or name.
+    """
     fmt = get(fmt)
     chosen = encode_options(fmt, source, rounding, overflow, nan_to_zero)
-    check_random_bits(random_bits)
-    make = partial(Encoder, fmt, source, rounding, overflow, nan_to_zero, random_bits)
+    if random_bits is not None and chosen.rounding is not Rounding.STOCHASTIC:
+        raise ValueError(f"random_bits goes with rounding 'stochastic' only, not with {chosen.rounding.value!r}")
+    drawn = DEFAULT_RANDOM_BITS if random_bits is None else random_bits
+    check_random_bits(drawn)
+    make = partial(Encoder, fmt, source, rounding, overflow, nan_to_zero, drawn)
     options: dict[str, Any] = {"format": fmt.name, "from": source, "rounding": chosen.rounding.value, "overflow": chosen.overflow.value}
     default = f"{fmt.identifier}_encoder_{source}_{chosen.rounding}"
     if chosen.overflow is not fmt.overflows[0]:
@@ -136,17 +174,18 @@ def encoder(
         options["nan-to-zero"] = True
         default += "_nan_to_zero"
     if chosen.rounding is Rounding.STOCHASTIC:
-        options["random-bits"] = random_bits
-        default += f"_r{random_bits}" if random_bits != 16 else ""
+        options["random-bits"] = drawn
+        default += f"_r{drawn}" if drawn != DEFAULT_RANDOM_BITS else ""
     lines = [
         f"Encoder of {source} to {_label(fmt)}",
         f"Rounding: {ROUNDING_RULES[Rounding(chosen.rounding)]}",
-        f"Overflow: {OVERFLOW_RULES[Overflow(chosen.overflow)]}; NaN to {_nan_rule(fmt, nan_to_zero)}",
+        f"Overflow: {OVERFLOW_RULES[Overflow(chosen.overflow)]}; NaN to {nan_rule(fmt, nan_to_zero)}",
     ]
     return _design("encoder", name, default, make, options, lines, (fmt,))
 
 
-def _nan_rule(fmt: Format, nan_to_zero: bool) -> str:
+def nan_rule(fmt: Format, nan_to_zero: bool = False) -> str:
+    """The code that an encoder gives for NaN, in words."""
     if nan_to_zero or fmt.canonical_nan is None:
         return "code 0"
     digits = -(-fmt.width // 4)
@@ -159,7 +198,7 @@ def _of_mac(
     fmt: Format | str,
     format_b: Format | str | None,
     accumulator: str | None,
-    terms: int,
+    terms: int | None,
     name: str | None,
 ) -> Design:
     a = get(fmt)
@@ -172,28 +211,48 @@ def _of_mac(
         return _design(kind, name, f"{pair}_{kind}", partial(make, a, b), options, lines, (a, b))
     if accumulator not in ACCUMULATORS:
         raise ValueError(f"Accumulator must be one of {', '.join(ACCUMULATORS)}, not {accumulator!r}")
+    if terms is not None and accumulator != "exact":
+        raise ValueError(f"terms goes with accumulator 'exact' only, not with {accumulator!r}")
+    room = DEFAULT_TERMS if terms is None else terms
     options["accumulator"] = accumulator
     default = f"{pair}_{kind}_{accumulator}"
     lines = [f"{'Fused multiply-accumulate' if kind == 'mac' else 'Adder behind the multiplier'}: {operands} into {accumulator}"]
     if accumulator == "exact":
-        unit = exact(a, b, terms)
-        options["terms"] = terms
-        default += f"_n{terms}" if terms != DEFAULT_TERMS else ""
+        unit = exact(a, b, room)
+        options["terms"] = room
+        default += f"_n{room}" if room != DEFAULT_TERMS else ""
         lines.append(f"State: nan, neg_inf, pos_inf, value[{unit.value_width - 1}:0] in two's complement with lsb 2^{unit.lsb_exponent}")
-        lines.append(f"Rounding: none; {terms} products of any size fit")
+        lines.append(f"Rounding: none; {room} products of any size fit")
     else:
         lines.append(f"Rounding: once, of the exact sum, {ROUNDING_RULES[get(accumulator).roundings[0]]}")
-    return _design(kind, name, default, partial(make, a, b, accumulator, terms), options, lines, (a, b))
+    return _design(kind, name, default, partial(make, a, b, accumulator, room), options, lines, (a, b))
 
 
 def mac(
     fmt: Format | str,
     format_b: Format | str | None = None,
     accumulator: str = "binary16",
-    terms: int = DEFAULT_TERMS,
+    terms: int | None = None,
     name: str | None = None,
 ) -> Design:
-    """A fused multiply-accumulate unit; ``terms`` counts for the ``exact`` accumulator only."""
+    """A fused multiply-accumulate unit.
+
+    Parameters
+    ----------
+    fmt, format_b : Format or str
+        Of both operands; ``format_b`` defaults to ``fmt``.
+    accumulator : str
+        ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16`` or ``exact``.
+    terms : int, optional
+        Products that an accumulator ``exact``, and no other, has room for. Default: 1024.
+    name : str, optional
+        Of the module; default: made of the options.
+
+    Raises
+    ------
+    ValueError
+        One sentence that begins with what is wrong: format, accumulator, terms or name.
+    """
     return _of_mac("mac", parts.Mac, fmt, format_b, accumulator, terms, name)
 
 
@@ -201,16 +260,16 @@ def adder(
     fmt: Format | str,
     format_b: Format | str | None = None,
     accumulator: str = "binary16",
-    terms: int = DEFAULT_TERMS,
+    terms: int | None = None,
     name: str | None = None,
 ) -> Design:
-    """What follows the multiplier in a MAC."""
+    """What follows the multiplier in a MAC; parameters and refusals are those of :func:`mac`."""
     return _of_mac("adder", parts.adder, fmt, format_b, accumulator, terms, name)
 
 
 def multiplier(fmt: Format | str, format_b: Format | str | None = None, name: str | None = None) -> Design:
-    """Decoders, exact product, exponent sum and flags."""
-    return _of_mac("multiplier", parts.multiplier, fmt, format_b, None, DEFAULT_TERMS, name)
+    """Decoders, exact product, exponent sum and flags; parameters and refusals are those of :func:`mac`."""
+    return _of_mac("multiplier", parts.multiplier, fmt, format_b, None, None, name)
 
 
 BLOCKS: dict[str, Callable[..., Design]] = {
