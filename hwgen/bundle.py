@@ -25,7 +25,7 @@ from golden.mac import exact
 from golden.multi import MultiFormat
 from golden.rows import Biased, Fixed, Overflow, Rounding, Row, SignMagnitude
 from hwgen import vectors, yosys
-from hwgen.build import Design
+from hwgen.build import Design, nan_rule
 from hwgen.codes import split
 from hwgen.formal import properties, sby
 from hwgen.ports import Port, ports
@@ -33,7 +33,7 @@ from hwgen.testbench import memory, testbench
 
 SCHEMA = "minifloat-rtl bundle 1"
 VECTORS = 2000
-"""Vectors of a testbench; a decoder's are all codes."""
+"""Vectors of a testbench at most; a decoder's are all codes."""
 
 Answer = Callable[[Design, Mapping[str, int]], dict[str, int]]
 """What golden says of one case: from the values of all inputs, codes of two formats being one word, to those of the outputs."""
@@ -48,7 +48,17 @@ _MEANINGS = {
 
 
 def files(design: Design, verilog: str, answer: Answer) -> dict[str, str]:
-    """Texts by their paths in the bundle's folder, the Verilog first."""
+    """Texts by their paths in the bundle's folder, the Verilog first.
+
+    Parameters
+    ----------
+    design : Design
+        A decoder, encoder or MAC.
+    verilog : str
+        Its text.
+    answer : callable
+        What golden says of one case.
+    """
     name, found = design.name, ports(verilog, design.name)
     cases = [_physical(design, pins) | answer(design, pins) for pins in stimuli(design)]
     return {
@@ -121,11 +131,16 @@ def description(design: Design, verilog: str, found: Sequence[Port]) -> dict[str
         "clock": None,
         "reset": None,
         "rules": _rules(design),
-        "formats": [_format(fmt) for fmt in dict.fromkeys(design.formats)],
+        "formats": [_format(fmt) for fmt in dict.fromkeys(member for fmt in design.formats for member in _members(fmt))],
         "command": f"hwgen generate {design.command()}",
         "verilog_sha256": hashlib.sha256(verilog.encode()).hexdigest(),
         "tools": {"minifloat-rtl": version("minifloat-rtl"), "amaranth": version("amaranth"), "yosys": yosys.version()},
     }
+
+
+def _members(fmt: Format) -> tuple[Format, ...]:
+    """The formats whose codes the ports have: of a pair both, for its own codes are golden's alone."""
+    return fmt.members if isinstance(fmt, MultiFormat) else (fmt,)
 
 
 def _meaning(design: Design, name: str) -> str:
@@ -141,11 +156,9 @@ def _rules(design: Design) -> dict[str, str]:
     options = design.options
     if design.kind == "encoder":
         fmt = design.formats[0]
-        zero = "nan-to-zero" in options or fmt.canonical_nan is None
-        nan = "code 0" if zero else f"code {fmt.canonical_nan:#04x}" + (" with its sign" if fmt.nan_keeps_sign else "")
         return {
             "rounding": ROUNDING_RULES[Rounding(options["rounding"])], "overflow": OVERFLOW_RULES[Overflow(options["overflow"])],
-            "nan": f"NaN to {nan}",
+            "nan": f"NaN to {nan_rule(fmt, 'nan-to-zero' in options)}",
         }  # fmt: skip
     target = options["to"] if design.kind == "decoder" else options["accumulator"]
     if target in ("unpacked", "exact"):

@@ -10,6 +10,7 @@ import jsonschema
 import numpy as np
 import pytest
 
+import golden
 from hwgen import build, bundle
 from hwgen.__main__ import main
 from hwgen.ports import Port, ports
@@ -17,7 +18,7 @@ from hwgen.testbench import memory
 from rtl_tests.blocks import texts
 from rtl_tests.optional import NEEDS_ICARUS
 from rtl_tests.simulators import verilator_environment
-from synth.proof.questions import answer
+from synth.proof.questions import answer, unpacked
 
 SCHEMA = json.loads((Path(__file__).parent.parent / "docs" / "bundle.schema.json").read_text())
 TRIO = ("hif8", "e5m2b1", "ocp_e4m3")
@@ -88,6 +89,12 @@ def test_the_description(design, tmp_path):
     jsonschema.validate(said, SCHEMA)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**said, "latency": "none"}, SCHEMA)
+    wires = {port["name"]: port["width"] for port in said["ports"]}
+    codes = design.codes or {"code": design.formats[0]}
+    widths = {fmt["name"]: fmt["width"] for fmt in said["formats"]}
+    for name, fmt in codes.items():
+        members = getattr(fmt, "members", None) or (fmt,)
+        assert {widths[member.name] for member in members} == {wires[name]}
     assert [port["name"] for port in said["ports"]] == [port.name for port in ports(files[f"{design.name}.v"], design.name)]
     assert f"hwgen generate {design.command()}" == said["command"]
     assert f"toplevel: {design.name}" in files[f"{design.name}.core"]
@@ -147,6 +154,21 @@ def test_the_order_is_asserted_where_it_holds(options, ordered):
 def test_vectors_in_words():
     found = [Port("a", "input", 3), Port("y", "output", 6)]
     assert memory(found, [{"a": 5, "y": 0b100001}, {"a": 0, "y": 1}]) == "161\n001\n"
+
+
+def test_a_bundle_of_two_formats_describes_both():
+    design = build.mac("ocp_e4m3+ocp_e5m2", "ocp_e4m3")
+    said = json.loads(bundle.files(design, texts([design])[design.name], answer)[f"{design.name}.json"])
+    assert [fmt["name"] for fmt in said["formats"]] == ["ocp_e4m3", "ocp_e5m2"]
+    assert {port["name"]: port["meaning"] for port in said["ports"]}["a_select"] == "format of a: 0 is ocp_e4m3, 1 is ocp_e5m2"
+
+
+def test_the_table_of_an_unpacked_decoder_is_made_once():
+    """Vectors are asked for one by one: of a format of 16 bits, 65,536 times."""
+    fmt = golden.get("hif8")
+    assert unpacked(fmt) is unpacked(golden.get("hif8"))
+    with pytest.raises(ValueError, match="read-only"):
+        unpacked(fmt)["sign"][0] = 1
 
 
 def test_generate_writes_all_of_it(tmp_path, capsys):

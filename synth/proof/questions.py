@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -76,8 +78,9 @@ def explain(design: Design) -> Explain:
     return {"decoder": decoder, "encoder": encoder, "mac": mac}[design.kind]
 
 
-def unpacked(fmt: Format) -> dict[str, NDArray[np.uint64]]:
-    """What the unpacked decoder must say of all codes, from the exact values."""
+@cache
+def unpacked(fmt: Format) -> Mapping[str, NDArray[np.uint64]]:
+    """What the unpacked decoder must say of all codes, from the exact values; a table that is asked for case by case, too."""
     values = fmt.values
     finite = np.isfinite(values) & (values != 0)
     fraction, exponent = np.frexp(np.where(finite, np.abs(values), 1))
@@ -90,7 +93,10 @@ def unpacked(fmt: Format) -> dict[str, NDArray[np.uint64]]:
         "is_inf": np.isinf(values),
         "is_nan": np.isnan(values),
     }
-    return {name: column.astype(np.uint64) for name, column in columns.items()}
+    found = {name: column.astype(np.uint64) for name, column in columns.items()}
+    for column in found.values():
+        column.setflags(write=False)
+    return MappingProxyType(found)
 
 
 @dataclass(frozen=True)
