@@ -189,7 +189,7 @@ COMMANDS: dict[str, Run] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 is success, 1 a failure on the way, 2 bad input."""
-    from hwgen.yosys import YosysError
+    from hwgen.process import ToolError
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary folders are taken away
@@ -199,7 +199,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"hwgen: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
-    except YosysError as error:
+    except ToolError as error:
         print(f"hwgen: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # the reader of our output has gone
