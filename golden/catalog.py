@@ -57,6 +57,12 @@ def get(name: str | Format) -> Format:
     return _get(name)
 
 
+def beside(folder: Path, name: str) -> str:
+    """A name for :func:`get` as a file in ``folder`` means it: TOML files that lie there are called by their paths."""
+    parts = (str(folder / part) if part.endswith(".toml") and (folder / part).exists() else part for part in name.split("+"))
+    return "+".join(parts)
+
+
 @functools.cache
 def _get(name: str) -> Format:
     if name in _SINGLE:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any, TypeVar
 
 from golden.formats import Format
 from golden.rows import Biased, Exponent, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
-from golden.tables import check_keys
+from golden.tables import check_table
+from golden.tables import read as read_table
 from golden.validation import MAX_WIDTH, MIN_WIDTH
 
 
@@ -23,15 +23,11 @@ def read(path: Path) -> Format:
     ValueError
         If the file cannot be read or does not describe a format; the sentence names the file and the key.
     """
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise ValueError(f"Format file {str(path)!r} cannot be read: {error.strerror}") from None
-    try:
-        fmt = _from_table(tomllib.loads(raw.decode()))
-        return replace(fmt, source_name=path.name, source_sha256=hashlib.sha256(raw).hexdigest())
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"Format file {str(path)!r}: {' '.join(str(error).split())}") from None
+
+    def described(table: dict[str, Any], raw: bytes) -> Format:
+        return replace(_from_table(table), source_name=path.name, source_sha256=hashlib.sha256(raw).hexdigest())
+
+    return read_table(path, described, "Format file ")
 
 
 _C = TypeVar("_C", bound=str)
@@ -46,7 +42,7 @@ _RULES = {"fixed": ("exponent",), "biased": ("bits", "bias"), "sign_magnitude": 
 
 
 def _from_table(table: Mapping[str, Any]) -> Format:
-    _check_table(table, _KEYS, ("name", "width", "rows"), "the file")
+    check_table(table, _KEYS, "the file", ("name", "width", "rows"))
     if table["width"] > MAX_WIDTH:
         raise ValueError(f"width must be {MIN_WIDTH} to {MAX_WIDTH} bits, not {table['width']}")
     rows = tuple(_row(row, f"rows[{i}]") for i, row in enumerate(table["rows"]))
@@ -66,11 +62,11 @@ def _from_table(table: Mapping[str, Any]) -> Format:
 
 
 def _row(table: Any, where: str) -> Row:
-    _check_table(table, _ROW_KEYS, ("prefix", "exponent", "fraction_bits"), where)
+    check_table(table, _ROW_KEYS, where, ("prefix", "exponent", "fraction_bits"))
     rule = table["exponent"]
     kind = _choice(rule.get("rule"), tuple(_RULES), f"{where}.exponent.rule")
     keys = _RULES[kind]
-    _check_table(rule, {"rule": str, **dict.fromkeys(keys, int)}, ("rule", *keys), f"{where}.exponent")
+    check_table(rule, {"rule": str, **dict.fromkeys(keys, int)}, f"{where}.exponent", ("rule", *keys))
     exponent: Exponent
     match kind:
         case "fixed":
@@ -85,18 +81,8 @@ def _row(table: Any, where: str) -> Row:
 
 
 def _special(table: Any, where: str) -> Special:
-    _check_table(table, _SPECIAL_KEYS, ("mask", "value", "kind"), where)
+    check_table(table, _SPECIAL_KEYS, where, ("mask", "value", "kind"))
     return Special(table["mask"], table["value"], Kind(_choice(table["kind"], ("zero", "inf", "nan"), f"{where}.kind")))
-
-
-def _check_table(table: Any, allowed: Mapping[str, type], required: tuple[str, ...], where: str) -> None:
-    check_keys(table, allowed, where, required)
-    for key, value in table.items():
-        if type(value) is not allowed[key]:
-            raise TypeError(f"{where}: {key} must be {_TYPE_NAMES[allowed[key]]}, not {value!r}")
-
-
-_TYPE_NAMES = {str: "a string", int: "an integer", bool: "true or false", list: "a list", dict: "a table"}
 
 
 def _choice(value: Any, allowed: tuple[_C, ...], where: str) -> _C:

@@ -49,7 +49,7 @@ def options(
     if name not in WIDE:
         raise ValueError(f"Source must be one of {', '.join(WIDE)}, not {name!r}")
     if not fmt.roundings:
-        raise ValueError(f"Rounding: there is none to {fmt.name}; encode to one of the two formats")
+        raise ValueError(f"Format {fmt.name!r} is two formats in one unit; encode to one of the two")
     chosen = fmt.roundings[0] if rounding is None else rounding
     if chosen not in fmt.roundings:
         raise ValueError(f"Rounding of {fmt.name} must be one of {', '.join(fmt.roundings)}, not {chosen!r}")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golden.bits import as_codes
 from golden.formats import Format
 from golden.rows import Special
 from golden.validation import MAX_WIDTH
@@ -41,23 +42,55 @@ class MultiFormat(Format):
         _, first = np.unique(self.values[codes], return_index=True)
         return np.asarray(codes[first])
 
-    def join(self, codes: ArrayLike, select: ArrayLike) -> NDArray[np.uint64]:
+    def join(self, codes: ArrayLike, select: ArrayLike) -> NDArray[Any]:
         """Codes of this format from codes of a member and the number of the member.
 
         Parameters
         ----------
         codes, select : unsigned integers
             Broadcast against each other; ``select`` is 0 or 1.
+
+        Returns
+        -------
+        uint8 (up to 8 bits) or uint16 array, in the broadcast shape.
+
+        Raises
+        ------
+        TypeError
+            If one of them is not of integers.
+        ValueError
+            If a code needs more bits than the members have, or ``select`` is neither 0 nor 1.
         """
-        bits, chosen = (np.asarray(array).astype(np.uint64) for array in (codes, select))
-        low = np.uint64(self.width - 2)
-        joined: NDArray[np.uint64] = (bits >> low) << (low + np.uint64(1)) | chosen << low | bits & np.uint64((1 << (self.width - 2)) - 1)
-        return joined
+        bits = as_codes(codes, self.width - 1, f"Codes of {' or '.join(member.name for member in self.members)}").astype(np.uint32)
+        chosen = as_codes(select, 1, "Select").astype(np.uint32)
+        low = self.width - 2
+        joined: NDArray[Any] = np.asarray((bits >> low) << (low + 1) | chosen << low | bits & ((1 << low) - 1))
+        return joined.astype(self.code_dtype)
 
     def split(self, code: int) -> tuple[Format, int]:
-        """The member that a code is of, and what it is called there."""
-        low = self.width - 2
-        return self.members[code >> low & 1], code >> (low + 1) << low | code & ((1 << low) - 1)
+        """The member that a code is of, and its code there.
+
+        Parameters
+        ----------
+        code : int
+
+        Returns
+        -------
+        Format, int
+
+        Raises
+        ------
+        TypeError
+            If the code is no integer.
+        ValueError
+            If it needs more than ``width`` bits.
+        """
+        if isinstance(code, bool) or not isinstance(code, (int, np.integer)):
+            raise TypeError(f"Code of {self.name} must be an integer, not {code!r}")
+        if not 0 <= code < 1 << self.width:
+            raise ValueError(f"Code of {self.name} must lie in 0 to {(1 << self.width) - 1:#x}, not {code:#x}")
+        low, bits = self.width - 2, int(code)
+        return self.members[bits >> low & 1], bits >> (low + 1) << low | bits & ((1 << low) - 1)
 
 
 def pair(first: Format, second: Format) -> MultiFormat:

@@ -11,7 +11,6 @@ from typing import Any
 
 import golden
 from golden.formats import Format
-from golden.rows import Rounding
 from hwgen.options import Run, UsageError, option, parser
 
 # -- formats, explain, doctor -------------------------------------------------------------------------------------------------
@@ -89,85 +88,41 @@ def _format(name: str, where: str) -> Format:
 def _design(arguments: argparse.Namespace) -> Any:
     """The design that the options of a block describe."""
     from hwgen import build
-    from hwgen.pipeline import check_stages
-
-    stages = getattr(arguments, "stages", 0)
-    if arguments.block == "pe":
-        return _combinational(arguments)
-    if not stages:
-        for word, chosen in (("reset", getattr(arguments, "reset", None)), ("clock-enable", getattr(arguments, "clock_enable", False))):
-            if chosen:
-                raise UsageError(f"--{word}: it goes with --stages only")
-        return _combinational(arguments)
-    name, arguments.name = getattr(arguments, "name", None), None
-    with option("--stages"):
-        check_stages(stages, 1)
-    found = _combinational(arguments)
-    with option("--name"):
-        return build.pipelined(found, stages, arguments.reset or "sync", arguments.clock_enable, name)
-
-
-def _combinational(arguments: argparse.Namespace) -> Any:
-    """The same without a pipeline."""
-    from hwgen import build
-    from hwgen.pe import check_interleave
-    from hwgen.pipeline import check_stages
 
     fmt = _format(arguments.format, "--format")
-    name = getattr(arguments, "name", None)
-    if name is not None:
-        from hwgen.emit import check_name
+    given: dict[str, Any] = {"name": getattr(arguments, "name", None)}
+    if "format_b" in arguments:
+        given["format_b"] = None if arguments.format_b is None else _format(arguments.format_b, "--format-b")
+    given |= {key: value for key, value in vars(arguments).items() if key in _CHOICES}
+    try:
+        return build.BLOCKS[arguments.block](fmt, **given)
+    except ValueError as error:  # its sentence begins with the argument's name
+        argument, _, rest = str(error).partition(" ")
+        raise UsageError(f"--{argument.lower().replace('_', '-')} {rest}") from error
 
-        try:
-            check_name(name, "--name")
-        except ValueError as error:
-            raise UsageError(str(error)) from error
-    match arguments.block:
-        case "decoder":
-            return build.decoder(fmt, arguments.to, name=name)
-        case "encoder":
-            if not fmt.roundings:
-                raise UsageError(f"--format: an encoder is to one format, not to {fmt.name}")
-            rounding = arguments.rounding or fmt.roundings[0].value
-            if arguments.random_bits is not None and rounding != Rounding.STOCHASTIC:
-                raise UsageError(f"--random-bits: it goes with --rounding stochastic only, not with {rounding!r}")
-            bits = 16 if arguments.random_bits is None else arguments.random_bits
-            try:
-                return build.encoder(fmt, arguments.source, arguments.rounding, arguments.overflow, arguments.nan_to_zero, bits, name=name)
-            except ValueError as error:
-                where = next((way for way in ("rounding", "overflow") if str(error).lower().startswith(way)), "random-bits")
-                raise UsageError(f"--{where}: {error}") from error
-    format_b = None if arguments.format_b is None else _format(arguments.format_b, "--format-b")
-    if arguments.block == "multiplier":
-        return build.multiplier(fmt, format_b, name=name)
-    if arguments.terms is not None and arguments.accumulator != "exact":
-        raise UsageError(f"--terms: it goes with --accumulator exact only, not with {arguments.accumulator!r}")
-    terms = build.DEFAULT_TERMS if arguments.terms is None else arguments.terms
-    if arguments.block == "pe":
-        with option("--stages"):
-            check_stages(arguments.stages)
-        with option("--interleave"):
-            check_interleave(arguments.interleave, arguments.stages)
-        with option("--terms"):
-            return build.pe(fmt, format_b, arguments.accumulator, terms, arguments.stages, arguments.interleave, name=name)
-    with option("--terms"):
-        return build.BLOCKS[arguments.block](fmt, format_b, arguments.accumulator, terms, name=name)
+
+_CHOICES = (
+    "to", "source", "rounding", "overflow", "nan_to_zero", "random_bits", "accumulator", "terms", "stages", "reset", "clock_enable",
+    "interleave",
+)  # fmt: skip
+"""Options of blocks besides their formats, by the argument names of :mod:`hwgen.build`."""
 
 
 def generate(arguments: argparse.Namespace) -> int:
     """Write a block's Verilog, and what other flows want beside it."""
-    print(_written(_design(arguments), arguments.output))
+    design = _design(arguments)
+    with option("--name"):
+        text = design.verilog()
+    print(_written(design, text, arguments.output))
     return 0
 
 
-def _written(design: Any, output: str) -> Path:
+def _written(design: Any, text: str, output: str) -> Path:
     """The Verilog of a bundle that is written."""
     from hwgen import bundle
     from hwgen.files import write_folder
     from synth.proof.questions import answer
 
-    with option("--name"):
-        text = design.verilog()
     with option("-o"):
         return write_folder(Path(output), design.name, bundle.files(design, text, answer)) / f"{design.name}.v"
 
@@ -178,8 +133,12 @@ def build_batch(arguments: argparse.Namespace) -> int:
 
     with option("FILE"):
         designs = batch.read(arguments.file)
-    for design in designs:
-        print(_written(design, arguments.output))
+    texts = []
+    for number, design in enumerate(designs, 1):  # all of them before the first is written
+        with option(f"FILE: {arguments.file!r}: module {number}"):
+            texts.append(design.verilog())
+    for design, text in zip(designs, texts, strict=True):
+        print(_written(design, text, arguments.output))
     return 0
 
 
@@ -233,7 +192,7 @@ COMMANDS: dict[str, Run] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 is success, 1 a failure on the way, 2 bad input."""
-    from hwgen.yosys import YosysError
+    from hwgen.process import ToolError
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary folders are taken away
@@ -243,7 +202,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"hwgen: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
-    except YosysError as error:
+    except ToolError as error:
         print(f"hwgen: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # the reader of our output has gone

@@ -15,26 +15,26 @@
 Keys are the options of ``hwgen generate``.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from golden.tables import check_keys
-from hwgen import build, tomlfile
+from golden.catalog import beside
+from golden.tables import check_keys, check_table
+from golden.tables import read as read_table
+from hwgen import build
 from hwgen.build import Design
 
-_KEYS: dict[str, dict[str, tuple[str, type]]] = {
-    "decoder": {"to": ("to", str)},
-    "encoder": {
-        "from": ("source", str), "rounding": ("rounding", str), "overflow": ("overflow", str), "nan-to-zero": ("nan_to_zero", bool),
-        "random-bits": ("random_bits", int),
-    },
-    "mac": {"format-b": ("format_b", str), "accumulator": ("accumulator", str), "terms": ("terms", int)},
-}  # fmt: skip
-"""By block: keys, the arguments of :mod:`hwgen.build` that they are, and their types."""
+_PIPELINE: dict[str, type] = {"stages": int, "reset": str, "clock-enable": bool}
+_KEYS: dict[str, dict[str, type]] = {
+    "decoder": {"to": str, **_PIPELINE},
+    "encoder": {"from": str, "rounding": str, "overflow": str, "nan-to-zero": bool, "random-bits": int, **_PIPELINE},
+    "mac": {"format-b": str, "accumulator": str, "terms": int, **_PIPELINE},
+    "pe": {"format-b": str, "accumulator": str, "terms": int, "stages": int, "interleave": int},
+}
+"""By block: keys and their types."""
 
-_ONLY = {"terms": ("accumulator", "exact"), "random-bits": ("rounding", "stochastic")}
-"""Keys that go with one value of another."""
+_ARGUMENTS = {"format": "fmt", "from": "source"}
+"""Arguments of :mod:`hwgen.build` that have other names than the keys."""
 
 
 def read(path: str | Path) -> list[Design]:
@@ -45,7 +45,7 @@ def read(path: str | Path) -> list[Design]:
     ValueError
         One sentence that names the file, the module and the key.
     """
-    return tomlfile.read(path, _designs)
+    return read_table(path, lambda table, _: _designs(table, Path(path).parent))
 
 
 def _designs(table: dict[str, Any], folder: Path) -> list[Design]:
@@ -62,29 +62,16 @@ def _designs(table: dict[str, Any], folder: Path) -> list[Design]:
 
 
 def _design(entry: Any, where: str, folder: Path) -> Design:
-    check_keys(entry, {"block": str, **dict.fromkeys(key for keys in _KEYS.values() for key in keys), "format": str, "name": str}, where)
+    check_keys(entry, ("block", *(key for keys in _KEYS.values() for key in keys), "format", "name"), where)
     block = entry.get("block")
-    if block not in _KEYS:
+    if block not in tuple(_KEYS):
         raise ValueError(f"{where}: block must be one of {', '.join(_KEYS)}, not {block!r}")
-    keys = {**_KEYS[block], "format": ("format", str), "name": ("name", str)}
-    check_keys(entry, ("block", *keys), where, ("format",))
-    arguments: dict[str, Any] = {}
-    for key, (argument, kind) in keys.items():
-        if key in entry:
-            if type(entry[key]) is not kind:
-                raise ValueError(f"{where}: {key} must be {_NAMES[kind]}, not {entry[key]!r}")
-            arguments[argument] = entry[key]
-    for key, (other, value) in _ONLY.items():
-        if key in entry and entry.get(other) != value:
-            raise ValueError(f"{where}: {key} goes with {other} = {value!r} only")
+    check_table(entry, {"block": str, **_KEYS[block], "format": str, "name": str}, where, ("format",))
+    arguments = {_ARGUMENTS.get(key, key.replace("-", "_")): value for key, value in entry.items() if key != "block"}
     try:
-        fmt = build.block_format(tomlfile.beside(folder, arguments.pop("format")))
-        if "format_b" in arguments:
-            arguments["format_b"] = build.block_format(tomlfile.beside(folder, arguments["format_b"]))
-        make: Callable[..., Design] = build.BLOCKS[block]
-        return make(fmt, **arguments)
+        for key in ("fmt", "format_b"):
+            if key in arguments:
+                arguments[key] = build.block_format(beside(folder, arguments[key]))
+        return build.BLOCKS[block](**arguments)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
-
-
-_NAMES = {str: "a string", int: "an integer", bool: "true or false"}

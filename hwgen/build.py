@@ -23,6 +23,7 @@ from hwgen.pe import Pe, check_interleave
 from hwgen.pipeline import Pipelined, check_stages
 
 DEFAULT_TERMS = 1024
+DEFAULT_RANDOM_BITS = 16
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,12 @@ class Design:
     def latency(self) -> int:
         """Clock cycles from inputs to outputs."""
         return self.stages + (self.kind == "pe")
+
+    @property
+    def codes(self) -> dict[str, Format]:
+        """The inputs that are codes, as golden has them, and their formats."""
+        names = {"decoder": ("code",), "mac": ("a", "b"), "multiplier": ("a", "b"), "pe": ("a", "b")}.get(self.kind, ())
+        return dict(zip(names, self.formats, strict=False))
 
     def verilog(self) -> str:
         """Text of the module."""
@@ -110,7 +117,21 @@ def _design(
 
 
 def decoder(fmt: Format | str, to: str = "binary16", name: str | None = None) -> Design:
-    """A decoder to ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16`` or ``unpacked``."""
+    """A decoder.
+
+    Parameters
+    ----------
+    fmt : Format or str
+    to : str
+        ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16`` or ``unpacked``.
+    name : str, optional
+        Of the module; default: made of the options.
+
+    Raises
+    ------
+    ValueError
+        One sentence that begins with what is wrong: format, target or name.
+    """
     fmt = get(fmt)
     check_target(to)
     lines = [f"Decoder of {_label(fmt)} to {to}"]
@@ -127,14 +148,37 @@ def encoder(
     rounding: str | None = None,
     overflow: str | None = None,
     nan_to_zero: bool = False,
-    random_bits: int = 16,
+    random_bits: int | None = None,
     name: str | None = None,
 ) -> Design:
-    """An encoder; ``rounding`` and ``overflow`` default to the format's."""
+    """An encoder.
+
+    Parameters
+    ----------
+    fmt : Format or str
+    source : str
+        ``binary32``, ``binary16``, ``bfloat16`` or ``dlfloat16``.
+    rounding, overflow : str, optional
+        Default: the format's.
+    nan_to_zero : bool
+        Whether NaN becomes code 0.
+    random_bits : int, optional
+        Width of the port ``random``, 1 to 32; with rounding ``stochastic`` only. Default: 16.
+    name : str, optional
+        Of the module; default: made of the options.
+
+    Raises
+    ------
+    ValueError
+        One sentence that begins with what is wrong: format, source, rounding, overflow, random_bits or name.
+    """
     fmt = get(fmt)
     chosen = encode_options(fmt, source, rounding, overflow, nan_to_zero)
-    check_random_bits(random_bits)
-    make = partial(Encoder, fmt, source, rounding, overflow, nan_to_zero, random_bits)
+    if random_bits is not None and chosen.rounding is not Rounding.STOCHASTIC:
+        raise ValueError(f"random_bits goes with rounding 'stochastic' only, not with {chosen.rounding.value!r}")
+    drawn = DEFAULT_RANDOM_BITS if random_bits is None else random_bits
+    check_random_bits(drawn)
+    make = partial(Encoder, fmt, source, rounding, overflow, nan_to_zero, drawn)
     options: dict[str, Any] = {"format": fmt.name, "from": source, "rounding": chosen.rounding.value, "overflow": chosen.overflow.value}
     default = f"{fmt.identifier}_encoder_{source}_{chosen.rounding}"
     if chosen.overflow is not fmt.overflows[0]:
@@ -143,17 +187,18 @@ def encoder(
         options["nan-to-zero"] = True
         default += "_nan_to_zero"
     if chosen.rounding is Rounding.STOCHASTIC:
-        options["random-bits"] = random_bits
-        default += f"_r{random_bits}" if random_bits != 16 else ""
+        options["random-bits"] = drawn
+        default += f"_r{drawn}" if drawn != DEFAULT_RANDOM_BITS else ""
     lines = [
         f"Encoder of {source} to {_label(fmt)}",
         f"Rounding: {ROUNDING_RULES[Rounding(chosen.rounding)]}",
-        f"Overflow: {OVERFLOW_RULES[Overflow(chosen.overflow)]}; NaN to {_nan_rule(fmt, nan_to_zero)}",
+        f"Overflow: {OVERFLOW_RULES[Overflow(chosen.overflow)]}; NaN to {nan_rule(fmt, nan_to_zero)}",
     ]
     return _design("encoder", name, default, make, options, lines, (fmt,))
 
 
-def _nan_rule(fmt: Format, nan_to_zero: bool) -> str:
+def nan_rule(fmt: Format, nan_to_zero: bool = False) -> str:
+    """The code that an encoder gives for NaN, in words."""
     if nan_to_zero or fmt.canonical_nan is None:
         return "code 0"
     digits = -(-fmt.width // 4)
@@ -166,7 +211,7 @@ def _of_mac(
     fmt: Format | str,
     format_b: Format | str | None,
     accumulator: str | None,
-    terms: int,
+    terms: int | None,
     name: str | None,
 ) -> Design:
     a = get(fmt)
@@ -179,28 +224,48 @@ def _of_mac(
         return _design(kind, name, f"{pair}_{kind}", partial(make, a, b), options, lines, (a, b))
     if accumulator not in ACCUMULATORS:
         raise ValueError(f"Accumulator must be one of {', '.join(ACCUMULATORS)}, not {accumulator!r}")
+    if terms is not None and accumulator != "exact":
+        raise ValueError(f"terms goes with accumulator 'exact' only, not with {accumulator!r}")
+    room = DEFAULT_TERMS if terms is None else terms
     options["accumulator"] = accumulator
     default = f"{pair}_{kind}_{accumulator}"
     lines = [f"{'Fused multiply-accumulate' if kind == 'mac' else 'Adder behind the multiplier'}: {operands} into {accumulator}"]
     if accumulator == "exact":
-        unit = exact(a, b, terms)
-        options["terms"] = terms
-        default += f"_n{terms}" if terms != DEFAULT_TERMS else ""
+        unit = exact(a, b, room)
+        options["terms"] = room
+        default += f"_n{room}" if room != DEFAULT_TERMS else ""
         lines.append(f"State: nan, neg_inf, pos_inf, value[{unit.value_width - 1}:0] in two's complement with lsb 2^{unit.lsb_exponent}")
-        lines.append(f"Rounding: none; {terms} products of any size fit")
+        lines.append(f"Rounding: none; {room} products of any size fit")
     else:
         lines.append(f"Rounding: once, of the exact sum, {ROUNDING_RULES[get(accumulator).roundings[0]]}")
-    return _design(kind, name, default, partial(make, a, b, accumulator, terms), options, lines, (a, b))
+    return _design(kind, name, default, partial(make, a, b, accumulator, room), options, lines, (a, b))
 
 
 def mac(
     fmt: Format | str,
     format_b: Format | str | None = None,
     accumulator: str = "binary16",
-    terms: int = DEFAULT_TERMS,
+    terms: int | None = None,
     name: str | None = None,
 ) -> Design:
-    """A fused multiply-accumulate unit; ``terms`` counts for the ``exact`` accumulator only."""
+    """A fused multiply-accumulate unit.
+
+    Parameters
+    ----------
+    fmt, format_b : Format or str
+        Of both operands; ``format_b`` defaults to ``fmt``.
+    accumulator : str
+        ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16`` or ``exact``.
+    terms : int, optional
+        Products that an accumulator ``exact``, and no other, has room for. Default: 1024.
+    name : str, optional
+        Of the module; default: made of the options.
+
+    Raises
+    ------
+    ValueError
+        One sentence that begins with what is wrong: format, accumulator, terms or name.
+    """
     return _of_mac("mac", parts.Mac, fmt, format_b, accumulator, terms, name)
 
 
@@ -208,28 +273,41 @@ def adder(
     fmt: Format | str,
     format_b: Format | str | None = None,
     accumulator: str = "binary16",
-    terms: int = DEFAULT_TERMS,
+    terms: int | None = None,
     name: str | None = None,
 ) -> Design:
-    """What follows the multiplier in a MAC."""
+    """What follows the multiplier in a MAC; parameters and refusals are those of :func:`mac`."""
     return _of_mac("adder", parts.adder, fmt, format_b, accumulator, terms, name)
 
 
 def multiplier(fmt: Format | str, format_b: Format | str | None = None, name: str | None = None) -> Design:
-    """Decoders, exact product, exponent sum and flags."""
-    return _of_mac("multiplier", parts.multiplier, fmt, format_b, None, DEFAULT_TERMS, name)
+    """Decoders, exact product, exponent sum and flags; parameters and refusals are those of :func:`mac`."""
+    return _of_mac("multiplier", parts.multiplier, fmt, format_b, None, None, name)
 
 
 def pe(
     fmt: Format | str,
     format_b: Format | str | None = None,
     accumulator: str = "binary16",
-    terms: int = DEFAULT_TERMS,
+    terms: int | None = None,
     stages: int = 0,
     interleave: int = 1,
     name: str | None = None,
 ) -> Design:
-    """A processing element: a MAC with its accumulators; see :class:`hwgen.pe.Pe`."""
+    """A processing element: a MAC with its accumulators.
+
+    Parameters
+    ----------
+    fmt, format_b, accumulator, terms, name
+        See :func:`mac`.
+    stages, interleave : int
+        See :class:`hwgen.pe.Pe`.
+
+    Raises
+    ------
+    ValueError
+        One sentence that begins with what is wrong: as of :func:`mac`, stages or interleave.
+    """
     check_stages(stages)
     check_interleave(interleave, stages)
     unit = mac(fmt, format_b, accumulator, terms)
@@ -240,7 +318,15 @@ def pe(
         unit.header[0].replace("Fused multiply-accumulate", "Processing element"), *unit.header[1:-1],
         f"Accumulators: {interleave}, {stages + 1} cycle{'s' if stages else ''} from a product to the sum that it is in",
     ]  # fmt: skip
-    return _design("pe", name, default, partial(Pe, fa, fb, accumulator, terms, stages, interleave), options, lines, unit.formats)
+    return _design(
+        "pe",
+        name,
+        default,
+        partial(Pe, fa, fb, accumulator, options.get("terms", DEFAULT_TERMS), stages, interleave),
+        options,
+        lines,
+        unit.formats,
+    )
 
 
 RESETS = ("sync", "none")
@@ -282,6 +368,23 @@ def _pipelined(make: Callable[[], wiring.Component], stages: int, reset: str, cl
     return Pipelined(make(), stages, reset=reset == "sync", clock_enable=clock_enable)
 
 
+def _staged(block: Callable[..., Design]) -> Callable[..., Design]:
+    """A block with the arguments of :func:`pipelined`, too."""
+
+    def make(
+        *arguments: Any, stages: int = 0, reset: str | None = None, clock_enable: bool = False, name: str | None = None, **options: Any
+    ) -> Design:
+        if check_stages(stages) == 0:
+            for word, given in (("reset", reset is not None), ("clock_enable", clock_enable)):
+                if given:
+                    raise ValueError(f"{word} goes with stages only: without them there is no clock")
+            return block(*arguments, name=name, **options)
+        return pipelined(block(*arguments, **options), stages, RESETS[0] if reset is None else reset, clock_enable, name)
+
+    return make
+
+
 BLOCKS: dict[str, Callable[..., Design]] = {
-    "decoder": decoder, "encoder": encoder, "multiplier": multiplier, "adder": adder, "mac": mac, "pe": pe,
+    "decoder": _staged(decoder), "encoder": _staged(encoder), "multiplier": multiplier, "adder": adder, "mac": _staged(mac), "pe": pe,
 }  # fmt: skip
+"""By kind, as the command line makes them: with all the arguments of their options."""

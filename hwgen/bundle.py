@@ -25,15 +25,15 @@ from golden.mac import exact
 from golden.multi import MultiFormat
 from golden.rows import Biased, Fixed, Overflow, Rounding, Row, SignMagnitude
 from hwgen import trace, vectors, yosys
-from hwgen.build import Design
-from hwgen.codes import code_bits
+from hwgen.build import Design, nan_rule
+from hwgen.codes import split
 from hwgen.formal import properties, sby
 from hwgen.ports import Port, ports
 from hwgen.testbench import memory, testbench
 
 SCHEMA = "minifloat-rtl bundle 1"
 VECTORS = 2000
-"""Vectors of a testbench; a decoder's are all codes."""
+"""Vectors of a testbench at most; a decoder's are all codes."""
 
 MODERATE = 8.0
 """Largest magnitude of most of a processing element's operands."""
@@ -60,7 +60,17 @@ _OF_PE = {
 
 
 def files(design: Design, verilog: str, answer: Answer) -> dict[str, str]:
-    """Texts by their paths in the bundle's folder, the Verilog first."""
+    """Texts by their paths in the bundle's folder, the Verilog first.
+
+    Parameters
+    ----------
+    design : Design
+        A decoder, encoder or MAC.
+    verilog : str
+        Its text.
+    answer : callable
+        What golden says of one case.
+    """
     name, found = design.name, ports(verilog, design.name)
     cases = _cases(design, answer)
     return {
@@ -70,7 +80,7 @@ def files(design: Design, verilog: str, answer: Answer) -> dict[str, str]:
         f"{name}.core": core(design),
         f"{name}.sby": sby(design),
         f"{name}_template.v": template(name, found),
-        f"formal/{name}_properties.v": properties(design, found),
+        f"formal/{name}_properties.v": properties(design, found, cases),
         f"tb/{name}_tb.v": testbench(name, found, len(cases), f"tb/{name}.hex"),
         f"tb/{name}.hex": memory(found, cases),
     }
@@ -140,12 +150,9 @@ def pe_trace(design: Design, answer: Answer, count: int) -> list[dict[str, int]]
 
 def _physical(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
     """Values of the module's ports: codes of two formats come in two."""
-    names = {"decoder": ("code",), "mac": ("a", "b"), "pe": ("a", "b")}.get(design.kind, ())
     found = dict(pins)
-    for name, fmt in zip(names, design.formats, strict=False):
-        word = found.pop(name)
-        for at, (port, place) in enumerate(code_bits(name, fmt)):
-            found[port] = found.get(port, 0) | (word >> at & 1) << place
+    for name, fmt in design.codes.items():
+        found |= split(name, fmt, found[name])
     return found
 
 
@@ -166,11 +173,16 @@ def description(design: Design, verilog: str, found: Sequence[Port]) -> dict[str
         "clock": "clk, rising edge" if design.latency else None,
         "reset": "rst, synchronous, active high" if any(port.name == "rst" for port in found) else None,
         "rules": _rules(design),
-        "formats": [_format(fmt) for fmt in dict.fromkeys(design.formats)],
+        "formats": [_format(fmt) for fmt in dict.fromkeys(member for fmt in design.formats for member in _members(fmt))],
         "command": f"hwgen generate {design.command()}",
         "verilog_sha256": hashlib.sha256(verilog.encode()).hexdigest(),
         "tools": {"minifloat-rtl": version("minifloat-rtl"), "amaranth": version("amaranth"), "yosys": yosys.version()},
     }
+
+
+def _members(fmt: Format) -> tuple[Format, ...]:
+    """The formats whose codes the ports have: of a pair both, for its own codes are golden's alone."""
+    return fmt.members if isinstance(fmt, MultiFormat) else (fmt,)
 
 
 def _meaning(design: Design, name: str) -> str:
@@ -188,11 +200,9 @@ def _rules(design: Design) -> dict[str, str]:
     options = design.options
     if design.kind == "encoder":
         fmt = design.formats[0]
-        zero = "nan-to-zero" in options or fmt.canonical_nan is None
-        nan = "code 0" if zero else f"code {fmt.canonical_nan:#04x}" + (" with its sign" if fmt.nan_keeps_sign else "")
         return {
             "rounding": ROUNDING_RULES[Rounding(options["rounding"])], "overflow": OVERFLOW_RULES[Overflow(options["overflow"])],
-            "nan": f"NaN to {nan}",
+            "nan": f"NaN to {nan_rule(fmt, 'nan-to-zero' in options)}",
         }  # fmt: skip
     target = options["to"] if design.kind == "decoder" else options["accumulator"]
     if target in ("unpacked", "exact"):

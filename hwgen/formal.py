@@ -2,23 +2,40 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 import golden
 from golden import Format, Kind
-from golden.multi import MultiFormat
-from golden.rows import Rounding
+from golden.rows import Overflow, Rounding
 from hwgen.build import Design
+from hwgen.codes import expression
 from hwgen.ports import Port
+from hwgen.testbench import Vector
 
 _MONOTONE = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO)
 
 
-def properties(design: Design, ports: Sequence[Port]) -> str:
-    """Module ``NAME_properties``, which asserts what must hold of ``NAME``."""
-    blocks = {"decoder": _decoder, "encoder": _encoder, "mac": _mac, "pe": _pe}
-    choose = _pipeline if design.stages and design.kind != "pe" else blocks[design.kind]
-    found = choose(design, ports)
+def properties(design: Design, ports: Sequence[Port], vectors: Sequence[Vector]) -> str:
+    """Module ``NAME_properties``, which asserts what must hold of ``NAME``.
+
+    Parameters
+    ----------
+    design : Design
+        A decoder, encoder, MAC or processing element.
+    ports : sequence of Port
+        Of its module.
+    vectors : sequence of Vector
+        What golden says; of a decoder that is all codes, in order.
+    """
+    match design.kind:
+        case "pe":
+            found = _pe(design, ports)
+        case _ if design.stages:
+            found = _pipeline(design, ports)
+        case "decoder":
+            found = _decoder(design, ports, vectors)
+        case "encoder":
+            found = _encoder(design, ports)
+        case _:
+            found = _mac(design, ports)
     return "\n".join([f"// Properties of {design.name}; {design.name}.sby proves them.", f"module {design.name}_properties (", *found, ""])
 
 
@@ -34,27 +51,23 @@ def _head(ports: Sequence[Port], *more: Port) -> list[str]:
     return [*(f"  input wire {port.range}{port.name}," for port in inputs[:-1]), f"  input wire {inputs[-1].range}{inputs[-1].name}", ");"]
 
 
-def _decoder(design: Design, ports: Sequence[Port]) -> list[str]:
+def _decoder(design: Design, ports: Sequence[Port], vectors: Sequence[Vector]) -> list[str]:
     """The whole table where there is one; otherwise the flags exclude each other."""
     fmt = design.formats[0]
     lines = [*_head(ports), *_instance(design.name, ports)]
     if design.options["to"] == "unpacked":
+        bits = next(port.width for port in ports if port.name == "significand")
+        first = f"significand[{bits - 1}]" if bits > 1 else "significand"  # one bit alone has no index
         return [
             *lines, "  // no two classes at once, and a finite number other than zero is normalized", "  always @* begin",
-            "    assert (is_zero + is_inf + is_nan <= 1);",
-            "    if (!is_zero && !is_inf && !is_nan) assert (significand[$bits(significand) - 1]);".replace(
-                "$bits(significand) - 1", str(next(port.width for port in ports if port.name == "significand") - 1)
-            ),
+            "    assert (is_zero + is_inf + is_nan <= 1);", f"    if (!is_zero && !is_inf && !is_nan) assert ({first});",
             "  end", "endmodule",
         ]  # fmt: skip
-    codes = np.arange(1 << fmt.width)
-    bits = fmt.decode_bits(codes, design.options["to"]).tolist()
     width = golden.get(design.options["to"]).width
-    word = _word("code", fmt)
-    rows = [f"      {fmt.width}'h{code:x}: expected = {width}'h{value:x};" for code, value in zip(codes.tolist(), bits, strict=True)]
+    rows = [f"      {fmt.width}'h{code:x}: expected = {width}'h{vector['bits']:x};" for code, vector in enumerate(vectors)]
     return [
-        *lines, f"  reg [{width - 1}:0] expected;", "  // the golden model's table", "  always @* begin", f"    case ({word})", *rows,
-        "    endcase", "    assert (bits == expected);", "  end", "endmodule",
+        *lines, f"  reg [{width - 1}:0] expected;", "  // the golden model's table", "  always @* begin",
+        f"    case ({expression('code', fmt)})", *rows, "    endcase", "    assert (bits == expected);", "  end", "endmodule",
     ]  # fmt: skip
 
 
@@ -64,7 +77,8 @@ def _encoder(design: Design, ports: Sequence[Port]) -> list[str]:
     top = source.width - 1
     k = source.rows[-1].fraction_bits
     infinity = ((1 << source.rows[-1].exponent.bits) - 1) << k
-    monotone = Rounding(design.options["rounding"]) in _MONOTONE and not fmt.twos_complement and _in_order(fmt)
+    rounding, overflow = Rounding(design.options["rounding"]), Overflow(design.options["overflow"])
+    monotone = rounding in _MONOTONE and not fmt.twos_complement and _in_order(fmt, rounding, overflow)
     lines = [*_head(ports, *([Port("other", "input", source.width)] if monotone else []))]
     lines += _instance(design.name, ports)
     lines += _instance(design.name, ports, "_negated", bits=f"{{~bits[{top}], bits[{top - 1}:0]}}")
@@ -86,10 +100,13 @@ def _encoder(design: Design, ports: Sequence[Port]) -> list[str]:
     return [*lines, "endmodule"]
 
 
-def _in_order(fmt: Format) -> bool:
-    """Whether larger positive values, and infinity behind them, have larger codes."""
-    codes = [*fmt.magnitude_codes.tolist(), *([fmt.infinity] if fmt.infinity is not None else [])]
-    return codes == sorted(codes) and fmt.canonical_nan not in codes
+def _in_order(fmt: Format, rounding: Rounding, overflow: Overflow) -> bool:
+    """Whether larger positive values have larger codes, and what finite numbers overflow to has the largest."""
+    codes = fmt.magnitude_codes.tolist()
+    beyond = {Overflow.INFINITY: fmt.infinity, Overflow.NAN: fmt.canonical_nan}.get(overflow)
+    if beyond is not None and rounding is not Rounding.TOWARD_ZERO:  # which never overflows
+        codes.append(beyond & (fmt.sign_bit - 1))
+    return codes == sorted(codes)
 
 
 def _mac(design: Design, ports: Sequence[Port]) -> list[str]:
@@ -104,10 +121,12 @@ def _mac(design: Design, ports: Sequence[Port]) -> list[str]:
         field = f"acc_in[{top - 1}:{normal.fraction_bits}]"
         is_nan = f"acc_out[{top - 1}:0] == {top}'h{(wide.canonical_nan or 0) & ((1 << top) - 1):x}"
         ordinary = f"{field} != 0 && !(&{field})"
-    nans, zeros = (_hit("a", a, kind) for kind in (Kind.NAN, Kind.ZERO))
-    unlike = " || ".join(filter(None, (_hit("b", b, kind) for kind in (Kind.NAN, Kind.INF)))) or "0"
-    checks = [f"    if ({nans}) assert ({is_nan});"] if nans else []
-    checks.append(f"    if (({zeros}) && !({unlike}) && {ordinary}) assert (acc_out == acc_in);")
+    checks = []
+    for (one, fmt), (other, other_fmt) in ((("a", a), ("b", b)), (("b", b), ("a", a))):
+        nans, zeros = (_hit(one, fmt, kind) for kind in (Kind.NAN, Kind.ZERO))
+        unlike = " || ".join(filter(None, (_hit(other, other_fmt, kind) for kind in (Kind.NAN, Kind.INF)))) or "0"
+        checks += [f"    if ({nans}) assert ({is_nan});"] if nans else []
+        checks.append(f"    if (({zeros}) && !({unlike}) && {ordinary}) assert (acc_out == acc_in);")
     return [*_head(ports), *_instance(design.name, ports), "  always @* begin", *checks, "  end", "endmodule"]
 
 
@@ -149,12 +168,7 @@ def _pipeline(design: Design, ports: Sequence[Port]) -> list[str]:
 def _hit(name: str, fmt: Format, kind: Kind) -> str:
     """Whether a code is of a kind; empty where the format has none."""
     codes = [code for code, found in enumerate(fmt.kinds) if found == kind]
-    return " || ".join(f"{_word(name, fmt)} == {fmt.width}'h{code:x}" for code in codes)
-
-
-def _word(name: str, fmt: Format) -> str:
-    """Golden's code, put together from the ports."""
-    return f"{{{name}[{fmt.width - 2}], {name}_select, {name}[{fmt.width - 3}:0]}}" if isinstance(fmt, MultiFormat) else name
+    return " || ".join(f"{expression(name, fmt)} == {fmt.width}'h{code:x}" for code in codes)
 
 
 def sby(design: Design) -> str:

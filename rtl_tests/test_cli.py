@@ -112,7 +112,7 @@ def test_a_deeply_nested_file_is_refused(tmp_path, capsys):
     file = tmp_path / "deep.toml"
     file.write_text(f'name = "x"\nwidth = 8\nrows = {"[" * 5000}{"]" * 5000}\n')
     assert main(["explain", str(file), "1"]) == 2
-    assert capsys.readouterr().err.startswith(f"hwgen: FORMAT: Format file {str(file)!r}: ")
+    assert capsys.readouterr().err.startswith(f"hwgen: FORMAT: Format file {str(file)!r} is no TOML file: ")
 
 
 @NEEDS_FULL_DEVICE
@@ -158,11 +158,11 @@ BAD = {
     "unknown source": (["generate", "encoder", "--format", "hif8", "--from", "int8"], "argument --from: invalid choice: 'int8'"),
     "rounding the format lacks": (
         ["generate", "encoder", "--format", "ocp_e4m3", "--rounding", "hybrid"],
-        "Rounding of ocp_e4m3 must be one of ties_to_even, ties_to_away, toward_zero, stochastic, not 'hybrid'",
+        "--rounding of ocp_e4m3 must be one of ties_to_even, ties_to_away, toward_zero, stochastic, not 'hybrid'",
     ),
     "encoder to two formats": (
         ["generate", "encoder", "--format", "hif8+e5m2b1"],
-        "--format: an encoder is to one format, not to hif8+e5m2b1",
+        "--format 'hif8+e5m2b1' is two formats in one unit; encode to one of the two",
     ),
     "two formats of different widths": (
         ["generate", "mac", "--format", "hif8+e5m3"],
@@ -170,35 +170,39 @@ BAD = {
     ),
     "hybrid from dlfloat16": (
         ["generate", "encoder", "--format", "hif8", "--rounding", "hybrid", "--from", "dlfloat16"],
-        "Rounding 'hybrid' is defined for source binary16, bfloat16 or binary32, not 'dlfloat16'",
+        "--rounding 'hybrid' is defined for source binary16, bfloat16 or binary32, not 'dlfloat16'",
     ),
     "overflow the format lacks": (
         ["generate", "encoder", "--format", "hif8", "--overflow", "nan"],
-        "Overflow of hif8 must be one of infinity, saturate, not 'nan'",
+        "--overflow of hif8 must be one of infinity, saturate, not 'nan'",
     ),
     "mptorch saturating": (
         ["generate", "encoder", "--format", "e5m2b1", "--rounding", "mptorch", "--overflow", "saturate"],
-        "Overflow with rounding 'mptorch' must be infinity, not 'saturate'",
+        "--overflow with rounding 'mptorch' must be infinity, not 'saturate'",
     ),
     "random bits without stochastic": (
         ["generate", "encoder", "--format", "hif8", "--random-bits", "8"],
-        "--random-bits: it goes with --rounding stochastic only, not with 'ties_to_away'",
+        "--random-bits goes with rounding 'stochastic' only, not with 'ties_to_away'",
     ),
     "too many random bits": (
         ["generate", "encoder", "--format", "hif8", "--rounding", "stochastic", "--random-bits", "33"],
-        "random_bits must be an integer from 1 to 32, not 33",
+        "--random-bits must be an integer from 1 to 32, not 33",
     ),
     "unknown accumulator": ([*GENERATE, "--accumulator", "binary64"], "argument --accumulator: invalid choice: 'binary64'"),
     "negative terms": (
         [*GENERATE, "--accumulator", "exact", "--terms", "-3"],
-        "--terms: terms must be an integer from 1 to 16777216, not -3",
+        "--terms must be an integer from 1 to 16777216, not -3",
     ),
-    "terms without exact": ([*GENERATE, "--terms", "4"], "--terms: it goes with --accumulator exact only, not with 'binary16'"),
+    "terms without exact": ([*GENERATE, "--terms", "4"], "--terms goes with accumulator 'exact' only, not with 'binary16'"),
     "terms that are no number": ([*GENERATE, "--terms", "many"], "argument --terms: invalid int value: 'many'"),
     "name that is no identifier": ([*GENERATE, "--name", "8bit"], "--name must be a Verilog identifier"),
     "name that is a keyword": (
         [*GENERATE, "--name", "always"],
         "--name must not be a keyword of Verilog or SystemVerilog, which 'always' is",
+    ),
+    "name of a port": (
+        [*GENERATE, "--name", "acc_in"],
+        "--name: a module must not have the name of one of its ports, which 'acc_in' is",
     ),
     "name with a path": ([*GENERATE, "--name", "../x"], "--name must be a Verilog identifier"),
     "missing TOML": (["explain", "none.toml", "1"], "FORMAT: Format file 'none.toml' cannot be read: No such file or directory"),
@@ -233,7 +237,7 @@ def test_bad_input_gets_one_sentence_status_2_and_leaves_nothing(case, tmp_path,
         (('rule = "biased"', 'rule = "based"'), "rows[1].exponent.rule must be one of fixed, biased, sign_magnitude, not 'based'"),
         (("fraction_bits = 1 }", "fraction_bits = 2 }"), "must make up 3 bits"),
         (('prefix = "00"', 'prefix = "01"'), "code 0 must be zero"),
-        (("]\n", ""), "Invalid"),
+        (("]\n", ""), "is no TOML file: "),
     ],
 )  # fmt: skip
 def test_a_malformed_toml_format_is_refused(change, sentence, tmp_path, capsys, monkeypatch):
@@ -243,7 +247,7 @@ def test_a_malformed_toml_format_is_refused(change, sentence, tmp_path, capsys, 
     (tmp_path / "tiny.toml").write_text(text)
     assert main(["generate", "mac", "--format", "tiny.toml", "-o", "out"]) == 2
     err = capsys.readouterr().err
-    assert err.startswith("hwgen: --format: Format file 'tiny.toml': ")
+    assert err.startswith("hwgen: --format: Format file 'tiny.toml'")
     assert sentence in err
     assert err.count("\n") == 1
     assert [p.name for p in tmp_path.iterdir()] == ["tiny.toml"]

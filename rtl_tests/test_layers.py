@@ -15,9 +15,12 @@ FORBIDDEN = {
 OURS = {"golden", "hwgen", "synth", "rtl_tests"}
 COMPOSITION_ROOT = {"hwgen/__main__.py", "hwgen/options.py"}
 DESCRIPTORS_ONLY = {"golden.accuracy", "golden.encode", "golden.mac", "golden.exact", "golden.rounding"}
-"""Of golden's algorithms hwgen takes the checks of options and the exact accumulator's width, never a value."""
+"""Of golden's algorithms hwgen takes the checks of options and the exact accumulator's width, never a result."""
 
 TAKEN = {"options", "check_random_bits", "exact"}
+RESULTS = {"encode", "decode", "decode_bits", "quantize", "accumulate", "mac", "dot"}
+STIMULI = {"vectors.py"}
+"""What drives hardware, not hardware: it may ask golden where a block's hard cases are."""
 
 
 def imports(path: Path) -> list[tuple[str, set[str]]]:
@@ -45,10 +48,25 @@ def test_imports_point_one_way(package):
                 assert top not in OURS - ALLOWED[package], f"{name} imports {module}"
 
 
+def results(source: str) -> list[str]:
+    """Calls of golden's algorithms: its functions, and methods of formats; those of strings and bytes take no argument here."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    asked = [call.func for call in calls if call.func.attr in RESULTS and call.args]
+    ours = [func for func in asked if func.attr not in ("mac", "dot") or ast.unparse(func.value) == "golden"]
+    return [ast.unparse(func) for func in ours]
+
+
 def test_hardware_never_uses_goldens_algorithms():
     for path in sorted((ROOT / "hwgen").rglob("*.py")):
-        if path.name == "vectors.py":  # what drives hardware, not hardware
+        if path.name in STIMULI:
+            assert results(path.read_text())
             continue
+        assert not results(path.read_text()), path.name
         for module, names in imports(path):
             if module in DESCRIPTORS_ONLY:
                 assert names <= TAKEN, f"{path.name} takes {names - TAKEN} from {module}"
+
+
+def test_results_are_told_from_strings_and_builders():
+    assert results("fmt.decode_bits(codes, to); golden.mac(a, b, c); fmt.encode(bits)") == ["fmt.decode_bits", "golden.mac", "fmt.encode"]
+    assert not results("text.encode(); build.mac(name); fmt.values")

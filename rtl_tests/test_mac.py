@@ -18,7 +18,7 @@ MIXED = [("ocp_e4m3", "ocp_e5m2"), ("hif8", "binary8p4"), ("ibm_1_4_3", "ibm_1_5
 
 def run(cases, folder, **options):
     """Emit side by side, then simulate under one top."""
-    texts([build.mac(a, b, options.get("accumulator", "binary16"), options.get("terms", 1024)) for a, b in cases])
+    texts([build.mac(a, b, options.get("accumulator", "binary16"), options.get("terms")) for a, b in cases])
     simulate([mac_case(a, b, **options) for a, b in cases], folder)
 
 

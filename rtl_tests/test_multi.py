@@ -1,5 +1,7 @@
 """Two formats in one unit, picked by a pin: what the codes mean, and the hardware on every one of them."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -22,10 +24,36 @@ def test_the_select_bit_picks_the_member(name):
     codes = np.arange(256)
     for number, member in enumerate(fmt.members):
         joined = fmt.join(codes, number)
+        assert (joined.dtype, joined.shape) == (np.uint16, codes.shape)
         assert np.array_equal(fmt.decode(joined), member.decode(codes), equal_nan=True)
         assert np.array_equal(np.signbit(fmt.decode(joined)), np.signbit(member.decode(codes)))
         assert [fmt.split(int(code)) for code in joined] == [(member, code) for code in range(256)]
     assert sorted(np.concatenate([fmt.join(codes, 0), fmt.join(codes, 1)]).tolist()) == list(range(512))
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "error", "sentence"),
+    [
+        ("join", (0x40, 2), ValueError, "Select must lie in 0 to 0x1, not 0x2"),
+        ("join", (0x40, -1), ValueError, "Select must lie in 0 to 0x1, not -0x1"),
+        ("join", (0x40, 0.0), TypeError, "Select must be unsigned integers, not float64"),
+        ("join", ([1, 300], 0), ValueError, "Codes of ocp_e4m3 or ocp_e5m2 must lie in 0 to 0xff, not 0x12c"),
+        ("join", (-1, 0), ValueError, "Codes of ocp_e4m3 or ocp_e5m2 must lie in 0 to 0xff, not -0x1"),
+        ("join", (1.7, 0), TypeError, "Codes of ocp_e4m3 or ocp_e5m2 must be unsigned integers, not float64"),
+        ("split", (5000,), ValueError, "Code of ocp_e4m3+ocp_e5m2 must lie in 0 to 0x1ff, not 0x1388"),
+        ("split", (-1,), ValueError, "Code of ocp_e4m3+ocp_e5m2 must lie in 0 to 0x1ff, not -0x1"),
+        ("split", (1.0,), TypeError, "Code of ocp_e4m3+ocp_e5m2 must be an integer, not 1.0"),
+    ],
+)
+def test_what_is_no_code_is_refused(call, arguments, error, sentence):
+    with pytest.raises(error, match=f"^{re.escape(sentence)}$"):
+        getattr(golden.get(OCP), call)(*arguments)
+
+
+def test_codes_and_selects_are_broadcast():
+    joined = golden.get("gc_1_2_2_b1+gc_1_1_3_b1").join([[1], [2]], [0, 1, 1])
+    assert (joined.shape, joined.dtype) == ((2, 3), np.uint8)
+    assert joined.tolist() == [[1, 17, 17], [2, 18, 18]]
 
 
 def test_codes_are_explained_as_those_of_the_member():

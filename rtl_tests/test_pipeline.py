@@ -96,10 +96,10 @@ def test_registers_are_counted():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--stages", "17"], "--stages: stages must be an integer from 1 to 16, not 17"),
-        (["--stages", "-1"], "--stages: stages must be an integer from 1 to 16, not -1"),
-        (["--clock-enable"], "--clock-enable: it goes with --stages only"),
-        (["--reset", "none"], "--reset: it goes with --stages only"),
+        (["--stages", "17"], "--stages must be an integer from 0 to 16, not 17"),
+        (["--stages", "-1"], "--stages must be an integer from 0 to 16, not -1"),
+        (["--clock-enable"], "--clock-enable goes with stages only: without them there is no clock"),
+        (["--reset", "none"], "--reset goes with stages only: without them there is no clock"),
         (["--stages", "two"], "argument --stages: invalid int value: 'two'"),
     ],
 )

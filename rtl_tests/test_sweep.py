@@ -10,10 +10,14 @@ import threading
 import time
 from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from hwgen import yosys
+import golden
+import hwgen
+import synth
+from hwgen import process
 from hwgen.__main__ import main
 from synth import jobs as jobs_module
 from synth.store import Store
@@ -203,11 +207,11 @@ def test_a_killed_tool_is_started_again(file, tmp_path):
         def kill(kills=kills):
             for _ in range(kills):
                 until = time.monotonic() + 60
-                while not yosys._running and time.monotonic() < until:
+                while not process._running and time.monotonic() < until:
                     time.sleep(0.01)
                 time.sleep(0.2)
-                for process in list(yosys._running)[:1]:
-                    os.kill(process.pid, signal.SIGKILL)
+                for tool in list(process._running)[:1]:
+                    os.kill(tool.pid, signal.SIGKILL)
 
         for _ in engine.jobs(described, store):
             pass  # the Verilog is in the store
@@ -219,6 +223,25 @@ def test_a_killed_tool_is_started_again(file, tmp_path):
         assert [outcome.error for outcome in outcomes] == [None] * 7
         files.append(engine.write(described, store, [], tmp_path / f"out_{name}").read_bytes())
     assert files[0] == files[1]
+
+
+def test_the_program_is_known_by_every_file_that_results_depend_on(tmp_path, monkeypatch):
+    """Workers whose files differ are refused, so no kind of file may be forgotten."""
+    for package in (golden, hwgen, synth):
+        assert {path.suffix for path in Path(package.__path__[0]).iterdir() if path.is_file()} <= set(pools.SUFFIXES)
+    files = {}
+    for name in ("golden", "hwgen", "synth"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setattr(pools, name, SimpleNamespace(__path__=[str(tmp_path / name)]))
+        files |= {tmp_path / name / f"file{suffix}": f"{name}{suffix}" for suffix in pools.SUFFIXES}
+    for path, text in files.items():
+        path.write_text(text)
+    before = pools.program.__wrapped__()
+    for path, text in files.items():
+        path.write_text("changed")
+        assert pools.program.__wrapped__() != before, path
+        path.write_text(text)
+    assert pools.program.__wrapped__() == before
 
 
 def test_a_job_that_hangs_is_given_up(file, tmp_path):

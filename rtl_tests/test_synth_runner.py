@@ -81,7 +81,7 @@ def test_breaking_off_cancels_what_has_not_begun(stubbed, monkeypatch):
             raise KeyboardInterrupt
 
     stopped = []
-    monkeypatch.setattr(runner.yosys, "stop", lambda: stopped.append(True))
+    monkeypatch.setattr(runner.process, "stop", lambda: stopped.append(True))
     executor = OnlyTheFirst(last=99)
     with pytest.raises(KeyboardInterrupt):
         list(measure(JOBS, executor, Interrupted(io.StringIO())))

@@ -1,14 +1,19 @@
 """The store: what goes in comes out, whoever else writes, and a file that is no store is refused."""
 
+import re
+import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
 from hwgen import build
+from hwgen.__main__ import main
 from synth import emission
-from synth.store import Store
+from synth.store import Store, StoreError
+from synth.sweep import commands
 
 
 def test_results_come_back(tmp_path):
@@ -39,6 +44,35 @@ def test_a_file_that_is_no_store_is_refused(tmp_path):
         Store(tmp_path / "text")
     with pytest.raises(ValueError, match=r"^Store '.*text/below' cannot be used: "):
         Store(tmp_path / "text" / "below")
+
+
+def test_a_file_with_other_results_is_refused(tmp_path, capsys):
+    with closing(sqlite3.connect(tmp_path / "other")) as other:
+        other.execute("create table results (run integer, score real)")
+    sentence = f"Store {str(tmp_path / 'other')!r} cannot be used: no such column: key"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        Store(tmp_path / "other")
+    assert main(["area", "decoder", "--format", "hif8", "--store", str(tmp_path / "other")]) == 2
+    assert capsys.readouterr().err == f"hwgen: --store: {sentence}\n"
+
+
+def test_a_store_that_fails_on_the_way_is_told(tmp_path, monkeypatch, capsys):
+    """A full disk: what is there stays, the command ends with one sentence."""
+    store = Store(tmp_path / "store.sqlite")
+    store.put("small", 1)
+    store._connection.execute("pragma max_page_count = 3")
+    sentence = f"Store {str(tmp_path / 'store.sqlite')!r} cannot be used: database or disk is full"
+    with pytest.raises(StoreError, match=f"^{re.escape(sentence)}$"):
+        store.put("large", "x" * 100_000)
+    assert store.get("small") == 1
+    monkeypatch.setattr(commands, "Store", lambda path: store)
+    (tmp_path / "space.toml").write_text('formats = ["hif8"]\ntargets = ["gates"]\nrenamings = 1\n[mac]\n')
+    assert main(["sweep", str(tmp_path / "space.toml"), "-o", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err == f"hwgen: {sentence}\n"
+    store._connection.execute("drop table results")
+    for use in (lambda: store.get("small"), lambda: len(store)):
+        with pytest.raises(StoreError, match=r"no such table: results$"):
+            use()
 
 
 def test_verilog_is_emitted_once(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Area jobs as data: text in, rows out. A job runs in one Yosys process and depends on nothing but itself."""
 
 import json
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +11,13 @@ from statistics import median
 from typing import Any
 
 from hwgen import yosys
+from hwgen.process import ToolError
 from synth.digest import sha256
 from synth.liberty import Library
 from synth.recipes import DEFAULT_PORTFOLIO, SPEED, portfolio
 from synth.route import WRAPPER, clock, is_routed, router, wrapper
 from synth.targets import LIBERTY, Target, find, timed
-from synth.timing import ABC, CHAIN, MEASURE_CHAIN, STATS, TimingError, abc_delays, chain_blif, opensta, opensta_delays
+from synth.timing import ABC, CHAIN, MEASURE_CHAIN, STATS, abc_delays, chain_blif, opensta, opensta_delays
 
 DEFAULT_RENAMINGS = 4
 MAX_RENAMINGS = 64
@@ -194,7 +196,7 @@ def execute(job: Job, timeout: float | None = None) -> dict[str, Any]:
     names = _results(job)
     try:
         found = yosys.run(job.script, files, [f"{name}.json" for group in names.values() for name in group], timeout)
-    except yosys.YosysError as error:
+    except ToolError as error:
         return {"error": f"{job.label}: {error}", "log": error.log, "killed": error.killed}
     return {"samples": {recipe: [_metrics(target, found[f"{name}.json"]) for name in group] for recipe, group in names.items()}}
 
@@ -219,9 +221,10 @@ def _execute_timed(job: Job, timeout: float | None) -> dict[str, Any]:
         files |= {"wrapper.v": wrapper(job.verilog, job.top)} if job.is_routed else {CHAIN: chain_blif(libraries)}
         found = yosys.run(job.script, files, wanted, timeout)
         delays = _delays(job, libraries, found, order, until)
-    except (yosys.YosysError, TimingError) as error:
-        log, killed = (error.log, error.killed) if isinstance(error, yosys.YosysError) else ("", False)
-        return {"error": f"{job.label}: {error}", "log": log, "killed": killed}
+    except ToolError as error:
+        return {"error": f"{job.label}: {error}", "log": error.log, "killed": error.killed}
+    except subprocess.TimeoutExpired:
+        return {"error": f"{job.label}: {job.timer} was not done when the job's {timeout:g} s were over", "log": "", "killed": False}
     measured = {name: {**_metrics(target, found[f"{name}.json"]), **delay} for name, delay in zip(order, delays, strict=True)}
     return {"samples": {recipe: [measured[name] for name in group] for recipe, group in names.items()}}
 

@@ -8,7 +8,6 @@ of several.
 import functools
 import importlib.util
 import json
-import subprocess
 import sys
 import tempfile
 import threading
@@ -16,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from hwgen.ports import ports
-from hwgen.yosys import supervised
+from hwgen.process import supervised
 from synth.timing import TimingError
 
 WRAPPER = "between_registers"
@@ -69,10 +68,10 @@ def wrapper(verilog: str, top: str) -> str:
     return "\n".join([*body, "  end", "endmodule", ""])
 
 
-def _run(target: str, arguments: list[str], folder: Path, timeout: float | None = None) -> str:
+def _run(target: str, arguments: list[str], folder: Path, timeout: float | None = None) -> tuple[str, int]:
     package = f"yowasp_nextpnr_{target}"
     call = f"import sys, {package}; sys.exit({package}.run_nextpnr_{target}(sys.argv[1:]))"
-    return supervised([sys.executable, "-c", call, *arguments], folder, timeout)[0]
+    return supervised([sys.executable, "-c", call, *arguments], folder, timeout)
 
 
 @functools.cache
@@ -97,20 +96,21 @@ def clock(target: str, netlist: str, seed: int, timeout: float | None = None) ->
     ------
     TimingError
         When the tool does not deliver.
+    subprocess.TimeoutExpired
+        When the time is up.
     """
     with _LOCK:
         _compiled(target)
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         (Path(folder) / "netlist.json").write_text(netlist)
         words = [*_DEVICES[target], "--json", "netlist.json", "--report", "report.json", "--seed", str(seed)]
-        try:
-            said = _run(target, [*words, "--freq", str(_FREQUENCY), "--timing-allow-fail", "--quiet"], Path(folder), timeout)
-        except subprocess.TimeoutExpired:
-            raise TimingError(f"place and route gave no result within {timeout:g} s") from None
+        words += ["--freq", str(_FREQUENCY), "--timing-allow-fail", "--quiet"]
+        said, status = _run(target, words, Path(folder), timeout)
         report = Path(folder) / "report.json"
         clocks = json.loads(report.read_text())["fmax"] if report.exists() else {}
     if len(clocks) != 1:
-        complaint = next((line for line in said.splitlines() if "ERROR" in line), "no clock in its report")
-        raise TimingError(f"place and route failed: {complaint}")
+        silent = "it was killed" if status < 0 else "no clock in its report"
+        complaint = next((line for line in said.splitlines() if "ERROR" in line), silent)
+        raise TimingError(f"place and route failed: {complaint}", said, status < 0)
     ((_, found),) = clocks.items()
     return float(found["achieved"])

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TextIO
 
-from hwgen import yosys
+from hwgen import process, yosys
+from hwgen.process import ToolError
 from synth.jobs import Job, Row, execute, rows
 from synth.store import Store
 
@@ -97,14 +98,18 @@ def _submit(job: Job, executor: Executor, timeout: float | None, store: Store | 
     return future
 
 
-def _outcome(job: Job, future: Future[dict[str, Any]]) -> Outcome:
+def outcome_of(job: Job, future: Future[dict[str, Any]], store: Store | None) -> Outcome:
+    """What became of a job that has finished; the store keeps what succeeded."""
     error = future.exception()
     if error is not None:
-        return Outcome(job, (), f"{job.label}: {type(error).__name__}: {' '.join(str(error).split())}", repr(error))
+        kind = "" if isinstance(error, ToolError) else f"{type(error).__name__}: "
+        return Outcome(job, (), f"{job.label}: {kind}{' '.join(str(error).split())}", repr(error))
     result = future.result()
-    if "samples" in result:
-        return Outcome(job, tuple(rows(job, result["samples"])))
-    return Outcome(job, (), result["error"], result["log"])
+    if "samples" not in result:
+        return Outcome(job, (), result["error"], result["log"])
+    if store is not None:
+        store.put(job.key, result["samples"])
+    return Outcome(job, tuple(rows(job, result["samples"])))
 
 
 def measure(
@@ -145,9 +150,7 @@ def measure(
         for _ in todo:
             number = finished.get()
             future = futures.pop(number)
-            outcomes[number] = _outcome(todo[number], future)
-            if store is not None and outcomes[number].error is None:
-                store.put(todo[number].key, future.result()["samples"])
+            outcomes[number] = outcome_of(todo[number], future, store)
             if progress is not None:
                 progress.advance(outcomes[number])
             while following in outcomes:
@@ -157,6 +160,6 @@ def measure(
         if futures:
             for future in futures.values():
                 future.cancel()
-            yosys.stop()
+            process.stop()
         if progress is not None:
             progress.close()

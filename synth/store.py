@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import Any
 
 
+class StoreError(OSError):
+    """A store that fails on the way: a full disk, above all."""
+
+
 class Store:
     """Results by key; plain data in, plain data out.
 
@@ -20,7 +24,7 @@ class Store:
     Raises
     ------
     ValueError
-        If the file cannot be used as a store; one sentence that names it.
+        If the file cannot be used as a store; one sentence that names it. Where it fails later, that is a StoreError.
     """
 
     def __init__(self, path: str | Path):
@@ -31,25 +35,32 @@ class Store:
             self._connection = sqlite3.connect(self.path, timeout=60, check_same_thread=False, isolation_level=None)
             self._connection.execute("pragma journal_mode = wal")
             self._connection.execute("create table if not exists results (key text primary key, value text not null) without rowid")
+            self._connection.execute("select key, value from results limit 0")  # a table of that name may be another's
         except (OSError, sqlite3.Error) as error:
             raise ValueError(f"Store {str(self.path)!r} cannot be used: {error}") from error
 
+    def _run(self, statement: str, *values: str) -> tuple[Any, ...] | None:
+        """Run a statement; the first row of what it gives."""
+        try:
+            with self._lock:
+                row: tuple[Any, ...] | None = self._connection.execute(statement, values).fetchone()
+        except sqlite3.Error as error:
+            raise StoreError(f"Store {str(self.path)!r} cannot be used: {error}") from error
+        return row
+
     def get(self, key: str) -> Any:
         """The result of a key, or None."""
-        with self._lock:
-            row = self._connection.execute("select value from results where key = ?", (key,)).fetchone()
+        row = self._run("select value from results where key = ?", key)
         return None if row is None else json.loads(row[0])
 
     def put(self, key: str, value: Any) -> None:
         """Keep a result; the first one of a key stays."""
-        text = json.dumps(value, sort_keys=True)
-        with self._lock:
-            self._connection.execute("insert or ignore into results values (?, ?)", (key, text))
+        self._run("insert or ignore into results (key, value) values (?, ?)", key, json.dumps(value, sort_keys=True))
 
     def __len__(self) -> int:
-        with self._lock:
-            (count,) = self._connection.execute("select count(*) from results").fetchone()
-        return int(count)
+        row = self._run("select count(*) from results")
+        assert row is not None
+        return int(row[0])
 
     def close(self) -> None:
         """Let go of the file."""

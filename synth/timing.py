@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from hwgen.yosys import supervised
+from hwgen.process import ToolError, supervised
 from synth.liberty import GATES, Cell, Library, parse
 
 ABC = "abc"
@@ -27,8 +27,8 @@ _TAU = 20.0
 """Picoseconds that our own gates' unit of delay stands for: an FO4 is 5 of them."""
 
 
-class TimingError(RuntimeError):
-    """A timer that did not deliver; the message says why."""
+class TimingError(ToolError):
+    """A timer, or place and route, that did not deliver."""
 
 
 # -- our own gates with drive strengths -----------------------------------------------------------------------------------------
@@ -200,6 +200,8 @@ def opensta_delays(
     ------
     TimingError
         When OpenSTA says otherwise.
+    subprocess.TimeoutExpired
+        When the time is up.
     """
     units = {"1ps": 1.0, "10ps": 10.0, "100ps": 100.0, "1ns": 1000.0}
     stated = re.search(r'\btime_unit\s*:\s*"?(\w+)"?', libraries[0].text)
@@ -218,12 +220,13 @@ def opensta_delays(
             script.append(_TIME.format(file=f"{number}.v", top=name, period=period))
         (root / "time.tcl").write_text("".join(script))
         try:
-            said, _ = supervised(["sta", "-no_splash", "-exit", "time.tcl"], root, timeout)
-        except (OSError, subprocess.TimeoutExpired) as error:
+            said, status = supervised(["sta", "-no_splash", "-exit", "time.tcl"], root, timeout)
+        except OSError as error:
             raise TimingError(f"OpenSTA did not deliver: {error}") from error
     found = [period - float(slack) for slack in re.findall(r"^slack (\S+)$", said, re.MULTILINE)]
     if len(found) != len(netlists) + 1 or "rror:" in said:
-        complaint = next((line for line in said.splitlines() if "rror" in line), "no message")
-        raise TimingError(f"OpenSTA did not deliver: {complaint}")
+        silent = "it was killed" if status < 0 else "no message"
+        complaint = next((line for line in said.splitlines() if "rror" in line), silent)
+        raise TimingError(f"OpenSTA did not deliver: {complaint}", said, status < 0)
     chain, *delays = (delay * unit for delay in found)
     return chain / _CHAIN_FO4, delays

@@ -4,7 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import isfinite
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -46,8 +48,7 @@ def ports(design: Design) -> tuple[dict[str, int], dict[str, int]]:
 
 def made_of(design: Design) -> dict[str, Bits]:
     """Which of these inputs are made of bits of several ports of the module, and how: codes of two formats, with their select pins."""
-    names = {"decoder": ("code",), "mac": ("a", "b")}.get(design.kind, ())
-    return {name: code_bits(name, fmt) for name, fmt in zip(names, design.formats, strict=False) if isinstance(fmt, MultiFormat)}
+    return {name: code_bits(name, fmt) for name, fmt in design.codes.items() if isinstance(fmt, MultiFormat)}
 
 
 def accumulator_width(design: Design) -> int:
@@ -79,8 +80,9 @@ def explain(design: Design) -> Explain:
     return {"decoder": decoder, "encoder": encoder, "mac": mac}[design.kind]
 
 
-def unpacked(fmt: Format) -> dict[str, NDArray[np.uint64]]:
-    """What the unpacked decoder must say of all codes, from the exact values."""
+@cache
+def unpacked(fmt: Format) -> Mapping[str, NDArray[np.uint64]]:
+    """What the unpacked decoder must say of all codes, from the exact values; a table that is asked for case by case, too."""
     values = fmt.values
     finite = np.isfinite(values) & (values != 0)
     fraction, exponent = np.frexp(np.where(finite, np.abs(values), 1))
@@ -93,7 +95,10 @@ def unpacked(fmt: Format) -> dict[str, NDArray[np.uint64]]:
         "is_inf": np.isinf(values),
         "is_nan": np.isnan(values),
     }
-    return {name: column.astype(np.uint64) for name, column in columns.items()}
+    found = {name: column.astype(np.uint64) for name, column in columns.items()}
+    for column in found.values():
+        column.setflags(write=False)
+    return MappingProxyType(found)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from synth.runner import Outcome
-from synth.store import Store
+from synth.store import Store, StoreError
 from synth.sweep import engine, space
 from synth.sweep.pools import DaskPool, LocalPool, Pool, PoolError
 
@@ -51,6 +51,8 @@ def sweep(arguments: argparse.Namespace) -> int:
         progress.close()
     try:
         print(engine.write(described, store, failures, Path(arguments.output)))
+    except StoreError:
+        raise
     except OSError as error:
         raise ValueError(f"-o: {arguments.output!r} cannot be written to: {error.strerror}") from error
     return 1 if failures else 0

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from synth.emission import verilog
 from synth.jobs import Job, rows
 from synth.plan import area_jobs
-from synth.runner import Outcome
+from synth.runner import Outcome, outcome_of
 from synth.store import Store
 from synth.sweep.pools import Pool
 from synth.sweep.space import Space
@@ -50,18 +50,7 @@ def run(todo: Iterable[Job], pool: Pool, store: Store, timeout: float | None = N
             return
         finished, _ = wait(running, return_when=FIRST_COMPLETED)
         for future in finished:
-            yield _outcome(running.pop(future), future, store)
-
-
-def _outcome(job: Job, future: Future[dict[str, Any]], store: Store) -> Outcome:
-    error = future.exception()
-    if error is not None:
-        return Outcome(job, (), f"{job.label}: {' '.join(str(error).split()) or type(error).__name__}", repr(error))
-    result = future.result()
-    if "samples" not in result:
-        return Outcome(job, (), result["error"], result["log"])
-    store.put(job.key, result["samples"])
-    return Outcome(job, tuple(rows(job, result["samples"])))
+            yield outcome_of(running.pop(future), future, store)
 
 
 def write(space: Space, store: Store, failures: list[Outcome], folder: Path) -> Path:

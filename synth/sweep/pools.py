@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import golden
 import hwgen
 import synth
-from hwgen import yosys
+from hwgen import process, yosys
+from hwgen.process import ToolError
 from synth.digest import sha256, texts
 from synth.jobs import Job, execute
 
@@ -30,11 +31,14 @@ CONNECT = 10.0
 RECONNECT = 60.0
 """Seconds for which a scheduler may be away."""
 
+SUFFIXES = (".py", ".v", ".lib")
+"""Of the files that results depend on."""
+
 Result = dict[str, Any]
 
 
-class PoolError(RuntimeError):
-    """A pool that cannot go on; one sentence."""
+class PoolError(ToolError):
+    """A pool that cannot go on."""
 
 
 class Pool(Protocol):
@@ -52,8 +56,8 @@ class Pool(Protocol):
 
 @cache
 def program() -> str:
-    """SHA-256 of all that makes a result besides the job: this package's text and the tool's version."""
-    found = [text for package in (golden, hwgen, synth) for text in texts(package, ".py", ".v")]
+    """SHA-256 of all that makes a result besides the job: these packages' files and the tool's version."""
+    found = [text for package in (golden, hwgen, synth) for text in texts(package, *SUFFIXES)]
     return sha256(*found, version("minifloat-rtl"), yosys.version())
 
 
@@ -64,22 +68,24 @@ class LocalPool:
         yosys.version()
         self.slots = workers or os.cpu_count() or 1
         self._executor = ThreadPoolExecutor(self.slots)
+        self._closed = threading.Event()
 
     def submit(self, job: Job, timeout: float | None) -> Future[Result]:
         """Run a job when a worker is free."""
-        return self._executor.submit(_persistently, job, timeout)
+        return self._executor.submit(_persistently, job, timeout, self._closed)
 
     def close(self) -> None:
         """Give up what has not begun, and end what has."""
+        self._closed.set()
         self._executor.shutdown(wait=False, cancel_futures=True)
-        yosys.stop()
+        process.stop()
 
 
-def _persistently(job: Job, timeout: float | None) -> Result:
-    """Run a job again when its process was killed."""
+def _persistently(job: Job, timeout: float | None, closed: threading.Event | None = None) -> Result:
+    """Run a job again when its process was killed, unless that was because its pool is ``closed``."""
     for _ in range(TRIES):
         result = execute(job, timeout)
-        if not result.get("killed"):
+        if not result.get("killed") or (closed is not None and closed.is_set()):
             break
     return result
 

@@ -25,8 +25,10 @@ from typing import Any
 
 import golden
 from golden import ACCUMULATORS, WIDE, Overflow, Rounding
+from golden.catalog import beside
 from golden.tables import check_keys
-from hwgen import build, tomlfile
+from golden.tables import read as read_table
+from hwgen import build
 from hwgen.build import Design
 from hwgen.decoder import TARGETS as DECODER_TARGETS
 from synth import liberty
@@ -112,7 +114,7 @@ def _design(kind: str, name: str, chosen: Mapping[str, Any]) -> Design | None:
                 return None
         case "multiplier":
             return build.multiplier(fmt)
-    terms = chosen["terms"] if chosen["accumulator"] == "exact" else build.DEFAULT_TERMS
+    terms = chosen["terms"] if chosen["accumulator"] == "exact" else None
     return build.BLOCKS[kind](fmt, None, chosen["accumulator"], terms)
 
 
@@ -124,14 +126,14 @@ def read(path: str | Path) -> Space:
     ValueError
         One sentence that names the file and what is wrong.
     """
-    return tomlfile.read(path, _space)
+    return read_table(path, lambda table, _: _space(table, Path(path).parent))
 
 
 def _space(table: dict[str, Any], folder: Path) -> Space:
     check_keys(table, _KEYS, "the file")
     formats = table.get("formats", "all")
     names = golden.names() if formats == "all" else _strings(formats, "formats")
-    names = [tomlfile.beside(folder, name) for name in names]
+    names = [beside(folder, name) for name in names]
     for name in names:
         build.block_format(name)
     files = _strings(table.get("liberty", []), "liberty")
