@@ -41,7 +41,10 @@ def test_modules(tmp_path, capsys):
         ("module = 1", "module must be an array of tables: [[module]]"),
         ('[[modul]]\nblock = "mac"', "the file has an unknown key 'modul'; did you mean 'module'?"),
         ('[[module]]\nblock = "mac"\nformat = "hif8"\nacumulator = "exact"', "key 'acumulator'; did you mean 'accumulator'?"),
-        ('[[module]]\nblock = "decoder"\nformat = "hif8"\nterms = 4', "has an unknown key 'terms'; allowed are block, to, stages, reset, clock-enable, format, name"),
+        (
+            '[[module]]\nblock = "decoder"\nformat = "hif8"\nterms = 4',
+            "has an unknown key 'terms'; allowed are block, to, stages, reset, clock-enable, format, name",
+        ),
         ('[[module]]\nblock = "adder"\nformat = "hif8"', "module 1: block must be one of decoder, encoder, mac, pe, not 'adder'"),
         ('[[module]]\nblock = "mac"', "module 1 needs a key 'format'"),
         ('[[module]]\nblock = "mac"\nformat = 8', "module 1: format must be a string, not 8"),
