@@ -1,6 +1,7 @@
 """What `hwgen report` takes from files: rows of sweeps and figures of accuracy, or one sentence and nothing written."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -114,6 +115,14 @@ def test_what_no_sweep_has_written_is_refused(tmp_path, capsys, text):
 )  # fmt: skip
 def test_what_the_example_has_not_written_is_refused(tmp_path, capsys, text):
     refused(tmp_path, capsys, "--accuracy", text, NOT_ACCURACY)
+
+
+def test_every_key_of_a_row_is_documented(swept):
+    page = (Path(__file__).parent.parent / "docs" / "area.md").read_text()
+    told = page[page.index("## Reading the rows") :]
+    options = {"format", "accumulator", "from", "rounding", "overflow", "to"}
+    keys = {key for row in swept["rows"] for key in row if not key.startswith("median_")} - options
+    assert {key for key in keys if f"`{key}`" not in told} == set()
 
 
 def test_each_library_is_measured_by_itself(tmp_path, monkeypatch, capsys):

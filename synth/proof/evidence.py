@@ -10,13 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 import golden
+import synth.proof
 from golden import Format
-from synth.digest import sha256
+from synth.digest import sha256, texts
 
 EMITTED = "emitted"
 """Source of Verilog that ``hwgen generate`` writes."""
@@ -146,20 +148,16 @@ def _is_sound(found: Evidence) -> bool:
     return lists and numbers and dicts and words and (found.verdict != EQUAL or found.cases == found.inputs)
 
 
-@cache
-def _golden_text() -> str:
-    files = sorted(Path(golden.__file__).parent.glob("*.py"))
-    return "\0".join(path.read_text() for path in files if path.stem != "explain")  # which only puts things into words
-
-
-def program_hashes() -> dict[str, str]:
-    """SHA-256 of golden's text, and of the text that holds gates against it."""
-    checks = sorted(Path(__file__).parent.glob("*.py"))
-    return {"golden": sha256(_golden_text()), "checks": sha256(*(path.read_text() for path in checks if path.stem not in _NO_CHECKS))}
-
-
+_ONLY_WORDS = ("explain",)
 _NO_CHECKS = ("commands", "plan", "mutation")
-"""Modules here that have no part in a verdict."""
+"""Modules, of golden's and of those here, that have no part in a verdict."""
+
+
+@cache
+def program_hashes() -> Mapping[str, str]:
+    """SHA-256 of golden's text, and of the text that holds gates against it."""
+    found = {"golden": texts(golden, leave_out=_ONLY_WORDS), "checks": texts(synth.proof, leave_out=_NO_CHECKS)}
+    return MappingProxyType({name: sha256(*files) for name, files in found.items()})
 
 
 def formats_hash(formats: Sequence[Format]) -> str:

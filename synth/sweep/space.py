@@ -88,7 +88,13 @@ class Space:
         return sum(len(self.libraries) if target == LIBERTY else 1 for target in self.targets)
 
     def designs(self) -> Iterator[Design]:
-        """Every design, each once; combinations that a format lacks are left out."""
+        """Every design, each once; combinations that a format lacks are left out.
+
+        Raises
+        ------
+        ValueError
+            When two different designs would have one name, or terms are too many.
+        """
         seen: dict[str, tuple[Any, ...]] = {}
         for kind, options in self.blocks.items():
             for name, values in product(self.formats, product(*options.values())):
