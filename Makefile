@@ -7,7 +7,7 @@ ASAP7 := $(filter-out %SEQ_TT.lib.gz,$(wildcard ../shared/liberty/asap7_*.lib.gz
 LIBRARIES ?= $(wildcard ../shared/liberty/s*.lib.gz /usr/share/qflow/tech/osu018/osu018_stdcells.lib) $(subst $() ,$(COMMA),$(ASAP7))
 READY := .venv/.ready
 
-.PHONY: help setup report test lint bench limits ranking speed verilog exhaustive mutants readme clean
+.PHONY: help setup report test lint docs bench limits ranking speed verilog exhaustive mutants readme clean
 help:       ## this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 setup: $(READY)       ## make .venv with everything pinned, and compile Yosys (once, about a minute)
@@ -17,7 +17,9 @@ report: $(READY)       ## measure the formats and write build/report/index.html 
 	$(BIN)/hwgen report --accuracy build/digits.json -o build/report
 test: lint       ## lint, then every test
 	$(BIN)/python -m pytest $(TESTS)
-lint: $(READY)       ## ruff and mypy; warnings are errors
+docs: $(READY)       ## make pages of docs: build/docs/index.html
+	$(BIN)/sphinx-build -q -E -W --keep-going -d build/doctrees docs build/docs
+lint: docs       ## ruff, mypy and the pages; warnings are errors
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 readme: report       ## take the report's figures over into README and docs
 	$(BIN)/python -m synth.readme build/report/report.json
@@ -45,6 +47,6 @@ clean:       ## remove what was built; .venv goes, too
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, not " + sys.version.split()[0])'
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,examples,lint]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,examples,lint,docs]'
 	$(BIN)/python -c 'from hwgen import yosys; print(yosys.version())'
 	touch $@

@@ -1,8 +1,9 @@
-"""A classifier of handwritten digits in every 8-bit format: what the formats' arithmetic does to real data.
+"""A classifier of handwritten digits in every 8-bit format: what formats, accumulators and scales do to real data.
 
-A small network is trained in float32 on the digits that ship with scikit-learn. Its weights and activations are quantized, its matrix
-products run through ``golden.dot`` with a binary16 accumulator; and for three formats a batch of images runs through the emitted MAC's
-Verilog in simulation, equal to golden bit for bit.
+A small network is trained in float32 on the digits that ship with scikit-learn. Its weights and activations are quantized, as they are
+and after scaling by powers of two that HiFloat8's Algorithm 1 finds on training images; its matrix products run through ``golden.dot``
+with each accumulator. For three formats a batch of images runs through the emitted MAC's Verilog in simulation, equal to golden bit for
+bit.
 
 Usage: python examples/digits.py [--json FILE] [--formats F,...] [--without-rtl]
 """
@@ -12,7 +13,7 @@ import json
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +25,24 @@ from sklearn.neural_network import MLPClassifier
 
 import golden
 from golden import Format
+from golden.accuracy import Scales
 from hwgen import build
 from rtl_tests.bench import Case, simulate
 
 RTL_FORMATS = ("hif8", "e5m2b1", "ocp_e4m3")
+RTL_ACCUMULATOR = "binary16"
 RTL_IMAGES = 8
 HIDDEN = 32
-ACCUMULATOR = "binary16"
+ACCUMULATORS = ("binary16", "bfloat16", "binary32", "exact")
+CALIBRATION_IMAGES = 64
+UNSCALED = Scales(0, 0, 0.0)
 
 Product = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""``x @ w.T``, in some arithmetic."""
+"""``x @ w``, in some arithmetic."""
 
 
 class Network:
-    """A trained network of two layers, and its test images: pixels in [0, 1]."""
+    """A trained network of two layers; test images, and a few of those that it was trained on: pixels in [0, 1]."""
 
     def __init__(self) -> None:
         digits = load_digits()
@@ -46,62 +51,105 @@ class Network:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = MLPClassifier((HIDDEN,), max_iter=150, random_state=0).fit(train_x, train_y)
-        self.weights = [w.T.astype(np.float32) for w in model.coefs_]
+        self.calibration = train_x[:CALIBRATION_IMAGES]
+        self.weights = [w.astype(np.float32) for w in model.coefs_]
         self.biases = [b.astype(np.float32) for b in model.intercepts_]
 
-    def logits(self, images: np.ndarray, product: Product) -> np.ndarray:
-        """Outputs, with ``product(x, w)`` in place of ``x @ w.T``."""
-        hidden = np.maximum(product(images, self.weights[0]) + self.biases[0], 0)
-        return product(hidden, self.weights[1]) + self.biases[1]
+    def hidden(self, product: np.ndarray) -> np.ndarray:
+        """What follows the first layer's product."""
+        return np.maximum(product + self.biases[0], 0)
+
+    def logits(self, images: np.ndarray, products: Sequence[Product]) -> np.ndarray:
+        """Outputs, with a product of its own for each layer."""
+        return products[1](self.hidden(products[0](images, self.weights[0])), self.weights[1]) + self.biases[1]
 
     def accuracy(self, logits: np.ndarray) -> float:
         """Share of the test images whose largest output is their label."""
         return float(np.mean(logits.argmax(axis=1) == self.labels))
 
 
-def scale_down(fmt: Format, x: np.ndarray) -> np.float32:
-    """The power of two, at most 1, that brings a tensor into the format's range."""
-    return np.float32(2.0 ** min(0, int(np.floor(np.log2(fmt.largest / float(np.abs(x).max()))))))
-
-
-def quantized_product(fmt: Format, trace: list[tuple[np.ndarray, np.ndarray]] | None = None) -> Product:
-    """``x @ w.T`` on codes, accumulated in binary16; ``trace`` collects the operands of each call."""
+def quantized_product(fmt: Format, scales: Scales, accumulator: str, trace: list[tuple[np.ndarray, np.ndarray]] | None = None) -> Product:
+    """``x @ w`` on codes of scaled numbers, scaled back; ``trace`` collects the operands."""
 
     def product(x: np.ndarray, w: np.ndarray) -> np.ndarray:
-        scale_x, scale_w = scale_down(fmt, x), scale_down(fmt, w)
-        a = fmt.encode((x * scale_x).view(np.uint32))[:, np.newaxis, :]
-        b = fmt.encode((w * scale_w).view(np.uint32))[np.newaxis, :, :]
+        a = fmt.encode(np.ldexp(x, scales.activations).view(np.uint32))[:, np.newaxis, :]
+        b = fmt.encode(np.ldexp(w.T, scales.weights).view(np.uint32))[np.newaxis, :, :]
         if trace is not None:
             trace.append((a, b))
-        total = golden.dot(a, b, fmt, accumulator=ACCUMULATOR)
-        return golden.get(ACCUMULATOR).decode(total).astype(np.float32) / (scale_x * scale_w)
+        total = golden.dot(a, b, fmt, accumulator=accumulator)
+        wide = golden.ExactAccumulator(fmt, fmt, x.shape[-1]) if accumulator == "exact" else golden.get(accumulator)
+        return np.ldexp(wide.decode(total), -scales.activations - scales.weights).astype(np.float32)
 
     return product
 
 
-def rtl_case(fmt: Format, network: Network) -> Case:
+def calibrated(fmt: Format, network: Network) -> list[Scales]:
+    """Scales of both layers: HiFloat8's Algorithm 1, whose inputs to the second layer are what the first one's quantized product gives."""
+    images, (first, second) = network.calibration, network.weights
+    scales = golden.calibrate(images, first, name=fmt)
+    quantized = network.hidden(quantized_product(fmt, scales, "exact")(images, first))
+    return [scales, golden.calibrate(quantized, second, network.hidden(images @ first) @ second, fmt)]
+
+
+def rtl_case(fmt: Format, scales: Sequence[Scales], network: Network) -> Case:
     """Every multiply-accumulate of a batch of images, in order: each starts from what golden says that the one before has left.
 
     As every step must be equal, so is the chain.
     """
     trace: list[tuple[np.ndarray, np.ndarray]] = []
-    network.logits(network.images[:RTL_IMAGES], quantized_product(fmt, trace))
+    network.logits(network.images[:RTL_IMAGES], [quantized_product(fmt, layer, RTL_ACCUMULATOR, trace) for layer in scales])
     columns: dict[str, list[np.ndarray]] = {"a": [], "b": [], "acc_in": [], "acc_out": []}
     for left, right in trace:
         a, b = np.broadcast_arrays(left, right)
         acc = np.zeros(a.shape[:-1], np.uint16)
         for k in range(a.shape[-1]):
-            after = golden.mac(a[..., k], b[..., k], acc, fmt, accumulator=ACCUMULATOR)
+            after = golden.mac(a[..., k], b[..., k], acc, fmt, accumulator=RTL_ACCUMULATOR)
             for name, values in zip(columns, (a[..., k], b[..., k], acc, after), strict=True):
                 columns[name].append(values.reshape(-1))
             acc = after
     vectors = {name: np.concatenate(parts) for name, parts in columns.items()}
-    design = build.mac(fmt, accumulator=ACCUMULATOR)
+    design = build.mac(fmt, accumulator=RTL_ACCUMULATOR)
     return Case(
         name=design.name, verilog=design.verilog(),
         ports={"a": fmt.width, "b": fmt.width, "acc_in": 16, "acc_out": 16},
         inputs={name: vectors[name] for name in ("a", "b", "acc_in")}, outputs={"acc_out": vectors["acc_out"]},
     )  # fmt: skip
+
+
+def study(fmt: Format, scales: dict[str, list[Scales]], network: Network, reference: np.ndarray) -> list[dict[str, Any]]:
+    """A row for each scaling and accumulator: share of images classified rightly, SNR of the outputs against a reference in dB.
+
+    Where a sum has overflowed, there is no SNR.
+    """
+    rows = []
+    for scaling, layers in scales.items():
+        for accumulator in ACCUMULATORS:
+            outputs = network.logits(network.images, [quantized_product(fmt, layer, accumulator) for layer in layers])
+            finite = bool(np.isfinite(outputs).all())
+            snr = 10 * np.log10(np.mean(reference**2) / np.mean((outputs - reference) ** 2)) if finite else np.nan
+            rows.append({
+                "format": fmt.name, "scaling": scaling, "accumulator": accumulator, "accuracy": network.accuracy(outputs),
+                "snr_db": float(snr) if finite else None, "scales": [[layer.activations, layer.weights] for layer in layers],
+            })  # fmt: skip
+    return rows
+
+
+def check_rtl(cases: Sequence[Case]) -> dict[str, int]:
+    """Simulate; steps that were equal to golden, by module. A difference is an error."""
+    if cases:
+        with tempfile.TemporaryDirectory() as folder:
+            simulate(cases, Path(folder))
+    return {case.name: len(case.inputs["a"]) for case in cases}
+
+
+def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The study's rows, one line for all accumulators."""
+    yield f"{'format':14} {'scales':21}" + "".join(f"{accumulator:>16}" for accumulator in ACCUMULATORS)
+    for start in range(0, len(rows), len(ACCUMULATORS)):
+        line = rows[start : start + len(ACCUMULATORS)]
+        cells = [f"{row['accuracy']:8.1%} " + ("overflow" if row["snr_db"] is None else f"{row['snr_db']:4.1f} dB") for row in line]
+        scales = ", ".join(f"{a} {w}" for a, w in line[0]["scales"]) if line[0]["scaling"] == "calibrated" else ""
+        yield f"{line[0]['format']:14} {line[0]['scaling']:10} {scales:10}" + "".join(f"{cell:>16}" for cell in cells)
 
 
 def main() -> int:
@@ -111,27 +159,25 @@ def main() -> int:
     parser.add_argument("--formats", default=",".join(golden.names()), metavar="F,...", help="default: the whole catalogue")
     parser.add_argument("--without-rtl", action="store_true", help="golden only, no simulation")
     arguments = parser.parse_args()
+    try:
+        formats = [golden.get(name) for name in arguments.formats.split(",")]
+    except ValueError as error:
+        parser.error(f"--formats: {error}")
     network = Network()
-    exact = network.logits(network.images, lambda x, w: x @ w.T)
-    cases = [] if arguments.without_rtl else [rtl_case(golden.get(name), network) for name in RTL_FORMATS]
-    if cases:
-        with tempfile.TemporaryDirectory() as folder:
-            simulate(cases, Path(folder))  # raises where the Verilog differs from golden
-    checked = {case.name: len(case.inputs["a"]) for case in cases}
-    rows: list[dict[str, Any]] = [{"format": "binary32", "accuracy": network.accuracy(exact), "rtl_cases": 0}]
-    print(f"{len(network.labels)} test images; accumulator {ACCUMULATOR}; SNR of the outputs against float32's")
-    print(f"{'format':14} accuracy     SNR  RTL equal to golden\n{'float32':14} {network.accuracy(exact):8.2%}")
-    for name in arguments.formats.split(","):
-        fmt = golden.get(name)
-        outputs = network.logits(network.images, quantized_product(fmt))
-        accuracy = network.accuracy(outputs)
-        snr_db = float(10 * np.log10(np.mean(exact**2) / np.mean((outputs - exact) ** 2)))
-        cases_run = checked.get(f"{fmt.name}_mac_{ACCUMULATOR}", 0)
-        rows.append({"format": fmt.name, "accuracy": accuracy, "snr_db": snr_db, "rtl_cases": cases_run})
-        print(f"{fmt.name:14} {accuracy:8.2%} {snr_db:4.1f} dB  {f'yes, {cases_run} steps' if cases_run else ''}".rstrip())
+    reference = network.logits(network.images, [np.matmul] * 2)
+    scales = {fmt.name: {"none": [UNSCALED] * 2, "calibrated": calibrated(fmt, network)} for fmt in formats}
+    simulated = [] if arguments.without_rtl else [fmt for fmt in formats if fmt.name in RTL_FORMATS]
+    checked = check_rtl([rtl_case(fmt, scales[fmt.name]["calibrated"], network) for fmt in simulated])
+    rows = [row for fmt in formats for row in study(fmt, scales[fmt.name], network, reference)]
+    print(f"{len(network.labels)} test images, {network.accuracy(reference):.1%} right in float32; SNR of the outputs against float32's")
+    print("\n".join(table(rows)))
+    print("\n".join(f"{name}: Verilog equal to golden in {steps} steps" for name, steps in checked.items()))
     if arguments.json:
+        best = [row for row in rows if row["scaling"] == "calibrated" and row["accumulator"] == RTL_ACCUMULATOR]
+        by_format = [{**row, "rtl_cases": checked.get(f"{row['format']}_mac_{RTL_ACCUMULATOR}", 0)} for row in best]
+        unquantized = {"format": "binary32", "accuracy": network.accuracy(reference), "rtl_cases": 0}
+        result = {"images": len(network.labels), "accumulator": RTL_ACCUMULATOR, "rows": [unquantized, *by_format], "study": rows}
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        result = {"images": len(network.labels), "accumulator": ACCUMULATOR, "rows": rows}
         arguments.json.write_text(json.dumps(result, indent=2) + "\n")
     return 0
 

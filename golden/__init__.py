@@ -4,6 +4,7 @@ Nothing here knows of hardware. Formats are data (:mod:`golden.formats`, :mod:`g
 equations and rounded by definition.
 """
 
+from golden.accuracy import DISTRIBUTIONS, best_scale, calibrate, dynamic_range, model_snr, quantization_snr, significand_bits
 from golden.catalog import WIDE, get, names
 from golden.exact import ExactAccumulator
 from golden.formats import Format
@@ -11,6 +12,7 @@ from golden.mac import ACCUMULATORS, dot, mac
 from golden.rows import Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
 
 __all__ = [
-    "ACCUMULATORS", "WIDE", "Biased", "ExactAccumulator", "Fixed", "Format", "Kind", "Overflow", "Rounding", "Row", "SignMagnitude",
-    "Special", "dot", "get", "mac", "names",
+    "ACCUMULATORS", "DISTRIBUTIONS", "WIDE", "Biased", "ExactAccumulator", "Fixed", "Format", "Kind", "Overflow", "Rounding", "Row",
+    "SignMagnitude", "Special", "best_scale", "calibrate", "dot", "dynamic_range", "get", "mac", "model_snr", "names", "quantization_snr",
+    "significand_bits",
 ]  # fmt: skip

@@ -88,7 +88,7 @@ def encode(
     nan_to_zero : bool
         Whether NaN becomes code 0 instead of the canonical NaN.
     random : unsigned integers of the shape of ``bits``
-        With ``stochastic`` only, where it is needed: below 2**``random_bits``.
+        With ``stochastic`` only, where it is needed: below ``2**random_bits``.
     random_bits : int
         1 to 32.
 
@@ -299,8 +299,9 @@ def decode_bits(fmt: Format, codes: ArrayLike, target: str | Format) -> NDArray[
 
     Returns
     -------
-    uint16 or uint32 array of the same shape. Values that the target cannot hold round to nearest (ties to even, in ``dlfloat16``
-    away), overflow to infinity and underflow gradually (specification, section 0).
+    uint16 or uint32 array of the same shape
+        Values that the target cannot hold round to nearest (ties to even, in ``dlfloat16`` away), overflow to infinity and underflow
+        gradually (specification, section 0).
     """
     name = target.name if isinstance(target, Format) else target
     if name not in WIDE:

@@ -74,12 +74,7 @@ class ExactAccumulator:
         A NaN product, 0 * Inf, and infinities of both signs set ``nan``; an infinite product sets the flag of its sign; none of them
         changes the value.
         """
-        state = np.asarray(acc)
-        if state.dtype != np.uint64 or state.shape[-1:] != (self.limbs,):
-            raise ValueError(f"acc must be uint64 limbs with a last axis of {self.limbs}, not {state.dtype} of shape {state.shape}")
-        spare = 64 * self.limbs - self.width
-        if spare and np.any(state[..., -1] >> np.uint64(64 - spare)):
-            raise ValueError(f"acc must have no bits beyond its {self.width}")
+        state = self._checked(acc)
         left = as_codes(a, self.a_format.width, f"Codes of {self.a_format.name}")
         right = as_codes(b, self.b_format.width, f"Codes of {self.b_format.name}")
         sa, ma, ea, va = (part.take(left) for part in self._a_parts)
@@ -93,6 +88,38 @@ class ExactAccumulator:
         negative = np.broadcast_to(sa ^ sb, shape)
         sums = self._add(np.broadcast_to(state, (*shape, self.limbs)), magnitude, shift, negative)
         return self._with_flags(sums, np.broadcast_to(state, sums.shape), np.broadcast_to(product, shape))
+
+    def decode(self, acc: ArrayLike) -> NDArray[np.float64]:
+        """Values of accumulators, NaN and infinities where the flags say so: float64, without the axis of limbs.
+
+        Exact where 53 significant bits hold the value, otherwise within 2 units in the last place.
+        """
+        state = self._checked(acc)
+        carry = self._bit(state, self.value_width - 1).astype(np.uint64)
+        invert = np.where(carry, ~np.uint64(0), np.uint64(0))
+        sign = np.where(carry, -1.0, 1.0)
+        magnitude = np.zeros(state.shape[:-1])
+        for limb in range(self.limbs):
+            with np.errstate(over="ignore"):  # the carry out of a limb, of which NumPy warns for scalars
+                part = ((state[..., limb] ^ invert) & self._value_bits(limb)) + carry
+            carry &= part == 0
+            magnitude += np.ldexp(part.astype(np.float64), 64 * limb + self.lsb_exponent)
+        pos, neg, nan = (self._bit(state, self.pos_inf_bit + i) for i in range(3))
+        infinite = np.where(pos, np.inf, np.where(neg, -np.inf, sign * magnitude))
+        return np.where(nan, np.nan, infinite)
+
+    def _checked(self, acc: ArrayLike) -> NDArray[np.uint64]:
+        state = np.asarray(acc)
+        if state.dtype != np.uint64 or state.shape[-1:] != (self.limbs,):
+            raise ValueError(f"acc must be uint64 limbs with a last axis of {self.limbs}, not {state.dtype} of shape {state.shape}")
+        spare = 64 * self.limbs - self.width
+        if spare and np.any(state[..., -1] >> np.uint64(64 - spare)):
+            raise ValueError(f"acc must have no bits beyond its {self.width}")
+        return state
+
+    def _value_bits(self, limb: int) -> np.uint64:
+        """Mask of the value's bits in a limb."""
+        return np.uint64((1 << min(max(self.value_width - 64 * limb, 0), 64)) - 1)
 
     def _add(
         self, state: NDArray[np.uint64], magnitude: NDArray[np.uint64], shift: NDArray[np.int64], negative: NDArray[np.bool_]
@@ -117,8 +144,7 @@ class ExactAccumulator:
         nan = old[2] | np.isnan(product) | (pos & neg)
         out = sums.copy()
         for limb in range(self.limbs):
-            value_bits = min(max(self.value_width - 64 * limb, 0), 64)
-            out[..., limb] &= np.uint64((1 << value_bits) - 1)
+            out[..., limb] &= self._value_bits(limb)
         for i, flag in enumerate((pos, neg, nan)):
             limb, bit = divmod(self.pos_inf_bit + i, 64)
             out[..., limb] |= flag.astype(np.uint64) << np.uint64(bit)

@@ -124,7 +124,7 @@ class Format:
 
     @cached_property
     def above_largest(self) -> float:
-        """The next grid point above the largest value: where overflow begins if no rounding intervenes."""
+        """The next grid point above the largest value, where overflow begins if no rounding intervenes."""
         return self.largest + self.quantum(int(self.magnitude_codes[-1]))
 
     @cached_property

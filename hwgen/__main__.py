@@ -101,7 +101,10 @@ def _design(arguments: argparse.Namespace) -> Any:
         raise UsageError(f"--{argument.lower().replace('_', '-')} {rest}") from error
 
 
-_CHOICES = ("to", "source", "rounding", "overflow", "nan_to_zero", "random_bits", "accumulator", "terms")
+_CHOICES = (
+    "to", "source", "rounding", "overflow", "nan_to_zero", "random_bits", "accumulator", "terms", "stages", "reset", "clock_enable",
+    "interleave",
+)  # fmt: skip
 """Options of blocks besides their formats, by the argument names of :mod:`hwgen.build`."""
 
 

@@ -39,6 +39,8 @@ class Adder(wiring.Component):
     accumulator : Format
     product : ProductShape
         Of normalized operands.
+    overflow : bool
+        Whether to tell of it.
 
     Members
     -------
@@ -46,10 +48,12 @@ class Adder(wiring.Component):
         A product as ``Multiplier`` delivers it.
     acc_in : ``In(accumulator.width)``
     acc_out : ``Out(accumulator.width)``
+    overflow : ``Out(1)``
+        If asked for: whether a finite sum of finite operands became infinite.
     """
 
-    def __init__(self, accumulator: Format, product: ProductShape):
-        self.accumulator, self.layout = accumulator, AdderShape(accumulator, product)
+    def __init__(self, accumulator: Format, product: ProductShape, overflow: bool = False):
+        self.accumulator, self.layout, self.tells_overflow = accumulator, AdderShape(accumulator, product), overflow
         super().__init__(
             {
                 "sign": In(1),
@@ -60,6 +64,7 @@ class Adder(wiring.Component):
                 "is_nan": In(1),
                 "acc_in": In(accumulator.width),
                 "acc_out": Out(accumulator.width),
+                **({"overflow": Out(1)} if overflow else {}),
             }
         )
 
@@ -320,3 +325,5 @@ class Adder(wiring.Component):
                 sign_out.eq(Mux(product_sign, self.sign, self.acc_sign) & ~(plus_zero & ~self.acc_special & ~special)),
             ]
         m.d.comb += self.acc_out.eq(Cat(fraction_out, exponent_out, sign_out))
+        if self.tells_overflow:
+            m.d.comb += self.overflow.eq(infinite & ~(self.acc_special | self.is_inf | self.is_nan))

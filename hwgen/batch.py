@@ -24,10 +24,12 @@ from golden.tables import read as read_table
 from hwgen import build
 from hwgen.build import Design
 
+_PIPELINE: dict[str, type] = {"stages": int, "reset": str, "clock-enable": bool}
 _KEYS: dict[str, dict[str, type]] = {
-    "decoder": {"to": str},
-    "encoder": {"from": str, "rounding": str, "overflow": str, "nan-to-zero": bool, "random-bits": int},
-    "mac": {"format-b": str, "accumulator": str, "terms": int},
+    "decoder": {"to": str, **_PIPELINE},
+    "encoder": {"from": str, "rounding": str, "overflow": str, "nan-to-zero": bool, "random-bits": int, **_PIPELINE},
+    "mac": {"format-b": str, "accumulator": str, "terms": int, **_PIPELINE},
+    "pe": {"format-b": str, "accumulator": str, "terms": int, "stages": int, "interleave": int},
 }
 """By block: keys and their types."""
 

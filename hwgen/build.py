@@ -19,6 +19,8 @@ from hwgen import mac as parts
 from hwgen.decoder import Decoder, check_target
 from hwgen.emit import check_name, emit
 from hwgen.encoder import Encoder
+from hwgen.pe import Pe, check_interleave
+from hwgen.pipeline import Pipelined, check_stages
 
 DEFAULT_TERMS = 1024
 DEFAULT_RANDOM_BITS = 16
@@ -31,7 +33,7 @@ class Design:
     Attributes
     ----------
     kind : str
-        ``decoder``, ``encoder``, ``mac``, ``multiplier`` or ``adder``.
+        ``decoder``, ``encoder``, ``mac``, ``pe``, ``multiplier`` or ``adder``.
     name : str
         Of the Verilog module.
     make : callable
@@ -52,9 +54,20 @@ class Design:
     formats: tuple[Format, ...]
 
     @property
+    def stages(self) -> int:
+        """Ranks of registers; 0 where the block is combinational, but for the accumulator of a ``pe``."""
+        found: int = self.options.get("stages", 0)
+        return found
+
+    @property
+    def latency(self) -> int:
+        """Clock cycles from inputs to outputs."""
+        return self.stages + (self.kind == "pe")
+
+    @property
     def codes(self) -> dict[str, Format]:
         """The inputs that are codes, as golden has them, and their formats."""
-        names = {"decoder": ("code",), "mac": ("a", "b"), "multiplier": ("a", "b")}.get(self.kind, ())
+        names = {"decoder": ("code",), "mac": ("a", "b"), "multiplier": ("a", "b"), "pe": ("a", "b")}.get(self.kind, ())
         return dict(zip(names, self.formats, strict=False))
 
     def verilog(self) -> str:
@@ -272,6 +285,106 @@ def multiplier(fmt: Format | str, format_b: Format | str | None = None, name: st
     return _of_mac("multiplier", parts.multiplier, fmt, format_b, None, None, name)
 
 
+def pe(
+    fmt: Format | str,
+    format_b: Format | str | None = None,
+    accumulator: str = "binary16",
+    terms: int | None = None,
+    stages: int = 0,
+    interleave: int = 1,
+    name: str | None = None,
+) -> Design:
+    """A processing element: a MAC with its accumulators.
+
+    Parameters
+    ----------
+    fmt, format_b, accumulator, terms, name
+        See :func:`mac`.
+    stages, interleave : int
+        See :class:`hwgen.pe.Pe`.
+
+    Raises
+    ------
+    ValueError
+        One sentence that begins with what is wrong: as of :func:`mac`, stages or interleave.
+    """
+    check_stages(stages)
+    check_interleave(interleave, stages)
+    unit = mac(fmt, format_b, accumulator, terms)
+    default = unit.name.replace("_mac_", "_pe_") + (f"_s{stages}" if stages else "") + (f"_i{interleave}" if interleave > 1 else "")
+    options = unit.options | ({"stages": stages} if stages else {}) | ({"interleave": interleave} if interleave > 1 else {})
+    fa, fb = unit.formats
+    lines = [
+        unit.header[0].replace("Fused multiply-accumulate", "Processing element"), *unit.header[1:-1],
+        f"Accumulators: {interleave}, {stages + 1} cycle{'s' if stages else ''} from a product to the sum that it is in",
+    ]  # fmt: skip
+    return _design(
+        "pe",
+        name,
+        default,
+        partial(Pe, fa, fb, accumulator, options.get("terms", DEFAULT_TERMS), stages, interleave),
+        options,
+        lines,
+        unit.formats,
+    )
+
+
+RESETS = ("sync", "none")
+
+
+def pipelined(design: Design, stages: int, reset: str = "sync", clock_enable: bool = False, name: str | None = None) -> Design:
+    """A combinational design with ranks of registers in it.
+
+    Parameters
+    ----------
+    design : Design
+        With its default name.
+    stages : int
+        Ranks of registers, 1 to 16: the latency in cycles.
+    reset : str
+        ``sync``: port ``rst``, active high, clears the valid bits; ``none``: no such port.
+    clock_enable : bool
+        Whether there is a port ``enable``, without which everything stands still.
+    name : str, optional
+        Of the module.
+    """
+    check_stages(stages, 1)
+    if reset not in RESETS:
+        raise ValueError(f"reset must be one of {', '.join(RESETS)}, not {reset!r}")
+    options: dict[str, Any] = {"stages": stages}
+    default = f"{design.name}_s{stages}"
+    if reset == "none":
+        options["reset"] = reset
+        default += "_no_reset"
+    if clock_enable:
+        options["clock-enable"] = True
+        default += "_ce"
+    make = partial(_pipelined, design.make, stages, reset, clock_enable)
+    line = f"Pipeline: {stages} rank{'s' if stages > 1 else ''} of registers, a latency of as many cycles, one input a cycle"
+    return _design(design.kind, name, default, make, design.options | options, [*design.header[:-1], line], design.formats)
+
+
+def _pipelined(make: Callable[[], wiring.Component], stages: int, reset: str, clock_enable: bool) -> Pipelined:
+    return Pipelined(make(), stages, reset=reset == "sync", clock_enable=clock_enable)
+
+
+def _staged(block: Callable[..., Design]) -> Callable[..., Design]:
+    """A block with the arguments of :func:`pipelined`, too."""
+
+    def make(
+        *arguments: Any, stages: int = 0, reset: str | None = None, clock_enable: bool = False, name: str | None = None, **options: Any
+    ) -> Design:
+        if check_stages(stages) == 0:
+            for word, given in (("reset", reset is not None), ("clock_enable", clock_enable)):
+                if given:
+                    raise ValueError(f"{word} goes with stages only: without them there is no clock")
+            return block(*arguments, name=name, **options)
+        return pipelined(block(*arguments, **options), stages, RESETS[0] if reset is None else reset, clock_enable, name)
+
+    return make
+
+
 BLOCKS: dict[str, Callable[..., Design]] = {
-    "decoder": decoder, "encoder": encoder, "multiplier": multiplier, "adder": adder, "mac": mac,
+    "decoder": _staged(decoder), "encoder": _staged(encoder), "multiplier": multiplier, "adder": adder, "mac": _staged(mac), "pe": pe,
 }  # fmt: skip
+"""By kind, as the command line makes them: with all the arguments of their options."""

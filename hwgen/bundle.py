@@ -24,7 +24,7 @@ from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
 from golden.mac import exact
 from golden.multi import MultiFormat
 from golden.rows import Biased, Fixed, Overflow, Rounding, Row, SignMagnitude
-from hwgen import vectors, yosys
+from hwgen import trace, vectors, yosys
 from hwgen.build import Design, nan_rule
 from hwgen.codes import split
 from hwgen.formal import properties, sby
@@ -35,6 +35,9 @@ SCHEMA = "minifloat-rtl bundle 1"
 VECTORS = 2000
 """Vectors of a testbench at most; a decoder's are all codes."""
 
+MODERATE = 8.0
+"""Largest magnitude of most of a processing element's operands."""
+
 Answer = Callable[[Design, Mapping[str, int]], dict[str, int]]
 """What golden says of one case: from the values of all inputs, codes of two formats being one word, to those of the outputs."""
 
@@ -43,7 +46,16 @@ _MEANINGS = {
     "a": "code of the first operand", "b": "code of the second operand", "acc_in": "accumulator before", "acc_out": "accumulator after",
     "sign": "first bit of the code", "exponent": "in two's complement, 0 unless finite and not zero",
     "significand": "normalized, 0 unless finite and not zero", "is_zero": "the value is zero", "is_inf": "the value is infinite",
-    "is_nan": "the code is NaN",
+    "is_nan": "the code is NaN", "clk": "clock, rising edge", "rst": "synchronous reset of the valid bits, active high",
+    "enable": "clock enable of all registers", "in_valid": "the inputs are to be computed on",
+    "out_valid": "in_valid, as many cycles before as the latency is; the outputs are of those inputs",
+}  # fmt: skip
+
+
+_OF_PE = {
+    "rst": "synchronous reset of the accumulators, active high", "enable": "whether a product is added", "clear": "begin at 0",
+    "acc": "the accumulator that the inputs of so many cycles ago as the latency is went to, after them",
+    "overflow": "whether a sum since clear had no room, in the accumulator that acc shows",
 }  # fmt: skip
 
 
@@ -60,7 +72,7 @@ def files(design: Design, verilog: str, answer: Answer) -> dict[str, str]:
         What golden says of one case.
     """
     name, found = design.name, ports(verilog, design.name)
-    cases = [_physical(design, pins) | answer(design, pins) for pins in stimuli(design)]
+    cases = _cases(design, answer)
     return {
         f"{name}.v": verilog,
         f"{name}.json": json.dumps(description(design, verilog, found), indent=2, ensure_ascii=False) + "\n",
@@ -106,6 +118,36 @@ def stimuli(design: Design) -> list[dict[str, int]]:
     return [{"a": int(x), "b": int(y), "acc_in": int(z)} for x, y, z in zip(a, b, acc, strict=True)]
 
 
+def _cases(design: Design, answer: Answer) -> list[dict[str, int]]:
+    """A testbench's vectors: inputs and outputs, or what happens in each cycle."""
+    if design.kind == "pe":
+        return pe_trace(design, answer, VECTORS)
+    inputs = stimuli(design)
+    physical, outputs = [_physical(design, pins) for pins in inputs], [answer(design, pins) for pins in inputs]
+    if not design.stages:
+        return [pins | says for pins, says in zip(physical, outputs, strict=True)]
+    rng = np.random.default_rng(list(design.name.encode()))
+    return trace.pipeline(physical, outputs, design.stages, "reset" not in design.options, "clock-enable" in design.options, rng)
+
+
+def pe_trace(design: Design, answer: Answer, count: int) -> list[dict[str, int]]:
+    """What a processing element does with some pairs of codes, cycle by cycle; most of them are moderate, so that sums stay finite."""
+    rng = np.random.default_rng(list(design.name.encode()))
+    choices = [np.flatnonzero(np.abs(fmt.values) <= MODERATE) for fmt in design.formats]
+    anything = [np.arange(1 << fmt.width) for fmt in design.formats]
+    products = [
+        {name: int(rng.choice(codes)) for name, codes in zip("ab", choices if rng.integers(0, 16) else anything, strict=True)}
+        for _ in range(count)
+    ]
+
+    def add(pins: Mapping[str, int], total: int) -> tuple[int, int]:
+        says = answer(design, {**pins, "acc_in": total})
+        return says["acc_out"], says["overflow"]
+
+    cycles = trace.processing_element(products, design.options.get("interleave", 1), design.stages, add, rng)
+    return [_physical(design, cycle) for cycle in cycles]
+
+
 def _physical(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
     """Values of the module's ports: codes of two formats come in two."""
     found = dict(pins)
@@ -127,9 +169,9 @@ def description(design: Design, verilog: str, found: Sequence[Port]) -> dict[str
         "ports": [
             {"name": port.name, "direction": port.direction, "width": port.width, "meaning": _meaning(design, port.name)} for port in found
         ],
-        "latency": 0,
-        "clock": None,
-        "reset": None,
+        "latency": design.latency,
+        "clock": "clk, rising edge" if design.latency else None,
+        "reset": "rst, synchronous, active high" if any(port.name == "rst" for port in found) else None,
         "rules": _rules(design),
         "formats": [_format(fmt) for fmt in dict.fromkeys(member for fmt in design.formats for member in _members(fmt))],
         "command": f"hwgen generate {design.command()}",
@@ -144,6 +186,8 @@ def _members(fmt: Format) -> tuple[Format, ...]:
 
 
 def _meaning(design: Design, name: str) -> str:
+    if design.kind == "pe" and name in _OF_PE:
+        return _OF_PE[name]
     if name.endswith("_select"):
         fmt = design.formats[1 if name == "b_select" else 0]
         assert isinstance(fmt, MultiFormat)

@@ -63,6 +63,17 @@ class Netlist:
     operations: tuple[Operation, ...]
     read: frozenset[Bit]
 
+    def given_names(self) -> dict[Bits, str]:
+        """Names by the bits that they stand for, without bits on top that nobody reads; of several names the plainest."""
+        outputs = {bits for direction, _, bits in self.ports if direction == "output"}
+        ports = {name for _, name, _ in self.ports}
+        given: dict[Bits, str] = {}
+        for name, bits in sorted(self.names.items(), key=lambda item: ("$" in item[0], item[0].count("."))):
+            top = max((index + 1 for index, bit in enumerate(bits) if bit in self.read), default=0)
+            if name not in ports and bits[:top] not in outputs:
+                given.setdefault(bits[:top], name)
+        return given
+
 
 def load(text: str) -> Netlist:
     """The netlist in the text that ``write_json`` made of one module."""

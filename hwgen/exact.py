@@ -18,6 +18,8 @@ class ExactAdder(wiring.Component):
     accumulator : golden.ExactAccumulator
         Its widths.
     product : ProductShape
+    overflow : bool
+        Whether to tell of it.
 
     Members
     -------
@@ -25,10 +27,12 @@ class ExactAdder(wiring.Component):
         A product as ``Multiplier`` delivers it.
     acc_in, acc_out : ``accumulator.width`` bits
         {nan, neg_inf, pos_inf, value}; the flags are sticky, and products that are not finite leave the value alone.
+    overflow : ``Out(1)``
+        If asked for: whether the sum had no room, and wrapped.
     """
 
-    def __init__(self, accumulator: ExactAccumulator, product: ProductShape):
-        self.accumulator, self.product = accumulator, product
+    def __init__(self, accumulator: ExactAccumulator, product: ProductShape, overflow: bool = False):
+        self.accumulator, self.product, self.tells_overflow = accumulator, product, overflow
         super().__init__(
             {
                 "sign": In(1),
@@ -39,6 +43,7 @@ class ExactAdder(wiring.Component):
                 "is_nan": In(1),
                 "acc_in": In(accumulator.width),
                 "acc_out": Out(accumulator.width),
+                **({"overflow": Out(1)} if overflow else {}),
             }
         )
 
@@ -62,6 +67,8 @@ class ExactAdder(wiring.Component):
             nan_out.eq(nan | self.is_nan | (pos_inf_out & neg_inf_out)),
             self.acc_out.eq(Cat(total, pos_inf_out, neg_inf_out, nan_out)),
         ]
+        if self.tells_overflow:
+            m.d.comb += self.overflow.eq(~(value[-1] ^ addend[-1]) & (total[-1] ^ value[-1]))
         return m
 
     def _shift(self, m: Module) -> Signal:

@@ -19,13 +19,17 @@ def properties(design: Design, ports: Sequence[Port], vectors: Sequence[Vector])
     Parameters
     ----------
     design : Design
-        A decoder, encoder or MAC.
+        A decoder, encoder, MAC or processing element.
     ports : sequence of Port
         Of its module.
     vectors : sequence of Vector
         What golden says; of a decoder that is all codes, in order.
     """
     match design.kind:
+        case "pe":
+            found = _pe(design, ports)
+        case _ if design.stages:
+            found = _pipeline(design, ports)
         case "decoder":
             found = _decoder(design, ports, vectors)
         case "encoder":
@@ -126,6 +130,41 @@ def _mac(design: Design, ports: Sequence[Port]) -> list[str]:
     return [*_head(ports), *_instance(design.name, ports), "  always @* begin", *checks, "  end", "endmodule"]
 
 
+def _pe(design: Design, ports: Sequence[Port]) -> list[str]:
+    """From a reset to the first product, accumulators are 0."""
+    return [
+        *_head(ports), *_instance(design.name, ports), "  reg clean;", "  initial clean = 1'b0;",
+        "  always @(posedge clk) if (rst) clean <= 1'b1; else if (enable) clean <= 1'b0;",
+        "  always @* if (clean) assert (acc == 0 && overflow == 0);", "endmodule",
+    ]  # fmt: skip
+
+
+def _pipeline(design: Design, ports: Sequence[Port]) -> list[str]:
+    """``out_valid`` is what ``in_valid`` was; where the clock is not enabled, nothing moves."""
+    names = {port.name for port in ports}
+    ranks = design.stages
+    lines = [*_head(ports), *_instance(design.name, ports)]
+    lines += [
+        f"  reg [{ranks - 1}:0] history;  // in_valid, the latest one lowest",
+        f"  reg [{ranks - 1}:0] known;  // which of it has been seen", f"  initial known = {ranks}'b0;",
+        "  always @(posedge clk)",
+    ]  # fmt: skip
+    shift = "begin history <= {history, in_valid}; known <= {known, 1'b1}; end"
+    if "rst" in names:
+        lines += [f"    if (rst) begin history <= {ranks}'b0; known <= ~{ranks}'b0; end", "    else"]
+    lines.append(f"    {'if (enable) ' if 'enable' in names else ''}{shift}")
+    lines.append(f"  always @* if (known[{ranks - 1}]) assert (out_valid == history[{ranks - 1}]);")
+    if "enable" in names:
+        outputs = [port.name for port in ports if port.direction == "output"]
+        still = "!enable" + (" && !rst" if "rst" in names else "")
+        lines += [
+            "  reg still;", "  initial still = 1'b0;", f"  reg [{sum(p.width for p in ports if p.direction == 'output') - 1}:0] before;",
+            "  always @(posedge clk) begin", f"    still <= {still};", f"    before <= {{{', '.join(outputs)}}};", "  end",
+            f"  always @* if (still) assert ({{{', '.join(outputs)}}} == before);",
+        ]  # fmt: skip
+    return [*lines, "endmodule"]
+
+
 def _hit(name: str, fmt: Format, kind: Kind) -> str:
     """Whether a code is of a kind; empty where the format has none."""
     codes = [code for code, found in enumerate(fmt.kinds) if found == kind]
@@ -139,14 +178,14 @@ def sby(design: Design) -> str:
 # Proves the properties in formal/{name}_properties.v; run it in this folder: sby -f {name}.sby
 [options]
 mode bmc
-depth 1
+depth {2 * design.latency + 1}
 
 [engines]
 smtbmc z3
 
 [script]
 read_verilog -formal {name}.v {name}_properties.v
-prep -top {name}_properties
+prep -flatten -top {name}_properties
 
 [files]
 {name}.v

@@ -28,6 +28,8 @@ class Mac(wiring.Component):
         ``dlfloat16``: ties away from zero, flushed below its smallest value; ``exact``: see ``golden.ExactAccumulator``.
     terms : int
         Products that an ``exact`` accumulator has room for.
+    overflow : bool
+        Whether there is a port ``overflow``.
 
     Members
     -------
@@ -36,27 +38,39 @@ class Mac(wiring.Component):
     acc_in : ``In``
         Bits of the accumulator.
     acc_out : ``Out``
+    overflow : ``Out(1)``
+        Whether a sum of finite operands became infinite; of an ``exact`` accumulator, whether it had no room for the sum, and wrapped.
     """
 
-    def __init__(self, a_format: Format | str, b_format: Format | str | None = None, accumulator: str = "binary16", terms: int = 1024):
+    def __init__(
+        self,
+        a_format: Format | str,
+        b_format: Format | str | None = None,
+        accumulator: str = "binary16",
+        terms: int = 1024,
+        overflow: bool = False,
+    ):
         fa, fb = _operands(a_format, b_format)
         self._options = (fa, fb, accumulator)
-        self._terms = terms
+        self._terms, self._overflow = terms, overflow
         if accumulator not in ACCUMULATORS:
             raise ValueError(f"Accumulator must be one of {', '.join(ACCUMULATORS)}, not {accumulator!r}")
         width = ExactAccumulator(fa, fb, terms).width if accumulator == "exact" else golden.get(accumulator).width
-        super().__init__({**code_ports("a", fa), **code_ports("b", fb), "acc_in": In(width), "acc_out": Out(width)})
+        more = {"overflow": Out(1)} if overflow else {}
+        super().__init__({**code_ports("a", fa), **code_ports("b", fb), "acc_in": In(width), "acc_out": Out(width), **more})
 
     def elaborate(self, _platform: object) -> Module:
         """Multiplier, then adder."""
         m = Module()
         m.submodules.multiplier = product = multiplier(*self._options)
-        m.submodules.adder = total = adder(*self._options, self._terms)
+        m.submodules.adder = total = adder(*self._options, self._terms, self._overflow)
         for name in (*code_widths("a", self._options[0]), *code_widths("b", self._options[1])):
             m.d.comb += getattr(product, name).eq(getattr(self, name))
         m.d.comb += [total.acc_in.eq(self.acc_in), self.acc_out.eq(total.acc_out)]
         for name in ("sign", "exponent", "significand", "is_zero", "is_inf", "is_nan"):
             m.d.comb += getattr(total, name).eq(getattr(product, name))
+        if self._overflow:
+            m.d.comb += self.overflow.eq(total.overflow)
         return m
 
 
@@ -69,13 +83,17 @@ def multiplier(a_format: Format | str, b_format: Format | str | None = None, acc
 
 
 def adder(
-    a_format: Format | str, b_format: Format | str | None = None, accumulator: str = "binary16", terms: int = 1024
+    a_format: Format | str,
+    b_format: Format | str | None = None,
+    accumulator: str = "binary16",
+    terms: int = 1024,
+    overflow: bool = False,
 ) -> Adder | ExactAdder:
     """The second half of a ``Mac``: from the multiplier's outputs and the accumulator to the rounded sum."""
     fa, fb = _operands(a_format, b_format)
     if accumulator == "exact":
-        return ExactAdder(ExactAccumulator(fa, fb, terms), ProductShape.of(fa, fb, normalized=False))
-    return Adder(golden.get(accumulator), _product(fa, fb, accumulator))
+        return ExactAdder(ExactAccumulator(fa, fb, terms), ProductShape.of(fa, fb, normalized=False), overflow)
+    return Adder(golden.get(accumulator), _product(fa, fb, accumulator), overflow)
 
 
 def _operands(a_format: Format | str, b_format: Format | str | None) -> tuple[Format, Format]:

@@ -42,8 +42,19 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
-GENERATED = ("decoder", "encoder", "mac")
-"""Blocks that are written and checked; area is measured of the parts of a MAC, too."""
+GENERATED = ("decoder", "encoder", "mac", "pe")
+"""Blocks that are written; area is measured of the parts of a MAC, too."""
+
+VERIFIED = ("decoder", "encoder", "mac")
+"""Blocks that are held against golden on all inputs."""
+
+
+def _pipeline_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--stages", type=int, default=0, metavar="N", help="ranks of registers, up to 16 (default: 0, combinational)")
+    parser.add_argument(
+        "--reset", choices=("sync", "none"), help="with --stages: synchronous reset of the valid bits, or no reset port (default: sync)"
+    )
+    parser.add_argument("--clock-enable", action="store_true", help="with --stages: a port without which everything stands still")
 
 
 def _add_format(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +66,7 @@ def _decoder_options(parser: argparse.ArgumentParser) -> None:
 
     _add_format(parser)
     parser.add_argument("--to", choices=TARGETS, default="binary16", help="what comes out (default: binary16)")
+    _pipeline_options(parser)
 
 
 def _encoder_options(parser: argparse.ArgumentParser) -> None:
@@ -64,6 +76,7 @@ def _encoder_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overflow", choices=[o.value for o in Overflow], help="default: the format's")
     parser.add_argument("--nan-to-zero", action="store_true", help="NaN becomes code 0")
     parser.add_argument("--random-bits", type=int, metavar="R", help="width of the random port, with --rounding stochastic (default: 16)")
+    _pipeline_options(parser)
 
 
 def _multiplier_options(parser: argparse.ArgumentParser) -> None:
@@ -71,18 +84,32 @@ def _multiplier_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format-b", metavar="G", help="format of the second operand (default: that of the first)")
 
 
-def _mac_options(parser: argparse.ArgumentParser) -> None:
+def _adder_options(parser: argparse.ArgumentParser) -> None:
     _multiplier_options(parser)
     parser.add_argument("--accumulator", choices=golden.ACCUMULATORS, default="binary16", help="default: binary16")
     parser.add_argument("--terms", type=int, metavar="N", help="products that an exact accumulator has room for (default: 1024)")
+
+
+def _mac_options(parser: argparse.ArgumentParser) -> None:
+    _adder_options(parser)
+    _pipeline_options(parser)
+
+
+def _pe_options(parser: argparse.ArgumentParser) -> None:
+    _adder_options(parser)
+    text = "ranks of registers before the accumulator, up to 16 (default: 0)"
+    parser.add_argument("--stages", type=int, default=0, metavar="N", help=text)
+    text = "accumulators that take turns, with as many ranks but one inside the adder (default: 1)"
+    parser.add_argument("--interleave", type=int, default=1, metavar="N", help=text)
 
 
 _OPTIONS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "decoder": ("code to bits of a wider format, or to sign, exponent and significand", _decoder_options),
     "encoder": ("bits of a wider format to code, in any of the format's roundings", _encoder_options),
     "mac": ("fused multiply-accumulate: one rounding of the exact acc + a * b", _mac_options),
+    "pe": ("processing element: a MAC with its accumulator, clear, enable and overflow", _pe_options),
     "multiplier": ("first part of a MAC: decoders, exact product, exponent sum, flags", _multiplier_options),
-    "adder": ("second part of a MAC: alignment, addition, rounding", _mac_options),
+    "adder": ("second part of a MAC: alignment, addition, rounding", _adder_options),
 }
 
 
@@ -170,7 +197,7 @@ def _area_options(parser: argparse.ArgumentParser) -> None:
 
 def _verify_options(parser: argparse.ArgumentParser) -> None:
     everything = "every block of every format in the catalogue; what the folder holds already is not checked again"
-    for name, sub in _blocks(parser, GENERATED, ("all", everything)).items():
+    for name, sub in _blocks(parser, VERIFIED, ("all", everything)).items():
         where = "folder that keeps the evidence (default: build/evidence)"
         sub.add_argument("-o", dest="output", metavar="DIR", default="build/evidence", help=where)
         _add_jobs(sub)

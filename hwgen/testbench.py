@@ -1,8 +1,14 @@
-"""A testbench in plain Verilog-2005, and its vectors: inputs and what golden says of them, as one hexadecimal word a line."""
+"""A testbench in plain Verilog-2005, and its vectors: inputs and what golden says of them, as one hexadecimal word a line.
+
+Of a clocked module, a vector is what the ports say in one cycle, before the clock rises.
+"""
 
 from collections.abc import Mapping, Sequence
 
 from hwgen.ports import Port
+from hwgen.trace import CARE
+
+CLOCK = "clk"
 
 SHOWN = 10
 """Mismatches that are printed."""
@@ -11,16 +17,23 @@ Vector = Mapping[str, int]
 """Values of all ports; of outputs those that golden expects."""
 
 
+def columns(ports: Sequence[Port]) -> list[Port]:
+    """What a word of the file holds, the first in the most significant bits; of a clocked module a flag for each output, too."""
+    clocked = any(port.name == CLOCK for port in ports)
+    flags = [Port(CARE + port.name, "input", 1) for port in ports if port.direction == "output"]
+    return [port for port in ports if port.name != CLOCK] + (flags if clocked else [])
+
+
 def memory(ports: Sequence[Port], vectors: Sequence[Vector]) -> str:
-    """The file of vectors: ports in their order, the first in the most significant bits."""
-    width = sum(port.width for port in ports)
-    digits = -(-width // 4)
+    """The file of vectors."""
+    word = columns(ports)
+    digits = -(-sum(port.width for port in word) // 4)
     lines = []
     for vector in vectors:
-        word = 0
-        for port in ports:
-            word = word << port.width | vector[port.name]
-        lines.append(f"{word:0{digits}x}")
+        bits = 0
+        for port in word:
+            bits = bits << port.width | vector[port.name]
+        lines.append(f"{bits:0{digits}x}")
     return "\n".join(lines) + "\n"
 
 
@@ -39,14 +52,20 @@ def testbench(name: str, ports: Sequence[Port], count: int, file: str) -> str:
     file : str
         Of the vectors, from the folder that the simulation runs in.
     """
-    width = sum(port.width for port in ports)
-    inputs = [port for port in ports if port.direction == "input"]
+    inputs = [port for port in ports if port.direction == "input" and port.name != CLOCK]
     outputs = [port for port in ports if port.direction == "output"]
-    nets = [f"  reg {port.range}{port.name};" for port in inputs]
+    clocked = any(port.name == CLOCK for port in ports)
+    word = columns(ports)
+    width = sum(port.width for port in word)
+    nets = [f"  reg {CLOCK};"] if clocked else []
+    nets += [f"  reg {port.range}{port.name};" for port in inputs]
     for port in outputs:
         nets += [f"  wire {port.range}{port.name};", f"  reg {port.range}expected_{port.name};"]
-    order = ", ".join(port.name if port.direction == "input" else f"expected_{port.name}" for port in ports)
-    wrong = " || ".join(f"{port.name} !== expected_{port.name}" for port in outputs)
+        nets += [f"  reg {CARE}{port.name};"] if clocked else []
+    order = ", ".join(f"expected_{port.name}" if port in outputs else port.name for port in word)
+    wrong = [f"{port.name} !== expected_{port.name}" for port in outputs]
+    if clocked:
+        wrong = [f"({CARE}{port.name} && {text})" for port, text in zip(outputs, wrong, strict=True)]
     said = ", ".join([f"{port.name}=%h" for port in inputs] + [f"{port.name}=%h (expected %h)" for port in outputs])
     values = ", ".join([port.name for port in inputs] + [f"{port.name}, expected_{port.name}" for port in outputs])
     connections = ", ".join(f".{port.name}({port.name})" for port in ports)
@@ -62,7 +81,7 @@ module {name}_tb;
   {name} dut ({connections});
 
   initial begin
-    failed = 0;
+    failed = 0;{f"{chr(10)}    {CLOCK} = 0;" if clocked else ""}
     $readmemh("{file}", vectors);
     for (index = 0; index < VECTORS; index = index + 1) begin
       {{{order}}} = vectors[index];
@@ -70,10 +89,10 @@ module {name}_tb;
       if (^vectors[index] === 1'bx) begin
         failed = failed + 1;
         if (failed == 1) $display("vector %0d is not in {file}", index);
-      end else if ({wrong}) begin
+      end else if ({" || ".join(wrong)}) begin
         failed = failed + 1;
         if (failed <= {SHOWN}) $display("vector %0d: {said}", index, {values});
-      end
+      end{f"{chr(10)}      {CLOCK} = 1; #1; {CLOCK} = 0;" if clocked else ""}
     end
     if (failed == 0) $display("PASS %0d vectors", VECTORS);
     else $display("FAIL %0d of %0d", failed, VECTORS);

@@ -93,12 +93,7 @@ class _Module:
         for direction, port, bits in self.netlist.ports:
             if direction == "input":
                 self._settle(Vector(bits, port, port=True))
-        ports = {name for _, name, _ in self.netlist.ports}
-        given: dict[Bits, str] = {}
-        for given_name, bits in sorted(self.netlist.names.items(), key=lambda item: ("$" in item[0], item[0].count("."))):
-            top = max((index + 1 for index, bit in enumerate(bits) if bit in self.netlist.read), default=0)
-            if given_name not in ports and bits[:top] not in outputs:
-                given.setdefault(bits[:top], given_name)
+        given = self.netlist.given_names()
         results: list[Result] = []
         for operation in self.netlist.operations:
             bits = operation.result
@@ -290,10 +285,12 @@ class _Module:
         for direction, port, bits in self.netlist.ports:
             if direction == "output" and port not in driven:
                 self.lines += _assignment(f"  assign {port} =", self._reference(bits))
-        for register in registers:
-            clock, data = register.operation.operands
-            self.lines.append(f"  always @(posedge {self._reference(clock).value})")
-            self.lines += _assignment(f"    {register.name} <=", self._reference(data))
+        for clock in dict.fromkeys(register.operation.operands[0] for register in registers):
+            self.lines.append(f"  always @(posedge {self._reference(clock).value}) begin")
+            for register in registers:
+                if register.operation.operands[0] == clock:
+                    self.lines += _assignment(f"    {register.name} <=", self._reference(register.operation.operands[1]))
+            self.lines.append("  end")
         self._sink()
         ports = [
             f"  {direction} {'reg' if driven.get(port) in ('case', '$dff') else 'wire'} {_range(len(bits))}{port}"

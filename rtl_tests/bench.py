@@ -2,7 +2,8 @@
 
 Where building costs next to nothing (Icarus), there is such a top for each core, with its share of the modules. A top has one wide input
 and one wide output; each port of each module has its slice, which begins at a whole byte. ``simulate`` writes the tops and all vectors as
-files, lets cocotb run ``cocotb_bench``, and reports what differed with every field.
+files, lets cocotb run ``cocotb_bench``, and reports what differed with every field. Then the first case that differed runs once more, alone
+and with waves.
 """
 
 import contextlib
@@ -12,7 +13,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from unittest import mock
@@ -27,6 +28,12 @@ from rtl_tests.simulators import verilator_environment
 TOP = "bench_top"
 BUILD_ARGUMENTS = {"icarus": (), "verilator": ("-CFLAGS", "-O0", "--output-split", "0")}
 """Verilator's output stays in one file: of several, the makefile of the PyPI package precompiles a header that the compiler then misses."""
+
+WAVES = {"icarus": f"build/{TOP}.fst", "verilator": "dump.vcd"}
+"""Where cocotb has the simulators put their waves, in a run's folder."""
+
+WAVE_VECTORS = 1000
+"""Vectors that waves show at most, so that their file stays small; the last is the first that differs."""
 
 Explain = Callable[[Mapping[str, int], Mapping[str, int], Mapping[str, int]], str]
 """(inputs, got, expected), each port name to value, into a sentence with fields and exact values."""
@@ -89,7 +96,8 @@ def simulate(cases: Sequence[Case], folder: Path, simulator: str | None = None) 
     Raises
     ------
     AssertionError
-        With the first mismatches of each module, the seed and the command that repeats the run; or when not all vectors were visited.
+        With the first mismatches of each module, a file of waves, the seed and the command that repeats the run; or when not all vectors
+        were visited.
     """
     simulator = simulator or chosen_simulator()
     names = [case.name for case in cases]
@@ -101,6 +109,8 @@ def simulate(cases: Sequence[Case], folder: Path, simulator: str | None = None) 
     environment = verilator_environment() if simulator == "verilator" else {}
     with mock.patch.dict(os.environ, environment), ThreadPoolExecutor(parts) as pool:
         complaints = [line for lines in pool.map(partial(_simulate, simulator), groups, folders) for line in lines]
+        if complaints:
+            complaints += _waves(simulator, cases, folders)
     assert not complaints, "\n".join([*complaints, repeat(cases, simulator)])
 
 
@@ -113,7 +123,23 @@ def repeat(cases: Sequence[Case], simulator: str) -> str:
     return f"repeat with: {' '.join(settings)} .venv/bin/python {shlex.join(command)}"
 
 
-def _simulate(simulator: str, cases: Sequence[Case], folder: Path) -> list[str]:
+def _waves(simulator: str, cases: Sequence[Case], folders: Sequence[Path]) -> list[str]:
+    """Run the first case that differed once more, up to its first mismatch, with waves; a line that says where they are."""
+    results = [json.loads(file.read_text()) for folder in folders if (file := folder / "results.json").exists()]
+    first = {item["case"]: item["index"] for result in results for item in reversed(result["mismatches"])}
+    case = next((case for case in cases if case.name in first), None)
+    if case is None:
+        return []
+    start, end = max(0, first[case.name] + 1 - WAVE_VECTORS), first[case.name] + 1
+    inputs, outputs = ({port: values[start:end] for port, values in ports.items()} for ports in (case.inputs, case.outputs))
+    folder = folders[0].with_name(f"waves_{simulator}")
+    said = _simulate(simulator, [replace(case, inputs=inputs, outputs=outputs)], folder, waves=True)
+    file = folder / WAVES[simulator]
+    told = f"waves of {case.name}, vectors {start} to {end - 1}, each for one unit of time: {file}"
+    return [told] if file.exists() else ["there are no waves:", *said]
+
+
+def _simulate(simulator: str, cases: Sequence[Case], folder: Path, waves: bool = False) -> list[str]:
     """Simulate under one top; what there is to complain about, a line each."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "results.json").unlink(missing_ok=True)
@@ -122,7 +148,8 @@ def _simulate(simulator: str, cases: Sequence[Case], folder: Path) -> list[str]:
     try:
         runner.build(
             sources=[folder / f"{name}.v" for name in (TOP, *(case.name for case in cases))], hdl_toplevel=TOP,
-            build_dir=folder / "build", build_args=BUILD_ARGUMENTS[simulator], always=True, log_file=folder / "build.log",
+            build_dir=folder / "build", build_args=BUILD_ARGUMENTS[simulator], always=True, waves=waves,
+            log_file=folder / "build.log",
         )  # fmt: skip
     except RuntimeError:
         return ["the build failed", *_tail(folder / "build.log")]
@@ -130,7 +157,7 @@ def _simulate(simulator: str, cases: Sequence[Case], folder: Path) -> list[str]:
     with contextlib.suppress(SystemExit):  # under pytest the runner exits when a test fails; the results say so too
         runner.test(
             test_module="rtl_tests.cocotb_bench", hdl_toplevel=TOP, test_dir=folder, results_xml=str(xml),
-            extra_env={"BENCH_FOLDER": str(folder)}, log_file=folder / "test.log",
+            extra_env={"BENCH_FOLDER": str(folder)}, waves=waves, log_file=folder / "test.log",
         )  # fmt: skip
     if not (folder / "results.json").exists():
         return ["the simulation ended before all vectors were driven", *_tail(folder / "test.log")]

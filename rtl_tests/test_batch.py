@@ -41,8 +41,11 @@ def test_modules(tmp_path, capsys):
         ("module = 1", "module must be an array of tables: [[module]]"),
         ('[[modul]]\nblock = "mac"', "the file has an unknown key 'modul'; did you mean 'module'?"),
         ('[[module]]\nblock = "mac"\nformat = "hif8"\nacumulator = "exact"', "key 'acumulator'; did you mean 'accumulator'?"),
-        ('[[module]]\nblock = "decoder"\nformat = "hif8"\nterms = 4', "has an unknown key 'terms'; allowed are block, to, format, name"),
-        ('[[module]]\nblock = "adder"\nformat = "hif8"', "module 1: block must be one of decoder, encoder, mac, not 'adder'"),
+        (
+            '[[module]]\nblock = "decoder"\nformat = "hif8"\nterms = 4',
+            "has an unknown key 'terms'; allowed are block, to, stages, reset, clock-enable, format, name",
+        ),
+        ('[[module]]\nblock = "adder"\nformat = "hif8"', "module 1: block must be one of decoder, encoder, mac, pe, not 'adder'"),
         ('[[module]]\nblock = "mac"', "module 1 needs a key 'format'"),
         ('[[module]]\nblock = "mac"\nformat = 8', "module 1: format must be a string, not 8"),
         ('[[module]]\nblock = "mac"\nformat = "hif9"', "module 1: Unknown format 'hif9'; the nearest known one is hif8"),

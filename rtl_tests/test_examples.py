@@ -1,16 +1,22 @@
 """The examples do what they say: the design that instantiates generated Verilog, the digits, the blocks in README and docs."""
 
+import importlib.util
+import json
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import golden
 from hwgen import build
 from rtl_tests.blocks import generator, texts
 from rtl_tests.lint import lint
 from rtl_tests.optional import NEEDS_ICARUS
+from synth import accuracy
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -62,3 +68,52 @@ def test_the_example_design_is_clean(tmp_path):
     for name, text in modules.items():
         (tmp_path / f"{name}.v").write_text(text)
     lint({**modules, "dot_product": (ROOT / "examples/dot_product.v").read_text()}, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    spec = importlib.util.spec_from_file_location("digits", ROOT / "examples/digits.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["hif8", "ocp_e4m3", "gc_1_0_7_b0"])
+def test_products_of_the_study_are_those_of_scaled_codes(digits, name):
+    """Exact sums against binary64's, which are exact for few terms near each other; rounded ones against a chain of `golden.mac`."""
+    fmt, rng = golden.get(name), generator("digits", name)
+    x, w = ((rng.uniform(0.5, 2, shape) * rng.choice([-1, 1], shape)).astype(np.float32) for shape in ((5, 6), (6, 3)))
+    scales = digits.Scales(2, -1, 0.0)
+    a, b = fmt.quantize(4 * x), fmt.quantize(w / 2)
+    exact = a.astype(np.float64) @ b.astype(np.float64) / 2
+    assert np.array_equal(digits.quantized_product(fmt, scales, "exact")(x, w), exact.astype(np.float32))
+    acc = np.zeros((5, 3), np.uint16)
+    for k in range(6):
+        acc = golden.mac(fmt.encode(a[:, k : k + 1].view(np.uint32)), fmt.encode(b[k].view(np.uint32)), acc, fmt, accumulator="bfloat16")
+    rounded = golden.get("bfloat16").decode(acc).astype(np.float32) / 2
+    assert np.array_equal(digits.quantized_product(fmt, scales, "bfloat16")(x, w), rounded)
+    assert not np.array_equal(rounded, exact)
+
+
+def test_the_study_of_digits(tmp_path):
+    """Two formats from training to JSON: what the report reads; the scaled integer of range 2 lives from its scales."""
+    file = tmp_path / "digits.json"
+    command = [sys.executable, "examples/digits.py", "--formats", "ocp_e4m3,gc_1_0_7_b0", "--without-rtl", "--json", str(file)]
+    subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, capture_output=True)
+    found = json.loads(file.read_text())
+    assert accuracy.section(found)
+    study = {(row["format"], row["scaling"], row["accumulator"]): row for row in found["study"]}
+    assert len(study) == len(found["study"]) == 2 * 2 * 4
+    assert [row["format"] for row in found["rows"]] == ["binary32", "ocp_e4m3", "gc_1_0_7_b0"]
+    assert all(row["accuracy"] > 0.9 for row in found["rows"])
+    assert study["gc_1_0_7_b0", "calibrated", "exact"]["snr_db"] > study["gc_1_0_7_b0", "none", "exact"]["snr_db"] + 20
+    assert study["gc_1_0_7_b0", "calibrated", "exact"]["snr_db"] > study["gc_1_0_7_b0", "calibrated", "bfloat16"]["snr_db"] + 1
+    assert study["ocp_e4m3", "none", "exact"]["snr_db"] == pytest.approx(study["ocp_e4m3", "none", "binary32"]["snr_db"], abs=0.01)
+
+
+def test_the_study_refuses_unknown_formats(digits, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["digits.py", "--formats", "hif9"])
+    with pytest.raises(SystemExit) as stopped:
+        digits.main()
+    assert stopped.value.code == 2
+    assert "error: --formats: Unknown format 'hif9'; the nearest known one is hif8" in capsys.readouterr().err

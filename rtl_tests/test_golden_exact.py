@@ -116,6 +116,34 @@ def test_dot_of_a_thousand_terms(name):
     np.testing.assert_array_equal(golden.dot(a, b, name, accumulator="exact", terms=1024), sums)
 
 
+@pytest.mark.parametrize(("name", "terms"), [("hif8", 1024), ("e5m2b4", 1), ("gc_1_4_3_b7", 3), ("gc_1_0_7_b0", 64), ("e7m2b4", 5)])
+def test_decoded_values_are_the_nearest_where_53_bits_hold_them(name, terms):
+    """Random states, those of few bits at any place, and both ends, against fractions; flags first."""
+    rng = np.random.default_rng(502)
+    unit = accumulator(name, terms=terms)
+    w = unit.value_width
+    integers = [int.from_bytes(rng.bytes(w // 8 + 1), "little") % 2**w - 2 ** (w - 1) for _ in range(300)]
+    few = [int(rng.integers(-(1 << 53), 1 << 53)) << shift for shift in range(max(w - 54, 0)) for _ in range(4)]
+    integers += [*few, *(n + step for n in few for step in (-1, 1)), 0, 1, -1, 2 ** (w - 1) - 1, -(2 ** (w - 1))]
+    integers = [n for n in integers if -(2 ** (w - 1)) <= n < 2 ** (w - 1)]
+    state = np.array([[(n % 2**w) >> 64 * i & (2**64 - 1) for i in range(unit.limbs)] for n in integers], np.uint64)
+    decoded = unit.decode(state)
+    exact = 0
+    for i, n in enumerate(integers):
+        value = n * Fraction(2) ** unit.lsb_exponent
+        assert read(unit, state[i]) == (value, set())
+        holds = Fraction(float(value)) == value
+        exact += holds
+        assert abs(Fraction(float(decoded[i])) - value) <= (0 if holds else 2 * Fraction(np.spacing(abs(float(value)))))
+    assert 0 < exact <= len(integers)
+    assert unit.decode(unit.zeros((2, 3))).shape == (2, 3)
+    for flags, expected in ((1, np.inf), (2, -np.inf), (4, np.nan), (7, np.nan)):
+        flagged = unit.zeros()
+        for j in range(3):
+            flagged[(unit.pos_inf_bit + j) // 64] |= np.uint64((flags >> j & 1) << (unit.pos_inf_bit + j) % 64)
+        np.testing.assert_array_equal(unit.decode(flagged), expected)
+
+
 def golden_negative(name, code):
     return next(c for c, v in finite_fractions(name).items() if v == -finite_fractions(name)[int(code)])
 
@@ -160,3 +188,5 @@ def test_states_of_the_wrong_shape_or_width_are_refused():
         unit.accumulate(0, 0, np.zeros(3, np.uint64))
     with pytest.raises(ValueError, match=r"^acc must have no bits beyond its 89$"):
         unit.accumulate(0, 0, np.array([0, 1 << 25], np.uint64))
+    with pytest.raises(ValueError, match=r"^acc must have no bits beyond its 89$"):
+        unit.decode(np.array([0, 1 << 25], np.uint64))

@@ -1,7 +1,6 @@
 """The values of every format, against foreign implementations, the papers' equations and the papers' tables."""
 
 import dataclasses
-import math
 
 import en_dtypes
 import gfloat
@@ -171,18 +170,6 @@ def test_range_and_count_of_the_specifications_tables(name):
     smallest, largest, count = paper_tables.RANGES[name]
     assert (fmt.smallest, fmt.largest) == (smallest, largest)
     assert np.count_nonzero(np.isfinite(fmt.values) & (fmt.values != 0)) == count
-
-
-@pytest.mark.parametrize("name", paper_tables.GRAPHCORE_TABLE_1)
-def test_graphcore_table_1(name):
-    """Dynamic range from the format's own values; the SNR by the specification's formula (section 4)."""
-    p, dynamic_range, snr = paper_tables.GRAPHCORE_TABLE_1[name]
-    if name == "binary32":
-        smallest, largest = golden.get(name).decode([1, 0x7F7FFFFF])
-    else:
-        smallest, largest = golden.get(name).smallest, golden.get(name).largest
-    assert round(20 * math.log10(largest / smallest), 1) == dynamic_range
-    assert round(10 * math.log10(12 * 4**p / (0.375 / math.log(2))), 1) == snr
 
 
 def test_what_contains_what():

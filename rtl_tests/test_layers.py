@@ -14,7 +14,7 @@ FORBIDDEN = {
 }
 OURS = {"golden", "hwgen", "synth", "rtl_tests"}
 COMPOSITION_ROOT = {"hwgen/__main__.py", "hwgen/options.py"}
-DESCRIPTORS_ONLY = {"golden.encode", "golden.mac", "golden.exact", "golden.rounding"}
+DESCRIPTORS_ONLY = {"golden.accuracy", "golden.encode", "golden.mac", "golden.exact", "golden.rounding"}
 """Of golden's algorithms hwgen takes the checks of options and the exact accumulator's width, never a result."""
 
 TAKEN = {"options", "check_random_bits", "exact"}

@@ -18,7 +18,14 @@ from synth.targets import LIBERTY
 NOT_SWEPT = "is not what hwgen sweep writes"
 NOT_ACCURACY = "is not what examples/digits.py --json writes"
 TEXT = "module {} (input wire [15:0] acc_in, output wire [15:0] acc_out); endmodule"
-ACCURACY = {"images": 450, "accumulator": "binary16", "rows": [{"format": "hif8", "accuracy": 0.97, "rtl_cases": 12, "snr_db": 20.5}]}
+ACCURACY = {
+    "images": 450, "accumulator": "binary16",
+    "rows": [
+        {"format": "binary32", "accuracy": 0.98, "rtl_cases": 0},
+        {"format": "hif8", "accuracy": 0.97, "rtl_cases": 12, "snr_db": 20.5},
+    ],
+    "study": [{"format": "hif8", "scaling": "none", "accumulator": "exact", "accuracy": 0.9, "snr_db": None}],
+}  # fmt: skip
 
 
 def made_up(design, target="gates", portfolio="standard"):
@@ -107,7 +114,11 @@ def test_what_no_sweep_has_written_is_refused(tmp_path, capsys, text):
     "text",
     [
         "", "[]", "{}", DEEP, json.dumps({**ACCURACY, "images": "450"}), json.dumps({**ACCURACY, "accumulator": 16}),
-        *(json.dumps({**ACCURACY, "rows": [{**ACCURACY["rows"][0], key: value}]}) for key, value in (
+        json.dumps({**ACCURACY, "images": 0}),
+        *(json.dumps({**ACCURACY, "study": [{**ACCURACY["study"][0], key: value}]}) for key, value in (
+            ("scaling", 1), ("accumulator", []), ("accuracy", None), ("snr_db", "x"),
+        )),
+        *(json.dumps({**ACCURACY, "rows": [{**ACCURACY["rows"][1], key: value}]}) for key, value in (
             ("format", None), ("accuracy", "high"), ("accuracy", True), ("rtl_cases", 1.5), ("snr_db", "x"), ("snr_db", float("inf")),
         )),
         json.dumps({**ACCURACY, "rows": ["hif8"]}),

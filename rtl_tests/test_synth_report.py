@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from rtl_tests.test_synth_accuracy import DIGITS
 from rtl_tests.test_synth_jobs import JOB
 from synth import report as module
 from synth.figures import Figure, compared, number, pair_sentence, smallest_sentence
@@ -52,8 +53,7 @@ def data():
                 if accumulator != "binary16":
                     rows += made_up("mac", target, 140 + 2 * bits, format=name, accumulator=accumulator, accumulator_bits=bits)
     outcomes = [Outcome(JOB, tuple(rows)), Outcome(replace(JOB, top="broken", target="xc7"), (), "broken on xc7: <no> luck", "long\nlog\n")]
-    accuracy = {"images": 450, "accumulator": "binary16", "rows": [{"format": "hif8", "accuracy": 0.971, "rtl_cases": 1234}]}
-    return assemble(outcomes, FORMATS, accuracy)
+    return assemble(outcomes, FORMATS, DIGITS)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_the_page_shows_everything(folder):
         assert f'<section id="{anchor}">' in page
     assert page.count("<svg ") == 5 + 5 + 1 + 2 + 2
     assert page.count("<svg ") == page.count('role="img"')
-    for wanted in ("yosys 0", "97.1%", "equal in 1,234 steps", "hwgen area mac --target xc7", "synch"):
+    for wanted in ("yosys 0", "97.1%", "equal in 1,234 steps", "18.0 dB", "hwgen area mac --target xc7", "synch"):
         assert wanted in page
         assert wanted in text
     assert "broken on xc7: &lt;no&gt; luck" in page

@@ -1,23 +1,28 @@
 """Formats from users' files go through the whole of it: golden, decoder, encoder, MAC, equal in simulation or in every case."""
 
+from pathlib import Path
+
+import gfloat
+import ml_dtypes
+import numpy as np
 import pytest
+from gfloat import formats as theirs
 
 import golden
 from golden.rows import Rounding
 from hwgen import build
+from hwgen.__main__ import main
+from hwgen.vectors import all_codes
+from rtl_tests import paper_tables
 from rtl_tests.bench import simulate
 from rtl_tests.blocks import decoder_case
 from rtl_tests.test_proof_sweep import check, inputs
+from rtl_tests.toys import TOML_FORMAT
 from synth.proof.evidence import EQUAL
 
+EXAMPLES = {path.stem: str(path) for path in sorted((Path(__file__).parent.parent / "examples/formats").glob("*.toml"))}
+
 FORMATS = {
-    "mx_e2m1": """
-        width = 4
-        rows = [
-            { prefix = "00", exponent = { rule = "fixed", exponent = 0 }, fraction_bits = 1, hidden = 0 },
-            { prefix = "", exponent = { rule = "biased", bits = 2, bias = 1 }, fraction_bits = 1 },
-        ]
-    """,
     "three_bits": """
         width = 3
         canonical_nan = 3
@@ -84,13 +89,13 @@ def test_every_case_of_their_encoders(formats):
 
 def test_every_case_of_their_macs(formats):
     macs = [build.mac(fmt) for fmt in formats if fmt.width < 10]
-    for design in [*macs, build.mac(formats[2], formats[0], "exact", 5)]:
+    for design in [*macs, build.mac(formats[1], formats[0], "exact", 5)]:
         evidence = check(design)
         assert (evidence.verdict, evidence.cases) == (EQUAL, inputs(design)), design.name
 
 
 def test_a_known_name_is_refused(tmp_path):
-    (tmp_path / "x.toml").write_text(f'name = "ocp_e5m2"\n{FORMATS["mx_e2m1"]}')
+    (tmp_path / "x.toml").write_text(TOML_FORMAT.replace('"tiny"', '"ocp_e5m2"'))
     with pytest.raises(ValueError, match=r"name 'ocp_e5m2' is that of a known format with other rows; choose another one$"):
         golden.get(str(tmp_path / "x.toml"))
 
@@ -119,3 +124,46 @@ def test_values_missing_below_the_smallest_are_refused(tmp_path):
     """)
     with pytest.raises(ValueError, match=r"hole|unused|missing"):
         golden.get(str(tmp_path / "x.toml"))
+
+
+# -- examples/formats ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_example_formats_are_all_held_against_others():
+    assert sorted(EXAMPLES) == ["e3m2b1", "mx_e2m1", "mx_e2m3", "mx_e3m2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "info"),
+    [
+        ("mx_e2m1", ml_dtypes.float4_e2m1fn, theirs.format_info_ocp_e2m1),
+        ("mx_e2m3", ml_dtypes.float6_e2m3fn, theirs.format_info_ocp_e2m3),
+        ("mx_e3m2", ml_dtypes.float6_e3m2fn, theirs.format_info_ocp_e3m2),
+    ],
+)
+def test_microscaling_elements_are_those_of_ml_dtypes_and_gfloat(name, dtype, info):
+    fmt = golden.get(EXAMPLES[name])
+    codes = all_codes(fmt.width).astype(np.uint8)
+    values = fmt.decode(codes)
+    for others in (codes.view(dtype).astype(np.float64), gfloat.decode_ndarray(info, codes.astype(np.int64))):
+        np.testing.assert_array_equal(values, others)
+        np.testing.assert_array_equal(np.signbit(values), np.signbit(others))
+    bits = all_codes(16).astype(np.uint16)
+    bits = bits[np.isfinite(bits.view(np.float16))]
+    np.testing.assert_array_equal(fmt.encode(bits, "binary16"), bits.view(np.float16).astype(dtype).view(np.uint8))
+
+
+def test_the_supernormal_is_the_papers_and_the_familys():
+    fmt = golden.get(EXAMPLES["e3m2b1"])
+    family = golden.get("e3m2b1")
+    np.testing.assert_array_equal(fmt.values, paper_tables.values("e3m2b1"))
+    assert (fmt.rows, fmt.specials, fmt.canonical_nan) == (family.rows, family.specials, family.canonical_nan)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_case_of_the_example_formats(name, tmp_path, capsys):
+    blocks = [["decoder"], ["encoder", "--from", "binary16"], ["mac"]]
+    for block in blocks:
+        assert main(["generate", *block, "--format", EXAMPLES[name], "-o", str(tmp_path / "verilog")]) == 0
+        assert main(["verify", *block, "--format", EXAMPLES[name], "-o", str(tmp_path / "evidence")]) == 0
+    assert capsys.readouterr().out.count(": equal to golden on all ") == len(blocks)

@@ -98,6 +98,14 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
+def _check_accuracy(row: Any) -> None:
+    """Refuse what no row of accuracy has: KeyError, TypeError or ValueError."""
+    _require(_is_text, row["format"])
+    _require(_is_number, row["accuracy"])
+    if row.get("snr_db") is not None:  # the reference has none, a sum that has overflowed null
+        _require(math.isfinite, row["snr_db"])
+
+
 def area(design: build.Design, arguments: argparse.Namespace) -> int:
     """Measure one design; 0 if every target delivered, else 1.
 
@@ -237,11 +245,14 @@ def _accuracy(file: str | None) -> dict[str, Any] | None:
     try:
         result: dict[str, Any] = json.loads(Path(file).read_text())
         for row in result["rows"]:
-            _require(_is_text, row["format"])
-            _require(_is_number, row["accuracy"])
+            _check_accuracy(row)
             _require(_is_count, row["rtl_cases"])
-            _require(math.isfinite, row.get("snr_db", 0))
+        for row in result.get("study", []):
+            _check_accuracy(row)
+            _require(_is_text, row["scaling"], row["accumulator"])
+            _ = row["snr_db"]
         _require(_is_count, result["images"])
+        _require(bool, result["images"])
         _require(_is_text, result["accumulator"])
     except OSError as error:
         raise ValueError(f"--accuracy: {file!r} cannot be read: {error.strerror}") from error

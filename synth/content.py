@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from synth import papers, plots, speed
+from synth import accuracy, papers, plots, speed
 from synth.figures import Figure, figure, number, pair_sentence, pick, ranked, smallest_sentence
 from synth.plan import ACCUMULATORS, ENCODER_SOURCE, PARTS, REPORT_ACCUMULATOR, ROUNDING_STUDY, WIDTH_STUDY, WIDTH_TARGETS
 from synth.proof.evidence import EQUAL, power
@@ -46,8 +46,8 @@ class Content:
         """All sections that there is data for."""
         every = list(self.columns.values())
         made = [self._part("mac"), self._part("multiplier"), papers.paper_section(self.rows, every, self.formats), self._part("adder")]
-        made += [self._encoders(), self._widths(), speed.section(self.report["rows"]), papers.section(self.rows, every), self._accuracy()]
-        made += [self._evidence(), self._failures(), self._method(), self._figures()]
+        made += [self._encoders(), self._widths(), speed.section(self.report["rows"]), papers.section(self.rows, every)]
+        made += [accuracy.section(self.report.get("accuracy")), self._evidence(), self._failures(), self._method(), self._figures()]
         return [section for section in made if section]
 
     @property
@@ -147,20 +147,6 @@ class Content:
                     section.findings.append(pair_sentence(*pair, f"the MAC of {name}", where.title))
         return section if section.tables else None
 
-    def _accuracy(self) -> Section | None:
-        found = self.report.get("accuracy")
-        if not found:
-            return None
-        section = Section(
-            "accuracy", "The formats on real data",
-            f"Accuracy of a small classifier of handwritten digits on {found['images']} test images: weights and activations quantized, "
-            f"products accumulated in {found['accumulator']} (examples/digits.py). Most formats solve this easy task alike; "
-            "the signal-to-noise ratio of the network's outputs against float32 tells them apart.",
-        )  # fmt: skip
-        body = tuple((Cell(row["format"]), Cell(f"{row['accuracy']:.1%}"), Cell(_snr(row)), Cell(_checked(row))) for row in found["rows"])
-        section.tables.append(Table("Accuracy by format", ("format", "accuracy", "SNR of outputs", "Verilog against golden"), body))
-        return section
-
     def _evidence(self) -> Section:
         found = self.report.get("evidence") or []
         section = Section(
@@ -258,13 +244,3 @@ def _proved(record: Mapping[str, Any]) -> bool:
 def _cases(record: Mapping[str, Any]) -> int:
     """Inputs that were evaluated."""
     return 0 if _proved(record) else int(record["cases"])
-
-
-def _snr(row: Mapping[str, Any]) -> str:
-    """Signal-to-noise ratio of a format's row; the reference has none."""
-    return f"{row['snr_db']:.1f} dB" if "snr_db" in row else "reference"
-
-
-def _checked(row: Mapping[str, Any]) -> str:
-    cases = row.get("rtl_cases", 0)
-    return f"equal in {cases:,} steps" if cases else ""

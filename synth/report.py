@@ -35,7 +35,8 @@ def assemble(
     formats : sequence of str
         Formats that are compared.
     accuracy : mapping, optional
-        What ``examples/digits.py --json`` writes: ``images``, ``accumulator`` and ``rows`` of ``format``, ``accuracy``, ``rtl_cases``.
+        What ``examples/digits.py --json`` writes: ``images``; ``accumulator`` and ``rows`` of ``format``, ``accuracy``, ``snr_db``,
+        ``rtl_cases``; and, in newer files, ``study``, rows that have ``scaling`` and ``accumulator``, too.
     evidence : iterable of mapping, optional
         Records of :mod:`synth.proof.evidence`.
 

@@ -1,4 +1,8 @@
-"""Gate netlists as data: what Yosys makes of a module, its gates in an order in which every operand comes first."""
+"""Gate netlists as data: what Yosys makes of a module, its gates in an order in which every operand comes first.
+
+A pipeline is read as the combinational block that it delays: each output is followed back through gates and registers, as many cycles as
+the latency is, to inputs of one and the same cycle. That it holds an output for any other cycle's inputs is refused.
+"""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -32,6 +36,7 @@ memory_map
 _MAP = """\
 techmap
 opt
+dfflegalize -cell $_DFF_P_ x
 abc -g AND,OR,XOR,MUX
 opt_clean -purge
 write_json netlist.json
@@ -145,6 +150,8 @@ class Netlist:
 def apply(kind: str, pins: Sequence[Any]) -> Any:
     """A gate's output, of integers or of arrays of them."""
     match kind, *pins:
+        case "BUF", a:
+            return a
         case "NOT", a:
             return ~a
         case "AND", a, b:
@@ -194,8 +201,8 @@ def arrange(netlist: Netlist, inputs: Mapping[str, int], outputs: Mapping[str, i
     return Netlist(netlist.top, dict(inputs), dict(outputs), gates, driven)
 
 
-def read(verilog: str, top: str, system_verilog: bool = False) -> Netlist:
-    """Map a module to simple gates.
+def read(verilog: str, top: str, system_verilog: bool = False, latency: int | None = None) -> Netlist:
+    """Map a module to simple gates; a pipeline where a ``latency`` is given, in cycles.
 
     Raises
     ------
@@ -205,10 +212,10 @@ def read(verilog: str, top: str, system_verilog: bool = False) -> Netlist:
         If it is no combinational block in which every net has one driver and every output a value.
     """
     script = _source(top, system_verilog) + _SIMPLIFY + _MAP
-    return parse(yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"], top)
+    return parse(yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"], top, latency)
 
 
-def check(verilog: str, top: str, system_verilog: bool = False) -> None:
+def check(verilog: str, top: str, system_verilog: bool = False, registers: bool = False) -> None:
     """Refuse a foreign module that synthesis would make something of which simulators do not: see the errors of :func:`read`.
 
     Emitted modules have passed linters, and need no such look.
@@ -217,7 +224,8 @@ def check(verilog: str, top: str, system_verilog: bool = False) -> None:
     module = json.loads(found)["modules"][top]
     for cell in module["cells"].values():
         kind = cell["type"].lower()
-        if any(part in kind for part in ("dff", "latch", "$sr", "$ff", "memwr", "$_ff_")):
+        state = ("latch", "$sr", "memwr") if registers else ("dff", "latch", "$sr", "$ff", "memwr", "$_ff_")
+        if any(part in kind for part in state):
             raise NetlistError(f"{top} must be combinational; it holds a register or latch ({cell['type']})")
         if any("z" in bits for bits in cell["connections"].values()):
             raise NetlistError(f"{top} must not use the value z, which gates do not have")
@@ -227,11 +235,11 @@ def _source(top: str, system_verilog: bool) -> str:
     return _READ.format(top=top, sv="-sv " if system_verilog else "")
 
 
-def read_mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool = False) -> Netlist:
+def read_mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool = False, latency: int | None = None) -> Netlist:
     """Map a module to the cells of libraries, then take each cell for the function that its library states."""
     files, _, cells = _mapped(verilog, top, libraries, system_verilog)
     script = _cells_script(top, files) + "write_json netlist.json"
-    return parse(yosys.run(script, {"cells.v": cells, **files}, ["netlist.json"])["netlist.json"], top)
+    return parse(yosys.run(script, {"cells.v": cells, **files}, ["netlist.json"])["netlist.json"], top, latency)
 
 
 def prove_mapping(verilog: str, top: str, libraries: Sequence[Library]) -> str:
@@ -260,8 +268,12 @@ def _cells_script(top: str, files: Mapping[str, str]) -> str:
     return _READ_CELLS.format(top=top, liberty=functions)
 
 
-def parse(text: str, top: str) -> Netlist:
-    """The netlist in what ``write_json`` has written."""
+CONTROLS = {"rst": 0, "in_valid": 1, "enable": 1}
+"""What the control ports of a pipeline say while it computes."""
+
+
+def parse(text: str, top: str, latency: int | None = None) -> Netlist:
+    """The netlist in what ``write_json`` has written; of a pipeline where a ``latency`` is given, in cycles."""
     module: Mapping[str, Any] = json.loads(text)["modules"][top]
     ports: Mapping[str, Mapping[str, Any]] = module["ports"]
     for name, port in ports.items():
@@ -269,38 +281,116 @@ def parse(text: str, top: str) -> Netlist:
             raise NetlistError(f"{top} must have inputs and outputs only, not the {port['direction']} port {name!r}")
     inputs = {name: port["bits"] for name, port in ports.items() if port["direction"] == "input"}
     outputs = {name: port["bits"] for name, port in ports.items() if port["direction"] == "output"}
-    nets: dict[int | str, int] = {"0": 0, "1": 1}
-    for bit in (bit for bits in inputs.values() for bit in bits):
-        nets[bit] = len(nets)
-    drivers = {cell["connections"]["Y"][0]: cell for cell in module["cells"].values() if _is_gate(cell, top)}
+    if latency is None:
+        return _follow(module, top, inputs, outputs)
+    _check_controls(module, top, inputs, outputs, latency)
+    data = {name: bits for name, bits in inputs.items() if name not in (*CONTROLS, "clk")}
+    known: dict[int | str, int] = {bit: CONTROLS[name] for name in CONTROLS for bit in inputs.get(name, [])}
+    return _follow(module, top, data, {name: bits for name, bits in outputs.items() if name != "out_valid"}, latency, known, inputs["clk"])
+
+
+def _check_controls(module: Mapping[str, Any], top: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any], latency: int) -> None:
+    """A pipeline's ports are there, and ``out_valid`` is ``in_valid`` after the latency."""
+    for way, found, wanted in (("inputs", inputs, ("clk", "in_valid")), ("outputs", outputs, ("out_valid",))):
+        for name in wanted:
+            if len(found.get(name, ())) != 1:
+                raise NetlistError(f"{top} must have {name} of one bit among its {way}, as every pipeline")
+    known: dict[int | str, int] = {bit: CONTROLS[name] for name in ("rst", "enable") for bit in inputs.get(name, [])}
+    valid = _follow(module, top, {"in_valid": inputs["in_valid"]}, {"out_valid": outputs["out_valid"]}, latency, known, inputs["clk"])
+    if [valid.evaluate({"in_valid": bit})["out_valid"] for bit in (0, 1)] != [0, 1]:
+        raise NetlistError(f"{top} must say with out_valid what in_valid was {latency} cycles before")
+
+
+def _follow(
+    module: Mapping[str, Any],
+    top: str,
+    inputs: Mapping[str, Sequence[int | str]],
+    outputs: Mapping[str, Sequence[int | str]],
+    latency: int = 0,
+    known: Mapping[int | str, int] | None = None,
+    clock: Sequence[int | str] = (),
+) -> Netlist:
+    """The gates between some inputs in cycle 0 and outputs ``latency`` cycles later; ``known`` are constants in all cycles."""
+    first = 2 + sum(map(len, inputs.values()))
+    nets: dict[tuple[int | str, int], int] = {}
+    entering = dict(zip((bit for bits in inputs.values() for bit in bits), range(2, first), strict=True))
+    nets |= {(bit, 0): net for bit, net in entering.items()}
+    cells = module["cells"].values()
+    registers = {cell["connections"]["Q"][0]: cell for cell in cells if latency and cell["type"] == "$_DFF_P_"}
+    if any(cell["connections"]["C"] != list(clock) for cell in registers.values()):
+        raise NetlistError(f"{top} must have all its registers on clk")
+    drivers = {
+        cell["connections"]["Y"][0]: (cell["type"].strip("$_"), _pins(cell))
+        for cell in cells if not (latency and cell["type"] == "$_DFF_P_") and _is_gate(cell, top)
+    }  # fmt: skip
+    constants = _constants(drivers, known or {})
+    for cycle in range(latency + 1):
+        nets |= {(bit, cycle): value for bit, value in constants.items()}
     gates: list[Gate] = []
-    open_bits: set[int | str] = set()  # whose operands are being looked for
+    open_bits: set[tuple[int | str, int]] = set()  # whose operands are being looked for
     for output in (bit for bits in outputs.values() for bit in bits):
-        waiting = [output]
+        waiting: list[tuple[int | str, int]] = [(output, latency)]
         while waiting:
-            bit = waiting[-1]
-            if bit in nets:
+            bit, cycle = waiting[-1]
+            if (bit, cycle) in nets:
                 waiting.pop()
                 continue
+            if bit in registers and cycle:
+                before = (registers[bit]["connections"]["D"][0], cycle - 1)
+                if before in nets:
+                    nets[bit, cycle] = nets[before]
+                else:
+                    waiting.append(before)
+                continue
+            if bit in registers or bit in entering:
+                raise NetlistError(f"{top} must have a latency of {latency} cycles from every input to every output, as --stages says")
             if bit not in drivers:
                 raise NetlistError(f"{top} has outputs that may depend on the undefined value x, or on nets that nothing drives")
-            kind = drivers[bit]["type"].strip("$_")
-            pins = [drivers[bit]["connections"][pin][0] for pin in _PINS.get(kind, "AB" if kind != "BUF" else "A")]
+            kind, names = drivers[bit]
+            if kind == "MUX" and names[2] in constants:
+                kind, names = "BUF", [names[constants[names[2]]]]
+            pins = [(name, cycle) for name in names]
             missing = [pin for pin in pins if pin not in nets]
             if missing:
-                open_bits.add(bit)
+                open_bits.add((bit, cycle))
                 if not open_bits.isdisjoint(missing):
                     raise NetlistError(f"{top} must be combinational; it holds a loop of gates")
                 waiting += missing
             elif kind == "BUF":
-                nets[bit] = nets[pins[0]]
+                nets[bit, cycle] = nets[pins[0]]
             else:
-                nets[bit] = 2 + sum(map(len, inputs.values())) + len(gates)
+                nets[bit, cycle] = first + len(gates)
                 gates.append(Gate(kind, tuple(nets[pin] for pin in pins)))
     return Netlist(
         top, {name: len(bits) for name, bits in inputs.items()}, {name: len(bits) for name, bits in outputs.items()},
-        tuple(gates), tuple(nets[bit] for bits in outputs.values() for bit in bits),
+        tuple(gates), tuple(nets[bit, latency] for bits in outputs.values() for bit in bits),
     )  # fmt: skip
+
+
+def _pins(cell: Mapping[str, Any]) -> list[int | str]:
+    kind = cell["type"].strip("$_")
+    return [cell["connections"][pin][0] for pin in _PINS.get(kind, "A" if kind == "BUF" else "AB")]
+
+
+def _constants(drivers: Mapping[int | str, tuple[str, list[int | str]]], known: Mapping[int | str, int]) -> dict[int | str, int]:
+    """Bits that are constant, given some that are."""
+    found: dict[int | str, int] = {"0": 0, "1": 1, **known}
+    readers: dict[int | str, list[int | str]] = {}
+    for bit, (_, pins) in drivers.items():
+        for pin in pins:
+            readers.setdefault(pin, []).append(bit)
+    waiting = [reader for bit in found for reader in readers.get(bit, ())]
+    while waiting:
+        bit = waiting.pop()
+        if bit in found:
+            continue
+        kind, pins = drivers[bit]
+        trials = [[found.get(pin, trial >> place & 1) for place, pin in enumerate(pins)] for trial in range(8)]
+        values = {apply(kind, trial) & 1 for trial in trials}
+        if len(values) == 1:
+            found[bit] = values.pop()
+            waiting += readers.get(bit, ())
+    return found
 
 
 def _is_gate(cell: Mapping[str, Any], top: str) -> bool:

@@ -3,7 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
+from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import golden
-from golden import Format
+from golden import Format, get
 from golden.explain import describe, number
 from golden.mac import exact
 from golden.multi import MultiFormat
@@ -288,11 +290,34 @@ def answer(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
                 np.array([pins["bits"]]), options["from"], options["rounding"], options["overflow"], "nan-to-zero" in options, **choices
             )
             return {"code": int(codes[0])}
+    after = _accumulated(design, pins)
+    return {"acc_out": after, "overflow": _overflows(design, pins, after)} if design.kind == "pe" else {"acc_out": after}
+
+
+def _accumulated(design: Design, pins: Mapping[str, int]) -> int:
     fa, fb = design.formats
-    if options["accumulator"] != "exact":
-        sums = golden.mac(np.array([pins["a"]]), np.array([pins["b"]]), np.array([pins["acc_in"]]), fa, fb, options["accumulator"])
-        return {"acc_out": int(sums[0])}
-    unit = exact(fa, fb, options["terms"])
+    accumulator = design.options["accumulator"]
+    if accumulator != "exact":
+        sums = golden.mac(np.array([pins["a"]]), np.array([pins["b"]]), np.array([pins["acc_in"]]), fa, fb, accumulator)
+        return int(sums[0])
+    unit = exact(fa, fb, design.options["terms"])
     limbs = np.array([pins["acc_in"] >> 64 * limb & (1 << 64) - 1 for limb in range(unit.limbs)], np.uint64)
     total = unit.accumulate(np.array(pins["a"]), np.array(pins["b"]), limbs)
-    return {"acc_out": sum(int(word) << 64 * limb for limb, word in enumerate(total))}
+    return sum(int(word) << 64 * limb for limb, word in enumerate(total))
+
+
+def _overflows(design: Design, pins: Mapping[str, int], after: int) -> int:
+    """Whether a sum of finite operands became infinite, or an exact one found no room."""
+    fa, fb = design.formats
+    with np.errstate(invalid="ignore"):
+        product = float(fa.values[pins["a"]] * fb.values[pins["b"]])
+    if design.options["accumulator"] != "exact":
+        before, now = get(design.options["accumulator"]).decode(np.array([pins["acc_in"], after])).tolist()
+        return int(isfinite(before) and isfinite(product) and not isfinite(now))
+    unit = exact(fa, fb, design.options["terms"])
+    if not isfinite(product):
+        return 0
+    half = 1 << (unit.value_width - 1)
+    before = (pins["acc_in"] & (2 * half - 1) ^ half) - half
+    total = before + int(Fraction(product) / Fraction(2) ** unit.lsb_exponent)
+    return int(not -half <= total < half)

@@ -63,12 +63,13 @@ class Subject:
     def netlist(self) -> Netlist:
         """Its gates."""
         system_verilog = self.source.endswith(".sv")
+        latency = self.design.stages or None
         if self.source != EMITTED:
-            check(self.verilog, self.top, system_verilog)
+            check(self.verilog, self.top, system_verilog, registers=latency is not None)
         if self.libraries:
-            found = read_mapped(self.verilog, self.top, self.libraries, system_verilog)
+            found = read_mapped(self.verilog, self.top, self.libraries, system_verilog, latency)
         else:
-            found = read(self.verilog, self.top, system_verilog)
+            found = read(self.verilog, self.top, system_verilog, latency)
         return arrange(found, *ports(self.design), made_of(self.design))
 
     def evidence(self, method: str) -> Evidence:

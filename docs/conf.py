@@ -1,0 +1,35 @@
+"""How `make docs` makes pages of this folder."""
+
+import importlib.metadata
+from typing import Any
+
+from amaranth.lib.wiring import Component
+from sphinx.application import Sphinx
+from sphinx.util import inspect
+
+project = "minifloat-rtl"
+release = importlib.metadata.version(project)
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+
+myst_heading_anchors = 3
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_custom_sections = [("Members", "params_style")]  # of a component: what its interface is made of
+autodoc_member_order = "bysource"
+
+html_theme = "furo"
+html_title = f"{project} {release}"
+html_show_copyright = False
+html_copy_source = False
+
+
+def signature_of_component(_app: Sphinx, what: str, _name: str, obj: Any, *_: object) -> tuple[str, str] | None:
+    """A component's own parameters; Amaranth's base class hides them behind ``*args``."""
+    if what != "class" or not issubclass(obj, Component):
+        return None
+    return inspect.stringify_signature(inspect.signature(obj.__init__, bound_method=True), unqualified_typehints=True), ""
+
+
+def setup(app: Sphinx) -> None:
+    """Tell Sphinx of the above."""
+    app.connect("autodoc-process-signature", signature_of_component)

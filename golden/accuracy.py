@@ -1,0 +1,262 @@
+"""What a format does to data: dynamic range, signal-to-noise ratio, significand bits over exponent, and the choice of scales.
+
+Ratios are in decibels (dB), and of powers: 10 log10 of mean squares. Nothing here decides a code's value.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from golden.catalog import get
+from golden.formats import Format
+from golden.multi import MultiFormat
+from golden.rounding import grid, round_to_grid
+from golden.rows import Rounding
+from golden.validation import MAX_WIDTH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+DISTRIBUTIONS: Mapping[str, Density] = {
+    "gaussian": lambda x: math.sqrt(2 / math.pi) * np.exp(-x * x / 2),
+    "laplace": lambda x: math.sqrt(2) * np.exp(-math.sqrt(2) * x),
+    "student_t3": lambda x: 4 / math.pi / (1 + x * x) ** 2,
+}
+"""Densities of the magnitudes of numbers with mean 0 and variance 1; ``student_t3`` is Student's t, 3 degrees of freedom, over √3."""
+
+_END = 2.0**40
+"""In standard deviations: what lies beyond has less than 2**-39 of the power, even with Student's tail, which falls as x**-4."""
+_MESH = np.append(0.0, 2.0 ** np.arange(-4, 40.5, 0.5))
+"""Ends of pieces on which every density is smooth enough for 16 points of Gauss and Legendre."""
+_SCALE_LIMIT = 2.0**500
+
+
+# -- of a format by itself ---------------------------------------------------------------------------------------------------------
+
+
+def dynamic_range(name: str | Format) -> float:
+    """Largest over smallest positive value, in dB (Graphcore paper, Table 1, column D); subnormals count."""
+    fmt = get(name)
+    if fmt.width > MAX_WIDTH:
+        assert fmt.infinity is not None
+        smallest, largest = fmt.decode([1, fmt.infinity - 1]).tolist()
+    else:
+        smallest, largest = fmt.smallest, fmt.largest
+    return 20 * (math.log10(largest) - math.log10(smallest))
+
+
+def model_snr(name: str | Format) -> float:
+    """Signal-to-noise ratio in dB that the model of floating-point quantization gives (Graphcore paper, Table 1, column SNR).
+
+    Its equation (5): the noise is 2.16 · 2**(-2p) / 12 of the signal, p being the bits of the significand with the hidden one, and nothing
+    over- or underflows. 2.16 is short for 1.5 / ln 2, a significand distributed log-uniformly; only so all seven rows come out as
+    printed (the paper's next line, 0.18 · 2**(-2p), would give DLFloat 67.7 instead of 67.6). Of a format with tapered precision it is the
+    ratio where the precision is highest. See :func:`quantization_snr` for what data see.
+
+    Raises
+    ------
+    ValueError
+        If no row has a hidden bit: the error of a scaled integer does not follow the signal.
+    """
+    fmt = get(name)
+    if not any(row.hidden for row in fmt.rows):
+        raise ValueError(f"Format {fmt.name!r}: the model is one of floating point, of which a scaled integer is none")
+    precision = max(row.fraction_bits + row.hidden for row in fmt.rows)
+    return 10 * math.log10(12 * 4**precision / (1.5 / math.log(2)))
+
+
+def significand_bits(name: str | Format) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Significand bits that numbers of each exponent have (HiFloat8 paper, Figure 1).
+
+    Returns
+    -------
+    exponents : int64 array
+        From that of the smallest value to that of the largest, subnormals normalized, ascending.
+    bits : int64 array of the same shape
+        With the hidden bit: neighbours are 2**(exponent - bits + 1) apart.
+
+    Raises
+    ------
+    ValueError
+        If the format is a pair, or wider than 16 bits.
+    """
+    values = grid(_single(name)).values
+    exponents = _exponents(values[1:-1])
+    bits = exponents - _exponents(np.diff(values)[1:]) + 1
+    each, first = np.unique(exponents, return_index=True)
+    return each, bits[first]
+
+
+# -- on data ------------------------------------------------------------------------------------------------------------------------
+
+
+def quantization_snr(name: str | Format, scale: ArrayLike = 1.0, distribution: str = "gaussian") -> NDArray[np.float64]:
+    """Signal-to-noise ratio of numbers rounded to the nearest value of a format; what overflows saturates.
+
+    Numbers have mean 0 and standard deviation ``scale``. The expected squared error is integrated over the distribution, interval by
+    interval of the format (16-point Gauss-Legendre quadrature; no samples), to less than 1e-6 dB. Ties have no weight, so that all
+    roundings to nearest are one. Saturation is that of the Graphcore paper's experiments (section 3.2), whose figures for a scaled
+    integer (section 2.2: 40.5 dB at best) come out.
+
+    Parameters
+    ----------
+    scale : positive numbers, any shape
+        Between 2**-500 and 2**500.
+    distribution : str
+        One of :data:`DISTRIBUTIONS`.
+
+    Returns
+    -------
+    float64 array of the shape of ``scale``, in dB.
+
+    Raises
+    ------
+    ValueError
+        For a pair of formats, one wider than 16 bits, an unknown distribution, or a scale out of range.
+    """
+    fmt = _single(name)
+    if distribution not in DISTRIBUTIONS:
+        raise ValueError(f"Distribution must be one of {', '.join(DISTRIBUTIONS)}, not {distribution!r}")
+    scales = np.asarray(scale, np.float64)
+    outside = scales[~((scales >= 1 / _SCALE_LIMIT) & (scales <= _SCALE_LIMIT))]
+    if outside.size:
+        raise ValueError(f"Scale must lie in 2**-500 to 2**500, not {outside[0]}")
+    noise = [_noise(fmt, one, DISTRIBUTIONS[distribution]) for one in scales.reshape(-1).tolist()]  # each has intervals of its own
+    ratio: NDArray[np.float64] = -10 * np.log10(np.array(noise).reshape(scales.shape))
+    return ratio
+
+
+class BestScale(NamedTuple):
+    """A standard deviation of 2**exponent, and the signal-to-noise ratio there, in dB."""
+
+    exponent: int
+    snr: float
+
+
+def best_scale(name: str | Format, distribution: str = "gaussian") -> BestScale:
+    """The power of two that numbers are best scaled to: see :func:`quantization_snr`.
+
+    Of scales within 0.01 dB of the best, of which a wide format has many, the one nearest to 1.
+    """
+    fmt = _single(name)
+    low, high = fmt.exponent_range
+    exponents = np.array(sorted(range(low, high + 1), key=abs))
+    snr = quantization_snr(fmt, 2.0**exponents, distribution)
+    first = int(np.argmax(snr >= snr.max() - 0.01))
+    return BestScale(int(exponents[first]), float(snr[first]))
+
+
+@cache
+def _quadrature() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Points and weights on [0, 1]."""
+    points, weights = np.polynomial.legendre.leggauss(16)
+    return (points + 1) / 2, weights / 2
+
+
+def _noise(fmt: Format, scale: float, density: Density) -> float:
+    """Expected squared error of a number of standard deviation 1 that is multiplied by ``scale``, rounded, and divided again."""
+    table = grid(fmt)
+    boundaries = (table.values[:-1] + table.values[1:]) / 2
+    boundaries[0] = (table.flush_below + fmt.smallest) / 2
+    edges = np.union1d(_MESH, boundaries / scale)
+    edges = edges[edges <= _END]
+    width = np.diff(edges)
+    place = round_to_grid(fmt, scale * (edges[:-1] + width / 2), Rounding.TIES_TO_EVEN)
+    rounded = fmt.magnitudes[np.minimum(place, len(fmt.magnitudes) - 1)] / scale
+    points, weights = _quadrature()
+    x = edges[:-1, np.newaxis] + width[:, np.newaxis] * points
+    return float(np.sum(width * (((rounded[:, np.newaxis] - x) ** 2 * density(x)) @ weights)))
+
+
+def _single(name: str | Format) -> Format:
+    fmt = get(name)
+    if isinstance(fmt, MultiFormat) or fmt.width > MAX_WIDTH:
+        raise ValueError(f"Format {fmt.name!r}: it must be a single one, of at most {MAX_WIDTH} bits")
+    return fmt
+
+
+def _exponents(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """As of ``1.xxx * 2**e``."""
+    return np.frexp(values)[1].astype(np.int64) - 1
+
+
+# -- scales for a layer ------------------------------------------------------------------------------------------------------------
+
+
+class Scales(NamedTuple):
+    """Exponents of the powers of two that a layer's inputs and weights are multiplied by, and the mean squared error that they leave."""
+
+    activations: int
+    weights: int
+    error: float
+
+
+def calibrate(
+    activations: ArrayLike,
+    weights: ArrayLike,
+    reference: ArrayLike | None = None,
+    name: str | Format = "hif8",
+    exponents: Iterable[int] = range(-4, 6),
+    **options: Any,
+) -> Scales:
+    """Two power-of-two scales for one layer: the inner part of HiFloat8's Algorithm 1, lines 6 to 13.
+
+    All pairs are tried; that whose product of quantized inputs and weights, scaled back, is nearest to the reference is taken. The
+    products are summed in binary64. For a network, call it layer by layer with inputs that earlier layers' quantized products have led
+    to (lines 4 and 14).
+
+    Parameters
+    ----------
+    activations : (..., m, k) array
+        Taken as float32, as are the weights.
+    weights : (k, n) array
+    reference : (..., m, n) array, optional
+        The layer's output in high precision, line 2; by default the product of the two.
+    exponents : integers
+        Tried for either; the paper's are -4 to 5.
+    options
+        Of :func:`golden.encode.encode`: rounding, overflow. By default the format's own; HiFloat8's is the paper's TA.
+
+    Returns
+    -------
+    Scales
+        Of pairs with the same error the first, exponents being tried in the order 0, -1, 1, -2 and so on.
+
+    Raises
+    ------
+    ValueError
+        If there are no exponents, or no pair without overflow.
+    """
+    fmt = get(name)
+    tried = sorted(set(exponents), key=lambda exponent: (abs(exponent), exponent))
+    if not tried:
+        raise ValueError("Exponents of scales must be at least one, not none")
+    layer, matrix = np.asarray(activations, np.float32), np.asarray(weights, np.float32)
+    if layer.ndim < 2 or matrix.ndim != 2 or layer.shape[-1] != matrix.shape[0]:
+        raise ValueError(f"Shapes of activations and weights must be (..., m, k) and (k, n), not {layer.shape} and {matrix.shape}")
+    wanted = layer.astype(np.float64) @ matrix.astype(np.float64) if reference is None else np.asarray(reference, np.float64)
+    if wanted.shape != (*layer.shape[:-1], matrix.shape[1]):
+        raise ValueError(f"Shape of reference must be {(*layer.shape[:-1], matrix.shape[1])}, not {wanted.shape}")
+    left, right = ([_through(fmt, operand, exponent, options) for exponent in tried] for operand in (layer, matrix))
+    with np.errstate(invalid="ignore"):  # 0 * Inf, whose pair is out of the running
+        errors = np.array([[np.mean((a @ w - wanted) ** 2) for w in right] for a in left])
+    errors[np.isnan(errors)] = np.inf
+    a, w = np.unravel_index(int(np.argmin(errors)), errors.shape)
+    if not np.isfinite(errors[a, w]):
+        raise ValueError(f"Exponents of scales must leave some pair without overflow in {fmt.name}, not {', '.join(map(str, tried))}")
+    return Scales(tried[a], tried[w], float(errors[a, w]))
+
+
+def _through(fmt: Format, x: NDArray[np.float32], exponent: int, options: dict[str, Any]) -> NDArray[np.float64]:
+    """Scaled, quantized, and scaled back."""
+    with np.errstate(over="ignore"):
+        scaled = np.ldexp(x, exponent)
+    return np.ldexp(fmt.decode(fmt.encode(scaled.view(np.uint32), **options)), -exponent)

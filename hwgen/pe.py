@@ -1,0 +1,100 @@
+"""The processing element: a fused MAC with its accumulator, or with several of them that take turns, so that it takes a product a cycle."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+import golden
+from golden import Format
+from hwgen.codes import code_ports, code_widths
+from hwgen.mac import Mac
+from hwgen.pipeline import Pipelined, check_stages
+
+
+class Pe(wiring.Component):
+    """``acc = (0 if clear else acc) + (a * b if enable else nothing)``, each sum rounded once.
+
+    With ranks of registers in the multiplier the products come later, and still one a cycle. An adder with registers in it is not done
+    when the next product comes, so that there must be an accumulator for each of the sums on their way: cycle t is accumulator t modulo
+    ``interleave``'s. Their sum is the user's to make.
+
+    Parameters
+    ----------
+    a_format, b_format, accumulator, terms
+        As of :class:`hwgen.mac.Mac`.
+    stages : int
+        Ranks of registers between inputs and accumulator, 0 to 16.
+    interleave : int
+        Accumulators, 1 to ``stages + 1``: all but the last ``interleave - 1`` ranks are in front of the adder.
+
+    Members
+    -------
+    clear : ``In(1)``
+        Begin at 0.
+    enable : ``In(1)``
+        Whether a product is added.
+    a, b : ``In``
+        Codes.
+    acc : ``Out``
+        The accumulator that the inputs of ``stages + 1`` cycles ago went to, after them.
+    overflow : ``Out(1)``
+        Whether one of its sums since ``clear`` had no room: see :class:`hwgen.mac.Mac`.
+    """
+
+    def __init__(
+        self,
+        a_format: Format | str,
+        b_format: Format | str | None = None,
+        accumulator: str = "binary16",
+        terms: int = 1024,
+        stages: int = 0,
+        interleave: int = 1,
+    ):
+        check_stages(stages)
+        check_interleave(interleave, stages)
+        self.stages, self.entry = stages, stages + 1 - interleave
+        self._core = Mac(a_format, b_format, accumulator, terms, overflow=True)
+        fa = golden.get(a_format)
+        fb = fa if b_format is None else golden.get(b_format)
+        self._names = (*code_widths("a", fa), *code_widths("b", fb))
+        width = len(self._core.acc_in)
+        super().__init__(
+            {"clear": In(1), "enable": In(1), **code_ports("a", fa), **code_ports("b", fb), "acc": Out(width), "overflow": Out(1)}
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        """The MAC, its pipeline, and what goes past it."""
+        m = Module()
+        unit = Pipelined(self._core, self.stages, entries={"acc_in": self.entry}) if self.stages else self._core
+        m.submodules.mac = unit
+        if self.stages:
+            m.d.comb += unit.in_valid.eq(Const(0, 1))  # whoever reads the accumulators knows when
+        for name in self._names:
+            m.d.comb += getattr(unit, name).eq(getattr(self, name))
+        clear, enable = self.clear, self.enable
+        for rank in range(1, self.entry + 1):
+            clear, enable = self._kept(m, "clear", rank, clear), self._kept(m, "enable", rank, enable)
+        before, lost = Signal(len(self.acc), name="acc_before"), Signal(name="overflow_before")
+        m.d.comb += [before.eq(Mux(clear, 0, self.acc)), lost.eq(self.overflow & ~clear), unit.acc_in.eq(before)]
+        held: Value = before
+        earlier: Value = lost
+        for rank in range(self.entry + 1, self.stages + 1):
+            held, earlier = self._kept(m, "acc_before", rank, held), self._kept(m, "overflow_before", rank, earlier)
+            enable = self._kept(m, "enable", rank, enable)
+        m.d.sync += [self.acc.eq(Mux(enable, unit.acc_out, held)), self.overflow.eq(earlier | (enable & unit.overflow))]
+        return m
+
+    @staticmethod
+    def _kept(m: Module, name: str, rank: int, value: Value) -> Signal:
+        register = Signal(len(value), name=f"{name}_stage_{rank}")
+        m.d.sync += register.eq(value)
+        return register
+
+
+def check_interleave(interleave: object, stages: int) -> int:
+    """Return a number of accumulators, or raise ValueError."""
+    if isinstance(interleave, bool) or not isinstance(interleave, int) or not 1 <= interleave <= stages + 1:
+        raise ValueError(f"interleave must be an integer from 1 to stages + 1, which is {stages + 1}, not {interleave!r}")
+    return interleave
