@@ -1,4 +1,4 @@
-"""Folders that appear whole or not at all."""
+"""Files that appear whole or not at all, several in a folder."""
 
 import os
 import shutil

@@ -18,7 +18,7 @@ A path to a .toml file that describes a format is accepted wherever a format's n
 """
 
 
-class UsageError(Exception):
+class UsageError(ValueError):
     """One sentence about what was asked for."""
 
 
@@ -29,6 +29,12 @@ def option(name: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError) as error:
         raise UsageError(f"{name}: {error}") from error
+
+
+def check_jobs(jobs: int | None) -> None:
+    """Refuse fewer than one parallel job; None is one for each core."""
+    if jobs is not None and jobs < 1:
+        raise UsageError(f"--jobs must be at least 1, not {jobs}")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -164,8 +170,9 @@ def _add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, metavar="N", help="parallel jobs (default: one per core)")
 
 
-def _add_liberty(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--liberty", action="append", metavar="FILE", help="cell library to map to (.lib or .lib.gz); may be repeated")
+def _add_liberty(parser: argparse.ArgumentParser, more: str = "; may be repeated for several libraries") -> None:
+    text = f"cell library to map to: a file (.lib or .lib.gz), or several with commas between{more}"
+    parser.add_argument("--liberty", action="append", default=[], metavar="FILE[,FILE...]", help=text)
 
 
 def _add_renamings(parser: argparse.ArgumentParser) -> None:
@@ -202,7 +209,7 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         text = "check this file instead of what hwgen generate writes; .sv is SystemVerilog"
         sub.add_argument("--verilog", metavar="FILE", help=text)
         sub.add_argument("--top", metavar="NAME", help="its module (default: the name that hwgen generate gives)")
-        _add_liberty(sub)
+        _add_liberty(sub, "")
         sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
 
 
@@ -219,8 +226,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
 def _report_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", dest="output", metavar="DIR", default="build/report", help="folder to write (default: build/report)")
     parser.add_argument("--formats", metavar="F[,F...]", help="formats to compare, or all (default: the ones of the README)")
-    text = "cell library to measure on, too: a file, or several with commas between; may be repeated for several libraries"
-    parser.add_argument("--liberty", action="append", metavar="FILE[,FILE...]", help=text)
+    _add_liberty(parser)
     text = "show the rows of this sweep.json, too; without --formats, these alone; may be repeated"
     parser.add_argument("--sweep", action="append", metavar="FILE", help=text)
     parser.add_argument("--accuracy", metavar="FILE", help="what examples/digits.py --json has written, to be shown, too")

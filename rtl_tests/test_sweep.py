@@ -20,6 +20,7 @@ import synth
 from hwgen import process
 from hwgen.__main__ import main
 from synth import jobs as jobs_module
+from synth.liberty import GATES
 from synth.store import Store
 from synth.sweep import engine, pools, space
 from synth.sweep.engine import Progress
@@ -94,6 +95,17 @@ def test_terms_count_for_exact_only(tmp_path):
     assert names == ["hif8_mac_binary16", "hif8_mac_exact_n2", "hif8_mac_exact"]
 
 
+def test_each_library_of_a_space_is_a_target(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.lib").write_text(GATES.read_text().replace("library (gates)", f"library ({name})"))
+    path = tmp_path / "space.toml"
+    path.write_text('formats = ["hif8"]\ntargets = ["gates", "liberty"]\nliberty = ["one.lib", "one.lib,two.lib"]\n[decoder]\n')
+    described, store = space.read(path), Store(tmp_path / "store")
+    found = [(job.target, [library.name for library in job.libraries]) for job in engine.jobs(described, store)]
+    assert found == [("gates", []), ("liberty", ["one"]), ("liberty", ["one", "two"])]
+    assert described.places == 3
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -128,7 +140,8 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path, capsys, text, sentence)
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--jobs", "0"], "--jobs must be at least 1, and goes with this machine's cores, not with --dask"),
+        (["--jobs", "0"], "--jobs must be at least 1, not 0"),
+        (["--jobs", "2", "--dask", "tcp://127.0.0.1:1"], "--jobs goes with this machine's cores, not with --dask"),
         (["--timeout", "0"], "--timeout must be positive, not 0"),
         (["--dask", "tcp://127.0.0.1:1"], "--dask: there is no Dask scheduler at 'tcp://127.0.0.1:1'"),
     ],

@@ -1,9 +1,11 @@
-"""Two runs of the report: whether their rankings agree, and what is said when they do not."""
+"""The same modules measured twice: whether the rankings agree, and what is said when they do not."""
 
+from hwgen.yosys import YosysError
 from rtl_tests.test_synth_speed import timed_rows
 from synth import ranking
 from synth.figures import Figure
 from synth.liberty import GATES
+from synth.runner import Outcome
 
 
 def run(areas):
@@ -39,13 +41,31 @@ def test_a_contradiction():
 def assert_refused(monkeypatch, capsys):
     for words, sentence in (
         (["--renamings", "1"], "--renamings must be at least 2"), (["--seeds", "1", "3"], "--seeds must be at least 4 apart"),
-        (["--formats", "hif9"], "Unknown format 'hif9'"), (["--liberty", "nope"], "nope cannot be read"),
+        (["--formats", "hif9"], "ranking: --formats: Unknown format 'hif9'"), (["--liberty", "nope"], "--liberty: nope cannot be read"),
+        (["--formats", "hif8,binary16"], "--formats: 'binary16' is a source, decoder target or accumulator"),
+        (["--store", "/dev/null/store"], "--store: Store '/dev/null/store' cannot be used"),
     ):  # fmt: skip
         monkeypatch.setattr(ranking.sys, "argv", ["ranking", *words])
         assert ranking.main() == 2
         said = capsys.readouterr().err
         assert sentence in said
         assert said.count("\n") == 1
+
+
+def test_a_failure_on_the_way_is_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(ranking, "MEASURED", ("multiplier",))
+    monkeypatch.setattr(ranking, "TARGETS", {"gates": ranking.TARGETS["gates"]})
+    monkeypatch.setattr(ranking, "measure", lambda jobs, *_, **__: [Outcome(job, (), f"{job.label}: no") for job in jobs])
+    monkeypatch.setattr(ranking.sys, "argv", ["ranking", "--formats", "gc_1_0_7_b0", "--store", str(tmp_path / "store")])
+    assert ranking.main() == 1
+    assert capsys.readouterr().err == "ranking: gc_1_0_7_b0_multiplier on gates: no\n"
+
+    def emitted(design, store):
+        raise YosysError("Yosys did not write module.json: no")
+
+    monkeypatch.setattr(ranking, "verilog", emitted)
+    assert ranking.main() == 1
+    assert capsys.readouterr().err == "ranking: Yosys did not write module.json: no\n"
 
 
 def test_the_whole_way(tmp_path, monkeypatch, capsys):

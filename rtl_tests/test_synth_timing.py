@@ -84,12 +84,12 @@ def test_the_timer_is_part_of_the_key(monkeypatch, tmp_path):
 
 
 def test_other_seeds_are_other_renamings():
-    first, second = (replace(JOB, renamings=2, first=seed) for seed in (1, 100))
+    first, second = (replace(JOB, renamings=2, seed=seed) for seed in (1, 100))
     assert rows_of(first)[0]["samples"] != rows_of(second)[0]["samples"]
     assert first.key != second.key
     assert rows_of(second)[0]["seed"] == 100
     with pytest.raises(ValueError, match=r"^seed must be from 1 to 1000000, not 0$"):
-        replace(JOB, first=0)
+        replace(JOB, seed=0)
 
 
 def test_libraries_without_delays_are_refused():

@@ -1,6 +1,7 @@
 """SHA-256 of texts: what results and evidence are known by."""
 
 import hashlib
+from collections.abc import Collection
 from pathlib import Path
 from types import ModuleType
 
@@ -10,7 +11,16 @@ def sha256(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
-def texts(package: ModuleType, *suffixes: str) -> list[str]:
-    """The files of a package with one of the suffixes (``.py`` if none is named), not those of packages inside it."""
+def texts(package: ModuleType, *suffixes: str, leave_out: Collection[str] = ()) -> list[str]:
+    """The files of a package with one of the suffixes (``.py`` if none is named), not those of packages inside it.
+
+    Parameters
+    ----------
+    package : module
+    suffixes : str
+    leave_out : collection of str
+        Names of files, without suffix, that do not count.
+    """
     folder = Path(package.__path__[0])
-    return [path.read_text() for suffix in suffixes or (".py",) for path in sorted(folder.glob(f"*{suffix}"))]
+    paths = (path for suffix in suffixes or (".py",) for path in sorted(folder.glob(f"*{suffix}")))
+    return [path.read_text() for path in paths if path.stem not in leave_out]

@@ -64,8 +64,8 @@ class Job:
         The command that repeats the job.
     facts : tuple of (str, value)
         Further entries for the job's rows.
-    first : int
-        Seed of the first renaming; the others follow.
+    seed : int
+        Of the first renaming; the others follow.
     timer : str
         Who tells the delays of portfolio ``speed``: :data:`synth.timing.ABC`, or name and version of OpenSTA.
 
@@ -86,11 +86,11 @@ class Job:
     command: str = ""
     facts: tuple[tuple[str, Any], ...] = ()
     timer: str = ABC
-    first: int = 1
+    seed: int = 1
 
     def __post_init__(self) -> None:
-        if not 1 <= self.first <= MAX_SEED:
-            raise ValueError(f"seed must be from 1 to {MAX_SEED}, not {self.first}")
+        if not 1 <= self.seed <= MAX_SEED:
+            raise ValueError(f"seed must be from 1 to {MAX_SEED}, not {self.seed}")
         if not 1 <= self.renamings <= MAX_RENAMINGS:
             raise ValueError(f"renamings must be from 1 to {MAX_RENAMINGS}, not {self.renamings}")
         self._target()
@@ -120,7 +120,7 @@ class Job:
     @property
     def seeds(self) -> range:
         """Of the renamings."""
-        return range(self.first, self.first + self.renamings)
+        return range(self.seed, self.seed + self.renamings)
 
     @property
     def label(self) -> str:
@@ -260,7 +260,7 @@ def rows(job: Job, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list
     target = job._target()
     head: Row = {"component": job.component, **{name.replace("-", "_"): value for name, value in job.options}, **dict(job.facts)}
     tail = {
-        "unit": target.unit, "tool": yosys.version(), "portfolio": job.portfolio, "renamings": job.renamings, "seed": job.first,
+        "unit": target.unit, "tool": yosys.version(), "portfolio": job.portfolio, "renamings": job.renamings, "seed": job.seed,
         "name": job.top, "command": job.command, **job.hashes(),
     }  # fmt: skip
     if job.is_timed:

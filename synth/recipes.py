@@ -15,10 +15,10 @@ What ABC's scripts below are made of:
 How they were chosen (MACs, multipliers and encoders of three formats, four renamings each, one machine): the stock flows for LUTs
 came out 8% (ice40) to 50% (ecp5) above the best, spread over 5 to 10%, and took the longest; ``synch`` or ``syn2_dch`` was within
 2% of the best of 25 scripts nearly everywhere, spread over 1 to 2%. For cells, stock came out 10 to 40% above ``amap``; a second
-pass (``amap2``) wins on multipliers, resynthesis as 6-input LUTs (``lut_amap``) on encoders, by up to 20%. In the default report's 209
-jobs each recipe of the standard portfolio is the best somewhere: synch 90 times, syn2_dch 62, amap 29, amap2 11, lut_amap 17. The
-speed portfolio is the outer edge, area against delay, of 40 scripts on our own gates, osu018, sky130 and sg13g2: a target for the delay
-moves a netlist by a few per cent, the number of sizing steps by a third, the structure that is sized by a factor of two.
+pass (``amap2``) wins on multipliers, resynthesis as 6-input LUTs (``lut_amap``) on encoders, by up to 20%. In the default report each
+recipe of the standard portfolio is the best somewhere. The speed portfolio is the outer edge, area against delay, of 40 scripts on our
+own gates, osu018, sky130 and sg13g2: a target for the delay moves a netlist by a few per cent, the number of sizing steps by a third, the
+structure that is sized by a factor of two.
 """
 
 from typing import Literal

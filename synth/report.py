@@ -65,6 +65,13 @@ def with_sweeps(report: dict[str, Any], sweeps: Sequence[Mapping[str, Any]]) -> 
     """A report's data with those of sweeps; what it has already stays as it is.
 
     Where nothing but sweeps was measured, their formats are those that are compared.
+
+    Parameters
+    ----------
+    report : dict
+        See :func:`assemble`.
+    sweeps : sequence of mapping
+        ``rows`` and ``failures`` of each, as in its ``sweep.json``.
     """
     if not sweeps:
         return report

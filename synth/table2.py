@@ -13,8 +13,6 @@ PAPER = {
 }
 """ALMs of multiplier, adder into binary16, and fused MAC, by Intel's tools, in the order of the multipliers: rows (b), (d), (c), (a)."""
 
-CITATION = "supernormal paper, Table 2"
-
 
 def verdict(figures: Mapping[str, Figure], where: str) -> str:
     """One sentence: whether the paper's order of the multipliers comes out.

@@ -16,6 +16,7 @@ from pathlib import Path
 from hwgen import yosys
 from hwgen.build import Design
 from hwgen.emit import check_name
+from hwgen.options import check_jobs, option
 from hwgen.yosys import YosysError
 from synth import liberty
 from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, UNPROVED, Evidence, Store, power
@@ -36,7 +37,7 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
     ValueError
         One sentence that names the option.
     """
-    _check_jobs(arguments.jobs)
+    check_jobs(arguments.jobs)
     subject = _subject(design, arguments)
     store = Store(Path(arguments.output))
     try:
@@ -46,8 +47,8 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
     except YosysError as error:
         if not arguments.verilog and not arguments.liberty:
             raise
-        option = "--verilog" if arguments.verilog else "--liberty"
-        raise ValueError(f"{option}: {subject.top} cannot be mapped: {_reason(error)}") from error
+        where = "--verilog" if arguments.verilog else "--liberty"
+        raise ValueError(f"{where}: {subject.top} cannot be mapped: {_reason(error)}") from error
     progress = Progress()
     try:
         found = verify(subject, netlist, store, arguments.jobs, progress)
@@ -67,7 +68,7 @@ def everything(arguments: argparse.Namespace) -> int:
 
     What the folder holds already, of the same Verilog, golden model and tools, is not checked again.
     """
-    _check_jobs(arguments.jobs)
+    check_jobs(arguments.jobs)
     progress = Progress()
     rows: list[Evidence] = []
     patterns = arguments.only.split(",")
@@ -113,12 +114,12 @@ def _prepared(plan: Sequence[Design], store: Store, executor: ThreadPoolExecutor
 
 
 def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
-    files = arguments.liberty or []
-    try:
-        libraries = tuple(liberty.read(file) for file in files)
-    except ValueError as error:
-        raise ValueError(f"--liberty: {error}") from error
-    words = "".join(f" --liberty {shlex.quote(Path(file).name)}" for file in files)
+    with option("--liberty"):
+        found = liberty.read_all(arguments.liberty)
+        if len(found) > 1:
+            raise ValueError("a module is mapped to one library; there are commas between the files of one")
+    (files, libraries), *_ = [*found.items(), ((), ())]
+    words = f" --liberty {shlex.quote(','.join(Path(file).name for file in files))}" if files else ""
     if arguments.verilog is None:
         if arguments.top is not None:
             raise ValueError("--top: it goes with --verilog only")
@@ -139,11 +140,6 @@ def _reason(error: YosysError) -> str:
     complaint = re.compile(r"Warning: |ERROR: |[Ee]rror:|no Liberty library|same name")
     found = [line.strip() for line in error.log.splitlines() if complaint.search(line)]
     return found[0] if found else str(error)
-
-
-def _check_jobs(jobs: int | None) -> None:
-    if jobs is not None and jobs < 1:
-        raise ValueError(f"--jobs must be at least 1, not {jobs}")
 
 
 def _broken_off(store: Store, name: str, error: BaseException) -> int:

@@ -10,13 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 import golden
+import synth.proof
 from golden import Format
-from synth.digest import sha256
+from synth.digest import sha256, texts
 
 EMITTED = "emitted"
 """Source of Verilog that ``hwgen generate`` writes."""
@@ -149,21 +151,15 @@ def _is_sound(found: Evidence) -> bool:
 _NO_VALUES = ("__init__", "accuracy", "explain")
 """Modules of golden that have no part in the value of any code: one lists names, one measures, one puts things into words."""
 
-
-@cache
-def _golden_text() -> str:
-    files = sorted(Path(golden.__file__).parent.glob("*.py"))
-    return "\0".join(path.read_text() for path in files if path.stem not in _NO_VALUES)
-
-
-def program_hashes() -> dict[str, str]:
-    """SHA-256 of golden's text, and of the text that holds gates against it."""
-    checks = sorted(Path(__file__).parent.glob("*.py"))
-    return {"golden": sha256(_golden_text()), "checks": sha256(*(path.read_text() for path in checks if path.stem not in _NO_CHECKS))}
-
-
 _NO_CHECKS = ("commands", "plan", "mutation")
 """Modules here that have no part in a verdict."""
+
+
+@cache
+def program_hashes() -> Mapping[str, str]:
+    """SHA-256 of golden's text, and of the text that holds gates against it."""
+    found = {"golden": texts(golden, leave_out=_NO_VALUES), "checks": texts(synth.proof, leave_out=_NO_CHECKS)}
+    return MappingProxyType({name: sha256(*files) for name, files in found.items()})
 
 
 def formats_hash(formats: Sequence[Format]) -> str:

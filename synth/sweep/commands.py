@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from hwgen.options import check_jobs, option
 from synth.runner import Outcome
 from synth.store import Store, StoreError
 from synth.sweep import engine, space
@@ -18,19 +19,16 @@ def sweep(arguments: argparse.Namespace) -> int:
     ValueError
         One sentence that names the option.
     """
-    if arguments.jobs is not None and (arguments.jobs < 1 or arguments.dask):
-        raise ValueError("--jobs must be at least 1, and goes with this machine's cores, not with --dask")
+    check_jobs(arguments.jobs)
+    if arguments.jobs is not None and arguments.dask:
+        raise ValueError("--jobs goes with this machine's cores, not with --dask")
     if arguments.timeout <= 0:
         raise ValueError(f"--timeout must be positive, not {arguments.timeout:g}")
-    try:
+    with option("FILE"):
         described = space.read(arguments.file)
-    except ValueError as error:
-        raise ValueError(f"FILE: {error}") from error
-    try:
+    with option("--store"):
         store = Store(arguments.store)
-    except ValueError as error:
-        raise ValueError(f"--store: {error}") from error
-    total = sum(1 for _ in described.designs()) * len(described.targets)
+    total = sum(1 for _ in described.designs()) * described.places
     try:
         pool: Pool = DaskPool(arguments.dask) if arguments.dask else LocalPool(arguments.jobs)
     except PoolError as error:

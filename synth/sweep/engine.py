@@ -25,8 +25,7 @@ def jobs(space: Space, store: Store) -> Iterator[Job]:
     """The jobs of a space, one after the other, in an order that depends on the space alone."""
     for design in space.designs():
         text = verilog(design, store)
-        options = (space.targets, space.portfolio, space.renamings, space.libraries, space.library_files, space.seed)
-        yield from area_jobs(design, text, *options)
+        yield from area_jobs(design, text, space.targets, space.portfolio, space.renamings, space.libraries, space.seed)
 
 
 def run(todo: Iterable[Job], pool: Pool, store: Store, timeout: float | None = None) -> Iterator[Outcome]:

@@ -1,7 +1,7 @@
 """A design space: which blocks, with which options, on which targets. Read from a TOML file, e.g. ::
 
     formats = ["hif8", "e5m2b1", "mine.toml"]      # or "all"
-    targets = ["gates", "cyclonev", "xc7"]         # default: all; "liberty" goes with liberty = ["cells.lib"]
+    targets = ["gates", "cyclonev", "xc7"]         # default: all; "liberty" goes with liberty = ["one.lib", "two_a.lib,two_b.lib"]
     portfolio = "standard"
     renamings = 8
     seed = 1                                       # of the first renaming
@@ -33,7 +33,7 @@ from hwgen.build import Design
 from hwgen.decoder import TARGETS as DECODER_TARGETS
 from synth import liberty
 from synth.jobs import MAX_RENAMINGS, MAX_SEED
-from synth.liberty import Library
+from synth.liberty import Libraries
 from synth.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, SPEED
 from synth.targets import LIBERTY, TARGETS, find, timed
 
@@ -65,8 +65,8 @@ class Space:
     formats : tuple of str
         Names or paths.
     targets : tuple of str
-    libraries : tuple of Library
-        Of target ``liberty``; ``library_files`` are the words for them.
+    libraries : mapping
+        Of target ``liberty``, by the names of their files.
     portfolio : str
     renamings, seed : int
         How many, and the seed of the first.
@@ -76,15 +76,25 @@ class Space:
 
     formats: tuple[str, ...]
     targets: tuple[str, ...]
-    libraries: tuple[Library, ...]
-    library_files: tuple[str, ...]
+    libraries: Libraries
     portfolio: str
     renamings: int
     seed: int
     blocks: Mapping[str, Mapping[str, tuple[Any, ...]]]
 
+    @property
+    def places(self) -> int:
+        """Jobs of each design: targets, each library counted."""
+        return sum(len(self.libraries) if target == LIBERTY else 1 for target in self.targets)
+
     def designs(self) -> Iterator[Design]:
-        """Every design, each once; combinations that a format lacks are left out."""
+        """Every design, each once; combinations that a format lacks are left out.
+
+        Raises
+        ------
+        ValueError
+            When two different designs would have one name, or terms are too many.
+        """
         seen: dict[str, tuple[Any, ...]] = {}
         for kind, options in self.blocks.items():
             for name, values in product(self.formats, product(*options.values())):
@@ -136,9 +146,9 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
     names = [beside(folder, name) for name in names]
     for name in names:
         build.block_format(name)
-    files = _strings(table.get("liberty", []), "liberty")
-    found = [str(folder / file) if (folder / file).exists() else file for file in files]
-    libraries = tuple(liberty.read(file) for file in found)
+    words = _strings(table.get("liberty", []), "liberty")
+    near = [[str(folder / file) if (folder / file).exists() else file for file in word.split(",")] for word in words]
+    libraries = liberty.read_all(",".join(files) for files in near)
     portfolio = table.get("portfolio", DEFAULT_PORTFOLIO)
     _one_of(portfolio, tuple(PORTFOLIOS), "portfolio")
     default = [*(["gates"] if portfolio == SPEED else TARGETS), *([LIBERTY] if libraries else [])]
@@ -146,13 +156,14 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
     for target in targets:
         _one_of(target, (*TARGETS, *([LIBERTY] if libraries else [])), "targets")
         if portfolio == SPEED:
-            timed(find(target, libraries if target == LIBERTY else ()), libraries)
+            for cells in libraries.values() if target == LIBERTY else [()]:
+                timed(find(target, cells), cells)
     renamings = _number(table, "renamings", SWEEP_RENAMINGS, MAX_RENAMINGS)
     seed = _number(table, "seed", 1, MAX_SEED)
     blocks = {kind: _options(kind, table[kind]) for kind in _CHOICES if kind in table}
     if not blocks:
         raise ValueError(f"there must be a table for at least one of {', '.join(_CHOICES)}")
-    space = Space(tuple(names), tuple(targets), libraries, tuple(found), portfolio, renamings, seed, blocks)
+    space = Space(tuple(names), tuple(targets), libraries, portfolio, renamings, seed, blocks)
     if next(space.designs(), None) is None:
         raise ValueError("no format has any of the options: there is nothing to measure")
     return space
