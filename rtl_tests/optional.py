@@ -18,5 +18,8 @@ NEEDS_OPENSTA = pytest.mark.skipif(opensta() is None, reason="OpenSTA is not ins
 # Debian's package qflow-tech-osu018. Our own library goes through the same code without it.
 NEEDS_OSU018 = pytest.mark.skipif(not OSU018.exists(), reason="osu018 is not installed (Debian's qflow-tech-osu018)")
 NEEDS_SHARED = pytest.mark.skipif(not SHARED, reason="there are no open cell libraries in ../shared/liberty")
+# A browser is no Python package. The page's text is tested without one; what a reader sees and does needs Debian's chromium.
+CHROMIUM = Path("/usr/bin/chromium")
+NEEDS_CHROMIUM = pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed (Debian's chromium)")
 # A device that is always full is a thing of Linux; elsewhere nothing stands for it.
 NEEDS_FULL_DEVICE = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

@@ -35,8 +35,8 @@ def made_up(component, target, area, **options):
     return [row, {**row, "recipe": "best", "best_recipe": "synch"}]
 
 
-@pytest.fixture(scope="module")
-def data():
+def made_up_report():
+    """Data for every section."""
     rows = []
     for place, name in enumerate(FORMATS):
         for target in TARGETS:
@@ -55,6 +55,11 @@ def data():
                     rows += made_up("mac", target, 140 + 2 * bits, format=name, accumulator=accumulator, accumulator_bits=bits)
     outcomes = [Outcome(JOB, tuple(rows)), Outcome(replace(JOB, top="broken", target="xc7"), (), "broken on xc7: <no> luck", "long\nlog\n")]
     return assemble(outcomes, FORMATS, DIGITS)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return made_up_report()
 
 
 @pytest.fixture(scope="module")
