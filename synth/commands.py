@@ -25,6 +25,7 @@ from synth.report import assemble, render, with_sweeps
 from synth.runner import Outcome, Progress, measure
 from synth.store import Store
 from synth.targets import LIBERTY, TARGETS
+from synth.tradeoff import ratios
 
 
 @contextmanager
@@ -175,8 +176,9 @@ def report(arguments: argparse.Namespace) -> int:
             )  # fmt: skip
         outcomes = list(measure(jobs, executor, Progress(), store=store))
     try:
-        found = assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence))
-        render(with_sweeps(found, swept), folder)
+        found = with_sweeps(assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence)), swept)
+        found["snr"] = ratios(formats.get(name, name) for name in found["formats"])
+        render(found, folder)
     except OSError as error:
         raise ValueError(f"-o: {str(folder)!r} cannot be written to: {error.strerror}") from error
     print(folder / "index.html")

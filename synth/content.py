@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from synth import accumulators, accuracy, encoders, method, papers, parts, speed, verified
+from synth import accumulators, accuracy, encoders, method, papers, parts, speed, tradeoff, verified
 from synth.measured import Measured
 from synth.sections import Section, target_key
 from synth.summary import Point, summary
@@ -39,7 +39,8 @@ class Content:
         """All sections that there is data for."""
         report, measured = self.report, self.measured
         columns = list(measured.columns.values())
-        made = [parts.macs(measured), parts.parts(measured), accumulators.section(measured), speed.section(measured)]
+        made = [parts.macs(measured), tradeoff.section(measured, report.get("snr") or {}), speed.section(measured)]
+        made += [parts.parts(measured), accumulators.section(measured)]
         made += [encoders.section(measured), papers.paper_section(measured.rows, columns, measured.formats)]
         made += [papers.section(measured.rows, columns), accuracy.section(report.get("accuracy"))]
         made += [verified.section(report.get("evidence") or []), method.failures(report)]

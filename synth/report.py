@@ -96,7 +96,7 @@ def render(report: Mapping[str, Any], folder: str | Path) -> None:
     Parameters
     ----------
     report : mapping
-        See :func:`assemble`; `json.loads` of a ``report.json`` does, too.
+        See :func:`assemble`; ``snr`` of :func:`synth.tradeoff.ratios` may be there, too. `json.loads` of a ``report.json`` does as well.
     folder : path
         Made when missing.
     """

@@ -23,6 +23,8 @@ def summary(report: Mapping[str, Any], measured: Measured, sections: Sequence[Se
     """What a report says, in the order in which one would ask."""
     findings = {section.anchor: section.findings for section in sections}
     said = [*_macs(measured)]
+    gates = TARGETS["gates"].title
+    said += [Point("Accuracy for area", text) for text in findings.get("tradeoff", []) if text.startswith(gates)]
     if timed := findings.get("speed"):
         said.append(Point("Speed", f"{timed[0]} {timed[-1]}"))
     said += [Point("Rounding", text) for text in findings.get("encoders", [])[:1]]
