@@ -8,19 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import golden
 from golden import Format
 from hwgen import build, yosys
-from synth import liberty
+from synth import compare, given, liberty
 from synth.emission import verilog
-from synth.jobs import MAX_RENAMINGS, MAX_SEED, Job
+from synth.jobs import MAX_RENAMINGS, MAX_SEED, Job, Row
 from synth.liberty import Library
 from synth.plan import FORMATS, area_jobs, report_jobs
 from synth.proof.evidence import Store as EvidenceStore
 from synth.proof.evidence import program_hashes
-from synth.recipes import SPEED
 from synth.report import assemble, render, with_sweeps
 from synth.runner import Outcome, Progress, measure
 from synth.store import Store
@@ -56,35 +55,6 @@ def _libraries(groups: Sequence[str]) -> dict[tuple[str, ...], tuple[Library, ..
         return liberty.read_all(groups)
     except ValueError as error:
         raise ValueError(f"--liberty: {error}") from error
-
-
-def _swept(file: str) -> dict[str, Any]:
-    """What a sweep has written."""
-    try:
-        found: dict[str, Any] = json.loads(Path(file).read_text())
-        for row in found["rows"]:
-            _check_row(row)
-        for failure in found["failures"]:
-            _ = failure["name"], failure["target"], failure["error"]
-    except OSError as error:
-        raise ValueError(f"--sweep: {file!r} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"--sweep: {file!r} is not what hwgen sweep writes") from error
-    return found
-
-
-def _check_row(row: Any) -> None:
-    """Refuse what is no row: KeyError, TypeError or ValueError."""
-    texts = ["component", "format", "target", "recipe", "portfolio", "unit", "name", "command", "tool", "verilog_sha256", "script_sha256"]
-    numbers = ["median", "min", "max", "renamings", "seed"]
-    lists = []
-    if row["portfolio"] == SPEED:
-        texts, lists = [*texts, "timer", "delay"], ["delay_samples"]
-    if row["target"] == LIBERTY:
-        lists = [*lists, "libraries", "libraries_sha256"]
-    good = all(isinstance(row[key], str) for key in texts) and all(type(row[key]) in (int, float) for key in numbers)
-    if not good or not all(isinstance(row[key], list) and row[key] for key in lists) or row["target"] not in (*TARGETS, LIBERTY):
-        raise ValueError("a row is not as it should be")
 
 
 def area(design: build.Design, arguments: argparse.Namespace) -> int:
@@ -149,7 +119,12 @@ def _complain(outcomes: Iterable[Outcome]) -> int:
 
 
 def report(arguments: argparse.Namespace) -> int:
-    """Measure a set of formats and write the report; 0 if every job delivered, else 1 (the report tells which did not).
+    """Measure a set of formats, write the report, and hold it against an older one.
+
+    Returns
+    -------
+    int
+        0 if every job delivered and nothing grew by more than is allowed, else 1 (the report tells which job did not).
 
     Raises
     ------
@@ -159,21 +134,28 @@ def report(arguments: argparse.Namespace) -> int:
     _check_renamings(arguments)
     formats = _formats(arguments.formats)
     libraries = _libraries(arguments.liberty or [])
-    swept = [_swept(file) for file in arguments.sweep or []]
-    if swept and not arguments.formats and arguments.liberty:
+    swept = [given.rows(file, "--sweep") for file in arguments.sweep or []]
+    measures = bool(arguments.formats or not swept)
+    if not measures and arguments.liberty:
         raise ValueError("--liberty: with --sweep nothing is measured unless --formats says what")
-    accuracy = _accuracy(arguments.accuracy)
-    folder = Path(arguments.output)
+    accuracy = None if arguments.accuracy is None else given.accuracy(arguments.accuracy)
+    rows = [row for sweep in swept for row in sweep["rows"]]
+    older = _older(arguments, rows, measures)
+    if older and not measures and arguments.output is None:  # two files are compared
+        return _compared(older, rows)
+    folder = Path(arguments.output or "build/report")
     _check_writable(folder)
     store = _store(arguments.store)
     with _pool(arguments.jobs) as executor:
         jobs: list[Job] = []
-        if arguments.formats or not swept:
+        if measures:
             jobs = report_jobs(
                 list(formats), lambda kind, name, **options: build.BLOCKS[kind](formats.get(name, name), **options), arguments.renamings,
                 lambda designs: executor.map(lambda design: verilog(design, store), designs), libraries,
                 arguments.formats in (None, "all"), arguments.seed,
             )  # fmt: skip
+        if older and not {row["name"] for row in older.rows} & {*(job.top for job in jobs), *(row["name"] for row in rows)}:
+            raise ValueError(_NOTHING_COMMON)  # before minutes are spent
         outcomes = list(measure(jobs, executor, Progress(), store=store))
     try:
         found = with_sweeps(assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence)), swept)
@@ -182,7 +164,46 @@ def report(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise ValueError(f"-o: {str(folder)!r} cannot be written to: {error.strerror}") from error
     print(folder / "index.html")
-    return _complain(outcomes)
+    return max(_complain(outcomes), _compared(older, found["rows"]) if older else 0)
+
+
+_NOTHING_COMMON = "--compare: the two reports have no figure in common"
+
+
+class _Older(NamedTuple):
+    """Rows of an older report, and by what share figures may grow, if that is limited."""
+
+    rows: list[Row]
+    above: float | None
+
+
+def _older(arguments: argparse.Namespace, rows: Sequence[Row], measures: bool) -> _Older | None:
+    """What to compare with; ``rows`` are the new ones that need not be measured."""
+    limit = arguments.fail_above
+    if arguments.compare is None:
+        if limit is not None:
+            raise ValueError("--fail-above: it goes with --compare only")
+        return None
+    old: list[Row] = given.rows(arguments.compare, "--compare")["rows"]
+    if limit is None:
+        return _Older(old, None)
+    try:
+        above = compare.percentage(limit)
+        compare.check_spreads([*old, *rows])
+    except ValueError as error:
+        raise ValueError(f"--fail-above: {error}") from error
+    if measures and arguments.renamings < 2:
+        raise ValueError("--fail-above: of one renaming no spread is known; --renamings must be at least 2")
+    return _Older(old, above)
+
+
+def _compared(older: _Older, rows: Sequence[Row]) -> int:
+    """Print what has changed; 1 if a figure grew by more than is allowed."""
+    found = compare.compare(older.rows, rows)
+    if not found.common:
+        raise ValueError(_NOTHING_COMMON)
+    print("\n".join(compare.lines(found, older.above)))
+    return 1 if older.above is not None and found.grown(older.above) else 0
 
 
 def _check_writable(folder: Path) -> None:
@@ -214,18 +235,3 @@ def _evidence(folder: str) -> list[dict[str, Any]]:
         return []
     today = program_hashes()["golden"]
     return [found.record() for found in EvidenceStore(Path(folder)) if found.hashes.get("golden") == today]
-
-
-def _accuracy(file: str | None) -> dict[str, Any] | None:
-    """What the digits example has written."""
-    if file is None:
-        return None
-    try:
-        result: dict[str, Any] = json.loads(Path(file).read_text())
-        _ = [(row["format"], row["accuracy"], row["rtl_cases"]) for row in result["rows"]], result["images"], result["accumulator"]
-        _ = [(row["format"], row["scaling"], row["accumulator"], row["accuracy"], row["snr_db"]) for row in result.get("study", [])]
-    except OSError as error:
-        raise ValueError(f"--accuracy: {file!r} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"--accuracy: {file!r} is not what examples/digits.py --json writes") from error
-    return result
