@@ -109,7 +109,7 @@ def test_the_page_shows_everything(folder):
     page, text = (folder / "index.html").read_text(), (folder / "report.md").read_text()
     for anchor in ("mac", "parts", "accumulators", "encoders", "paper", "accuracy", "evidence", "failures", "method", "figures"):
         assert f'<section id="{anchor}">' in page
-    assert page.count("<svg ") == 1 + 5 + 5 + 2 + 2 + 1
+    assert page.count("<svg ") == 1 + 5 + 5 + 2 + 3 + 1
     assert page.count("<svg ") == page.count('role="img"')
     for wanted in ("yosys 0", "97.1%", "equal in 1,234 steps", "18.0 dB", "hwgen area mac --target xc7", "synch"):
         assert wanted in page
