@@ -35,7 +35,7 @@ def section(measured: Measured) -> Section | None:
     for target, where in measured.columns.items():
         one, other = (pick(rows, "encoder", target, format=studied, rounding=rounding) for rounding in (first, second))
         if one is not None and other is not None:
-            pairs[where.title] = one, other
+            pairs[where.head] = one, other
             made.findings.append(pair_sentence((first, one), (second, other), f"the {studied} encoder", where.title))
     if pairs:
         title = f"{studied} encoder: {first} against {second}"

@@ -11,6 +11,8 @@ from synth.sections import Cell, Plot, Section, Table
 
 _LONG = 30
 """Rows from which on a table has a height of its own."""
+_WIDE = 44
+"""Characters from which on a cell has several lines."""
 _STYLE, _SCRIPT = (Path(__file__).with_name(name) for name in ("page.css", "page.js"))
 
 
@@ -76,7 +78,7 @@ def _cell(cell: Cell, is_head: bool = False) -> str:
     is_command = cell.text.startswith("hwgen ")
     small = f"<small>{escape(cell.small)}</small>" if cell.small else ""
     note = f' title="{escape(cell.note)}"' if cell.note else ""
-    long = ' class="text"' if len(cell.text) > 40 and not is_command else ""
+    long = ' class="text"' if max(len(cell.text), len(cell.small)) > _WIDE and not is_command else ""
     value = "" if cell.value is None else f' data-value="{cell.value:.12g}"'
     text = f"<code>{escape(cell.text)}</code>" if is_command else escape(cell.text)
     return f"<{tag}{scope}{value}{note}{long}>{text}{small}</{tag}>"

@@ -104,7 +104,7 @@ def pairs(groups: Mapping[str, tuple[Figure, Figure]], names: tuple[str, str], t
             bases = [pair[0].median for pair in groups.values()]
             scaled = [Figure(one.low / base, one.median / base, one.high / base) for one, base in zip(found, bases, strict=True)]
             made = _bars(drawn, [place + shift for place in range(len(groups))], scaled, colour, height=0.36, alpha=alpha)
-            drawn.axes.bar_label(made, [f"{number(one.median)} {one.unit}" for one in found], padding=5, fontsize=8.5)
+            drawn.axes.bar_label(made, [number(one.median) for one in found], padding=5, fontsize=8.5)
             marks.append(Patch(color=colour, alpha=alpha))
         _rows(drawn, list(groups), label)
         drawn.canvas.legend(marks, names, loc="outside lower center", ncols=2)
@@ -209,7 +209,7 @@ def widths(rounded: Mapping[str, Mapping[str, Mark]], exact: Mapping[str, Mark],
         drawn.axes.set_ylabel(unit)
         drawn.axes.set_ylim(bottom=0)
         left, right = drawn.axes.get_xlim()
-        drawn.axes.set_xlim(left * (left / right) ** 0.2, right * (right / left) ** 0.3)  # for names
+        drawn.axes.set_xlim(left * (left / right) ** 0.32, right * (right / left) ** 0.36)  # for names
         points: dict[str, list[Mark]] = {}
         for found in rounded.values():
             for name, mark in found.items():

@@ -8,6 +8,7 @@ from synth import accumulators, verified
 from synth.figures import Figure, compared, listing, ranked
 from synth.measured import Measured
 from synth.plan import REPORT_ACCUMULATOR
+from synth.proof.evidence import EQUAL
 from synth.sections import Section, target_key
 from synth.targets import TARGETS
 
@@ -55,12 +56,13 @@ def _macs(measured: Measured) -> Iterator[Point]:
 
 def _noise(columns: Sequence[Mapping[str, Figure]]) -> str:
     """Which pairs of formats their spreads do not tell apart."""
-    pairs = [(a, b, figures[a].differs(figures[b])) for figures in columns for a, b in combinations(sorted(figures), 2)]
-    same = [(a, b) for a, b, differs in pairs if not differs]
-    everywhere = [pair for pair in dict.fromkeys(same) if same.count(pair) == len(columns)]
+    pairs = [((a, b), figures[a].differs(figures[b])) for figures in columns for a, b in combinations(sorted(figures), 2)]
+    same = [pair for pair, differs in pairs if not differs]
+    told = {pair for pair, differs in pairs if differs}
+    nowhere = [f"{a} and {b}" for a, b in dict.fromkeys(same) if (a, b) not in told]
     text = f"{len(same)} of {len(pairs)} pairs of MACs, over {len(columns)} targets, differ by less than their spreads"
-    if everywhere:
-        text += f"; on no target are told apart {listing([f'{a} and {b}' for a, b in everywhere])}"
+    if nowhere:
+        text += f"; on no target are told apart {listing(nowhere)}"
     return text + "."
 
 
@@ -68,9 +70,9 @@ def _verified(report: Mapping[str, Any]) -> str:
     records = report.get("evidence") or []
     if not records:
         return "No module had been held against the golden model on all inputs when this report was written; hwgen verify does so."
-    names = {row["verilog_sha256"]: row["name"] for row in report["rows"]}
-    here = [names[found] for found in verified.equal_verilog(records) if found in names]
-    return f"{verified.sentence(records)} Among the modules measured here: {listing(sorted(here)) if here else 'none'}."
+    measured = {row["verilog_sha256"] for row in report["rows"]}
+    equal = [record["module"] for record in records if record["verdict"] == EQUAL and record["hashes"]["verilog"] in measured]
+    return f"{verified.sentence(records)} Of the modules measured here these are {listing(equal) if equal else 'none'}."
 
 
 def _measured(report: Mapping[str, Any]) -> str:
