@@ -24,9 +24,10 @@ class Content:
         """What was compared, in a sentence."""
         rows = self.report["rows"]
         count, targets = sum(row["recipe"] == "best" for row in rows), len({target_key(row) for row in rows})
+        compared = len(self.measured.formats)
         return (
-            f"{len(self.measured.formats)} formats, {targets} targets, {count} figures: decoders, multipliers, adders, fused "
-            "multiply-accumulate units and encoders from one generator, simulated against a golden model and synthesized by one tool."
+            f"{compared} {'format' if compared == 1 else 'formats'}, {targets} targets, {count} figures: decoders, multipliers, adders, "
+            "fused multiply-accumulate units and encoders from one generator, simulated against a golden model and synthesized by one tool."
         )
 
     @property

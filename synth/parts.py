@@ -18,7 +18,7 @@ def macs(measured: Measured) -> Section | None:
         "mac", "What a MAC costs",
         f"A fused multiply-accumulate unit, combinational: acc + a·b into {REPORT_ACCUMULATOR} with one rounding. {_SPREADS}",
     )  # fmt: skip
-    if len(by_target) > 1:
+    if len(by_target) > 1 and any(len(figures) > 1 for figures in by_target.values()):
         title = f"MAC into {REPORT_ACCUMULATOR} relative to the smallest, over {len(by_target)} targets"
         svg = plots.ranges(by_target, title, "area above that of the smallest", measured.styles)
         made.plots.append(Plot("A point for each target; the line goes from the least to the most.", svg))

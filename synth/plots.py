@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from synth.figures import Figure, compared, number, ranked
 from synth.labels import name_points
-from synth.palette import Style
+from synth.palette import SERIES, Style
 from synth.svg import CARD, INK, LINE, SOFT, Sheet, sheet
 
 Styles = Mapping[str, Style]
@@ -132,6 +132,10 @@ def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, label: str, 
     return drawn.svg
 
 
+MOST_NAMES = len(SERIES)
+"""Formats that a plot of points can hold apart: as many as there are colours."""
+
+
 # -- points -------------------------------------------------------------------------------------------------------------------
 
 
@@ -180,13 +184,14 @@ def _axes(drawn: Sheet, label: str, unit: str) -> None:
 
 
 def scatter(points: Mapping[str, Mark], edge: Collection[str], title: str, label: str, unit: str, styles: Styles) -> str:
-    """A named point for each format; those on the ``edge``, which no other one beats in both, are joined."""
+    """A point for each format; those on the ``edge``, which no other one beats in both, are joined, and of many they alone are named."""
     with sheet(title, 3.5) as drawn:
         _edge(drawn, sorted((points[name] for name in edge), key=lambda mark: mark.x), "pre")
         for name, mark in points.items():
             _marks(drawn, [mark], styles[name], markersize=7)
         _axes(drawn, label, unit)
-        name_points(drawn, [(name, mark.x, mark.y.median, styles[name].colour) for name, mark in points.items()])
+        named = points if len(points) <= MOST_NAMES else {name: points[name] for name in edge}
+        name_points(drawn, [(name, mark.x, mark.y.median, styles[name].colour) for name, mark in named.items()])
     return drawn.svg
 
 

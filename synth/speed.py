@@ -101,7 +101,7 @@ def section(measured: Measured) -> Section | None:
         column, unit = titles[key], delay_unit(group[0])
         title = f"{block}, {column.title}" + (f" ({how})" if len(ways) > 1 else "")
         said = sentences(curves, title, unit)
-        if len(curves) <= MOST_CURVES:
+        if len(curves) <= plots.MOST_NAMES:
             edge = _marks(front(point for curve in curves.values() for point in curve))
             drawn = {name: _marks(curve) for name, curve in curves.items()}
             svg = plots.curves(drawn, edge, f"Area against delay: {title}", f"delay [{unit}]", column.axis, measured.styles)
@@ -109,10 +109,6 @@ def section(measured: Measured) -> Section | None:
         made.findings += said
         made.tables.append(_table(curves, title, unit, column))
     return made
-
-
-MOST_CURVES = 12
-"""Curves that one plot can hold apart: as many as there are colours."""
 
 
 def _marks(curve: Front) -> list[Mark]:

@@ -27,7 +27,7 @@ def summary(report: Mapping[str, Any], measured: Measured, sections: Sequence[Se
     gates = TARGETS["gates"].title
     said += [Point("Accuracy for area", text) for text in findings.get("tradeoff", []) if text.startswith(gates)]
     if timed := findings.get("speed"):
-        said.append(Point("Speed", f"{timed[0]} {timed[-1]}"))
+        said.append(Point("Speed", " ".join(dict.fromkeys((timed[0], timed[-1])))))
     said += [Point("Rounding", text) for text in findings.get("encoders", [])[:1]]
     said += [Point("Exact accumulators", text) for text in [accumulators.sentence(measured)] if text]
     verdicts = [text for text in findings.get("paper", []) if text.startswith(TARGETS["cyclonev"].title)]
