@@ -13,7 +13,7 @@ from synth.report import assemble
 
 def row(name, area, **options):
     made = made_up("mac", "gates", area, format=name, accumulator="binary16")
-    return [{**one, "seed": 1, "verilog_sha256": name, **options} for one in made]
+    return [{**one, "seed": 1, "accumulator_bits": 16, "verilog_sha256": name, **options} for one in made]
 
 
 OLD = [*row("same", 100), *row("noisy", 100), *row("grown", 100), *row("shrunk", 100), *row("gone", 100)]
@@ -70,7 +70,7 @@ def test_no_percentages(text):
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, rows in (("old", OLD), ("new", NEW), ("single", [{**one, "renamings": 1} for one in OLD]), ("other", row("other", 1))):
+    for name, rows in (("old", OLD), ("new", NEW), ("single", [{**one, "renamings": 1} for one in OLD]), ("other", row("other", 7))):
         (tmp_path / f"{name}.json").write_text(json.dumps({**assemble([], []), "rows": rows}))
     (tmp_path / "word.json").write_text('{"rows": "many", "failures": []}')
     return tmp_path
@@ -128,7 +128,7 @@ def test_what_cannot_be_compared_is_refused(words, sentence, files, capsys):
 )
 def test_refusals_come_before_minutes_are_spent(words, sentence, files, capsys, monkeypatch):
     monkeypatch.setattr("synth.commands.measure", lambda *_, **__: pytest.fail("measured"))
-    monkeypatch.setattr("synth.commands.verilog", lambda *_: "module m; endmodule\n")
+    monkeypatch.setattr("synth.commands.verilog", lambda design, _: f"module {design.name}(acc_in);\n  input [15:0] acc_in;\nendmodule\n")
     assert main(["report", "--formats", "hif8", "-o", "out", "--store", "store", *words]) == 2
     assert capsys.readouterr().err.startswith(f"hwgen: {sentence}")
     assert not (files / "out").exists()

@@ -159,7 +159,7 @@ def test_a_report_of_little_data_is_a_report(tmp_path):
     assert '<section id="mac">' in page
     assert '<section id="paper">' not in page
     assert '<section id="failures">' not in page
-    assert "<p>1 format, 1 targets, 1 figures: " in page
+    assert "<p>1 format, 1 target, 1 figure: " in page
     assert page.count("<svg ") == 1
 
 

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from synth import accumulators, accuracy, encoders, method, papers, parts, speed, tradeoff, verified
+from synth.figures import counted
 from synth.measured import Measured
 from synth.sections import Section, target_key
 from synth.summary import Point, summary
@@ -24,10 +25,10 @@ class Content:
         """What was compared, in a sentence."""
         rows = self.report["rows"]
         count, targets = sum(row["recipe"] == "best" for row in rows), len({target_key(row) for row in rows})
-        compared = len(self.measured.formats)
+        what = ", ".join((counted(len(self.measured.formats), "format"), counted(targets, "target"), counted(count, "figure")))
         return (
-            f"{compared} {'format' if compared == 1 else 'formats'}, {targets} targets, {count} figures: decoders, multipliers, adders, "
-            "fused multiply-accumulate units and encoders from one generator, simulated against a golden model and synthesized by one tool."
+            f"{what}: decoders, multipliers, adders, fused multiply-accumulate units and encoders from one generator, simulated against "
+            "a golden model and synthesized by one tool."
         )
 
     @property

@@ -117,3 +117,8 @@ def pair_sentence(first: tuple[str, Figure], second: tuple[str, Figure], what: s
 def listing(names: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def counted(count: int, what: str) -> str:
+    """``1 job``, ``2 jobs``."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -5,7 +5,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from synth import accumulators, verified
-from synth.figures import Figure, compared, listing, ranked
+from synth.figures import Figure, compared, counted, listing, ranked
 from synth.measured import Measured
 from synth.plan import REPORT_ACCUMULATOR
 from synth.proof.evidence import EQUAL
@@ -60,7 +60,7 @@ def _noise(columns: Sequence[Mapping[str, Figure]]) -> str:
     same = [pair for pair, differs in pairs if not differs]
     told = {pair for pair, differs in pairs if differs}
     nowhere = [f"{a} and {b}" for a, b in dict.fromkeys(same) if (a, b) not in told]
-    text = f"{len(same)} of {len(pairs)} pairs of MACs, over {len(columns)} targets, differ by less than their spreads"
+    text = f"{len(same)} of {len(pairs)} pairs of MACs, over {counted(len(columns), 'target')}, differ by less than their spreads"
     if nowhere:
         text += f"; on no target are told apart {listing(nowhere)}"
     return text + "."
@@ -82,6 +82,7 @@ def _measured(report: Mapping[str, Any]) -> str:
     targets = len({target_key(row) for row in rows})
     tools = [f"{name} {version}" for name, version in report.get("versions", {}).items()]
     tools += [report["tool"], *sorted({row["timer"].split(",")[0] for row in rows if "timer" in row})]
-    text = f"{jobs} jobs on {targets} targets, {netlists:,} netlists under {report['renamings']} renamings"
-    text += f"; {len(failed)} {'job' if len(failed) == 1 else 'jobs'} failed" if failed else ""
+    text = f"{counted(jobs, 'job')} on {counted(targets, 'target')}, {counted(netlists, 'netlist')} under"
+    text += f" {counted(report['renamings'], 'renaming')}"
+    text += f"; {counted(len(failed), 'job')} failed" if failed else ""
     return f"{text}. {', '.join(dict.fromkeys(tools))}."
