@@ -8,11 +8,12 @@ from golden.accuracy import DISTRIBUTIONS, best_scale, calibrate, dynamic_range,
 from golden.catalog import WIDE, get, names
 from golden.exact import ExactAccumulator
 from golden.formats import Format
-from golden.mac import ACCUMULATORS, dot, mac
+from golden.mac import ACCUMULATORS, dot, fused_dot, mac
 from golden.rows import Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
 
 __all__ = [
     "ACCUMULATORS", "DISTRIBUTIONS", "WIDE", "Biased", "ExactAccumulator", "Fixed", "Format", "Kind", "Overflow", "Rounding", "Row",
-    "SignMagnitude", "Special", "best_scale", "calibrate", "dot", "dynamic_range", "get", "mac", "model_snr", "names", "quantization_snr",
+    "SignMagnitude", "Special", "best_scale", "calibrate", "dot", "dynamic_range", "fused_dot",
+    "get", "mac", "model_snr", "names", "quantization_snr",
     "significand_bits",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golden.bits import as_codes
+from golden.fixed import add, rounded_to_odd
 from golden.formats import Format
 
 if TYPE_CHECKING:
@@ -86,27 +87,25 @@ class ExactAccumulator:
         magnitude = np.broadcast_to(np.where(finite, ma * mb, 0).astype(np.uint64), shape)
         shift = np.broadcast_to(ea + eb, shape)
         negative = np.broadcast_to(sa ^ sb, shape)
-        sums = self._add(np.broadcast_to(state, (*shape, self.limbs)), magnitude, shift, negative)
+        sums = add(np.broadcast_to(state, (*shape, self.limbs)), magnitude, shift, negative)
         return self._with_flags(sums, np.broadcast_to(state, sums.shape), np.broadcast_to(product, shape))
 
     def decode(self, acc: ArrayLike) -> NDArray[np.float64]:
         """Values of accumulators, NaN and infinities where the flags say so: float64, without the axis of limbs.
 
-        Exact where 53 significant bits hold the value, otherwise within 2 units in the last place.
+        Rounded to odd where 53 significant bits do not hold the value, see :func:`golden.fixed.rounded_to_odd`.
         """
         state = self._checked(acc)
-        carry = self._bit(state, self.value_width - 1).astype(np.uint64)
-        invert = np.where(carry, ~np.uint64(0), np.uint64(0))
-        sign = np.where(carry, -1.0, 1.0)
-        magnitude = np.zeros(state.shape[:-1])
-        for limb in range(self.limbs):
-            with np.errstate(over="ignore"):  # the carry out of a limb, of which NumPy warns for scalars
-                part = ((state[..., limb] ^ invert) & self._value_bits(limb)) + carry
-            carry &= part == 0
-            magnitude += np.ldexp(part.astype(np.float64), 64 * limb + self.lsb_exponent)
         pos, neg, nan = (self._bit(state, self.pos_inf_bit + i) for i in range(3))
-        infinite = np.where(pos, np.inf, np.where(neg, -np.inf, sign * magnitude))
-        return np.where(nan, np.nan, infinite)
+        value = rounded_to_odd(self._extended(state), self.lsb_exponent)
+        return np.where(nan, np.nan, np.where(pos, np.inf, np.where(neg, -np.inf, value)))
+
+    def _extended(self, state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The value alone, its sign in all bits above it."""
+        negative = self._bit(state, self.value_width - 1)
+        masks = np.array([self._value_bits(limb) for limb in range(self.limbs)], np.uint64)
+        value: NDArray[np.uint64] = state & masks | np.where(negative[..., np.newaxis], ~masks, np.uint64(0))
+        return value
 
     def _checked(self, acc: ArrayLike) -> NDArray[np.uint64]:
         state = np.asarray(acc)
@@ -120,22 +119,6 @@ class ExactAccumulator:
     def _value_bits(self, limb: int) -> np.uint64:
         """Mask of the value's bits in a limb."""
         return np.uint64((1 << min(max(self.value_width - 64 * limb, 0), 64)) - 1)
-
-    def _add(
-        self, state: NDArray[np.uint64], magnitude: NDArray[np.uint64], shift: NDArray[np.int64], negative: NDArray[np.bool_]
-    ) -> NDArray[np.uint64]:
-        """Value limbs of ``state ± (magnitude << shift)``; bits above the value are rubbish."""
-        out = np.empty_like(state)
-        invert = np.where(negative, ~np.uint64(0), np.uint64(0))
-        carry = negative.astype(np.uint64)
-        for limb in range(self.limbs):
-            addend = _limb(magnitude, shift - 64 * limb) ^ invert
-            with np.errstate(over="ignore"):  # the carry out of a limb, of which NumPy warns for scalars
-                partial = state[..., limb] + addend
-                total = partial + carry
-            carry = ((partial < addend) | (total < partial)).astype(np.uint64)
-            out[..., limb] = total
-        return out
 
     def _with_flags(self, sums: NDArray[np.uint64], state: NDArray[np.uint64], product: NDArray[np.float64]) -> NDArray[np.uint64]:
         old = [self._bit(state, self.pos_inf_bit + i) for i in range(3)]
@@ -154,13 +137,6 @@ class ExactAccumulator:
     def _bit(state: NDArray[np.uint64], position: int) -> NDArray[np.bool_]:
         limb, bit = divmod(position, 64)
         return np.asarray(state[..., limb] >> np.uint64(bit) & np.uint64(1), np.bool_)
-
-
-def _limb(magnitude: NDArray[np.uint64], shift: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Bits 63..0 of ``magnitude << shift`` for any shift, negative ones too."""
-    left: NDArray[np.uint64] = np.where((shift >= 0) & (shift < 64), magnitude << np.clip(shift, 0, 63).astype(np.uint64), np.uint64(0))
-    right: NDArray[np.uint64] = np.where((shift < 0) & (shift > -64), magnitude >> np.clip(-shift, 0, 63).astype(np.uint64), np.uint64(0))
-    return left | right
 
 
 def _integer(value: float, ulp_exponent: int) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from golden.bits import BLOCK, as_codes
 from golden.catalog import WIDE, get
 from golden.exact import ExactAccumulator
+from golden.fixed import add, rounded_to_odd
 from golden.formats import Format
 from golden.rows import Biased
 from golden.validation import MAX_WIDTH
@@ -65,6 +66,74 @@ def mac(
     for start in range(0, flat.size, BLOCK):
         flat[start : start + BLOCK] = _accumulate(target, *(column[start : start + BLOCK] for column in columns))
     return sums
+
+
+def fused_dot(
+    a: ArrayLike,
+    b: ArrayLike,
+    acc: ArrayLike,
+    a_format: str | Format = "hif8",
+    b_format: str | Format | None = None,
+    accumulator: str = "binary16",
+    terms: int = 1024,
+) -> NDArray[Any]:
+    """``round(acc + sum of a * b along the last axis)``, rounded once; of one product it is :func:`mac`.
+
+    Parameters
+    ----------
+    a, b : unsigned integers, shape (..., lanes)
+        Codes.
+    acc : unsigned integers, shape (...)
+        Bits of the accumulator; for ``exact`` uint64 limbs on a further, last axis.
+    a_format, b_format, accumulator, terms
+        See :func:`mac`; a product of each lane is a term.
+
+    Returns
+    -------
+    Bits of the accumulator. An exact zero is -0 if all that is added is, else +0. Where an accumulator keeps a NaN's or infinity's sign
+    (``dlfloat16``), it is its own, else that of the first lane whose product is none.
+    """
+    fa, fb = _operands(a_format, b_format)
+    left, right = np.broadcast_arrays(as_codes(a, fa.width, f"Codes of {fa.name}"), as_codes(b, fb.width, f"Codes of {fb.name}"))
+    if left.ndim == 0 or left.shape[-1] == 0:
+        raise ValueError("fused_dot needs at least one product, on a last axis of a and b")
+    lanes = left.shape[-1]
+    if accumulator == "exact":
+        state: NDArray[Any] = np.asarray(acc)
+        for lane in range(lanes):
+            state = exact(fa, fb, terms).accumulate(left[..., lane], right[..., lane], state)
+        return state
+    target = _wide(accumulator)
+    bits = as_codes(acc, target.width, f"Bits of {target.name}")
+    shape = np.broadcast_shapes(left.shape[:-1], bits.shape)
+    products, product_sign = _products(fa, fb, np.broadcast_to(left, (*shape, lanes)), np.broadcast_to(right, (*shape, lanes)))
+    return _rounded_sum(target, products, product_sign, np.broadcast_to(bits, shape), fa.ulp_exponent + fb.ulp_exponent)
+
+
+def _rounded_sum(
+    target: Format, products: NDArray[np.float64], product_sign: NDArray[np.bool_], bits: NDArray[Any], lsb_exponent: int
+) -> NDArray[Any]:
+    """One rounding of an accumulator and any number of products, which are multiples of ``2**lsb_exponent``."""
+    start = target.decode(bits)
+    normal = target.rows[-1]
+    assert isinstance(normal.exponent, Biased)
+    lsb = min(lsb_exponent, -normal.exponent.bias - normal.fraction_bits)
+    addends = [(start, (bits & target.sign_bit) != 0), *((products[..., k], product_sign[..., k]) for k in range(products.shape[-1]))]
+    with np.errstate(invalid="ignore"):
+        specials = sum(np.where(np.isfinite(value), 0.0, value) for value, _ in addends)
+    top = max(float(np.max(np.abs(np.where(np.isfinite(value), value, 0.0)), initial=0.0)) for value, _ in addends)
+    limbs = max(int(np.frexp(top)[1]) - lsb + len(addends).bit_length() + 1, 1) // 64 + 1
+    state = np.zeros((*bits.shape, limbs), np.uint64)
+    for value, negative in addends:
+        fraction, exponent = np.frexp(np.where(np.isfinite(value), np.abs(value), 0.0))
+        state = add(state, np.ldexp(fraction, 53).astype(np.uint64), exponent.astype(np.int64) - 53 - lsb, negative)
+    total = rounded_to_odd(state, lsb)
+    all_negative = np.logical_and.reduce([negative for _, negative in addends])
+    total = np.where(total == 0, np.where(all_negative, -0.0, 0.0), total)
+    total = np.where(np.isfinite(specials), total, specials)
+    unusual = ~np.isfinite(products)
+    first = np.take_along_axis(product_sign, np.argmax(unusual, axis=-1)[..., np.newaxis], axis=-1)[..., 0]
+    return _finished(target, total, start, first, bits)
 
 
 def dot(
@@ -131,7 +200,16 @@ def _accumulate(target: Format, product: NDArray[np.float64], product_sign: NDAr
     acc = target.decode(bits)
     with np.errstate(invalid="ignore"):
         total = acc + product
-        codes = _pack(target, np.abs(_round_to_odd(total, _two_sum_error(acc, product, total))))  # rubbish where the sum is not finite
+        total = np.where(np.isfinite(total), _round_to_odd(total, _two_sum_error(acc, product, total)), total)
+    return _finished(target, total, acc, product_sign, bits)
+
+
+def _finished(
+    target: Format, total: NDArray[np.float64], acc: NDArray[np.float64], product_sign: NDArray[np.bool_], bits: NDArray[Any]
+) -> NDArray[Any]:
+    """Bits of a sum that is rounded to odd."""
+    with np.errstate(invalid="ignore"):
+        codes = _pack(target, np.abs(total))  # rubbish where the sum is not finite
     finite = np.isfinite(total)
     sign = np.where(np.signbit(total), target.sign_bit, 0)
     if target.nan_keeps_sign:  # dlfloat16: one code for NaN and infinity, with the sign of what brought it in

@@ -120,19 +120,18 @@ def stimuli(design: Design) -> list[dict[str, int]]:
 
 def _cases(design: Design, answer: Answer) -> list[dict[str, int]]:
     """A testbench's vectors: inputs and outputs, or what happens in each cycle."""
+    rng = np.random.default_rng(list(design.name.encode()))
     if design.kind == "pe":
-        return pe_trace(design, answer, VECTORS)
+        return pe_trace(design, answer, VECTORS, rng)
     inputs = stimuli(design)
     physical, outputs = [_physical(design, pins) for pins in inputs], [answer(design, pins) for pins in inputs]
     if not design.stages:
         return [pins | says for pins, says in zip(physical, outputs, strict=True)]
-    rng = np.random.default_rng(list(design.name.encode()))
     return trace.pipeline(physical, outputs, design.stages, "reset" not in design.options, "clock-enable" in design.options, rng)
 
 
-def pe_trace(design: Design, answer: Answer, count: int) -> list[dict[str, int]]:
+def pe_trace(design: Design, answer: Answer, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
     """What a processing element does with some pairs of codes, cycle by cycle; most of them are moderate, so that sums stay finite."""
-    rng = np.random.default_rng(list(design.name.encode()))
     choices = [np.flatnonzero(np.abs(fmt.values) <= MODERATE) for fmt in design.formats]
     anything = [np.arange(1 << fmt.width) for fmt in design.formats]
     products = [

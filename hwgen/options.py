@@ -224,11 +224,15 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _report_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", dest="output", metavar="DIR", default="build/report", help="folder to write (default: build/report)")
+    parser.add_argument("-o", dest="output", metavar="DIR", help="folder to write (default: build/report)")
     parser.add_argument("--formats", metavar="F[,F...]", help="formats to compare, or all (default: the ones of the README)")
     _add_liberty(parser)
-    text = "show the rows of this sweep.json, too; without --formats, these alone; may be repeated"
+    text = "show the rows of this sweep.json or report.json, too; without --formats, these alone; may be repeated"
     parser.add_argument("--sweep", action="append", metavar="FILE", help=text)
+    text = "print which figures differ from those of this report.json or sweep.json by more than spreads; with --sweep alone, only that"
+    parser.add_argument("--compare", metavar="FILE", help=text)
+    text = "with --compare: exit status 1 if a figure grew by more than this, e.g. 2%%, and beyond the spreads"
+    parser.add_argument("--fail-above", metavar="PERCENT", help=text)
     parser.add_argument("--accuracy", metavar="FILE", help="what examples/digits.py --json has written, to be shown, too")
     text = "folder with what hwgen verify has found, to be shown, too (default: build/evidence)"
     parser.add_argument("--evidence", metavar="DIR", default="build/evidence", help=text)

@@ -22,6 +22,7 @@ import numpy as np
 from cocotb_tools.runner import get_results, get_runner
 from numpy.typing import NDArray
 
+from hwgen.trace import CARE
 from rtl_tests.simulators import simulator as chosen_simulator
 from rtl_tests.simulators import verilator_environment
 
@@ -33,7 +34,7 @@ WAVES = {"icarus": f"build/{TOP}.fst", "verilator": "dump.vcd"}
 """Where cocotb has the simulators put their waves, in a run's folder."""
 
 WAVE_VECTORS = 1000
-"""Vectors that waves show at most, so that their file stays small; the last is the first that differs."""
+"""Vectors of a combinational module that waves show at most, so that their file stays small; the last is the first that differs."""
 
 Explain = Callable[[Mapping[str, int], Mapping[str, int], Mapping[str, int]], str]
 """(inputs, got, expected), each port name to value, into a sentence with fields and exact values."""
@@ -58,6 +59,9 @@ class Case:
         Says more about a mismatch than the ports' values.
     seed : int, optional
         What the vectors were drawn with.
+    care : mapping of str to array of 0 and 1, optional
+        Which vectors an output port must have its value for, where that is not all. Such a case is of a clocked module: its vectors
+        build on each other.
     """
 
     name: str
@@ -67,6 +71,7 @@ class Case:
     outputs: Mapping[str, NDArray[np.unsignedinteger]]
     explain: Explain | None = None
     seed: int | None = None
+    care: Mapping[str, NDArray[np.unsignedinteger]] | None = None
 
     def __post_init__(self):
         if sorted(self.ports) != sorted([*self.inputs, *self.outputs]):
@@ -130,10 +135,13 @@ def _waves(simulator: str, cases: Sequence[Case], folders: Sequence[Path]) -> li
     case = next((case for case in cases if case.name in first), None)
     if case is None:
         return []
-    start, end = max(0, first[case.name] + 1 - WAVE_VECTORS), first[case.name] + 1
-    inputs, outputs = ({port: values[start:end] for port, values in ports.items()} for ports in (case.inputs, case.outputs))
+    end = first[case.name] + 1
+    start = 0 if case.care else max(0, end - WAVE_VECTORS)
+    inputs, outputs, care = (
+        {port: values[start:end] for port, values in (ports or {}).items()} for ports in (case.inputs, case.outputs, case.care)
+    )
     folder = folders[0].with_name(f"waves_{simulator}")
-    said = _simulate(simulator, [replace(case, inputs=inputs, outputs=outputs)], folder, waves=True)
+    said = _simulate(simulator, [replace(case, inputs=inputs, outputs=outputs, care=care or None)], folder, waves=True)
     file = folder / WAVES[simulator]
     told = f"waves of {case.name}, vectors {start} to {end - 1}, each for one unit of time: {file}"
     return [told] if file.exists() else ["there are no waves:", *said]
@@ -202,9 +210,15 @@ def _value(values: NDArray, index: int) -> int:
     return int.from_bytes(np.atleast_1d(values[index]).astype("<u8").tobytes(), "little")
 
 
-def _bytes(case: Case, port: str, values: NDArray) -> NDArray[np.uint8]:
+def _masked(values: NDArray, care: NDArray) -> NDArray:
+    """Zeros where there is no care."""
+    shaped = care.reshape(-1, *(1,) * (values.ndim - 1))
+    return np.where(shaped, values, 0).astype(values.dtype)
+
+
+def _bytes(case: Case, port: str, width: int, values: NDArray) -> NDArray[np.uint8]:
     """One row for each vector, the port's value in as few whole bytes as hold it, little end first."""
-    width, limbs = case.ports[port], np.asarray(values)
+    limbs = np.asarray(values)
     if limbs.ndim == 1:
         limbs = limbs[:, None]
     count, size = len(limbs), (width + 7) // 8
@@ -226,14 +240,27 @@ def _write(cases: Sequence[Case], folder: Path) -> None:
     instances = []
     for index, case in enumerate(cases):
         slot: dict[str, dict[str, list[int]]] = {"stimulus": {}, "response": {}}
-        for bus, vectors, columns in (("stimulus", case.inputs, stimuli), ("response", case.outputs, responses)):
+        care = case.care or {}
+        flags = {CARE + port: np.asarray(values, np.uint8) for port, values in care.items()}
+        expected = {port: _masked(values, care[port]) if port in care else values for port, values in case.outputs.items()}
+        for bus, vectors, columns in (("stimulus", {**case.inputs, **flags}, stimuli), ("response", expected, responses)):
             for port, values in vectors.items():
-                rows = _bytes(case, port, values)
+                width = case.ports.get(port, 1)
+                rows = _bytes(case, port, width, values)
                 columns.append(np.concatenate([rows, np.repeat(rows[-1:], steps - len(rows), axis=0)]))  # a shorter case stands still
-                slot[bus][port] = [8 * sizes[bus], case.ports[port]]
+                slot[bus][port] = [8 * sizes[bus], width]
                 sizes[bus] += rows.shape[1]
         slots.append({"name": case.name, "vectors": case.vectors, "outputs": slot["response"]})
-        connections = [f".{port}({bus}[{low + width - 1}:{low}])" for bus, ports in slot.items() for port, (low, width) in ports.items()]
+        connections = []
+        for bus, ports in slot.items():
+            for port, (low, width) in ports.items():
+                if bus == "response" and port in care:
+                    instances.append(f"  wire [{width - 1}:0] net_{index}_{port};")
+                    flag = slot["stimulus"][CARE + port][0]
+                    instances.append(f"  assign response[{low + width - 1}:{low}] = net_{index}_{port} & {{{width}{{stimulus[{flag}]}}}};")
+                    connections.append(f".{port}(net_{index}_{port})")
+                elif port in case.ports:
+                    connections.append(f".{port}({bus}[{low + width - 1}:{low}])")
         padding = [(low + width, -width % 8) for low, width in slot["response"].values() if width % 8]
         instances.append(f"  {case.name} dut_{index} ({', '.join(connections)});")
         instances += [f"  assign response[{low + width - 1}:{low}] = {width}'b0;" for low, width in padding]

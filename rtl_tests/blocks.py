@@ -15,6 +15,9 @@ from golden.mac import exact
 from hwgen import build, vectors, yosys
 from hwgen.build import Design
 from hwgen.codes import code_widths, split
+from hwgen.ports import ports as module_ports
+from hwgen.testbench import CLOCK, columns
+from hwgen.trace import CARE
 from rtl_tests.bench import Case
 from rtl_tests.lint import lint
 from rtl_tests.simulators import seed
@@ -50,6 +53,26 @@ def _case(design: Design, inputs: Mapping[str, NDArray], outputs: Mapping[str, N
         driven |= split(name, fmt, driven[name])
     told = None if made_of(design) else explain(design)
     return Case(design.name, texts([design])[design.name], widths, driven, outputs, told, seed)
+
+
+def clocked_case(design: Design, cycles: Sequence[Mapping[str, int]]) -> Case:
+    """What happens in each cycle (see :mod:`hwgen.trace`), as two vectors: before the clock rises, and after it, when no output counts."""
+    verilog = texts([design])[design.name]
+    found = module_ports(verilog, design.name)
+    twice = {port.name: np.repeat(_column(port.width, [cycle[port.name] for cycle in cycles]), 2, axis=0) for port in columns(found)}
+    clock = np.tile(np.array([0, 1], np.uint8), len(cycles))
+    outputs = [port.name for port in found if port.direction == "output"]
+    inputs = {port.name: twice[port.name] for port in found if port.direction == "input" and port.name != CLOCK} | {CLOCK: clock}
+    care = {name: twice[CARE + name] * (1 - clock) for name in outputs}
+    widths = {port.name: port.width for port in found}
+    return Case(design.name, verilog, widths, inputs, {name: twice[name] for name in outputs}, None, seed(), care)
+
+
+def _column(width: int, values: Sequence[int]) -> NDArray:
+    """Values of a port, beyond 64 bits in limbs."""
+    if width <= 64:
+        return np.array(values, np.uint64)
+    return np.array([[value >> 64 * limb & (1 << 64) - 1 for limb in range(-(-width // 64))] for value in values], np.uint64)
 
 
 def all_codes(width: int) -> NDArray[np.uint64]:

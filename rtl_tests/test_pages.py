@@ -61,6 +61,8 @@ NOT_RUN = {
         "hwgen area mac --format hif8 --portfolio speed --target ice40",
         "hwgen report --formats all -o build/report",
         "hwgen report --liberty sky130.lib --liberty asap7_a.lib,asap7_b.lib -o build/report",
+        "hwgen report --compare main/report.json --fail-above 2%",
+        "hwgen report --sweep new/report.json --compare old/report.json",
     ),
     "docs/start.md": ("pip install .",),
     "docs/sweep.md": (

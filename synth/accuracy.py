@@ -23,7 +23,7 @@ def section(found: Mapping[str, Any] | None) -> Section | None:
         f"accumulator (examples/digits.py). The task is easy, and one image is {1 / found['images']:.1%} of accuracy: what tells formats "
         "apart is the signal-to-noise ratio (SNR) of the network's outputs against float32.",
     )  # fmt: skip
-    body = tuple((Cell(row["format"]), Cell(f"{row['accuracy']:.1%}"), Cell(_snr(row)), Cell(_checked(row))) for row in found["rows"])
+    body = tuple((Cell(row["format"]), _accuracy(row), _snr(row), _checked(row)) for row in found["rows"])
     columns = ("format", "accuracy", "SNR of outputs", "Verilog against golden")
     made.tables.append(Table(f"Accuracy by format, scales calibrated, sums in {found['accumulator']}", columns, body))
     if rows := found.get("study"):
@@ -34,7 +34,7 @@ def section(found: Mapping[str, Any] | None) -> Section | None:
 
 def _study(rows: Sequence[Row]) -> Table:
     """SNR with the accuracy below: a line for each format, a column for each scaling and accumulator."""
-    cells = {(row["format"], row["scaling"], row["accumulator"]): Cell(_snr(row), f"{row['accuracy']:.1%}") for row in rows}
+    cells = {(row["format"], row["scaling"], row["accumulator"]): _snr(row, _accuracy(row).text) for row in rows}
     formats, scalings, accumulators = (dict.fromkeys(key[place] for key in cells) for place in range(3))
     columns = [(scaling, accumulator) for scaling in scalings for accumulator in accumulators]
     words = {NONE: "no scales", CALIBRATED: "calibrated"}
@@ -77,13 +77,17 @@ def _scales(rows: Sequence[Row], accumulator: str) -> list[str]:
     return [f"With sums in {accumulator}, {words}."]
 
 
-def _snr(row: Row) -> str:
+def _accuracy(row: Row) -> Cell:
+    return Cell(f"{row['accuracy']:.1%}", value=row["accuracy"])
+
+
+def _snr(row: Row, small: str = "") -> Cell:
     """Signal-to-noise ratio of a row; the reference has none."""
     if "snr_db" not in row:
-        return "reference"
-    return "overflow" if row["snr_db"] is None else f"{row['snr_db']:.1f} dB"
+        return Cell("reference", small)
+    return Cell("overflow", small) if row["snr_db"] is None else Cell(f"{row['snr_db']:.1f} dB", small, value=row["snr_db"])
 
 
-def _checked(row: Row) -> str:
+def _checked(row: Row) -> Cell:
     cases = row.get("rtl_cases", 0)
-    return f"equal in {cases:,} steps" if cases else ""
+    return Cell(f"equal in {cases:,} steps", value=cases) if cases else Cell("")

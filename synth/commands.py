@@ -2,30 +2,29 @@
 
 import argparse
 import json
-import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import golden
 from golden import Format
 from hwgen import build, yosys
 from hwgen.options import check_jobs, option
-from synth import liberty
+from synth import compare, given, liberty
 from synth.emission import verilog
-from synth.jobs import MAX_RENAMINGS, MAX_SEED, Job
+from synth.jobs import MAX_RENAMINGS, MAX_SEED, Job, Row
 from synth.plan import FORMATS, area_jobs, report_jobs
 from synth.proof.evidence import Store as EvidenceStore
 from synth.proof.evidence import program_hashes
-from synth.recipes import SPEED
 from synth.report import assemble, render, with_sweeps
 from synth.runner import Outcome, Progress, measure
 from synth.store import Store
 from synth.targets import LIBERTY, TARGETS
+from synth.tradeoff import ratios
 
 
 @contextmanager
@@ -41,69 +40,6 @@ def _check_renamings(arguments: argparse.Namespace) -> None:
     for name, value, most in (("renamings", arguments.renamings, MAX_RENAMINGS), ("seed", arguments.seed, MAX_SEED)):
         if not 1 <= value <= most:
             raise ValueError(f"--{name} must be from 1 to {most}, not {value}")
-
-
-def _swept(file: str) -> dict[str, Any]:
-    """What a sweep has written."""
-    try:
-        found: dict[str, Any] = json.loads(Path(file).read_text())
-        for row in found["rows"]:
-            _check_row(row)
-        for failure in found["failures"]:
-            _require(_is_text, failure["name"], failure["target"], failure["error"])
-    except OSError as error:
-        raise ValueError(f"--sweep: {file!r} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(f"--sweep: {file!r} is not what hwgen sweep writes") from error
-    return found
-
-
-_TEXTS = ("component", "format", "target", "recipe", "portfolio", "unit", "name", "command", "tool", "verilog_sha256", "script_sha256")
-_TEXTS_OF = {"encoder": ("rounding",), "mac": ("accumulator",), "adder": ("accumulator",)}
-_NUMBERS = ("median", "min", "max", "renamings", "seed")
-_NUMBERS_OF = {"mac": ("accumulator_bits",)}
-"""What a row must have besides, by component."""
-
-
-def _check_row(row: Any) -> None:
-    """Refuse what is no row of a sweep: KeyError, TypeError or ValueError."""
-    component, best, timed = row["component"], row["recipe"] == "best", row["portfolio"] == SPEED
-    texts = [*_TEXTS, *_TEXTS_OF.get(component, ()), *(["best_recipe"] if best else []), *(["timer", "delay"] if timed else [])]
-    _require(_is_text, *(row[key] for key in texts))
-    _require(_is_number, *(row[key] for key in (*_NUMBERS, *_NUMBERS_OF.get(component, ()))))
-    _require(_is_number, *(value for key, value in row.items() if key.startswith("median_")))
-    _require(bool, row["target"] in (*TARGETS, LIBERTY), component == "decoder" or row["min"] > 0)  # a decoder may be wires alone
-    if timed:
-        _require(bool, row["delay_samples"])
-        _require(_is_number, *row["delay_samples"])
-    if row["target"] == LIBERTY:
-        _require(bool, row["libraries"])
-        _require(_is_text, *row["libraries"], *row["libraries_sha256"])
-
-
-def _require(holds: Callable[[Any], bool], *values: Any) -> None:
-    if not all(map(holds, values)):
-        raise ValueError("a value is not as it should be")
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < math.inf
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
-def _check_accuracy(row: Any) -> None:
-    """Refuse what no row of accuracy has: KeyError, TypeError or ValueError."""
-    _require(_is_text, row["format"])
-    _require(_is_number, row["accuracy"])
-    if row.get("snr_db") is not None:  # the reference has none, a sum that has overflowed null
-        _require(math.isfinite, row["snr_db"])
 
 
 def area(design: build.Design, arguments: argparse.Namespace) -> int:
@@ -172,7 +108,12 @@ def _complain(outcomes: Iterable[Outcome]) -> int:
 
 
 def report(arguments: argparse.Namespace) -> int:
-    """Measure a set of formats and write the report; 0 if every job delivered, else 1 (the report tells which did not).
+    """Measure a set of formats, write the report, and hold it against an older one.
+
+    Returns
+    -------
+    int
+        0 if every job delivered and nothing grew by more than is allowed, else 1 (the report tells which job did not).
 
     Raises
     ------
@@ -183,30 +124,77 @@ def report(arguments: argparse.Namespace) -> int:
     formats = _formats(arguments.formats)
     with option("--liberty"):
         libraries = liberty.read_all(arguments.liberty)
-    swept = [_swept(file) for file in arguments.sweep or []]
-    if swept and not arguments.formats and arguments.liberty:
+    swept = [given.rows(file, "--sweep") for file in arguments.sweep or []]
+    measures = bool(arguments.formats or not swept)
+    if not measures and arguments.liberty:
         raise ValueError("--liberty: with --sweep nothing is measured unless --formats says what")
-    accuracy = _accuracy(arguments.accuracy)
-    folder = Path(arguments.output)
+    accuracy = None if arguments.accuracy is None else given.accuracy(arguments.accuracy)
+    rows = [row for sweep in swept for row in sweep["rows"]]
+    older = _older(arguments, rows, measures)
+    if older and not measures and arguments.output is None:  # two files are compared
+        return _compared(older, rows)
+    folder = Path(arguments.output or "build/report")
     _check_writable(folder)
     with option("--store"):
         store = Store(arguments.store)
     with _pool(arguments.jobs) as executor:
         jobs: list[Job] = []
-        if arguments.formats or not swept:
+        if measures:
             jobs = report_jobs(
                 list(formats), lambda kind, name, **options: build.BLOCKS[kind](formats.get(name, name), **options), arguments.renamings,
                 lambda designs: executor.map(lambda design: verilog(design, store), designs), libraries,
                 arguments.formats in (None, "all"), arguments.seed,
             )  # fmt: skip
+        if older and not {row["name"] for row in older.rows} & {*(job.top for job in jobs), *(row["name"] for row in rows)}:
+            raise ValueError(_NOTHING_COMMON)  # before minutes are spent
         outcomes = list(measure(jobs, executor, Progress(), store=store))
     try:
-        found = assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence))
-        render(with_sweeps(found, swept), folder)
+        found = with_sweeps(assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence)), swept)
+        found["snr"] = ratios(formats.get(name, name) for name in found["formats"])
+        render(found, folder)
     except OSError as error:
         raise ValueError(f"-o: {str(folder)!r} cannot be written to: {error.strerror}") from error
     print(folder / "index.html")
-    return _complain(outcomes)
+    return max(_complain(outcomes), _compared(older, found["rows"]) if older else 0)
+
+
+_NOTHING_COMMON = "--compare: the two reports have no figure in common"
+
+
+class _Older(NamedTuple):
+    """Rows of an older report, and by what share figures may grow, if that is limited."""
+
+    rows: list[Row]
+    above: float | None
+
+
+def _older(arguments: argparse.Namespace, rows: Sequence[Row], measures: bool) -> _Older | None:
+    """What to compare with; ``rows`` are the new ones that need not be measured."""
+    limit = arguments.fail_above
+    if arguments.compare is None:
+        if limit is not None:
+            raise ValueError("--fail-above: it goes with --compare only")
+        return None
+    old: list[Row] = given.rows(arguments.compare, "--compare")["rows"]
+    if limit is None:
+        return _Older(old, None)
+    try:
+        above = compare.percentage(limit)
+        compare.check_spreads([*old, *rows])
+    except ValueError as error:
+        raise ValueError(f"--fail-above: {error}") from error
+    if measures and arguments.renamings < 2:
+        raise ValueError("--fail-above: of one renaming no spread is known; --renamings must be at least 2")
+    return _Older(old, above)
+
+
+def _compared(older: _Older, rows: Sequence[Row]) -> int:
+    """Print what has changed; 1 if a figure grew by more than is allowed."""
+    found = compare.compare(older.rows, rows)
+    if not found.common:
+        raise ValueError(_NOTHING_COMMON)
+    print("\n".join(compare.lines(found, older.above)))
+    return 1 if older.above is not None and found.grown(older.above) else 0
 
 
 def _check_writable(folder: Path) -> None:
@@ -236,26 +224,3 @@ def _evidence(folder: str) -> list[dict[str, Any]]:
         return []
     today = program_hashes()["golden"]
     return [found.record() for found in EvidenceStore(Path(folder)) if found.hashes.get("golden") == today]
-
-
-def _accuracy(file: str | None) -> dict[str, Any] | None:
-    """What the digits example has written."""
-    if file is None:
-        return None
-    try:
-        result: dict[str, Any] = json.loads(Path(file).read_text())
-        for row in result["rows"]:
-            _check_accuracy(row)
-            _require(_is_count, row["rtl_cases"])
-        for row in result.get("study", []):
-            _check_accuracy(row)
-            _require(_is_text, row["scaling"], row["accumulator"])
-            _ = row["snr_db"]
-        _require(_is_count, result["images"])
-        _require(bool, result["images"])
-        _require(_is_text, result["accumulator"])
-    except OSError as error:
-        raise ValueError(f"--accuracy: {file!r} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(f"--accuracy: {file!r} is not what examples/digits.py --json writes") from error
-    return result

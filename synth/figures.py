@@ -32,6 +32,11 @@ class Figure:
     """The median in NAND2 equivalents, where the unit is a library's own."""
 
     @property
+    def text(self) -> str:
+        """E.g. ``156.3 (155 to 157.5)``, or ``28`` where all samples agree."""
+        return number(self.median) if self.low == self.high else f"{number(self.median)} ({self.spread})"
+
+    @property
     def spread(self) -> str:
         """E.g. ``155 to 157.5``."""
         return f"{number(self.low)} to {number(self.high)}"

@@ -8,7 +8,7 @@ from synth.sections import Cell, Section, Table
 
 def document(content: Content) -> str:
     """Text of ``report.md``."""
-    lines = [f"# {content.title}", "", *(f"- {text}" for text in content.highlights)]
+    lines = [f"# {content.title}", "", *(f"- **{subject}.** {text}" for subject, text in content.summary)]
     for section in content.sections:
         lines += _section(section)
     return "\n".join(lines) + "\n"

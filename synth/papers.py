@@ -7,7 +7,7 @@ from synth.claims import CLAIMS, ratio, verdict
 from synth.figures import Figure, number, pick
 from synth.jobs import Row
 from synth.plan import PARTS, REPORT_ACCUMULATOR
-from synth.sections import Cell, Column, Section, Table, figure_cell
+from synth.sections import Cell, Column, Plot, Section, Table, commands, figure_cell
 
 
 def figures(rows: Sequence[Row], part: str, key: str) -> dict[str, Figure]:
@@ -36,7 +36,8 @@ def section(rows: Sequence[Row], columns: Sequence[Column]) -> Section | None:
                 continue
             least, middle, most = (f"{share - 1:+.0%}" for share in ratio(unit, base))
             said = verdict(claim, unit, base)
-            cells.append(Cell(middle, f"{least} to {most} · {said}", f"{number(unit.median)} against {number(base.median)} {base.unit}"))
+            note = f"{number(unit.median)} against {number(base.median)} {base.unit}"
+            cells.append(Cell(middle, f"{least} to {most} · {said}", note, ratio(unit, base)[1]))
             made.findings.append(f"{column.title}: {claim.comparison}: {middle}: {said}.")
         body.append((Cell(claim.text, claim.comparison), *cells))
     if not made.findings:
@@ -53,26 +54,29 @@ def paper_section(rows: Sequence[Row], columns: Sequence[Column], formats: Seque
         "paper", "Table 2 of the supernormal paper, again",
         "The paper counts ALMs with Intel's tools; here are the same blocks from this project's Verilog, through Yosys. Tools and "
         "datapaths differ: what can be compared is the order and the ratios. The paper's e5m2 is P3109's binary8p3.",
+        folded=True,
     )  # fmt: skip
     found = {column.key: {part: figures(rows, part, column.key) for part in PARTS} for column in columns}
     made.findings = [table2.verdict(found[column.key]["multiplier"], column.title) for column in columns]
     order = [*table2.PAPER, *(name for name in formats if name not in table2.PAPER)]
-    for place, (part, title) in enumerate(PARTS.items()):
+    for place, part in enumerate(table2.COLUMNS):
         body = tuple(
             (Cell(name), _printed(table2.PAPER, name, place), *(figure_cell(found[column.key][part].get(name)) for column in columns))
             for name in order
         )
         head = ("format", "paper [ALM]", *(column.head for column in columns))
-        made.tables.append(Table(f"{title}: the paper's ALMs, and ours by target", head, body))
+        made.tables.append(Table(f"{PARTS[part]}: the paper's ALMs, and ours by target", head, body))
     base, series = "e5m3_nosub", {"paper": {name: printed[0] / table2.PAPER["e5m3_nosub"][0] for name, printed in table2.PAPER.items()}}
+    used: list[Figure] = []
     for column in columns:
         ours = found[column.key]["multiplier"]
         if all(name in ours for name in table2.PAPER):
             series[column.title] = {name: ours[name].median / ours[base].median for name in table2.PAPER}
-    plot = plots.slopes(series, "Multipliers of Table 2 relative to e5m3_nosub", "area / that of e5m3_nosub")
-    made.plots.append(("Multipliers relative to e5m3_nosub", plot))
+            used += [ours[name] for name in table2.PAPER]
+    svg = plots.slopes(series, "Decode + multiply of the paper's Table 2, in its ALMs and here", f"area / that of {base}")
+    made.plots.append(Plot("Formats in the paper's order; a line that rises all the way has the same order.", svg, commands(used)))
     return made
 
 
 def _printed(table: Mapping[str, Sequence[float]], name: str, place: int) -> Cell:
-    return Cell(number(table[name][place])) if name in table else Cell("not printed")
+    return Cell(number(table[name][place]), value=table[name][place]) if name in table else Cell("not printed")

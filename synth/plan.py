@@ -37,6 +37,8 @@ ENCODER_SOURCE = "binary32"
 ENCODER_TARGETS = ("gates",)
 ROUNDING_STUDY = ("hif8", ("ties_to_away", "hybrid"))
 """The format whose encoder is measured on every target, and the roundings that are compared."""
+EVERY_ROUNDING = ("hif8", "ocp_e4m3")
+"""Formats whose encoder is measured in all their roundings, on :data:`ENCODER_TARGETS`."""
 
 
 Build = Callable[..., Design]
@@ -120,6 +122,10 @@ def measurements(formats: Sequence[str], build: Build, libraries: bool = False, 
             continue
         for rounding in roundings:
             yield Measurement(build("encoder", name, source=ENCODER_SOURCE, rounding=rounding), everywhere)
+    for name in formats:
+        if name in EVERY_ROUNDING:
+            for rounding in build("encoder", name, source=ENCODER_SOURCE).formats[0].roundings:
+                yield Measurement(build("encoder", name, source=ENCODER_SOURCE, rounding=rounding.value), ENCODER_TARGETS)
     for name in formats:
         for accumulator in ACCUMULATORS:
             if name in WIDTH_STUDY and accumulator != REPORT_ACCUMULATOR:

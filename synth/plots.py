@@ -1,160 +1,236 @@
-"""Plots as inline SVG: the same bytes every time, colours by CSS variables of the page, so that they follow its theme."""
+"""The report's plots: from figures to SVG, each with title, units, spreads, and words where the eye is already."""
 
-import io
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure as Canvas
+from matplotlib.container import BarContainer
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
-from synth.figures import Figure, number, ranked
+from synth.figures import Figure, compared, number, ranked
+from synth.labels import name_points
+from synth.palette import Style
+from synth.svg import CARD, INK, LINE, SOFT, Sheet, sheet
 
-_INK, _FAINT = "#0a0b0c", "#0d0e0f"
-_SERIES = ("#01a101", "#01a102", "#01a103", "#01a104", "#01a105", "#01a106", "#01a107")
-_VARIABLES = {_INK: "var(--ink)", _FAINT: "var(--line)"} | {colour: f"var(--c{number})" for number, colour in enumerate(_SERIES, 1)}
-"""Colours that stand for the page's variables."""
+Styles = Mapping[str, Style]
 
-FAMILIES = ("HiF8", "supernormal", "others")
-_FONT = "system-ui, sans-serif"
-_SETTINGS: Any = {
-    "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": _FAINT,
-    "axes.labelcolor": _INK, "text.color": _INK, "xtick.color": _INK, "ytick.color": _INK, "xtick.labelcolor": _INK, "grid.color": _FAINT,
-    "axes.axisbelow": True, "legend.frameon": False, "figure.facecolor": "none", "axes.facecolor": "none", "grid.linewidth": 0.8,
-    "xtick.major.size": 0, "ytick.major.size": 0,
-}  # fmt: skip
+_SPREAD: Any = {"ecolor": INK, "capsize": 3, "error_kw": {"elinewidth": 1.3, "capthick": 1.3}}
+_EN = "\N{EN SPACE}"
+_FAINT = 0.45
+"""Opacity of what is the second of two things in one colour."""
 
 
-def family(name: str) -> str:
-    """Which of :data:`FAMILIES` a label's first word, a format, belongs to."""
-    name = name.split(maxsplit=1)[0]
-    if name == "hif8":
-        return "HiF8"
-    return "supernormal" if re.fullmatch(r"e\d+m\d+b\d+(_\d+)?", name) else "others"
+# -- bars ---------------------------------------------------------------------------------------------------------------------
 
 
-def _svg(canvas: Canvas, title: str) -> str:
-    """SVG element of a plot; the title is for those who cannot see it, and makes its ids unlike those of other plots."""
-    out = io.StringIO()
-    with mpl.rc_context({"svg.hashsalt": title}):
-        FigureCanvasSVG(canvas).print_svg(out, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    text = out.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'<g id="[^"]*"', "<g", text)
-    text = re.sub(r'^<svg [^>]*?viewBox="([^"]*)"[^>]*>', rf'<svg viewBox="\1" role="img" aria-label="{title}">', text)
-    text = re.sub(r"'[^']*'(?:, '[^']*')*, sans-serif|'DejaVu Sans'[^;\"]*", _FONT, text)
-    for colour, variable in _VARIABLES.items():
-        text = text.replace(colour, variable)
-    return re.sub(r"\s*\n\s*", "\n", text).strip()
+def bars(figures: Mapping[str, Figure], title: str, unit: str, styles: Styles) -> str:
+    """Bars, smallest on top, with their spreads and how they compare with the smallest, whose spread is a band behind all of them."""
+    order = ranked(figures)
+    smallest = figures[order[0]]
+    with sheet(title, 0.55 + 0.25 * len(order)) as drawn:
+        drawn.axes.axvspan(smallest.low, smallest.high, color=LINE, linewidth=0)
+        found = [figures[name] for name in order]
+        made = _bars(drawn, range(len(order)), found, [styles[name].colour for name in order])
+        said = [f"{number(value.median)}{_EN}{_against(value, smallest)}" for value in found]
+        drawn.axes.bar_label(made, said, padding=5, fontsize=8.5)
+        _rows(drawn, order, unit)
+    return drawn.svg
 
 
-def _canvas(width: float, height: float) -> tuple[Canvas, Axes]:
-    canvas = Canvas(figsize=(width, height), layout="constrained")
-    return canvas, canvas.add_subplot()
+def _bars(drawn: Sheet, places: Sequence[float], figures: Sequence[Figure], colours: str | Sequence[str], **more: Any) -> BarContainer:
+    """Bars with their spreads across the ends."""
+    medians = [value.median for value in figures]
+    return drawn.axes.barh(places, medians, xerr=_errors(figures), color=colours, **{"height": 0.7, **_SPREAD, **more})
 
 
-def bars(figures: Mapping[str, Figure], title: str, unit: str) -> str:
-    """Horizontal bars by format, smallest on top, the spread as a line across the end."""
-    with mpl.rc_context(_SETTINGS):
-        order = ranked(figures)
-        canvas, axes = _canvas(4.6, 0.75 + 0.26 * len(order))
+def _errors(figures: Sequence[Figure]) -> list[list[float]]:
+    """How far spreads go below and above medians."""
+    return [[value.median - value.low for value in figures], [value.high - value.median for value in figures]]
+
+
+def _against(value: Figure, base: Figure) -> str:
+    return "" if value == base else compared(value, base).replace("no difference", "≈")
+
+
+def _rows(drawn: Sheet, names: Sequence[str], label: str) -> None:
+    """Named rows from top to bottom, room for words right of them, and what is told across."""
+    drawn.axes.set_yticks(range(len(names)), names, color=INK)
+    drawn.axes.set_ylim(len(names) - 0.4, -0.6)
+    drawn.axes.margins(x=0.38)
+    drawn.axes.set_xlabel(label)
+    drawn.axes.grid(visible=False, axis="y")
+    drawn.axes.spines["left"].set_visible(False)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Two parts, and the whole that they are of, where it was measured."""
+
+    first: Figure
+    second: Figure
+    whole: Figure | None = None
+
+
+def stacks(found: Mapping[str, Stack], parts: tuple[str, str, str], title: str, unit: str, styles: Styles) -> str:
+    """Bars of two parts, each with its spread, and a stroke where the whole lies; ``parts`` name first, second and whole."""
+    order = sorted(found, key=lambda name: found[name].first.median + found[name].second.median)
+    ones, colours, places = [found[name] for name in order], [styles[name].colour for name in order], range(len(order))
+    with sheet(title, 0.85 + 0.25 * len(order)) as drawn:
+        starts = [one.first.median for one in ones]
+        _bars(drawn, places, [one.first for one in ones], colours)
+        faint = _bars(drawn, places, [one.second for one in ones], colours, left=starts, alpha=_FAINT)
+        said = [f"{number(one.first.median)} + {number(one.second.median)}" for one in ones]
+        drawn.axes.bar_label(faint, said, padding=8, fontsize=8.5)
+        wholes = [(one.whole.median, place) for place, one in enumerate(ones) if one.whole is not None]
+        if wholes:
+            drawn.axes.plot(*zip(*wholes, strict=True), **_WHOLE)
+        _rows(drawn, order, unit)
+        marks = [Patch(color=SOFT), Patch(color=SOFT, alpha=_FAINT), Line2D([], [], **_WHOLE)]
+        drawn.canvas.legend(marks, parts, loc="outside lower center", ncols=3)
+    return drawn.svg
+
+
+_WHOLE: Any = {"color": INK, "marker": "|", "markersize": 13, "markeredgewidth": 2, "linestyle": ""}
+
+
+def pairs(groups: Mapping[str, tuple[Figure, Figure]], names: tuple[str, str], title: str, label: str, colour: str) -> str:
+    """Pairs of bars, each scaled to its first one: for comparisons across units."""
+    with sheet(title, 0.85 + 0.42 * len(groups)) as drawn:
+        marks: list[Patch] = []
+        for index, (shift, alpha) in enumerate(((-0.2, _FAINT), (0.2, 1.0))):
+            found = [pair[index] for pair in groups.values()]
+            bases = [pair[0].median for pair in groups.values()]
+            scaled = [Figure(one.low / base, one.median / base, one.high / base) for one, base in zip(found, bases, strict=True)]
+            made = _bars(drawn, [place + shift for place in range(len(groups))], scaled, colour, height=0.36, alpha=alpha)
+            drawn.axes.bar_label(made, [f"{number(one.median)} {one.unit}" for one in found], padding=5, fontsize=8.5)
+            marks.append(Patch(color=colour, alpha=alpha))
+        _rows(drawn, list(groups), label)
+        drawn.canvas.legend(marks, names, loc="outside lower center", ncols=2)
+    return drawn.svg
+
+
+def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, label: str, styles: Styles) -> str:
+    """How much more than the smallest each format takes: a point for every column, and a line from the least to the most of them."""
+    shares: dict[str, list[float]] = {}
+    for figures in columns.values():
+        least = figures[ranked(figures)[0]].median
+        for name, value in figures.items():
+            shares.setdefault(name, []).append(100 * (value.median / least - 1) if least else 0.0)
+    order = sorted(shares, key=lambda name: median(shares[name]))
+    with sheet(title, 0.55 + 0.25 * len(order)) as drawn:
         for place, name in enumerate(order):
-            value = figures[name]
-            axes.barh(place, value.median, height=0.7, color=_SERIES[FAMILIES.index(family(name))])
-            axes.plot([value.low, value.high], [place, place], color=_INK, linewidth=1.4, marker="|", markersize=6)
-            axes.annotate(number(value.median), (value.high, place), (5, 0), textcoords="offset points", va="center", fontsize=9)
-        axes.set_yticks(range(len(order)), order)
-        axes.invert_yaxis()
-        axes.set_xlim(0, 1.16 * max(value.high for value in figures.values()))
-        axes.set_xlabel(unit)
-        axes.grid(axis="x")
-        axes.spines["left"].set_visible(False)
-        return _svg(canvas, title)
+            found, style = shares[name], styles[name]
+            least, most = min(found), max(found)
+            line = drawn.axes.barh(place, max(most - least, 0.01), left=least, height=0.18, color=style.colour, alpha=_FAINT)
+            drawn.axes.plot(found, [place] * len(found), style.marker, color=style.colour, markersize=6, markeredgecolor=CARD)
+            said = [f"{edge:+.0f}%" if round(edge) else "0%" for edge in (least, most)]
+            drawn.axes.bar_label(line, [" to ".join(dict.fromkeys(said))], padding=7, fontsize=8.5)
+        _rows(drawn, order, label)
+        drawn.axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0f}%")
+    return drawn.svg
 
 
-def grouped(groups: Mapping[str, Mapping[str, Figure]], title: str, label: str) -> str:
-    """Pairs of bars, each group scaled to its first member: for comparisons across units."""
-    with mpl.rc_context(_SETTINGS):
-        members = list(next(iter(groups.values())))
-        canvas, axes = _canvas(4.6, 0.9 + 0.42 * len(groups))
-        height = 0.8 / len(members)
-        for place, figures in enumerate(groups.values()):
-            base = figures[members[0]].median
-            for index, name in enumerate(members):
-                value = figures[name]
-                at = place + (index - (len(members) - 1) / 2) * height
-                axes.barh(at, value.median / base, height=0.9 * height, color=_SERIES[index], label=name if place == 0 else None)
-                axes.plot([value.low / base, value.high / base], [at, at], color=_INK, linewidth=1.4, marker="|", markersize=5)
-                axes.annotate(number(value.median), (value.high / base, at), (5, 0), textcoords="offset points", va="center", fontsize=8.5)
-        axes.set_yticks(range(len(groups)), list(groups))
-        axes.invert_yaxis()
-        axes.set_xlim(0, 1.18 * max(f.high / g[members[0]].median for g in groups.values() for f in g.values()))
-        axes.set_xlabel(label)
-        axes.grid(axis="x")
-        axes.spines["left"].set_visible(False)
-        canvas.legend(loc="outside upper center", ncols=len(members))
-        return _svg(canvas, title)
+# -- points -------------------------------------------------------------------------------------------------------------------
 
 
-def steps(series: Mapping[str, Mapping[str, Figure]], places: Mapping[str, str], title: str, unit: str) -> str:
-    """Points with spreads at named places, side by side for each series; ``places`` are the names and what is written below them."""
-    with mpl.rc_context(_SETTINGS):
-        canvas, axes = _canvas(4.6, 3.4)
-        for index, (name, figures) in enumerate(series.items()):
-            shift = 0.16 * (index - (len(series) - 1) / 2)
-            found = [(place + shift, figures[key]) for place, key in enumerate(places) if key in figures]
-            xs, heights = [x for x, _ in found], [value.median for _, value in found]
-            axes.plot(xs, heights, color=_SERIES[index], linewidth=1.0, linestyle=":", marker="o", markersize=6, label=name)
-            for x, value in found:
-                axes.plot([x, x], [value.low, value.high], color=_SERIES[index], linewidth=1.4, marker="_", markersize=8)
-        axes.set_xticks(range(len(places)), [f"{key}\n{below}" for key, below in places.items()], fontsize=9)
-        axes.set_ylabel(unit)
-        axes.set_ylim(bottom=0)
-        axes.grid(axis="y")
-        canvas.legend(loc="outside upper center", ncols=len(series))
-        return _svg(canvas, title)
+@dataclass(frozen=True)
+class Mark:
+    """A point: where it lies across, with its spread where it has one, and the figure upwards."""
+
+    x: float
+    y: Figure
+    across: Figure | None = None
+
+
+def _marks(drawn: Sheet, marks: Sequence[Mark], style: Style, **more: Any) -> None:
+    """Points with their spreads."""
+    spreads = [mark.across or Figure(mark.x, mark.x, mark.x) for mark in marks]
+    look: Any = {"fmt": style.marker, "color": style.colour, "markersize": 5.5, "elinewidth": 1.2, "markeredgecolor": style.colour}
+    xs, ys = [mark.x for mark in marks], [mark.y.median for mark in marks]
+    drawn.axes.errorbar(xs, ys, xerr=_errors(spreads), yerr=_errors([mark.y for mark in marks]), **{**look, **more})
+
+
+def curves(series: Mapping[str, Sequence[Mark]], edge: Sequence[Mark], title: str, label: str, unit: str, styles: Styles) -> str:
+    """Steps through each format's points from fast to small, named at their ends, over the ``edge`` of all: what area a delay asks for."""
+    with sheet(title, 3.5) as drawn:
+        _edge(drawn, edge, "post")
+        for name, marks in series.items():
+            xs, ys = [mark.x for mark in marks], [mark.y.median for mark in marks]
+            drawn.axes.step(xs, ys, where="post", color=styles[name].colour, linewidth=1.1)
+            _marks(drawn, marks, styles[name], markersize=4)
+        _axes(drawn, label, unit)
+        name_points(drawn, [(name, marks[-1].x, marks[-1].y.median, styles[name].colour) for name, marks in series.items()])
+    return drawn.svg
+
+
+def _edge(drawn: Sheet, edge: Sequence[Mark], where: Any) -> None:
+    """A broad step through the points that no other one beats in both."""
+    xs, ys = [mark.x for mark in edge], [mark.y.median for mark in edge]
+    drawn.axes.step(xs, ys, where=where, color=LINE, linewidth=7, solid_joinstyle="round", solid_capstyle="round")
+
+
+def _axes(drawn: Sheet, label: str, unit: str) -> None:
+    drawn.axes.set_xlabel(label)
+    drawn.axes.set_ylabel(unit)
+    drawn.axes.margins(x=0.05, y=0.06)
+    left, right = drawn.axes.get_xlim()
+    drawn.axes.set_xlim(left, right + 0.3 * (right - left))  # for names
+
+
+def scatter(points: Mapping[str, Mark], edge: Collection[str], title: str, label: str, unit: str, styles: Styles) -> str:
+    """A named point for each format; those on the ``edge``, which no other one beats in both, are joined."""
+    with sheet(title, 3.5) as drawn:
+        _edge(drawn, sorted((points[name] for name in edge), key=lambda mark: mark.x), "pre")
+        for name, mark in points.items():
+            _marks(drawn, [mark], styles[name], markersize=7)
+        _axes(drawn, label, unit)
+        name_points(drawn, [(name, mark.x, mark.y.median, styles[name].colour) for name, mark in points.items()])
+    return drawn.svg
+
+
+def widths(rounded: Mapping[str, Mapping[str, Mark]], exact: Mapping[str, Mark], title: str, label: str, unit: str, styles: Styles) -> str:
+    """Points over bits, which double in equal steps: rounded accumulators by name, and hollow ones that are exact, named by format.
+
+    ``rounded`` is by format, then by accumulator; formats stand side by side where they share a width.
+    """
+    with sheet(title, 3.6) as drawn:
+        names = list(dict.fromkeys([*rounded, *exact]))
+        shift = {name: 1.1 ** (index - (len(names) - 1) / 2) for index, name in enumerate(names)}
+        for name in names:
+            marks = [Mark(mark.x * shift[name], mark.y) for mark in rounded.get(name, {}).values()]
+            _marks(drawn, marks, styles[name])
+            if name in exact:
+                _marks(drawn, [exact[name]], styles[name], markerfacecolor=CARD, markersize=7)
+        drawn.axes.set_xscale("log", base=2)
+        drawn.axes.xaxis.set_major_formatter("{x:g}")
+        drawn.axes.set_xlabel(label)
+        drawn.axes.set_ylabel(unit)
+        drawn.axes.set_ylim(bottom=0)
+        left, right = drawn.axes.get_xlim()
+        drawn.axes.set_xlim(left * (left / right) ** 0.2, right * (right / left) ** 0.3)  # for names
+        points: dict[str, list[Mark]] = {}
+        for found in rounded.values():
+            for name, mark in found.items():
+                points.setdefault(name, []).append(mark)
+        first = min(shift.values())
+        named = [(name, group[0].x * first, median(mark.y.median for mark in group), SOFT) for name, group in points.items()]
+        name_points(drawn, named, left=True)
+        name_points(drawn, [(f"{name}, exact", mark.x, mark.y.median, styles[name].colour) for name, mark in exact.items()])
+    return drawn.svg
 
 
 def slopes(series: Mapping[str, Mapping[str, float]], title: str, label: str) -> str:
-    """Lines over the same names; the first series, the reference, is drawn heavy."""
-    with mpl.rc_context(_SETTINGS):
-        canvas, axes = _canvas(5.6, 3.4)
-        names = list(next(iter(series.values())))
-        for index, (name, values) in enumerate(series.items()):
-            colour, width = (_INK, 3.0) if index == 0 else (_SERIES[(index - 1) % len(_SERIES)], 1.6)
-            heights = [values[key] for key in names]
-            axes.plot(range(len(names)), heights, marker="o", markersize=5, label=name, color=colour, linewidth=width)
-        axes.set_xticks(range(len(names)), names)
-        axes.tick_params("x", pad=6)
-        axes.set_ylabel(label)
-        axes.set_ylim(bottom=0)
-        axes.grid(axis="y")
-        canvas.legend(loc="outside upper center", ncols=3)
-        return _svg(canvas, title)
-
-
-MOST_SERIES = 12
-"""Curves that one plot can hold apart."""
-
-
-def curves(series: Mapping[str, Sequence[tuple[float, Figure]]], title: str, across: str, unit: str) -> str:
-    """Steps through points from fast to small, with the spread of each: what area a delay asks for."""
-    with mpl.rc_context(_SETTINGS):
-        canvas, axes = _canvas(5.6, 3.8)
-        for index, (name, points) in enumerate(series.items()):
-            colour = _SERIES[index % len(_SERIES)]
-            xs, ys = [x for x, _ in points], [value.median for _, value in points]
-            style = "-" if index < len(_SERIES) else "--"
-            axes.step(xs, ys, where="post", color=colour, linewidth=1.3, linestyle=style, marker="o", markersize=4, label=name)
-            for x, value in points:
-                axes.plot([x, x], [value.low, value.high], color=colour, linewidth=1.2)
-        axes.set_xlabel(across)
-        axes.set_ylabel(unit)
-        axes.set_xlim(left=0)
-        axes.set_ylim(bottom=0)
-        axes.grid()
-        canvas.legend(loc="outside upper center", ncols=4)
-        return _svg(canvas, title)
+    """Lines over the same formats, named at their ends; the first one, the reference, is drawn heavy."""
+    with sheet(title, 3.3) as drawn:
+        formats = list(next(iter(series.values())))
+        for place, values in enumerate(series.values()):
+            look: Any = {"color": INK, "linewidth": 2.6} if place == 0 else {"color": SOFT, "linewidth": 1.1}
+            drawn.axes.plot(range(len(formats)), [values[name] for name in formats], marker="o", markersize=4, **look)
+        drawn.axes.set_xticks(range(len(formats)), formats, color=INK)
+        drawn.axes.set_xlim(-0.4, 0.4 + 1.25 * (len(formats) - 1))
+        drawn.axes.set_ylabel(label)
+        drawn.axes.set_ylim(bottom=0)
+        name_points(drawn, [(name, len(formats) - 1, values[formats[-1]], SOFT) for name, values in series.items()])
+    return drawn.svg

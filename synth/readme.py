@@ -14,8 +14,10 @@ from typing import Any
 import golden
 from synth import plots
 from synth.figures import figure, number
+from synth.palette import styles
 from synth.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.recipes import SPEED
+from synth.svg import standalone
 from synth.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,8 +25,6 @@ RESULTS, PICTURE, README, ACCURACY = (
     Path(name) for name in ("docs/results.json", "docs/mac_area.svg", "README.md", "docs/accuracy.md")
 )  # fmt: skip
 _KEPT = ("component", "format", "accumulator", "target", "recipe", "best_recipe", "min", "median", "max", "unit", "tool", "command")
-_COLOURS = {"--ink": "#5b6472", "--line": "#c9ced6", "--c1": "#c2410c", "--c2": "#0f766e", "--c3": "#7e92b0"}
-"""For a page that is light or dark and has no variables."""
 
 _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 
@@ -50,10 +50,8 @@ def _figures(rows: Sequence[Mapping[str, Any]], component: str, target: str) -> 
 
 def picture(found: Mapping[str, Any]) -> str:
     """MAC area by format on NAND2-equivalent gates, as a file that stands alone."""
-    svg = plots.bars(_figures(found["rows"], "mac", "gates"), f"MAC into {REPORT_ACCUMULATOR}, area by format", "NAND2 equivalents")
-    for variable, colour in _COLOURS.items():
-        svg = svg.replace(f"var({variable})", colour)
-    return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="640" ', 1) + "\n"
+    macs = _figures(found["rows"], "mac", "gates")
+    return standalone(plots.bars(macs, f"MAC into {REPORT_ACCUMULATOR}, area by format", "area [NAND2 equivalents]", styles(macs)))
 
 
 def section(found: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +44,14 @@ def assemble(
     Returns
     -------
     dict
-        ``formats``, ``tool``, ``portfolio``, ``renamings``, ``rows``, ``accuracy``, ``evidence``, and ``failures`` with the logs in full.
+        ``formats``, ``tool``, ``versions``, ``portfolio``, ``renamings``, ``rows``, ``accuracy``, ``evidence``, and ``failures`` with the
+        logs in full.
     """
     done = list(outcomes)
     return {
         "formats": list(formats),
         "tool": yosys.version(),
+        "versions": {name: version(name) for name in ("minifloat-rtl", "amaranth")},
         "portfolio": ", ".join(sorted({outcome.job.portfolio for outcome in done})),
         "renamings": max((outcome.job.renamings for outcome in done), default=0),
         "rows": [row for outcome in done for row in outcome.rows],
@@ -100,7 +103,7 @@ def render(report: Mapping[str, Any], folder: str | Path) -> None:
     Parameters
     ----------
     report : mapping
-        See :func:`assemble`; `json.loads` of a ``report.json`` does, too.
+        See :func:`assemble`; ``snr`` of :func:`synth.tradeoff.ratios` may be there, too. `json.loads` of a ``report.json`` does as well.
     folder : path
         Made when missing.
     """

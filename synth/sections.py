@@ -15,6 +15,8 @@ class Cell:
     text: str
     small: str = ""
     note: str = ""
+    value: float | None = None
+    """What a column of numbers is sorted by."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,15 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
 
+@dataclass(frozen=True)
+class Plot:
+    """A picture, what is to be seen there, and the commands that repeat its figures."""
+
+    caption: str
+    svg: str
+    commands: tuple[str, ...] = ()
+
+
 @dataclass
 class Section:
     """Part of the report; ``anchor`` is its short name."""
@@ -33,13 +44,11 @@ class Section:
     anchor: str
     title: str
     intro: str
-    plots: list[tuple[str, str]] = field(default_factory=list)
-    """Caption and SVG of each plot."""
+    plots: list[Plot] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
-    families: bool = False
-    """Whether the plots' colours are those of format families."""
     folded: bool = False
+    """Whether its tables are shown on demand only."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +65,22 @@ class Column:
         """Title and unit."""
         return f"{self.title} [{self.unit}]"
 
+    @property
+    def axis(self) -> str:
+        """What a plot's axis says."""
+        return f"area [{_OWN if self.key not in TARGETS else self.unit}]"
+
 
 def target_key(row: Row) -> str:
     """The key of a row's target; libraries are told apart by their content."""
     if row["target"] != LIBERTY:
         return str(row["target"])
     return f"{LIBERTY} {' + '.join(row['libraries'])} ({', '.join(digest[:8] for digest in row['libraries_sha256'])})"
+
+
+def label(row: Row) -> str:
+    """The operands' format, or both."""
+    return f"{row['format']} × {row['format_b']}" if "format_b" in row else str(row["format"])
 
 
 def columns(rows: Iterable[Row]) -> list[Column]:
@@ -74,6 +93,7 @@ def columns(rows: Iterable[Row]) -> list[Column]:
     return known + [Column(key, key.removeprefix(f"{LIBERTY} ") if clash else short[key], "area", _LIBRARY_NOTE) for key in libraries]
 
 
+_OWN = "the library's unit"
 _LIBRARY_NOTE = "Area in the library's own unit; NAND2: divided by the area of its smallest two-input NAND."
 
 
@@ -84,4 +104,9 @@ def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:
     against = "" if base is None else "smallest" if value == base else compared(value, base)
     spread = value.spread if value.low != value.high else "all samples equal" if value.samples > 1 else "one sample"
     nand2 = "" if value.nand2 is None else f"{number(value.nand2)} NAND2"
-    return Cell(number(value.median), " · ".join(part for part in (spread, nand2, against) if part), value.source)
+    return Cell(number(value.median), " · ".join(part for part in (spread, nand2, against) if part), value.source, value.median)
+
+
+def commands(figures: Iterable[Figure]) -> tuple[str, ...]:
+    """The commands that repeat figures, each once."""
+    return tuple(dict.fromkeys(value.command for value in figures))

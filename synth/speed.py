@@ -7,8 +7,10 @@ from statistics import median
 from synth import plots
 from synth.figures import Figure, figure, listing, number, ranked
 from synth.jobs import Row
+from synth.measured import Measured
+from synth.plots import Mark
 from synth.recipes import SPEED
-from synth.sections import Cell, Column, Section, Table, columns, target_key
+from synth.sections import Cell, Column, Plot, Section, Table, columns, commands, label, target_key
 
 DEADLINES = (1.0, 1.25, 1.6, 2.7)
 """Delays at which areas are compared, in multiples of the smallest that every format reaches."""
@@ -69,11 +71,6 @@ def fronts(rows: Iterable[Row]) -> dict[str, Front]:
     return {name: front(points(found)) for name, found in by_format.items()}
 
 
-def label(row: Row) -> str:
-    """The operands' format, or both."""
-    return f"{row['format']} × {row['format_b']}" if "format_b" in row else str(row["format"])
-
-
 def groups(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Row]]:
     """Timed rows that compare: by kind of block with the options that are not its format, by target, by how they were timed."""
     found: dict[tuple[str, str, str], list[Row]] = {}
@@ -85,29 +82,41 @@ def groups(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Row]]:
     return found
 
 
-def section(rows: Sequence[Row]) -> Section | None:
+def section(measured: Measured) -> Section | None:
     """The report's section; None where nothing was timed."""
-    found = groups(rows)
+    found = groups(measured.timed)
     if not found:
         return None
     titles = {column.key: column for column in columns(row for group in found.values() for row in group)}
     ways = sorted({how for _, _, how in found})
     made = Section(
         "speed", "Area against delay",
-        f"Each point is a recipe between small and fast (synth/recipes.py), cells sized and buffered; the line is their edge, by medians. "
-        f"Delays by {listing(ways)}: of the combinational block alone, in FO4, the delay of an inverter that drives four, or in ns after "
-        "place and route. Before layout there are no wires, or those that a library estimates.",
+        f"Each point is a recipe between small and fast (synth/recipes.py), cells sized and buffered; a format's line is the edge of its "
+        f"points, by medians, and the broad line that of all formats. Delays by {listing(ways)}: of the combinational block alone, in "
+        "FO4, the delay of an inverter that drives four, or in ns after place and route. Before layout there are no wires, or those that "
+        "a library estimates.",
     )  # fmt: skip
     for (block, key, how), group in found.items():
         curves = fronts(group)
         column, unit = titles[key], delay_unit(group[0])
         title = f"{block}, {column.title}" + (f" ({how})" if len(ways) > 1 else "")
-        if len(curves) <= plots.MOST_SERIES:
-            drawn = {name: [(point.delay, point.area) for point in curve] for name, curve in curves.items()}
-            made.plots.append((title, plots.curves(drawn, title, f"delay [{unit}]", column.unit)))
-        made.findings += sentences(curves, title, unit)
+        said = sentences(curves, title, unit)
+        if len(curves) <= MOST_CURVES:
+            edge = _marks(front(point for curve in curves.values() for point in curve))
+            drawn = {name: _marks(curve) for name, curve in curves.items()}
+            svg = plots.curves(drawn, edge, f"Area against delay: {title}", f"delay [{unit}]", column.axis, measured.styles)
+            made.plots.append(Plot(said[0], svg, commands(point.area for curve in curves.values() for point in curve)))
+        made.findings += said
         made.tables.append(_table(curves, title, unit, column))
     return made
+
+
+MOST_CURVES = 12
+"""Curves that one plot can hold apart: as many as there are colours."""
+
+
+def _marks(curve: Front) -> list[Mark]:
+    return [Mark(point.delay, point.area, point.time) for point in curve]
 
 
 def deadlines(curves: Mapping[str, Front]) -> list[float]:
@@ -147,8 +156,12 @@ def _table(curves: Mapping[str, Front], title: str, unit: str, column: Column) -
     def cell(point: Point | None) -> Cell:
         if point is None:
             return Cell("–")
-        return Cell(number(point.area.median), f"{point.area.spread} at {number(point.delay)} {unit}", point.area.source)
+        small = f"{point.area.spread} at {number(point.delay)} {unit}"
+        return Cell(number(point.area.median), small, point.area.source, point.area.median)
 
     order = sorted(curves, key=lambda name: curves[name][-1].area.median)
-    body = tuple((Cell(name), Cell(number(curves[name][0].delay)), *(cell(at(curves[name], limit)) for limit in limits)) for name in order)
-    return Table(f"{title}: the smallest area within a delay", head, body)
+    body = []
+    for name in order:
+        delay = curves[name][0].delay
+        body.append((Cell(name), Cell(number(delay), value=delay), *(cell(at(curves[name], limit)) for limit in limits)))
+    return Table(f"{title}: the smallest area within a delay", head, tuple(body))

@@ -1,0 +1,98 @@
+"""Fixed-point numbers of many bits: uint64 limbs on a last axis, little end first, in two's complement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ONES = ~np.uint64(0)
+
+
+def add(
+    state: NDArray[np.uint64], magnitude: NDArray[np.uint64], shift: NDArray[np.int64], negative: NDArray[np.bool_]
+) -> NDArray[np.uint64]:
+    """``state ± (magnitude << shift)``, modulo the limbs; bits that a negative shift moves out are lost.
+
+    Parameters
+    ----------
+    state : uint64, shape (..., limbs)
+    magnitude, shift, negative : shape (...)
+    """
+    out = np.empty_like(state)
+    invert = np.where(negative, _ONES, np.uint64(0))
+    carry = negative.astype(np.uint64)
+    for limb in range(state.shape[-1]):
+        addend = _limb(magnitude, shift - 64 * limb) ^ invert
+        with np.errstate(over="ignore"):  # the carry out of a limb, of which NumPy warns for scalars
+            partial = state[..., limb] + addend
+            total = partial + carry
+        carry = ((partial < addend) | (total < partial)).astype(np.uint64)
+        out[..., limb] = total
+    return out
+
+
+def _limb(magnitude: NDArray[np.uint64], shift: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Bits 63..0 of ``magnitude << shift`` for any shift, negative ones too."""
+    left: NDArray[np.uint64] = np.where((shift >= 0) & (shift < 64), magnitude << np.clip(shift, 0, 63).astype(np.uint64), np.uint64(0))
+    right: NDArray[np.uint64] = np.where((shift < 0) & (shift > -64), magnitude >> np.clip(-shift, 0, 63).astype(np.uint64), np.uint64(0))
+    return left | right
+
+
+def rounded_to_odd(state: NDArray[np.uint64], lsb_exponent: int) -> NDArray[np.float64]:
+    """Values, rounded to odd in binary64, so that one more rounding to at most 51 bits is that of the exact value.
+
+    Parameters
+    ----------
+    state : uint64, shape (..., limbs)
+        In two's complement over all limbs.
+    lsb_exponent : int
+        The last bit weighs ``2**lsb_exponent``.
+
+    Returns
+    -------
+    float64 array of shape (...).
+
+    References
+    ----------
+    S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd, 2008.
+    """
+    negative = (state[..., -1] >> np.uint64(63)).astype(bool)
+    zero = np.zeros(state.shape, np.uint64)
+    nothing = np.zeros(state.shape[:-1], np.int64)
+    magnitude = np.where(negative[..., np.newaxis], _negated(state, zero), state)
+    high, low = np.zeros((2, *state.shape[:-1]), np.uint64)
+    place, sticky = nothing - 2, np.zeros(state.shape[:-1], np.bool_)
+    for limb in reversed(range(state.shape[-1])):
+        word = magnitude[..., limb]
+        first = (place < -1) & (word != 0)
+        high, place = np.where(first, word, high), np.where(first, limb, place)
+        low = np.where(place == limb + 1, word, low)
+        sticky |= (place > limb + 1) & (word != 0)
+    left = (64 - _bit_length(high)).astype(np.uint64) & np.uint64(63)
+    top = high << left | np.where(left != 0, low >> (np.uint64(64) - np.maximum(left, np.uint64(1))), np.uint64(0))
+    sticky |= (low << left) != 0
+    sticky |= (top & np.uint64(0x7FF)) != 0
+    kept = (top >> np.uint64(11)) | sticky.astype(np.uint64)
+    value = np.ldexp(kept.astype(np.float64), 64 * np.maximum(place, 0) - left.astype(np.int64) + 11 + lsb_exponent)
+    signed: NDArray[np.float64] = np.where(negative, -value, value)
+    return signed
+
+
+def _negated(state: NDArray[np.uint64], zero: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    out = zero
+    carry: NDArray[Any] = np.ones(state.shape[:-1], np.uint64)
+    for limb in range(state.shape[-1]):
+        with np.errstate(over="ignore"):
+            out[..., limb] = ~state[..., limb] + carry
+        carry &= out[..., limb] == 0
+    return out
+
+
+def _bit_length(word: NDArray[np.uint64]) -> NDArray[np.int64]:
+    upper = word >> np.uint64(32)
+    part = np.where(upper != 0, upper, word).astype(np.float64)
+    return np.where(upper != 0, 32, 0) + np.frexp(part)[1]
