@@ -75,14 +75,14 @@ def _column(width: int, values: Sequence[int]) -> NDArray:
     return np.array([[value >> 64 * limb & (1 << 64) - 1 for limb in range(-(-width // 64))] for value in values], np.uint64)
 
 
-def _all_codes(width: int) -> NDArray[np.uint64]:
+def all_codes(width: int) -> NDArray[np.uint64]:
     """Every pattern of ``width`` bits."""
     return np.arange(1 << width, dtype=np.uint64)
 
 
-def _pairs(a: Format, b: Format) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def pairs(a: Format, b: Format) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Every pair of codes."""
-    index = _all_codes(a.width + b.width)
+    index = all_codes(a.width + b.width)
     return index >> np.uint64(b.width), index & np.uint64((1 << b.width) - 1)
 
 
@@ -92,7 +92,7 @@ def _pairs(a: Format, b: Format) -> tuple[NDArray[np.uint64], NDArray[np.uint64]
 def decoder_case(fmt: Format, target: str) -> Case:
     """All codes of a format."""
     design = build.decoder(fmt, target)
-    codes = _all_codes(fmt.width)
+    codes = all_codes(fmt.width)
     outputs = unpacked(fmt) if target == "unpacked" else {"bits": fmt.decode_bits(codes, target)}
     return _case(design, {"code": codes}, outputs)
 
@@ -113,7 +113,7 @@ def encoder_case(
     rng = generator(design.name)
     wide = golden.get(source)
     bits = (
-        _all_codes(16) if wide.width == 16 else np.concatenate([vectors.boundaries(fmt), vectors.random_binary32(fmt, 5000, rng)])
+        all_codes(16) if wide.width == 16 else np.concatenate([vectors.boundaries(fmt), vectors.random_binary32(fmt, 5000, rng)])
     ).astype(np.uint64)
     inputs = {"bits": bits}
     words = None
@@ -134,7 +134,7 @@ def mac_case(a: Format, b: Format | None = None, accumulator: str = "binary16", 
     other = a if b is None else b
     design = build.mac(a, b, accumulator, terms)
     rng = generator(design.name)
-    left, right = (np.tile(codes, rounds) for codes in _pairs(a, other))
+    left, right = (np.tile(codes, rounds) for codes in pairs(a, other))
     if accumulator == "exact":
         acc = vectors.exact_accumulators(exact(a, other, design.options["terms"]), left, right, rng)
     else:

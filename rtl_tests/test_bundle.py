@@ -116,7 +116,8 @@ SBY = (
     (build.encoder("gc_1_4_3_b7", "binary16", overflow="nan"), "(bits == 16'h4000)"),
     (build.encoder("ocp_e4m3", "binary16"), ALWAYS),  # of a number and its negative: only the order tells
     (build.mac("ocp_e4m3+ocp_e5m2", None, "exact"), ALWAYS),
-    (build.mac("ocp_e4m3", "hif8"), "(b == 8'h80)"),  # hif8's NaN
+    (build.mac("ocp_e4m3", "hif8"), "(b == 8'h80 && a[6:0] != 7'h7f)"),  # the second operand's NaN alone
+    (build.mac("ocp_e4m3", "hif8"), "(b == 8'h00 && a == 8'h38)"),  # and its zero
     (build.pipelined(build.encoder("e5m2b1", "binary16"), 3, clock_enable=True), "~enable"),
     (build.pipelined(build.mac("hif8"), 2, "none"), "in_valid"),
     (build.pe("e5m2b1", stages=2, interleave=2), "rst"),

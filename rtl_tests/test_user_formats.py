@@ -12,10 +12,9 @@ import golden
 from golden.rows import Rounding
 from hwgen import build
 from hwgen.__main__ import main
-from hwgen.vectors import all_codes
 from rtl_tests import paper_tables
 from rtl_tests.bench import simulate
-from rtl_tests.blocks import decoder_case
+from rtl_tests.blocks import all_codes, decoder_case
 from rtl_tests.test_proof_sweep import check, inputs
 from rtl_tests.toys import TOML_FORMAT
 from synth.proof.evidence import EQUAL
