@@ -4,5 +4,7 @@ from hwgen.decoder import Decoder
 from hwgen.emit import emit
 from hwgen.encoder import Encoder
 from hwgen.mac import Mac
+from hwgen.pe import Pe
+from hwgen.pipeline import Pipelined
 
-__all__ = ["Decoder", "Encoder", "Mac", "emit"]
+__all__ = ["Decoder", "Encoder", "Mac", "Pe", "Pipelined", "emit"]

@@ -26,12 +26,17 @@ DESIGNS = [
     *(build.decoder(name) for name in TRIO), *(build.encoder(name) for name in TRIO), build.encoder("hif8", "bfloat16", "hybrid"),
     *(build.mac(name) for name in TRIO), build.mac("ocp_e4m3+ocp_e5m2", "hif8", "exact", 64), build.decoder("hif8+e5m2b1", "unpacked"),
     build.encoder("gc_1_0_7_b0", "binary16", "stochastic", random_bits=5), build.mac("e5m2b1", None, "binary32"),
-    *(build.pipelined(build.mac(name), stages) for name in TRIO for stages in (1, 3)), build.pipelined(build.decoder("hif8"), 2, "none"),
+    build.pipelined(build.mac("hif8"), 1), build.pipelined(build.mac("ocp_e4m3"), 3), build.pipelined(build.decoder("hif8"), 2, "none"),
     build.pipelined(build.encoder("hif8", "bfloat16", "hybrid"), 2, clock_enable=True),
     build.pipelined(build.mac("ocp_e4m3+ocp_e5m2", "hif8", "exact", 64), 16, "none", clock_enable=True),
-    *(build.pe(name, stages=stages) for name in TRIO for stages in (0, 1)), build.pe("hif8", stages=3, interleave=3),
-    build.pe("ocp_e4m3+ocp_e5m2", "hif8", "exact", 4, 2, 2),
+    build.pe("e5m2b1"), build.pe("hif8", stages=3, interleave=3), build.pe("ocp_e4m3+ocp_e5m2", "hif8", "exact", 4, 2, 2),
 ]  # fmt: skip
+MORE = [
+    *(build.pipelined(build.mac(name), stages) for name in TRIO for stages in (1, 3)),
+    *(build.pe(name, stages=stages) for name in TRIO for stages in (0, 1)),
+    build.encoder("hif8", "binary32", "hybrid"),
+]  # fmt: skip
+ALL = [*DESIGNS, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE)]
 
 
 def written(design, folder, change=None):
@@ -66,7 +71,7 @@ def inverted(design, text, condition, name=None):
 
 
 @NEEDS_ICARUS
-@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
+@pytest.mark.parametrize("design", ALL, ids=lambda design: design.name)
 def test_it_passes_in_icarus_and_catches_a_wrong_bit(design, tmp_path):
     files = written(design, tmp_path)
     count = len(files[f"tb/{design.name}.hex"].splitlines())
@@ -81,8 +86,14 @@ def test_it_passes_in_icarus_and_catches_a_wrong_bit(design, tmp_path):
     assert icarus(tmp_path, design.name).splitlines()[-1] == f"FAIL {count} of {count}"
 
 
-def test_it_passes_in_verilator(tmp_path):
-    design = build.mac("hif8")
+IN_VERILATOR = [
+    build.mac("hif8"), build.pe("e5m2b1", stages=1),
+    *(pytest.param(design, marks=pytest.mark.exhaustive) for design in (*DESIGNS, *MORE)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("design", IN_VERILATOR, ids=lambda design: design.name)
+def test_it_passes_in_verilator(design, tmp_path):
     files = written(design, tmp_path)
     count = len(files[f"tb/{design.name}.hex"].splitlines())
     assert f"PASS {count} vectors" in verilator(tmp_path, design.name)

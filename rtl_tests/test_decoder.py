@@ -7,12 +7,13 @@ from golden.explain import describe
 from hwgen import build
 from hwgen.decoder import TARGETS
 from rtl_tests.bench import simulate
-from rtl_tests.blocks import decoder_case
+from rtl_tests.blocks import decoder_case, texts
 
 FORMATS = [golden.get(name) for name in golden.names()]
 
 
 def test_simulation_of_all_codes_to_all_targets(tmp_path):
+    texts([build.decoder(fmt, target) for fmt in FORMATS for target in TARGETS])  # side by side
     cases = [decoder_case(fmt, target) for fmt in FORMATS for target in TARGETS]
     assert sum(case.vectors for case in cases) == len(TARGETS) * sum(1 << fmt.width for fmt in FORMATS)
     simulate(cases, tmp_path)

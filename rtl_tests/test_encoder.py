@@ -38,6 +38,12 @@ def test_simulation_of_all_formats_from_16_bits(tmp_path):
     run(arguments, tmp_path)
 
 
+def test_simulation_at_binary32_boundaries(tmp_path):
+    """Every format by its default rules, HiFloat8 by all."""
+    run([*((fmt, "binary32") for fmt in FORMATS if fmt != HIF8), *options(HIF8, ["binary32"])], tmp_path)
+
+
+@pytest.mark.exhaustive
 def test_simulation_of_all_roundings_at_binary32_boundaries(tmp_path):
     """Every format, rounding and overflow rule from binary32."""
     arguments = [each for fmt in FORMATS for each in options(fmt, ["binary32"])]

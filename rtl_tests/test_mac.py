@@ -12,7 +12,7 @@ from rtl_tests.bench import simulate
 from rtl_tests.blocks import mac_case, texts
 
 FORMATS = [golden.get(name) for name in golden.names()]
-SOME = [golden.get(name) for name in ("hif8", "e5m2b1", "ocp_e4m3", "e5m2b4", "ibm_1_5_2", "gc_1_0_7_b0")]
+SOME = [golden.get(name) for name in ("hif8", "ocp_e4m3", "gc_1_0_7_b0")]
 MIXED = [("ocp_e4m3", "ocp_e5m2"), ("hif8", "binary8p4"), ("ibm_1_4_3", "ibm_1_5_2"), ("gc_1_0_7_b0", "e5m3_nosub")]
 
 
@@ -28,6 +28,7 @@ def test_simulation_of_all_pairs_into_binary16(tmp_path):
     run(eight_bits, tmp_path)
 
 
+@pytest.mark.exhaustive
 def test_simulation_of_all_pairs_of_nine_bits(tmp_path):
     nine_bits = [(fmt, None) for fmt in FORMATS if fmt.width == 9]
     assert mac_case(*nine_bits[0]).vectors == 1 << 18
@@ -40,7 +41,7 @@ def test_simulation_of_other_accumulators(accumulator, tmp_path):
 
 
 def test_simulation_of_mixed_formats(tmp_path):
-    run([(golden.get(a), golden.get(b)) for a, b in MIXED], tmp_path)
+    run([(golden.get(a), golden.get(b)) for a, b in MIXED[1:3]], tmp_path)
 
 
 def test_simulation_of_mixed_formats_into_exact(tmp_path):
@@ -66,14 +67,21 @@ def test_multiplier_and_adder_make_the_mac():
         assert ports["adder"] == {"input": ports["multiplier"]["output"] | {"acc_in"}, "output": {"acc_out"}}
 
 
-@pytest.mark.parametrize("accumulator", ["bfloat16", "binary32", "dlfloat16", "exact"])
+@pytest.mark.parametrize(
+    "accumulator", [pytest.param(name, marks=() if name == "binary32" else pytest.mark.exhaustive) for name in golden.ACCUMULATORS[1:]]
+)
 def test_every_format_is_clean_with_every_accumulator(accumulator):
     """Emission alone, which lints: simulation takes some formats for these."""
     assert len(texts([build.mac(fmt, accumulator=accumulator) for fmt in FORMATS])) == len(FORMATS)
 
 
+@pytest.mark.exhaustive
 def test_parts_of_the_mac_are_clean():
     assert len(texts([build.BLOCKS[part](fmt) for fmt in FORMATS for part in ("multiplier", "adder")])) == 2 * len(FORMATS)
+
+
+def test_parts_of_some_macs_are_clean():
+    assert len(texts([build.BLOCKS[part](fmt) for fmt in SOME for part in ("multiplier", "adder")])) == 2 * len(SOME)
 
 
 def test_exact_width_stands_in_the_header():

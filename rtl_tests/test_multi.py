@@ -88,6 +88,7 @@ def test_every_input_of_the_mac():
     assert (found.verdict, found.cases) == (EQUAL, 1 << 34)
 
 
+@pytest.mark.exhaustive
 def test_mixed_with_a_plain_format():
     subject = emitted(build.mac("hif8", OCP))
     found = verify(subject, subject.netlist())

@@ -15,14 +15,21 @@ from synth.proof.evidence import EQUAL
 from synth.proof.netlist import NetlistError, read
 from synth.proof.verify import emitted, verify
 
-ALL = [
-    *(build.pipelined(build.mac(name), stages) for name in ("hif8", "ocp_e4m3") for stages in (1, 3)),
-    build.pipelined(build.mac("e5m2b1", None, "exact", 4), 2, clock_enable=True),
+MORE = [
+    *(build.pipelined(build.mac(name), stages) for name in ("hif8", "e5m2b1", "ocp_e4m3") for stages in (1, 2, 8)),
     build.pipelined(build.mac("gc_1_0_7_b0", "ocp_e5m2", "dlfloat16"), 5, "none"),
+    *(build.pipelined(build.encoder(name), 3) for name in ("hif8", "ocp_e4m3")),
+]  # fmt: skip
+SOME = [
+    build.pipelined(build.mac("hif8"), 3),
+    build.pipelined(build.mac("e5m2b1", None, "exact", 4), 2, clock_enable=True),
     build.pipelined(build.encoder("hif8", "bfloat16", "hybrid"), 2, clock_enable=True),
     build.pipelined(build.encoder("ocp_e4m3", "binary16", "stochastic", random_bits=4), 1),
     build.pipelined(build.decoder("hif8+e5m2b1", "unpacked"), 2), build.pipelined(build.decoder("binary8p3"), MAX_STAGES),
 ]  # fmt: skip
+
+
+ALL = [*SOME, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE)]
 
 
 @pytest.mark.parametrize("design", ALL, ids=lambda design: design.name)
