@@ -47,6 +47,6 @@ clean:       ## remove what was built; .venv goes, too
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, not " + sys.version.split()[0])'
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,examples,lint,docs]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[test,examples,lint,docs]'
 	$(BIN)/python -c 'from hwgen import yosys; print(yosys.version())'
 	touch $@

@@ -87,7 +87,7 @@ def test_it_passes_in_icarus_and_catches_a_wrong_bit(design, tmp_path):
 
 
 IN_VERILATOR = [
-    build.mac("hif8"), build.pe("e5m2b1", stages=1),
+    build.pe("e5m2b1", stages=1),
     *(pytest.param(design, marks=pytest.mark.exhaustive) for design in (*DESIGNS, *MORE)),
 ]  # fmt: skip
 

@@ -12,7 +12,7 @@ from rtl_tests.bench import simulate
 from rtl_tests.blocks import mac_case, texts
 
 FORMATS = [golden.get(name) for name in golden.names()]
-SOME = [golden.get(name) for name in ("hif8", "ocp_e4m3", "gc_1_0_7_b0")]
+SOME = [golden.get(name) for name in ("hif8", "ocp_e4m3")]
 MIXED = [("ocp_e4m3", "ocp_e5m2"), ("hif8", "binary8p4"), ("ibm_1_4_3", "ibm_1_5_2"), ("gc_1_0_7_b0", "e5m3_nosub")]
 
 
@@ -45,7 +45,7 @@ def test_simulation_of_mixed_formats(tmp_path):
 
 
 def test_simulation_of_mixed_formats_into_exact(tmp_path):
-    run([(golden.get(a), golden.get(b)) for a, b in MIXED[:2]], tmp_path, accumulator="exact", terms=3)
+    run([(golden.get(a), golden.get(b)) for a, b in MIXED[:1]], tmp_path, accumulator="exact", terms=3)
 
 
 @pytest.mark.exhaustive
