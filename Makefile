@@ -1,44 +1,46 @@
 # The front door. Every target works on a fresh clone: Python 3.11+, make, g++ and perl are all it needs.
 PYTHON ?= python3
 BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
 # Cell libraries for `make ranking`: a word for each, of a file, or of files with commas between. Without any, the report says so.
 COMMA := ,
 ASAP7 := $(filter-out %SEQ_TT.lib.gz,$(wildcard ../shared/liberty/asap7_*.lib.gz))
 LIBRARIES ?= $(wildcard ../shared/liberty/s*.lib.gz /usr/share/qflow/tech/osu018/osu018_stdcells.lib) $(subst $() ,$(COMMA),$(ASAP7))
 READY := .venv/.ready
+TESTED := .venv/.tested
 
 .PHONY: help setup report test lint docs bench limits ranking speed verilog exhaustive mutants readme clean
 help:       ## this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
-setup: $(READY)       ## make .venv with everything pinned, and compile Yosys (once, about a minute)
+setup: $(TESTED)       ## make .venv with everything pinned, and compile Yosys (once, about a minute)
 report: $(READY)       ## measure the formats and write build/report/index.html (the main job)
 	$(BIN)/hwgen verify all --only hif8_mac_binary16,e5m2b1_mac_binary16,ocp_e4m3_mac_binary16 -o build/evidence
 	$(BIN)/python examples/digits.py --json build/digits.json
 	$(BIN)/hwgen report --accuracy build/digits.json -o build/report
 test: lint       ## lint, then every test
 	$(BIN)/python -m pytest $(TESTS)
-docs: $(READY)       ## make pages of docs: build/docs/index.html
+docs: $(TESTED)       ## make pages of docs: build/docs/index.html
 	$(BIN)/sphinx-build -q -E -W --keep-going -d build/doctrees docs build/docs
 lint: docs       ## ruff, mypy and the pages; warnings are errors
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 readme: report       ## take the report's figures over into README and docs
 	$(BIN)/python -m synth.readme build/report/report.json
-bench: $(READY)       ## speed: golden model, evaluator, proofs, sweeps
+bench: $(TESTED)       ## speed: golden model, evaluator, proofs, sweeps
 	$(BIN)/python examples/bench.py
 	$(BIN)/python examples/bench_sweep.py
 limits: $(READY)       ## the datapaths against what other open hardware needs, eight renamings each
 	$(BIN)/python -m synth.limits
 ranking: $(READY)       ## decode + multiply and MACs twice, under other renamings, on LIBRARIES, too: the same ranking?
 	$(BIN)/python -m synth.ranking $(LIBRARIES:%=--liberty %)
-speed: $(READY)       ## area against delay of the MACs, also after place and route: build/speed/index.html
+speed: $(TESTED)       ## area against delay of the MACs, also after place and route: build/speed/index.html
 	$(BIN)/hwgen sweep examples/speed.toml -o build/speed
 	$(BIN)/hwgen report --sweep build/speed/sweep.json -o build/speed
 verilog: $(READY)       ## write every default block of every format to build/verilog
 	$(BIN)/python examples/all_verilog.py build/verilog
-exhaustive: $(READY)       ## every module on all inputs, as a table; then the tests that make test leaves out; goes on where it was broken off
+exhaustive: $(TESTED)       ## every module on all inputs, as a table; then the tests that make test leaves out; goes on where it was broken off
 	$(BIN)/hwgen verify all -o build/evidence
 	EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive $(TESTS)
-mutants: $(READY)       ## after a change of the Verilog: the vectors that find every fault
+mutants: $(TESTED)       ## after a change of the Verilog: the vectors that find every fault
 	$(BIN)/python -m synth.proof.mutation > build/mutants.json
 	mv build/mutants.json rtl_tests/mutants.json
 clean:       ## remove what was built; .venv goes, too
@@ -47,6 +49,9 @@ clean:       ## remove what was built; .venv goes, too
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, not " + sys.version.split()[0])'
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[test,examples,lint,docs]'
+	$(INSTALL) -e '.[examples]'
 	$(BIN)/python -c 'from hwgen import yosys; print(yosys.version())'
+	touch $@
+$(TESTED): $(READY)
+	$(INSTALL) -e '.[examples,test,lint,docs]'
 	touch $@
