@@ -27,7 +27,7 @@ class Content:
         count, targets = sum(row["recipe"] == "best" for row in rows), len({target_key(row) for row in rows})
         what = ", ".join((counted(len(self.measured.formats), "format"), counted(targets, "target"), counted(count, "figure")))
         return (
-            f"{what}: decoders, multipliers, adders, fused multiply-accumulate units and encoders from one generator, simulated against "
+            f"{what}: multipliers, adders, fused multiply-accumulate units and encoders from one generator, simulated against "
             "a golden model and synthesized by one tool."
         )
 
