@@ -18,6 +18,7 @@ NEEDS_ICARUS = pytest.mark.skipif("icarus" not in available(), reason="Icarus Ve
 NEEDS_OPENSTA = pytest.mark.skipif(opensta() is None, reason="OpenSTA is not installed")
 # Debian's package qflow-tech-osu018. Our own library goes through the same code without it.
 NEEDS_OSU018 = pytest.mark.skipif(not OSU018.exists(), reason="osu018 is not installed (Debian's qflow-tech-osu018)")
+# Files under licences of their own, which a clone does not bring. Our own library and osu018 go through the same reader without them.
 NEEDS_SHARED = pytest.mark.skipif(not SHARED.is_dir(), reason="there are no open cell libraries in ../shared/liberty")
 WHOLE = [pytest.param(SHARED / name, id=name, marks=NEEDS_SHARED) for name in ("sg13g2_typ.lib.gz", "sky130hd_tt.lib.gz")]
 """Those of one file each."""

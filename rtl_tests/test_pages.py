@@ -205,7 +205,7 @@ def test_every_block_of_code(page, tmp_path, monkeypatch):
                 assert rest.strip() in (ROOT / first.removeprefix("// ")).read_text()
             case language:
                 assert language == "text" or language.startswith("{"), f"a block of {language!r}"
-    if without_icarus:
+    if without_icarus:  # a reader's simulator, which PyPI lacks: all other commands of the page have run by now, and the report says so
         pytest.skip("all but the simulations: Icarus Verilog is not installed")
 
 
