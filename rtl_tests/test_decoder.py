@@ -11,7 +11,7 @@ from rtl_tests.blocks import decoder_case, texts
 
 FORMATS = [golden.get(name) for name in golden.names()]
 SHORT = ("binary16", "unpacked")
-"""Targets in `make test`; the others differ from binary16 in the rounder's constants alone."""
+"""Targets in `make test`; `make exhaustive` simulates the others, and holds the gates of all against golden."""
 
 
 @pytest.mark.parametrize("target", [pytest.param(name, marks=() if name in SHORT else pytest.mark.exhaustive) for name in TARGETS])
