@@ -22,7 +22,7 @@ import golden
 from hwgen import build
 from rtl_tests.simulators import verilator_environment
 from synth.proof.bitslice import Evaluator, to_planes
-from synth.proof.netlist import read
+from synth.proof.mapping import read
 from synth.proof.verify import emitted, verify
 
 ELEMENTS = 1 << 20

@@ -243,14 +243,14 @@ class Format:
         return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits)
 
     def decode_bits(self, codes: ArrayLike, target: str | Format) -> NDArray[Any]:
-        """Bits of a wider format that hold the codes' values; see :func:`golden.encode.decode_bits`."""
-        from golden.encode import decode_bits
+        """Bits of a wider format that hold the codes' values; see :func:`golden.decode.decode_bits`."""
+        from golden.decode import decode_bits
 
         return decode_bits(self, codes, target)
 
     def quantize(self, x: NDArray[Any], **options: Any) -> NDArray[Any]:
-        """Floating-point numbers taken through the format and back; see :func:`golden.encode.quantize`."""
-        from golden.encode import quantize
+        """Floating-point numbers taken through the format and back; see :func:`golden.decode.quantize`."""
+        from golden.decode import quantize
 
         return quantize(self, x, **options)
 

@@ -9,11 +9,11 @@ from typing import Any
 from amaranth.lib import wiring
 
 from golden import ACCUMULATORS, WIDE, Format, get
-from golden.encode import check_random_bits
-from golden.encode import options as encode_options
 from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
 from golden.mac import exact
 from golden.multi import MultiFormat
+from golden.options import check_random_bits
+from golden.options import options as encode_options
 from golden.rows import Overflow, Rounding
 from hwgen import mac as parts
 from hwgen.decoder import Decoder, check_target

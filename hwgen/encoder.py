@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Biased, Format, Rounding, get
-from golden.encode import check_random_bits, options
+from golden.options import check_random_bits, options
 from hwgen.position import Parts
 from hwgen.rounder import Rounder
 

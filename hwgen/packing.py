@@ -18,7 +18,7 @@ class Packer:
     at : Position
         The number.
     rounding, overflow, nan_to_zero
-        As checked by :func:`golden.encode.options`.
+        As checked by :func:`golden.options.options`.
     """
 
     def __init__(self, fmt: Format, at: Position, rounding: Rounding, overflow: Overflow, nan_to_zero: bool):

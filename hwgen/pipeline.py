@@ -1,16 +1,13 @@
 """Pipelines: a combinational component cut into stages by ranks of registers, and still a component.
 
 The cut is made in the component's netlist (:mod:`hwgen.dataflow`), not in its source: whatever computes without a clock can be cut, and
-no datapath has to know of it. An operation goes into the first stage in which it ends in time; the time that a stage is given is the
-shortest that makes do with the ranks asked for. Then operations move to later stages where that saves registers.
+no datapath has to know of it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from math import log2
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -18,197 +15,9 @@ from amaranth.lib.wiring import In, Out
 
 from hwgen.dataflow import BITWISE, COMPARISONS, LOGIC, REDUCTIONS, Bit, Bits, Netlist, Operation
 from hwgen.emit import netlist
+from hwgen.schedule import Schedule, schedule
 
 MAX_STAGES = 16
-
-DELAYS: dict[str, tuple[float, ...]] = {
-    "add": (2.7, 3.7, 7.5, 10.0, 13.0, 16.2), "increment": (1.7, 2.4, 3.4, 5.2, 6.7, 9.4), "multiply": (2.2, 10.1, 20.4, 31.1),
-    "choose": (1.3, 1.4, 1.5, 1.8, 2.3, 3.4), "reduce": (0.8, 1.0, 1.5, 2.0, 3.1, 3.8), "equal": (1.9, 2.8, 3.6, 4.5, 5.1, 5.9),
-    "compare": (1.8, 3.1, 5.1, 6.1, 7.9, 8.8), "shift": (1.0, 2.9, 3.7, 6.3, 8.2, 11.1),
-}  # fmt: skip
-"""Delays of operations on 2, 4, 8, 16, 32 and 64 bits, in FO4: each alone on our own gates, by the fastest recipe of the portfolio
-``speed`` (``python -m synth.operations`` measures them)."""
-
-_GATE, _XOR = 0.6, 0.9
-
-
-def delay(operation: Operation) -> float:
-    """How long an operation takes, in FO4."""
-    kind, operands = operation.kind, operation.operands
-    width = max(len(bits) for bits in operands)
-    match kind:
-        case "$xor" | "$xnor":
-            return _XOR
-        case "$and" | "$or" | "$not" | "$pos":
-            return _GATE
-        case "$add" | "$sub":
-            varying = [sum(not isinstance(bit, str) for bit in bits) for bits in operands]
-            return _at("increment" if min(varying) <= 1 else "add", _added(operands))
-        case "$neg":
-            return _at("increment", width)
-        case "$mul":
-            return _at("multiply", min(_varying(bits) for bits in operands))
-        case "$mux":
-            return _at("choose", len(operation.result))
-        case "$pmux" | "case":
-            choices = _at("equal" if kind == "case" else "reduce", len(operands[0]))
-            return choices + _at("reduce", len(operands)) + _GATE
-        case "$eq" | "$ne":
-            constant = any(all(isinstance(bit, str) for bit in bits) for bits in operands)
-            return _at("reduce" if constant else "equal", width)
-        case "$lt" | "$le" | "$gt" | "$ge":
-            return _at("compare", width)
-        case "$shl" | "$shr":
-            return _at("shift", 1 << len(operands[1]))
-    return _at("reduce", width)
-
-
-def _varying(bits: Bits) -> int:
-    return sum(not isinstance(bit, str) for bit in bits)
-
-
-def _added(operands: tuple[Bits, ...]) -> int:
-    """Bits through which a sum's carry can run: those from the lowest place on where both operands vary."""
-    left, right = operands
-    low = next((place for place, pair in enumerate(zip(left, right, strict=True)) if "0" not in pair), len(left))
-    return max(len(left) - low, 1)
-
-
-def _at(kind: str, width: int) -> float:
-    """A delay of the table, between two of its widths on a straight line over the logarithm."""
-    row = DELAYS[kind]
-    place = min(max(log2(max(width, 1)) - 1, 0), len(row) - 1.0)
-    below = min(int(place), len(row) - 2)
-    return row[below] + (place - below) * (row[below + 1] - row[below])
-
-
-# -- where the cuts are ---------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """In which stage everything happens.
-
-    Attributes
-    ----------
-    stages : tuple of int
-        Of the netlist's operations.
-    entries : dict
-        Of the input ports: the stage that first reads them.
-    period : float
-        Time of the slowest stage, in FO4, registers not counted.
-    """
-
-    stages: tuple[int, ...]
-    entries: dict[str, int]
-    period: float
-
-
-def schedule(parts: Netlist, ranks: int, entries: Mapping[str, int] | None = None) -> Schedule:
-    """The cut by ``ranks`` ranks of registers into ``ranks + 1`` stages.
-
-    Parameters
-    ----------
-    parts : Netlist
-        Of something combinational.
-    ranks : int
-    entries : mapping, optional
-        Stages in which input ports come that do not come in stage 0.
-    """
-    graph = _Graph(parts, dict(entries or {}))
-    low, high = 0.0, sum(graph.delays)  # the shortest period, by bisection: 2**-20 of the whole is finer than any delay here
-    for _ in range(20):
-        middle = (low + high) / 2
-        low, high = (low, middle) if graph.fits(middle, ranks) else (middle, high)
-    stages = graph.earliest(high)
-    graph.save_registers(stages, high, ranks)
-    return Schedule(tuple(stages), {name: graph.entries.get(name, 0) for name in graph.inputs}, graph.slowest(stages))
-
-
-@dataclass
-class _Graph:
-    """A netlist's operations by number, what they read, and who reads them."""
-
-    parts: Netlist
-    entries: Mapping[str, int]
-    inputs: dict[str, Bits] = field(init=False)
-
-    def __post_init__(self) -> None:
-        operations = self.parts.operations
-        self.inputs = {name: bits for way, name, bits in self.parts.ports if way == "input"}
-        self.delays = [delay(operation) for operation in operations]
-        home = {bit: number for number, operation in enumerate(operations) for bit in operation.result}
-        entries = {bit: self.entries.get(name, 0) for name, bits in self.inputs.items() for bit in bits}
-        reads = [{bit for bits in operation.operands for bit in bits} for operation in operations]
-        self.sources = [sorted({home[bit] for bit in bits if bit in home}) for bits in reads]
-        self.earliest_stages = [max([entries[bit] for bit in bits if bit in entries], default=0) for bits in reads]
-        # Registers are counted by bit: where each arises (an operation, or None for an input) and who reads it.
-        readers: dict[Bit, set[int]] = {}
-        for number, bits in enumerate(reads):
-            for bit in bits:
-                if not isinstance(bit, str):
-                    readers.setdefault(bit, set()).add(number)
-        self.outputs = {bit for way, _, bits in self.parts.ports if way == "output" for bit in bits if not isinstance(bit, str)}
-        self.nets: list[list[tuple[tuple[int, ...], bool]]] = [[] for _ in operations]  # by operation: readers, output
-        self.input_nets = [(entries[bit], (tuple(readers.get(bit, ())), bit in self.outputs)) for bit in entries]
-        for bit, number in home.items():
-            self.nets[number].append((tuple(readers.get(bit, ())), bit in self.outputs))
-
-    def earliest(self, period: float) -> list[int]:
-        """The first stage in which each operation ends in time."""
-        stages: list[int] = []
-        ends: list[float] = []
-        for number, lasts in enumerate(self.delays):
-            stage = max([stages[k] for k in self.sources[number]] + [self.earliest_stages[number]])
-            end = max([ends[k] for k in self.sources[number] if stages[k] == stage], default=0.0) + lasts
-            if end > period:
-                stage, end = stage + 1, lasts
-            stages.append(stage)
-            ends.append(end)
-        return stages
-
-    def slowest(self, stages: list[int]) -> float:
-        """Time of the slowest stage."""
-        ends: list[float] = []
-        for number, lasts in enumerate(self.delays):
-            ends.append(max([ends[k] for k in self.sources[number] if stages[k] == stages[number]], default=0.0) + lasts)
-        return max(ends, default=0.0)
-
-    def fits(self, period: float, ranks: int) -> bool:
-        """Whether the ranks are enough for a period."""
-        return max(self.delays, default=0.0) <= period and max(self.earliest(period), default=0) <= ranks
-
-    def save_registers(self, stages: list[int], period: float, ranks: int) -> None:
-        """Move operations to later stages, in place, one by one as long as each saves registers and all end in time."""
-        moved = True
-        while moved:
-            moved = False
-            for number in reversed(range(len(stages))):
-                limit = min([stages[k] for k in self._readers(number)], default=ranks)
-                before = self._registers(stages, number, ranks)
-                for stage in range(limit, stages[number], -1):
-                    trial = stages.copy()
-                    trial[number] = stage
-                    if self._registers(trial, number, ranks) < before and self.slowest(trial) <= period:
-                        stages[number] = stage
-                        moved = True
-                        break
-
-    def _readers(self, number: int) -> set[int]:
-        return {reader for readers, _ in self.nets[number] for reader in readers}
-
-    def _registers(self, stages: list[int], number: int, ranks: int) -> int:
-        """Registers behind an operation and behind what it reads."""
-        own = sum(self._life(net, stages[number], stages, ranks) for net in self.nets[number])
-        for source in self.sources[number]:
-            own += sum(self._life(net, stages[source], stages, ranks) for net in self.nets[source] if number in net[0])
-        own += sum(self._life(net, since, stages, ranks) for since, net in self.input_nets if number in net[0])
-        return own
-
-    @staticmethod
-    def _life(net: tuple[tuple[int, ...], bool], since: int, stages: list[int], ranks: int) -> int:
-        readers, output = net
-        return max([stages[reader] for reader in readers] + ([ranks] if output else []), default=since) - since
 
 
 def check_stages(stages: object, least: int = 0) -> int:
@@ -216,9 +25,6 @@ def check_stages(stages: object, least: int = 0) -> int:
     if isinstance(stages, bool) or not isinstance(stages, int) or not least <= stages <= MAX_STAGES:
         raise ValueError(f"stages must be an integer from {least} to {MAX_STAGES}, not {stages!r}")
     return stages
-
-
-# -- the component --------------------------------------------------------------------------------------------------------------------
 
 
 class Pipelined(wiring.Component):

@@ -20,7 +20,7 @@ class Rounder:
     Parameters
     ----------
     rounding, overflow, nan_to_zero
-        As checked by :func:`golden.encode.options`.
+        As checked by :func:`golden.options.options`.
     random : Value, optional
         With ``stochastic``: the random bits.
     threshold : Value, optional

@@ -14,10 +14,10 @@ FORBIDDEN = {
 }
 OURS = {"golden", "hwgen", "synth", "rtl_tests"}
 COMPOSITION_ROOT = {"hwgen/__main__.py", "hwgen/options.py"}
-DESCRIPTORS_ONLY = {"golden.accuracy", "golden.encode", "golden.mac", "golden.exact", "golden.rounding"}
-"""Of golden's algorithms hwgen takes the checks of options and the exact accumulator's width, never a result."""
+DESCRIPTORS_ONLY = {f"golden.{name}" for name in ("accuracy", "codes", "decode", "encode", "exact", "fixed", "mac", "rounding")}
+"""Of golden's algorithms hwgen takes the exact accumulator's width, never a result."""
 
-TAKEN = {"options", "check_random_bits", "exact"}
+TAKEN = {"exact"}
 RESULTS = {"encode", "decode", "decode_bits", "quantize", "accumulate", "mac", "dot"}
 STIMULI = {"vectors.py"}
 """What drives hardware, not hardware: it may ask golden where a block's hard cases are."""

@@ -7,12 +7,15 @@ import pytest
 
 from hwgen import Mac, build
 from hwgen.__main__ import main
+from hwgen.delays import delay
 from hwgen.emit import netlist
-from hwgen.pipeline import MAX_STAGES, Pipelined, delay, schedule
+from hwgen.pipeline import MAX_STAGES, Pipelined
+from hwgen.schedule import schedule
 from rtl_tests.blocks import texts
 from rtl_tests.lint import lint
 from synth.proof.evidence import EQUAL
-from synth.proof.netlist import NetlistError, read
+from synth.proof.mapping import read
+from synth.proof.netlist import NetlistError
 from synth.proof.verify import emitted, verify
 
 MORE = [

@@ -8,7 +8,8 @@ import pytest
 from hwgen.yosys import YosysError
 from synth.proof import bitslice
 from synth.proof.bitslice import CASES, Evaluator, from_planes, to_planes
-from synth.proof.netlist import GATES, Gate, Netlist, NetlistError, arrange, read
+from synth.proof.mapping import read
+from synth.proof.netlist import GATES, Gate, Netlist, NetlistError, arrange
 
 TRUTH = {
     "NOT": lambda a: not a, "AND": lambda a, b: a and b, "OR": lambda a, b: a or b, "XOR": lambda a, b: a != b,

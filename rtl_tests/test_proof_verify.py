@@ -14,9 +14,9 @@ from hwgen.__main__ import main
 from rtl_tests.blocks import texts
 from rtl_tests.optional import WHOLE
 from synth import liberty
-from synth.proof import netlist as module
+from synth.proof import mapping as module
 from synth.proof.evidence import Store
-from synth.proof.netlist import prove_mapping
+from synth.proof.mapping import prove_mapping
 from synth.proof.verify import Subject, begin
 
 GATES = liberty.GATES

@@ -1,4 +1,4 @@
-"""How long operations take, each alone, by their widths: what :data:`hwgen.pipeline.DELAYS` holds.
+"""How long operations take, each alone, by their widths: what :data:`hwgen.delays.DELAYS` holds.
 
 Usage: python -m synth.operations
 """

@@ -18,7 +18,8 @@ from hwgen import build, yosys
 from hwgen.build import Design
 from synth.digest import sha256
 from synth.proof.bitslice import CASES, Evaluator, from_planes, to_planes
-from synth.proof.netlist import Netlist, arrange, parse
+from synth.proof.following import parse
+from synth.proof.netlist import Netlist, arrange
 from synth.proof.questions import Batch, Sweep, answer, made_of, ports
 from synth.proof.questions import sweep as sweep_of
 

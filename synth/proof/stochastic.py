@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from golden.encode import codes_of, options
+from golden.codes import codes_of
+from golden.options import options
 from golden.rounding import grid
 from golden.rows import Biased, Fixed, Kind
 from hwgen.build import Design

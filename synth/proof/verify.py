@@ -26,7 +26,8 @@ from synth.proof.evidence import (
     program_hashes,
     tools,
 )
-from synth.proof.netlist import Netlist, arrange, check, read, read_mapped
+from synth.proof.mapping import check, read, read_mapped
+from synth.proof.netlist import Netlist, arrange
 from synth.proof.questions import made_of, ports
 from synth.proof.questions import sweep as sweep_of
 from synth.proof.smt import proof

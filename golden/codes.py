@@ -1,0 +1,91 @@
+"""Codes by the definition of the roundings: exact values against the grid of a format's values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from golden.bits import BLOCK
+from golden.formats import Format
+from golden.options import Options
+from golden.rounding import round_to_grid
+from golden.rows import Overflow, Rounding
+from golden.validation import MAX_WIDTH
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def encode_directly(
+    fmt: Format, raw: NDArray[Any], chosen: Options, words: NDArray[Any] | None = None, random_bits: int = 0
+) -> NDArray[Any]:
+    """Codes by the definition of the rounding, block by block."""
+    flat = np.ascontiguousarray(raw).reshape(-1)
+    codes = np.empty(flat.shape, fmt.code_dtype)
+    for start in range(0, flat.size, BLOCK):
+        block = flat[start : start + BLOCK].astype(np.int64)
+        threshold, tail_bits = None, 0
+        if words is not None:
+            threshold = 2.0**random_bits - words.reshape(-1)[start : start + BLOCK].astype(np.float64)
+            tail_bits = random_bits
+        elif chosen.rounding is Rounding.HYBRID:
+            threshold, tail_bits = _hybrid_threshold(block, chosen.source)
+        values = chosen.source.decode(block)
+        negative = (block & chosen.source.sign_bit) != 0
+        codes[start : start + BLOCK] = codes_of(fmt, values, negative, chosen, threshold, tail_bits)
+    return codes.reshape(raw.shape)
+
+
+def _hybrid_threshold(raw: NDArray[np.int64], source: Format) -> tuple[NDArray[np.float64], int]:
+    """The pseudo-random threshold T that hybrid rounding takes from the source's own bits (specification, 1.3), and its width."""
+    if source.name == "binary32":
+        return (raw & 0x3FFF).astype(np.float64), 14
+    return ((raw & 1) * 2 + 1).astype(np.float64), 2
+
+
+def codes_of(
+    fmt: Format,
+    values: NDArray[np.float64],
+    negative: NDArray[np.bool_],
+    chosen: Options,
+    threshold: NDArray[np.float64] | None = None,
+    tail_bits: int = 0,
+) -> NDArray[Any]:
+    """Codes that exact float64 values round to; ``negative`` holds the signs, those of zeros and NaNs too."""
+    nan, infinite = np.isnan(values), np.isinf(values)
+    magnitude = np.where(nan | infinite, 0.0, np.abs(values))
+    if fmt.width > MAX_WIDTH:
+        with np.errstate(over="ignore"):  # every source is exact in binary32; a user's format may lie outside it
+            codes = np.abs(values.astype(np.float32)).view(np.uint32).astype(np.int64)
+    else:
+        index = round_to_grid(fmt, magnitude, chosen.rounding, threshold, tail_bits)
+        overflow = index >= len(fmt.magnitude_codes)
+        codes = fmt.magnitude_codes[np.minimum(index, len(fmt.magnitude_codes) - 1)]
+        codes = np.where(overflow, _overflow_code(fmt, chosen.overflow, infinite=False), codes)
+    codes = np.where(infinite, _overflow_code(fmt, chosen.overflow, infinite=True), codes)
+    if fmt.twos_complement:
+        signed = np.where(negative, (1 << fmt.width) - codes, codes) & ((1 << fmt.width) - 1)
+    else:
+        signed = codes | np.where(negative & ((codes != 0) | fmt.has_negative_zero), fmt.sign_bit, 0)
+    if fmt.canonical_nan is None:
+        return np.where(nan, 0, signed).astype(fmt.code_dtype)
+    canonical = fmt.canonical_nan | np.where(negative & fmt.nan_keeps_sign, fmt.sign_bit, 0)
+    result = np.where(codes == fmt.canonical_nan, canonical, signed)  # overflow to NaN
+    return np.where(nan, 0 if chosen.nan_to_zero else canonical, result).astype(fmt.code_dtype)
+
+
+def _overflow_code(fmt: Format, overflow: Overflow, *, infinite: bool) -> int:
+    """Magnitude code of an infinite input, or of a finite one that rounds past the largest value."""
+    largest = int(fmt.magnitude_codes[-1]) if fmt.width <= MAX_WIDTH else 0x7F7FFFFF
+    match overflow:
+        case Overflow.INFINITY:
+            code = fmt.infinity
+        case Overflow.NAN:
+            code = fmt.canonical_nan
+        case Overflow.SATURATE:
+            code = largest
+        case Overflow.OCP_PAPER:
+            code = (fmt.canonical_nan if fmt.infinity is None else fmt.infinity) if infinite else largest
+    assert code is not None
+    return code
