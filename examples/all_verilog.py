@@ -10,10 +10,11 @@ from pathlib import Path
 
 import golden
 from hwgen import build, yosys
+from hwgen.design import Design
 from hwgen.files import write_folder
 
 
-def designs() -> list[build.Design]:
+def designs() -> list[Design]:
     """One design per block and option that a user is likely to want, for every format of the catalogue."""
     found = []
     for name in golden.names():
@@ -29,7 +30,7 @@ def main(folder: str) -> None:
     yosys.version()
     everything = designs()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for design, text in zip(everything, pool.map(build.Design.verilog, everything), strict=True):
+        for design, text in zip(everything, pool.map(Design.verilog, everything), strict=True):
             write_folder(Path(folder), design.name, {f"{design.name}.v": text})
     print(f"{len(everything)} modules in {folder}")
 

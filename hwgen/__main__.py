@@ -79,7 +79,7 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 
 def _format(name: str, where: str) -> Format:
-    from hwgen.build import block_format
+    from hwgen.design import block_format
 
     with option(where):
         return golden.get(name) if where == "FORMAT" else block_format(name)
@@ -103,7 +103,7 @@ def _design(arguments: argparse.Namespace) -> Any:
 
 _CHOICES = (
     "to", "source", "rounding", "overflow", "nan_to_zero", "random_bits", "accumulator", "terms", "stages", "reset", "clock_enable",
-    "interleave",
+    "interleave", "lanes",
 )  # fmt: skip
 """Options of blocks besides their formats, by the argument names of :mod:`hwgen.build`."""
 

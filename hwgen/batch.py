@@ -22,14 +22,15 @@ from golden.catalog import beside
 from golden.tables import check_keys, check_table
 from golden.tables import read as read_table
 from hwgen import build
-from hwgen.build import Design
+from hwgen.design import Design, block_format
 
 _PIPELINE: dict[str, type] = {"stages": int, "reset": str, "clock-enable": bool}
 _KEYS: dict[str, dict[str, type]] = {
     "decoder": {"to": str, **_PIPELINE},
     "encoder": {"from": str, "rounding": str, "overflow": str, "nan-to-zero": bool, "random-bits": int, **_PIPELINE},
     "mac": {"format-b": str, "accumulator": str, "terms": int, **_PIPELINE},
-    "pe": {"format-b": str, "accumulator": str, "terms": int, "stages": int, "interleave": int},
+    "dot": {"format-b": str, "accumulator": str, "terms": int, "lanes": int, **_PIPELINE},
+    "pe": {"format-b": str, "accumulator": str, "terms": int, "stages": int, "interleave": int, "lanes": int},
 }
 """By block: keys and their types."""
 
@@ -71,7 +72,7 @@ def _design(entry: Any, where: str, folder: Path) -> Design:
     try:
         for key in ("fmt", "format_b"):
             if key in arguments:
-                arguments[key] = build.block_format(beside(folder, arguments[key]))
+                arguments[key] = block_format(beside(folder, arguments[key]))
         return build.BLOCKS[block](**arguments)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error

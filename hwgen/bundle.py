@@ -25,8 +25,9 @@ from golden.mac import exact
 from golden.multi import MultiFormat
 from golden.rows import Biased, Fixed, Overflow, Rounding, Row, SignMagnitude
 from hwgen import trace, vectors, yosys
-from hwgen.build import Design, nan_rule
 from hwgen.codes import split
+from hwgen.conversions import nan_rule
+from hwgen.design import Design
 from hwgen.formal import properties, sby
 from hwgen.ports import Port, ports
 from hwgen.testbench import memory, testbench
@@ -65,7 +66,7 @@ def files(design: Design, verilog: str, answer: Answer) -> dict[str, str]:
     Parameters
     ----------
     design : Design
-        A decoder, encoder or MAC.
+        Of a kind that ``hwgen generate`` writes.
     verilog : str
         Its text.
     answer : callable
@@ -109,13 +110,27 @@ def stimuli(design: Design) -> list[dict[str, int]]:
             words = rng.integers(0, 1 << design.options["random-bits"], len(picked)).tolist()
             return [{"bits": int(word), "random": int(random)} for word, random in zip(picked, words, strict=True)]
     other, accumulator = design.formats[1], design.options["accumulator"]
+    if design.kind == "dot":
+        return _dot_stimuli(design, rng)
     a, b = (rng.integers(0, 1 << code.width, VECTORS).astype(np.uint64) for code in (fmt, other))
     if accumulator == "exact":
-        limbs = vectors.exact_accumulators(exact(fmt, other, design.options["terms"]), a, b, rng)
-        acc = [sum(int(word) << 64 * place for place, word in enumerate(row)) for row in limbs]
+        acc = [_integer(row) for row in vectors.exact_accumulators(exact(fmt, other, design.options["terms"]), a, b, rng).tolist()]
     else:
         acc = vectors.directed_accumulators(fmt, other, a, b, golden.get(accumulator), rng).tolist()
     return [{"a": int(x), "b": int(y), "acc_in": int(z)} for x, y, z in zip(a, b, acc, strict=True)]
+
+
+def _dot_stimuli(design: Design, rng: np.random.Generator) -> list[dict[str, int]]:
+    """Codes of all lanes and an accumulator: see :func:`hwgen.vectors.dot_cases`."""
+    fa, fb = design.formats
+    a, b, acc = vectors.dot_cases(fa, fb, design.options["accumulator"], design.lanes, VECTORS, rng, design.options.get("terms", 1))
+    rows = zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
+    return [{"a": _word(fa, x), "b": _word(fb, y), "acc_in": _integer(z)} for x, y, z in rows]
+
+
+def _integer(bits: int | list[int]) -> int:
+    """Bits of an accumulator; those of an exact one come in limbs."""
+    return bits if isinstance(bits, int) else sum(word << 64 * place for place, word in enumerate(bits))
 
 
 def _cases(design: Design, answer: Answer) -> list[dict[str, int]]:
@@ -135,7 +150,10 @@ def pe_trace(design: Design, answer: Answer, count: int, rng: np.random.Generato
     choices = [np.flatnonzero(np.abs(fmt.values) <= MODERATE) for fmt in design.formats]
     anything = [np.arange(1 << fmt.width) for fmt in design.formats]
     products = [
-        {name: int(rng.choice(codes)) for name, codes in zip("ab", choices if rng.integers(0, 16) else anything, strict=True)}
+        {
+            name: _word(fmt, rng.choice(codes, design.lanes).tolist())
+            for name, fmt, codes in zip("ab", design.formats, choices if rng.integers(0, 16) else anything, strict=True)
+        }
         for _ in range(count)
     ]
 
@@ -147,11 +165,16 @@ def pe_trace(design: Design, answer: Answer, count: int, rng: np.random.Generato
     return [_physical(design, cycle) for cycle in cycles]
 
 
+def _word(fmt: Format, codes: Sequence[int]) -> int:
+    """Codes of lanes in one word, lane 0 lowest."""
+    return sum(code << lane * fmt.width for lane, code in enumerate(codes))
+
+
 def _physical(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
     """Values of the module's ports: codes of two formats come in two."""
     found = dict(pins)
     for name, fmt in design.codes.items():
-        found |= split(name, fmt, found[name])
+        found |= split(name, fmt, found[name], design.lanes)
     return found
 
 
@@ -187,11 +210,12 @@ def _members(fmt: Format) -> tuple[Format, ...]:
 def _meaning(design: Design, name: str) -> str:
     if design.kind == "pe" and name in _OF_PE:
         return _OF_PE[name]
+    lanes = "; lane 0 in the least significant place" if design.lanes > 1 and name in (*"ab", "a_select", "b_select") else ""
     if name.endswith("_select"):
         fmt = design.formats[1 if name == "b_select" else 0]
         assert isinstance(fmt, MultiFormat)
-        return f"format of {name.removesuffix('_select')}: 0 is {fmt.members[0].name}, 1 is {fmt.members[1].name}"
-    return _MEANINGS[name]
+        return f"format of {name.removesuffix('_select')}: 0 is {fmt.members[0].name}, 1 is {fmt.members[1].name}{lanes}"
+    return _MEANINGS[name] + lanes
 
 
 def _rules(design: Design) -> dict[str, str]:

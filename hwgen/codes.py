@@ -15,38 +15,42 @@ Bits = tuple[tuple[str, int], ...]
 """Where the bits of a code are, least significant first: names of ports, and places in them."""
 
 
-def code_ports(name: str, fmt: Format) -> dict[str, Any]:
+def code_ports(name: str, fmt: Format, lanes: int = 1) -> dict[str, Any]:
     """Members of a component for codes of a format: ``name``, and ``name_select`` where there are two formats."""
-    return {port: In(width) for port, width in code_widths(name, fmt).items()}
+    return {port: In(width) for port, width in code_widths(name, fmt, lanes).items()}
 
 
-def code_widths(name: str, fmt: Format) -> dict[str, int]:
-    """Widths of these members."""
+def code_widths(name: str, fmt: Format, lanes: int = 1) -> dict[str, int]:
+    """Widths of these members: the codes of all lanes, lane 0 in the least significant bits, and a select bit for each."""
     if isinstance(fmt, MultiFormat):
-        return {name: fmt.width - 1, f"{name}_select": 1}
-    return {name: fmt.width}
+        return {name: lanes * (fmt.width - 1), f"{name}_select": lanes}
+    return {name: lanes * fmt.width}
 
 
-def code_bits(name: str, fmt: Format) -> Bits:
-    """Where golden's code is in these members."""
+def code_bits(name: str, fmt: Format, lanes: int = 1) -> Bits:
+    """Where golden's codes are in these members, one lane's after the other's."""
+    return tuple(bit for lane in range(lanes) for bit in _lane_bits(name, fmt, lane))
+
+
+def _lane_bits(name: str, fmt: Format, lane: int) -> Bits:
     if not isinstance(fmt, MultiFormat):
-        return tuple((name, place) for place in range(fmt.width))
-    top = fmt.width - 2
-    return (*((name, place) for place in range(top)), (f"{name}_select", 0), (name, top))
+        return tuple((name, lane * fmt.width + place) for place in range(fmt.width))
+    first, top = lane * (fmt.width - 1), (lane + 1) * (fmt.width - 1) - 1
+    return (*((name, place) for place in range(first, top)), (f"{name}_select", lane), (name, top))
 
 
-def split(name: str, fmt: Format, word: Word) -> dict[str, Word]:
-    """Values of these members, from golden's code: an integer, or an array of them."""
+def split(name: str, fmt: Format, word: Word, lanes: int = 1) -> dict[str, Word]:
+    """Values of these members, from golden's code: an integer, or an array of them; of several lanes, one after the other in it."""
     found: dict[str, Any] = {}
-    for at, (port, place) in enumerate(code_bits(name, fmt)):
+    for at, (port, place) in enumerate(code_bits(name, fmt, lanes)):
         found[port] = found.get(port, 0) | (word >> at & 1) << place
     return found
 
 
-def expression(name: str, fmt: Format) -> str:
-    """Golden's code in Verilog, put together from these members."""
-    widths, parts = code_widths(name, fmt), []
-    for port, run in groupby(code_bits(name, fmt), key=lambda bit: bit[0]):
+def expression(name: str, fmt: Format, lane: int = 0, lanes: int = 1) -> str:
+    """A lane's code as golden has it in Verilog, put together from these members."""
+    widths, parts = code_widths(name, fmt, lanes), []
+    for port, run in groupby(_lane_bits(name, fmt, lane), key=lambda bit: bit[0]):
         places = [place for _, place in run]
         low, high = places[0], places[-1]
         whole = len(places) == widths[port]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import ExactAccumulator
+from hwgen.fixed import aligned
 from hwgen.multiplier import ProductShape
 
 
@@ -50,8 +51,9 @@ class ExactAdder(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         """Shift, complement, add; flags beside it."""
         m = Module()
-        magnitude = self._shift(m)
         width = self.accumulator.value_width
+        magnitude = Signal(width, name="magnitude")
+        m.d.comb += magnitude.eq(aligned(m, self, self.product, width, self.accumulator.lsb_exponent))
         value = Signal(width, name="value")
         addend = Signal(width, name="addend")
         total = Signal(width, name="total")
@@ -70,27 +72,3 @@ class ExactAdder(wiring.Component):
         if self.tells_overflow:
             m.d.comb += self.overflow.eq(~(value[-1] ^ addend[-1]) & (total[-1] ^ value[-1]))
         return m
-
-    def _shift(self, m: Module) -> Signal:
-        """The product's magnitude, aligned with the accumulator's value: bit 0 weighs ``2**lsb_exponent``."""
-        shape, width = self.product, self.accumulator.value_width
-        low, high = shape.exponents
-        # Weight of the significand's last bit, counted from the accumulator's; below 0 the bits that stick out are zeros.
-        offset = -shape.bias - shape.fraction_bits - self.accumulator.lsb_exponent
-        lowest, highest = low + offset, high + offset
-        spare = max(-lowest, 0)
-        exponent = self.exponent.as_signed() if shape.exponent_shape.signed else self.exponent
-        distance = Signal(max((highest + spare).bit_length(), 1), name="distance")
-        finite = Signal(len(self.significand), name="finite_significand")
-        silent = self.is_zero | self.is_inf | self.is_nan
-        m.d.comb += distance.eq(exponent + (offset + spare))
-        m.d.comb += finite.eq(Mux(silent, 0, self.significand))
-        value: Value = finite
-        for k in reversed(range(len(distance))):
-            step = 1 << k
-            moved = Signal(min(len(value) + step, width + spare), name=f"moved_left_{step}")
-            m.d.comb += moved.eq(Mux(distance[k], Cat(Const(0, step), value), value))
-            value = moved
-        magnitude = Signal(width, name="magnitude")
-        m.d.comb += magnitude.eq(value[spare:])
-        return magnitude

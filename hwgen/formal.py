@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import golden
 from golden import Format, Kind
 from golden.rows import Overflow, Rounding
-from hwgen.build import Design
 from hwgen.codes import expression
+from hwgen.design import Design
 from hwgen.ports import Port
 from hwgen.testbench import Vector
 
@@ -19,7 +19,7 @@ def properties(design: Design, ports: Sequence[Port], vectors: Sequence[Vector])
     Parameters
     ----------
     design : Design
-        A decoder, encoder, MAC or processing element.
+        Of a kind that ``hwgen generate`` writes.
     ports : sequence of Port
         Of its module.
     vectors : sequence of Vector
@@ -34,6 +34,8 @@ def properties(design: Design, ports: Sequence[Port], vectors: Sequence[Vector])
             found = _decoder(design, ports, vectors)
         case "encoder":
             found = _encoder(design, ports)
+        case "dot":
+            found = _dot(design, ports)
         case _:
             found = _mac(design, ports)
     return "\n".join([f"// Properties of {design.name}; {design.name}.sby proves them.", f"module {design.name}_properties (", *found, ""])
@@ -113,13 +115,11 @@ def _mac(design: Design, ports: Sequence[Port]) -> list[str]:
     """A NaN operand makes a NaN; a product of zero leaves the accumulator as it is."""
     a, b = design.formats
     top = next(port.width for port in ports if port.name == "acc_out") - 1
+    is_nan = _nan_sum(design, top)
     if design.options["accumulator"] == "exact":
-        is_nan, ordinary = f"acc_out[{top}]", f"acc_in[{top}:{top - 2}] == 0"
+        ordinary = f"acc_in[{top}:{top - 2}] == 0"
     else:
-        wide = golden.get(design.options["accumulator"])
-        normal = wide.rows[-1]
-        field = f"acc_in[{top - 1}:{normal.fraction_bits}]"
-        is_nan = f"acc_out[{top - 1}:0] == {top}'h{(wide.canonical_nan or 0) & ((1 << top) - 1):x}"
+        field = f"acc_in[{top - 1}:{golden.get(design.options['accumulator']).rows[-1].fraction_bits}]"
         ordinary = f"{field} != 0 && !(&{field})"
     checks = []
     for (one, fmt), (other, other_fmt) in ((("a", a), ("b", b)), (("b", b), ("a", a))):
@@ -128,6 +128,41 @@ def _mac(design: Design, ports: Sequence[Port]) -> list[str]:
         checks += [f"    if ({nans}) assert ({is_nan});"] if nans else []
         checks.append(f"    if (({zeros}) && !({unlike}) && {ordinary}) assert (acc_out == acc_in);")
     return [*_head(ports), *_instance(design.name, ports), "  always @* begin", *checks, "  end", "endmodule"]
+
+
+def _nan_sum(design: Design, top: int) -> str:
+    """Whether a sum, whose first bit has the place ``top``, is NaN."""
+    if design.options["accumulator"] == "exact":
+        return f"acc_out[{top}]"
+    nan = golden.get(design.options["accumulator"]).canonical_nan or 0
+    return f"acc_out[{top - 1}:0] == {top}'h{nan & ((1 << top) - 1):x}"
+
+
+def _dot(design: Design, ports: Sequence[Port]) -> list[str]:
+    """A NaN in any lane makes a NaN; zeros in all lanes leave the accumulator as it is, but for the sign of its zero."""
+    top = next(port.width for port in ports if port.name == "acc_out") - 1
+    nan, codes = _nan_sum(design, top), []
+    lines = [*_head(ports), *_instance(design.name, ports)]
+    for name, fmt in zip("ab", design.formats, strict=True):
+        for lane in range(design.lanes):
+            word = f"{name}_{lane}"
+            codes.append((word, fmt))
+            lines.append(f"  wire [{fmt.width - 1}:0] {word} = {expression(name, fmt, lane, design.lanes)};")
+    checks = [f"    if ({_among(word, fmt, Kind.NAN)}) assert ({nan});" for word, fmt in codes if Kind.NAN in fmt.kinds]
+    silent = " && ".join(f"({_among(word, fmt, Kind.ZERO)})" for word, fmt in codes)
+    if design.options["accumulator"] == "exact":
+        ordinary, number = f"acc_in[{top}:{top - 2}] == 0", f"[{top}:0]"
+    else:
+        ordinary, number = f"!(&acc_in[{top - 1}:{golden.get(design.options['accumulator']).rows[-1].fraction_bits}])", f"[{top - 1}:0]"
+    return [
+        *lines, "  always @* begin", *checks, f"    if ({silent} && {ordinary})", f"      assert (acc_out{number} == acc_in{number});",
+        "  end", "endmodule",
+    ]  # fmt: skip
+
+
+def _among(word: str, fmt: Format, kind: Kind) -> str:
+    """Whether a word is a code of a kind."""
+    return " || ".join(f"{word} == {fmt.width}'h{code:x}" for code, found in enumerate(fmt.kinds) if found == kind) or "0"
 
 
 def _pe(design: Design, ports: Sequence[Port]) -> list[str]:

@@ -50,7 +50,7 @@ class Mac(wiring.Component):
         terms: int = 1024,
         overflow: bool = False,
     ):
-        fa, fb = _operands(a_format, b_format)
+        fa, fb = operands(a_format, b_format)
         self._options = (fa, fb, accumulator)
         self._terms, self._overflow = terms, overflow
         if accumulator not in ACCUMULATORS:
@@ -76,7 +76,7 @@ class Mac(wiring.Component):
 
 def multiplier(a_format: Format | str, b_format: Format | str | None = None, accumulator: str = "binary16") -> Multiplier:
     """The first half of a ``Mac``: decode, exact product, exponent sum and flags, neither rounded nor normalized."""
-    fa, fb = _operands(a_format, b_format)
+    fa, fb = operands(a_format, b_format)
     if accumulator == "exact":
         return Multiplier(fa, fb, normalized=False)
     return Multiplier(fa, fb, spare_carry=_product(fa, fb, accumulator).spare_carry)
@@ -90,13 +90,14 @@ def adder(
     overflow: bool = False,
 ) -> Adder | ExactAdder:
     """The second half of a ``Mac``: from the multiplier's outputs and the accumulator to the rounded sum."""
-    fa, fb = _operands(a_format, b_format)
+    fa, fb = operands(a_format, b_format)
     if accumulator == "exact":
         return ExactAdder(ExactAccumulator(fa, fb, terms), ProductShape.of(fa, fb, normalized=False), overflow)
     return Adder(golden.get(accumulator), _product(fa, fb, accumulator), overflow)
 
 
-def _operands(a_format: Format | str, b_format: Format | str | None) -> tuple[Format, Format]:
+def operands(a_format: Format | str, b_format: Format | str | None) -> tuple[Format, Format]:
+    """The formats of both operands, if there are multipliers for them."""
     fa = golden.get(a_format)
     fb = fa if b_format is None else golden.get(b_format)
     for fmt in (fa, fb):

@@ -42,7 +42,7 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
-GENERATED = ("decoder", "encoder", "mac", "pe")
+GENERATED = ("decoder", "encoder", "mac", "dot", "pe")
 """Blocks that are written; area is measured of the parts of a MAC, too."""
 
 VERIFIED = ("decoder", "encoder", "mac")
@@ -95,8 +95,21 @@ def _mac_options(parser: argparse.ArgumentParser) -> None:
     _pipeline_options(parser)
 
 
+def _add_lanes(parser: argparse.ArgumentParser, default: int) -> None:
+    parser.add_argument("--lanes", type=int, default=default, metavar="N", help=f"products added at once, up to 16 (default: {default})")
+
+
+def _dot_options(parser: argparse.ArgumentParser) -> None:
+    from hwgen.sums import DEFAULT_LANES
+
+    _adder_options(parser)
+    _add_lanes(parser, DEFAULT_LANES)
+    _pipeline_options(parser)
+
+
 def _pe_options(parser: argparse.ArgumentParser) -> None:
     _adder_options(parser)
+    _add_lanes(parser, 1)
     text = "ranks of registers before the accumulator, up to 16 (default: 0)"
     parser.add_argument("--stages", type=int, default=0, metavar="N", help=text)
     text = "accumulators that take turns, with as many ranks but one inside the adder (default: 1)"
@@ -107,6 +120,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "decoder": ("code to bits of a wider format, or to sign, exponent and significand", _decoder_options),
     "encoder": ("bits of a wider format to code, in any of the format's roundings", _encoder_options),
     "mac": ("fused multiply-accumulate: one rounding of the exact acc + a * b", _mac_options),
+    "dot": ("fused dot product: one rounding of the exact acc + a_0 * b_0 + a_1 * b_1 + ...", _dot_options),
     "pe": ("processing element: a MAC with its accumulator, clear, enable and overflow", _pe_options),
     "multiplier": ("first part of a MAC: decoders, exact product, exponent sum, flags", _multiplier_options),
     "adder": ("second part of a MAC: alignment, addition, rounding", _adder_options),

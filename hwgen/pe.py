@@ -1,4 +1,4 @@
-"""The processing element: a fused MAC with its accumulator, or with several of them that take turns, so that it takes a product a cycle."""
+"""The processing element: a fused MAC or dot product with its accumulators, of which it has several where an adder is pipelined."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-import golden
 from golden import Format
-from hwgen.codes import code_ports, code_widths
-from hwgen.mac import Mac
+from hwgen.codes import code_ports
+from hwgen.dot import Dot, check_lanes
+from hwgen.mac import Mac, operands
 from hwgen.pipeline import Pipelined, check_stages
 
 
 class Pe(wiring.Component):
-    """``acc = (0 if clear else acc) + (a * b if enable else nothing)``, each sum rounded once.
+    """``acc = (0 if clear else acc) + (a * b if enable else nothing)``, each sum rounded once; with several lanes, all their products.
 
     With ranks of registers in the multiplier the products come later, and still one a cycle. An adder with registers in it is not done
     when the next product comes, so that there must be an accumulator for each of the sums on their way: cycle t is accumulator t modulo
@@ -28,6 +28,8 @@ class Pe(wiring.Component):
         Ranks of registers between inputs and accumulator, 0 to 16.
     interleave : int
         Accumulators, 1 to ``stages + 1``: all but the last ``interleave - 1`` ranks are in front of the adder.
+    lanes : int
+        Products a cycle, 1 to 16; of more than one it is :class:`hwgen.dot.Dot` that adds them.
 
     Members
     -------
@@ -51,18 +53,21 @@ class Pe(wiring.Component):
         terms: int = 1024,
         stages: int = 0,
         interleave: int = 1,
+        lanes: int = 1,
     ):
         check_stages(stages)
         check_interleave(interleave, stages)
         self.stages, self.entry = stages, stages + 1 - interleave
-        self._core = Mac(a_format, b_format, accumulator, terms, overflow=True)
-        fa = golden.get(a_format)
-        fb = fa if b_format is None else golden.get(b_format)
-        self._names = (*code_widths("a", fa), *code_widths("b", fb))
-        width = len(self._core.acc_in)
-        super().__init__(
-            {"clear": In(1), "enable": In(1), **code_ports("a", fa), **code_ports("b", fb), "acc": Out(width), "overflow": Out(1)}
+        self._core: Mac | Dot = (
+            Mac(a_format, b_format, accumulator, terms, overflow=True)
+            if check_lanes(lanes) == 1
+            else Dot(a_format, b_format, accumulator, lanes, terms, overflow=True)
         )
+        fa, fb = operands(a_format, b_format)
+        codes = code_ports("a", fa, lanes) | code_ports("b", fb, lanes)
+        self._names = tuple(codes)
+        width = len(self._core.acc_in)
+        super().__init__({"clear": In(1), "enable": In(1), **codes, "acc": Out(width), "overflow": Out(1)})
 
     def elaborate(self, _platform: object) -> Module:
         """The MAC, its pipeline, and what goes past it."""

@@ -54,6 +54,31 @@ def directed_accumulators(
     return np.select([kind == k for k in range(len(choices))], choices, anything)
 
 
+def dot_cases(
+    a: Format, b: Format, accumulator: str, lanes: int, count: int, rng: np.random.Generator, terms: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
+    """Codes of shape (count, lanes) and accumulators of a fused dot product.
+
+    By turns any codes; codes of moderate size, so that sums stay finite; and, with two lanes or more, products that cancel each other but
+    for the others. Accumulators are made hard for the first lane's product, see :func:`directed_accumulators`.
+    """
+    kind = rng.integers(0, 4, count)[:, np.newaxis]
+    codes = []
+    for fmt in (a, b):
+        moderate = np.flatnonzero(np.abs(fmt.values) <= 8)
+        any_code = rng.integers(0, 1 << fmt.width, (count, lanes))
+        codes.append(np.where(kind == 0, any_code, rng.choice(moderate, (count, lanes))).astype(np.uint64))
+    left, right = codes
+    if lanes > 1:  # the second product is the first one's opposite
+        left[:, 1] = np.where(kind[:, 0] == 2, left[:, 0], left[:, 1])
+        right[:, 1] = np.where(kind[:, 0] == 2, right[:, 0] ^ np.uint64(b.sign_bit), right[:, 1])
+    if accumulator == "exact":
+        acc = exact_accumulators(ExactAccumulator(a, b, terms), left[:, 0], right[:, 0], rng)
+    else:
+        acc = directed_accumulators(a, b, left[:, 0], right[:, 0], golden.get(accumulator), rng)
+    return left, right, acc
+
+
 def _corners(accumulator: Format) -> list[int]:
     k = accumulator.rows[-1].fraction_bits
     top = accumulator.sign_bit - 1

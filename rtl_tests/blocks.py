@@ -13,8 +13,8 @@ import golden
 from golden import Format
 from golden.mac import exact
 from hwgen import build, vectors, yosys
-from hwgen.build import Design
 from hwgen.codes import code_widths, split
+from hwgen.design import Design
 from hwgen.ports import ports as module_ports
 from hwgen.testbench import CLOCK, columns
 from hwgen.trace import CARE

@@ -29,11 +29,14 @@ DESIGNS = [
     build.pipelined(build.mac("hif8"), 1), build.pipelined(build.mac("ocp_e4m3"), 3), build.pipelined(build.decoder("hif8"), 2, "none"),
     build.pipelined(build.encoder("hif8", "bfloat16", "hybrid"), 2, clock_enable=True),
     build.pipelined(build.mac("ocp_e4m3+ocp_e5m2", "hif8", "exact", 64), 16, "none", clock_enable=True),
-    build.pe("e5m2b1"), build.pe("hif8", stages=3, interleave=3), build.pe("ocp_e4m3+ocp_e5m2", "hif8", "exact", 4, 2, 2),
+    *(build.dot(name) for name in TRIO), build.dot("ocp_e4m3+ocp_e5m2", "hif8", "exact", 3, 64),
+    build.pe("e5m2b1"), build.pe("hif8", lanes=2), build.pe("hif8", stages=3, interleave=3),
+    build.pe("ocp_e4m3+ocp_e5m2", "hif8", "exact", 4, 2, 2),
 ]  # fmt: skip
 MORE = [
     *(build.pipelined(build.mac(name), stages) for name in TRIO for stages in (1, 3)),
     *(build.pe(name, stages=stages) for name in TRIO for stages in (0, 1)),
+    build.pipelined(build.dot("ocp_e4m3", lanes=4), 4), build.pe("ocp_e4m3", "ocp_e5m2", "exact", 64, 2, 2, 3),
     build.encoder("hif8", "binary32", "hybrid"),
 ]  # fmt: skip
 ALL = [*DESIGNS, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE)]
@@ -111,7 +114,7 @@ def test_the_description(design, tmp_path):
     widths = {fmt["name"]: fmt["width"] for fmt in said["formats"]}
     for name, fmt in codes.items():
         members = getattr(fmt, "members", None) or (fmt,)
-        assert {widths[member.name] for member in members} == {wires[name]}
+        assert {design.lanes * widths[member.name] for member in members} == {wires[name]}
     assert [port["name"] for port in said["ports"]] == [port.name for port in ports(files[f"{design.name}.v"], design.name)]
     assert f"hwgen generate {design.command()}" == said["command"]
     assert f"toplevel: {design.name}" in files[f"{design.name}.core"]
@@ -129,6 +132,8 @@ SBY = (
     (build.mac("ocp_e4m3+ocp_e5m2", None, "exact"), ALWAYS),
     (build.mac("ocp_e4m3", "hif8"), "(b == 8'h80 && a[6:0] != 7'h7f)"),  # the second operand's NaN alone
     (build.mac("ocp_e4m3", "hif8"), "(b == 8'h00 && a == 8'h38)"),  # and its zero
+    (build.dot("e5m2b1", "ocp_e4m3"), "(b == 16'h7f00)"),  # the second lane's NaN
+    (build.dot("ocp_e4m3+ocp_e5m2", "hif8", "exact", 3, 8), "(b == 24'h0)"),
     (build.pipelined(build.encoder("e5m2b1", "binary16"), 3, clock_enable=True), "~enable"),
     (build.pipelined(build.mac("hif8"), 2, "none"), "in_valid"),
     (build.pe("e5m2b1", stages=2, interleave=2), "rst"),

@@ -15,13 +15,14 @@ CYCLES = 1000
 
 DESIGNS = [
     build.pe("e5m2b1"), build.pe("ocp_e4m3", stages=2), build.pe("hif8", stages=3, interleave=3),
-    build.pe("ocp_e4m3", None, "exact", 2, stages=1),
+    build.pe("ocp_e4m3", None, "exact", 2, stages=1), build.pe("e5m2b1", lanes=2),
 ]  # fmt: skip
 MORE = [
     *(build.pe(name, stages=stages) for name in ("hif8", "e5m2b1", "ocp_e4m3") for stages in (0, 1, 2)),
     build.pe("binary8p3", "ocp_e4m3", "bfloat16", stages=4, interleave=5),
     build.pe("ocp_e4m3+ocp_e5m2", None, "binary32", stages=2, interleave=2), build.pe("gc_1_5_2_b16", None, "dlfloat16", stages=1),
-    build.pe("hif8", None, "exact", 64, stages=4, interleave=2),
+    build.pe("hif8", None, "exact", 64, stages=4, interleave=2), build.pe("hif8", stages=2, lanes=2),
+    build.pe("ocp_e4m3", lanes=4), build.pe("ocp_e4m3+ocp_e5m2", "hif8", "exact", 4, 3, 2, 3),
 ]  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hwgen.build import Design
+from hwgen.design import Design
 from hwgen.process import ToolError
 from synth import limits
 from synth.liberty import GATES, read_all

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import golden
 from golden import Format
 from hwgen import build, yosys
+from hwgen.design import Design, block_format
 from hwgen.options import check_jobs, option
 from synth import compare, given, liberty
 from synth.emission import verilog
@@ -42,7 +43,7 @@ def _check_renamings(arguments: argparse.Namespace) -> None:
             raise ValueError(f"--{name} must be from 1 to {most}, not {value}")
 
 
-def area(design: build.Design, arguments: argparse.Namespace) -> int:
+def area(design: Design, arguments: argparse.Namespace) -> int:
     """Measure one design; 0 if every target delivered, else 1.
 
     Raises
@@ -210,7 +211,7 @@ def _formats(text: str | None) -> dict[str, Format]:
     if not names:
         raise ValueError("--formats must name at least one format, or all")
     with option("--formats"):
-        found = [build.block_format(name) for name in names]
+        found = [block_format(name) for name in names]
     named: dict[str, Format] = {}
     for fmt in found:
         if named.setdefault(fmt.identifier, fmt) != fmt:

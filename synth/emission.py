@@ -6,7 +6,7 @@ from importlib.metadata import version
 import golden
 import hwgen
 from hwgen import yosys
-from hwgen.build import Design
+from hwgen.design import Design
 from synth.digest import sha256, texts
 from synth.store import Store
 

@@ -14,7 +14,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from hwgen import build
-from hwgen.build import Design
+from hwgen.design import Design
 from hwgen.options import option
 from hwgen.process import ToolError
 from synth import liberty

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from hwgen.build import Design
+from hwgen.design import Design
 from hwgen.ports import ports
 from synth.claims import CLAIMS
 from synth.jobs import DEFAULT_RENAMINGS, Job

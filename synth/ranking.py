@@ -12,6 +12,7 @@ from itertools import pairwise, permutations, product
 
 from golden import Format
 from hwgen import build
+from hwgen.design import block_format
 from hwgen.options import option
 from hwgen.process import ToolError
 from synth.emission import verilog
@@ -124,7 +125,7 @@ def rank(arguments: argparse.Namespace) -> int:
             f"--seeds must be at least {arguments.renamings} apart, so that no renaming is in both runs, not {first} and {second}"
         )
     with option("--formats"):
-        formats = {fmt.name: fmt for fmt in map(build.block_format, arguments.formats.split(","))}
+        formats = {fmt.name: fmt for fmt in map(block_format, arguments.formats.split(","))}
     with option("--liberty"):
         libraries = read_libraries(arguments.liberty)
     with option("--store"):

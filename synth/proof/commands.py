@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from hwgen import yosys
-from hwgen.build import Design
+from hwgen.design import Design
 from hwgen.emit import check_name
 from hwgen.options import check_jobs, option
 from hwgen.yosys import YosysError

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import golden
 from golden.mac import exact
-from hwgen.build import Design
+from hwgen.design import Design
 from synth.proof.bitslice import CASES, from_planes, to_planes
 from synth.proof.netlist import Netlist, apply
 from synth.proof.solver import Proof, Solver

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hwgen import build, yosys
-from hwgen.build import Design
+from hwgen.design import Design
 from synth.digest import sha256
 from synth.proof.bitslice import CASES, Evaluator, from_planes, to_planes
 from synth.proof.following import parse

@@ -6,8 +6,8 @@ from itertools import product
 import golden
 from golden import Rounding
 from hwgen import build
-from hwgen.build import Design
 from hwgen.decoder import TARGETS
+from hwgen.design import Design
 
 EVERY_OPTION = ("hif8", "e5m2b1", "ocp_e4m3")
 """Formats whose encoders are checked with every combination of rounding, overflow and NaN option; the others with every rounding."""

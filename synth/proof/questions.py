@@ -17,8 +17,8 @@ from golden import Format, get
 from golden.explain import describe, number
 from golden.mac import exact
 from golden.multi import MultiFormat
-from hwgen.build import Design
 from hwgen.codes import Bits, code_bits
+from hwgen.design import Design
 from hwgen.unpacked import exponent_shape, precision
 from synth.proof.bitslice import CASES, to_planes
 
@@ -40,15 +40,15 @@ def ports(design: Design) -> tuple[dict[str, int], dict[str, int]]:
         case "encoder":
             random = {"random": options["random-bits"]} if options["rounding"] == "stochastic" else {}
             return {"bits": golden.get(options["from"]).width, **random}, {"code": fmt.width}
-        case "mac":
-            width = accumulator_width(design)
-            return {"a": fmt.width, "b": design.formats[1].width, "acc_in": width}, {"acc_out": width}
-    raise ValueError(f"Block must be decoder, encoder or mac, not {design.kind!r}")
+        case "mac" | "dot":
+            width, lanes = accumulator_width(design), design.lanes
+            return {"a": lanes * fmt.width, "b": lanes * design.formats[1].width, "acc_in": width}, {"acc_out": width}
+    raise ValueError(f"Block must be decoder, encoder, mac or dot, not {design.kind!r}")
 
 
 def made_of(design: Design) -> dict[str, Bits]:
     """Which of these inputs are made of bits of several ports of the module, and how: codes of two formats, with their select pins."""
-    return {name: code_bits(name, fmt) for name, fmt in design.codes.items() if isinstance(fmt, MultiFormat)}
+    return {name: code_bits(name, fmt, design.lanes) for name, fmt in design.codes.items() if isinstance(fmt, MultiFormat)}
 
 
 def accumulator_width(design: Design) -> int:
@@ -70,14 +70,15 @@ def explain(design: Design) -> Explain:
         return f"{value} became {describe(fmt, got['code'])}; golden says {describe(fmt, expected['code'])}"
 
     def mac(pins: Pins, got: Pins, expected: Pins) -> str:
-        factors = f"a {describe(fmt, pins['a'])}; b {describe(design.formats[1], pins['b'])}"
+        codes = zip(*lane_codes(design, pins), strict=True)
+        factors = "; ".join(f"a {describe(fmt, int(a))}; b {describe(design.formats[1], int(b))}" for a, b in codes)
         if options["accumulator"] == "exact":
             return factors
         wide = golden.get(options["accumulator"])
         rows = (("acc_in", pins["acc_in"]), ("acc_out", got["acc_out"]), ("golden", expected["acc_out"]))
         return "; ".join([factors, *(f"{name} {number(float(wide.decode(np.array([bits]))[0]))}" for name, bits in rows)])
 
-    return {"decoder": decoder, "encoder": encoder, "mac": mac}[design.kind]
+    return {"decoder": decoder, "encoder": encoder, "mac": mac, "dot": mac}[design.kind]
 
 
 @cache
@@ -294,30 +295,36 @@ def answer(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
     return {"acc_out": after, "overflow": _overflows(design, pins, after)} if design.kind == "pe" else {"acc_out": after}
 
 
+def lane_codes(design: Design, pins: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Codes of both operands, lane by lane."""
+    words = zip((pins["a"], pins["b"]), design.formats, strict=True)
+    a, b = (np.array([word >> lane * fmt.width & (1 << fmt.width) - 1 for lane in range(design.lanes)]) for word, fmt in words)
+    return a, b
+
+
 def _accumulated(design: Design, pins: Mapping[str, int]) -> int:
     fa, fb = design.formats
     accumulator = design.options["accumulator"]
+    a, b = lane_codes(design, pins)
     if accumulator != "exact":
-        sums = golden.mac(np.array([pins["a"]]), np.array([pins["b"]]), np.array([pins["acc_in"]]), fa, fb, accumulator)
-        return int(sums[0])
+        return int(golden.fused_dot(a, b, pins["acc_in"], fa, fb, accumulator))
     unit = exact(fa, fb, design.options["terms"])
     limbs = np.array([pins["acc_in"] >> 64 * limb & (1 << 64) - 1 for limb in range(unit.limbs)], np.uint64)
-    total = unit.accumulate(np.array(pins["a"]), np.array(pins["b"]), limbs)
+    total = golden.fused_dot(a, b, limbs, fa, fb, accumulator, design.options["terms"])
     return sum(int(word) << 64 * limb for limb, word in enumerate(total))
 
 
 def _overflows(design: Design, pins: Mapping[str, int], after: int) -> int:
     """Whether a sum of finite operands became infinite, or an exact one found no room."""
     fa, fb = design.formats
+    a, b = lane_codes(design, pins)
     with np.errstate(invalid="ignore"):
-        product = float(fa.values[pins["a"]] * fb.values[pins["b"]])
+        products = (fa.values[a] * fb.values[b]).tolist()
     if design.options["accumulator"] != "exact":
         before, now = get(design.options["accumulator"]).decode(np.array([pins["acc_in"], after])).tolist()
-        return int(isfinite(before) and isfinite(product) and not isfinite(now))
+        return int(all(map(isfinite, [before, *products])) and not isfinite(now))
     unit = exact(fa, fb, design.options["terms"])
-    if not isfinite(product):
-        return 0
     half = 1 << (unit.value_width - 1)
     before = (pins["acc_in"] & (2 * half - 1) ^ half) - half
-    total = before + int(Fraction(product) / Fraction(2) ** unit.lsb_exponent)
+    total = before + sum(int(Fraction(product) / Fraction(2) ** unit.lsb_exponent) for product in products if isfinite(product))
     return int(not -half <= total < half)

@@ -7,7 +7,7 @@ comparison that defines it, between integers. Products, values and codes in them
 
 import numpy as np
 
-from hwgen.build import Design
+from hwgen.design import Design
 from synth.proof.macs import Binary32Proof, ExactProof
 from synth.proof.solver import Proof
 from synth.proof.stochastic import StochasticProof

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hwgen.build import Design
+from hwgen.design import Design
 from synth.proof.netlist import Netlist
 from synth.proof.questions import ports
 

@@ -10,7 +10,7 @@ from golden.codes import codes_of
 from golden.options import options
 from golden.rounding import grid
 from golden.rows import Biased, Fixed, Kind
-from hwgen.build import Design
+from hwgen.design import Design
 from synth.proof.netlist import Netlist
 from synth.proof.solver import Proof, Solver
 

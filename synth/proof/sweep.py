@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hwgen.build import Design
+from hwgen.design import Design
 from synth.proof.bitslice import CASES, Evaluator, Mismatch
 from synth.proof.evidence import DIFFERENT, EQUAL, Evidence
 from synth.proof.netlist import Netlist

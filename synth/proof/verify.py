@@ -9,7 +9,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from hwgen.build import Design
+from hwgen.design import Design
 from synth.digest import sha256
 from synth.liberty import Library
 from synth.proof import sweep

@@ -29,8 +29,9 @@ from golden.catalog import beside
 from golden.tables import check_keys
 from golden.tables import read as read_table
 from hwgen import build
-from hwgen.build import Design
 from hwgen.decoder import TARGETS as DECODER_TARGETS
+from hwgen.design import Design, block_format
+from hwgen.sums import DEFAULT_TERMS
 from synth import liberty
 from synth.jobs import MAX_RENAMINGS, MAX_SEED
 from synth.liberty import Libraries
@@ -110,7 +111,7 @@ class Space:
 
 
 def _design(kind: str, name: str, chosen: Mapping[str, Any]) -> Design | None:
-    fmt = build.block_format(name)
+    fmt = block_format(name)
     match kind:
         case "decoder":
             return build.decoder(fmt, chosen["to"])
@@ -145,7 +146,7 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
     names = golden.names() if formats == "all" else _strings(formats, "formats")
     names = [beside(folder, name) for name in names]
     for name in names:
-        build.block_format(name)
+        block_format(name)
     words = _strings(table.get("liberty", []), "liberty")
     near = [[str(folder / file) if (folder / file).exists() else file for file in word.split(",")] for word in words]
     libraries = liberty.read_all(",".join(files) for files in near)
@@ -180,7 +181,7 @@ def _options(kind: str, table: Any) -> dict[str, tuple[Any, ...]]:
             _one_of(value, values, f"{kind}.{key}")
         options[key] = tuple(given)
     if "terms" in allowed:
-        terms = table.get("terms", [build.DEFAULT_TERMS])
+        terms = table.get("terms", [DEFAULT_TERMS])
         if not isinstance(terms, list) or not terms or any(type(count) is not int or count < 1 for count in terms):
             raise ValueError(f"{kind}.terms must be a list of positive integers, not {terms!r}")
         options["terms"] = tuple(terms)

@@ -1,0 +1,104 @@
+"""Designs of decoders and encoders."""
+
+from functools import partial
+from typing import Any
+
+from golden import Format, get
+from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
+from golden.options import check_random_bits
+from golden.options import options as encoding
+from golden.rows import Overflow, Rounding
+from hwgen.decoder import Decoder, check_target
+from hwgen.design import Design, finished, label
+from hwgen.encoder import Encoder
+
+DEFAULT_RANDOM_BITS = 16
+
+
+def decoder(fmt: Format | str, to: str = "binary16", name: str | None = None) -> Design:
+    """A decoder.
+
+    Parameters
+    ----------
+    fmt : Format or str
+    to : str
+        ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16`` or ``unpacked``.
+    name : str, optional
+        Of the module; default: made of the options.
+
+    Raises
+    ------
+    ValueError
+        One sentence that begins with what is wrong: format, target or name.
+    """
+    fmt = get(fmt)
+    check_target(to)
+    lines = [f"Decoder of {label(fmt)} to {to}"]
+    if to != "unpacked":
+        lines.append(f"Values that {to} cannot hold are rounded {ROUNDING_RULES[get(to).roundings[0]]}")
+    return finished(
+        "decoder", name, f"{fmt.identifier}_decoder_{to}", partial(Decoder, fmt, to), {"format": fmt.name, "to": to}, lines, (fmt,)
+    )
+
+
+def encoder(
+    fmt: Format | str,
+    source: str = "binary32",
+    rounding: str | None = None,
+    overflow: str | None = None,
+    nan_to_zero: bool = False,
+    random_bits: int | None = None,
+    name: str | None = None,
+) -> Design:
+    """An encoder.
+
+    Parameters
+    ----------
+    fmt : Format or str
+    source : str
+        ``binary32``, ``binary16``, ``bfloat16`` or ``dlfloat16``.
+    rounding, overflow : str, optional
+        Default: the format's.
+    nan_to_zero : bool
+        Whether NaN becomes code 0.
+    random_bits : int, optional
+        Width of the port ``random``, 1 to 32; with rounding ``stochastic`` only. Default: 16.
+    name : str, optional
+        Of the module; default: made of the options.
+
+    Raises
+    ------
+    ValueError
+        One sentence that begins with what is wrong: format, source, rounding, overflow, random_bits or name.
+    """
+    fmt = get(fmt)
+    chosen = encoding(fmt, source, rounding, overflow, nan_to_zero)
+    if random_bits is not None and chosen.rounding is not Rounding.STOCHASTIC:
+        raise ValueError(f"random_bits goes with rounding 'stochastic' only, not with {chosen.rounding.value!r}")
+    drawn = DEFAULT_RANDOM_BITS if random_bits is None else random_bits
+    check_random_bits(drawn)
+    make = partial(Encoder, fmt, source, rounding, overflow, nan_to_zero, drawn)
+    options: dict[str, Any] = {"format": fmt.name, "from": source, "rounding": chosen.rounding.value, "overflow": chosen.overflow.value}
+    default = f"{fmt.identifier}_encoder_{source}_{chosen.rounding}"
+    if chosen.overflow is not fmt.overflows[0]:
+        default += f"_{chosen.overflow}"
+    if nan_to_zero:
+        options["nan-to-zero"] = True
+        default += "_nan_to_zero"
+    if chosen.rounding is Rounding.STOCHASTIC:
+        options["random-bits"] = drawn
+        default += f"_r{drawn}" if drawn != DEFAULT_RANDOM_BITS else ""
+    lines = [
+        f"Encoder of {source} to {label(fmt)}",
+        f"Rounding: {ROUNDING_RULES[Rounding(chosen.rounding)]}",
+        f"Overflow: {OVERFLOW_RULES[Overflow(chosen.overflow)]}; NaN to {nan_rule(fmt, nan_to_zero)}",
+    ]
+    return finished("encoder", name, default, make, options, lines, (fmt,))
+
+
+def nan_rule(fmt: Format, nan_to_zero: bool = False) -> str:
+    """The code that an encoder gives for NaN, in words."""
+    if nan_to_zero or fmt.canonical_nan is None:
+        return "code 0"
+    digits = -(-fmt.width // 4)
+    return f"code {fmt.canonical_nan:#0{digits + 2}x}" + (", with its sign" if fmt.nan_keeps_sign else "")
