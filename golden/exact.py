@@ -19,6 +19,32 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MAX_TERMS = 1 << 24
+MAX_SCALE_BITS = 10
+
+
+def scale_range(scale_bits: int) -> tuple[int, int]:
+    """Smallest and largest scale of so many bits in two's complement.
+
+    Raises
+    ------
+    ValueError
+        Unless ``scale_bits`` is an integer from 0, which leaves 0 alone, to 10.
+    """
+    if isinstance(scale_bits, bool) or not isinstance(scale_bits, (int, np.integer)) or not 0 <= scale_bits <= MAX_SCALE_BITS:
+        raise ValueError(f"scale_bits must be an integer from 0 to {MAX_SCALE_BITS}, not {scale_bits!r}")
+    half = 1 << scale_bits >> 1
+    return -half, max(half - 1, 0)
+
+
+def as_scale(scale: ArrayLike | None, scale_bits: int) -> NDArray[np.int64]:
+    """Checked exponents of powers of two; 0 where none are given."""
+    low, high = scale_range(scale_bits)
+    found = np.asarray(0 if scale is None else scale)
+    if found.dtype.kind not in "iu":
+        raise TypeError(f"scale must be integers, not {found.dtype}")
+    if found.size and not low <= int(found.min()) <= int(found.max()) <= high:
+        raise ValueError(f"scale must be from {low} to {high}, which {scale_bits} bits hold, not from {found.min()} to {found.max()}")
+    return found.astype(np.int64)
 
 
 class ExactAccumulator:
@@ -29,6 +55,8 @@ class ExactAccumulator:
     a_format, b_format : Format
     terms : int
         Products whose sum must fit, whatever they are.
+    scale_bits : int
+        Bits of the exponent of a power of two that products are multiplied by, in two's complement; 0 where there is none.
 
     Attributes
     ----------
@@ -42,13 +70,14 @@ class ExactAccumulator:
         uint64 words of the state.
     """
 
-    def __init__(self, a_format: Format, b_format: Format, terms: int):
+    def __init__(self, a_format: Format, b_format: Format, terms: int, scale_bits: int = 0):
         if isinstance(terms, bool) or not isinstance(terms, (int, np.integer)) or not 1 <= terms <= MAX_TERMS:
             raise ValueError(f"terms must be an integer from 1 to {MAX_TERMS}, not {terms!r}")
-        self.a_format, self.b_format, self.terms = a_format, b_format, int(terms)
-        self.lsb_exponent = a_format.ulp_exponent + b_format.ulp_exponent
+        self.a_format, self.b_format, self.terms, self.scale_bits = a_format, b_format, int(terms), int(scale_bits)
+        low, high = self.scales = scale_range(scale_bits)
+        self.lsb_exponent = a_format.ulp_exponent + b_format.ulp_exponent + low
         largest = _integer(a_format.largest, a_format.ulp_exponent) * _integer(b_format.largest, b_format.ulp_exponent)
-        self.value_width = (self.terms * largest).bit_length() + 1
+        self.value_width = (self.terms * largest << (high - low)).bit_length() + 1
         self.width = self.value_width + 3
         self.limbs = -(-self.width // 64)
 
@@ -69,8 +98,8 @@ class ExactAccumulator:
     def _b_parts(self) -> tuple[NDArray[Any], ...]:
         return _parts(self.b_format)
 
-    def accumulate(self, a: ArrayLike, b: ArrayLike, acc: ArrayLike) -> NDArray[np.uint64]:
-        """``acc + a * b``, exactly; sums beyond W bits wrap.
+    def accumulate(self, a: ArrayLike, b: ArrayLike, acc: ArrayLike, scale: ArrayLike | None = None) -> NDArray[np.uint64]:
+        """``acc + a * b * 2**scale``, exactly; sums beyond W bits wrap.
 
         A NaN product, 0 * Inf, and infinities of both signs set ``nan``; an infinite product sets the flag of its sign; none of them
         changes the value.
@@ -82,10 +111,11 @@ class ExactAccumulator:
         sb, mb, eb, vb = (part.take(right) for part in self._b_parts)
         with np.errstate(invalid="ignore"):
             product = va * vb
-        shape = np.broadcast_shapes(product.shape, state.shape[:-1])
+        powers = as_scale(scale, self.scale_bits) - self.scales[0]
+        shape = np.broadcast_shapes(product.shape, state.shape[:-1], powers.shape)
         finite = np.isfinite(product)
         magnitude = np.broadcast_to(np.where(finite, ma * mb, 0).astype(np.uint64), shape)
-        shift = np.broadcast_to(ea + eb, shape)
+        shift = np.broadcast_to(ea + eb + powers, shape)
         negative = np.broadcast_to(sa ^ sb, shape)
         sums = add(np.broadcast_to(state, (*shape, self.limbs)), magnitude, shift, negative)
         return self._with_flags(sums, np.broadcast_to(state, sums.shape), np.broadcast_to(product, shape))

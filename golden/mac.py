@@ -13,7 +13,7 @@ import numpy as np
 
 from golden.bits import BLOCK, as_codes
 from golden.catalog import WIDE, get
-from golden.exact import ExactAccumulator
+from golden.exact import ExactAccumulator, as_scale, scale_range
 from golden.fixed import add, rounded_to_odd
 from golden.formats import Format
 from golden.rows import Biased
@@ -33,8 +33,10 @@ def mac(
     b_format: str | Format | None = None,
     accumulator: str = "binary16",
     terms: int = 1024,
+    scale: ArrayLike | None = None,
+    scale_bits: int = 0,
 ) -> NDArray[Any]:
-    """``round(acc + a * b)``, rounded once (specification, section 2, "Fused MAC").
+    """``round(acc + a * b * 2**scale)``, rounded once (specification, section 2, "Fused MAC").
 
     Parameters
     ----------
@@ -48,6 +50,10 @@ def mac(
         ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16`` or ``exact``.
     terms : int
         Products that an ``exact`` accumulator has room for.
+    scale : integers, optional
+        Exponents of the powers of two that products are multiplied by: a scale of tensors, blocks (OCP MX's E8M0) or exponent biases.
+    scale_bits : int
+        Bits of ``scale`` in two's complement, up to 10; 0 where there is none.
 
     Returns
     -------
@@ -55,9 +61,9 @@ def mac(
     """
     fa, fb = _operands(a_format, b_format)
     if accumulator == "exact":
-        return exact(fa, fb, terms).accumulate(a, b, acc)
+        return exact(fa, fb, terms, scale_bits).accumulate(a, b, acc, scale)
     target = _wide(accumulator)
-    products, product_sign = _products(fa, fb, a, b)
+    products, product_sign = _products(fa, fb, a, b, as_scale(scale, scale_bits))
     bits = as_codes(acc, target.width, f"Bits of {target.name}")
     shape = np.broadcast_shapes(products.shape, bits.shape)
     columns = [np.broadcast_to(column, shape).reshape(-1) for column in (products, product_sign, bits)]
@@ -76,8 +82,10 @@ def fused_dot(
     b_format: str | Format | None = None,
     accumulator: str = "binary16",
     terms: int = 1024,
+    scale: ArrayLike | None = None,
+    scale_bits: int = 0,
 ) -> NDArray[Any]:
-    """``round(acc + sum of a * b along the last axis)``, rounded once; of one product it is :func:`mac`.
+    """``round(acc + 2**scale * sum of a * b along the last axis)``, rounded once; of one product it is :func:`mac`.
 
     Parameters
     ----------
@@ -87,6 +95,10 @@ def fused_dot(
         Bits of the accumulator; for ``exact`` uint64 limbs on a further, last axis.
     a_format, b_format, accumulator, terms
         See :func:`mac`; a product of each lane is a term.
+    scale : integers, shape (...), optional
+        For all products of a sum.
+    scale_bits : int
+        See :func:`mac`.
 
     Returns
     -------
@@ -101,13 +113,17 @@ def fused_dot(
     if accumulator == "exact":
         state: NDArray[Any] = np.asarray(acc)
         for lane in range(lanes):
-            state = exact(fa, fb, terms).accumulate(left[..., lane], right[..., lane], state)
+            state = exact(fa, fb, terms, scale_bits).accumulate(left[..., lane], right[..., lane], state, scale)
         return state
     target = _wide(accumulator)
     bits = as_codes(acc, target.width, f"Bits of {target.name}")
-    shape = np.broadcast_shapes(left.shape[:-1], bits.shape)
-    products, product_sign = _products(fa, fb, np.broadcast_to(left, (*shape, lanes)), np.broadcast_to(right, (*shape, lanes)))
-    return _rounded_sum(target, products, product_sign, np.broadcast_to(bits, shape), fa.ulp_exponent + fb.ulp_exponent)
+    powers = as_scale(scale, scale_bits)
+    shape = np.broadcast_shapes(left.shape[:-1], bits.shape, powers.shape)
+    products, product_sign = _products(
+        fa, fb, np.broadcast_to(left, (*shape, lanes)), np.broadcast_to(right, (*shape, lanes)), powers[..., np.newaxis]
+    )
+    lsb = fa.ulp_exponent + fb.ulp_exponent + scale_range(scale_bits)[0]
+    return _rounded_sum(target, products, product_sign, np.broadcast_to(bits, shape), lsb)
 
 
 def _rounded_sum(
@@ -183,17 +199,23 @@ def _wide(accumulator: str) -> Format:
 
 
 @cache
-def exact(a_format: Format, b_format: Format, terms: int) -> ExactAccumulator:
+def exact(a_format: Format, b_format: Format, terms: int, scale_bits: int = 0) -> ExactAccumulator:
     """The fixed-point accumulator of a pair of formats."""
-    return ExactAccumulator(a_format, b_format, terms)
+    return ExactAccumulator(a_format, b_format, terms, scale_bits)
 
 
-def _products(fa: Format, fb: Format, a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Exact products (NaN for 0 * Inf), and the exclusive or of the sign bits."""
+def _products(
+    fa: Format, fb: Format, a: ArrayLike, b: ArrayLike, scale: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Exact products (NaN for 0 * Inf) times their power of two, and the exclusive or of the sign bits."""
     left, right = as_codes(a, fa.width, f"Codes of {fa.name}"), as_codes(b, fb.width, f"Codes of {fb.name}")
     with np.errstate(invalid="ignore"):
         product = fa.values.take(left) * fb.values.take(right)
-    return product, ((left & fa.sign_bit) != 0) ^ ((right & fb.sign_bit) != 0)
+    sign = ((left & fa.sign_bit) != 0) ^ ((right & fb.sign_bit) != 0)
+    if scale.ndim or scale:
+        product = np.ldexp(product, scale)
+        sign = np.broadcast_to(sign, product.shape)
+    return product, sign
 
 
 def _accumulate(target: Format, product: NDArray[np.float64], product_sign: NDArray[np.bool_], bits: NDArray[Any]) -> NDArray[Any]:

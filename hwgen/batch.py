@@ -27,10 +27,10 @@ from hwgen.design import Design, block_format
 _PIPELINE: dict[str, type] = {"stages": int, "reset": str, "clock-enable": bool}
 _KEYS: dict[str, dict[str, type]] = {
     "decoder": {"to": str, **_PIPELINE},
-    "encoder": {"from": str, "rounding": str, "overflow": str, "nan-to-zero": bool, "random-bits": int, **_PIPELINE},
-    "mac": {"format-b": str, "accumulator": str, "terms": int, **_PIPELINE},
-    "dot": {"format-b": str, "accumulator": str, "terms": int, "lanes": int, **_PIPELINE},
-    "pe": {"format-b": str, "accumulator": str, "terms": int, "stages": int, "interleave": int, "lanes": int},
+    "encoder": {"from": str, "rounding": str, "overflow": str, "nan-to-zero": bool, "random-bits": int, "rounding-pin": bool, **_PIPELINE},
+    "mac": {"format-b": str, "accumulator": str, "terms": int, "scale-bits": int, **_PIPELINE},
+    "dot": {"format-b": str, "accumulator": str, "terms": int, "lanes": int, "scale-bits": int, **_PIPELINE},
+    "pe": {"format-b": str, "accumulator": str, "terms": int, "stages": int, "interleave": int, "lanes": int, "scale-bits": int},
 }
 """By block: keys and their types."""
 

@@ -17,6 +17,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import golden
 from golden import Format
@@ -26,7 +27,7 @@ from golden.multi import MultiFormat
 from golden.rows import Biased, Fixed, Overflow, Rounding, Row, SignMagnitude
 from hwgen import trace, vectors, yosys
 from hwgen.codes import split
-from hwgen.conversions import nan_rule
+from hwgen.conversions import nan_rule, rounding_rule
 from hwgen.design import Design
 from hwgen.formal import properties, sby
 from hwgen.ports import Port, ports
@@ -44,7 +45,9 @@ Answer = Callable[[Design, Mapping[str, int]], dict[str, int]]
 
 _MEANINGS = {
     "code": "code of the format", "bits": "bits of the wider format", "random": "random bits, uniformly distributed",
+    "hybrid": "rounding: 1 is hybrid, 0 is ties_to_away",
     "a": "code of the first operand", "b": "code of the second operand", "acc_in": "accumulator before", "acc_out": "accumulator after",
+    "scale": "exponent, in two's complement, of the power of two that products are multiplied by",
     "sign": "first bit of the code", "exponent": "in two's complement, 0 unless finite and not zero",
     "significand": "normalized, 0 unless finite and not zero", "is_zero": "the value is zero", "is_inf": "the value is infinite",
     "is_nan": "the code is NaN", "clk": "clock, rising edge", "rst": "synchronous reset of the valid bits, active high",
@@ -105,6 +108,8 @@ def stimuli(design: Design) -> list[dict[str, int]]:
                 else np.concatenate([vectors.boundaries(fmt), vectors.random_binary32(fmt, 500, rng)])
             )
             picked = rng.choice(bits, min(VECTORS, bits.size), replace=False).tolist()
+            if "rounding-pin" in design.options:
+                return [{"bits": int(word), "hybrid": int(pin)} for word, pin in zip(picked, rng.integers(0, 2, len(picked)), strict=True)]
             if design.options["rounding"] != Rounding.STOCHASTIC:
                 return [{"bits": int(word)} for word in picked]
             words = rng.integers(0, 1 << design.options["random-bits"], len(picked)).tolist()
@@ -113,19 +118,32 @@ def stimuli(design: Design) -> list[dict[str, int]]:
     if design.kind == "dot":
         return _dot_stimuli(design, rng)
     a, b = (rng.integers(0, 1 << code.width, VECTORS).astype(np.uint64) for code in (fmt, other))
+    scale = vectors.scales(design.scale_bits, VECTORS, rng)
     if accumulator == "exact":
-        acc = [_integer(row) for row in vectors.exact_accumulators(exact(fmt, other, design.options["terms"]), a, b, rng).tolist()]
+        unit = exact(fmt, other, design.options["terms"], design.scale_bits)
+        acc = [_integer(row) for row in vectors.exact_accumulators(unit, a, b, rng, scale).tolist()]
     else:
-        acc = vectors.directed_accumulators(fmt, other, a, b, golden.get(accumulator), rng).tolist()
-    return [{"a": int(x), "b": int(y), "acc_in": int(z)} for x, y, z in zip(a, b, acc, strict=True)]
+        acc = vectors.directed_accumulators(fmt, other, a, b, golden.get(accumulator), rng, scale, design.scale_bits).tolist()
+    rows = zip(a.tolist(), b.tolist(), acc, strict=True)
+    return _scaled(design, [{"a": x, "b": y, "acc_in": z} for x, y, z in rows], scale)
+
+
+def _scaled(design: Design, cases: list[dict[str, int]], scale: NDArray[np.int64]) -> list[dict[str, int]]:
+    """The cases with their scales, where there are such."""
+    if not design.scale_bits:
+        return cases
+    mask = (1 << design.scale_bits) - 1
+    return [{**pins, "scale": int(power) & mask} for pins, power in zip(cases, scale, strict=True)]
 
 
 def _dot_stimuli(design: Design, rng: np.random.Generator) -> list[dict[str, int]]:
     """Codes of all lanes and an accumulator: see :func:`hwgen.vectors.dot_cases`."""
     fa, fb = design.formats
-    a, b, acc = vectors.dot_cases(fa, fb, design.options["accumulator"], design.lanes, VECTORS, rng, design.options.get("terms", 1))
+    scale = vectors.scales(design.scale_bits, VECTORS, rng)
+    unit = exact(fa, fb, design.options.get("terms", 1), design.scale_bits)
+    a, b, acc = vectors.dot_cases(unit, design.options["accumulator"], design.lanes, rng, scale)
     rows = zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
-    return [{"a": _word(fa, x), "b": _word(fb, y), "acc_in": _integer(z)} for x, y, z in rows]
+    return _scaled(design, [{"a": _word(fa, x), "b": _word(fb, y), "acc_in": _integer(z)} for x, y, z in rows], scale)
 
 
 def _integer(bits: int | list[int]) -> int:
@@ -156,6 +174,8 @@ def pe_trace(design: Design, answer: Answer, count: int, rng: np.random.Generato
         }
         for _ in range(count)
     ]
+
+    products = _scaled(design, products, vectors.scales(design.scale_bits, count, rng))
 
     def add(pins: Mapping[str, int], total: int) -> tuple[int, int]:
         says = answer(design, {**pins, "acc_in": total})
@@ -224,7 +244,7 @@ def _rules(design: Design) -> dict[str, str]:
     if design.kind == "encoder":
         fmt = design.formats[0]
         return {
-            "rounding": ROUNDING_RULES[Rounding(options["rounding"])], "overflow": OVERFLOW_RULES[Overflow(options["overflow"])],
+            "rounding": rounding_rule(options), "overflow": OVERFLOW_RULES[Overflow(options["overflow"])],
             "nan": f"NaN to {nan_rule(fmt, 'nan-to-zero' in options)}",
         }  # fmt: skip
     target = options["to"] if design.kind == "decoder" else options["accumulator"]

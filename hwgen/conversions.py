@@ -1,5 +1,6 @@
 """Designs of decoders and encoders."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ from golden.options import options as encoding
 from golden.rows import Overflow, Rounding
 from hwgen.decoder import Decoder, check_target
 from hwgen.design import Design, finished, label
-from hwgen.encoder import Encoder
+from hwgen.encoder import Encoder, check_rounding_pin
 
 DEFAULT_RANDOM_BITS = 16
 
@@ -49,6 +50,7 @@ def encoder(
     nan_to_zero: bool = False,
     random_bits: int | None = None,
     name: str | None = None,
+    rounding_pin: bool = False,
 ) -> Design:
     """An encoder.
 
@@ -65,11 +67,13 @@ def encoder(
         Width of the port ``random``, 1 to 32; with rounding ``stochastic`` only. Default: 16.
     name : str, optional
         Of the module; default: made of the options.
+    rounding_pin : bool
+        Whether a port ``hybrid`` chooses between ``hybrid``, which the rounding must be, and ``ties_to_away``.
 
     Raises
     ------
     ValueError
-        One sentence that begins with what is wrong: format, source, rounding, overflow, random_bits or name.
+        One sentence that begins with what is wrong: format, source, rounding, overflow, random_bits, rounding_pin or name.
     """
     fmt = get(fmt)
     chosen = encoding(fmt, source, rounding, overflow, nan_to_zero)
@@ -77,7 +81,8 @@ def encoder(
         raise ValueError(f"random_bits goes with rounding 'stochastic' only, not with {chosen.rounding.value!r}")
     drawn = DEFAULT_RANDOM_BITS if random_bits is None else random_bits
     check_random_bits(drawn)
-    make = partial(Encoder, fmt, source, rounding, overflow, nan_to_zero, drawn)
+    check_rounding_pin(rounding_pin, chosen)
+    make = partial(Encoder, fmt, source, rounding, overflow, nan_to_zero, drawn, rounding_pin)
     options: dict[str, Any] = {"format": fmt.name, "from": source, "rounding": chosen.rounding.value, "overflow": chosen.overflow.value}
     default = f"{fmt.identifier}_encoder_{source}_{chosen.rounding}"
     if chosen.overflow is not fmt.overflows[0]:
@@ -88,12 +93,23 @@ def encoder(
     if chosen.rounding is Rounding.STOCHASTIC:
         options["random-bits"] = drawn
         default += f"_r{drawn}" if drawn != DEFAULT_RANDOM_BITS else ""
+    if rounding_pin:
+        options["rounding-pin"] = True
+        default += "_pin"
     lines = [
         f"Encoder of {source} to {label(fmt)}",
-        f"Rounding: {ROUNDING_RULES[Rounding(chosen.rounding)]}",
+        f"Rounding: {rounding_rule(options)}",
         f"Overflow: {OVERFLOW_RULES[Overflow(chosen.overflow)]}; NaN to {nan_rule(fmt, nan_to_zero)}",
     ]
     return finished("encoder", name, default, make, options, lines, (fmt,))
+
+
+def rounding_rule(options: Mapping[str, Any]) -> str:
+    """How an encoder of these options rounds, in words."""
+    words = ROUNDING_RULES[Rounding(options["rounding"])]
+    if "rounding-pin" not in options:
+        return words
+    return f"where the pin hybrid is 1, {words}; where it is 0, {ROUNDING_RULES[Rounding.TIES_TO_AWAY]}"
 
 
 def nan_rule(fmt: Format, nan_to_zero: bool = False) -> str:

@@ -57,6 +57,12 @@ class Design:
         return dict(zip(names.get(self.kind, ()), self.formats, strict=False))
 
     @property
+    def scale_bits(self) -> int:
+        """Bits of the port ``scale``; 0 where there is none."""
+        found: int = self.options.get("scale-bits", 0)
+        return found
+
+    @property
     def lanes(self) -> int:
         """Products of a step."""
         found: int = self.options.get("lanes", 1)

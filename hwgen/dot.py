@@ -12,10 +12,11 @@ from amaranth.lib.wiring import In, Out
 
 import golden
 from golden import ACCUMULATORS, Biased, ExactAccumulator, Format
+from golden.exact import scale_range
 from hwgen.codes import code_ports, code_widths
 from hwgen.fixed import Rounded, aligned, moved_left
 from hwgen.mac import operands
-from hwgen.multiplier import Multiplier
+from hwgen.multiplier import Multiplier, scale_port
 
 MAX_LANES = 16
 
@@ -38,7 +39,7 @@ class _Addend:
 
 
 class Dot(wiring.Component):
-    """``acc_out = round(acc_in + a_0 * b_0 + a_1 * b_1 + ...)``, rounded once; combinational.
+    """``acc_out = round(acc_in + 2**scale * (a_0 * b_0 + a_1 * b_1 + ...))``, rounded once; combinational.
 
     ::
 
@@ -47,7 +48,7 @@ class Dot(wiring.Component):
 
     Parameters
     ----------
-    a_format, b_format, accumulator, terms, overflow
+    a_format, b_format, accumulator, terms, overflow, scale_bits
         As of :class:`hwgen.mac.Mac`; a product of each lane is a term.
     lanes : int
         1 to 16.
@@ -57,7 +58,7 @@ class Dot(wiring.Component):
     a, b : ``In``
         Codes of all lanes, lane 0 in the least significant bits; and ``a_select``, ``b_select``, a bit for each lane, where they are of
         two formats.
-    acc_in, acc_out, overflow
+    scale, acc_in, acc_out, overflow
         As of :class:`hwgen.mac.Mac`. An exact zero is -0 if all that is added is, else +0. A NaN of ``dlfloat16`` has the accumulator's
         sign if that is one, else that of the first lane whose product is none.
     """
@@ -70,15 +71,16 @@ class Dot(wiring.Component):
         lanes: int = 2,
         terms: int = 1024,
         overflow: bool = False,
+        scale_bits: int = 0,
     ):
         fa, fb = self._formats = operands(a_format, b_format)
-        self.lanes, self._overflow = check_lanes(lanes), overflow
+        self.lanes, self._overflow, self._scale_bits = check_lanes(lanes), overflow, scale_bits
         if accumulator not in ACCUMULATORS:
             raise ValueError(f"Accumulator must be one of {', '.join(ACCUMULATORS)}, not {accumulator!r}")
-        self._accumulator = ExactAccumulator(fa, fb, terms) if accumulator == "exact" else golden.get(accumulator)
+        self._accumulator = ExactAccumulator(fa, fb, terms, scale_bits) if accumulator == "exact" else golden.get(accumulator)
         width = self._accumulator.width
         more = {"overflow": Out(1)} if overflow else {}
-        codes = code_ports("a", fa, lanes) | code_ports("b", fb, lanes)
+        codes = code_ports("a", fa, lanes) | code_ports("b", fb, lanes) | scale_port(scale_bits)
         super().__init__({**codes, "acc_in": In(width), "acc_out": Out(width), **more})
 
     def elaborate(self, _platform: object) -> Module:
@@ -87,7 +89,9 @@ class Dot(wiring.Component):
         fa, fb = self._formats
         products = []
         for lane in range(self.lanes):
-            m.submodules[f"lane_{lane}"] = product = Multiplier(fa, fb, normalized=False)
+            m.submodules[f"lane_{lane}"] = product = Multiplier(fa, fb, normalized=False, scale_bits=self._scale_bits)
+            if self._scale_bits:
+                m.d.comb += product.scale.eq(self.scale)
             for port, width in (code_widths("a", fa) | code_widths("b", fb)).items():
                 m.d.comb += getattr(product, port).eq(getattr(self, port)[lane * width : (lane + 1) * width])
             products.append(product)
@@ -142,9 +146,10 @@ class Dot(wiring.Component):
         assert isinstance(normal.exponent, Biased)
         fraction_bits, bias = normal.fraction_bits, normal.exponent.bias
         # Exponents of the last bits, and of the first bits of the largest numbers.
-        product_lsb = fa.ulp_exponent + fb.ulp_exponent
+        smallest_scale, largest_scale = scale_range(self._scale_bits)
+        product_lsb = fa.ulp_exponent + fb.ulp_exponent + smallest_scale
         lsb = min(product_lsb, (-bias if target.flush else 1 - bias) - fraction_bits)
-        largest = max(fa.exponent_range[1] + fb.exponent_range[1] + 2, (1 << normal.exponent.bits) - bias)
+        largest = max(fa.exponent_range[1] + fb.exponent_range[1] + 2 + largest_scale, (1 << normal.exponent.bits) - bias)
         magnitude_bits = largest - lsb
         width = magnitude_bits + self.lanes.bit_length() + 1
         acc = self._unpacked(m, target, lsb, magnitude_bits)

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Biased, Format, Rounding, get
-from golden.options import check_random_bits, options
+from golden.options import Options, check_random_bits, options
 from hwgen.position import Parts
 from hwgen.rounder import Rounder
 
@@ -24,12 +24,16 @@ class Encoder(wiring.Component):
         Whether NaN becomes code 0.
     random_bits : int
         Width of ``random``, 1 to 32; with ``stochastic`` only.
+    rounding_pin : bool
+        With ``hybrid`` only: whether a pin chooses between it and ``ties_to_away``.
 
     Members
     -------
     bits : ``In(source width)``
     random : ``In(random_bits)``
         With ``stochastic`` only: uniformly distributed, fresh for every input.
+    hybrid : ``In(1)``
+        With ``rounding_pin`` only: 1 rounds ``hybrid``, as in HiFloat8's backward pass, 0 ``ties_to_away``, as in its forward pass.
     code : ``Out(fmt.width)``
     """
 
@@ -41,6 +45,7 @@ class Encoder(wiring.Component):
         overflow: str | None = None,
         nan_to_zero: bool = False,
         random_bits: int = 16,
+        rounding_pin: bool = False,
     ):
         self.fmt = get(fmt)
         self.options = options(self.fmt, source, rounding, overflow, nan_to_zero)
@@ -48,6 +53,9 @@ class Encoder(wiring.Component):
         if self.options.rounding is Rounding.STOCHASTIC:
             check_random_bits(random_bits)
             ports["random"] = In(random_bits)
+        self.has_pin = check_rounding_pin(rounding_pin, self.options)
+        if self.has_pin:
+            ports["hybrid"] = In(1)
         super().__init__({**ports, "code": Out(self.fmt.width)})
 
     def elaborate(self, platform: object) -> Module:
@@ -57,7 +65,8 @@ class Encoder(wiring.Component):
         chosen = self.options
         random = self.random if chosen.rounding is Rounding.STOCHASTIC else None
         threshold = self._hybrid_threshold() if chosen.rounding is Rounding.HYBRID else None
-        rounder = Rounder(self.fmt, chosen.rounding, chosen.overflow, chosen.nan_to_zero, random, threshold)
+        pin = self.hybrid if self.has_pin else None
+        rounder = Rounder(self.fmt, chosen.rounding, chosen.overflow, chosen.nan_to_zero, random, threshold, pin)
         parts = source_parts(m, chosen.source, self.bits, rounder)
         m.d.comb += self.code.eq(rounder.code(m, parts))
         return m
@@ -65,6 +74,13 @@ class Encoder(wiring.Component):
     def _hybrid_threshold(self) -> Value:
         """The source's own bits that hybrid rounding compares the tail with (specification, 1.3)."""
         return self.bits[:14] if self.options.source.width == 32 else Cat(Const(1, 1), self.bits[0])
+
+
+def check_rounding_pin(rounding_pin: bool, chosen: Options) -> bool:
+    """Return whether there is a pin that chooses the rounding, or raise ValueError."""
+    if rounding_pin and chosen.rounding is not Rounding.HYBRID:
+        raise ValueError(f"rounding_pin goes with rounding 'hybrid' only, not with {chosen.rounding.value!r}")
+    return rounding_pin
 
 
 def source_parts(m: Module, source: Format, bits: Value, rounder: Rounder) -> Parts:

@@ -10,14 +10,14 @@ import golden
 from golden import ACCUMULATORS, ExactAccumulator, Format
 from golden.validation import MAX_WIDTH
 from hwgen.adder import Adder
-from hwgen.codes import code_ports, code_widths
+from hwgen.codes import code_ports
 from hwgen.exact import ExactAdder
 from hwgen.frame import AdderShape
-from hwgen.multiplier import Multiplier, ProductShape
+from hwgen.multiplier import Multiplier, ProductShape, scale_port
 
 
 class Mac(wiring.Component):
-    """``acc_out = round(acc_in + a * b)``, rounded once; combinational.
+    """``acc_out = round(acc_in + a * b * 2**scale)``, rounded once; combinational.
 
     Parameters
     ----------
@@ -30,11 +30,15 @@ class Mac(wiring.Component):
         Products that an ``exact`` accumulator has room for.
     overflow : bool
         Whether there is a port ``overflow``.
+    scale_bits : int
+        Bits of the port ``scale``, up to 10; 0 where there is none, and no scale.
 
     Members
     -------
     a, b : ``In``
         Codes; and ``a_select``, ``b_select`` where they are of two formats.
+    scale : ``In(scale_bits)``
+        In two's complement.
     acc_in : ``In``
         Bits of the accumulator.
     acc_out : ``Out``
@@ -49,22 +53,25 @@ class Mac(wiring.Component):
         accumulator: str = "binary16",
         terms: int = 1024,
         overflow: bool = False,
+        scale_bits: int = 0,
     ):
         fa, fb = operands(a_format, b_format)
         self._options = (fa, fb, accumulator)
-        self._terms, self._overflow = terms, overflow
+        self._terms, self._overflow, self._scale_bits = terms, overflow, scale_bits
         if accumulator not in ACCUMULATORS:
             raise ValueError(f"Accumulator must be one of {', '.join(ACCUMULATORS)}, not {accumulator!r}")
-        width = ExactAccumulator(fa, fb, terms).width if accumulator == "exact" else golden.get(accumulator).width
+        width = ExactAccumulator(fa, fb, terms, scale_bits).width if accumulator == "exact" else golden.get(accumulator).width
         more = {"overflow": Out(1)} if overflow else {}
-        super().__init__({**code_ports("a", fa), **code_ports("b", fb), "acc_in": In(width), "acc_out": Out(width), **more})
+        codes = {**code_ports("a", fa), **code_ports("b", fb), **scale_port(scale_bits)}
+        self._inputs = tuple(codes)
+        super().__init__({**codes, "acc_in": In(width), "acc_out": Out(width), **more})
 
     def elaborate(self, _platform: object) -> Module:
         """Multiplier, then adder."""
         m = Module()
-        m.submodules.multiplier = product = multiplier(*self._options)
-        m.submodules.adder = total = adder(*self._options, self._terms, self._overflow)
-        for name in (*code_widths("a", self._options[0]), *code_widths("b", self._options[1])):
+        m.submodules.multiplier = product = multiplier(*self._options, self._scale_bits)
+        m.submodules.adder = total = adder(*self._options, self._terms, self._overflow, self._scale_bits)
+        for name in self._inputs:
             m.d.comb += getattr(product, name).eq(getattr(self, name))
         m.d.comb += [total.acc_in.eq(self.acc_in), self.acc_out.eq(total.acc_out)]
         for name in ("sign", "exponent", "significand", "is_zero", "is_inf", "is_nan"):
@@ -74,12 +81,14 @@ class Mac(wiring.Component):
         return m
 
 
-def multiplier(a_format: Format | str, b_format: Format | str | None = None, accumulator: str = "binary16") -> Multiplier:
+def multiplier(
+    a_format: Format | str, b_format: Format | str | None = None, accumulator: str = "binary16", scale_bits: int = 0
+) -> Multiplier:
     """The first half of a ``Mac``: decode, exact product, exponent sum and flags, neither rounded nor normalized."""
     fa, fb = operands(a_format, b_format)
     if accumulator == "exact":
-        return Multiplier(fa, fb, normalized=False)
-    return Multiplier(fa, fb, spare_carry=_product(fa, fb, accumulator).spare_carry)
+        return Multiplier(fa, fb, normalized=False, scale_bits=scale_bits)
+    return Multiplier(fa, fb, spare_carry=_product(fa, fb, accumulator, scale_bits).spare_carry, scale_bits=scale_bits)
 
 
 def adder(
@@ -88,12 +97,14 @@ def adder(
     accumulator: str = "binary16",
     terms: int = 1024,
     overflow: bool = False,
+    scale_bits: int = 0,
 ) -> Adder | ExactAdder:
     """The second half of a ``Mac``: from the multiplier's outputs and the accumulator to the rounded sum."""
     fa, fb = operands(a_format, b_format)
     if accumulator == "exact":
-        return ExactAdder(ExactAccumulator(fa, fb, terms), ProductShape.of(fa, fb, normalized=False), overflow)
-    return Adder(golden.get(accumulator), _product(fa, fb, accumulator), overflow)
+        product = ProductShape.of(fa, fb, normalized=False, scale_bits=scale_bits)
+        return ExactAdder(ExactAccumulator(fa, fb, terms, scale_bits), product, overflow)
+    return Adder(golden.get(accumulator), _product(fa, fb, accumulator, scale_bits), overflow)
 
 
 def operands(a_format: Format | str, b_format: Format | str | None) -> tuple[Format, Format]:
@@ -106,7 +117,7 @@ def operands(a_format: Format | str, b_format: Format | str | None) -> tuple[For
     return fa, fb
 
 
-def _product(fa: Format, fb: Format, accumulator: str) -> ProductShape:
+def _product(fa: Format, fb: Format, accumulator: str, scale_bits: int) -> ProductShape:
     """What the multiplier and the adder of an accumulator agree on."""
-    plain = ProductShape.of(fa, fb)
-    return ProductShape.of(fa, fb, spare_carry=AdderShape.spare_carry(golden.get(accumulator), plain))
+    plain = ProductShape.of(fa, fb, scale_bits=scale_bits)
+    return ProductShape.of(fa, fb, spare_carry=AdderShape.spare_carry(golden.get(accumulator), plain), scale_bits=scale_bits)

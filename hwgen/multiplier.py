@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Shape, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
+from amaranth.lib.wiring import In, Out
 
 import golden
 from golden import Format
+from golden.exact import scale_range
 from hwgen.codes import code, code_ports
 from hwgen.operand import Operand, OperandShape, extended, range_shape
+
+
+def scale_port(scale_bits: int) -> dict[str, Any]:
+    """The member ``scale`` of so many bits, or none."""
+    return {"scale": In(scale_bits)} if scale_bits else {}
 
 
 @dataclass(frozen=True)
@@ -24,16 +31,19 @@ class ProductShape:
     a, b : OperandShape
     spare_carry : int
         1 adds 1 to the exponents' sum, through a carry-in that costs nothing: an adder asks for it where its constants get simpler.
+    scale_bits : int
+        Bits of a number in two's complement that is added to the exponents' sum; 0 where there is none.
     """
 
     a: OperandShape
     b: OperandShape
     spare_carry: int = 0
+    scale_bits: int = 0
 
     @classmethod
-    def of(cls, a_format: Format, b_format: Format, *, normalized: bool = True, spare_carry: int = 0) -> ProductShape:
+    def of(cls, a_format: Format, b_format: Format, *, normalized: bool = True, spare_carry: int = 0, scale_bits: int = 0) -> ProductShape:
         """Of two formats."""
-        return cls(OperandShape(a_format, normalized), OperandShape(b_format, normalized), spare_carry)
+        return cls(OperandShape(a_format, normalized), OperandShape(b_format, normalized), spare_carry, scale_bits)
 
     @property
     def normalized(self) -> bool:
@@ -63,8 +73,8 @@ class ProductShape:
     @cached_property
     def exponents(self) -> tuple[int, int]:
         """Smallest and largest exponent."""
-        (a_low, a_high), (b_low, b_high) = self.a.exponents, self.b.exponents
-        return a_low + b_low + self.spare_carry, a_high + b_high + self.spare_carry
+        (a_low, a_high), (b_low, b_high), (low, high) = self.a.exponents, self.b.exponents, scale_range(self.scale_bits)
+        return a_low + b_low + low + self.spare_carry, a_high + b_high + high + self.spare_carry
 
     @property
     def exponent_shape(self) -> Shape:
@@ -81,13 +91,15 @@ class Multiplier(wiring.Component):
         ``b_format`` defaults to ``a_format``.
     normalized : bool
         Whether subnormal operands are normalized. A floating-point adder wants that; a fixed-point one does not need it.
-    spare_carry : int
+    spare_carry, scale_bits : int
         See ``ProductShape``.
 
     Members
     -------
     a, b : ``In``
         Codes; and ``a_select``, ``b_select`` where they are of two formats.
+    scale : ``In(scale_bits)``
+        If there is one: exponent of a power of two, in two's complement.
     sign : ``Out(1)``
         Exclusive or of the sign bits, whatever the classes.
     exponent : ``Out``
@@ -98,14 +110,23 @@ class Multiplier(wiring.Component):
         ``is_zero`` and ``is_inf`` are meaningless where ``is_nan`` is set.
     """
 
-    def __init__(self, a_format: Format | str, b_format: Format | str | None = None, *, normalized: bool = True, spare_carry: int = 0):
+    def __init__(
+        self,
+        a_format: Format | str,
+        b_format: Format | str | None = None,
+        *,
+        normalized: bool = True,
+        spare_carry: int = 0,
+        scale_bits: int = 0,
+    ):
         self.a_format = golden.get(a_format)
         self.b_format = self.a_format if b_format is None else golden.get(b_format)
-        self.layout = ProductShape.of(self.a_format, self.b_format, normalized=normalized, spare_carry=spare_carry)
+        self.layout = ProductShape.of(self.a_format, self.b_format, normalized=normalized, spare_carry=spare_carry, scale_bits=scale_bits)
         super().__init__(
             {
                 **code_ports("a", self.a_format),
                 **code_ports("b", self.b_format),
+                **scale_port(scale_bits),
                 "sign": Out(1),
                 "exponent": Out(self.layout.exponent_shape.width),
                 "significand": Out(self.layout.significand_bits),
@@ -127,6 +148,8 @@ class Multiplier(wiring.Component):
         exponent = (Cat(carry, exponent_a) + Cat(carry, exponent_b))[1 : width + 1]
         for increment in increments[1:]:
             exponent = (exponent + increment)[:width]
+        if self.layout.scale_bits:
+            exponent = (exponent + self.scale.as_signed())[:width]
         either_zero = Signal(name="either_zero")
         either_inf = Signal(name="either_inf")
         m.d.comb += [

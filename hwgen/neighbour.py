@@ -30,6 +30,8 @@ class LowerNeighbour:
         Of the neighbour.
     tail : Value
         The first ``tail_bits`` bits behind those that the neighbour keeps.
+    half : Value
+        The first bit behind those that the neighbour keeps.
     below : Value
         Whether there are ones behind the tail; with roundings that do not ask, it does not matter.
     """
@@ -37,6 +39,7 @@ class LowerNeighbour:
     def __init__(self, at: Position, rounding: Rounding, tail_bits: int):
         self.at, self.order, self.rounding = at, at.order, rounding
         self.tail_bits, self.width = tail_bits, at.order.fraction_bits + tail_bits
+        self.half: Value
         kept, self.tail, self.below = self._align()
         self.ordinal = at.named("lower_ordinal", self._ordinal(kept))
 
@@ -55,6 +58,7 @@ class LowerNeighbour:
         rest = self.at.parts.rest | given[: max(len(given) - width, 0)].any()
         if self.rounding is Rounding.HYBRID:
             value, below = self._with_zero_extending(fraction[-order.fraction_bits - 1 :])
+            self.half = value[0]  # the tail is not that of numbers near 1
             return value[1:], self._hybrid_tail(fraction), below
         deepest = max(self.at.lowest_relevant, self.at.parts.exponents[0])
         if self._zero_extends:
@@ -69,6 +73,7 @@ class LowerNeighbour:
         else:
             value, below = self._with_subnormals(fraction, deepest)
         aligned = self.at.named("aligned", value)
+        self.half = aligned[self.tail_bits - 1]
         return aligned[self.tail_bits :], aligned[: self.tail_bits], below | rest
 
     def _hybrid_tail(self, fraction: Value) -> Value:

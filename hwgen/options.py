@@ -75,6 +75,8 @@ def _encoder_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounding", choices=[r.value for r in Rounding], help="default: the format's")
     parser.add_argument("--overflow", choices=[o.value for o in Overflow], help="default: the format's")
     parser.add_argument("--nan-to-zero", action="store_true", help="NaN becomes code 0")
+    text = "with --rounding hybrid: a port chooses between it (1) and ties_to_away (0)"
+    parser.add_argument("--rounding-pin", action="store_true", help=text)
     parser.add_argument("--random-bits", type=int, metavar="R", help="width of the random port, with --rounding stochastic (default: 16)")
     _pipeline_options(parser)
 
@@ -90,8 +92,14 @@ def _adder_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--terms", type=int, metavar="N", help="products that an exact accumulator has room for (default: 1024)")
 
 
+def _add_scale(parser: argparse.ArgumentParser) -> None:
+    text = "width of a port for the exponent of a power of two that products are multiplied by, up to 10 (default: 0, no such port)"
+    parser.add_argument("--scale-bits", type=int, default=0, metavar="N", help=text)
+
+
 def _mac_options(parser: argparse.ArgumentParser) -> None:
     _adder_options(parser)
+    _add_scale(parser)
     _pipeline_options(parser)
 
 
@@ -104,12 +112,14 @@ def _dot_options(parser: argparse.ArgumentParser) -> None:
 
     _adder_options(parser)
     _add_lanes(parser, DEFAULT_LANES)
+    _add_scale(parser)
     _pipeline_options(parser)
 
 
 def _pe_options(parser: argparse.ArgumentParser) -> None:
     _adder_options(parser)
     _add_lanes(parser, 1)
+    _add_scale(parser)
     text = "ranks of registers before the accumulator, up to 16 (default: 0)"
     parser.add_argument("--stages", type=int, default=0, metavar="N", help=text)
     text = "accumulators that take turns, with as many ranks but one inside the adder (default: 1)"

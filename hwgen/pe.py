@@ -10,6 +10,7 @@ from golden import Format
 from hwgen.codes import code_ports
 from hwgen.dot import Dot, check_lanes
 from hwgen.mac import Mac, operands
+from hwgen.multiplier import scale_port
 from hwgen.pipeline import Pipelined, check_stages
 
 
@@ -22,7 +23,7 @@ class Pe(wiring.Component):
 
     Parameters
     ----------
-    a_format, b_format, accumulator, terms
+    a_format, b_format, accumulator, terms, scale_bits
         As of :class:`hwgen.mac.Mac`.
     stages : int
         Ranks of registers between inputs and accumulator, 0 to 16.
@@ -37,8 +38,8 @@ class Pe(wiring.Component):
         Begin at 0.
     enable : ``In(1)``
         Whether a product is added.
-    a, b : ``In``
-        Codes.
+    a, b, scale : ``In``
+        Codes, and the exponent of a power of two if there is one.
     acc : ``Out``
         The accumulator that the inputs of ``stages + 1`` cycles ago went to, after them.
     overflow : ``Out(1)``
@@ -54,17 +55,18 @@ class Pe(wiring.Component):
         stages: int = 0,
         interleave: int = 1,
         lanes: int = 1,
+        scale_bits: int = 0,
     ):
         check_stages(stages)
         check_interleave(interleave, stages)
         self.stages, self.entry = stages, stages + 1 - interleave
         self._core: Mac | Dot = (
-            Mac(a_format, b_format, accumulator, terms, overflow=True)
+            Mac(a_format, b_format, accumulator, terms, True, scale_bits)
             if check_lanes(lanes) == 1
-            else Dot(a_format, b_format, accumulator, lanes, terms, overflow=True)
+            else Dot(a_format, b_format, accumulator, lanes, terms, True, scale_bits)
         )
         fa, fb = operands(a_format, b_format)
-        codes = code_ports("a", fa, lanes) | code_ports("b", fb, lanes)
+        codes = code_ports("a", fa, lanes) | code_ports("b", fb, lanes) | scale_port(scale_bits)
         self._names = tuple(codes)
         width = len(self._core.acc_in)
         super().__init__({"clear": In(1), "enable": In(1), **codes, "acc": Out(width), "overflow": Out(1)})

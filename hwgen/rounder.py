@@ -25,6 +25,8 @@ class Rounder:
         With ``stochastic``: the random bits.
     threshold : Value, optional
         With ``hybrid``: bits that the tail must reach.
+    pin : Value, optional
+        With ``hybrid``: 0 rounds ``ties_to_away`` instead.
     """
 
     def __init__(
@@ -35,9 +37,10 @@ class Rounder:
         nan_to_zero: bool = False,
         random: Value | None = None,
         threshold: Value | None = None,
+        pin: Value | None = None,
     ):
         self.fmt, self.rounding, self.overflow, self.nan_to_zero = fmt, rounding, overflow, nan_to_zero
-        self.random, self.threshold = random, threshold
+        self.random, self.threshold, self.pin = random, threshold, pin
         self.order = ordinals(fmt)
 
     # -- widths -------------------------------------------------------------------------------------------------------------------
@@ -105,6 +108,7 @@ class Rounder:
                 value = carries(tail, self.random, Const(0, 1))
             case Rounding.HYBRID:
                 value = self._hybrid(at, at.parts.fraction[-1 - self.order.fraction_bits], tail)
+                value = value if self.pin is None else Mux(self.pin, value, neighbour.half)
             case Rounding.MPTORCH:
                 value = self._mptorch(at, lower, half, below, odd)
         if self.order.first_missing:

@@ -7,6 +7,7 @@ from typing import Any
 from amaranth.lib import wiring
 
 from golden import ACCUMULATORS, Format, get
+from golden.exact import scale_range
 from golden.explain import ROUNDING_RULES
 from golden.mac import exact
 from hwgen import mac as parts
@@ -27,6 +28,7 @@ def _of_mac(
     accumulator: str | None,
     terms: int | None,
     name: str | None,
+    scale_bits: int = 0,
 ) -> Design:
     a = get(fmt)
     b = a if format_b is None else get(format_b)
@@ -41,18 +43,24 @@ def _of_mac(
     if terms is not None and accumulator != "exact":
         raise ValueError(f"terms goes with accumulator 'exact' only, not with {accumulator!r}")
     room = DEFAULT_TERMS if terms is None else terms
+    low, high = scale_range(scale_bits)
     options["accumulator"] = accumulator
     default = f"{pair}_{kind}_{accumulator}"
     lines = [f"{'Fused multiply-accumulate' if kind == 'mac' else 'Adder behind the multiplier'}: {operands} into {accumulator}"]
     if accumulator == "exact":
-        unit = exact(a, b, room)
+        unit = exact(a, b, room, scale_bits)
         options["terms"] = room
         default += f"_n{room}" if room != DEFAULT_TERMS else ""
         lines.append(f"State: nan, neg_inf, pos_inf, value[{unit.value_width - 1}:0] in two's complement with lsb 2^{unit.lsb_exponent}")
         lines.append(f"Rounding: none; {room} products of any size fit")
     else:
         lines.append(f"Rounding: once, of the exact sum, {ROUNDING_RULES[get(accumulator).roundings[0]]}")
-    return finished(kind, name, default, partial(make, a, b, accumulator, room), options, lines, (a, b))
+    arguments: dict[str, Any] = {}
+    if scale_bits:
+        options["scale-bits"] = arguments["scale_bits"] = scale_bits
+        default += f"_scale{scale_bits}"
+        lines.append(f"Scale: products are multiplied by 2^scale, from 2^{low} to 2^{high}")
+    return finished(kind, name, default, partial(make, a, b, accumulator, room, **arguments), options, lines, (a, b))
 
 
 def mac(
@@ -61,6 +69,7 @@ def mac(
     accumulator: str = "binary16",
     terms: int | None = None,
     name: str | None = None,
+    scale_bits: int = 0,
 ) -> Design:
     """A fused multiply-accumulate unit.
 
@@ -74,13 +83,15 @@ def mac(
         Products that an accumulator ``exact``, and no other, has room for. Default: 1024.
     name : str, optional
         Of the module; default: made of the options.
+    scale_bits : int
+        Bits of a port ``scale``, the exponent of a power of two that products are multiplied by, up to 10; 0: no such port.
 
     Raises
     ------
     ValueError
-        One sentence that begins with what is wrong: format, accumulator, terms or name.
+        One sentence that begins with what is wrong: format, accumulator, terms, scale_bits or name.
     """
-    return _of_mac("mac", parts.Mac, fmt, format_b, accumulator, terms, name)
+    return _of_mac("mac", parts.Mac, fmt, format_b, accumulator, terms, name, scale_bits)
 
 
 def adder(
@@ -90,7 +101,7 @@ def adder(
     terms: int | None = None,
     name: str | None = None,
 ) -> Design:
-    """What follows the multiplier in a MAC; parameters and refusals are those of :func:`mac`."""
+    """What follows the multiplier in a MAC without a scale; parameters and refusals are those of :func:`mac`."""
     return _of_mac("adder", parts.adder, fmt, format_b, accumulator, terms, name)
 
 
@@ -106,12 +117,13 @@ def dot(
     lanes: int = DEFAULT_LANES,
     terms: int | None = None,
     name: str | None = None,
+    scale_bits: int = 0,
 ) -> Design:
     """A fused dot product: several products and an accumulator, rounded once.
 
     Parameters
     ----------
-    fmt, format_b, accumulator, terms, name
+    fmt, format_b, accumulator, terms, name, scale_bits
         See :func:`mac`; a product of each lane is a term.
     lanes : int
         Products, 1 to 16.
@@ -122,16 +134,15 @@ def dot(
         One sentence that begins with what is wrong: as of :func:`mac`, or lanes.
     """
     check_lanes(lanes)
-    unit = mac(fmt, format_b, accumulator, terms)
+    unit = mac(fmt, format_b, accumulator, terms, scale_bits=scale_bits)
     fa, fb = unit.formats
     room = unit.options.get("terms", DEFAULT_TERMS)
     if accumulator == "exact" and lanes > room:
         raise ValueError(f"terms must be at least the {lanes} lanes, not {room}")
     options = unit.options | {"lanes": lanes}
     lines = [unit.header[0].replace("Fused multiply-accumulate", f"Fused dot product of {lanes}"), *unit.header[1:-1]]
-    return finished(
-        "dot", name, unit.name.replace("_mac_", f"_dot{lanes}_"), partial(Dot, fa, fb, accumulator, lanes, room), options, lines, (fa, fb)
-    )
+    make = partial(Dot, fa, fb, accumulator, lanes, room, scale_bits=scale_bits)
+    return finished("dot", name, unit.name.replace("_mac_", f"_dot{lanes}_"), make, options, lines, (fa, fb))
 
 
 def pe(
@@ -143,12 +154,13 @@ def pe(
     interleave: int = 1,
     lanes: int = 1,
     name: str | None = None,
+    scale_bits: int = 0,
 ) -> Design:
     """A processing element: a MAC, or a fused dot product, with its accumulators.
 
     Parameters
     ----------
-    fmt, format_b, accumulator, terms, name
+    fmt, format_b, accumulator, terms, name, scale_bits
         See :func:`mac`.
     stages, interleave, lanes : int
         See :class:`hwgen.pe.Pe`.
@@ -161,7 +173,11 @@ def pe(
     check_stages(stages)
     check_interleave(interleave, stages)
     check_lanes(lanes)
-    unit = mac(fmt, format_b, accumulator, terms) if lanes == 1 else dot(fmt, format_b, accumulator, lanes, terms)
+    unit = (
+        mac(fmt, format_b, accumulator, terms, scale_bits=scale_bits)
+        if lanes == 1
+        else dot(fmt, format_b, accumulator, lanes, terms, scale_bits=scale_bits)
+    )
     many = str(lanes) if lanes > 1 else ""
     default = unit.name.replace(f"_{unit.kind}{many}_", f"_pe{many}_")
     default += (f"_s{stages}" if stages else "") + (f"_i{interleave}" if interleave > 1 else "")
@@ -175,7 +191,7 @@ def pe(
         "pe",
         name,
         default,
-        partial(Pe, fa, fb, accumulator, options.get("terms", DEFAULT_TERMS), stages, interleave, lanes),
+        partial(Pe, fa, fb, accumulator, options.get("terms", DEFAULT_TERMS), stages, interleave, lanes, scale_bits),
         options,
         lines,
         unit.formats,

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 import golden
 from golden import ExactAccumulator, Format
+from golden.exact import scale_range
 from golden.rounding import grid
 
 
@@ -29,8 +30,22 @@ def random_binary32(fmt: Format, count: int, rng: np.random.Generator) -> NDArra
     return (signs << 31 | np.clip(exponents, 0, 255) << 23 | fractions).astype(np.uint32)
 
 
+def scales(scale_bits: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Exponents of powers of two in so many bits, most of them moderate."""
+    low, high = scale_range(scale_bits)
+    moderate = rng.integers(max(low, -8), min(high, 7) + 1, count)
+    return np.where(rng.integers(0, 4, count) == 0, rng.integers(low, high + 1, count), moderate)
+
+
 def directed_accumulators(
-    a: Format, b: Format, codes_a: NDArray[np.uint64], codes_b: NDArray[np.uint64], accumulator: Format, rng: np.random.Generator
+    a: Format,
+    b: Format,
+    codes_a: NDArray[np.uint64],
+    codes_b: NDArray[np.uint64],
+    accumulator: Format,
+    rng: np.random.Generator,
+    scale: NDArray[np.int64] | None = None,
+    scale_bits: int = 0,
 ) -> NDArray[np.uint64]:
     """For each pair an accumulator that makes it hard.
 
@@ -39,7 +54,8 @@ def directed_accumulators(
     """
     corners = np.array(_corners(accumulator), np.uint64)
     size, sign = codes_a.size, np.uint64(accumulator.sign_bit)
-    products = golden.mac(codes_a, codes_b, np.zeros(size, np.uint64), a, b, accumulator.name).astype(np.uint64)
+    nothing = np.zeros(size, np.uint64)
+    products = golden.mac(codes_a, codes_b, nothing, a, b, accumulator.name, scale=scale, scale_bits=scale_bits).astype(np.uint64)
     kind = rng.integers(0, 8, size)
     step = rng.integers(-2, 3, size)
     body = (products & (sign - np.uint64(1))).astype(np.int64)
@@ -55,13 +71,14 @@ def directed_accumulators(
 
 
 def dot_cases(
-    a: Format, b: Format, accumulator: str, lanes: int, count: int, rng: np.random.Generator, terms: int
+    unit: ExactAccumulator, accumulator: str, lanes: int, rng: np.random.Generator, scale: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """Codes of shape (count, lanes) and accumulators of a fused dot product.
+    """Codes of shape (number of scales, lanes) and accumulators of a fused dot product, of the formats of an ``exact`` accumulator.
 
     By turns any codes; codes of moderate size, so that sums stay finite; and, with two lanes or more, products that cancel each other but
     for the others. Accumulators are made hard for the first lane's product, see :func:`directed_accumulators`.
     """
+    a, b, count = unit.a_format, unit.b_format, scale.size
     kind = rng.integers(0, 4, count)[:, np.newaxis]
     codes = []
     for fmt in (a, b):
@@ -73,9 +90,9 @@ def dot_cases(
         left[:, 1] = np.where(kind[:, 0] == 2, left[:, 0], left[:, 1])
         right[:, 1] = np.where(kind[:, 0] == 2, right[:, 0] ^ np.uint64(b.sign_bit), right[:, 1])
     if accumulator == "exact":
-        acc = exact_accumulators(ExactAccumulator(a, b, terms), left[:, 0], right[:, 0], rng)
+        acc = exact_accumulators(unit, left[:, 0], right[:, 0], rng, scale)
     else:
-        acc = directed_accumulators(a, b, left[:, 0], right[:, 0], golden.get(accumulator), rng)
+        acc = directed_accumulators(a, b, left[:, 0], right[:, 0], golden.get(accumulator), rng, scale, unit.scale_bits)
     return left, right, acc
 
 
@@ -89,14 +106,18 @@ def _corners(accumulator: Format) -> list[int]:
 
 
 def exact_accumulators(
-    unit: ExactAccumulator, codes_a: NDArray[np.uint64], codes_b: NDArray[np.uint64], rng: np.random.Generator
+    unit: ExactAccumulator,
+    codes_a: NDArray[np.uint64],
+    codes_b: NDArray[np.uint64],
+    rng: np.random.Generator,
+    scale: NDArray[np.int64] | None = None,
 ) -> NDArray[np.uint64]:
     """For each pair zero, the product's opposite (an exact zero comes out), any pattern, or one with a long run of ones or zeros."""
     limbs = rng.integers(0, 1 << 64, (codes_a.size, unit.limbs), dtype=np.uint64)
     kind = rng.integers(0, 5, codes_a.size)
     limbs[kind == 0] = 0
     limbs[kind == 1] = np.where(rng.integers(0, 2, (codes_a.size, 1))[kind == 1] == 1, ~np.uint64(0), np.uint64(0))
-    opposite = unit.accumulate(codes_a ^ np.uint64(unit.a_format.sign_bit), codes_b, unit.zeros((codes_a.size,)))
+    opposite = unit.accumulate(codes_a ^ np.uint64(unit.a_format.sign_bit), codes_b, unit.zeros((codes_a.size,)), scale)
     limbs = np.where((kind == 2)[:, np.newaxis], opposite, limbs)
     spare = 64 * unit.limbs - unit.width
     limbs[:, -1] &= ~np.uint64(0) >> np.uint64(spare)

@@ -129,12 +129,16 @@ def encoder_case(
 # -- multiply-accumulate ------------------------------------------------------------------------------------------------------
 
 
-def mac_case(a: Format, b: Format | None = None, accumulator: str = "binary16", terms: int | None = None, rounds: int = 1) -> Case:
-    """All pairs of codes, ``rounds`` times, each with a directed or random accumulator."""
+def mac_case(
+    a: Format, b: Format | None = None, accumulator: str = "binary16", terms: int | None = None, rounds: int = 1, some: int | None = None
+) -> Case:
+    """All pairs of codes, ``rounds`` times, or ``some`` of them; each with a directed or random accumulator."""
     other = a if b is None else b
     design = build.mac(a, b, accumulator, terms)
     rng = generator(design.name)
     left, right = (np.tile(codes, rounds) for codes in pairs(a, other))
+    if some is not None:
+        left, right = (codes[rng.permutation(left.size)[:some]] for codes in (left, right))
     if accumulator == "exact":
         acc = vectors.exact_accumulators(exact(a, other, design.options["terms"]), left, right, rng)
     else:

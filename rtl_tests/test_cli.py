@@ -184,6 +184,10 @@ BAD = {
         ["generate", "encoder", "--format", "hif8", "--random-bits", "8"],
         "--random-bits goes with rounding 'stochastic' only, not with 'ties_to_away'",
     ),
+    "rounding pin without hybrid": (
+        ["generate", "encoder", "--format", "hif8", "--rounding-pin"],
+        "--rounding-pin goes with rounding 'hybrid' only, not with 'ties_to_away'",
+    ),
     "too many random bits": (
         ["generate", "encoder", "--format", "hif8", "--rounding", "stochastic", "--random-bits", "33"],
         "--random-bits must be an integer from 1 to 32, not 33",

@@ -13,6 +13,7 @@ from rtl_tests.blocks import mac_case, texts
 
 FORMATS = [golden.get(name) for name in golden.names()]
 SOME = [golden.get(name) for name in ("hif8", "ocp_e4m3")]
+TRIO = [*SOME, golden.get("e5m2b1")]
 MIXED = [("ocp_e4m3", "ocp_e5m2"), ("hif8", "binary8p4"), ("ibm_1_4_3", "ibm_1_5_2"), ("gc_1_0_7_b0", "e5m3_nosub")]
 
 
@@ -22,10 +23,19 @@ def run(cases, folder, **options):
     simulate([mac_case(a, b, **options) for a, b in cases], folder)
 
 
-def test_simulation_of_all_pairs_into_binary16(tmp_path):
-    eight_bits = [(fmt, None) for fmt in FORMATS if fmt.width == 8]
+EIGHT_BITS = [fmt for fmt in FORMATS if fmt.width == 8]
+
+
+@pytest.mark.parametrize("formats", [TRIO, pytest.param(EIGHT_BITS, marks=pytest.mark.exhaustive)], ids=["three", "every"])
+def test_simulation_of_all_pairs_into_binary16(formats, tmp_path):
+    eight_bits = [(fmt, None) for fmt in formats]
     assert mac_case(*eight_bits[0]).vectors == 1 << 16
     run(eight_bits, tmp_path)
+
+
+def test_simulation_of_every_format_into_binary16(tmp_path):
+    """Some pairs of each: test_proof_sweep.py has all, with all accumulators, on the gates."""
+    run([(fmt, None) for fmt in FORMATS], tmp_path, some=4000)
 
 
 @pytest.mark.exhaustive
@@ -37,11 +47,11 @@ def test_simulation_of_all_pairs_of_nine_bits(tmp_path):
 
 @pytest.mark.parametrize("accumulator", ["bfloat16", "binary32", "dlfloat16", "exact"])
 def test_simulation_of_other_accumulators(accumulator, tmp_path):
-    run([(fmt, None) for fmt in SOME], tmp_path, accumulator=accumulator)
+    run([(fmt, None) for fmt in SOME], tmp_path, accumulator=accumulator, some=20000)
 
 
 def test_simulation_of_mixed_formats(tmp_path):
-    run([(golden.get(a), golden.get(b)) for a, b in MIXED[1:3]], tmp_path)
+    run([(golden.get(a), golden.get(b)) for a, b in MIXED[1:3]], tmp_path, some=20000)
 
 
 def test_simulation_of_mixed_formats_into_exact(tmp_path):

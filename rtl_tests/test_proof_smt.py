@@ -23,6 +23,11 @@ overflows = ["saturate"]
 """
 
 
+def left_out(*values):
+    """A case for ``make exhaustive``."""
+    return pytest.param(*values, marks=pytest.mark.exhaustive)
+
+
 def prover(design, text=None):
     """The proof of a design, of its text or of a changed one."""
     return proof(design)(design, subject(design, text).netlist())
@@ -31,7 +36,9 @@ def prover(design, text=None):
 # -- what holds ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "source"), [("hif8", "binary32"), ("e5m2_nosub", "bfloat16"), ("gc_1_0_7_b0", "dlfloat16")])
+@pytest.mark.parametrize(
+    ("name", "source"), [("hif8", "binary32"), *(left_out(*pair) for pair in (("e5m2_nosub", "bfloat16"), ("gc_1_0_7_b0", "dlfloat16")))]
+)
 def test_stochastic_encoders_whole(name, source):
     design = build.encoder(name, source, "stochastic")
     evidence = check(design)
@@ -39,7 +46,7 @@ def test_stochastic_encoders_whole(name, source):
     assert evidence.method == StochasticProof.method
 
 
-@pytest.mark.parametrize(("name", "random_bits"), [("hif8", 1), ("hif8", 32), ("e5m2_nosub", 2), ("ibm_fp9_1_5_3", 7)])
+@pytest.mark.parametrize(("name", "random_bits"), [left_out("hif8", 1), ("hif8", 32), ("e5m2_nosub", 2), left_out("ibm_fp9_1_5_3", 7)])
 def test_stochastic_encoders_with_other_random_widths(name, random_bits):
     design = build.encoder(name, rounding="stochastic", random_bits=random_bits)
     evidence = check(design)
@@ -86,7 +93,7 @@ def broken(design, pattern, replacement):
     return text
 
 
-@pytest.mark.parametrize("what", FAULTS)
+@pytest.mark.parametrize("what", [left_out(what) if what in ("a NaN", "a large state") else what for what in FAULTS])
 def test_a_fault_is_found(what):
     design, pattern, replacement = FAULTS[what]
     evidence = check(design, broken(design, pattern, replacement))
@@ -99,7 +106,7 @@ def test_a_fault_is_found(what):
 def test_one_wrong_sum_of_2_to_the_48_is_found():
     design, pins = build.mac("ocp_e4m3", accumulator="binary32"), {"a": 0x5A, "b": 0xC3, "acc_in": 0x41234567}
     claim = prover(design, broken(design, SUM, r"\1(\2) ^ (a == 8'h5a & b == 8'hc3 & acc_in == 32'h41234567);"))
-    (part,) = (part for part, group in enumerate(claim.groups) for member in group if (member.a, member.b) == (0x5A, 0xC3))
+    (part,) = (part for part, group in enumerate(claim.groups) for member in group if member.pins == {"a": 0x5A, "b": 0xC3})
     assert claim.prove(part) == pins
 
 

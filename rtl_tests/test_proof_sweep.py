@@ -48,6 +48,18 @@ def test_every_case_of_hif8s_encoders_from_binary32(rounding):
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 32)
 
 
+@pytest.mark.parametrize("source", ["binary16", "bfloat16", pytest.param("binary32", marks=pytest.mark.exhaustive)])
+def test_every_case_of_both_roundings_behind_a_pin(source):
+    evidence = check(build.encoder("hif8", source, "hybrid", rounding_pin=True))
+    assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (golden.get(source).width + 1))
+
+
+def test_a_pin_that_is_not_looked_at_is_found():
+    design = build.encoder("hif8", "bfloat16", "hybrid", rounding_pin=True)
+    evidence = check(design, re.sub(r"\bhybrid \?", "1'b1 ?", texts([design])[design.name]))
+    assert evidence.verdict == DIFFERENT
+
+
 @pytest.mark.parametrize("source", ["binary16", "bfloat16", "dlfloat16"])
 def test_every_case_of_hif8s_encoders_from_16_bits(source):
     for rounding in golden.get("hif8").roundings:

@@ -167,7 +167,13 @@ def test_a_compiler_that_does_not_compile_is_not_used(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("library", [pytest.param(GATES, id=GATES.name), *WHOLE])
+@pytest.mark.parametrize(
+    "library",
+    [
+        pytest.param(GATES, id=GATES.name),
+        *(pytest.param(*one.values, marks=[*one.marks, pytest.mark.exhaustive], id=one.id) for one in WHOLE),
+    ],
+)
 def test_mapped_cells_are_checked_by_their_own_functions(tmp_path, capsys, library):
     assert main(["verify", "mac", "--format", "e5m2_nosub", "--liberty", str(library), "-o", str(tmp_path), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)

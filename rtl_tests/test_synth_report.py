@@ -53,6 +53,8 @@ def made_up_report():
             for bits, accumulator in zip((0, 16, 16, 32, 93), ACCUMULATORS, strict=True):
                 if accumulator != "binary16":
                     rows += made_up("mac", target, 140 + 2 * bits, format=name, accumulator=accumulator, accumulator_bits=bits)
+    for target in ("gates", "cyclonev"):
+        rows += made_up("mac", target, 165, format="hif8", accumulator="binary16", accumulator_bits=16, scale_bits=8)
     outcomes = [Outcome(JOB, tuple(rows)), Outcome(replace(JOB, top="broken", target="xc7"), (), "broken on xc7: <no> luck", "long\nlog\n")]
     return assemble(outcomes, FORMATS, DIGITS)
 
@@ -225,3 +227,13 @@ def test_no_difference_where_spreads_meet():
 
 def test_numbers():
     assert [number(value) for value in (0, 6.66, 9.5, 20.0, 24.25, 999.96, 1234.5)] == ["0", "6.66", "9.5", "20", "24.2", "1000", "1,234"]
+
+
+def test_options_are_held_against_the_plain_block(content):
+    (section,) = (section for section in content.sections if section.anchor == "options")
+    assert section.findings == [
+        f"{title}: products times 2^scale, 8 bits, hif8: +10% (165 against 150 {unit})."
+        for title, unit in (("Gates", "NAND2"), ("Cyclone V", "ALM"))
+    ]
+    assert len(section.tables[0].rows) == 1
+    assert all(row["name"] != "mac_hif8_binary16_16_8" for row in content.measured.rows)

@@ -123,7 +123,7 @@ def test_the_wrapper_registers_every_port():
     assert "m inside (.a(between_a), .s(between_s), .y(between_y));" in text
 
 
-@pytest.mark.parametrize("target", ["ice40", "ecp5"])
+@pytest.mark.parametrize("target", ["ice40", pytest.param("ecp5", marks=pytest.mark.exhaustive)])
 def test_a_routed_clock(target):
     job = replace(TIMED, target=target, timer=route.router(target), renamings=1)
     result = execute(job)

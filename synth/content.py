@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from synth import accumulators, accuracy, encoders, method, papers, parts, speed, tradeoff, verified
+from synth import accumulators, accuracy, encoders, extras, method, papers, parts, speed, tradeoff, verified
 from synth.figures import counted
 from synth.measured import Measured
 from synth.sections import Section, target_key
@@ -43,7 +43,7 @@ class Content:
         columns = list(measured.columns.values())
         made = [parts.macs(measured), tradeoff.section(measured, report.get("snr") or {}), speed.section(measured)]
         made += [parts.parts(measured), accumulators.section(measured)]
-        made += [encoders.section(measured), papers.paper_section(measured.rows, columns, measured.formats)]
+        made += [encoders.section(measured), extras.section(measured), papers.paper_section(measured.rows, columns, measured.formats)]
         made += [papers.section(measured.rows, columns), accuracy.section(report.get("accuracy"))]
         made += [verified.section(report.get("evidence") or []), method.failures(report)]
         made += [method.method(report, measured), method.figures(report, measured)]

@@ -6,7 +6,7 @@ from typing import Any
 from synth.figures import Figure, pick, ranked
 from synth.jobs import Row
 from synth.palette import Style, styles
-from synth.plan import REPORT_ACCUMULATOR
+from synth.plan import OPTIONAL, REPORT_ACCUMULATOR
 from synth.recipes import SPEED
 from synth.sections import Column, columns, label, target_key
 
@@ -16,8 +16,9 @@ class Measured:
 
     Attributes
     ----------
-    rows, timed : list of dict
-        Rows of area, each ``target`` being the key of its column; and those of curves, as they are.
+    rows, optional, timed : list of dict
+        Rows of area, each ``target`` being the key of its column: of plain blocks, and of those with :data:`synth.plan.OPTIONAL` ones; and
+        rows of curves, as they are.
     columns : dict of str to Column
         Targets and cell libraries of ``rows``.
     formats : list of str
@@ -29,7 +30,9 @@ class Measured:
     def __init__(self, report: Mapping[str, Any]):
         everything: list[Row] = report["rows"]
         areas = [row for row in everything if row["portfolio"] != SPEED]
-        self.rows: list[Row] = [{**row, "target": target_key(row)} for row in areas]
+        keyed: list[Row] = [{**row, "target": target_key(row)} for row in areas]
+        self.rows = [row for row in keyed if OPTIONAL.isdisjoint(row)]
+        self.optional = [row for row in keyed if not OPTIONAL.isdisjoint(row)]
         self.timed = [row for row in everything if row["portfolio"] == SPEED]
         self.columns: dict[str, Column] = {column.key: column for column in columns(areas)}
         self.formats: list[str] = list(report["formats"])

@@ -41,6 +41,54 @@ EVERY_ROUNDING = ("hif8",)
 """Formats whose encoder is measured in all their roundings, on :data:`ENCODER_TARGETS`."""
 
 
+@dataclass(frozen=True)
+class Extra:
+    """An option whose cost is measured: a block with it against one without.
+
+    Attributes
+    ----------
+    text : str
+        What the option is.
+    kind, base_kind : str
+        Of the two blocks.
+    format : str
+    options, base : dict
+        By the argument names of :mod:`hwgen.build`.
+    """
+
+    text: str
+    kind: str
+    format: str
+    options: dict[str, Any]
+    base: dict[str, Any]
+    base_kind: str
+
+    @property
+    def comparison(self) -> str:
+        """What is measured."""
+        said = " ".join(f"{name.replace('_', '-')} {value}" for name, value in self.options.items() if self.base.get(name) != value)
+        return f"{self.format} {self.kind}, {said}, against {self.base_kind}, {' '.join(map(str, self.base.values()))}"
+
+
+def _extra_of_mac(text: str, fmt: str, kind: str = "mac", **options: Any) -> Extra:
+    base = {"accumulator": REPORT_ACCUMULATOR}
+    return Extra(text, kind, fmt, base | options, base, "mac")
+
+
+_PINNED = {"rounding": "hybrid"}
+EXTRAS = (
+    _extra_of_mac("products times 2^scale, 8 bits", "hif8", scale_bits=8),
+    _extra_of_mac("products times 2^scale, 8 bits", "ocp_e4m3", scale_bits=8),
+    Extra("half away and hybrid behind a pin", "encoder", "hif8", _PINNED | {"rounding_pin": True}, _PINNED, "encoder"),
+    _extra_of_mac("two products to a rounding", "ocp_e4m3", "dot", lanes=2),
+    _extra_of_mac("four products to a rounding", "ocp_e4m3", "dot", lanes=4),
+)
+"""Options whose cost the report tells, on :data:`EXTRA_TARGETS`."""
+EXTRA_TARGETS = ("gates", "cyclonev")
+OPTIONAL = frozenset({"scale_bits", "rounding_pin", "lanes"})
+"""Keys of rows that only blocks with such options have."""
+
+
 Build = Callable[..., Design]
 """``build(kind, format, **options)``, by the argument names of `hwgen.build`."""
 
@@ -134,6 +182,10 @@ def measurements(formats: Sequence[str], build: Build, libraries: bool = False, 
     for name in formats:
         if name in SPEED_STUDY:
             yield Measurement(build("mac", name, accumulator=REPORT_ACCUMULATOR), SPEED_TARGETS, SPEED)
+    for extra in EXTRAS:
+        if extra.format in formats:
+            yield Measurement(build(extra.base_kind, extra.format, **extra.base), EXTRA_TARGETS)
+            yield Measurement(build(extra.kind, extra.format, **extra.options), EXTRA_TARGETS)
     for claim in CLAIMS if claims else ():
         for name in (claim.base, claim.unit):
             yield Measurement(build(claim.part, name, **claim.options), everywhere)

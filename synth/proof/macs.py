@@ -19,6 +19,7 @@ from golden.mac import exact
 from hwgen.design import Design
 from synth.proof.bitslice import CASES, from_planes, to_planes
 from synth.proof.netlist import Netlist, apply
+from synth.proof.questions import Products
 from synth.proof.solver import Proof, Solver
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ _NO_EXPONENT = 1 << 20
 
 @dataclass(frozen=True)
 class _Class:
-    """Pairs of codes that hand the same bits on to the rest of the netlist and have the same product."""
+    """Pairs of codes, with a scale if there is one, that hand the same bits on to the rest of the netlist and have the same product."""
 
-    a: int
-    b: int
+    pins: Mapping[str, int]
+    product: float
     pairs: int
     cut: tuple[bool, ...]
 
@@ -43,22 +44,24 @@ class MacProof(Proof):
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
-        fa, fb = design.formats
-        count = 1 << (fa.width + fb.width)
+        held = [name for name in self.inputs if name != "acc_in"]
+        width = sum(self.inputs[name] for name in held)
+        count = 1 << width
         pair = np.tile(np.arange(count), -(-CASES // count))
-        bits = dict(zip([*netlist.input_nets("a"), *netlist.input_nets("b")], to_planes(pair, fa.width + fb.width), strict=True))
+        bits = dict(zip([net for name in held for net in netlist.input_nets(name)], to_planes(pair, width), strict=True))
         self.cut, words = self._cut(bits, count)
-        a, b = pair[:count] & ((1 << fa.width) - 1), pair[:count] >> fa.width
-        with np.errstate(invalid="ignore"):
-            product = fa.values[a] * fb.values[b]
-        product = np.where(np.isnan(product), np.nan, product)
+        products = Products.of(design)
+        product = products.values
         exponents = np.where(np.isfinite(product) & (product != 0), np.frexp(product)[1], _NO_EXPONENT)
         keys = np.concatenate([words, product.view(np.uint64)[np.newaxis]])
         _, first, pairs = np.unique(keys, axis=1, return_index=True, return_counts=True)
         groups: dict[int, list[_Class]] = {}
         for place, number in zip(first.tolist(), pairs.tolist(), strict=True):
             cut = tuple(bool(int(words[i // 64, place]) >> i % 64 & 1) for i in range(len(self.cut)))
-            groups.setdefault(int(exponents[place]), []).append(_Class(int(a[place]), int(b[place]), number, cut))
+            pins = {"a": int(products.a[place]), "b": int(products.b[place])}
+            if design.scale_bits:
+                pins["scale"] = int(products.scale[place]) & (1 << design.scale_bits) - 1
+            groups.setdefault(int(exponents[place]), []).append(_Class(pins, float(product[place]), number, cut))
         self.groups = [groups[exponent] for exponent in sorted(groups)]
         self.parts = len(self.groups)
 
@@ -101,7 +104,7 @@ class MacProof(Proof):
         if found is None:
             return None
         member = group[found["class"]]
-        return {"a": member.a, "b": member.b, "acc_in": found["acc_in"]}
+        return {**member.pins, "acc_in": found["acc_in"]}
 
     def _select(self, solver: Solver, chosen: Sequence["Term"], values: Sequence[int], width: int) -> "Term":
         """The word that belongs to the chosen class."""
@@ -129,9 +132,7 @@ class Binary32Proof(MacProof):
 
         wide = golden.get("binary32")
         assert wide.canonical_nan is not None
-        fa, fb = self.design.formats
-        with np.errstate(invalid="ignore"):
-            products = [np.float32(fa.values[member.a] * fb.values[member.b]) for member in group]
+        products = [np.float32(member.product) for member in group]
         words = [wide.canonical_nan if np.isnan(product) else int(product.view(np.uint32)) for product in products]
         addend = self._select(solver, chosen, words, 32)
         first, second, result = (solver.term("FP_TO_FP_FROM_BV", word, indices=(8, 24)) for word in (acc, addend, out))
@@ -151,11 +152,9 @@ class ExactProof(MacProof):
     )
 
     def _claim(self, solver: Solver, acc: "Term", out: "Term", group: Sequence[_Class], chosen: Sequence["Term"]) -> "Term":
-        fa, fb = self.design.formats
-        unit = exact(fa, fb, self.design.options["terms"])
+        unit = exact(*self.design.formats, self.design.options["terms"], self.design.scale_bits)
         width = unit.value_width
-        with np.errstate(invalid="ignore"):
-            products = [float(fa.values[member.a] * fb.values[member.b]) for member in group]
+        products = [member.product for member in group]
         multiples = [Fraction(product) / Fraction(2) ** unit.lsb_exponent if np.isfinite(product) else Fraction(0) for product in products]
         if any(multiple.denominator != 1 for multiple in multiples):  # the proof rests on it, under every option of Python
             raise RuntimeError("a product is no multiple of the accumulator's last bit")

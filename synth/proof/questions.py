@@ -17,6 +17,7 @@ from golden import Format, get
 from golden.explain import describe, number
 from golden.mac import exact
 from golden.multi import MultiFormat
+from golden.rows import Rounding
 from hwgen.codes import Bits, code_bits
 from hwgen.design import Design
 from hwgen.unpacked import exponent_shape, precision
@@ -38,11 +39,13 @@ def ports(design: Design) -> tuple[dict[str, int], dict[str, int]]:
                 return {"code": fmt.width}, {"sign": 1, "exponent": exponent, "significand": significand, **flags}
             return {"code": fmt.width}, {"bits": golden.get(options["to"]).width}
         case "encoder":
-            random = {"random": options["random-bits"]} if options["rounding"] == "stochastic" else {}
-            return {"bits": golden.get(options["from"]).width, **random}, {"code": fmt.width}
+            more = {"random": options["random-bits"]} if options["rounding"] == "stochastic" else {}
+            more |= {"hybrid": 1} if "rounding-pin" in options else {}
+            return {"bits": golden.get(options["from"]).width, **more}, {"code": fmt.width}
         case "mac" | "dot":
             width, lanes = accumulator_width(design), design.lanes
-            return {"a": lanes * fmt.width, "b": lanes * design.formats[1].width, "acc_in": width}, {"acc_out": width}
+            scale = {"scale": design.scale_bits} if design.scale_bits else {}
+            return {"a": lanes * fmt.width, "b": lanes * design.formats[1].width, **scale, "acc_in": width}, {"acc_out": width}
     raise ValueError(f"Block must be decoder, encoder, mac or dot, not {design.kind!r}")
 
 
@@ -54,7 +57,7 @@ def made_of(design: Design) -> dict[str, Bits]:
 def accumulator_width(design: Design) -> int:
     """Bits of a MAC's accumulator."""
     if design.options["accumulator"] == "exact":
-        return exact(*design.formats, design.options["terms"]).width
+        return exact(*design.formats, design.options["terms"], design.scale_bits).width
     return golden.get(design.options["accumulator"]).width
 
 
@@ -72,6 +75,8 @@ def explain(design: Design) -> Explain:
     def mac(pins: Pins, got: Pins, expected: Pins) -> str:
         codes = zip(*lane_codes(design, pins), strict=True)
         factors = "; ".join(f"a {describe(fmt, int(a))}; b {describe(design.formats[1], int(b))}" for a, b in codes)
+        if design.scale_bits:
+            factors += f"; times 2^{scale_of(design, pins)}"
         if options["accumulator"] == "exact":
             return factors
         wide = golden.get(options["accumulator"])
@@ -200,17 +205,61 @@ class EncoderSweep(Sweep):
             if "random" in self.inputs:
                 words = np.broadcast_to((part >> np.uint64(source_bits))[:, np.newaxis], (len(part), low.size))
                 choices = {"random": words, "random_bits": self.inputs["random"]}
-            codes = self.fmt.encode(
-                high[:, np.newaxis] | low, options["from"], options["rounding"], options["overflow"],
-                "nan-to-zero" in options, **choices,
-            )  # fmt: skip
+            bits = high[:, np.newaxis] | low
+            codes = self._codes(bits, options["rounding"], choices)
+            if "hybrid" in self.inputs:
+                pinned = (part >> np.uint64(source_bits) & np.uint64(1)).astype(bool)
+                codes[~pinned] = self._codes(bits[~pinned], Rounding.TIES_TO_AWAY, choices)
             yield Batch(part, to_planes(codes, self.fmt.width))
+
+    def _codes(self, bits: NDArray[np.uint32], rounding: str, choices: Mapping[str, Any]) -> NDArray[Any]:
+        options = self.options
+        return self.fmt.encode(bits, options["from"], rounding, options["overflow"], "nan-to-zero" in options, **choices)
+
+
+@dataclass(frozen=True)
+class Products:
+    """Golden's product of every pair of codes with every scale, in the order of the bits: a lowest, then b, then the scale.
+
+    Attributes
+    ----------
+    a, b, scale : arrays
+        Codes, and exponents of powers of two.
+    values : float64 array
+        NaN in one pattern only.
+    """
+
+    a: NDArray[np.uint16]
+    b: NDArray[np.uint16]
+    scale: NDArray[np.int16]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, design: Design) -> "Products":
+        """All products of a MAC."""
+        fa, fb = design.formats
+        bits = fa.width + fb.width
+        held = np.arange(1 << (bits + design.scale_bits), dtype=np.uint32)
+        a = (held & np.uint32((1 << fa.width) - 1)).astype(np.uint16)
+        b = (held >> np.uint32(fa.width) & np.uint32((1 << fb.width) - 1)).astype(np.uint16)
+        word, half = (held >> np.uint32(bits)).astype(np.int16), 1 << design.scale_bits >> 1
+        scale = np.where(word >= half, word - 2 * half, word).astype(np.int16)
+        with np.errstate(invalid="ignore"):
+            values = np.ldexp(fa.values[a] * fb.values[b], scale)
+        values[np.isnan(values)] = np.nan
+        return cls(a, b, scale, values)
+
+
+def scale_of(design: Design, pins: Pins) -> int:
+    """The exponent of a power of two that a case's port ``scale`` says."""
+    half = 1 << design.scale_bits >> 1
+    return (pins["scale"] ^ half) - half if half else 0
 
 
 class MacSweep(Sweep):
-    """All inputs of a MAC with a 16-bit accumulator: the accumulator runs, the codes are held.
+    """All inputs of a MAC with a 16-bit accumulator: the accumulator runs, codes and scale are held.
 
-    Pairs of codes with the same product, as golden's decoded values say, stand together, so that golden is asked once for each product.
+    Codes and scales with the same product, as golden's decoded values say, stand together, so that golden is asked once for each product.
     """
 
     CHUNKS = 64
@@ -219,15 +268,14 @@ class MacSweep(Sweep):
         self.formats, self.accumulator = design.formats, design.options["accumulator"]
         super().__init__(design, "acc_in", 16)
         fa, fb = self.formats
-        pair = np.arange(1 << (fa.width + fb.width))
-        self._a, self._b = pair & ((1 << fa.width) - 1), pair >> fa.width
-        with np.errstate(invalid="ignore"):
-            product = fa.values[self._a] * fb.values[self._b]
-        pattern = np.where(np.isnan(product), np.nan, product).view(np.uint64)
-        sign = (self._a >> (fa.width - 1)) ^ (self._b >> (fb.width - 1))  # of special products, which some accumulators keep
+        self._scale_bits = design.scale_bits
+        self._all = Products.of(design)
+        pattern = self._all.values.view(np.uint64)
+        # the sign of special products, which some accumulators keep
+        sign = (self._all.a >> np.uint16(fa.width - 1)) ^ (self._all.b >> np.uint16(fb.width - 1))
         self._order = np.lexsort((sign, pattern))
         changes = (np.diff(pattern[self._order]) != 0) | (np.diff(sign[self._order]) != 0)
-        self._starts = np.concatenate([[0], np.flatnonzero(changes) + 1, [pair.size]])
+        self._starts = np.concatenate([[0], np.flatnonzero(changes) + 1, [pattern.size]])
         self.chunks = min(self.CHUNKS, len(self._starts) - 1)
 
     @property
@@ -240,19 +288,21 @@ class MacSweep(Sweep):
         return [self._order[start:stop] for start, stop in zip(self._starts[first:last], self._starts[first + 1 : last + 1], strict=True)]
 
     def groups(self, chunk: int) -> NDArray[np.uint64]:
-        """All pairs with one of the chunk's products."""
+        """All codes and scales with one of the chunk's products."""
         return np.concatenate(self._slices(chunk)).astype(np.uint64)
 
     def batches(self, chunk: int) -> Iterator[Batch]:
-        """Golden's sums, for a pair with each product."""
+        """Golden's sums, for codes and a scale with each product."""
         accumulators = np.arange(1 << 16, dtype=np.uint16)
-        for pairs in self._slices(chunk):
-            a, b = (codes[pairs[0]] for codes in (self._a, self._b))
-            sums = golden.mac(a, b, accumulators, self.formats[0], self.formats[1], self.accumulator)
-            yield Batch(pairs.astype(np.uint64), to_planes(sums, 16))
+        for held in self._slices(chunk):
+            a, b, scale = (column[held[0]] for column in (self._all.a, self._all.b, self._all.scale))
+            sums = golden.mac(
+                a, b, accumulators, self.formats[0], self.formats[1], self.accumulator, scale=scale, scale_bits=self._scale_bits
+            )
+            yield Batch(held.astype(np.uint64), to_planes(sums, 16))
 
 
-MAX_SWEPT_BITS = 36
+MAX_SWEPT_BITS = 40
 """Bits of all inputs up to which a block is enumerated."""
 
 MAX_STOCHASTIC_BITS = 24
@@ -287,8 +337,9 @@ def answer(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
             choices: dict[str, Any] = (
                 {"random": np.array([pins["random"]]), "random_bits": options["random-bits"]} if "random" in pins else {}
             )
+            rounding = options["rounding"] if pins.get("hybrid", 1) else Rounding.TIES_TO_AWAY
             codes = fmt.encode(
-                np.array([pins["bits"]]), options["from"], options["rounding"], options["overflow"], "nan-to-zero" in options, **choices
+                np.array([pins["bits"]]), options["from"], rounding, options["overflow"], "nan-to-zero" in options, **choices
             )
             return {"code": int(codes[0])}
     after = _accumulated(design, pins)
@@ -307,10 +358,11 @@ def _accumulated(design: Design, pins: Mapping[str, int]) -> int:
     accumulator = design.options["accumulator"]
     a, b = lane_codes(design, pins)
     if accumulator != "exact":
-        return int(golden.fused_dot(a, b, pins["acc_in"], fa, fb, accumulator))
-    unit = exact(fa, fb, design.options["terms"])
+        return int(golden.fused_dot(a, b, pins["acc_in"], fa, fb, accumulator, scale=scale_of(design, pins), scale_bits=design.scale_bits))
+    terms, scale_bits = design.options["terms"], design.scale_bits
+    unit = exact(fa, fb, terms, scale_bits)
     limbs = np.array([pins["acc_in"] >> 64 * limb & (1 << 64) - 1 for limb in range(unit.limbs)], np.uint64)
-    total = golden.fused_dot(a, b, limbs, fa, fb, accumulator, design.options["terms"])
+    total = golden.fused_dot(a, b, limbs, fa, fb, accumulator, terms, scale_of(design, pins), scale_bits)
     return sum(int(word) << 64 * limb for limb, word in enumerate(total))
 
 
@@ -319,11 +371,11 @@ def _overflows(design: Design, pins: Mapping[str, int], after: int) -> int:
     fa, fb = design.formats
     a, b = lane_codes(design, pins)
     with np.errstate(invalid="ignore"):
-        products = (fa.values[a] * fb.values[b]).tolist()
+        products = np.ldexp(fa.values[a] * fb.values[b], scale_of(design, pins)).tolist()
     if design.options["accumulator"] != "exact":
         before, now = get(design.options["accumulator"]).decode(np.array([pins["acc_in"], after])).tolist()
         return int(all(map(isfinite, [before, *products])) and not isfinite(now))
-    unit = exact(fa, fb, design.options["terms"])
+    unit = exact(fa, fb, design.options["terms"], design.scale_bits)
     half = 1 << (unit.value_width - 1)
     before = (pins["acc_in"] & (2 * half - 1) ^ half) - half
     total = before + sum(int(Fraction(product) / Fraction(2) ** unit.lsb_exponent) for product in products if isfinite(product))

@@ -9,6 +9,7 @@ import numpy as np
 
 from hwgen.design import Design
 from synth.proof.macs import Binary32Proof, ExactProof
+from synth.proof.questions import Products
 from synth.proof.solver import Proof
 from synth.proof.stochastic import StochasticProof
 
@@ -25,13 +26,13 @@ def proof(design: Design) -> type[Proof] | str:
     if design.kind != "mac":
         return "there are too many inputs to enumerate"
     fa, fb = design.formats
-    if fa.width + fb.width > MAX_HELD_BITS:
-        return f"there are more than 2^{MAX_HELD_BITS} pairs of codes, too many to evaluate one by one"
+    if fa.width + fb.width + design.scale_bits > MAX_HELD_BITS:
+        return f"there are more than 2^{MAX_HELD_BITS} pairs of codes and scales, too many to evaluate one by one"
     if design.options["accumulator"] == "exact":
         return ExactProof
     if design.options["accumulator"] == "binary32":
+        product = Products.of(design).values
         with np.errstate(invalid="ignore", over="ignore"):
-            product = np.multiply.outer(fa.values, fb.values)
             narrow = product.astype(np.float32)
         if np.array_equal(narrow.astype(np.float64), product, equal_nan=True):
             return Binary32Proof
