@@ -15,9 +15,9 @@ FORBIDDEN = {
 OURS = {"golden", "hwgen", "synth", "rtl_tests"}
 COMPOSITION_ROOT = {"hwgen/__main__.py", "hwgen/options.py"}
 DESCRIPTORS_ONLY = {f"golden.{name}" for name in ("accuracy", "codes", "decode", "encode", "exact", "fixed", "mac", "rounding")}
-"""Of golden's algorithms hwgen takes the exact accumulator's width, never a result."""
+"""Of golden's algorithms hwgen takes the exact accumulator's width and the range of scales, never a result."""
 
-TAKEN = {"exact"}
+TAKEN = {"exact", "scale_range"}
 RESULTS = {"encode", "decode", "decode_bits", "quantize", "accumulate", "mac", "dot"}
 STIMULI = {"vectors.py"}
 """What drives hardware, not hardware: it may ask golden where a block's hard cases are."""
