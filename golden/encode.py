@@ -64,7 +64,7 @@ def encode(
     chosen = options(fmt, source, rounding, overflow, nan_to_zero)
     raw = as_codes(bits, chosen.source.width, f"Bits of {chosen.source.name}")
     if chosen.rounding is Rounding.STOCHASTIC:
-        words = _random_words(random, random_bits, raw.shape)
+        words = random_words(random, random_bits, raw.shape)
         return encode_directly(fmt, raw, chosen, words, random_bits)
     if random is not None:
         raise ValueError(f"random must be given with rounding 'stochastic' only, not with {chosen.rounding.value!r}")
@@ -79,7 +79,8 @@ def encode(
     return encode_directly(fmt, raw, chosen)
 
 
-def _random_words(random: ArrayLike | None, random_bits: int, shape: tuple[int, ...]) -> NDArray[Any]:
+def random_words(random: ArrayLike | None, random_bits: int, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Checked random bits of ``stochastic``."""
     check_random_bits(random_bits)
     if random is None:
         raise ValueError("random must be given with rounding 'stochastic': unsigned integers of the shape of bits")

@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golden.bits import as_codes
+from golden.codes import codes_of
+from golden.encode import random_words
 from golden.fixed import add, rounded_to_odd
 from golden.formats import Format
+from golden.options import target_options
+from golden.rows import Rounding
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -129,6 +133,39 @@ class ExactAccumulator:
         pos, neg, nan = (self._bit(state, self.pos_inf_bit + i) for i in range(3))
         value = rounded_to_odd(self._extended(state), self.lsb_exponent)
         return np.where(nan, np.nan, np.where(pos, np.inf, np.where(neg, -np.inf, value)))
+
+    def encode(
+        self,
+        acc: ArrayLike,
+        to: Format,
+        rounding: str | None = None,
+        overflow: str | None = None,
+        nan_to_zero: bool = False,
+        random: ArrayLike | None = None,
+        random_bits: int = 16,
+    ) -> NDArray[Any]:
+        """Codes, or bits of a wide format, that accumulators round to, once.
+
+        Parameters
+        ----------
+        acc : uint64 limbs on a last axis
+        to : Format
+        rounding, overflow, nan_to_zero, random, random_bits
+            As of :meth:`golden.Format.encode`, but not ``hybrid``, which looks at the bits of a source.
+
+        Returns
+        -------
+        Unsigned integers, without the axis of limbs. NaN has no sign.
+        """
+        chosen = target_options(to, rounding, overflow, nan_to_zero)
+        values = self.decode(acc)
+        negative = np.signbit(values) & ~np.isnan(values)
+        if chosen.rounding is Rounding.STOCHASTIC:
+            words = random_words(random, random_bits, values.shape)
+            return codes_of(to, values, negative, chosen, 2.0**random_bits - words.astype(np.float64), random_bits)
+        if random is not None:
+            raise ValueError(f"random must be given with rounding 'stochastic' only, not with {chosen.rounding.value!r}")
+        return codes_of(to, values, negative, chosen)
 
     def _extended(self, state: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """The value alone, its sign in all bits above it."""

@@ -52,6 +52,14 @@ def options(
     return Options(get(name), Rounding(chosen), Overflow(rule), bool(nan_to_zero))
 
 
+def target_options(fmt: Format, rounding: str | None = None, overflow: str | None = None, nan_to_zero: bool = False) -> Options:
+    """The same for values that come from no source's bits; :func:`options` says what is refused, and ``hybrid`` is, too."""
+    chosen = options(fmt, "binary32", rounding, overflow, nan_to_zero)
+    if chosen.rounding is Rounding.HYBRID:
+        raise ValueError("Rounding 'hybrid' looks at the bits of a source, of which an exact accumulator has none")
+    return chosen
+
+
 def check_random_bits(random_bits: int) -> None:
     """Raise ValueError unless ``stochastic`` can use so many random bits."""
     if isinstance(random_bits, bool) or not isinstance(random_bits, (int, np.integer)) or not 1 <= random_bits <= MAX_RANDOM_BITS:

@@ -7,5 +7,6 @@ from hwgen.encoder import Encoder
 from hwgen.mac import Mac
 from hwgen.pe import Pe
 from hwgen.pipeline import Pipelined
+from hwgen.readout import Readout
 
-__all__ = ["Decoder", "Dot", "Encoder", "Mac", "Pe", "Pipelined", "emit"]
+__all__ = ["Decoder", "Dot", "Encoder", "Mac", "Pe", "Pipelined", "Readout", "emit"]

@@ -94,6 +94,9 @@ def _design(arguments: argparse.Namespace) -> Any:
     if "format_b" in arguments:
         given["format_b"] = None if arguments.format_b is None else _format(arguments.format_b, "--format-b")
     given |= {key: value for key, value in vars(arguments).items() if key in _CHOICES}
+    if arguments.block == "readout":
+        with option("--to"):
+            given["to"] = golden.get(given["to"])
     try:
         return build.BLOCKS[arguments.block](fmt, **given)
     except ValueError as error:  # its sentence begins with the argument's name

@@ -18,7 +18,7 @@ Keys are the options of ``hwgen generate``.
 from pathlib import Path
 from typing import Any
 
-from golden.catalog import beside
+from golden.catalog import beside, get
 from golden.tables import check_keys, check_table
 from golden.tables import read as read_table
 from hwgen import build
@@ -30,6 +30,17 @@ _KEYS: dict[str, dict[str, type]] = {
     "encoder": {"from": str, "rounding": str, "overflow": str, "nan-to-zero": bool, "random-bits": int, "rounding-pin": bool, **_PIPELINE},
     "mac": {"format-b": str, "accumulator": str, "terms": int, "scale-bits": int, **_PIPELINE},
     "dot": {"format-b": str, "accumulator": str, "terms": int, "lanes": int, "scale-bits": int, **_PIPELINE},
+    "readout": {
+        "format-b": str,
+        "terms": int,
+        "scale-bits": int,
+        "to": str,
+        "rounding": str,
+        "overflow": str,
+        "nan-to-zero": bool,
+        "random-bits": int,
+        **_PIPELINE,
+    },
     "pe": {"format-b": str, "accumulator": str, "terms": int, "stages": int, "interleave": int, "lanes": int, "scale-bits": int},
 }
 """By block: keys and their types."""
@@ -73,6 +84,8 @@ def _design(entry: Any, where: str, folder: Path) -> Design:
         for key in ("fmt", "format_b"):
             if key in arguments:
                 arguments[key] = block_format(beside(folder, arguments[key]))
+        if block == "readout" and "to" in arguments:
+            arguments["to"] = get(beside(folder, arguments["to"]))
         return build.BLOCKS[block](**arguments)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error

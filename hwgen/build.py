@@ -9,9 +9,9 @@ from amaranth.lib import wiring
 from hwgen.conversions import decoder, encoder
 from hwgen.design import Design, finished
 from hwgen.pipeline import Pipelined, check_stages
-from hwgen.sums import adder, dot, mac, multiplier, pe
+from hwgen.sums import adder, dot, mac, multiplier, pe, readout
 
-__all__ = ["BLOCKS", "RESETS", "adder", "decoder", "dot", "encoder", "mac", "multiplier", "pe", "pipelined"]
+__all__ = ["BLOCKS", "RESETS", "adder", "decoder", "dot", "encoder", "mac", "multiplier", "pe", "pipelined", "readout"]
 
 RESETS = ("sync", "none")
 
@@ -70,6 +70,6 @@ def _staged(block: Callable[..., Design]) -> Callable[..., Design]:
 
 BLOCKS: dict[str, Callable[..., Design]] = {
     "decoder": _staged(decoder), "encoder": _staged(encoder), "multiplier": multiplier, "adder": adder, "mac": _staged(mac),
-    "dot": _staged(dot), "pe": pe,
+    "dot": _staged(dot), "pe": pe, "readout": _staged(readout),
 }  # fmt: skip
 """By kind, as the command line makes them: with all the arguments of their options."""

@@ -114,6 +114,8 @@ def stimuli(design: Design) -> list[dict[str, int]]:
                 return [{"bits": int(word)} for word in picked]
             words = rng.integers(0, 1 << design.options["random-bits"], len(picked)).tolist()
             return [{"bits": int(word), "random": int(random)} for word, random in zip(picked, words, strict=True)]
+        case "readout":
+            return _readout_stimuli(design, rng)
     other, accumulator = design.formats[1], design.options["accumulator"]
     if design.kind == "dot":
         return _dot_stimuli(design, rng)
@@ -126,6 +128,26 @@ def stimuli(design: Design) -> list[dict[str, int]]:
         acc = vectors.directed_accumulators(fmt, other, a, b, golden.get(accumulator), rng, scale, design.scale_bits).tolist()
     rows = zip(a.tolist(), b.tolist(), acc, strict=True)
     return _scaled(design, [{"a": x, "b": y, "acc_in": z} for x, y, z in rows], scale)
+
+
+def _readout_stimuli(design: Design, rng: np.random.Generator) -> list[dict[str, int]]:
+    """Accumulators of every size, and around what lies halfway between numbers of few bits; specials."""
+    unit = exact(*design.formats[:2], design.options["terms"], design.scale_bits)
+    width = unit.value_width
+    cases = []
+    for number in range(VECTORS):
+        size = int(rng.integers(1, width))
+        body = int.from_bytes(rng.bytes(-(-size // 8)), "little") & (1 << size) - 1 | 1 << size >> 1
+        few = int(rng.integers(1, 26))
+        if number % 3 == 0 and size > few:  # a number of few bits, or something next to it
+            body = (body >> (size - few) << (size - few)) + int(rng.integers(-1, 2))
+        value = (-body if rng.integers(0, 2) else body) & (1 << width) - 1
+        flags = int(rng.integers(0, 8)) if number % 16 == 1 else 0
+        cases.append({"acc": (0 if number == 0 else value) | flags << width})
+    if "random-bits" in design.options:
+        words = rng.integers(0, 1 << design.options["random-bits"], VECTORS).tolist()
+        cases = [{**pins, "random": word} for pins, word in zip(cases, words, strict=True)]
+    return cases
 
 
 def _scaled(design: Design, cases: list[dict[str, int]], scale: NDArray[np.int64]) -> list[dict[str, int]]:
@@ -228,6 +250,8 @@ def _members(fmt: Format) -> tuple[Format, ...]:
 
 
 def _meaning(design: Design, name: str) -> str:
+    if design.kind == "readout" and name == "acc":
+        return "the accumulator: nan, neg_inf, pos_inf, value"
     if design.kind == "pe" and name in _OF_PE:
         return _OF_PE[name]
     lanes = "; lane 0 in the least significant place" if design.lanes > 1 and name in (*"ab", "a_select", "b_select") else ""
@@ -241,19 +265,19 @@ def _meaning(design: Design, name: str) -> str:
 def _rules(design: Design) -> dict[str, str]:
     """Rounding, overflow and NaN in words."""
     options = design.options
-    if design.kind == "encoder":
-        fmt = design.formats[0]
+    if "rounding" in options:
+        fmt = design.formats[-1]
         return {
             "rounding": rounding_rule(options), "overflow": OVERFLOW_RULES[Overflow(options["overflow"])],
             "nan": f"NaN to {nan_rule(fmt, 'nan-to-zero' in options)}",
         }  # fmt: skip
-    target = options["to"] if design.kind == "decoder" else options["accumulator"]
+    target = options["to"] if design.kind in ("decoder", "readout") else options["accumulator"]
     if target in ("unpacked", "exact"):
         exactly = "none: every value of the format is held exactly" if target == "unpacked" else "none: the sum is exact"
         overflow = "none" if target == "unpacked" else "none as long as no more products are added than the options say; then it wraps"
         return {"rounding": exactly, "overflow": overflow, "nan": "a flag" if target == "unpacked" else "a sticky flag"}
     wide = golden.get(target)
-    what = "of the value" if design.kind == "decoder" else "of the exact sum, once"
+    what = "of the value" if design.kind in ("decoder", "readout") else "of the exact sum, once"
     nan = f"NaN is {wide.canonical_nan:#x}" + (", and keeps a sign" if wide.nan_keeps_sign else "")
     return {"rounding": f"{what}, {ROUNDING_RULES[wide.roundings[0]]}", "overflow": OVERFLOW_RULES[wide.overflows[0]], "nan": nan}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from golden import Format, get
 from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
-from golden.options import check_random_bits
+from golden.options import Options, check_random_bits
 from golden.options import options as encoding
 from golden.rows import Overflow, Rounding
 from hwgen.decoder import Decoder, check_target
@@ -77,22 +77,11 @@ def encoder(
     """
     fmt = get(fmt)
     chosen = encoding(fmt, source, rounding, overflow, nan_to_zero)
-    if random_bits is not None and chosen.rounding is not Rounding.STOCHASTIC:
-        raise ValueError(f"random_bits goes with rounding 'stochastic' only, not with {chosen.rounding.value!r}")
-    drawn = DEFAULT_RANDOM_BITS if random_bits is None else random_bits
-    check_random_bits(drawn)
+    given, suffix, drawn = encoder_options(fmt, chosen, random_bits)
     check_rounding_pin(rounding_pin, chosen)
     make = partial(Encoder, fmt, source, rounding, overflow, nan_to_zero, drawn, rounding_pin)
-    options: dict[str, Any] = {"format": fmt.name, "from": source, "rounding": chosen.rounding.value, "overflow": chosen.overflow.value}
-    default = f"{fmt.identifier}_encoder_{source}_{chosen.rounding}"
-    if chosen.overflow is not fmt.overflows[0]:
-        default += f"_{chosen.overflow}"
-    if nan_to_zero:
-        options["nan-to-zero"] = True
-        default += "_nan_to_zero"
-    if chosen.rounding is Rounding.STOCHASTIC:
-        options["random-bits"] = drawn
-        default += f"_r{drawn}" if drawn != DEFAULT_RANDOM_BITS else ""
+    options: dict[str, Any] = {"format": fmt.name, "from": source} | given
+    default = f"{fmt.identifier}_encoder_{source}_{suffix}"
     if rounding_pin:
         options["rounding-pin"] = True
         default += "_pin"
@@ -102,6 +91,31 @@ def encoder(
         f"Overflow: {OVERFLOW_RULES[Overflow(chosen.overflow)]}; NaN to {nan_rule(fmt, nan_to_zero)}",
     ]
     return finished("encoder", name, default, make, options, lines, (fmt,))
+
+
+def encoder_options(fmt: Format, chosen: Options, random_bits: int | None) -> tuple[dict[str, Any], str, int]:
+    """The options that rounding to a code has, the part of a module's name that they make, and the number of random bits.
+
+    Raises
+    ------
+    ValueError
+        For random bits that nobody asks for, or too many.
+    """
+    if random_bits is not None and chosen.rounding is not Rounding.STOCHASTIC:
+        raise ValueError(f"random_bits goes with rounding 'stochastic' only, not with {chosen.rounding.value!r}")
+    drawn = DEFAULT_RANDOM_BITS if random_bits is None else random_bits
+    check_random_bits(drawn)
+    options: dict[str, Any] = {"rounding": chosen.rounding.value, "overflow": chosen.overflow.value}
+    name = str(chosen.rounding)
+    if chosen.overflow is not fmt.overflows[0]:
+        name += f"_{chosen.overflow}"
+    if chosen.nan_to_zero:
+        options["nan-to-zero"] = True
+        name += "_nan_to_zero"
+    if chosen.rounding is Rounding.STOCHASTIC:
+        options["random-bits"] = drawn
+        name += f"_r{drawn}" if drawn != DEFAULT_RANDOM_BITS else ""
+    return options, name, drawn
 
 
 def rounding_rule(options: Mapping[str, Any]) -> str:

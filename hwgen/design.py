@@ -19,7 +19,7 @@ class Design:
     Attributes
     ----------
     kind : str
-        ``decoder``, ``encoder``, ``mac``, ``dot``, ``pe``, ``multiplier`` or ``adder``.
+        ``decoder``, ``encoder``, ``mac``, ``dot``, ``pe``, ``readout``, ``multiplier`` or ``adder``.
     name : str
         Of the Verilog module.
     make : callable
@@ -75,7 +75,9 @@ class Design:
     def command(self) -> str:
         """The options as they stand on a command line, e.g. ``mac --format hif8 --accumulator binary16``."""
         files = {fmt.name: fmt.source_name for fmt in self.formats if fmt.source_name}  # the command line knows such formats by these
-        spelled = {key: files.get(value, value) if key.startswith("format") else value for key, value in self.options.items()}
+        spelled = {
+            key: files.get(value, value) if key.startswith("format") or key == "to" else value for key, value in self.options.items()
+        }
         words = [f"--{key}" if value is True else f"--{key} {shlex.quote(str(value))}" for key, value in spelled.items()]
         return " ".join([self.kind, *words])
 

@@ -36,6 +36,8 @@ def properties(design: Design, ports: Sequence[Port], vectors: Sequence[Vector])
             found = _encoder(design, ports)
         case "dot":
             found = _dot(design, ports)
+        case "readout":
+            found = _readout(design, ports)
         case _:
             found = _mac(design, ports)
     return "\n".join([f"// Properties of {design.name}; {design.name}.sby proves them.", f"module {design.name}_properties (", *found, ""])
@@ -157,6 +159,21 @@ def _dot(design: Design, ports: Sequence[Port]) -> list[str]:
     return [
         *lines, "  always @* begin", *checks, f"    if ({silent} && {ordinary})", f"      assert (acc_out{number} == acc_in{number});",
         "  end", "endmodule",
+    ]  # fmt: skip
+
+
+def _readout(design: Design, ports: Sequence[Port]) -> list[str]:
+    """Numbers and their negatives give the same but for the sign; larger ones nothing smaller, where golden's codes are in that order."""
+    wide, fmt = "rounding" not in design.options, golden.get(design.options["to"]) if len(design.formats) == 2 else design.formats[2]
+    width = next(port.width for port in ports if port.name == "acc") - 3
+    out = "bits" if wide else "code"
+    low = f"[{fmt.width - 2}:0]"
+    lines = [*_head(ports), *_instance(design.name, ports)]
+    lines += _instance(design.name, ports, "_negated", acc=f"{{3'b000, -acc[{width - 1}:0]}}")
+    same = f"{out}_negated == -{out}" if fmt.twos_complement else f"{out}_negated{low} == {out}{low}"
+    return [
+        *lines, f"  wire ordinary = acc[{width + 2}:{width}] == 0 && acc[{width - 1}:0] != {{1'b1, {width - 1}'b0}};",
+        f"  always @* if (ordinary) assert ({same});", "endmodule",
     ]  # fmt: skip
 
 

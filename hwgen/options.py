@@ -42,10 +42,10 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
-GENERATED = ("decoder", "encoder", "mac", "dot", "pe")
+GENERATED = ("decoder", "encoder", "mac", "dot", "pe", "readout")
 """Blocks that are written; area is measured of the parts of a MAC, too."""
 
-VERIFIED = ("decoder", "encoder", "mac")
+VERIFIED = ("decoder", "encoder", "mac", "readout")
 """Blocks that are held against golden on all inputs."""
 
 
@@ -69,15 +69,29 @@ def _decoder_options(parser: argparse.ArgumentParser) -> None:
     _pipeline_options(parser)
 
 
-def _encoder_options(parser: argparse.ArgumentParser) -> None:
-    _add_format(parser)
-    parser.add_argument("--from", dest="source", choices=golden.WIDE, default="binary32", help="what goes in (default: binary32)")
+def _add_rounding(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounding", choices=[r.value for r in Rounding], help="default: the format's")
     parser.add_argument("--overflow", choices=[o.value for o in Overflow], help="default: the format's")
     parser.add_argument("--nan-to-zero", action="store_true", help="NaN becomes code 0")
+    parser.add_argument("--random-bits", type=int, metavar="R", help="width of the random port, with --rounding stochastic (default: 16)")
+
+
+def _encoder_options(parser: argparse.ArgumentParser) -> None:
+    _add_format(parser)
+    parser.add_argument("--from", dest="source", choices=golden.WIDE, default="binary32", help="what goes in (default: binary32)")
+    _add_rounding(parser)
     text = "with --rounding hybrid: a port chooses between it (1) and ties_to_away (0)"
     parser.add_argument("--rounding-pin", action="store_true", help=text)
-    parser.add_argument("--random-bits", type=int, metavar="R", help="width of the random port, with --rounding stochastic (default: 16)")
+    _pipeline_options(parser)
+
+
+def _readout_options(parser: argparse.ArgumentParser) -> None:
+    _multiplier_options(parser)
+    _add_terms(parser)
+    _add_scale(parser)
+    text = "what comes out: binary32, binary16, bfloat16, dlfloat16, or a format of codes, by name or .toml file (default: binary32)"
+    parser.add_argument("--to", metavar="F", default="binary32", help=text)
+    _add_rounding(parser)
     _pipeline_options(parser)
 
 
@@ -89,6 +103,10 @@ def _multiplier_options(parser: argparse.ArgumentParser) -> None:
 def _adder_options(parser: argparse.ArgumentParser) -> None:
     _multiplier_options(parser)
     parser.add_argument("--accumulator", choices=golden.ACCUMULATORS, default="binary16", help="default: binary16")
+    _add_terms(parser)
+
+
+def _add_terms(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--terms", type=int, metavar="N", help="products that an exact accumulator has room for (default: 1024)")
 
 
@@ -132,6 +150,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "mac": ("fused multiply-accumulate: one rounding of the exact acc + a * b", _mac_options),
     "dot": ("fused dot product: one rounding of the exact acc + a_0 * b_0 + a_1 * b_1 + ...", _dot_options),
     "pe": ("processing element: a MAC with its accumulator, clear, enable and overflow", _pe_options),
+    "readout": ("the end of an exact accumulation: its accumulator, rounded once to a wide format or to a code", _readout_options),
     "multiplier": ("first part of a MAC: decoders, exact product, exponent sum, flags", _multiplier_options),
     "adder": ("second part of a MAC: alignment, addition, rounding", _adder_options),
 }

@@ -93,7 +93,8 @@ class Packer:
     def _not_zero(self, unsigned_code: Value) -> Value:
         """Whether the code is that of a number other than zero: from the input where that is simple."""
         parts = self.parts
-        if self.order.first_missing or not isinstance(parts.hidden, Const):
+        infinity_looks_small = parts.special_exponent is None and not isinstance(parts.is_inf, Const)
+        if self.order.first_missing or not isinstance(parts.hidden, Const) or infinity_looks_small:
             return unsigned_code.any()
         match self.rounding:
             case Rounding.TIES_TO_AWAY:

@@ -6,15 +6,18 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from golden import ACCUMULATORS, Format, get
+from golden import ACCUMULATORS, WIDE, Format, get
 from golden.exact import scale_range
-from golden.explain import ROUNDING_RULES
+from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
 from golden.mac import exact
+from golden.options import target_options
 from hwgen import mac as parts
+from hwgen.conversions import encoder_options, nan_rule
 from hwgen.design import Design, finished, label
 from hwgen.dot import Dot, check_lanes
 from hwgen.pe import Pe, check_interleave
 from hwgen.pipeline import check_stages
+from hwgen.readout import Readout
 
 DEFAULT_TERMS = 1024
 DEFAULT_LANES = 2
@@ -143,6 +146,62 @@ def dot(
     lines = [unit.header[0].replace("Fused multiply-accumulate", f"Fused dot product of {lanes}"), *unit.header[1:-1]]
     make = partial(Dot, fa, fb, accumulator, lanes, room, scale_bits=scale_bits)
     return finished("dot", name, unit.name.replace("_mac_", f"_dot{lanes}_"), make, options, lines, (fa, fb))
+
+
+def readout(
+    fmt: Format | str,
+    format_b: Format | str | None = None,
+    terms: int | None = None,
+    scale_bits: int = 0,
+    to: Format | str = "binary32",
+    rounding: str | None = None,
+    overflow: str | None = None,
+    nan_to_zero: bool = False,
+    random_bits: int | None = None,
+    name: str | None = None,
+) -> Design:
+    """What rounds an ``exact`` accumulator, once, to bits of a wide format or to a code.
+
+    Parameters
+    ----------
+    fmt, format_b, terms, scale_bits
+        See :func:`mac`: the accumulator's.
+    to : Format or str
+        What comes out.
+    rounding, overflow, nan_to_zero, random_bits
+        See :func:`hwgen.conversions.encoder`; not ``hybrid``.
+    name : str, optional
+        Of the module; default: made of the options.
+
+    Raises
+    ------
+    ValueError
+        One sentence that begins with what is wrong: as of :func:`mac`, to, rounding, overflow or random_bits.
+    """
+    unit = mac(fmt, format_b, "exact", terms, scale_bits=scale_bits)
+    (fa, fb), target = unit.formats, get(to)
+    options: dict[str, Any] = {key: value for key, value in unit.options.items() if key != "accumulator"} | {"to": target.name}
+    default = unit.name.replace("_mac_exact", f"_readout_{target.identifier}")
+    chosen = target_options(target, rounding, overflow, nan_to_zero)
+    lines = [f"Readout of an exact accumulator of {unit.header[0].partition(': ')[2].removesuffix(' into exact')}, to {label(target)}"]
+    lines += [line for line in unit.header[1:-1] if line.startswith("State: ")]
+    lines.append(f"Rounding: {ROUNDING_RULES[chosen.rounding]}")
+    if target.name in WIDE:
+        for word, given in (
+            ("rounding", rounding),
+            ("overflow", overflow),
+            ("nan_to_zero", nan_to_zero or None),
+            ("random_bits", random_bits),
+        ):
+            if given is not None:
+                raise ValueError(f"{word} goes with a format of codes, not with {target.name!r}")
+        return finished(
+            "readout", name, default, partial(Readout, exact(fa, fb, options["terms"], scale_bits), target), options, lines, (fa, fb)
+        )
+    choices, suffix, drawn = encoder_options(target, chosen, random_bits)
+    make = partial(Readout, exact(fa, fb, options["terms"], scale_bits), target, chosen.rounding, chosen.overflow, nan_to_zero, drawn)
+    lines.append(f"Overflow: {OVERFLOW_RULES[chosen.overflow]}; NaN to {nan_rule(target, nan_to_zero)}")
+    return finished("readout", name, f"{default}_{suffix}", make, options | choices, lines, (fa, fb, target))
 
 
 def pe(

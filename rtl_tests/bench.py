@@ -11,6 +11,7 @@ import json
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -153,6 +154,7 @@ def _simulate(simulator: str, cases: Sequence[Case], folder: Path, waves: bool =
     (folder / "results.json").unlink(missing_ok=True)
     _write(cases, folder)
     runner = get_runner(simulator)
+    _lend_runtime(folder / "build", waves)
     try:
         runner.build(
             sources=[folder / f"{name}.v" for name in (TOP, *(case.name for case in cases))], hdl_toplevel=TOP,
@@ -161,6 +163,7 @@ def _simulate(simulator: str, cases: Sequence[Case], folder: Path, waves: bool =
         )  # fmt: skip
     except RuntimeError:
         return ["the build failed", *_tail(folder / "build.log")]
+    _keep_runtime(folder / "build", waves)
     xml = folder / "results.xml"
     with contextlib.suppress(SystemExit):  # under pytest the runner exits when a test fails; the results say so too
         runner.test(
@@ -174,6 +177,23 @@ def _simulate(simulator: str, cases: Sequence[Case], folder: Path, waves: bool =
     if not complaints and (tests == 0 or failures):
         return [f"cocotb reports {failures} failures in {tests} tests", *_tail(folder / "test.log")]
     return complaints
+
+
+_RUNTIME: dict[bool, list[tuple[str, bytes]]] = {}
+"""Object files of Verilator's own runtime, with and without waves: the same in every build, and the longest part of it."""
+
+
+def _keep_runtime(build: Path, waves: bool) -> None:
+    objects = sorted(build.glob("verilated*.o"))
+    if objects:
+        _RUNTIME.setdefault(waves, [(file.name, file.read_bytes()) for file in objects])
+
+
+def _lend_runtime(build: Path, waves: bool) -> None:
+    build.mkdir(exist_ok=True)
+    for name, content in _RUNTIME.get(waves, ()):
+        (build / name).write_bytes(content)
+        os.utime(build / name, (time.time() + 3600,) * 2)  # newer than the makefile that is about to be written, on which they depend
 
 
 def _tail(log: Path) -> list[str]:

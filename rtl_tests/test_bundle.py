@@ -31,7 +31,7 @@ DESIGNS = [
     build.pipelined(build.encoder("hif8", "bfloat16", "hybrid"), 2, clock_enable=True),
     build.pipelined(build.mac("ocp_e4m3+ocp_e5m2", "hif8", "exact", 64), 16, "none", clock_enable=True),
     *(build.dot(name) for name in TRIO), build.dot("ocp_e4m3+ocp_e5m2", "hif8", "exact", 3, 64),
-    build.pe("e5m2b1"), build.pe("hif8", lanes=2, scale_bits=3), build.pe("hif8", stages=3, interleave=3),
+    build.readout("hif8", to="hif8"), build.pe("e5m2b1"), build.pe("hif8", lanes=2, scale_bits=3), build.pe("hif8", stages=3, interleave=3),
     build.pe("ocp_e4m3+ocp_e5m2", "hif8", "exact", 4, 2, 2),
 ]  # fmt: skip
 MORE = [

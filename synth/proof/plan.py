@@ -21,7 +21,7 @@ UNITS = ("ocp_e4m3+ocp_e5m2", "ibm_1_4_3+ibm_1_5_2")
 
 def designs() -> list[Design]:
     """Every module, the quick ones of each format first."""
-    return [*_decoders(), *_encoders(), *_macs()]
+    return [*_decoders(), *_encoders(), *_readouts(), *_macs()]
 
 
 def _blocks() -> list[str]:
@@ -44,6 +44,12 @@ def _encoders() -> Iterator[Design]:
                 yield build.encoder(name, source, rounding, overflow, nan_to_zero)
             except ValueError:  # a rounding that this source or overflow rule lacks
                 assert rounding in (Rounding.HYBRID, Rounding.MPTORCH)
+
+
+def _readouts() -> Iterator[Design]:
+    for name in _blocks():
+        yield build.readout(name)
+        yield build.readout(name, to=name)
 
 
 def _macs() -> Iterator[Design]:

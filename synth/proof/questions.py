@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import golden
-from golden import Format, get
+from golden import ExactAccumulator, Format, get
 from golden.explain import describe, number
 from golden.mac import exact
 from golden.multi import MultiFormat
 from golden.rows import Rounding
 from hwgen.codes import Bits, code_bits
 from hwgen.design import Design
+from hwgen.readout import output as readout_output
 from hwgen.unpacked import exponent_shape, precision
 from synth.proof.bitslice import CASES, to_planes
 
@@ -46,7 +47,21 @@ def ports(design: Design) -> tuple[dict[str, int], dict[str, int]]:
             width, lanes = accumulator_width(design), design.lanes
             scale = {"scale": design.scale_bits} if design.scale_bits else {}
             return {"a": lanes * fmt.width, "b": lanes * design.formats[1].width, **scale, "acc_in": width}, {"acc_out": width}
-    raise ValueError(f"Block must be decoder, encoder, mac or dot, not {design.kind!r}")
+        case "readout":
+            more = {"random": options["random-bits"]} if "random-bits" in options else {}
+            target = readout_target(design)
+            return {"acc": accumulator_of(design).width, **more}, {readout_output(target): target.width}
+    raise ValueError(f"Block must be decoder, encoder, mac, dot or readout, not {design.kind!r}")
+
+
+def readout_target(design: Design) -> Format:
+    """What a readout rounds to: the third format, unless it is a wide one."""
+    return design.formats[2] if len(design.formats) > 2 else golden.get(design.options["to"])
+
+
+def accumulator_of(design: Design) -> ExactAccumulator:
+    """The ``exact`` accumulator of a block."""
+    return exact(*design.formats[:2], design.options["terms"], design.scale_bits)
 
 
 def made_of(design: Design) -> dict[str, Bits]:
@@ -57,7 +72,7 @@ def made_of(design: Design) -> dict[str, Bits]:
 def accumulator_width(design: Design) -> int:
     """Bits of a MAC's accumulator."""
     if design.options["accumulator"] == "exact":
-        return exact(*design.formats, design.options["terms"], design.scale_bits).width
+        return accumulator_of(design).width
     return golden.get(design.options["accumulator"]).width
 
 
@@ -83,7 +98,15 @@ def explain(design: Design) -> Explain:
         rows = (("acc_in", pins["acc_in"]), ("acc_out", got["acc_out"]), ("golden", expected["acc_out"]))
         return "; ".join([factors, *(f"{name} {number(float(wide.decode(np.array([bits]))[0]))}" for name, bits in rows)])
 
-    return {"decoder": decoder, "encoder": encoder, "mac": mac, "dot": mac}[design.kind]
+    def readout(pins: Pins, got: Pins, expected: Pins) -> str:
+        value = number(float(accumulator_of(design).decode(_limbs(design, pins["acc"]))))
+        return f"{value} became {next(iter(got.values())):#x}; golden says {next(iter(expected.values())):#x}"
+
+    return {"decoder": decoder, "encoder": encoder, "mac": mac, "dot": mac, "readout": readout}[design.kind]
+
+
+def _limbs(design: Design, bits: int) -> NDArray[np.uint64]:
+    return np.array([bits >> 64 * limb & (1 << 64) - 1 for limb in range(accumulator_of(design).limbs)], np.uint64)
 
 
 @cache
@@ -320,7 +343,9 @@ def sweep(design: Design) -> Sweep | None:
             return EncoderSweep(design) if bits <= (MAX_STOCHASTIC_BITS if "random" in inputs else MAX_SWEPT_BITS) else None
         case "mac":
             return MacSweep(design) if inputs["acc_in"] == 16 and bits <= MAX_SWEPT_BITS else None
-    raise ValueError(f"Block must be decoder, encoder or mac, not {design.kind!r}")
+        case "readout":
+            return None
+    raise ValueError(f"Block must be decoder, encoder, mac or readout, not {design.kind!r}")
 
 
 def answer(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
@@ -342,6 +367,11 @@ def answer(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
                 np.array([pins["bits"]]), options["from"], rounding, options["overflow"], "nan-to-zero" in options, **choices
             )
             return {"code": int(codes[0])}
+    if design.kind == "readout":
+        target = readout_target(design)
+        choices = {"random": np.array(pins["random"]), "random_bits": options["random-bits"]} if "random" in pins else {}
+        rules = () if target.name in golden.WIDE else (options["rounding"], options["overflow"], "nan-to-zero" in options)
+        return {readout_output(target): int(accumulator_of(design).encode(_limbs(design, pins["acc"]), target, *rules, **choices))}
     after = _accumulated(design, pins)
     return {"acc_out": after, "overflow": _overflows(design, pins, after)} if design.kind == "pe" else {"acc_out": after}
 
@@ -359,10 +389,8 @@ def _accumulated(design: Design, pins: Mapping[str, int]) -> int:
     a, b = lane_codes(design, pins)
     if accumulator != "exact":
         return int(golden.fused_dot(a, b, pins["acc_in"], fa, fb, accumulator, scale=scale_of(design, pins), scale_bits=design.scale_bits))
-    terms, scale_bits = design.options["terms"], design.scale_bits
-    unit = exact(fa, fb, terms, scale_bits)
-    limbs = np.array([pins["acc_in"] >> 64 * limb & (1 << 64) - 1 for limb in range(unit.limbs)], np.uint64)
-    total = golden.fused_dot(a, b, limbs, fa, fb, accumulator, terms, scale_of(design, pins), scale_bits)
+    limbs, terms = _limbs(design, pins["acc_in"]), design.options["terms"]
+    total = golden.fused_dot(a, b, limbs, fa, fb, accumulator, terms, scale_of(design, pins), design.scale_bits)
     return sum(int(word) << 64 * limb for limb, word in enumerate(total))
 
 
@@ -375,7 +403,7 @@ def _overflows(design: Design, pins: Mapping[str, int], after: int) -> int:
     if design.options["accumulator"] != "exact":
         before, now = get(design.options["accumulator"]).decode(np.array([pins["acc_in"], after])).tolist()
         return int(all(map(isfinite, [before, *products])) and not isfinite(now))
-    unit = exact(fa, fb, design.options["terms"], design.scale_bits)
+    unit = accumulator_of(design)
     half = 1 << (unit.value_width - 1)
     before = (pins["acc_in"] & (2 * half - 1) ^ half) - half
     total = before + sum(int(Fraction(product) / Fraction(2) ** unit.lsb_exponent) for product in products if isfinite(product))

@@ -10,6 +10,7 @@ import numpy as np
 from hwgen.design import Design
 from synth.proof.macs import Binary32Proof, ExactProof
 from synth.proof.questions import Products
+from synth.proof.readouts import ReadoutProof
 from synth.proof.solver import Proof
 from synth.proof.stochastic import StochasticProof
 
@@ -23,6 +24,10 @@ def proof(design: Design) -> type[Proof] | str:
         if design.options["rounding"] == "stochastic":
             return StochasticProof
         return "there are too many inputs to enumerate, and the proof is written for stochastic rounding only"
+    if design.kind == "readout" and "random-bits" in design.options:
+        return "there are too many inputs to enumerate, and the proof of readouts knows no random bits"
+    if design.kind == "readout":
+        return ReadoutProof
     if design.kind != "mac":
         return "there are too many inputs to enumerate"
     fa, fb = design.formats
