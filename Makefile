@@ -9,7 +9,7 @@ LIBRARIES ?= $(wildcard ../shared/liberty/s*.lib.gz /usr/share/qflow/tech/osu018
 READY := .venv/.ready
 TESTED := .venv/.tested
 
-.PHONY: help setup report test lint docs bench limits ranking speed verilog exhaustive mutants readme clean
+.PHONY: help setup report test lint types docs bench limits ranking speed verilog exhaustive mutants readme clean
 help:       ## this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 setup: $(TESTED)       ## make .venv with everything pinned, and compile Yosys (once, about a minute)
@@ -21,8 +21,11 @@ test: lint       ## lint, then every test
 	$(BIN)/python -m pytest $(TESTS)
 docs: $(TESTED)       ## make pages of docs: build/docs/index.html
 	$(BIN)/sphinx-build -q -E -W --keep-going -d build/doctrees docs build/docs
-lint: docs       ## ruff, mypy and the pages; warnings are errors
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+lint: $(TESTED)       ## ruff, mypy and the pages; warnings are errors
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(MAKE) --no-print-directory -j2 docs types
+types: $(TESTED)
+	$(BIN)/mypy
 readme: report       ## take the report's figures over into README and docs
 	$(BIN)/python -m synth.readme build/report/report.json
 bench: $(TESTED)       ## speed: golden model, evaluator, proofs, sweeps

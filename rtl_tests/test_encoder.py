@@ -56,6 +56,7 @@ def test_simulation_of_hif8_in_all_its_options(tmp_path):
     run([each for each in combinations if each[2] in ("ties_to_away", "hybrid")], tmp_path)
 
 
+@pytest.mark.exhaustive
 def test_simulation_of_stochastic_with_other_random_widths(tmp_path):
     """What a solver proves of these widths in test_proof_smt.py, in simulation."""
     formats = [golden.get(name) for name in ("hif8", "e5m2_nosub", "ocp_e4m3", "gc_1_0_7_b0", "ibm_fp9_1_5_3")]
