@@ -85,7 +85,7 @@ def test_the_space_of_the_documentation_is_one(tmp_path):
     page = (Path(__file__).resolve().parents[1] / "docs" / "sweep.md").read_text()
     path = tmp_path / "space.toml"
     path.write_text(re.search(r"^```toml\n(.*?)^```", page, re.M | re.S)[1])
-    assert len(list(space.read(path).designs())) == 3 * (2 + 2) + 3 * 2 + 2
+    assert len(list(space.read(path).designs())) == 3 * (2 + 2) * 2 + 3 * 2 + 2
 
 
 def test_terms_count_for_exact_only(tmp_path):
@@ -93,6 +93,8 @@ def test_terms_count_for_exact_only(tmp_path):
     path.write_text('formats = ["hif8"]\n[mac]\naccumulator = ["binary16", "exact"]\nterms = [2, 1024]\n')
     names = [design.name for design in space.read(path).designs()]
     assert names == ["hif8_mac_binary16", "hif8_mac_exact_n2", "hif8_mac_exact"]
+    path.write_text('formats = ["hif8"]\n[mac]\nstages = [0, 3]\n[multiplier]\n')
+    assert [design.name for design in space.read(path).designs()] == ["hif8_multiplier", "hif8_mac_binary16", "hif8_mac_binary16_s3"]
 
 
 def test_each_library_of_a_space_is_a_target(tmp_path):
@@ -118,6 +120,7 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
             "mac.accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, not 'binary8'",
         ),
         ("[mac]\nterms = [0]", "mac.terms must be a list of positive integers, not [0]"),
+        ("[mac]\nstages = [17]", "mac.stages must be a list of integers from 0 to 16, not [17]"),
         ('targets = ["asic"]\n[mac]', "targets must be one of gates, cyclonev, xc7, ice40, ecp5, not 'asic'"),
         ("renamings = 0\n[mac]", "renamings must be an integer from 1 to 64, not 0"),
         ('portfolio = "all"\n[mac]', "portfolio must be one of standard, stock, speed, full, not 'all'"),

@@ -27,7 +27,7 @@ def rows_of(job):
 def test_our_gates_in_four_sizes():
     plain = {cell.name: cell for cell in read(GATES).cells if not cell.sequential}
     sized = {cell.name: cell for cell in gates_with_drives().cells}
-    assert set(sized) == {f"{name}X{drive}" for name in plain for drive in DRIVES}
+    assert set(sized) == {f"{name}X{drive}" for name in plain for drive in DRIVES} | {"DFF"}
     for name, cell in plain.items():
         for drive in DRIVES:
             found = sized[f"{name}X{drive}"]
@@ -51,6 +51,19 @@ def test_a_path_by_hand():
     rows = rows_of(replace(TIMED, verilog=verilog, renamings=1, timer=ABC))
     assert rows[0]["median_delay_fo4"] == 0.8
     assert {row["median_delay_fo4"] for row in rows} <= {0.8, 0.62}
+
+
+def test_a_pipeline_is_timed_between_its_registers():
+    # y = a & b & c & d in one stage takes three NAND2 and inverters; with a register behind the first pair, one such pair.
+    body = "reg p, q; always @(posedge clk) begin p <= a & b; q <= c & d; end assign y = p & q;"
+    verilog = f"module small (input clk, input a, input b, input c, input d, output y); {body} endmodule"
+    job = replace(TIMED, verilog=verilog, renamings=1, timer=ABC, options=(*JOB.options, ("stages", 1)))
+    rows = rows_of(job)
+    assert {row["timer"] for row in rows} == {"abc, between registers, before layout"}
+    assert rows[0]["median_delay_fo4"] == 0.8
+    assert rows[0]["median"] == 3 * 1.5 + 2 * 6  # AND2, flip-flops
+    routed = rows_of(replace(job, target="ice40", timer=route.router("ice40")))
+    assert all(row["timer"].endswith("after place and route") and row["median_fmax_mhz"] > 0 for row in routed)
 
 
 def test_rows_of_a_curve():

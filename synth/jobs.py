@@ -266,7 +266,8 @@ def rows(job: Job, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list
     if job.is_timed:
         delay = "delay_fo4" if "delay_fo4" in next(iter(samples.values()))[0] else "delay_ps"
         tail["delay"] = delay
-        tail["timer"] = job.timer + (", after place and route" if job.is_routed else ", before layout")
+        between = ", between registers" if "stages" in dict(job.options) and not job.is_routed else ""
+        tail["timer"] = job.timer + between + (", after place and route" if job.is_routed else ", before layout")
     if job.target == LIBERTY:
         tail["libraries"] = [library.name for library in job.libraries]
         tail["libraries_sha256"] = [library.sha256 for library in job.libraries]

@@ -85,7 +85,7 @@ EXTRAS = (
 )
 """Options whose cost the report tells, on :data:`EXTRA_TARGETS`."""
 EXTRA_TARGETS = ("gates", "cyclonev")
-OPTIONAL = frozenset({"scale_bits", "rounding_pin", "lanes"})
+OPTIONAL = frozenset({"scale_bits", "rounding_pin", "lanes", "stages"})
 """Keys of rows that only blocks with such options have."""
 
 
@@ -126,7 +126,7 @@ def area_jobs(
     """
     jobs = []
     for target, files in [(name, files) for name in targets for files in (libraries if name == LIBERTY else [()])]:
-        timer = router(target) if portfolio == SPEED and is_routed(target) else opensta() or ABC
+        timer = router(target) if portfolio == SPEED and is_routed(target) else ABC if design.stages else opensta() or ABC
         command = f"hwgen area {design.command()} --target {target}"
         command += f" --liberty {shlex.quote(','.join(files))}" if files else ""
         command += f" --portfolio {portfolio}" if portfolio != DEFAULT_PORTFOLIO else ""

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from hwgen.ports import ports
 from hwgen.process import supervised
+from hwgen.testbench import CLOCK
 from synth.timing import TimingError
 
 WRAPPER = "between_registers"
@@ -52,11 +53,12 @@ def router(target: str) -> str:
 
 
 def wrapper(verilog: str, top: str) -> str:
-    """A module with a register at every input and output of ``top``."""
-    found = [(port.direction, port.range, port.name) for port in ports(verilog, top)]
+    """A module with a register at every input and output of ``top``, but its clock, which is the registers', too."""
+    every = [(port.direction, port.range, port.name) for port in ports(verilog, top)]
+    found = [port for port in every if port[2] != CLOCK]
     heads = ["input wire between_clock", *(f"{way} {'reg' if way == 'output' else 'wire'} {size}{name}" for way, size, name in found)]
     nets = [f"  {'reg' if way == 'input' else 'wire'} {size}between_{name};" for way, size, name in found]
-    links = ", ".join(f".{name}(between_{name})" for _, _, name in found)
+    links = ", ".join(f".{name}(between_{'clock' if name == CLOCK else name})" for _, _, name in every)
     moves = [f"    between_{name} <= {name};" if way == "input" else f"    {name} <= between_{name};" for way, _, name in found]
     body = [
         f"module {WRAPPER} ({', '.join(heads)});",

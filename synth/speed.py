@@ -77,6 +77,7 @@ def groups(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Row]]:
     for row in rows:
         if row["portfolio"] == SPEED:
             options = [str(row[key]) for key in ("accumulator", "terms", "from", "rounding", "overflow", "to") if key in row]
+            options += [f"{row[key]} {key}" for key in ("stages",) if key in row]
             how = f"{row['timer']}, {row['renamings']} renamings from seed {row['seed']}"
             found.setdefault((" ".join([row["component"], *options]), target_key(row), how), []).append(row)
     return found

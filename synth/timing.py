@@ -75,10 +75,21 @@ def gates_with_drives() -> Library:
         f'    index_1 ("{points}"); index_2 ("{points}"); }}',
     ]  # fmt: skip
     for cell in parse(GATES.read_text(), GATES.name).cells:
-        if not cell.sequential:
-            for drive in DRIVES:
-                lines += _sized(cell, drive)
+        if cell.sequential:
+            lines += _flip_flop(cell)
+            continue
+        for drive in DRIVES:
+            lines += _sized(cell, drive)
     return parse("\n".join([*lines, "}"]) + "\n", "gates with drives")
+
+
+def _flip_flop(cell: Cell) -> list[str]:
+    """In one size and without delays: what is timed is the logic between registers."""
+    return [
+        f'  cell ({cell.name}) {{ area : {cell.area:g}; ff (IQ, IQN) {{ clocked_on : "C"; next_state : "D"; }}',
+        "    pin (C) { direction : input; clock : true; capacitance : 1; } pin (D) { direction : input; capacitance : 1; }",
+        '    pin (Q) { direction : output; function : "IQ"; }', "  }",
+    ]  # fmt: skip
 
 
 def _sized(cell: Cell, drive: int) -> list[str]:

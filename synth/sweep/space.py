@@ -9,6 +9,7 @@
     [mac]                                          # a table for each kind of block; an empty one takes the defaults
     accumulator = ["binary16", "binary32", "exact"]
     terms = [64, 1024]
+    stages = [0, 2]                                # ranks of registers; 0 is combinational
 
     [encoder]
     from = ["binary32", "bfloat16"]
@@ -31,6 +32,7 @@ from golden.tables import read as read_table
 from hwgen import build
 from hwgen.decoder import TARGETS as DECODER_TARGETS
 from hwgen.design import Design, block_format
+from hwgen.pipeline import MAX_STAGES
 from hwgen.sums import DEFAULT_TERMS
 from synth import liberty
 from synth.jobs import MAX_RENAMINGS, MAX_SEED
@@ -53,6 +55,8 @@ _CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
     "adder": {"accumulator": ACCUMULATORS},
     "mac": {"accumulator": ACCUMULATORS},
 }  # fmt: skip
+_STAGED = ("decoder", "encoder", "mac")
+"""Blocks that there are pipelines of."""
 _BY_DEFAULT = {"to": ["binary16"], "from": ["binary32"], "rounding": [DEFAULT], "overflow": [DEFAULT], "accumulator": ["binary16"]}
 _KEYS = ("formats", "targets", "liberty", "portfolio", "renamings", "seed", *_CHOICES)
 
@@ -114,19 +118,20 @@ def _design(kind: str, name: str, chosen: Mapping[str, Any]) -> Design | None:
     fmt = block_format(name)
     match kind:
         case "decoder":
-            return build.decoder(fmt, chosen["to"])
+            return build.BLOCKS[kind](fmt, chosen["to"], stages=chosen["stages"])
         case "encoder":
             rounding, overflow = (None if chosen[key] == DEFAULT else chosen[key] for key in ("rounding", "overflow"))
             if rounding not in (None, *fmt.roundings) or overflow not in (None, *fmt.overflows):
                 return None
             try:
-                return build.encoder(fmt, chosen["from"], rounding, overflow)
+                return build.BLOCKS[kind](fmt, chosen["from"], rounding, overflow, stages=chosen["stages"])
             except ValueError:  # a rounding that goes with other sources or another overflow rule
                 return None
         case "multiplier":
             return build.multiplier(fmt)
     terms = chosen["terms"] if chosen["accumulator"] == "exact" else None
-    return build.BLOCKS[kind](fmt, None, chosen["accumulator"], terms)
+    stages = {"stages": chosen["stages"]} if kind in _STAGED else {}
+    return build.BLOCKS[kind](fmt, None, chosen["accumulator"], terms, **stages)
 
 
 def read(path: str | Path) -> Space:
@@ -172,7 +177,7 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
 
 def _options(kind: str, table: Any) -> dict[str, tuple[Any, ...]]:
     choices = _CHOICES[kind]
-    allowed = (*choices, *(("terms",) if "accumulator" in choices else ()))
+    allowed = (*choices, *(("terms",) if "accumulator" in choices else ()), *(("stages",) if kind in _STAGED else ()))
     check_keys(table, allowed, kind)
     options: dict[str, tuple[Any, ...]] = {}
     for key, values in choices.items():
@@ -185,6 +190,11 @@ def _options(kind: str, table: Any) -> dict[str, tuple[Any, ...]]:
         if not isinstance(terms, list) or not terms or any(type(count) is not int or count < 1 for count in terms):
             raise ValueError(f"{kind}.terms must be a list of positive integers, not {terms!r}")
         options["terms"] = tuple(terms)
+    if "stages" in allowed:
+        stages = table.get("stages", [0])
+        if not isinstance(stages, list) or not stages or any(type(count) is not int or not 0 <= count <= MAX_STAGES for count in stages):
+            raise ValueError(f"{kind}.stages must be a list of integers from 0 to {MAX_STAGES}, not {stages!r}")
+        options["stages"] = tuple(stages)
     return options
 
 
