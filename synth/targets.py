@@ -8,6 +8,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from hwgen import yosys
 from synth.liberty import GATES, Library, nand2_area, parse
@@ -53,7 +54,7 @@ class Target:
     prepare: str
     finish: str
     measure: Callable[[Counts, float], dict[str, float]]
-    inputs: Callable[[], dict[str, str]]
+    inputs: Callable[[], Mapping[str, str]]
     note: str
 
 
@@ -97,7 +98,8 @@ def _gates(counts: Counts, area: float) -> dict[str, float]:
     return {"area": area, "cells": sum(count for cell, count in counts.items() if not cell.startswith("$"))}
 
 
-def _xilinx_models() -> dict[str, str]:
+@functools.cache
+def _xilinx_models() -> Mapping[str, str]:
     """The simulation models that mapping needs, of the 161 kB with all Xilinx cells, which would take 1 s a run to read."""
     names = ["CARRY4", "MUXF7", "MUXF8", "INV", "FDRE", "FDSE", "FDCE", "FDPE", *(f"LUT{inputs}" for inputs in range(1, 7))]
     text = yosys.share("xilinx/cells_sim.v")
@@ -107,7 +109,7 @@ def _xilinx_models() -> dict[str, str]:
         if model is None:
             raise RuntimeError(f"This Yosys has no model of the Xilinx cell {name}")
         models.append(model[0])
-    return {"cells.v": "".join(models)}
+    return MappingProxyType({"cells.v": "".join(models)})
 
 
 def _cyclonev_flow() -> tuple[str, str]:

@@ -387,10 +387,13 @@ def _accumulated(design: Design, pins: Mapping[str, int]) -> int:
     fa, fb = design.formats
     accumulator = design.options["accumulator"]
     a, b = lane_codes(design, pins)
+    scale = {"scale": scale_of(design, pins), "scale_bits": design.scale_bits}
+    if accumulator != "exact" and design.lanes == 1:  # the same, and quicker
+        return int(golden.mac(a, b, pins["acc_in"], fa, fb, accumulator, **scale)[0])
     if accumulator != "exact":
-        return int(golden.fused_dot(a, b, pins["acc_in"], fa, fb, accumulator, scale=scale_of(design, pins), scale_bits=design.scale_bits))
+        return int(golden.fused_dot(a, b, pins["acc_in"], fa, fb, accumulator, **scale))
     limbs, terms = _limbs(design, pins["acc_in"]), design.options["terms"]
-    total = golden.fused_dot(a, b, limbs, fa, fb, accumulator, terms, scale_of(design, pins), design.scale_bits)
+    total = golden.fused_dot(a, b, limbs, fa, fb, accumulator, terms, **scale)
     return sum(int(word) << 64 * limb for limb, word in enumerate(total))
 
 
