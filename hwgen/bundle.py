@@ -76,7 +76,7 @@ def files(design: Design, verilog: str, answer: Answer) -> dict[str, str]:
         What golden says of one case.
     """
     name, found = design.name, ports(verilog, design.name)
-    cases = _cases(design, answer)
+    shown = cases(design, answer)
     return {
         f"{name}.v": verilog,
         f"{name}.json": json.dumps(description(design, verilog, found), indent=2, ensure_ascii=False) + "\n",
@@ -84,9 +84,9 @@ def files(design: Design, verilog: str, answer: Answer) -> dict[str, str]:
         f"{name}.core": core(design),
         f"{name}.sby": sby(design),
         f"{name}_template.v": template(name, found),
-        f"formal/{name}_properties.v": properties(design, found, cases),
-        f"tb/{name}_tb.v": testbench(name, found, len(cases), f"tb/{name}.hex"),
-        f"tb/{name}.hex": memory(found, cases),
+        f"formal/{name}_properties.v": properties(design, found, shown),
+        f"tb/{name}_tb.v": testbench(name, found, len(shown), f"tb/{name}.hex"),
+        f"tb/{name}.hex": memory(found, shown),
     }
 
 
@@ -173,7 +173,7 @@ def _integer(bits: int | list[int]) -> int:
     return bits if isinstance(bits, int) else sum(word << 64 * place for place, word in enumerate(bits))
 
 
-def _cases(design: Design, answer: Answer) -> list[dict[str, int]]:
+def cases(design: Design, answer: Answer) -> list[dict[str, int]]:
     """A testbench's vectors: inputs and outputs, or what happens in each cycle."""
     rng = np.random.default_rng(list(design.name.encode()))
     if design.kind == "pe":

@@ -4,8 +4,9 @@ import pytest
 
 from hwgen import build
 from hwgen.__main__ import main
-from hwgen.bundle import stimuli
-from rtl_tests.blocks import texts
+from hwgen.bundle import cases, stimuli
+from rtl_tests.bench import simulate
+from rtl_tests.blocks import clocked_case, texts
 from rtl_tests.gates import differing
 from synth.proof.questions import answer
 
@@ -23,9 +24,9 @@ MORE = [
 
 @pytest.mark.parametrize("design", [*DESIGNS, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE)], ids=lambda one: one.name)
 def test_gates_equal_golden(design):
-    cases = stimuli(design)
-    assert len(cases) == 2000
-    wrong = differing(design, cases)
+    given = stimuli(design)
+    assert len(given) == 2000
+    wrong = differing(design, given)
     assert not wrong, f"{len(wrong)} differ, first {wrong[0]}, golden {answer(design, wrong[0][0])}"
 
 
@@ -39,8 +40,17 @@ def test_a_wrong_gate_is_found():
 
 def test_a_lane_is_a_mac():
     """One lane's sums are those of the fused MAC, whose hardware is another."""
-    cases = stimuli(build.dot("hif8", lanes=1))
-    assert not differing(build.mac("hif8"), cases)
+    assert not differing(build.mac("hif8"), stimuli(build.dot("hif8", lanes=1)))
+
+
+TRIO = ("hif8", "e5m2b1", "ocp_e4m3")
+
+
+def test_simulation_of_random_patterns(tmp_path):
+    """Pipelines that get products with bubbles between them, stand still now and then, and are reset once on the way."""
+    designs = [build.pipelined(build.dot(name), 2, clock_enable=True) for name in TRIO]
+    texts(designs)
+    simulate([clocked_case(design, cases(design, answer)) for design in designs], tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -37,15 +37,17 @@ def test_simulation_of_random_patterns(designs, tmp_path):
     simulate(cases, tmp_path)
 
 
-@pytest.mark.parametrize(("stages", "interleave"), [(0, 1), (3, 4), pytest.param(2, 1, marks=pytest.mark.exhaustive)])
-def test_simulation_of_a_product_every_cycle(stages, interleave, tmp_path):
-    """A dot product streams through; the accumulators add up to golden's sums of every ``interleave``-th product."""
-    design = build.pe("hif8", None, "exact", 64, stages, interleave)
+@pytest.mark.parametrize(("stages", "interleave", "lanes"), [(0, 1, 1), (3, 4, 2), pytest.param(2, 1, 1, marks=pytest.mark.exhaustive)])
+def test_simulation_of_products_every_cycle(stages, interleave, lanes, tmp_path):
+    """A dot product streams through; the accumulators add up to golden's sums of what came every ``interleave``-th cycle."""
+    design = build.pe("hif8", None, "exact", 128, stages, interleave, lanes)
     rng, length = generator("stream", design.name), 64
     small = np.flatnonzero(np.abs(golden.get("hif8").values) < 100)
-    a, b = rng.choice(small, (2, length)).astype(np.uint8)
-    unit = exact(golden.get("hif8"), golden.get("hif8"), 64)
-    sums = [golden.dot(a[lane::interleave], b[lane::interleave], "hif8", None, "exact", 64) for lane in range(interleave)]
+    codes = rng.choice(small, (2, length, lanes)).astype(np.uint8)
+    unit = exact(golden.get("hif8"), golden.get("hif8"), 128)
+    parts = [codes[:, turn::interleave].reshape(2, -1) for turn in range(interleave)]
+    sums = [golden.dot(*part, "hif8", None, "exact", 128) for part in parts]
+    a, b = (sum(codes[side, :, lane].astype(int) << 8 * lane for lane in range(lanes)) for side in (0, 1))
     wanted = [sum(int(word) << 64 * limb for limb, word in enumerate(total)) for total in sums]
     quiet = {"a": 0, "b": 0, "clear": 0, "enable": 0, "acc": 0, "overflow": 0, "care_acc": 0, "care_overflow": 0}
     cycles = [{**quiet, "rst": 1}] * (interleave + interleave % 2)
@@ -53,8 +55,8 @@ def test_simulation_of_a_product_every_cycle(stages, interleave, tmp_path):
     cycles += [{**quiet, "rst": 0}] * (stages + 1)
     first = len(cycles) - (stages + 1) + stages + 1 - interleave  # the cycles that show the last sum of each accumulator
     for at in range(first, first + interleave):
-        lane = (at - (stages + 1) - (interleave + interleave % 2)) % interleave
-        cycles[at] = {**cycles[at], "acc": wanted[lane], "care_acc": 1}
+        turn = (at - (stages + 1) - (interleave + interleave % 2)) % interleave
+        cycles[at] = {**cycles[at], "acc": wanted[turn], "care_acc": 1}
     assert unit.limbs == len(sums[0])
     simulate([clocked_case(design, cycles)], tmp_path)
 
