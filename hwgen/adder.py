@@ -306,7 +306,7 @@ class Adder(wiring.Component):
         exponent_out = Signal(w.exponent_bits, name="exponent_out")
         fraction_out = Signal(w.fraction_bits, name="fraction_out")
         sign_out = Signal(name="sign_out")
-        self.infinite = infinite = Signal(name="infinite")
+        infinite = Signal(name="infinite")
         self.flushed: Value = Const(0, 1)
         fraction = self.packed[: w.fraction_bits]
         if w.has_subnormals:
@@ -336,23 +336,24 @@ class Adder(wiring.Component):
                 sign_out.eq(Mux(product_sign, self.sign, self.acc_sign) & ~(plus_zero & ~self.acc_special & ~special)),
             ]
         m.d.comb += self.acc_out.eq(Cat(fraction_out, exponent_out, sign_out))
+        # The one special of a format without subnormals is where a carry leads, too.
+        self.past_largest = infinite if w.has_subnormals else self.acc_out[:-1].all()
         if self.tells_overflow:
-            m.d.comb += self.overflow.eq(infinite & ~(self.acc_special | self.is_inf | self.is_nan))
+            m.d.comb += self.overflow.eq(self.past_largest & ~(self.acc_special | self.is_inf | self.is_nan))
 
     def _flag(self, m: Module) -> None:
         """What the sum lost: ones in the tail, the missing unit counted in, or all of it where sums are flushed."""
         w = self.layout
         finite, lost, overflow = Signal(name="operands_finite"), Signal(name="lost"), Signal(name="overflow_flag")
-        if w.has_subnormals:
-            tiny = ~self.normalized[-1]
-        else:  # the pattern under the smallest value is not one
-            exponent = self.exponent_before
-            tiny = exponent[-1] | ~(exponent.any() | self.normalized[-w.fraction_bits - 1 : -1].any())
+        tiny = ~self.normalized[-1]
+        if not w.has_subnormals:  # the exponent is 1 less than the field; field 0 with fraction 0 is no number
+            fraction = self.normalized[-w.fraction_bits - 1 : -1]
+            tiny = self.exponent_before[-1] & ~(self.exponent_before.all() & fraction.any())
         opposite = self.acc_special & ~self.acc_nan & self.is_inf & ~self.is_nan & self.subtract
         signaling = self.acc_nan & ~self.acc_in[w.fraction_bits - 1]
         m.d.comb += [
             finite.eq(~(self.acc_special | self.is_inf | self.is_nan)),
-            overflow.eq(self.infinite & finite),
+            overflow.eq(self.past_largest & finite),
             lost.eq((self.beyond_kept | self.flushed) & finite),
             self.flags.eq(word(lost | overflow, lost & tiny & ~overflow, overflow, self.is_invalid | opposite | signaling)),
         ]
