@@ -70,7 +70,8 @@ def of_conversion(
     """
     number = bits.astype(np.uint32, copy=False).view(np.float32) if source.width == 32 else source.decode(bits)
     result = fmt.decode(codes)
-    finite, unequal = np.isfinite(number), number != result
+    with np.errstate(invalid="ignore"):  # of which comparing a signaling NaN warns
+        finite, unequal = np.isfinite(number), number != result
     lost = finite & (unequal | past_largest)
     word = _word(lost, lost & (np.abs(number) < fmt.smallest_normal), past_largest)
     special = np.flatnonzero(~finite)  # few, and often none

@@ -348,7 +348,7 @@ class Adder(wiring.Component):
         tiny = ~self.normalized[-1]
         if not w.has_subnormals:  # the exponent is 1 less than the field; field 0 with fraction 0 is no number
             fraction = self.normalized[-w.fraction_bits - 1 : -1]
-            tiny = self.exponent_before[-1] & ~(self.exponent_before.all() & fraction.any())
+            tiny = tiny | (self.exponent_before[-1] & ~(self.exponent_before.all() & fraction.any()))
         opposite = self.acc_special & ~self.acc_nan & self.is_inf & ~self.is_nan & self.subtract
         signaling = self.acc_nan & ~self.acc_in[w.fraction_bits - 1]
         m.d.comb += [
