@@ -25,8 +25,6 @@ from golden.rows import Biased
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FLAG_BITS = 4
-
 
 class Flag(IntFlag):
     """The bits of a word of flags."""

@@ -5,7 +5,7 @@ from typing import Any
 from amaranth.hdl import Cat, Value
 from amaranth.lib.wiring import Out
 
-from golden import FLAG_BITS
+from golden import Flag
 from hwgen.neighbour import LowerNeighbour
 from hwgen.packing import Packer
 
@@ -14,7 +14,7 @@ MEANING = "inexact, underflow, overflow and invalid (IEEE 754-2019, section 7; t
 
 def flag_port(flags: bool) -> dict[str, Any]:
     """The member ``flags``, or none."""
-    return {"flags": Out(FLAG_BITS)} if flags else {}
+    return {"flags": Out(len(Flag))} if flags else {}
 
 
 def word(inexact: Value, underflow: Value, overflow: Value, invalid: Value) -> Value:

@@ -13,7 +13,6 @@ from rtl_tests.test_golden_mac import INFINITY, NAN, SHAPE, SIGN, accumulators_n
 from rtl_tests.test_golden_rounding import OVERFLOWED, grid, rounded
 
 NOTHING, INEXACT, UNDERFLOW, OVERFLOW, INVALID = 0, Flag.INEXACT, Flag.INEXACT | Flag.UNDERFLOW, Flag.INEXACT | Flag.OVERFLOW, Flag.INVALID
-SOURCES = ("binary16", "bfloat16", "dlfloat16")
 NORMAL = {
     "hif8": -22, "binary8p3": -15, "binary8p4": -7, "e5m2_nosub": 1.25 * 2.0**-16, "e5m2b1": -18, "ocp_e4m3": -6, "ocp_e5m2": -14,
     "gc_1_4_3_b7": -6, "gc_1_0_7_b0": -6, "ibm_1_4_3": 1.125 * 2.0**-11, "dlfloat16": 2.0**-31 * (1 + 2.0**-9), "binary16": -14,
@@ -30,7 +29,6 @@ def test_where_underflow_ends(name):
 
 def test_the_words_bits():
     assert [flag.value for flag in Flag] == [1, 2, 4, 8]
-    assert len(Flag) == golden.FLAG_BITS
 
 
 # -- conversions ---------------------------------------------------------------------------------------------------------------
@@ -61,7 +59,7 @@ def conversion(name, source, bits, value, rounding, overflow, nan_to_zero):
 
 
 @pytest.mark.parametrize("name", ["hif8", "e5m2_nosub", "e5m2b1", "ocp_e4m3", "ocp_e5m2", "gc_1_0_7_b0", "ibm_1_4_3"])
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", ["binary16", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("bfloat16", "dlfloat16"))])
 def test_every_input_of_16_bits(name, source):
     """With every rounding and overflow rule, by turns with NaN to zero."""
     fmt, bits = golden.get(name), np.arange(1 << 16)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import golden
-from golden import FLAG_BITS
+from golden import Flag
 from golden.mac import exact
 from hwgen.design import Design
 from synth.proof.bitslice import CASES, from_planes, to_planes
@@ -108,7 +108,7 @@ class MacProof(Proof):
         out = solver.outputs(self.netlist, known)
         flags = None
         if self.design.has_flags:
-            flags = solver.bits(solver.term("BV_EXTRACT", out, indices=(width + FLAG_BITS - 1, width)), FLAG_BITS)
+            flags = solver.bits(solver.term("BV_EXTRACT", out, indices=(width + len(Flag) - 1, width)), len(Flag))
             out = solver.term("BV_EXTRACT", out, indices=(width - 1, 0))
         claim = self._claim(solver, acc, out, flags, group, chosen)
         found = solver.search(solver.term("IMPLIES", solver.either(chosen), claim), {"acc_in": acc, "class": number})

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import golden
-from golden import FLAG_BITS, Format, get
+from golden import Flag, Format, get
 from golden.explain import describe, number
 from golden.mac import exact
 from golden.multi import MultiFormat
@@ -31,7 +31,7 @@ Explain = Callable[[Pins, Pins, Pins], str]
 def ports(design: Design) -> tuple[dict[str, int], dict[str, int]]:
     """Widths of a block's inputs and outputs; a code is one word, see :func:`made_of`."""
     fmt, options = design.formats[0], design.options
-    flags = {"flags": FLAG_BITS} if design.has_flags else {}
+    flags = {"flags": len(Flag)} if design.has_flags else {}
     match design.kind:
         case "decoder":
             if options["to"] == "unpacked":

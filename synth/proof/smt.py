@@ -21,7 +21,7 @@ def proof(design: Design) -> type[Proof] | str:
     """The proof that reaches all inputs of a block; or one sentence why there is none."""
     if design.kind == "encoder":
         if design.options["rounding"] == "stochastic":
-            return "there are too many inputs to enumerate, and the proof is written without flags" if design.has_flags else StochasticProof
+            return StochasticProof
         return "there are too many inputs to enumerate, and the proof is written for stochastic rounding only"
     if design.kind != "mac":
         return "there are too many inputs to enumerate"
