@@ -9,12 +9,12 @@ import numpy as np
 from golden.bits import BLOCK
 from golden.formats import Format
 from golden.options import Options
-from golden.rounding import round_to_grid
+from golden.rounding import grid, round_to_grid
 from golden.rows import Overflow, Rounding
 from golden.validation import MAX_WIDTH
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
 
 def encode_directly(
@@ -22,7 +22,7 @@ def encode_directly(
 ) -> NDArray[Any]:
     """Codes by the definition of the rounding, block by block."""
     flat = np.ascontiguousarray(raw).reshape(-1)
-    codes = np.empty(flat.shape, fmt.code_dtype)
+    codes = np.empty(flat.shape, word_dtype(fmt, chosen))
     for start in range(0, flat.size, BLOCK):
         block = flat[start : start + BLOCK].astype(np.int64)
         threshold, tail_bits = None, 0
@@ -35,6 +35,11 @@ def encode_directly(
         negative = (block & chosen.source.sign_bit) != 0
         codes[start : start + BLOCK] = codes_of(fmt, values, negative, chosen, threshold, tail_bits)
     return codes.reshape(raw.shape)
+
+
+def word_dtype(fmt: Format, chosen: Options) -> DTypeLike:
+    """Smallest unsigned NumPy type that holds a code, and a mark above it if asked for."""
+    return np.min_scalar_type((2 << fmt.width) - 1) if chosen.marked else fmt.code_dtype
 
 
 def _hybrid_threshold(raw: NDArray[np.int64], source: Format) -> tuple[NDArray[np.float64], int]:
@@ -52,27 +57,33 @@ def codes_of(
     threshold: NDArray[np.float64] | None = None,
     tail_bits: int = 0,
 ) -> NDArray[Any]:
-    """Codes that exact float64 values round to; ``negative`` holds the signs, those of zeros and NaNs too."""
+    """Codes, or marked ones, that exact float64 values round to; ``negative`` holds the signs, those of zeros and NaNs too."""
     nan, infinite = np.isnan(values), np.isinf(values)
     magnitude = np.where(nan | infinite, 0.0, np.abs(values))
     if fmt.width > MAX_WIDTH:
         with np.errstate(over="ignore"):  # every source is exact in binary32; a user's format may lie outside it
             codes = np.abs(values.astype(np.float32)).view(np.uint32).astype(np.int64)
+        past_largest = np.zeros(values.shape, np.bool_)  # every source's numbers are in range
     else:
         index = round_to_grid(fmt, magnitude, chosen.rounding, threshold, tail_bits)
         overflow = index >= len(fmt.magnitude_codes)
         codes = fmt.magnitude_codes[np.minimum(index, len(fmt.magnitude_codes) - 1)]
         codes = np.where(overflow, _overflow_code(fmt, chosen.overflow, infinite=False), codes)
+        past_largest = magnitude >= grid(fmt).values[-1] if chosen.rounding is Rounding.TOWARD_ZERO else overflow
     codes = np.where(infinite, _overflow_code(fmt, chosen.overflow, infinite=True), codes)
     if fmt.twos_complement:
         signed = np.where(negative, (1 << fmt.width) - codes, codes) & ((1 << fmt.width) - 1)
     else:
         signed = codes | np.where(negative & ((codes != 0) | fmt.has_negative_zero), fmt.sign_bit, 0)
     if fmt.canonical_nan is None:
-        return np.where(nan, 0, signed).astype(fmt.code_dtype)
-    canonical = fmt.canonical_nan | np.where(negative & fmt.nan_keeps_sign, fmt.sign_bit, 0)
-    result = np.where(codes == fmt.canonical_nan, canonical, signed)  # overflow to NaN
-    return np.where(nan, 0 if chosen.nan_to_zero else canonical, result).astype(fmt.code_dtype)
+        result = np.where(nan, 0, signed)
+    else:
+        canonical = fmt.canonical_nan | np.where(negative & fmt.nan_keeps_sign, fmt.sign_bit, 0)
+        result = np.where(codes == fmt.canonical_nan, canonical, signed)  # overflow to NaN
+        result = np.where(nan, 0 if chosen.nan_to_zero else canonical, result)
+    if chosen.marked:
+        result = result | past_largest.astype(np.int64) << fmt.width
+    return result.astype(word_dtype(fmt, chosen))
 
 
 def _overflow_code(fmt: Format, overflow: Overflow, *, infinite: bool) -> int:

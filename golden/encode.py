@@ -6,6 +6,7 @@ fraction bits: the upper half of the bits, its last bit set if anything is lost 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from golden.bits import BLOCK, as_codes, look_up
 from golden.codes import encode_directly
+from golden.flags import of_conversion
 from golden.formats import Format
 from golden.options import Options, check_random_bits, options
 from golden.rounding import grid
@@ -62,7 +64,44 @@ def encode(
         For bits that are none of the source's, and combinations outside the specification's tables (section 0).
     """
     chosen = options(fmt, source, rounding, overflow, nan_to_zero)
+    return _encode(fmt, as_codes(bits, chosen.source.width, f"Bits of {chosen.source.name}"), chosen, random, random_bits)
+
+
+def encode_with_flags(
+    fmt: Format,
+    bits: ArrayLike,
+    source: str | Format = "binary32",
+    rounding: str | None = None,
+    overflow: str | None = None,
+    nan_to_zero: bool = False,
+    random: ArrayLike | None = None,
+    random_bits: int = 16,
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Codes as :func:`encode` gives them, and what each conversion has to report.
+
+    Parameters
+    ----------
+    fmt, bits, source, rounding, overflow, nan_to_zero, random, random_bits
+        See :func:`encode`.
+
+    Returns
+    -------
+    codes, flags
+        Arrays of the same shape; the flags, uint8, are words of :class:`golden.Flag`, see :func:`golden.flags.of_conversion`.
+    """
+    chosen = replace(options(fmt, source, rounding, overflow, nan_to_zero), marked=True)
     raw = as_codes(bits, chosen.source.width, f"Bits of {chosen.source.name}")
+    words, flat = _encode(fmt, raw, chosen, random, random_bits).reshape(-1), np.ascontiguousarray(raw).reshape(-1)
+    codes, flags = np.empty(flat.shape, fmt.code_dtype), np.empty(flat.shape, np.uint8)
+    for start in range(0, flat.size, BLOCK):
+        block = slice(start, start + BLOCK)
+        codes[block] = words[block] & ((1 << fmt.width) - 1)
+        flags[block] = of_conversion(fmt, chosen.source, flat[block], codes[block], words[block] >> fmt.width != 0)
+    return codes.reshape(raw.shape), flags.reshape(raw.shape)
+
+
+def _encode(fmt: Format, raw: NDArray[Any], chosen: Options, random: ArrayLike | None, random_bits: int) -> NDArray[Any]:
+    """Codes, or marked ones, of checked bits."""
     if chosen.rounding is Rounding.STOCHASTIC:
         words = random_words(random, random_bits, raw.shape)
         return encode_directly(fmt, raw, chosen, words, random_bits)
@@ -113,7 +152,7 @@ def _encode_by_halves(fmt: Format, raw: NDArray[np.uint32], chosen: Options) -> 
     table = _halves_table(fmt, chosen)
     exact = _halves_need_no_sticky(fmt, chosen)
     flat = np.ascontiguousarray(raw).reshape(-1)
-    codes = np.empty(flat.shape, fmt.code_dtype)
+    codes = np.empty(flat.shape, table.dtype)
     for start in range(0, flat.size, BLOCK):
         block = flat[start : start + BLOCK]
         index = block >> np.uint32(16)
@@ -142,7 +181,7 @@ def _encode_by_steps(fmt: Format, raw: NDArray[np.uint32], chosen: Options) -> N
     """binary32 with hybrid rounding through tables of the upper 18 bits; the lower 14 are compared with a limit."""
     limits, up, down = _steps(fmt, chosen)
     flat = np.ascontiguousarray(raw).reshape(-1)
-    codes = np.empty(flat.shape, fmt.code_dtype)
+    codes = np.empty(flat.shape, up.dtype)
     for start in range(0, flat.size, BLOCK):
         block = flat[start : start + BLOCK]
         index = block >> np.uint32(14)

@@ -15,6 +15,7 @@ from golden.bits import as_codes
 from golden.codes import codes_of
 from golden.encode import random_words
 from golden.fixed import add, rounded_to_odd
+from golden.flags import of_exact_sum
 from golden.formats import Format
 from golden.options import target_options
 from golden.rows import Rounding
@@ -109,6 +110,37 @@ class ExactAccumulator:
         changes the value.
         """
         state = self._checked(acc)
+        product, magnitude, shift, negative = self._products(a, b, state.shape[:-1], scale)
+        sums = add(np.broadcast_to(state, (*product.shape, self.limbs)), magnitude, shift, negative)
+        return self._with_flags(sums, np.broadcast_to(state, sums.shape), product)
+
+    def flags(self, a: ArrayLike, b: ArrayLike, acc: ArrayLike, scale: ArrayLike | None = None) -> NDArray[np.uint8]:
+        """What ``acc`` plus all products along the last axis of ``a`` and ``b`` has to report, see :class:`golden.Flag`.
+
+        Overflow: W bits have no room for the sum. Invalid: 0 * Inf; or infinities of both signs, and no NaN. Never inexact.
+        """
+        state = self._checked(acc)
+        left, right = np.broadcast_arrays(a, b)
+        lanes = [self._products(left[..., k], right[..., k], state.shape[:-1], scale) for k in range(left.shape[-1])]
+        shape = lanes[0][0].shape
+        wider = self._extended(state)  # with a limb more, in which no sum wraps
+        total = np.broadcast_to(np.concatenate([wider, _sign_limb(wider)], axis=-1), (*shape, self.limbs + 1))
+        for _, magnitude, shift, negative in lanes:
+            total = add(total, magnitude, shift, negative)
+        kept = self._extended(total[..., :-1])
+        overflow = np.any(total != np.concatenate([kept, _sign_limb(kept)], axis=-1), axis=-1)
+        pos, neg, nan = (np.broadcast_to(self._bit(state, self.pos_inf_bit + i), shape) for i in range(3))
+        undefined = np.zeros(shape, np.bool_)
+        for k, (product, *_) in enumerate(lanes):
+            pos, neg, nan = pos | (product == np.inf), neg | (product == -np.inf), nan | np.isnan(product)
+            operands = self.a_format.values.take(left[..., k]), self.b_format.values.take(right[..., k])
+            undefined = undefined | (np.isnan(product) & ~np.isnan(operands[0]) & ~np.isnan(operands[1]))
+        return of_exact_sum(overflow, undefined | (pos & neg & ~nan))
+
+    def _products(
+        self, a: ArrayLike, b: ArrayLike, shape: tuple[int, ...], scale: ArrayLike | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Products as values without their scale, and as integers: magnitude (0 unless finite), places to the left, sign."""
         left = as_codes(a, self.a_format.width, f"Codes of {self.a_format.name}")
         right = as_codes(b, self.b_format.width, f"Codes of {self.b_format.name}")
         sa, ma, ea, va = (part.take(left) for part in self._a_parts)
@@ -116,13 +148,11 @@ class ExactAccumulator:
         with np.errstate(invalid="ignore"):
             product = va * vb
         powers = as_scale(scale, self.scale_bits) - self.scales[0]
-        shape = np.broadcast_shapes(product.shape, state.shape[:-1], powers.shape)
-        finite = np.isfinite(product)
-        magnitude = np.broadcast_to(np.where(finite, ma * mb, 0).astype(np.uint64), shape)
-        shift = np.broadcast_to(ea + eb + powers, shape)
-        negative = np.broadcast_to(sa ^ sb, shape)
-        sums = add(np.broadcast_to(state, (*shape, self.limbs)), magnitude, shift, negative)
-        return self._with_flags(sums, np.broadcast_to(state, sums.shape), np.broadcast_to(product, shape))
+        whole = np.broadcast_shapes(product.shape, shape, powers.shape)
+        magnitude = np.where(np.isfinite(product), ma * mb, 0).astype(np.uint64)
+        columns = (product, magnitude, ea + eb + powers, sa ^ sb)
+        value, integer, shift, negative = (np.broadcast_to(column, whole) for column in columns)
+        return value, integer, shift, negative
 
     def decode(self, acc: ArrayLike) -> NDArray[np.float64]:
         """Values of accumulators, NaN and infinities where the flags say so: float64, without the axis of limbs.
@@ -204,6 +234,11 @@ class ExactAccumulator:
     def _bit(state: NDArray[np.uint64], position: int) -> NDArray[np.bool_]:
         limb, bit = divmod(position, 64)
         return np.asarray(state[..., limb] >> np.uint64(bit) & np.uint64(1), np.bool_)
+
+
+def _sign_limb(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """What a further limb holds of numbers in two's complement over all limbs."""
+    return np.where(state[..., -1:] >> np.uint64(63) != 0, ~np.uint64(0), np.uint64(0))
 
 
 def _integer(value: float, ulp_exponent: int) -> int:

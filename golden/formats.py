@@ -117,6 +117,19 @@ class Format:
         """Smallest positive value."""
         return float(self.magnitudes[1])
 
+    @cached_property
+    def smallest_normal(self) -> float:
+        """Smallest positive value with a hidden bit, where underflow ends; where no row has one, the smallest value.
+
+        It is the smallest value of formats without subnormals, HiFloat8 among them: what its paper calls denormals are powers of two.
+        """
+        if self.width > MAX_WIDTH:
+            normal = self.rows[-1].exponent
+            return float(2.0 ** int(normal.exponents(np.array([1]))[0]))
+        hidden = np.array([row.hidden == 1 for row in self.rows])[self.magnitude_rows[self.magnitude_codes]]
+        normals = self.magnitudes[hidden & (self.magnitudes > 0)]
+        return float(normals[0]) if normals.size else self.smallest
+
     @property
     def largest(self) -> float:
         """Largest finite value."""
@@ -241,6 +254,21 @@ class Format:
         from golden.encode import encode
 
         return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits)
+
+    def encode_with_flags(
+        self,
+        bits: ArrayLike,
+        source: str | Format = "binary32",
+        rounding: str | None = None,
+        overflow: str | None = None,
+        nan_to_zero: bool = False,
+        random: ArrayLike | None = None,
+        random_bits: int = 16,
+    ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+        """The same codes, and a word of flags for each; see :func:`golden.encode.encode_with_flags`."""
+        from golden.encode import encode_with_flags
+
+        return encode_with_flags(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits)
 
     def decode_bits(self, codes: ArrayLike, target: str | Format) -> NDArray[Any]:
         """Bits of a wider format that hold the codes' values; see :func:`golden.decode.decode_bits`."""

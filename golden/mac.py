@@ -15,11 +15,14 @@ from golden.bits import BLOCK, as_codes
 from golden.catalog import WIDE, get
 from golden.exact import ExactAccumulator, as_scale, scale_range
 from golden.fixed import add, rounded_to_odd
+from golden.flags import of_sum
 from golden.formats import Format
 from golden.rows import Biased
 from golden.validation import MAX_WIDTH
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
 ACCUMULATORS = (*WIDE, "exact")
@@ -66,12 +69,63 @@ def mac(
     products, product_sign = _products(fa, fb, a, b, as_scale(scale, scale_bits))
     bits = as_codes(acc, target.width, f"Bits of {target.name}")
     shape = np.broadcast_shapes(products.shape, bits.shape)
-    columns = [np.broadcast_to(column, shape).reshape(-1) for column in (products, product_sign, bits)]
     sums = np.empty(shape, target.code_dtype)
     flat = sums.reshape(-1)
-    for start in range(0, flat.size, BLOCK):
-        flat[start : start + BLOCK] = _accumulate(target, *(column[start : start + BLOCK] for column in columns))
+    for block, product, sign, before in _blocks(shape, products, product_sign, bits):
+        start = target.decode(before)
+        flat[block] = _finished(target, _odd_sum(start, product), start, sign, before)
     return sums
+
+
+def mac_with_flags(
+    a: ArrayLike,
+    b: ArrayLike,
+    acc: ArrayLike,
+    a_format: str | Format = "hif8",
+    b_format: str | Format | None = None,
+    accumulator: str = "binary16",
+    terms: int = 1024,
+    scale: ArrayLike | None = None,
+    scale_bits: int = 0,
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """:func:`mac`, and what each sum has to report.
+
+    Parameters
+    ----------
+    a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits
+        See :func:`mac`.
+
+    Returns
+    -------
+    bits, flags
+        As of :func:`mac`; and words of :class:`golden.Flag`, uint8, see :func:`golden.flags.of_sum`. An ``exact`` accumulator overflows
+        where it has no room for the sum, and is never inexact.
+    """
+    fa, fb = _operands(a_format, b_format)
+    if accumulator == "exact":
+        unit = exact(fa, fb, terms, scale_bits)
+        left, right = (np.asarray(codes)[..., np.newaxis] for codes in (a, b))
+        return unit.accumulate(a, b, acc, scale), unit.flags(left, right, acc, scale)
+    target = _wide(accumulator)
+    products, product_sign = _products(fa, fb, a, b, as_scale(scale, scale_bits))
+    bits = as_codes(acc, target.width, f"Bits of {target.name}")
+    shape = np.broadcast_shapes(products.shape, bits.shape)
+    sums, flags = np.empty(shape, target.code_dtype), np.empty(shape, np.uint8)
+    flat, flat_flags = sums.reshape(-1), flags.reshape(-1)
+    for block, product, sign, before, none in _blocks(shape, products, product_sign, bits, _undefined(fa, fb, a, b)):
+        start = target.decode(before)
+        total = _odd_sum(start, product)
+        flat[block] = _finished(target, total, start, sign, before)
+        flat_flags[block] = of_sum(target, before, product[..., np.newaxis], none[..., np.newaxis], total, flat[block])
+    return sums, flags
+
+
+def _blocks(shape: tuple[int, ...], *arrays: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
+    """Places in a flat array of a shape, and what broadcast arrays hold there: so many at a time as the cache holds."""
+    columns = [np.broadcast_to(array, shape).reshape(-1) for array in arrays]
+    for start in range(0, columns[0].size, BLOCK):
+        block = slice(start, start + BLOCK)
+        yield block, *(column[block] for column in columns)
 
 
 def fused_dot(
@@ -106,30 +160,79 @@ def fused_dot(
     (``dlfloat16``), it is its own, else that of the first lane whose product is none.
     """
     fa, fb = _operands(a_format, b_format)
-    left, right = np.broadcast_arrays(as_codes(a, fa.width, f"Codes of {fa.name}"), as_codes(b, fb.width, f"Codes of {fb.name}"))
-    if left.ndim == 0 or left.shape[-1] == 0:
-        raise ValueError("fused_dot needs at least one product, on a last axis of a and b")
-    lanes = left.shape[-1]
+    left, right = _lanes(fa, fb, a, b)
     if accumulator == "exact":
         state: NDArray[Any] = np.asarray(acc)
-        for lane in range(lanes):
+        for lane in range(left.shape[-1]):
             state = exact(fa, fb, terms, scale_bits).accumulate(left[..., lane], right[..., lane], state, scale)
         return state
     target = _wide(accumulator)
+    products, product_sign, bits, total = _lanes_sum(target, fa, fb, left, right, acc, scale, scale_bits)
+    return _finished_lanes(target, products, product_sign, bits, total)
+
+
+def fused_dot_with_flags(
+    a: ArrayLike,
+    b: ArrayLike,
+    acc: ArrayLike,
+    a_format: str | Format = "hif8",
+    b_format: str | Format | None = None,
+    accumulator: str = "binary16",
+    terms: int = 1024,
+    scale: ArrayLike | None = None,
+    scale_bits: int = 0,
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """:func:`fused_dot`, and what each sum has to report.
+
+    Parameters
+    ----------
+    a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits
+        See :func:`fused_dot`.
+
+    Returns
+    -------
+    bits, flags
+        As of :func:`fused_dot`, and of :func:`mac_with_flags`.
+    """
+    fa, fb = _operands(a_format, b_format)
+    left, right = _lanes(fa, fb, a, b)
+    if accumulator == "exact":
+        after = fused_dot(left, right, acc, fa, fb, accumulator, terms, scale, scale_bits)
+        return after, exact(fa, fb, terms, scale_bits).flags(left, right, acc, scale)
+    target = _wide(accumulator)
+    products, product_sign, bits, total = _lanes_sum(target, fa, fb, left, right, acc, scale, scale_bits)
+    after = _finished_lanes(target, products, product_sign, bits, total)
+    return after, of_sum(target, bits, products, np.broadcast_to(_undefined(fa, fb, left, right), products.shape), total, after)
+
+
+def _lanes(fa: Format, fb: Format, a: ArrayLike, b: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Checked codes, with lanes on the last axis."""
+    left, right = np.broadcast_arrays(as_codes(a, fa.width, f"Codes of {fa.name}"), as_codes(b, fb.width, f"Codes of {fb.name}"))
+    if left.ndim == 0 or left.shape[-1] == 0:
+        raise ValueError("fused_dot needs at least one product, on a last axis of a and b")
+    return left, right
+
+
+def _lanes_sum(
+    target: Format, fa: Format, fb: Format, left: NDArray[Any], right: NDArray[Any], acc: ArrayLike, scale: ArrayLike | None,
+    scale_bits: int,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[Any], NDArray[np.float64]]:  # fmt: skip
+    """Products with their signs, the accumulator's bits, and the exact sum, rounded to odd."""
     bits = as_codes(acc, target.width, f"Bits of {target.name}")
     powers = as_scale(scale, scale_bits)
-    shape = np.broadcast_shapes(left.shape[:-1], bits.shape, powers.shape)
+    shape, lanes = np.broadcast_shapes(left.shape[:-1], bits.shape, powers.shape), left.shape[-1]
     products, product_sign = _products(
         fa, fb, np.broadcast_to(left, (*shape, lanes)), np.broadcast_to(right, (*shape, lanes)), powers[..., np.newaxis]
     )
     lsb = fa.ulp_exponent + fb.ulp_exponent + scale_range(scale_bits)[0]
-    return _rounded_sum(target, products, product_sign, np.broadcast_to(bits, shape), lsb)
+    bits = np.broadcast_to(bits, shape)
+    return products, product_sign, bits, _odd_sum_of(target, products, product_sign, bits, lsb)
 
 
-def _rounded_sum(
+def _odd_sum_of(
     target: Format, products: NDArray[np.float64], product_sign: NDArray[np.bool_], bits: NDArray[Any], lsb_exponent: int
-) -> NDArray[Any]:
-    """One rounding of an accumulator and any number of products, which are multiples of ``2**lsb_exponent``."""
+) -> NDArray[np.float64]:
+    """The sum of an accumulator and any number of products, which are multiples of ``2**lsb_exponent``, rounded to odd."""
     start = target.decode(bits)
     normal = target.rows[-1]
     assert isinstance(normal.exponent, Biased)
@@ -146,10 +249,17 @@ def _rounded_sum(
     total = rounded_to_odd(state, lsb)
     all_negative = np.logical_and.reduce([negative for _, negative in addends])
     total = np.where(total == 0, np.where(all_negative, -0.0, 0.0), total)
-    total = np.where(np.isfinite(specials), total, specials)
+    found: NDArray[np.float64] = np.where(np.isfinite(specials), total, specials)
+    return found
+
+
+def _finished_lanes(
+    target: Format, products: NDArray[np.float64], product_sign: NDArray[np.bool_], bits: NDArray[Any], total: NDArray[np.float64]
+) -> NDArray[Any]:
+    """Bits of a sum of several products; a special that keeps a sign has that of the first product that is one."""
     unusual = ~np.isfinite(products)
     first = np.take_along_axis(product_sign, np.argmax(unusual, axis=-1)[..., np.newaxis], axis=-1)[..., 0]
-    return _finished(target, total, start, first, bits)
+    return _finished(target, total, target.decode(bits), first, bits)
 
 
 def dot(
@@ -218,12 +328,19 @@ def _products(
     return product, sign
 
 
-def _accumulate(target: Format, product: NDArray[np.float64], product_sign: NDArray[np.bool_], bits: NDArray[Any]) -> NDArray[Any]:
-    acc = target.decode(bits)
+def _undefined(fa: Format, fb: Format, a: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
+    """Which products are 0 * Inf: NaN of two operands that are none."""
+    left, right = fa.values.take(np.asarray(a)), fb.values.take(np.asarray(b))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.isnan(left * right) & ~np.isnan(left) & ~np.isnan(right))
+
+
+def _odd_sum(acc: NDArray[np.float64], product: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The exact sum, rounded to odd."""
     with np.errstate(invalid="ignore"):
         total = acc + product
-        total = np.where(np.isfinite(total), _round_to_odd(total, _two_sum_error(acc, product, total)), total)
-    return _finished(target, total, acc, product_sign, bits)
+        odd: NDArray[np.float64] = np.where(np.isfinite(total), _round_to_odd(total, _two_sum_error(acc, product, total)), total)
+    return odd
 
 
 def _finished(

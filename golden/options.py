@@ -14,12 +14,16 @@ from golden.rows import Overflow, Rounding
 
 @dataclass(frozen=True)
 class Options:
-    """A checked combination of source, rounding and overflow."""
+    """A checked combination of source, rounding and overflow.
+
+    ``marked`` asks for words instead of codes: a code, and above it a 1 where a finite number rounded past the largest value.
+    """
 
     source: Format
     rounding: Rounding
     overflow: Overflow
     nan_to_zero: bool = False
+    marked: bool = False
 
 
 def options(

@@ -106,7 +106,7 @@ def _design(arguments: argparse.Namespace) -> Any:
 
 _CHOICES = (
     "to", "source", "rounding", "overflow", "nan_to_zero", "random_bits", "accumulator", "terms", "stages", "reset", "clock_enable",
-    "interleave", "lanes", "scale_bits", "rounding_pin",
+    "interleave", "lanes", "scale_bits", "rounding_pin", "flags",
 )  # fmt: skip
 """Options of blocks besides their formats, by the argument names of :mod:`hwgen.build`."""
 

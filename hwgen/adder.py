@@ -20,8 +20,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Format
+from hwgen.flags import flag_port, word
 from hwgen.frame import GUARD_BITS, AdderShape, trailing_zeros
-from hwgen.multiplier import ProductShape
+from hwgen.multiplier import ProductShape, invalid_port
 from hwgen.operand import extended, range_shape
 
 
@@ -39,21 +40,24 @@ class Adder(wiring.Component):
     accumulator : Format
     product : ProductShape
         Of normalized operands.
-    overflow : bool
-        Whether to tell of it.
+    overflow, flags : bool
+        Whether to tell of it, of them.
 
     Members
     -------
     sign, exponent, significand, is_zero, is_inf, is_nan : ``In``
-        A product as ``Multiplier`` delivers it.
+        A product as ``Multiplier`` delivers it; with ``flags`` ``is_invalid``, too.
     acc_in : ``In(accumulator.width)``
     acc_out : ``Out(accumulator.width)``
     overflow : ``Out(1)``
         If asked for: whether a finite sum of finite operands became infinite.
+    flags : ``Out(4)``
+        If asked for: see :func:`golden.flags.of_sum`.
     """
 
-    def __init__(self, accumulator: Format, product: ProductShape, overflow: bool = False):
-        self.accumulator, self.layout, self.tells_overflow = accumulator, AdderShape(accumulator, product), overflow
+    def __init__(self, accumulator: Format, product: ProductShape, overflow: bool = False, flags: bool = False):
+        self.accumulator, self.layout = accumulator, AdderShape(accumulator, product)
+        self.tells_overflow, self.tells_flags = overflow, flags
         super().__init__(
             {
                 "sign": In(1),
@@ -62,9 +66,11 @@ class Adder(wiring.Component):
                 "is_zero": In(1),
                 "is_inf": In(1),
                 "is_nan": In(1),
+                **invalid_port(flags),
                 "acc_in": In(accumulator.width),
                 "acc_out": Out(accumulator.width),
                 **({"overflow": Out(1)} if overflow else {}),
+                **flag_port(flags),
             }
         )
 
@@ -78,6 +84,8 @@ class Adder(wiring.Component):
         self._normalize(m)
         self._round(m)
         self._pack(m)
+        if self.tells_flags:
+            self._flag(m)
         return m
 
     def _unpack(self, m: Module) -> None:
@@ -268,13 +276,14 @@ class Adder(wiring.Component):
         odd = Const(1, 1) if w.accumulator.flush else kept[0]  # ties away from zero, or to even
         tie = (half & missing) | (odd & (half | missing))
         m.d.comb += up.eq(Mux(below, half, tie))
+        self.beyond_kept = below | (half ^ missing)
 
         # Zero and subnormal sums end without a 1 in front; their exponent field is 0. Only where sums are flushed can it become negative.
         rest = self.sum_exponent - self.places
         bits = len(self.sum_exponent) + (0 if w.has_subnormals else 1)
         rest = Cat(rest[:bits], Const(0, 1) if w.has_subnormals else rest[-1])
         width = len(rest)
-        exponent = Signal(width, name="exponent_before_rounding")
+        self.exponent_before = exponent = Signal(width, name="exponent_before_rounding")
         m.d.comb += exponent.eq(rest & kept[-1].replicate(width))
         self.packed = Signal(w.fraction_bits + width)
         m.d.comb += self.packed.eq(Cat(kept[:-1], exponent) + Cat(up, Const(0, w.fraction_bits - 1), kept[-1]))
@@ -298,6 +307,7 @@ class Adder(wiring.Component):
         fraction_out = Signal(w.fraction_bits, name="fraction_out")
         sign_out = Signal(name="sign_out")
         infinite = Signal(name="infinite")
+        self.flushed: Value = Const(0, 1)
         fraction = self.packed[: w.fraction_bits]
         if w.has_subnormals:
             nan = Signal(name="nan")
@@ -318,6 +328,7 @@ class Adder(wiring.Component):
             special = self.is_inf | self.is_nan
             product_sign = ~self.acc_special & (special | self.product_wins)
             kept = (~underflow).replicate(w.exponent_bits + w.fraction_bits)
+            self.flushed = self.normalized[-1] & ~(self.packed & kept).any()
             m.d.comb += [
                 infinite.eq(self.acc_special | special | beyond | (~field[-1] & field[w.exponent_bits : -1].any())),
                 underflow.eq(field[-1] | ~self.normalized[-1]),
@@ -325,5 +336,24 @@ class Adder(wiring.Component):
                 sign_out.eq(Mux(product_sign, self.sign, self.acc_sign) & ~(plus_zero & ~self.acc_special & ~special)),
             ]
         m.d.comb += self.acc_out.eq(Cat(fraction_out, exponent_out, sign_out))
+        # The one special of a format without subnormals is where a carry leads, too.
+        self.past_largest = infinite if w.has_subnormals else self.acc_out[:-1].all()
         if self.tells_overflow:
-            m.d.comb += self.overflow.eq(infinite & ~(self.acc_special | self.is_inf | self.is_nan))
+            m.d.comb += self.overflow.eq(self.past_largest & ~(self.acc_special | self.is_inf | self.is_nan))
+
+    def _flag(self, m: Module) -> None:
+        """What the sum lost: ones in the tail, the missing unit counted in, or all of it where sums are flushed."""
+        w = self.layout
+        finite, lost, overflow = Signal(name="operands_finite"), Signal(name="lost"), Signal(name="overflow_flag")
+        tiny = ~self.normalized[-1]
+        if not w.has_subnormals:  # the exponent is 1 less than the field; field 0 with fraction 0 is no number
+            fraction = self.normalized[-w.fraction_bits - 1 : -1]
+            tiny = tiny | (self.exponent_before[-1] & ~(self.exponent_before.all() & fraction.any()))
+        opposite = self.acc_special & ~self.acc_nan & self.is_inf & ~self.is_nan & self.subtract
+        signaling = self.acc_nan & ~self.acc_in[w.fraction_bits - 1]
+        m.d.comb += [
+            finite.eq(~(self.acc_special | self.is_inf | self.is_nan)),
+            overflow.eq(self.past_largest & finite),
+            lost.eq((self.beyond_kept | self.flushed) & finite),
+            self.flags.eq(word(lost | overflow, lost & tiny & ~overflow, overflow, self.is_invalid | opposite | signaling)),
+        ]

@@ -25,24 +25,21 @@ from hwgen import build
 from hwgen.design import Design, block_format
 
 _PIPELINE: dict[str, type] = {"stages": int, "reset": str, "clock-enable": bool}
+_SUMS: dict[str, type] = {"format-b": str, "accumulator": str, "terms": int, "scale-bits": int, "flags": bool}
 _KEYS: dict[str, dict[str, type]] = {
     "decoder": {"to": str, **_PIPELINE},
-    "encoder": {"from": str, "rounding": str, "overflow": str, "nan-to-zero": bool, "random-bits": int, "rounding-pin": bool, **_PIPELINE},
-    "mac": {"format-b": str, "accumulator": str, "terms": int, "scale-bits": int, **_PIPELINE},
-    "dot": {"format-b": str, "accumulator": str, "terms": int, "lanes": int, "scale-bits": int, **_PIPELINE},
-    "readout": {
-        "format-b": str,
-        "terms": int,
-        "scale-bits": int,
-        "to": str,
-        "rounding": str,
-        "overflow": str,
-        "nan-to-zero": bool,
-        "random-bits": int,
+    "encoder": {
+        "from": str, "rounding": str, "overflow": str, "nan-to-zero": bool, "random-bits": int, "rounding-pin": bool, "flags": bool,
         **_PIPELINE,
     },
-    "pe": {"format-b": str, "accumulator": str, "terms": int, "stages": int, "interleave": int, "lanes": int, "scale-bits": int},
-}
+    "mac": {**_SUMS, **_PIPELINE},
+    "dot": {**_SUMS, "lanes": int, **_PIPELINE},
+    "readout": {
+        "format-b": str, "terms": int, "scale-bits": int, "to": str, "rounding": str, "overflow": str, "nan-to-zero": bool,
+        "random-bits": int, **_PIPELINE,
+    },
+    "pe": {**_SUMS, "stages": int, "interleave": int, "lanes": int},
+}  # fmt: skip
 """By block: keys and their types."""
 
 _ARGUMENTS = {"format": "fmt", "from": "source"}

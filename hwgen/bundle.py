@@ -48,6 +48,7 @@ _MEANINGS = {
     "hybrid": "rounding: 1 is hybrid, 0 is ties_to_away",
     "a": "code of the first operand", "b": "code of the second operand", "acc_in": "accumulator before", "acc_out": "accumulator after",
     "scale": "exponent, in two's complement, of the power of two that products are multiplied by",
+    "flags": "status: bit 0 inexact, bit 1 underflow, bit 2 overflow, bit 3 invalid",
     "sign": "first bit of the code", "exponent": "in two's complement, 0 unless finite and not zero",
     "significand": "normalized, 0 unless finite and not zero", "is_zero": "the value is zero", "is_inf": "the value is infinite",
     "is_nan": "the code is NaN", "clk": "clock, rising edge", "rst": "synchronous reset of the valid bits, active high",
@@ -60,6 +61,7 @@ _OF_PE = {
     "rst": "synchronous reset of the accumulators, active high", "enable": "whether a product is added", "clear": "begin at 0",
     "acc": "the accumulator that the inputs of so many cycles ago as the latency is went to, after them",
     "overflow": "whether a sum since clear had no room, in the accumulator that acc shows",
+    "flags": "status of all sums since clear in that accumulator: bit 0 inexact, bit 1 underflow, bit 2 overflow, bit 3 invalid",
 }  # fmt: skip
 
 
@@ -199,11 +201,12 @@ def pe_trace(design: Design, answer: Answer, count: int, rng: np.random.Generato
 
     products = _scaled(design, products, vectors.scales(design.scale_bits, count, rng))
 
-    def add(pins: Mapping[str, int], total: int) -> tuple[int, int]:
+    def add(pins: Mapping[str, int], total: int) -> tuple[int, dict[str, int]]:
         says = answer(design, {**pins, "acc_in": total})
-        return says["acc_out"], says["overflow"]
+        return says.pop("acc_out"), says
 
-    cycles = trace.processing_element(products, design.options.get("interleave", 1), design.stages, add, rng)
+    sticky = ("overflow", "flags") if design.has_flags else ("overflow",)
+    cycles = trace.processing_element(products, design.options.get("interleave", 1), design.stages, add, sticky, rng)
     return [_physical(design, cycle) for cycle in cycles]
 
 

@@ -12,6 +12,7 @@ from golden.rows import Overflow, Rounding
 from hwgen.decoder import Decoder, check_target
 from hwgen.design import Design, finished, label
 from hwgen.encoder import Encoder, check_rounding_pin
+from hwgen.flags import MEANING
 
 DEFAULT_RANDOM_BITS = 16
 
@@ -51,6 +52,7 @@ def encoder(
     random_bits: int | None = None,
     name: str | None = None,
     rounding_pin: bool = False,
+    flags: bool = False,
 ) -> Design:
     """An encoder.
 
@@ -69,6 +71,8 @@ def encoder(
         Of the module; default: made of the options.
     rounding_pin : bool
         Whether a port ``hybrid`` chooses between ``hybrid``, which the rounding must be, and ``ties_to_away``.
+    flags : bool
+        Whether there is a port for status flags.
 
     Raises
     ------
@@ -79,7 +83,7 @@ def encoder(
     chosen = encoding(fmt, source, rounding, overflow, nan_to_zero)
     given, suffix, drawn = encoder_options(fmt, chosen, random_bits)
     check_rounding_pin(rounding_pin, chosen)
-    make = partial(Encoder, fmt, source, rounding, overflow, nan_to_zero, drawn, rounding_pin)
+    make = partial(Encoder, fmt, source, rounding, overflow, nan_to_zero, drawn, rounding_pin, flags)
     options: dict[str, Any] = {"format": fmt.name, "from": source} | given
     default = f"{fmt.identifier}_encoder_{source}_{suffix}"
     if rounding_pin:
@@ -90,6 +94,10 @@ def encoder(
         f"Rounding: {rounding_rule(options)}",
         f"Overflow: {OVERFLOW_RULES[Overflow(chosen.overflow)]}; NaN to {nan_rule(fmt, nan_to_zero)}",
     ]
+    if flags:
+        options["flags"] = True
+        default += "_flags"
+        lines.append(f"Flags: {MEANING}")
     return finished("encoder", name, default, make, options, lines, (fmt,))
 
 

@@ -63,6 +63,11 @@ class Design:
         return found
 
     @property
+    def has_flags(self) -> bool:
+        """Whether there is a port ``flags``."""
+        return "flags" in self.options
+
+    @property
     def lanes(self) -> int:
         """Products of a step."""
         found: int = self.options.get("lanes", 1)

@@ -15,6 +15,7 @@ from golden import ACCUMULATORS, Biased, ExactAccumulator, Format
 from golden.exact import scale_range
 from hwgen.codes import code_ports, code_widths
 from hwgen.fixed import Rounded, aligned, moved_left
+from hwgen.flags import flag_port, word
 from hwgen.mac import operands
 from hwgen.multiplier import Multiplier, scale_port
 
@@ -30,12 +31,13 @@ def check_lanes(lanes: object) -> int:
 
 @dataclass(frozen=True)
 class _Addend:
-    """A number on its way into the sum; ``value`` is its magnitude."""
+    """A number on its way into the sum; ``value`` is its magnitude, and ``is_invalid`` says that it makes the sum so by itself."""
 
     sign: Value
     value: Value
     is_inf: Value
     is_nan: Value
+    is_invalid: Value
 
 
 class Dot(wiring.Component):
@@ -48,7 +50,7 @@ class Dot(wiring.Component):
 
     Parameters
     ----------
-    a_format, b_format, accumulator, terms, overflow, scale_bits
+    a_format, b_format, accumulator, terms, overflow, scale_bits, flags
         As of :class:`hwgen.mac.Mac`; a product of each lane is a term.
     lanes : int
         1 to 16.
@@ -58,7 +60,7 @@ class Dot(wiring.Component):
     a, b : ``In``
         Codes of all lanes, lane 0 in the least significant bits; and ``a_select``, ``b_select``, a bit for each lane, where they are of
         two formats.
-    scale, acc_in, acc_out, overflow
+    scale, acc_in, acc_out, overflow, flags
         As of :class:`hwgen.mac.Mac`. An exact zero is -0 if all that is added is, else +0. A NaN of ``dlfloat16`` has the accumulator's
         sign if that is one, else that of the first lane whose product is none.
     """
@@ -72,14 +74,15 @@ class Dot(wiring.Component):
         terms: int = 1024,
         overflow: bool = False,
         scale_bits: int = 0,
+        flags: bool = False,
     ):
         fa, fb = self._formats = operands(a_format, b_format)
-        self.lanes, self._overflow, self._scale_bits = check_lanes(lanes), overflow, scale_bits
+        self.lanes, self._overflow, self._scale_bits, self._flags = check_lanes(lanes), overflow, scale_bits, flags
         if accumulator not in ACCUMULATORS:
             raise ValueError(f"Accumulator must be one of {', '.join(ACCUMULATORS)}, not {accumulator!r}")
         self._accumulator = ExactAccumulator(fa, fb, terms, scale_bits) if accumulator == "exact" else golden.get(accumulator)
         width = self._accumulator.width
-        more = {"overflow": Out(1)} if overflow else {}
+        more = ({"overflow": Out(1)} if overflow else {}) | flag_port(flags)
         codes = code_ports("a", fa, lanes) | code_ports("b", fb, lanes) | scale_port(scale_bits)
         super().__init__({**codes, "acc_in": In(width), "acc_out": Out(width), **more})
 
@@ -89,7 +92,8 @@ class Dot(wiring.Component):
         fa, fb = self._formats
         products = []
         for lane in range(self.lanes):
-            m.submodules[f"lane_{lane}"] = product = Multiplier(fa, fb, normalized=False, scale_bits=self._scale_bits)
+            product = Multiplier(fa, fb, normalized=False, scale_bits=self._scale_bits, tells_invalid=self._flags)
+            m.submodules[f"lane_{lane}"] = product
             if self._scale_bits:
                 m.d.comb += product.scale.eq(self.scale)
             for port, width in (code_widths("a", fa) | code_widths("b", fb)).items():
@@ -107,7 +111,8 @@ class Dot(wiring.Component):
         for lane, product in enumerate(products):
             magnitude = Signal(width, name=f"magnitude_{lane}")
             m.d.comb += magnitude.eq(aligned(m, product, product.layout, width, lsb_exponent))
-            addends.append(_Addend(product.sign, magnitude, product.is_inf & ~product.is_nan, product.is_nan))
+            invalid = product.is_invalid if self._flags else Const(0, 1)
+            addends.append(_Addend(product.sign, magnitude, product.is_inf & ~product.is_nan, product.is_nan, invalid))
         return addends
 
     @staticmethod
@@ -124,7 +129,7 @@ class Dot(wiring.Component):
 
     def _exact(self, m: Module, products: list[Multiplier], unit: ExactAccumulator) -> None:
         width = unit.value_width
-        wide = width + (self.lanes.bit_length() if self._overflow else 0)
+        wide = width + (self.lanes.bit_length() if self._overflow or self._flags else 0)
         value = Signal(width, name="value")
         flags = pos_inf, neg_inf, nan = Signal(name="pos_inf"), Signal(name="neg_inf"), Signal(name="nan")
         addends = self._addends(m, products, width, unit.lsb_exponent)
@@ -137,8 +142,13 @@ class Dot(wiring.Component):
             nan_out.eq(reduce(or_, (one.is_nan for one in addends), nan) | (pos_inf_out & neg_inf_out)),
             self.acc_out.eq(Cat(total[:width], pos_inf_out, neg_inf_out, nan_out)),
         ]
+        no_room = ~(total[width - 1 :].all() | ~total[width - 1 :].any())
         if self._overflow:
-            m.d.comb += self.overflow.eq(~(total[width - 1 :].all() | ~total[width - 1 :].any()))
+            m.d.comb += self.overflow.eq(no_room)
+        if self._flags:
+            is_nan = reduce(or_, (one.is_nan for one in addends), nan)
+            invalid = reduce(or_, (one.is_invalid for one in addends), pos_inf_out & neg_inf_out & ~is_nan)
+            m.d.comb += self.flags.eq(word(Const(0, 1), Const(0, 1), no_room, invalid))
 
     def _rounded(self, m: Module, products: list[Multiplier], target: Format) -> None:
         fa, fb = self._formats
@@ -189,6 +199,16 @@ class Dot(wiring.Component):
         m.d.comb += self.acc_out.eq(Cat(code_out, sign_out))
         if self._overflow:
             m.d.comb += self.overflow.eq(rounded.overflow & ~(is_nan | is_inf))
+        if self._flags:
+            past, lost = Signal(name="overflow_flag"), Signal(name="lost")
+            opposite = plus_inf & minus_inf & ~reduce(or_, (one.is_nan for one in addends))
+            m.d.comb += [
+                past.eq(rounded.overflow & ~(is_nan | is_inf)),
+                lost.eq(rounded.lost & ~(is_nan | is_inf)),
+                self.flags.eq(
+                    word(lost | past, lost & rounded.tiny & ~past, past, reduce(or_, (one.is_invalid for one in addends), opposite))
+                ),
+            ]
 
     def _unpacked(self, m: Module, target: Format, lsb: int, width: int) -> _Addend:
         """The accumulator in fixed point."""
@@ -211,4 +231,4 @@ class Dot(wiring.Component):
         moved = moved_left(m, finite, field, width + spare)[spare:]
         magnitude = Signal(width, name="acc_magnitude")
         m.d.comb += magnitude.eq(Cat(Const(0, max(-bias - fraction_bits - lsb, 0)), moved))
-        return _Addend(sign, magnitude, special & ~is_nan, is_nan)
+        return _Addend(sign, magnitude, special & ~is_nan, is_nan, is_nan & ~fraction[-1])

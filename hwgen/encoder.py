@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden import Biased, Format, Rounding, get
 from golden.options import Options, check_random_bits, options
+from hwgen.flags import flag_port
 from hwgen.position import Parts
 from hwgen.rounder import Rounder
 
@@ -26,6 +27,8 @@ class Encoder(wiring.Component):
         Width of ``random``, 1 to 32; with ``stochastic`` only.
     rounding_pin : bool
         With ``hybrid`` only: whether a pin chooses between it and ``ties_to_away``.
+    flags : bool
+        Whether there is a port ``flags``.
 
     Members
     -------
@@ -35,6 +38,8 @@ class Encoder(wiring.Component):
     hybrid : ``In(1)``
         With ``rounding_pin`` only: 1 rounds ``hybrid``, as in HiFloat8's backward pass, 0 ``ties_to_away``, as in its forward pass.
     code : ``Out(fmt.width)``
+    flags : ``Out(4)``
+        If there is one: a :class:`golden.Flag` word, see :func:`golden.flags.of_conversion`.
     """
 
     def __init__(
@@ -46,6 +51,7 @@ class Encoder(wiring.Component):
         nan_to_zero: bool = False,
         random_bits: int = 16,
         rounding_pin: bool = False,
+        flags: bool = False,
     ):
         self.fmt = get(fmt)
         self.options = options(self.fmt, source, rounding, overflow, nan_to_zero)
@@ -56,7 +62,8 @@ class Encoder(wiring.Component):
         self.has_pin = check_rounding_pin(rounding_pin, self.options)
         if self.has_pin:
             ports["hybrid"] = In(1)
-        super().__init__({**ports, "code": Out(self.fmt.width)})
+        self.has_flags = flags
+        super().__init__({**ports, "code": Out(self.fmt.width), **flag_port(flags)})
 
     def elaborate(self, platform: object) -> Module:
         """Take the source apart, round, put the code together."""
@@ -66,9 +73,14 @@ class Encoder(wiring.Component):
         random = self.random if chosen.rounding is Rounding.STOCHASTIC else None
         threshold = self._hybrid_threshold() if chosen.rounding is Rounding.HYBRID else None
         pin = self.hybrid if self.has_pin else None
-        rounder = Rounder(self.fmt, chosen.rounding, chosen.overflow, chosen.nan_to_zero, random, threshold, pin)
+        rounder = Rounder(self.fmt, chosen.rounding, chosen.overflow, chosen.nan_to_zero, random, threshold, pin, self.has_flags)
         parts = source_parts(m, chosen.source, self.bits, rounder)
-        m.d.comb += self.code.eq(rounder.code(m, parts))
+        if not self.has_flags:
+            m.d.comb += self.code.eq(rounder.code(m, parts))
+            return m
+        quiet = self.bits[chosen.source.rows[-1].fraction_bits - 1]  # the first fraction bit
+        code, flags = rounder.code_and_flags(m, parts, self.bits[:-1].any(), parts.is_nan & ~quiet)
+        m.d.comb += [self.code.eq(code), self.flags.eq(flags)]
         return m
 
     def _hybrid_threshold(self) -> Value:

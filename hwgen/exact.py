@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import ExactAccumulator
 from hwgen.fixed import aligned
-from hwgen.multiplier import ProductShape
+from hwgen.flags import flag_port, word
+from hwgen.multiplier import ProductShape, invalid_port
 
 
 class ExactAdder(wiring.Component):
@@ -19,21 +20,23 @@ class ExactAdder(wiring.Component):
     accumulator : golden.ExactAccumulator
         Its widths.
     product : ProductShape
-    overflow : bool
-        Whether to tell of it.
+    overflow, flags : bool
+        Whether to tell of it, of them.
 
     Members
     -------
     sign, exponent, significand, is_zero, is_inf, is_nan : ``In``
-        A product as ``Multiplier`` delivers it.
+        A product as ``Multiplier`` delivers it; with ``flags`` ``is_invalid``, too.
     acc_in, acc_out : ``accumulator.width`` bits
         {nan, neg_inf, pos_inf, value}; the flags are sticky, and products that are not finite leave the value alone.
     overflow : ``Out(1)``
         If asked for: whether the sum had no room, and wrapped.
+    flags : ``Out(4)``
+        If asked for: that as overflow; and whether 0 * infinity came in, or infinities of both signs have, and no NaN, as invalid.
     """
 
-    def __init__(self, accumulator: ExactAccumulator, product: ProductShape, overflow: bool = False):
-        self.accumulator, self.product, self.tells_overflow = accumulator, product, overflow
+    def __init__(self, accumulator: ExactAccumulator, product: ProductShape, overflow: bool = False, flags: bool = False):
+        self.accumulator, self.product, self.tells_overflow, self.tells_flags = accumulator, product, overflow, flags
         super().__init__(
             {
                 "sign": In(1),
@@ -42,9 +45,11 @@ class ExactAdder(wiring.Component):
                 "is_zero": In(1),
                 "is_inf": In(1),
                 "is_nan": In(1),
+                **invalid_port(flags),
                 "acc_in": In(accumulator.width),
                 "acc_out": Out(accumulator.width),
                 **({"overflow": Out(1)} if overflow else {}),
+                **flag_port(flags),
             }
         )
 
@@ -69,6 +74,10 @@ class ExactAdder(wiring.Component):
             nan_out.eq(nan | self.is_nan | (pos_inf_out & neg_inf_out)),
             self.acc_out.eq(Cat(total, pos_inf_out, neg_inf_out, nan_out)),
         ]
+        no_room = ~(value[-1] ^ addend[-1]) & (total[-1] ^ value[-1])
         if self.tells_overflow:
-            m.d.comb += self.overflow.eq(~(value[-1] ^ addend[-1]) & (total[-1] ^ value[-1]))
+            m.d.comb += self.overflow.eq(no_room)
+        if self.tells_flags:
+            opposite = pos_inf_out & neg_inf_out & ~(nan | self.is_nan)
+            m.d.comb += self.flags.eq(word(Const(0, 1), Const(0, 1), no_room, self.is_invalid | opposite))
         return m

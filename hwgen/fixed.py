@@ -70,6 +70,10 @@ class Rounded:
     field, fraction : Value
         What they are unless the number overflows.
     overflow : Value
+    lost : Value
+        Whether they are another number than the magnitude.
+    tiny : Value
+        Whether the magnitude is below the smallest normal number, where it is lost.
     """
 
     def __init__(self, m: Module, magnitude: Value, lsb_exponent: int, target: Format):
@@ -105,3 +109,7 @@ class Rounded:
         past = field[exponent_bits:].any()
         last = packed[: fraction_bits + exponent_bits] if target.flush else self.field
         self.overflow = past | last.all()
+        self.lost, self.tiny = half | below.any(), ~kept[-1]
+        if target.flush:  # the pattern under the smallest number is none
+            self.lost = self.lost | (magnitude.any() & ~packed.any())
+            self.tiny = ~kept[-1] | ~(complement.any() | kept[:-1].any())

@@ -183,11 +183,12 @@ def _among(word: str, fmt: Format, kind: Kind) -> str:
 
 
 def _pe(design: Design, ports: Sequence[Port]) -> list[str]:
-    """From a reset to the first product, accumulators are 0."""
+    """From a reset to the first product, accumulators are 0, and nothing is to be reported of them."""
+    zero = " && ".join(f"{port.name} == 0" for port in ports if port.direction == "output")
     return [
         *_head(ports), *_instance(design.name, ports), "  reg clean;", "  initial clean = 1'b0;",
         "  always @(posedge clk) if (rst) clean <= 1'b1; else if (enable) clean <= 1'b0;",
-        "  always @* if (clean) assert (acc == 0 && overflow == 0);", "endmodule",
+        f"  always @* if (clean) assert ({zero});", "endmodule",
     ]  # fmt: skip
 
 

@@ -22,6 +22,11 @@ def scale_port(scale_bits: int) -> dict[str, Any]:
     return {"scale": In(scale_bits)} if scale_bits else {}
 
 
+def invalid_port(flags: bool) -> dict[str, Any]:
+    """The member of what takes a product that says whether it is 0 * infinity, or none."""
+    return {"is_invalid": In(1)} if flags else {}
+
+
 @dataclass(frozen=True)
 class ProductShape:
     """Widths of the products of two formats: value = significand * 2**(exponent - bias - fraction_bits).
@@ -93,6 +98,8 @@ class Multiplier(wiring.Component):
         Whether subnormal operands are normalized. A floating-point adder wants that; a fixed-point one does not need it.
     spare_carry, scale_bits : int
         See ``ProductShape``.
+    tells_invalid : bool
+        Whether there is a port ``is_invalid``.
 
     Members
     -------
@@ -108,6 +115,8 @@ class Multiplier(wiring.Component):
         See ``ProductShape``; it and the exponent are meaningless unless the product is finite and not zero.
     is_zero, is_inf, is_nan : ``Out(1)``
         ``is_zero`` and ``is_inf`` are meaningless where ``is_nan`` is set.
+    is_invalid : ``Out(1)``
+        If asked for: whether it is NaN because of 0 * infinity.
     """
 
     def __init__(
@@ -118,10 +127,12 @@ class Multiplier(wiring.Component):
         normalized: bool = True,
         spare_carry: int = 0,
         scale_bits: int = 0,
+        tells_invalid: bool = False,
     ):
         self.a_format = golden.get(a_format)
         self.b_format = self.a_format if b_format is None else golden.get(b_format)
         self.layout = ProductShape.of(self.a_format, self.b_format, normalized=normalized, spare_carry=spare_carry, scale_bits=scale_bits)
+        self.tells_invalid = tells_invalid
         super().__init__(
             {
                 **code_ports("a", self.a_format),
@@ -133,6 +144,7 @@ class Multiplier(wiring.Component):
                 "is_zero": Out(1),
                 "is_inf": Out(1),
                 "is_nan": Out(1),
+                **({"is_invalid": Out(1)} if tells_invalid else {}),
             }
         )
 
@@ -164,4 +176,6 @@ class Multiplier(wiring.Component):
             self.is_inf.eq(either_inf),
             self.is_nan.eq(a.is_nan | b.is_nan | (either_zero & either_inf)),
         ]
+        if self.tells_invalid:
+            m.d.comb += self.is_invalid.eq((a.is_zero & ~a.is_nan & b.is_inf) | (b.is_zero & ~b.is_nan & a.is_inf))
         return m

@@ -23,6 +23,8 @@ class LowerNeighbour:
         Decides what must be known of the bits behind the kept ones.
     tail_bits : int
         How many of them are looked at one by one.
+    tells_beyond : bool
+        Whether to tell of any.
 
     Attributes
     ----------
@@ -34,13 +36,17 @@ class LowerNeighbour:
         The first bit behind those that the neighbour keeps.
     below : Value
         Whether there are ones behind the tail; with roundings that do not ask, it does not matter.
+    beyond : Value
+        If asked for: whether there are ones behind those that the neighbour keeps. Below the smallest value it does not matter.
     """
 
-    def __init__(self, at: Position, rounding: Rounding, tail_bits: int):
+    def __init__(self, at: Position, rounding: Rounding, tail_bits: int, tells_beyond: bool = False):
         self.at, self.order, self.rounding = at, at.order, rounding
+        self._counts_lost = tells_beyond or rounding in (Rounding.TIES_TO_EVEN, Rounding.MPTORCH)
         self.tail_bits, self.width = tail_bits, at.order.fraction_bits + tail_bits
         self.half: Value
         kept, self.tail, self.below = self._align()
+        self.beyond = self.half | self.below if rounding is Rounding.HYBRID else self.tail.any() | self.below
         self.ordinal = at.named("lower_ordinal", self._ordinal(kept))
 
     # -- alignment ----------------------------------------------------------------------------------------------------------------
@@ -58,6 +64,7 @@ class LowerNeighbour:
         rest = self.at.parts.rest | given[: max(len(given) - width, 0)].any()
         if self.rounding is Rounding.HYBRID:
             value, below = self._with_zero_extending(fraction[-order.fraction_bits - 1 :])
+            below = below | fraction[: -order.fraction_bits - 1].any() | rest
             self.half = value[0]  # the tail is not that of numbers near 1
             return value[1:], self._hybrid_tail(fraction), below
         deepest = max(self.at.lowest_relevant, self.at.parts.exponents[0])
@@ -119,7 +126,7 @@ class LowerNeighbour:
         for k in reversed(range(len(amount))):
             step = 1 << k
             moved = self.at.named(f"{prefix}moved_right_{step}", Mux(amount[k], value >> step, value))
-            if self.rounding in (Rounding.TIES_TO_EVEN, Rounding.MPTORCH):
+            if self._counts_lost:
                 lost = lost | (amount[k] & value[:step].any())
             value = moved
         return value, lost

@@ -69,6 +69,11 @@ def _decoder_options(parser: argparse.ArgumentParser) -> None:
     _pipeline_options(parser)
 
 
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    text = "a port for status flags: bit 0 inexact, 1 underflow, 2 overflow, 3 invalid"
+    parser.add_argument("--flags", action="store_true", help=text)
+
+
 def _add_rounding(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounding", choices=[r.value for r in Rounding], help="default: the format's")
     parser.add_argument("--overflow", choices=[o.value for o in Overflow], help="default: the format's")
@@ -82,6 +87,7 @@ def _encoder_options(parser: argparse.ArgumentParser) -> None:
     _add_rounding(parser)
     text = "with --rounding hybrid: a port chooses between it (1) and ties_to_away (0)"
     parser.add_argument("--rounding-pin", action="store_true", help=text)
+    _add_flags(parser)
     _pipeline_options(parser)
 
 
@@ -118,6 +124,7 @@ def _add_scale(parser: argparse.ArgumentParser) -> None:
 def _mac_options(parser: argparse.ArgumentParser) -> None:
     _adder_options(parser)
     _add_scale(parser)
+    _add_flags(parser)
     _pipeline_options(parser)
 
 
@@ -131,6 +138,7 @@ def _dot_options(parser: argparse.ArgumentParser) -> None:
     _adder_options(parser)
     _add_lanes(parser, DEFAULT_LANES)
     _add_scale(parser)
+    _add_flags(parser)
     _pipeline_options(parser)
 
 
@@ -138,6 +146,7 @@ def _pe_options(parser: argparse.ArgumentParser) -> None:
     _adder_options(parser)
     _add_lanes(parser, 1)
     _add_scale(parser)
+    _add_flags(parser)
     text = "ranks of registers before the accumulator, up to 16 (default: 0)"
     parser.add_argument("--stages", type=int, default=0, metavar="N", help=text)
     text = "accumulators that take turns, with as many ranks but one inside the adder (default: 1)"

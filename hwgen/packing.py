@@ -48,6 +48,20 @@ class Packer:
             to_nan = parts.is_inf
         return self._with_sign(unsigned_code, to_nan)
 
+    def past_largest(self, ordinal: Value) -> Value:
+        """Whether the number is special, or rounded past the largest value."""
+        return self._beyond(ordinal, self.order.last)
+
+    @property
+    def keeps_infinity(self) -> bool:
+        """Whether infinity becomes infinity."""
+        return self.fmt.has_infinity and self._overflow_code(infinite=True) == self.fmt.infinity
+
+    @property
+    def keeps_nan(self) -> bool:
+        """Whether NaN becomes NaN."""
+        return self.fmt.has_nan and not self.nan_to_zero
+
     def _beyond(self, ordinal: Value, limit: int) -> Value:
         """Whether the number has no code of its own: it is special, too large, or rounded to an ordinal past the limit."""
         order, parts = self.order, self.parts

@@ -6,9 +6,10 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from golden import Format
+from golden import Flag, Format
 from hwgen.codes import code_ports
 from hwgen.dot import Dot, check_lanes
+from hwgen.flags import flag_port
 from hwgen.mac import Mac, operands
 from hwgen.multiplier import scale_port
 from hwgen.pipeline import Pipelined, check_stages
@@ -23,7 +24,7 @@ class Pe(wiring.Component):
 
     Parameters
     ----------
-    a_format, b_format, accumulator, terms, scale_bits
+    a_format, b_format, accumulator, terms, scale_bits, flags
         As of :class:`hwgen.mac.Mac`.
     stages : int
         Ranks of registers between inputs and accumulator, 0 to 16.
@@ -44,6 +45,8 @@ class Pe(wiring.Component):
         The accumulator that the inputs of ``stages + 1`` cycles ago went to, after them.
     overflow : ``Out(1)``
         Whether one of its sums since ``clear`` had no room: see :class:`hwgen.mac.Mac`.
+    flags : ``Out(4)``
+        If asked for: the flags of all its sums since ``clear``.
     """
 
     def __init__(
@@ -56,20 +59,22 @@ class Pe(wiring.Component):
         interleave: int = 1,
         lanes: int = 1,
         scale_bits: int = 0,
+        flags: bool = False,
     ):
         check_stages(stages)
         check_interleave(interleave, stages)
         self.stages, self.entry = stages, stages + 1 - interleave
+        self._flags = flags
         self._core: Mac | Dot = (
-            Mac(a_format, b_format, accumulator, terms, True, scale_bits)
+            Mac(a_format, b_format, accumulator, terms, not flags, scale_bits, flags)
             if check_lanes(lanes) == 1
-            else Dot(a_format, b_format, accumulator, lanes, terms, True, scale_bits)
+            else Dot(a_format, b_format, accumulator, lanes, terms, not flags, scale_bits, flags)
         )
         fa, fb = operands(a_format, b_format)
         codes = code_ports("a", fa, lanes) | code_ports("b", fb, lanes) | scale_port(scale_bits)
         self._names = tuple(codes)
         width = len(self._core.acc_in)
-        super().__init__({"clear": In(1), "enable": In(1), **codes, "acc": Out(width), "overflow": Out(1)})
+        super().__init__({"clear": In(1), "enable": In(1), **codes, "acc": Out(width), "overflow": Out(1), **flag_port(flags)})
 
     def elaborate(self, _platform: object) -> Module:
         """The MAC, its pipeline, and what goes past it."""
@@ -83,14 +88,17 @@ class Pe(wiring.Component):
         clear, enable = self.clear, self.enable
         for rank in range(1, self.entry + 1):
             clear, enable = self._kept(m, "clear", rank, clear), self._kept(m, "enable", rank, enable)
-        before, lost = Signal(len(self.acc), name="acc_before"), Signal(name="overflow_before")
-        m.d.comb += [before.eq(Mux(clear, 0, self.acc)), lost.eq(self.overflow & ~clear), unit.acc_in.eq(before)]
+        sticky, said, name = (self.flags, unit.flags, "flags") if self._flags else (self.overflow, unit.overflow, "overflow")
+        before, lost = Signal(len(self.acc), name="acc_before"), Signal(len(sticky), name=f"{name}_before")
+        m.d.comb += [before.eq(Mux(clear, 0, self.acc)), lost.eq(sticky & (~clear).replicate(len(sticky))), unit.acc_in.eq(before)]
         held: Value = before
         earlier: Value = lost
         for rank in range(self.entry + 1, self.stages + 1):
-            held, earlier = self._kept(m, "acc_before", rank, held), self._kept(m, "overflow_before", rank, earlier)
+            held, earlier = self._kept(m, "acc_before", rank, held), self._kept(m, f"{name}_before", rank, earlier)
             enable = self._kept(m, "enable", rank, enable)
-        m.d.sync += [self.acc.eq(Mux(enable, unit.acc_out, held)), self.overflow.eq(earlier | (enable & unit.overflow))]
+        m.d.sync += [self.acc.eq(Mux(enable, unit.acc_out, held)), sticky.eq(earlier | (enable.replicate(len(sticky)) & said))]
+        if self._flags:
+            m.d.comb += self.overflow.eq(self.flags[Flag.OVERFLOW.bit_length() - 1])
         return m
 
     @staticmethod

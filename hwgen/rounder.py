@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from golden import Format, Overflow, Rounding
 from hwgen.constants import carries
+from hwgen.flags import of_conversion
 from hwgen.neighbour import LowerNeighbour
 from hwgen.ordinals import ordinals
 from hwgen.packing import Packer
@@ -27,6 +28,8 @@ class Rounder:
         With ``hybrid``: bits that the tail must reach.
     pin : Value, optional
         With ``hybrid``: 0 rounds ``ties_to_away`` instead.
+    tells_flags : bool
+        Whether to make flags, too.
     """
 
     def __init__(
@@ -38,10 +41,11 @@ class Rounder:
         random: Value | None = None,
         threshold: Value | None = None,
         pin: Value | None = None,
+        tells_flags: bool = False,
     ):
         self.fmt, self.rounding, self.overflow, self.nan_to_zero = fmt, rounding, overflow, nan_to_zero
         self.random, self.threshold, self.pin = random, threshold, pin
-        self.order = ordinals(fmt)
+        self.order, self.tells_flags = ordinals(fmt), tells_flags
 
     # -- widths -------------------------------------------------------------------------------------------------------------------
 
@@ -85,11 +89,22 @@ class Rounder:
 
     def code(self, m: Module, parts: Parts) -> Value:
         """The code of a number, as a value in ``m``."""
+        return self.code_and_flags(m, parts)[0]
+
+    def code_and_flags(self, m: Module, parts: Parts, nonzero: Value | None = None, signaling: Value | None = None) -> tuple[Value, Value]:
+        """The code and, if asked for, flags; see :func:`hwgen.flags.of_conversion` for what they want to know."""
         at = Position(m, parts, self.order, self.lowest_relevant)
-        lower = LowerNeighbour(at, self.rounding, self.tail_bits)
+        lower = LowerNeighbour(at, self.rounding, self.tail_bits, self.tells_flags)
         up = at.named("round_up", self._round_up(at, lower))
         ordinal = at.named("ordinal", (lower.ordinal + up)[: self.order.width])
-        return Packer(self.fmt, at, self.rounding, self.overflow, self.nan_to_zero).code(ordinal)
+        packer = Packer(self.fmt, at, self.rounding, self.overflow, self.nan_to_zero)
+        code = packer.code(ordinal)
+        if not self.tells_flags:
+            return code, Const(0, 0)
+        assert nonzero is not None
+        assert signaling is not None
+        moved = up if self.rounding is Rounding.HYBRID else Const(0, 1)  # HiFloat8's hybrid rounding moves its own values, too
+        return code, of_conversion(lower, moved, packer, ordinal, nonzero, signaling)
 
     # -- rounding -----------------------------------------------------------------------------------------------------------------
 

@@ -15,12 +15,14 @@ from hwgen import mac as parts
 from hwgen.conversions import encoder_options, nan_rule
 from hwgen.design import Design, finished, label
 from hwgen.dot import Dot, check_lanes
+from hwgen.flags import MEANING
 from hwgen.pe import Pe, check_interleave
 from hwgen.pipeline import check_stages
 from hwgen.readout import Readout
 
 DEFAULT_TERMS = 1024
 DEFAULT_LANES = 2
+_OF_EXACT = "; overflow: the sum had no room and wrapped; nothing is inexact"
 
 
 def _of_mac(
@@ -32,6 +34,7 @@ def _of_mac(
     terms: int | None,
     name: str | None,
     scale_bits: int = 0,
+    flags: bool = False,
 ) -> Design:
     a = get(fmt)
     b = a if format_b is None else get(format_b)
@@ -63,6 +66,10 @@ def _of_mac(
         options["scale-bits"] = arguments["scale_bits"] = scale_bits
         default += f"_scale{scale_bits}"
         lines.append(f"Scale: products are multiplied by 2^scale, from 2^{low} to 2^{high}")
+    if flags:
+        options["flags"] = arguments["flags"] = True
+        default += "_flags"
+        lines.append(f"Flags: {MEANING}{_OF_EXACT if accumulator == 'exact' else ''}")
     return finished(kind, name, default, partial(make, a, b, accumulator, room, **arguments), options, lines, (a, b))
 
 
@@ -73,6 +80,7 @@ def mac(
     terms: int | None = None,
     name: str | None = None,
     scale_bits: int = 0,
+    flags: bool = False,
 ) -> Design:
     """A fused multiply-accumulate unit.
 
@@ -88,13 +96,15 @@ def mac(
         Of the module; default: made of the options.
     scale_bits : int
         Bits of a port ``scale``, the exponent of a power of two that products are multiplied by, up to 10; 0: no such port.
+    flags : bool
+        Whether there is a port for status flags.
 
     Raises
     ------
     ValueError
         One sentence that begins with what is wrong: format, accumulator, terms, scale_bits or name.
     """
-    return _of_mac("mac", parts.Mac, fmt, format_b, accumulator, terms, name, scale_bits)
+    return _of_mac("mac", parts.Mac, fmt, format_b, accumulator, terms, name, scale_bits, flags)
 
 
 def adder(
@@ -121,12 +131,13 @@ def dot(
     terms: int | None = None,
     name: str | None = None,
     scale_bits: int = 0,
+    flags: bool = False,
 ) -> Design:
     """A fused dot product: several products and an accumulator, rounded once.
 
     Parameters
     ----------
-    fmt, format_b, accumulator, terms, name, scale_bits
+    fmt, format_b, accumulator, terms, name, scale_bits, flags
         See :func:`mac`; a product of each lane is a term.
     lanes : int
         Products, 1 to 16.
@@ -137,14 +148,14 @@ def dot(
         One sentence that begins with what is wrong: as of :func:`mac`, or lanes.
     """
     check_lanes(lanes)
-    unit = mac(fmt, format_b, accumulator, terms, scale_bits=scale_bits)
+    unit = mac(fmt, format_b, accumulator, terms, scale_bits=scale_bits, flags=flags)
     fa, fb = unit.formats
     room = unit.options.get("terms", DEFAULT_TERMS)
     if accumulator == "exact" and lanes > room:
         raise ValueError(f"terms must be at least the {lanes} lanes, not {room}")
     options = unit.options | {"lanes": lanes}
     lines = [unit.header[0].replace("Fused multiply-accumulate", f"Fused dot product of {lanes}"), *unit.header[1:-1]]
-    make = partial(Dot, fa, fb, accumulator, lanes, room, scale_bits=scale_bits)
+    make = partial(Dot, fa, fb, accumulator, lanes, room, scale_bits=scale_bits, flags=flags)
     return finished("dot", name, unit.name.replace("_mac_", f"_dot{lanes}_"), make, options, lines, (fa, fb))
 
 
@@ -214,12 +225,13 @@ def pe(
     lanes: int = 1,
     name: str | None = None,
     scale_bits: int = 0,
+    flags: bool = False,
 ) -> Design:
     """A processing element: a MAC, or a fused dot product, with its accumulators.
 
     Parameters
     ----------
-    fmt, format_b, accumulator, terms, name, scale_bits
+    fmt, format_b, accumulator, terms, name, scale_bits, flags
         See :func:`mac`.
     stages, interleave, lanes : int
         See :class:`hwgen.pe.Pe`.
@@ -233,9 +245,9 @@ def pe(
     check_interleave(interleave, stages)
     check_lanes(lanes)
     unit = (
-        mac(fmt, format_b, accumulator, terms, scale_bits=scale_bits)
+        mac(fmt, format_b, accumulator, terms, scale_bits=scale_bits, flags=flags)
         if lanes == 1
-        else dot(fmt, format_b, accumulator, lanes, terms, scale_bits=scale_bits)
+        else dot(fmt, format_b, accumulator, lanes, terms, scale_bits=scale_bits, flags=flags)
     )
     many = str(lanes) if lanes > 1 else ""
     default = unit.name.replace(f"_{unit.kind}{many}_", f"_pe{many}_")
@@ -250,7 +262,7 @@ def pe(
         "pe",
         name,
         default,
-        partial(Pe, fa, fb, accumulator, options.get("terms", DEFAULT_TERMS), stages, interleave, lanes, scale_bits),
+        partial(Pe, fa, fb, accumulator, options.get("terms", DEFAULT_TERMS), stages, interleave, lanes, scale_bits, flags),
         options,
         lines,
         unit.formats,

@@ -14,8 +14,8 @@ RESET_CYCLES = 2
 
 
 def processing_element(
-    products: Sequence[Mapping[str, int]], interleave: int, stages: int, add: Callable[[Mapping[str, int], int], tuple[int, int]],
-    rng: np.random.Generator,
+    products: Sequence[Mapping[str, int]], interleave: int, stages: int,
+    add: Callable[[Mapping[str, int], int], tuple[int, Mapping[str, int]]], sticky: Sequence[str], rng: np.random.Generator,
 ) -> list[Cycle]:  # fmt: skip
     """A processing element that is cleared and enabled at random, and reset once on the way.
 
@@ -26,31 +26,30 @@ def processing_element(
     interleave, stages : int
         See :class:`hwgen.pe.Pe`.
     add : callable
-        From codes and an accumulator to the accumulator after them and whether it overflowed.
+        From codes and an accumulator to the accumulator after them, and what of the sum is sticky.
+    sticky : sequence of str
+        Outputs whose bits stay until an accumulator is cleared.
     """
-    accumulators = [(0, 0)] * interleave  # with their overflow flags
-    coming = [(0, 0)] * (stages + 1)  # what the outputs will show, the next one first
+    cleared = {"acc": 0} | dict.fromkeys(sticky, 0)
+    accumulators = [cleared] * interleave
+    coming = [cleared] * (stages + 1)  # what the outputs will show, the next one first
     cycles: list[Cycle] = []
     again = RESET_CYCLES + len(products) // 2
     drain: list[Mapping[str, int]] = [dict.fromkeys(products[0], 0)] * (stages + 1)
     for at, pins in enumerate([products[0]] * RESET_CYCLES + list(products) + drain):
         resetting = at < RESET_CYCLES or at == again
         clear, enable = int(rng.integers(0, 16) == 0), int(rng.integers(0, 4) > 0)
-        acc, overflow = coming[0]
-        known = int(at > 0)
-        cycles.append({
-            "rst": int(resetting), "clear": clear, "enable": enable, **pins, "acc": acc, "overflow": overflow,
-            CARE + "acc": known, CARE + "overflow": known,
-        })  # fmt: skip
+        known = dict.fromkeys((CARE + name for name in cleared), int(at > 0))
+        cycles.append({"rst": int(resetting), "clear": clear, "enable": enable, **pins, **coming[0], **known})
         if resetting:
-            accumulators, coming = [(0, 0)] * interleave, [(0, 0)] * (stages + 1)
+            accumulators, coming = [cleared] * interleave, [cleared] * (stages + 1)
             continue
-        total, lost = (0, 0) if clear else accumulators[at % interleave]
+        shown = cleared if clear else accumulators[at % interleave]
         if enable:
-            total, now = add(pins, total)
-            lost |= now
-        accumulators[at % interleave] = total, lost
-        coming = [*coming[1:], (total, lost)]
+            total, now = add(pins, shown["acc"])
+            shown = {"acc": total} | {name: shown[name] | now[name] for name in sticky}
+        accumulators[at % interleave] = shown
+        coming = [*coming[1:], shown]
     return cycles
 
 

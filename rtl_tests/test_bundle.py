@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,7 @@ DESIGNS = [
     *(build.dot(name) for name in TRIO), build.dot("ocp_e4m3+ocp_e5m2", "hif8", "exact", 3, 64),
     build.readout("hif8", to="hif8"), build.pe("e5m2b1"), build.pe("hif8", lanes=2, scale_bits=3), build.pe("hif8", stages=3, interleave=3),
     build.pe("ocp_e4m3+ocp_e5m2", "hif8", "exact", 4, 2, 2),
+    build.encoder("ocp_e5m2", "binary16", flags=True), build.mac("ocp_e5m2", flags=True), build.pe("ocp_e5m2", stages=1, flags=True),
 ]  # fmt: skip
 MORE = [
     *(build.pipelined(build.mac(name), stages) for name in TRIO for stages in (1, 3)),
@@ -79,7 +81,7 @@ def verilator(folder, name):
 def inverted(design, text, condition, name=None):
     """The module with the last bit of an output, by default the last one, inverted where a condition holds."""
     name = name or [port for port in ports(text, design.name) if port.direction == "output"][-1].name
-    old = f"{name} <= " if f"output reg {name}" in text else f"assign {name} = "
+    old = f"{name} <= " if re.search(rf"output reg (\[\d+:0\] )?{name}\b", text) else f"assign {name} = "
     assert text.count(old) == 1
     return text.replace(old, f"{old}{condition} ^ ")
 

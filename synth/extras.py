@@ -21,7 +21,7 @@ def section(measured: Measured) -> Section | None:
     """Each option beside the same block without it; None where nothing was measured."""
     made = Section(
         "options", "What options cost",
-        "A port for a power-of-two scale, a pin that chooses the rounding, several products to a rounding: each beside the plain block.",
+        "A port for a power-of-two scale, a pin that chooses the rounding, status flags, several products: each beside the plain block.",
     )  # fmt: skip
     rows = [_Row(extra) for extra in EXTRAS]
     columns = [column for key, column in measured.columns.items() if any(one["target"] == key for one in measured.optional)]

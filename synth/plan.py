@@ -80,12 +80,14 @@ EXTRAS = (
     _extra_of_mac("products times 2^scale, 8 bits", "hif8", scale_bits=8),
     _extra_of_mac("products times 2^scale, 8 bits", "ocp_e4m3", scale_bits=8),
     Extra("half away and hybrid behind a pin", "encoder", "hif8", _PINNED | {"rounding_pin": True}, _PINNED, "encoder"),
+    Extra("status flags", "encoder", "hif8", _PINNED | {"flags": True}, _PINNED, "encoder"),
+    _extra_of_mac("status flags", "hif8", flags=True),
     _extra_of_mac("two products to a rounding", "ocp_e4m3", "dot", lanes=2),
     _extra_of_mac("four products to a rounding", "ocp_e4m3", "dot", lanes=4),
 )
 """Options whose cost the report tells, on :data:`EXTRA_TARGETS`."""
 EXTRA_TARGETS = ("gates", "cyclonev")
-OPTIONAL = frozenset({"scale_bits", "rounding_pin", "lanes", "stages"})
+OPTIONAL = frozenset({"scale_bits", "rounding_pin", "flags", "lanes", "stages"})
 """Keys of rows that only blocks with such options have."""
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import golden
+from golden import Flag
 from golden.mac import exact
 from hwgen.design import Design
 from synth.proof.bitslice import CASES, from_planes, to_planes
@@ -31,10 +32,14 @@ _NO_EXPONENT = 1 << 20
 
 @dataclass(frozen=True)
 class _Class:
-    """Pairs of codes, with a scale if there is one, that hand the same bits on to the rest of the netlist and have the same product."""
+    """Pairs of codes, with a scale if there is one, that hand the same bits on to the rest of the netlist and have the same product.
+
+    ``undefined`` says whether that is NaN because of 0 * infinity.
+    """
 
     pins: Mapping[str, int]
     product: float
+    undefined: bool
     pairs: int
     cut: tuple[bool, ...]
 
@@ -53,7 +58,7 @@ class MacProof(Proof):
         products = Products.of(design)
         product = products.values
         exponents = np.where(np.isfinite(product) & (product != 0), np.frexp(product)[1], _NO_EXPONENT)
-        keys = np.concatenate([words, product.view(np.uint64)[np.newaxis]])
+        keys = np.concatenate([words, product.view(np.uint64)[np.newaxis], products.undefined.astype(np.uint64)[np.newaxis]])
         _, first, pairs = np.unique(keys, axis=1, return_index=True, return_counts=True)
         groups: dict[int, list[_Class]] = {}
         for place, number in zip(first.tolist(), pairs.tolist(), strict=True):
@@ -61,7 +66,9 @@ class MacProof(Proof):
             pins = {"a": int(products.a[place]), "b": int(products.b[place])}
             if design.scale_bits:
                 pins["scale"] = int(products.scale[place]) & (1 << design.scale_bits) - 1
-            groups.setdefault(int(exponents[place]), []).append(_Class(pins, float(product[place]), number, cut))
+            groups.setdefault(int(exponents[place]), []).append(
+                _Class(pins, float(product[place]), bool(products.undefined[place]), number, cut)
+            )
         self.groups = [groups[exponent] for exponent in sorted(groups)]
         self.parts = len(self.groups)
 
@@ -99,12 +106,22 @@ class MacProof(Proof):
             ones = [chosen[i] for i, member in enumerate(group) if member.cut[place]]
             known[net] = solver.false if not ones else solver.true if len(ones) == len(group) else solver.either(ones)
         out = solver.outputs(self.netlist, known)
-        claim = self._claim(solver, acc, out, group, chosen)
+        flags = None
+        if self.design.has_flags:
+            flags = solver.bits(solver.term("BV_EXTRACT", out, indices=(width + len(Flag) - 1, width)), len(Flag))
+            out = solver.term("BV_EXTRACT", out, indices=(width - 1, 0))
+        claim = self._claim(solver, acc, out, flags, group, chosen)
         found = solver.search(solver.term("IMPLIES", solver.either(chosen), claim), {"acc_in": acc, "class": number})
         if found is None:
             return None
         member = group[found["class"]]
         return {**member.pins, "acc_in": found["acc_in"]}
+
+    @staticmethod
+    def _any(solver: Solver, chosen: Sequence["Term"], which: Sequence[bool]) -> "Term":
+        """Whether the chosen class is one of these."""
+        hit = [term for term, this in zip(chosen, which, strict=True) if this]
+        return solver.either(hit) if hit else solver.false
 
     def _select(self, solver: Solver, chosen: Sequence["Term"], values: Sequence[int], width: int) -> "Term":
         """The word that belongs to the chosen class."""
@@ -115,8 +132,10 @@ class MacProof(Proof):
         return solver.join(bits)
 
     @abstractmethod
-    def _claim(self, solver: Solver, acc: "Term", out: "Term", group: Sequence[_Class], chosen: Sequence["Term"]) -> "Term":
-        """What holds of every accumulator and the class that is chosen."""
+    def _claim(
+        self, solver: Solver, acc: "Term", out: "Term", flags: list["Term"] | None, group: Sequence[_Class], chosen: Sequence["Term"]
+    ) -> "Term":
+        """What holds of every accumulator and the class that is chosen; ``flags`` are the port's bits, if there is one."""
 
 
 class Binary32Proof(MacProof):
@@ -127,7 +146,9 @@ class Binary32Proof(MacProof):
         "what they make of each pair of codes is evaluated"
     )
 
-    def _claim(self, solver: Solver, acc: "Term", out: "Term", group: Sequence[_Class], chosen: Sequence["Term"]) -> "Term":
+    def _claim(
+        self, solver: Solver, acc: "Term", out: "Term", flags: list["Term"] | None, group: Sequence[_Class], chosen: Sequence["Term"]
+    ) -> "Term":
         from bitwuzla import RoundingMode
 
         wide = golden.get("binary32")
@@ -140,7 +161,35 @@ class Binary32Proof(MacProof):
         nan = solver.term("FP_IS_NAN", total)
         canonical = solver.equal(out, solver.word(wide.canonical_nan, 32))
         same = solver.all([solver.negate(solver.term("FP_IS_NAN", result)), solver.equal(result, total)])
-        return solver.choose(nan, canonical, same)
+        claim = solver.choose(nan, canonical, same)
+        if flags is None:
+            return claim
+        undefined = self._any(solver, chosen, [member.undefined for member in group])
+        return solver.all([claim, self._flags_hold(solver, acc, first, second, total, flags, undefined)])
+
+    @staticmethod
+    def _flags_hold(
+        solver: Solver, acc: "Term", first: "Term", second: "Term", total: "Term", flags: list["Term"], undefined: "Term"
+    ) -> "Term":
+        """A sum is inexact where rounding it down and up are two numbers; what is cut off towards zero tells its size."""
+        from bitwuzla import RoundingMode
+
+        def added(mode: RoundingMode) -> "Term":
+            return solver.term("FP_ADD", solver.manager.mk_rm_value(mode), first, second)
+
+        def none(kind: str) -> "Term":
+            return solver.all([solver.negate(solver.term(kind, operand)) for operand in (first, second)])
+
+        finite = solver.all([none("FP_IS_INF"), none("FP_IS_NAN")])
+        unequal = solver.negate(solver.term("FP_EQUAL", added(RoundingMode.RTN), added(RoundingMode.RTP)))
+        lost = solver.all([finite, unequal])
+        tiny = solver.negate(solver.term("FP_IS_NORMAL", added(RoundingMode.RTZ)))
+        overflow = solver.all([finite, solver.term("FP_IS_INF", total)])
+        quiet = solver.bits(acc, 32)[22]
+        signaling = solver.all([solver.term("FP_IS_NAN", first), solver.negate(quiet)])
+        opposite = solver.all([none("FP_IS_NAN"), solver.term("FP_IS_NAN", total)])
+        wanted = [lost, solver.all([lost, tiny]), overflow, solver.either([undefined, opposite, signaling])]
+        return solver.all([solver.equal(flag, wish) for flag, wish in zip(flags, wanted, strict=True)])
 
 
 class ExactProof(MacProof):
@@ -151,7 +200,9 @@ class ExactProof(MacProof):
         "what they make of each pair of codes is evaluated"
     )
 
-    def _claim(self, solver: Solver, acc: "Term", out: "Term", group: Sequence[_Class], chosen: Sequence["Term"]) -> "Term":
+    def _claim(
+        self, solver: Solver, acc: "Term", out: "Term", flags: list["Term"] | None, group: Sequence[_Class], chosen: Sequence["Term"]
+    ) -> "Term":
         unit = exact(*self.design.formats, self.design.options["terms"], self.design.scale_bits)
         width = unit.value_width
         products = [member.product for member in group]
@@ -162,10 +213,19 @@ class ExactProof(MacProof):
         value = solver.term("BV_ADD", solver.term("BV_EXTRACT", acc, indices=(width - 1, 0)), addend)
 
         def flag(place: int, sets: Sequence[bool]) -> "Term":
-            old = solver.bits(acc, unit.width)[place]
-            return solver.either([old, *(term for term, this in zip(chosen, sets, strict=True) if this)])
+            return solver.either([solver.bits(acc, unit.width)[place], self._any(solver, chosen, sets)])
 
         pos = flag(width, [product == np.inf for product in products])
         neg = flag(width + 1, [product == -np.inf for product in products])
-        nan = solver.either([flag(width + 2, [bool(np.isnan(product)) for product in products]), solver.all([pos, neg])])
-        return solver.equal(out, solver.term("BV_CONCAT", solver.join([pos, neg, nan]), value))
+        known_nan = flag(width + 2, [bool(np.isnan(product)) for product in products])
+        both = solver.all([pos, neg])
+        claim = solver.equal(out, solver.term("BV_CONCAT", solver.join([pos, neg, solver.either([known_nan, both])]), value))
+        if flags is None:
+            return claim
+        undefined = self._any(solver, chosen, [member.undefined for member in group])
+        before = solver.term("BV_EXTRACT", acc, indices=(width - 1, 0))
+        wanted = [
+            solver.false, solver.false, solver.term("BV_SADD_OVERFLOW", before, addend),
+            solver.either([undefined, solver.all([both, solver.negate(known_nan)])]),
+        ]  # fmt: skip
+        return solver.all([claim, *(solver.equal(one, wish) for one, wish in zip(flags, wanted, strict=True))])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import golden
-from golden import ExactAccumulator, Format, get
+from golden import ExactAccumulator, Flag, Format, get
 from golden.explain import describe, number
 from golden.mac import exact
 from golden.multi import MultiFormat
@@ -32,21 +32,22 @@ Explain = Callable[[Pins, Pins, Pins], str]
 def ports(design: Design) -> tuple[dict[str, int], dict[str, int]]:
     """Widths of a block's inputs and outputs; a code is one word, see :func:`made_of`."""
     fmt, options = design.formats[0], design.options
+    flags = {"flags": len(Flag)} if design.has_flags else {}
     match design.kind:
         case "decoder":
             if options["to"] == "unpacked":
                 exponent, significand = exponent_shape(fmt).width, precision(fmt)
-                flags = {"is_zero": 1, "is_inf": 1, "is_nan": 1}
-                return {"code": fmt.width}, {"sign": 1, "exponent": exponent, "significand": significand, **flags}
+                classes = {"is_zero": 1, "is_inf": 1, "is_nan": 1}
+                return {"code": fmt.width}, {"sign": 1, "exponent": exponent, "significand": significand, **classes}
             return {"code": fmt.width}, {"bits": golden.get(options["to"]).width}
         case "encoder":
             more = {"random": options["random-bits"]} if options["rounding"] == "stochastic" else {}
             more |= {"hybrid": 1} if "rounding-pin" in options else {}
-            return {"bits": golden.get(options["from"]).width, **more}, {"code": fmt.width}
+            return {"bits": golden.get(options["from"]).width, **more}, {"code": fmt.width, **flags}
         case "mac" | "dot":
             width, lanes = accumulator_width(design), design.lanes
             scale = {"scale": design.scale_bits} if design.scale_bits else {}
-            return {"a": lanes * fmt.width, "b": lanes * design.formats[1].width, **scale, "acc_in": width}, {"acc_out": width}
+            return {"a": lanes * fmt.width, "b": lanes * design.formats[1].width, **scale, "acc_in": width}, {"acc_out": width, **flags}
         case "readout":
             more = {"random": options["random-bits"]} if "random-bits" in options else {}
             target = readout_target(design)
@@ -233,11 +234,16 @@ class EncoderSweep(Sweep):
             if "hybrid" in self.inputs:
                 pinned = (part >> np.uint64(source_bits) & np.uint64(1)).astype(bool)
                 codes[~pinned] = self._codes(bits[~pinned], Rounding.TIES_TO_AWAY, choices)
-            yield Batch(part, to_planes(codes, self.fmt.width))
+            yield Batch(part, to_planes(codes, sum(self.outputs.values())))
 
     def _codes(self, bits: NDArray[np.uint32], rounding: str, choices: Mapping[str, Any]) -> NDArray[Any]:
+        """Codes, with their flags above them if there are such."""
         options = self.options
-        return self.fmt.encode(bits, options["from"], rounding, options["overflow"], "nan-to-zero" in options, **choices)
+        arguments = options["from"], rounding, options["overflow"], "nan-to-zero" in options
+        if "flags" not in options:
+            return self.fmt.encode(bits, *arguments, **choices)
+        codes, flags = self.fmt.encode_with_flags(bits, *arguments, **choices)
+        return codes | flags.astype(np.uint32) << np.uint32(self.fmt.width)
 
 
 @dataclass(frozen=True)
@@ -250,12 +256,15 @@ class Products:
         Codes, and exponents of powers of two.
     values : float64 array
         NaN in one pattern only.
+    undefined : bool array
+        Which of them are 0 * infinity.
     """
 
     a: NDArray[np.uint16]
     b: NDArray[np.uint16]
     scale: NDArray[np.int16]
     values: NDArray[np.float64]
+    undefined: NDArray[np.bool_]
 
     @classmethod
     def of(cls, design: Design) -> "Products":
@@ -270,7 +279,7 @@ class Products:
         with np.errstate(invalid="ignore"):
             values = np.ldexp(fa.values[a] * fb.values[b], scale)
         values[np.isnan(values)] = np.nan
-        return cls(a, b, scale, values)
+        return cls(a, b, scale, values, np.isnan(values) & ~np.isnan(fa.values[a]) & ~np.isnan(fb.values[b]))
 
 
 def scale_of(design: Design, pins: Pins) -> int:
@@ -291,13 +300,15 @@ class MacSweep(Sweep):
         self.formats, self.accumulator = design.formats, design.options["accumulator"]
         super().__init__(design, "acc_in", 16)
         fa, fb = self.formats
-        self._scale_bits = design.scale_bits
+        self._scale_bits, self._has_flags = design.scale_bits, design.has_flags
         self._all = Products.of(design)
         pattern = self._all.values.view(np.uint64)
         # the sign of special products, which some accumulators keep
         sign = (self._all.a >> np.uint16(fa.width - 1)) ^ (self._all.b >> np.uint16(fb.width - 1))
-        self._order = np.lexsort((sign, pattern))
-        changes = (np.diff(pattern[self._order]) != 0) | (np.diff(sign[self._order]) != 0)
+        # which NaN is an invalid operation, where there are flags
+        keys = (sign, self._all.undefined, pattern) if design.has_flags else (sign, pattern)
+        self._order = np.lexsort(keys)
+        changes = np.logical_or.reduce([np.diff(key[self._order]) != 0 for key in keys])
         self._starts = np.concatenate([[0], np.flatnonzero(changes) + 1, [pattern.size]])
         self.chunks = min(self.CHUNKS, len(self._starts) - 1)
 
@@ -319,10 +330,14 @@ class MacSweep(Sweep):
         accumulators = np.arange(1 << 16, dtype=np.uint16)
         for held in self._slices(chunk):
             a, b, scale = (column[held[0]] for column in (self._all.a, self._all.b, self._all.scale))
-            sums = golden.mac(
-                a, b, accumulators, self.formats[0], self.formats[1], self.accumulator, scale=scale, scale_bits=self._scale_bits
-            )
-            yield Batch(held.astype(np.uint64), to_planes(sums, 16))
+            operands = a, b, accumulators, *self.formats, self.accumulator
+            scaled = {"scale": scale, "scale_bits": self._scale_bits}
+            if self._has_flags:
+                bits, flags = golden.mac_with_flags(*operands, **scaled)
+                sums = bits | flags.astype(np.uint32) << np.uint32(16)
+            else:
+                sums = golden.mac(*operands, **scaled)
+            yield Batch(held.astype(np.uint64), to_planes(sums, sum(self.outputs.values())))
 
 
 MAX_SWEPT_BITS = 40
@@ -363,17 +378,19 @@ def answer(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
                 {"random": np.array([pins["random"]]), "random_bits": options["random-bits"]} if "random" in pins else {}
             )
             rounding = options["rounding"] if pins.get("hybrid", 1) else Rounding.TIES_TO_AWAY
-            codes = fmt.encode(
-                np.array([pins["bits"]]), options["from"], rounding, options["overflow"], "nan-to-zero" in options, **choices
-            )
-            return {"code": int(codes[0])}
+            arguments = np.array([pins["bits"]]), options["from"], rounding, options["overflow"], "nan-to-zero" in options
+            if not design.has_flags:
+                return {"code": int(fmt.encode(*arguments, **choices)[0])}
+            codes, flags = fmt.encode_with_flags(*arguments, **choices)
+            return {"code": int(codes[0]), "flags": int(flags[0])}
     if design.kind == "readout":
         target = readout_target(design)
         choices = {"random": np.array(pins["random"]), "random_bits": options["random-bits"]} if "random" in pins else {}
         rules = () if target.name in golden.WIDE else (options["rounding"], options["overflow"], "nan-to-zero" in options)
         return {readout_output(target): int(accumulator_of(design).encode(_limbs(design, pins["acc"]), target, *rules, **choices))}
-    after = _accumulated(design, pins)
-    return {"acc_out": after, "overflow": _overflows(design, pins, after)} if design.kind == "pe" else {"acc_out": after}
+    after, said = _accumulated(design, pins)
+    found = {"acc_out": after, "overflow": _overflows(design, pins, after)} if design.kind == "pe" else {"acc_out": after}
+    return found | said
 
 
 def lane_codes(design: Design, pins: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -383,18 +400,21 @@ def lane_codes(design: Design, pins: Mapping[str, int]) -> tuple[NDArray[np.int6
     return a, b
 
 
-def _accumulated(design: Design, pins: Mapping[str, int]) -> int:
+def _accumulated(design: Design, pins: Mapping[str, int]) -> tuple[int, dict[str, int]]:
+    """The accumulator's bits after a sum, and its flags if there are any."""
     fa, fb = design.formats
-    accumulator = design.options["accumulator"]
+    accumulator, terms = design.options["accumulator"], design.options.get("terms", 1)
+    bits: Any = _limbs(design, pins["acc_in"]) if accumulator == "exact" else pins["acc_in"]
     a, b = lane_codes(design, pins)
-    scale = {"scale": scale_of(design, pins), "scale_bits": design.scale_bits}
-    if accumulator != "exact" and design.lanes == 1:  # the same, and quicker
-        return int(golden.mac(a, b, pins["acc_in"], fa, fb, accumulator, **scale)[0])
-    if accumulator != "exact":
-        return int(golden.fused_dot(a, b, pins["acc_in"], fa, fb, accumulator, **scale))
-    limbs, terms = _limbs(design, pins["acc_in"]), design.options["terms"]
-    total = golden.fused_dot(a, b, limbs, fa, fb, accumulator, terms, **scale)
-    return sum(int(word) << 64 * limb for limb, word in enumerate(total))
+    scale = scale_of(design, pins), design.scale_bits
+    if design.has_flags:
+        total, word = golden.fused_dot_with_flags(a, b, bits, fa, fb, accumulator, terms, *scale)
+        flags = {"flags": int(word)}
+    elif accumulator != "exact" and design.lanes == 1:  # the same as the next, and quicker
+        total, flags = golden.mac(a, b, bits, fa, fb, accumulator, terms, *scale), {}
+    else:
+        total, flags = golden.fused_dot(a, b, bits, fa, fb, accumulator, terms, *scale), {}
+    return sum(int(word) << 64 * limb for limb, word in enumerate(np.atleast_1d(total))), flags
 
 
 def _overflows(design: Design, pins: Mapping[str, int], after: int) -> int:

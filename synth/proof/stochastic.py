@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from golden.codes import codes_of
 from golden.options import options
 from golden.rounding import grid
-from golden.rows import Biased, Fixed, Kind
+from golden.rows import Biased, Fixed, Kind, Overflow
 from hwgen.design import Design
 from synth.proof.netlist import Netlist
 from synth.proof.solver import Proof, Solver
@@ -61,17 +61,28 @@ class StochasticProof(Proof):
                     solver.term("BV_AND", fraction, solver.word(special.mask & ((1 << k) - 1), k)),
                     solver.word(special.value & ((1 << k) - 1), k),
                 )
-                code = solver.choose(hit, self._special(solver, special.kind, sign), code)
+                code = solver.choose(hit, self._special(solver, special.kind, sign, fraction), code)
         return solver.search(solver.equal(out, code), {"bits": bits, "random": random})
 
     @property
     def _field_mask(self) -> int:
         return ((1 << self.field_bits) - 1) << self.fraction_bits
 
-    def _special(self, solver: Solver, kind: Kind, sign: "Term") -> "Term":
-        """Golden's code of a special of the source, with either sign."""
+    def _special(self, solver: Solver, kind: Kind, sign: "Term", fraction: "Term") -> "Term":
+        """Golden's code of a special of the source, with either sign; and its flags."""
         value = {Kind.ZERO: 0.0, Kind.INF: np.inf, Kind.NAN: np.nan}[kind]
-        return self._signed(solver, np.copysign(value, [1.0, -1.0]), sign)
+        code = self._signed(solver, np.copysign(value, [1.0, -1.0]), sign)
+        if not self.design.has_flags:
+            return code
+        invalid = solver.false
+        if kind is Kind.NAN:
+            kept = self.fmt.has_nan and not self.options.nan_to_zero
+            quiet = solver.true if self.source.nan_keeps_sign else solver.bits(fraction, self.fraction_bits)[-1]
+            invalid = solver.negate(quiet) if kept else solver.true
+        elif kind is Kind.INF and self.options.overflow is not Overflow.INFINITY:
+            kept = self.options.overflow is Overflow.OCP_PAPER and self.fmt.has_infinity
+            invalid = solver.false if kept else solver.true
+        return solver.term("BV_CONCAT", solver.join([solver.false, solver.false, solver.false, invalid]), code)
 
     def _signed(self, solver: Solver, values: NDArray[np.float64], sign: "Term") -> "Term":
         """Golden's codes of a value and its negative."""
@@ -81,7 +92,7 @@ class StochasticProof(Proof):
         return solver.choose(solver.equal(sign, solver.word(1, 1)), solver.word(negative, width), solver.word(positive, width))
 
     def _finite(self, solver: Solver, field: int, fraction: "Term", random: "Term", sign: "Term") -> "Term":
-        """The code of a finite number: in units small enough for everything to be an integer."""
+        """The code of a finite number, and its flags: in units small enough for everything to be an integer."""
         k, r = self.fraction_bits, self.random_bits
         row = self.source.rows[0] if field == 0 else self.source.rows[-1]
         exponent = row.exponent.exponent if isinstance(row.exponent, Fixed) else field - self._bias
@@ -97,7 +108,7 @@ class StochasticProof(Proof):
         number = solver.term("BV_MUL", number, solver.word(scale, width))
         threshold = solver.term("BV_SUB", solver.word(1 << r, width), solver.term("BV_ZERO_EXTEND", random, indices=(width - r,)))
         codes = [self._signed(solver, np.array([float(point), -float(point)]), sign) for point in points]
-        code = codes[-1]  # overflow is certain
+        code, past = codes[-1], solver.true  # overflow is certain
         for place in reversed(range(len(points) - 1)):
             low, high = places[place], places[place + 1]
             if high <= least:
@@ -109,8 +120,15 @@ class StochasticProof(Proof):
             position = solver.term("BV_SHL", solver.term("BV_SUB", number, solver.word(low, width)), solver.word(r, width))
             up = solver.term("BV_UGE", position, solver.term("BV_MUL", threshold, solver.word(gap, width)))
             here = solver.choose(up, codes[place + 1], codes[place])
-            code = solver.choose(solver.term("BV_ULT", number, solver.word(high, width)), here, code)
-        return code
+            under = solver.term("BV_ULT", number, solver.word(high, width))
+            code = solver.choose(under, here, code)
+            past = solver.choose(under, up if place + 2 == len(points) else solver.false, past)
+        if not self.design.has_flags:
+            return code
+        values = [solver.equal(number, solver.word(place, width)) for place in places[:-1] if place <= most]
+        lost = solver.either([past, solver.negate(solver.either(values))])
+        tiny = solver.term("BV_ULT", number, solver.word(int(Fraction(self.fmt.smallest_normal) / unit), width))
+        return solver.term("BV_CONCAT", solver.join([lost, solver.all([lost, tiny]), past, solver.false]), code)
 
     @property
     def _bias(self) -> int:
