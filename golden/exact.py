@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golden.bits import as_codes
+from golden.catalog import get
 from golden.codes import codes_of
 from golden.encode import random_words
 from golden.fixed import add, rounded_to_odd
@@ -37,13 +38,28 @@ def scale_range(scale_bits: int) -> tuple[int, int]:
     """
     if isinstance(scale_bits, bool) or not isinstance(scale_bits, (int, np.integer)) or not 0 <= scale_bits <= MAX_SCALE_BITS:
         raise ValueError(f"scale_bits must be an integer from 0 to {MAX_SCALE_BITS}, not {scale_bits!r}")
-    half = 1 << scale_bits >> 1
+    half = 1 << int(scale_bits) >> 1
     return -half, max(half - 1, 0)
 
 
-def as_scale(scale: ArrayLike | None, scale_bits: int) -> NDArray[np.int64]:
-    """Checked exponents of powers of two; 0 where none are given."""
+def check_scale(a: Format, b: Format, scale_bits: int) -> tuple[int, int]:
+    """Smallest and largest scale of the products of two formats.
+
+    Raises
+    ------
+    ValueError
+        As :func:`scale_range`, or where scaled products, or sums of as many as there may be, leave the normal numbers of binary64.
+    """
     low, high = scale_range(scale_bits)
+    least, most = a.ulp_exponent + b.ulp_exponent + low, a.exponent_range[1] + b.exponent_range[1] + high + 2 + MAX_TERMS.bit_length()
+    if scale_bits and not -1022 <= least <= most <= 1023:
+        raise ValueError(f"scale_bits must be fewer than {scale_bits} for products as far from 1 as those of {a.name} and {b.name}")
+    return low, high
+
+
+def as_scale(a: Format, b: Format, scale: ArrayLike | None, scale_bits: int) -> NDArray[np.int64]:
+    """Checked exponents of powers of two for the products of two formats; 0 where none are given."""
+    low, high = check_scale(a, b, scale_bits)
     found = np.asarray(0 if scale is None else scale)
     if found.dtype.kind not in "iu":
         raise TypeError(f"scale must be integers, not {found.dtype}")
@@ -79,7 +95,7 @@ class ExactAccumulator:
         if isinstance(terms, bool) or not isinstance(terms, (int, np.integer)) or not 1 <= terms <= MAX_TERMS:
             raise ValueError(f"terms must be an integer from 1 to {MAX_TERMS}, not {terms!r}")
         self.a_format, self.b_format, self.terms, self.scale_bits = a_format, b_format, int(terms), int(scale_bits)
-        low, high = self.scales = scale_range(scale_bits)
+        low, high = self.scales = check_scale(a_format, b_format, scale_bits)
         self.lsb_exponent = a_format.ulp_exponent + b_format.ulp_exponent + low
         largest = _integer(a_format.largest, a_format.ulp_exponent) * _integer(b_format.largest, b_format.ulp_exponent)
         self.value_width = (self.terms * largest << (high - low)).bit_length() + 1
@@ -147,7 +163,7 @@ class ExactAccumulator:
         sb, mb, eb, vb = (part.take(right) for part in self._b_parts)
         with np.errstate(invalid="ignore"):
             product = va * vb
-        powers = as_scale(scale, self.scale_bits) - self.scales[0]
+        powers = as_scale(self.a_format, self.b_format, scale, self.scale_bits) - self.scales[0]
         whole = np.broadcast_shapes(product.shape, shape, powers.shape)
         magnitude = np.where(np.isfinite(product), ma * mb, 0).astype(np.uint64)
         columns = (product, magnitude, ea + eb + powers, sa ^ sb)
@@ -167,7 +183,7 @@ class ExactAccumulator:
     def encode(
         self,
         acc: ArrayLike,
-        to: Format,
+        to: str | Format,
         rounding: str | None = None,
         overflow: str | None = None,
         nan_to_zero: bool = False,
@@ -179,7 +195,7 @@ class ExactAccumulator:
         Parameters
         ----------
         acc : uint64 limbs on a last axis
-        to : Format
+        to : str or Format
         rounding, overflow, nan_to_zero, random, random_bits
             As of :meth:`golden.Format.encode`, but not ``hybrid``, which looks at the bits of a source.
 
@@ -187,6 +203,7 @@ class ExactAccumulator:
         -------
         Unsigned integers, without the axis of limbs. NaN has no sign.
         """
+        to = get(to)
         chosen = target_options(to, rounding, overflow, nan_to_zero)
         values = self.decode(acc)
         negative = np.signbit(values) & ~np.isnan(values)

@@ -66,7 +66,7 @@ def mac(
     if accumulator == "exact":
         return exact(fa, fb, terms, scale_bits).accumulate(a, b, acc, scale)
     target = _wide(accumulator)
-    products, product_sign = _products(fa, fb, a, b, as_scale(scale, scale_bits))
+    products, product_sign = _products(fa, fb, a, b, as_scale(fa, fb, scale, scale_bits))
     bits = as_codes(acc, target.width, f"Bits of {target.name}")
     shape = np.broadcast_shapes(products.shape, bits.shape)
     sums = np.empty(shape, target.code_dtype)
@@ -107,7 +107,7 @@ def mac_with_flags(
         left, right = (np.asarray(codes)[..., np.newaxis] for codes in (a, b))
         return unit.accumulate(a, b, acc, scale), unit.flags(left, right, acc, scale)
     target = _wide(accumulator)
-    products, product_sign = _products(fa, fb, a, b, as_scale(scale, scale_bits))
+    products, product_sign = _products(fa, fb, a, b, as_scale(fa, fb, scale, scale_bits))
     bits = as_codes(acc, target.width, f"Bits of {target.name}")
     shape = np.broadcast_shapes(products.shape, bits.shape)
     sums, flags = np.empty(shape, target.code_dtype), np.empty(shape, np.uint8)
@@ -219,7 +219,7 @@ def _lanes_sum(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[Any], NDArray[np.float64]]:  # fmt: skip
     """Products with their signs, the accumulator's bits, and the exact sum, rounded to odd."""
     bits = as_codes(acc, target.width, f"Bits of {target.name}")
-    powers = as_scale(scale, scale_bits)
+    powers = as_scale(fa, fb, scale, scale_bits)
     shape, lanes = np.broadcast_shapes(left.shape[:-1], bits.shape, powers.shape), left.shape[-1]
     products, product_sign = _products(
         fa, fb, np.broadcast_to(left, (*shape, lanes)), np.broadcast_to(right, (*shape, lanes)), powers[..., np.newaxis]

@@ -84,5 +84,7 @@ def _design(entry: Any, where: str, folder: Path) -> Design:
         if block == "readout" and "to" in arguments:
             arguments["to"] = get(beside(folder, arguments["to"]))
         return build.BLOCKS[block](**arguments)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error
+    except ValueError as error:  # its sentence may begin with an argument's name
+        word, _, rest = str(error).partition(" ")
+        key = word.replace("_", "-")
+        raise ValueError(f"{where}: {key if key in _KEYS[block] else word} {rest}") from error

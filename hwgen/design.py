@@ -101,6 +101,13 @@ def block_format(name: str) -> Format:
     return fmt
 
 
+def check_names(*formats: Format) -> None:
+    """Raise ValueError if two different formats have one name: a command line, a header and a module's name would not tell them apart."""
+    for place, fmt in enumerate(formats):
+        if any(fmt.name == other.name and fmt != other for other in formats[:place]):
+            raise ValueError(f"format {fmt.name!r} stands for two different formats here; give one of them another name")
+
+
 def label(fmt: Format) -> str:
     """A format as headers name it."""
     if isinstance(fmt, MultiFormat):

@@ -163,7 +163,7 @@ def _dot(design: Design, ports: Sequence[Port]) -> list[str]:
 
 
 def _readout(design: Design, ports: Sequence[Port]) -> list[str]:
-    """Numbers and their negatives give the same but for the sign; larger ones nothing smaller, where golden's codes are in that order."""
+    """Numbers and their negatives give the same but for the sign."""
     wide, fmt = "rounding" not in design.options, golden.get(design.options["to"]) if len(design.formats) == 2 else design.formats[2]
     width = next(port.width for port in ports if port.name == "acc") - 3
     out = "bits" if wide else "code"

@@ -93,7 +93,10 @@ class Readout(wiring.Component):
             sign, place, -unit.lsb_exponent, (unit.lsb_exponent, unit.lsb_exponent + unit.value_width - 1), Const(1, 1),
             behind[len(behind) - first :], behind[: len(behind) - first].any(), ~normalized[-1], is_inf, nan,
         )  # fmt: skip
-        m.d.comb += getattr(self, output(self.fmt)).eq(rounder.code(m, parts))
+        result = rounder.code(m, parts)
+        if unit.lsb_exponent > rounder.order.top_exponent:  # every number overflows, but zero looks as if it did, too
+            result = Mux(parts.is_zero & ~is_inf & ~nan, 0, result)
+        m.d.comb += getattr(self, output(self.fmt)).eq(result)
         return m
 
 

@@ -1,19 +1,18 @@
 """Designs of what multiplies and accumulates."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from amaranth.lib import wiring
-
 from golden import ACCUMULATORS, WIDE, Format, get
-from golden.exact import scale_range
+from golden.exact import check_scale
 from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
 from golden.mac import exact
+from golden.multi import MultiFormat
 from golden.options import target_options
 from hwgen import mac as parts
 from hwgen.conversions import encoder_options, nan_rule
-from hwgen.design import Design, finished, label
+from hwgen.design import Design, check_names, finished, label
 from hwgen.dot import Dot, check_lanes
 from hwgen.flags import MEANING
 from hwgen.pe import Pe, check_interleave
@@ -25,52 +24,77 @@ DEFAULT_LANES = 2
 _OF_EXACT = "; overflow: the sum had no room and wrapped; nothing is inexact"
 
 
-def _of_mac(
-    kind: str,
-    make: Callable[..., wiring.Component],
-    fmt: Format | str,
-    format_b: Format | str | None,
-    accumulator: str | None,
-    terms: int | None,
-    name: str | None,
-    scale_bits: int = 0,
-    flags: bool = False,
-) -> Design:
+@dataclass(frozen=True)
+class _Sum:
+    """What all blocks that accumulate products have in common.
+
+    Attributes
+    ----------
+    formats : tuple of Format
+        Of both operands.
+    room : int
+        Terms of an ``exact`` accumulator.
+    options : dict
+        As the command line has them.
+    pair, suffix : str
+        A module's name is ``PAIR_BLOCK_ACCUMULATOR`` and the suffix.
+    operands : str
+        In words.
+    lines : tuple of str
+        Of the header, behind its first.
+    arguments : dict
+        Of the component, beside formats, accumulator and terms.
+    """
+
+    formats: tuple[Format, Format]
+    room: int
+    options: dict[str, Any]
+    pair: str
+    suffix: str
+    operands: str
+    lines: tuple[str, ...]
+    arguments: dict[str, Any]
+
+
+def _operands(fmt: Format | str, format_b: Format | str | None) -> tuple[tuple[Format, Format], dict[str, Any], str, str]:
+    """Formats, options, the names of the formats, and both in words."""
     a = get(fmt)
     b = a if format_b is None else get(format_b)
-    pair = a.identifier if b == a else f"{a.identifier}_{b.identifier}"
-    options: dict[str, Any] = {"format": a.name} | ({} if b == a else {"format-b": b.name})
-    operands = label(a) if b == a else f"{label(a)} times {label(b)}"
-    if accumulator is None:
-        lines = [f"Exact product of {operands}, neither rounded nor normalized"]
-        return finished(kind, name, f"{pair}_{kind}", partial(make, a, b), options, lines, (a, b))
+    if a == b:
+        return (a, b), {"format": a.name}, a.identifier, label(a)
+    check_names(a, b)
+    return (a, b), {"format": a.name, "format-b": b.name}, f"{a.identifier}_{b.identifier}", f"{label(a)} times {label(b)}"
+
+
+def _sum(
+    fmt: Format | str, format_b: Format | str | None, accumulator: str, terms: int | None, scale_bits: int = 0, flags: bool = False
+) -> _Sum:
+    (a, b), options, pair, operands = _operands(fmt, format_b)
     if accumulator not in ACCUMULATORS:
         raise ValueError(f"Accumulator must be one of {', '.join(ACCUMULATORS)}, not {accumulator!r}")
     if terms is not None and accumulator != "exact":
         raise ValueError(f"terms goes with accumulator 'exact' only, not with {accumulator!r}")
     room = DEFAULT_TERMS if terms is None else terms
-    low, high = scale_range(scale_bits)
+    low, high = check_scale(a, b, scale_bits)
     options["accumulator"] = accumulator
-    default = f"{pair}_{kind}_{accumulator}"
-    lines = [f"{'Fused multiply-accumulate' if kind == 'mac' else 'Adder behind the multiplier'}: {operands} into {accumulator}"]
+    suffix, lines, arguments = "", [], dict[str, Any]()
     if accumulator == "exact":
         unit = exact(a, b, room, scale_bits)
         options["terms"] = room
-        default += f"_n{room}" if room != DEFAULT_TERMS else ""
+        suffix += f"_n{room}" if room != DEFAULT_TERMS else ""
         lines.append(f"State: nan, neg_inf, pos_inf, value[{unit.value_width - 1}:0] in two's complement with lsb 2^{unit.lsb_exponent}")
         lines.append(f"Rounding: none; {room} products of any size fit")
     else:
         lines.append(f"Rounding: once, of the exact sum, {ROUNDING_RULES[get(accumulator).roundings[0]]}")
-    arguments: dict[str, Any] = {}
     if scale_bits:
         options["scale-bits"] = arguments["scale_bits"] = scale_bits
-        default += f"_scale{scale_bits}"
+        suffix += f"_scale{scale_bits}"
         lines.append(f"Scale: products are multiplied by 2^scale, from 2^{low} to 2^{high}")
     if flags:
         options["flags"] = arguments["flags"] = True
-        default += "_flags"
+        suffix += "_flags"
         lines.append(f"Flags: {MEANING}{_OF_EXACT if accumulator == 'exact' else ''}")
-    return finished(kind, name, default, partial(make, a, b, accumulator, room, **arguments), options, lines, (a, b))
+    return _Sum((a, b), room, options, pair, suffix, operands, tuple(lines), arguments)
 
 
 def mac(
@@ -104,7 +128,10 @@ def mac(
     ValueError
         One sentence that begins with what is wrong: format, accumulator, terms, scale_bits or name.
     """
-    return _of_mac("mac", parts.Mac, fmt, format_b, accumulator, terms, name, scale_bits, flags)
+    found = _sum(fmt, format_b, accumulator, terms, scale_bits, flags)
+    make = partial(parts.Mac, *found.formats, accumulator, found.room, **found.arguments)
+    lines = [f"Fused multiply-accumulate: {found.operands} into {accumulator}", *found.lines]
+    return finished("mac", name, f"{found.pair}_mac_{accumulator}{found.suffix}", make, found.options, lines, found.formats)
 
 
 def adder(
@@ -115,12 +142,17 @@ def adder(
     name: str | None = None,
 ) -> Design:
     """What follows the multiplier in a MAC without a scale; parameters and refusals are those of :func:`mac`."""
-    return _of_mac("adder", parts.adder, fmt, format_b, accumulator, terms, name)
+    found = _sum(fmt, format_b, accumulator, terms)
+    make = partial(parts.adder, *found.formats, accumulator, found.room)
+    lines = [f"Adder behind the multiplier: {found.operands} into {accumulator}", *found.lines]
+    return finished("adder", name, f"{found.pair}_adder_{accumulator}{found.suffix}", make, found.options, lines, found.formats)
 
 
 def multiplier(fmt: Format | str, format_b: Format | str | None = None, name: str | None = None) -> Design:
     """Decoders, exact product, exponent sum and flags; parameters and refusals are those of :func:`mac`."""
-    return _of_mac("multiplier", parts.multiplier, fmt, format_b, None, None, name)
+    formats, options, pair, operands = _operands(fmt, format_b)
+    lines = [f"Exact product of {operands}, neither rounded nor normalized"]
+    return finished("multiplier", name, f"{pair}_multiplier", partial(parts.multiplier, *formats), options, lines, formats)
 
 
 def dot(
@@ -148,15 +180,17 @@ def dot(
         One sentence that begins with what is wrong: as of :func:`mac`, or lanes.
     """
     check_lanes(lanes)
-    unit = mac(fmt, format_b, accumulator, terms, scale_bits=scale_bits, flags=flags)
-    fa, fb = unit.formats
-    room = unit.options.get("terms", DEFAULT_TERMS)
-    if accumulator == "exact" and lanes > room:
-        raise ValueError(f"terms must be at least the {lanes} lanes, not {room}")
-    options = unit.options | {"lanes": lanes}
-    lines = [unit.header[0].replace("Fused multiply-accumulate", f"Fused dot product of {lanes}"), *unit.header[1:-1]]
-    make = partial(Dot, fa, fb, accumulator, lanes, room, scale_bits=scale_bits, flags=flags)
-    return finished("dot", name, unit.name.replace("_mac_", f"_dot{lanes}_"), make, options, lines, (fa, fb))
+    found = _sum(fmt, format_b, accumulator, terms, scale_bits, flags)
+    _check_room(found, lanes)
+    make = partial(Dot, *found.formats, accumulator, lanes, found.room, **found.arguments)
+    lines = [f"Fused dot product of {lanes}: {found.operands} into {accumulator}", *found.lines]
+    options = found.options | {"lanes": lanes}
+    return finished("dot", name, f"{found.pair}_dot{lanes}_{accumulator}{found.suffix}", make, options, lines, found.formats)
+
+
+def _check_room(found: _Sum, lanes: int) -> None:
+    if found.options["accumulator"] == "exact" and lanes > found.room:
+        raise ValueError(f"terms must be at least the {lanes} lanes, not {found.room}")
 
 
 def readout(
@@ -189,13 +223,15 @@ def readout(
     ValueError
         One sentence that begins with what is wrong: as of :func:`mac`, to, rounding, overflow or random_bits.
     """
-    unit = mac(fmt, format_b, "exact", terms, scale_bits=scale_bits)
-    (fa, fb), target = unit.formats, get(to)
-    options: dict[str, Any] = {key: value for key, value in unit.options.items() if key != "accumulator"} | {"to": target.name}
-    default = unit.name.replace("_mac_exact", f"_readout_{target.identifier}")
+    found, target = _sum(fmt, format_b, "exact", terms, scale_bits), get(to)
+    if isinstance(target, MultiFormat):
+        raise ValueError(f"to must be one format, not the two of {target.name!r}")
+    check_names(*found.formats, target)
+    options: dict[str, Any] = {key: value for key, value in found.options.items() if key != "accumulator"} | {"to": target.name}
+    default = f"{found.pair}_readout_{target.identifier}{found.suffix}"
     chosen = target_options(target, rounding, overflow, nan_to_zero)
-    lines = [f"Readout of an exact accumulator of {unit.header[0].partition(': ')[2].removesuffix(' into exact')}, to {label(target)}"]
-    lines += [line for line in unit.header[1:-1] if line.startswith("State: ")]
+    unit = exact(*found.formats, found.room, scale_bits)
+    lines = [f"Readout of an exact accumulator of {found.operands}, to {label(target)}", found.lines[0]]
     lines.append(f"Rounding: {ROUNDING_RULES[chosen.rounding]}")
     if target.name in WIDE:
         for word, given in (
@@ -206,13 +242,11 @@ def readout(
         ):
             if given is not None:
                 raise ValueError(f"{word} goes with a format of codes, not with {target.name!r}")
-        return finished(
-            "readout", name, default, partial(Readout, exact(fa, fb, options["terms"], scale_bits), target), options, lines, (fa, fb)
-        )
+        return finished("readout", name, default, partial(Readout, unit, target), options, lines, found.formats)
     choices, suffix, drawn = encoder_options(target, chosen, random_bits)
-    make = partial(Readout, exact(fa, fb, options["terms"], scale_bits), target, chosen.rounding, chosen.overflow, nan_to_zero, drawn)
+    make = partial(Readout, unit, target, chosen.rounding, chosen.overflow, nan_to_zero, drawn)
     lines.append(f"Overflow: {OVERFLOW_RULES[chosen.overflow]}; NaN to {nan_rule(target, nan_to_zero)}")
-    return finished("readout", name, f"{default}_{suffix}", make, options | choices, lines, (fa, fb, target))
+    return finished("readout", name, f"{default}_{suffix}", make, options | choices, lines, (*found.formats, target))
 
 
 def pe(
@@ -244,26 +278,21 @@ def pe(
     check_stages(stages)
     check_interleave(interleave, stages)
     check_lanes(lanes)
-    unit = (
-        mac(fmt, format_b, accumulator, terms, scale_bits=scale_bits, flags=flags)
-        if lanes == 1
-        else dot(fmt, format_b, accumulator, lanes, terms, scale_bits=scale_bits, flags=flags)
-    )
-    many = str(lanes) if lanes > 1 else ""
-    default = unit.name.replace(f"_{unit.kind}{many}_", f"_pe{many}_")
-    default += (f"_s{stages}" if stages else "") + (f"_i{interleave}" if interleave > 1 else "")
-    options = unit.options | ({"stages": stages} if stages else {}) | ({"interleave": interleave} if interleave > 1 else {})
-    fa, fb = unit.formats
+    found = _sum(fmt, format_b, accumulator, terms, scale_bits, flags)
+    options, many, what = dict(found.options), "", "multiply-accumulate"
+    if lanes > 1:
+        _check_room(found, lanes)
+        options, many, what = options | {"lanes": lanes}, str(lanes), f"dot product of {lanes}"
+    default = f"{found.pair}_pe{many}_{accumulator}{found.suffix}"
+    if stages:
+        options["stages"] = stages
+        default += f"_s{stages}"
+    if interleave > 1:
+        options["interleave"] = interleave
+        default += f"_i{interleave}"
     lines = [
-        unit.header[0].replace("Fused", "Processing element, fused"), *unit.header[1:-1],
+        f"Processing element, fused {what}: {found.operands} into {accumulator}", *found.lines,
         f"Accumulators: {interleave}, {stages + 1} cycle{'s' if stages else ''} from a product to the sum that it is in",
     ]  # fmt: skip
-    return finished(
-        "pe",
-        name,
-        default,
-        partial(Pe, fa, fb, accumulator, options.get("terms", DEFAULT_TERMS), stages, interleave, lanes, scale_bits, flags),
-        options,
-        lines,
-        unit.formats,
-    )
+    make = partial(Pe, *found.formats, accumulator, found.room, stages, interleave, lanes, scale_bits, flags)
+    return finished("pe", name, default, make, options, lines, found.formats)

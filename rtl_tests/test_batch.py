@@ -54,7 +54,7 @@ def test_modules(tmp_path, capsys):
         ('[[module]]\nblock = "mac"\nformat = "hif8"\n' * 2, "module 2: name 'hif8_mac_binary16' is that of module 1; give it another one"),
         (
             '[[module]]\nblock = "encoder"\nformat = "hif8"\nrandom-bits = 4',
-            "module 1: random_bits goes with rounding 'stochastic' only, not with 'ties_to_away'",
+            "module 1: random-bits goes with rounding 'stochastic' only, not with 'ties_to_away'",
         ),
         ('[[module]]\nblock = "encoder"\nformat = "hif8+e5m2b1"', "module 1: Format 'hif8+e5m2b1' is two formats in one unit; encode to"),
         (

@@ -17,7 +17,7 @@ COMPOSITION_ROOT = {"hwgen/__main__.py", "hwgen/options.py"}
 DESCRIPTORS_ONLY = {f"golden.{name}" for name in ("accuracy", "codes", "decode", "encode", "exact", "fixed", "flags", "mac", "rounding")}
 """Of golden's algorithms hwgen takes the exact accumulator's width and the range of scales, never a result."""
 
-TAKEN = {"exact", "scale_range"}
+TAKEN = {"exact", "check_scale", "scale_range"}
 RESULTS = {"encode", "encode_with_flags", "decode", "decode_bits", "quantize", "accumulate", "mac", "mac_with_flags", "dot"}
 STIMULI = {"vectors.py"}
 """What drives hardware, not hardware: it may ask golden where a block's hard cases are."""

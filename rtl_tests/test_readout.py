@@ -15,6 +15,7 @@ from rtl_tests.blocks import generator, texts
 from rtl_tests.gates import differing
 from rtl_tests.test_golden_fused_dot import nearest_even
 from rtl_tests.test_proof_sweep import check, subject
+from rtl_tests.toys import TOML_FORMAT
 from synth.proof.evidence import EQUAL
 from synth.proof.readouts import ReadoutProof
 
@@ -75,6 +76,7 @@ def test_flags_are_infinities_and_nan(flags, code):
 
 DESIGNS = [
     build.readout("hif8"), build.readout("ocp_e4m3", to="binary16"), build.readout("e5m2b1", "ocp_e4m3", 16, to="hif8"),
+    build.readout("gc_1_4_3_b0", terms=1, to="gc_1_4_3_b20"),  # zero alone does not overflow
     build.readout("ocp_e4m3", terms=4, to="ocp_e4m3", overflow="saturate"), build.readout("ocp_e5m2", to="dlfloat16", scale_bits=3),
 ]  # fmt: skip
 MORE = [
@@ -132,7 +134,7 @@ def test_one_wrong_accumulator_is_found(design):
         ),
         (["--rounding", "ties_to_even"], "--rounding goes with a format of codes, not with 'binary32'"),
         (["--to", "hif9"], "--to: "),
-        (["--to", "ocp_e4m3+ocp_e5m2"], "--format 'ocp_e4m3+ocp_e5m2' is two formats in one unit; encode to one of the two"),
+        (["--to", "ocp_e4m3+ocp_e5m2"], "--to must be one format, not the two of 'ocp_e4m3+ocp_e5m2'"),
         (["--terms", "0"], "--terms must be an integer from 1 to 16777216, not 0"),
     ],
 )
@@ -140,3 +142,17 @@ def test_refusals(words, sentence, tmp_path, capsys):
     assert main(["generate", "readout", "--format", "ocp_e4m3", *words, "-o", str(tmp_path)]) == 2
     assert sentence in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_two_formats_of_one_name_are_refused(tmp_path):
+    files = []
+    for folder, exponent in (("one", 0), ("other", -1)):
+        (tmp_path / folder).mkdir()
+        text = TOML_FORMAT.replace('"tiny"', '"mine"').replace("exponent = 0", f"exponent = {exponent}")
+        files.append(tmp_path / folder / "mine.toml")
+        files[-1].write_text(text.replace("bias = 1", f"bias = {1 - exponent}"))
+    one, other = (golden.get(str(file)) for file in files)
+    assert one != other
+    for refused in (lambda: build.readout(one, to=other), lambda: build.mac(one, other)):
+        with pytest.raises(ValueError, match="format 'mine' stands for two different formats here; give one of them another name"):
+            refused()

@@ -121,3 +121,16 @@ def test_refusals(block, tmp_path, capsys):
     assert main(["generate", block, "--format", "hif8", "--scale-bits", "11", "-o", str(tmp_path)]) == 2
     assert "--scale-bits must be an integer from 0 to 10, not 11" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_products_beyond_binary64_are_refused():
+    """Golden's products are binary64's."""
+    sentence = "scale_bits must be fewer than 10 for products as far from 1 as those of gc_1_2_1_b390 and gc_1_2_1_b390"
+    for refused in (
+        lambda: build.mac("gc_1_2_1_b390", scale_bits=10),
+        lambda: golden.mac(1, 1, 0, "gc_1_2_1_b390", None, "binary32", scale=0, scale_bits=10),
+        lambda: golden.fused_dot([1], [1], 0, "gc_1_2_1_b390", None, "binary32", scale=0, scale_bits=10),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            refused()
+    assert build.mac("gc_1_2_1_b390", scale_bits=8).scale_bits == 8

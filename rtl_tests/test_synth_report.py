@@ -236,4 +236,6 @@ def test_options_are_held_against_the_plain_block(content):
         for title, unit in (("Gates", "NAND2"), ("Cyclone V", "ALM"))
     ]
     assert len(section.tables[0].rows) == 1
+    (every,) = (section for section in content.sections if section.anchor == "figures")
+    assert len(every.tables[0].rows) == sum(row["recipe"] == "best" for row in content.report["rows"])
     assert all(row["name"] != "mac_hif8_binary16_16_8" for row in content.measured.rows)

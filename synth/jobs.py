@@ -11,7 +11,9 @@ from statistics import median
 from typing import Any
 
 from hwgen import yosys
+from hwgen.ports import ports
 from hwgen.process import ToolError
+from hwgen.testbench import CLOCK
 from synth.digest import sha256
 from synth.liberty import Library
 from synth.recipes import DEFAULT_PORTFOLIO, SPEED, portfolio
@@ -266,7 +268,8 @@ def rows(job: Job, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list
     if job.is_timed:
         delay = "delay_fo4" if "delay_fo4" in next(iter(samples.values()))[0] else "delay_ps"
         tail["delay"] = delay
-        between = ", between registers" if "stages" in dict(job.options) and not job.is_routed else ""
+        clocked = any(port.name == CLOCK for port in ports(job.verilog, job.top))
+        between = ", between registers" if clocked and not job.is_routed else ""
         tail["timer"] = job.timer + between + (", after place and route" if job.is_routed else ", before layout")
     if job.target == LIBERTY:
         tail["libraries"] = [library.name for library in job.libraries]

@@ -56,7 +56,7 @@ def figures(report: Mapping[str, Any], measured: Measured) -> Section:
     head = ("module", "target", "figure", "unit", "spread", "recipe", "tool", "all inputs", "command")
     equal = equal_verilog(report.get("evidence") or [])
     body = []
-    for row in measured.rows:
+    for row in [*measured.rows, *measured.optional]:
         if row["recipe"] == "best":
             value = figure(row)
             checked = "equal to golden" if row["verilog_sha256"] in equal else ""

@@ -78,12 +78,10 @@ def _extra_of_mac(text: str, fmt: str, kind: str = "mac", **options: Any) -> Ext
 _PINNED = {"rounding": "hybrid"}
 EXTRAS = (
     _extra_of_mac("products times 2^scale, 8 bits", "hif8", scale_bits=8),
-    _extra_of_mac("products times 2^scale, 8 bits", "ocp_e4m3", scale_bits=8),
     Extra("half away and hybrid behind a pin", "encoder", "hif8", _PINNED | {"rounding_pin": True}, _PINNED, "encoder"),
     Extra("status flags", "encoder", "hif8", _PINNED | {"flags": True}, _PINNED, "encoder"),
     _extra_of_mac("status flags", "hif8", flags=True),
     _extra_of_mac("two products to a rounding", "ocp_e4m3", "dot", lanes=2),
-    _extra_of_mac("four products to a rounding", "ocp_e4m3", "dot", lanes=4),
 )
 """Options whose cost the report tells, on :data:`EXTRA_TARGETS`."""
 EXTRA_TARGETS = ("gates", "cyclonev")
@@ -128,7 +126,7 @@ def area_jobs(
     """
     jobs = []
     for target, files in [(name, files) for name in targets for files in (libraries if name == LIBERTY else [()])]:
-        timer = router(target) if portfolio == SPEED and is_routed(target) else ABC if design.stages else opensta() or ABC
+        timer = router(target) if portfolio == SPEED and is_routed(target) else ABC if design.latency else opensta() or ABC
         command = f"hwgen area {design.command()} --target {target}"
         command += f" --liberty {shlex.quote(','.join(files))}" if files else ""
         command += f" --portfolio {portfolio}" if portfolio != DEFAULT_PORTFOLIO else ""

@@ -93,9 +93,9 @@ def section(measured: Measured) -> Section | None:
     made = Section(
         "speed", "Area against delay",
         f"Each point is a recipe between small and fast (synth/recipes.py), cells sized and buffered; a format's line is the edge of its "
-        f"points, by medians, and the broad line that of all formats. Delays by {listing(ways)}: of the combinational block alone, in "
-        "FO4, the delay of an inverter that drives four, or in ns after place and route. Before layout there are no wires, or those that "
-        "a library estimates.",
+        f"points, by medians, and the broad line that of all formats. Delays by {listing(ways)}: of a block alone, or between a "
+        "pipeline's registers, in FO4, the delay of an inverter that drives four, or in ns after place and route. Before layout there are "
+        "no wires, or those that a library estimates.",
     )  # fmt: skip
     for (block, key, how), group in found.items():
         curves = fronts(group)

@@ -240,4 +240,6 @@ def opensta_delays(
         complaint = next((line for line in said.splitlines() if "rror" in line), silent)
         raise TimingError(f"OpenSTA did not deliver: {complaint}", said, status < 0)
     chain, *delays = (delay * unit for delay in found)
+    if not all(0 <= delay < 1e9 for delay in (chain, *delays)):
+        raise TimingError("OpenSTA did not deliver: there is no path from an input to an output", said)
     return chain / _CHAIN_FO4, delays
