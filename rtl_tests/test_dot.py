@@ -11,10 +11,11 @@ from rtl_tests.gates import differing
 from synth.proof.questions import answer
 
 DESIGNS = [
-    build.dot("hif8"), build.dot("ocp_e4m3", lanes=4), build.dot("ocp_e4m3", "ocp_e5m2", "exact", 2, 4),
+    build.dot("hif8"), build.dot("ocp_e4m3", "ocp_e5m2", "exact", 2, 4),
     build.dot("ocp_e4m3+ocp_e5m2", "binary8p3", lanes=2), build.dot("gc_1_4_3_b7", None, "dlfloat16"),
 ]  # fmt: skip
 MORE = [
+    build.dot("ocp_e4m3", lanes=4),
     build.dot("e5m2b1", lanes=3), build.dot("hif8", lanes=1), build.dot("ocp_e5m2", None, "bfloat16"),
     build.dot("ocp_e4m3", None, "binary32"), build.dot("hif8", None, "exact", 8, 64), build.dot("ibm_fp9_1_5_3", None, "dlfloat16", 3),
     build.dot("binary8p4", "hif8", "dlfloat16", 4), build.dot("e5m3_nosub", lanes=8), build.dot("gc_1_0_7_b0", None, "bfloat16", 4),

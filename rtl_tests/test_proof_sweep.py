@@ -48,7 +48,7 @@ def test_every_case_of_hif8s_encoders_from_binary32(rounding):
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 32)
 
 
-@pytest.mark.parametrize("source", ["binary16", "bfloat16", pytest.param("binary32", marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("source", ["binary16", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("bfloat16", "binary32"))])
 def test_every_case_of_both_roundings_behind_a_pin(source):
     evidence = check(build.encoder("hif8", source, "hybrid", rounding_pin=True))
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (golden.get(source).width + 1))
