@@ -6,7 +6,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-versi
 COMMA := ,
 ASAP7 := $(filter-out %SEQ_TT.lib.gz,$(wildcard ../shared/liberty/asap7_*.lib.gz))
 LIBRARIES ?= $(wildcard ../shared/liberty/s*.lib.gz /usr/share/qflow/tech/osu018/osu018_stdcells.lib) $(subst $() ,$(COMMA),$(ASAP7))
+INSTALLED := .venv/.installed
 READY := .venv/.ready
+EXTRAS := .venv/.extras
 TESTED := .venv/.tested
 
 .PHONY: help setup report test lint types docs bench limits ranking speed verilog exhaustive mutants readme clean
@@ -49,12 +51,17 @@ mutants: $(TESTED)       ## after a change of the Verilog: the vectors that find
 clean:       ## remove what was built; .venv goes, too
 	rm -rf build .venv .pytest_cache .mypy_cache .ruff_cache *.egg-info
 
-$(READY): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, not " + sys.version.split()[0])'
 	$(PYTHON) -m venv --clear .venv
 	$(INSTALL) -e '.[examples]'
+	touch $@
+$(READY): $(INSTALLED)
 	$(BIN)/python -c 'from hwgen import yosys; print(yosys.version())'
 	touch $@
-$(TESTED): $(READY)
+$(EXTRAS): $(INSTALLED)
 	$(INSTALL) -e '.[examples,test,lint,docs]'
+	touch $@
+$(TESTED): $(INSTALLED)
+	$(MAKE) --no-print-directory -j2 $(READY) $(EXTRAS)
 	touch $@

@@ -19,12 +19,12 @@ from synth.proof.netlist import NetlistError
 from synth.proof.verify import emitted, verify
 
 MORE = [
+    build.pipelined(build.mac("hif8"), 3),
     *(build.pipelined(build.mac(name), stages) for name in ("hif8", "e5m2b1", "ocp_e4m3") for stages in (1, 2, 8)),
     build.pipelined(build.mac("gc_1_0_7_b0", "ocp_e5m2", "dlfloat16"), 5, "none"),
     *(build.pipelined(build.encoder(name), 3) for name in ("hif8", "ocp_e4m3")),
 ]  # fmt: skip
 SOME = [
-    build.pipelined(build.mac("hif8"), 3),
     build.pipelined(build.mac("e5m2b1", None, "exact", 4), 2, clock_enable=True),
     build.pipelined(build.encoder("hif8", "bfloat16", "hybrid"), 2, clock_enable=True),
     build.pipelined(build.encoder("ocp_e4m3", "binary16", "stochastic", random_bits=4), 1),

@@ -213,6 +213,7 @@ def test_progress_tells_what_is_left():
 # -- pools ---------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_a_killed_tool_is_started_again(file, tmp_path):
     """Twice killed in the middle of a job, the sweep gives the same bytes as one that was left in peace."""
     described = space.read(file)

@@ -232,7 +232,7 @@ def test_numbers():
 def test_options_are_held_against_the_plain_block(content):
     (section,) = (section for section in content.sections if section.anchor == "options")
     assert section.findings == [
-        f"{title}: products times 2^scale, 8 bits, hif8: +10% (165 against 150 {unit})."
+        f"{title}: products times 2^scale, 8 bits, hif8 mac: +10% (165 against 150 {unit})."
         for title, unit in (("Gates", "NAND2"), ("Cyclone V", "ALM"))
     ]
     assert len(section.tables[0].rows) == 1
