@@ -1,7 +1,8 @@
 """Encoding, by tables wherever the roundings allow it.
 
-A 16-bit source is a table of 65,536 codes. So is ``binary32`` wherever every rounding boundary of the format has at most seven
+A 16-bit source is a table of 65,536 codes. So is ``binary32`` wherever every rounding boundary of the format has at most six
 fraction bits: the upper half of the bits, its last bit set if anything is lost below, lies on the same side of every boundary.
+Finer boundaries take a few bits more.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _DETERMINISTIC = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO, Rounding.MPTORCH)
+
+_FEWEST_UPPER_BITS, _MOST_UPPER_BITS = 16, 20
+"""A table of 2^16 codes is made for any format; one of more than 2^20 does not stay in a processor's cache."""
 
 
 def encode(
@@ -111,9 +115,9 @@ def _encode(fmt: Format, raw: NDArray[Any], chosen: Options, random: ArrayLike |
         return encode_directly(fmt, raw, chosen)
     if chosen.source.width == 16:
         return look_up(_table(fmt, chosen), raw)
-    if chosen.rounding in _DETERMINISTIC and _boundaries_are_short(fmt):
-        return _encode_by_halves(fmt, raw.astype(np.uint32, copy=False), chosen)
-    if chosen.rounding is Rounding.HYBRID and _boundaries_are_short(fmt):
+    if chosen.rounding in _DETERMINISTIC and (kept := _upper_bits(fmt)) <= _MOST_UPPER_BITS:
+        return _encode_by_upper_bits(fmt, raw.astype(np.uint32, copy=False), chosen, kept)
+    if chosen.rounding is Rounding.HYBRID and _upper_bits(fmt) == _FEWEST_UPPER_BITS:
         return _encode_by_steps(fmt, raw.astype(np.uint32, copy=False), chosen)
     return encode_directly(fmt, raw, chosen)
 
@@ -136,44 +140,50 @@ def _table(fmt: Format, chosen: Options) -> NDArray[Any]:
 
 
 @cache
-def _boundaries_are_short(fmt: Format) -> bool:
-    """Whether values and midpoints all have a binary32 pattern whose last 17 bits are zero."""
+def _upper_bits(fmt: Format) -> int:
+    """How many upper bits of a binary32 pattern, the last one set if any below is, place it among the values and midpoints."""
     values = grid(fmt).values
     boundaries = np.concatenate(
         [values, (values[:-1] + values[1:]) / 2, [grid(fmt).flush_below, (grid(fmt).flush_below + fmt.smallest) / 2]]
     )
     with np.errstate(over="ignore"):
-        short = boundaries.astype(np.float32)
-    return bool(np.all(short == boundaries) and not np.any(short.view(np.uint32) & 0x1FFFF))
+        exact = boundaries.astype(np.float32)
+    if not np.all(exact == boundaries):
+        return 32
+    used = int(np.bitwise_or.reduce(exact.view(np.uint32)))
+    zeros = (used & -used).bit_length() - 1
+    return max(_FEWEST_UPPER_BITS, 33 - zeros)
 
 
-def _encode_by_halves(fmt: Format, raw: NDArray[np.uint32], chosen: Options) -> NDArray[Any]:
-    """binary32 through a table of the upper half with a sticky last bit."""
-    table = _halves_table(fmt, chosen)
-    exact = _halves_need_no_sticky(fmt, chosen)
+def _encode_by_upper_bits(fmt: Format, raw: NDArray[np.uint32], chosen: Options, kept: int) -> NDArray[Any]:
+    """binary32 through a table of the upper bits with a sticky last bit."""
+    table = _upper_table(fmt, chosen, kept)
+    exact = _needs_no_sticky(fmt, chosen, kept)
+    lost = np.uint32(32 - kept)
+    below = np.uint32((1 << (32 - kept)) - 1)
     flat = np.ascontiguousarray(raw).reshape(-1)
     codes = np.empty(flat.shape, table.dtype)
     for start in range(0, flat.size, BLOCK):
         block = flat[start : start + BLOCK]
-        index = block >> np.uint32(16)
+        index = block >> lost
         if not exact:
-            index |= (block & np.uint32(0xFFFF)) != 0
+            index |= (block & below) != 0
         table.take(index, out=codes[start : start + BLOCK], mode="wrap")
     return codes.reshape(raw.shape)
 
 
 @cache
-def _halves_table(fmt: Format, chosen: Options) -> NDArray[Any]:
-    return encode_directly(fmt, np.arange(1 << 16) << 16, chosen)
+def _upper_table(fmt: Format, chosen: Options, kept: int) -> NDArray[Any]:
+    return encode_directly(fmt, np.arange(1 << kept) << (32 - kept), chosen)
 
 
 @cache
-def _halves_need_no_sticky(fmt: Format, chosen: Options) -> bool:
+def _needs_no_sticky(fmt: Format, chosen: Options, kept: int) -> bool:
     """Whether a sticky bit never changes a code: every boundary belongs to the values above it.
 
-    A NaN whose payload lies in the lower half alone looks like an infinity there, so formats that tell the two apart need it.
+    A NaN whose payload lies in the lower bits alone looks like an infinity there, so formats that tell the two apart need it.
     """
-    table = _halves_table(fmt, chosen)
+    table = _upper_table(fmt, chosen, kept)
     return bool(np.array_equal(table[0::2], table[1::2]))
 
 
