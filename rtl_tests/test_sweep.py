@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -17,8 +16,10 @@ import pytest
 import golden
 import hwgen
 import synth
-from hwgen import process
+from hwgen import build, process
 from hwgen.__main__ import main
+from rtl_tests.processes import started, wait_until
+from rtl_tests.test_synth_liberty import CELLS, cut
 from synth import jobs as jobs_module
 from synth.liberty import GATES
 from synth.store import Store
@@ -97,6 +98,77 @@ def test_terms_count_for_exact_only(tmp_path):
     assert [design.name for design in space.read(path).designs()] == ["hif8_multiplier", "hif8_mac_binary16", "hif8_mac_binary16_s3"]
 
 
+def table_of_the_documentation():
+    """Keys and defaults of every kind of block, as the page has them."""
+    page = (Path(__file__).resolve().parents[1] / "docs" / "sweep.md").read_text()
+    told = {}
+    for keys, kinds, default in re.findall(r"^\| (`[a-z`, -]+`) \| ([a-z, ]+) \| `(\[.*?\])` \| .* \|$", page, re.M):
+        for kind in kinds.split(", "):
+            told.setdefault(kind, {}).update(dict.fromkeys(re.findall(r"[\w-]+", keys), default))
+    return told
+
+
+def test_the_documentation_has_every_block_with_its_keys_and_their_defaults(tmp_path):
+    told = table_of_the_documentation()
+    assert {kind: set(keys) for kind, keys in told.items()} == {kind: set(keys) for kind, keys in space._BLOCKS.items()}
+    assert set(told) == set(build.BLOCKS)
+    path = tmp_path / "space.toml"
+    for kind, keys in told.items():
+        spelled = "\n".join(f"{key} = {value}" for key, value in keys.items())
+        found = []
+        for text in ("", spelled):
+            path.write_text(f'formats = ["hif8", "ocp_e4m3"]\n[{kind}]\n{text}\n')
+            found.append([(design.name, design.options) for design in space.read(path).designs()])
+        assert found[0] == found[1]
+        assert len(found[0]) == 2
+
+
+def test_every_option_makes_designs_of_its_own(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text(
+        'formats = ["hif8"]\n[multiplier]\nformat-b = ["default", "hif8", "ocp_e5m2"]\n[mac]\nscale-bits = [0, 8]\nflags = [false, true]\n'
+        '[dot]\nlanes = [2, 4]\n[pe]\naccumulator = ["exact"]\nterms = [2]\nlanes = [1, 4]\nstages = [0, 1]\ninterleave = [1, 2]\n'
+        '[encoder]\nflags = [true]\n[readout]\nto = ["binary32", "ocp_e4m3"]\nrounding = ["default", "hybrid", "stochastic"]\n'
+    )
+    assert [design.name for design in space.read(path).designs()] == [
+        "hif8_encoder_binary32_ties_to_away_flags",
+        "hif8_multiplier", "hif8_ocp_e5m2_multiplier",
+        "hif8_mac_binary16", "hif8_mac_binary16_flags", "hif8_mac_binary16_scale8", "hif8_mac_binary16_scale8_flags",
+        "hif8_dot2_binary16", "hif8_dot4_binary16",
+        "hif8_pe_exact_n2", "hif8_pe_exact_n2_s1", "hif8_pe_exact_n2_s1_i2",  # four lanes are more than two terms
+        "hif8_readout_binary32", "hif8_readout_ocp_e4m3_ties_to_even", "hif8_readout_ocp_e4m3_stochastic",
+    ]  # fmt: skip
+
+
+def test_the_formats_of_a_space_lie_beside_it(tmp_path):
+    text = (Path(__file__).resolve().parents[1] / "examples" / "formats" / "mx_e2m1.toml").read_text()
+    (tmp_path / "mine.toml").write_text(text)
+    path = tmp_path / "space.toml"
+    path.write_text('formats = ["mine.toml"]\n[mac]\nformat-b = ["mine.toml", "hif8"]\n[readout]\nto = ["mine.toml"]\n')
+    assert [design.name for design in space.read(path).designs()] == [
+        "mx_e2m1_mac_binary16", "mx_e2m1_hif8_mac_binary16", "mx_e2m1_readout_mx_e2m1_ties_to_even",
+    ]  # fmt: skip
+    (tmp_path / "other.toml").write_text(text.replace("bias = 1 }", "bias = 2 }").replace("exponent = 0 }", "exponent = -1 }"))
+    path.write_text('formats = ["mine.toml"]\n[mac]\nformat-b = ["other.toml"]\n')
+    with pytest.raises(ValueError, match="format 'mx_e2m1' stands for two different formats here; give one of them another name"):
+        space.read(path)
+
+
+def test_registers_need_a_library_with_a_flip_flop(tmp_path, capsys):
+    """Told before the first job, and before anything is written."""
+    (tmp_path / "cut.lib").write_text(cut(*CELLS))
+    (tmp_path / "dff.lib").write_text(cut("DFF"))
+    path = tmp_path / "space.toml"
+    text = 'formats = ["hif8"]\ntargets = ["gates", "liberty"]\nliberty = ["cut.lib"]\n[decoder]\nstages = [0, 2]\n'
+    path.write_text(text)
+    assert main(["sweep", str(path), "-o", str(tmp_path / "out"), "--store", str(tmp_path / "store")]) == 2
+    assert "the library cut has no flip-flop, which hif8_decoder_binary16_s2 needs; add the file" in capsys.readouterr().err
+    assert not (tmp_path / "store").exists()
+    for change in (("[0, 2]", "[0]"), ('"gates", "liberty"', '"gates"'), ('"cut.lib"', '"cut.lib,dff.lib"')):
+        path.write_text(text.replace(*change))
+        assert list(space.read(path).designs())
+
+
 def test_each_library_of_a_space_is_a_target(tmp_path):
     for name in ("one", "two"):
         (tmp_path / f"{name}.lib").write_text(GATES.read_text().replace("library (gates)", f"library ({name})"))
@@ -119,12 +191,20 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
             '[mac]\naccumulator = ["binary8"]',
             "mac.accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, not 'binary8'",
         ),
-        ("[mac]\nterms = [0]", "mac.terms must be a list of positive integers, not [0]"),
+        ("[mac]\nterms = [0]", "mac.terms must be a list of integers from 1 to 16777216, not [0]"),
+        ("[mac]\nscale-bits = [11]", "mac.scale-bits must be a list of integers from 0 to 10, not [11]"),
+        ("[dot]\nlanes = []", "dot.lanes must be a list of integers from 1 to 16, not []"),
+        ('[encoder]\nflags = ["yes"]', "encoder.flags must be a list of true or false, not ['yes']"),
+        ('[mac]\nformat-b = ["hif9"]', "Unknown format 'hif9'; the nearest known one is hif8"),
+        ('[mac]\nformat-b = ["binary16"]', "'binary16' is a source, decoder target or accumulator, not one of the formats that blocks"),
+        ('[readout]\nto = ["binary17"]', "Unknown format 'binary17'; the nearest known ones are binary16, "),
+        ("[decoder]\n[pe]\ninterleave = [2]", "pe: no format has any of the options: there is nothing to measure"),
+        ('targets = ["liberty"]\n[mac]', "ecp5, or liberty together with the key liberty, not 'liberty'"),
         ("[mac]\nstages = [17]", "mac.stages must be a list of integers from 0 to 16, not [17]"),
-        ('targets = ["asic"]\n[mac]', "targets must be one of gates, cyclonev, xc7, ice40, ecp5, not 'asic'"),
+        ('targets = ["asic"]\n[mac]', "targets must be one of gates, cyclonev, xc7, ice40, ecp5, or liberty together with "),
         ("renamings = 0\n[mac]", "renamings must be an integer from 1 to 64, not 0"),
         ('portfolio = "all"\n[mac]', "portfolio must be one of standard, stock, speed, full, not 'all'"),
-        ("renamings = 8", "there must be a table for at least one of decoder, encoder, multiplier, adder, mac"),
+        ("renamings = 8", "there must be a table for at least one of decoder, encoder, multiplier, adder, mac, dot, pe, readout"),
         ("mac = 3", "mac must be a table, not 3"),
         ('liberty = ["none.lib"]\n[mac]', "none.lib cannot be read: No such file or directory"),
         ("[mac", "'{path}' is no TOML file: "),
@@ -153,6 +233,21 @@ def test_bad_options_are_refused(file, tmp_path, capsys, monkeypatch, words, sen
     monkeypatch.setattr(pools, "CONNECT", 1.0)
     assert main(["sweep", str(file), "-o", str(tmp_path / "out"), "--store", str(tmp_path / "store"), *words]) == 2
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["file", "file/out"])
+def test_a_folder_that_cannot_be_written_to_is_refused_before_the_first_job(file, tmp_path, capsys, place):
+    (tmp_path / "file").touch()
+    assert main(["sweep", str(file), "-o", str(tmp_path / place), "--store", str(tmp_path / "store")]) == 2
+    said = f"hwgen: -o: {str(tmp_path / place)!r} cannot be written to: {str(tmp_path / 'file')!r} is not a folder\n"
+    assert capsys.readouterr().err == said
+    assert not (tmp_path / "store").exists()
+
+
+def test_without_dask_the_extra_is_named_once(file, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main(["sweep", str(file), "--store", str(tmp_path / "store"), "--dask", "tcp://127.0.0.1:1"]) == 2
+    assert capsys.readouterr().err == "hwgen: --dask: it needs the package's extra: pip install 'minifloat-rtl[dask]'\n"
 
 
 # -- the engine ----------------------------------------------------------------------------------------------------------------
@@ -270,31 +365,32 @@ def test_a_job_that_hangs_is_given_up(file, tmp_path):
     assert all("no result within 0.05 s" in outcome.log for outcome in outcomes)
 
 
-def test_an_interrupted_sweep_goes_on(file, tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "hwgen",
-        "sweep",
-        str(file),
-        "-o",
-        str(tmp_path / "out"),
-        "--store",
-        str(tmp_path / "store"),
-        "--jobs",
-        "1",
-    ]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
-        until = time.monotonic() + 120
-        while time.monotonic() < until:
-            if (tmp_path / "store").exists() and len(Store(tmp_path / "store")) > 8:  # Verilog and some results
-                break
-            time.sleep(0.1)
+def test_an_interrupted_sweep_goes_on(file, tmp_path, monkeypatch):
+    """Where it was: what was done by then is not run again."""
+    store = Store(tmp_path / "store")
+    jobs = list(engine.jobs(space.read(file), store))
+    words = ["sweep", str(file), "-o", str(tmp_path / "out"), "--store", str(store.path), "--jobs", "1"]
+
+    def kept():
+        return [job.top for job in jobs if store.get(job.key) is not None]
+
+    with started([sys.executable, "-m", "hwgen", *words]) as process:
+        wait_until(lambda: bool(kept()), process)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    if process.returncode == 130:
-        assert "the same command goes on" in said
-        assert not (tmp_path / "out").exists()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+        out, said = process.communicate(timeout=60)
+    done = kept()
+    assert (process.returncode, out) == (130, "")
+    told = re.fullmatch(r"hwgen: interrupted; (\d) of 7 jobs are done and kept, the same command goes on\n", said)
+    assert told, said
+    assert int(told[1]) <= len(done) < 7
+    assert not (tmp_path / "out").exists()
+    ran = []
+
+    def execute(job, timeout):
+        ran.append(job.top)
+        return jobs_module.execute(job, timeout)
+
+    monkeypatch.setattr(pools, "execute", execute)
+    assert main(words) == 0
+    assert sorted(ran + done) == sorted(job.top for job in jobs)
     assert len({row["name"] for row in json.loads((tmp_path / "out" / "sweep.json").read_text())["rows"]}) == 7

@@ -2,16 +2,19 @@
 
 import json
 import pickle
+import re
 from dataclasses import replace
 
 import pytest
 
 from hwgen import yosys
+from rtl_tests.test_synth_liberty import CELLS, cut
 from synth import jobs
 from synth.jobs import Job, execute
-from synth.liberty import GATES, read
-from synth.recipes import portfolio
+from synth.liberty import GATES, parse, read
+from synth.recipes import SPEED, portfolio
 from synth.targets import LIBERTY, TARGETS
+from synth.timing import gates_with_drives
 
 VERILOG = """
 module small (input [4:0] a, input [4:0] b, input c, output [5:0] y, output z);
@@ -85,6 +88,39 @@ def test_errors_are_data(verilog):
 def test_wires_cost_nothing(target):
     wires = "module small (input [1:0] a, output [1:0] y); assign y = {a[0], a[1]}; endmodule"
     assert rows_of(replace(JOB, verilog=wires, target=target))[-1]["samples"] == [0, 0]
+
+
+REGISTERS = "module small (input clk, input a, output reg y); always @(posedge clk) y <= !a; endmodule"
+
+
+@pytest.mark.parametrize("portfolio", ["standard", SPEED])
+def test_registers_need_a_flip_flop(portfolio):
+    """Without one they would count as nothing. What has no registers does without."""
+    without = parse(cut(*CELLS), "cut.lib")
+    job = replace(JOB, target=LIBERTY, libraries=(without,), renamings=1)
+    assert rows_of(job)[-1]["median"] > 0
+    with pytest.raises(ValueError, match=r"^the library cut has no flip-flop, which small needs; add the file that holds one, "):
+        replace(job, verilog=REGISTERS, portfolio=portfolio)
+    whole = replace(job, verilog=REGISTERS, libraries=(without, parse(cut("DFF"), "dff.lib")))
+    assert rows_of(whole)[-1]["median"] == 6.5
+
+
+@pytest.mark.parametrize("area", ["", "area : 0;"])
+@pytest.mark.parametrize("portfolio", ["standard", SPEED])
+def test_a_cell_without_an_area_is_an_error(portfolio, area):
+    text = gates_with_drives().text if portfolio == SPEED else GATES.read_text()
+    odd = parse(re.sub(r"(cell \(NAND2\w*\) \{\s*)area : \w+;", rf"\1{area}", text), "odd.lib")
+    job = replace(JOB, target=LIBERTY, libraries=(odd,), renamings=1, portfolio=portfolio)
+    assert execute(job)["error"].startswith("small on liberty: the netlist has cells without an area in the library: NAND2")
+
+
+def test_of_a_crash_the_cause_is_told_and_no_calls():
+    """ABC ends itself when a library has no gate to begin with; :func:`synth.liberty.read_all` refuses such ones."""
+    crashing = parse(cut("INV", "BUF", "XOR2"), "cut.lib")
+    result = execute(replace(JOB, target=LIBERTY, libraries=(crashing,), renamings=1, portfolio="stock"))
+    assert result["error"].startswith("small on liberty: Yosys did not write stock.1.json: ERROR: the tool crashed: wasm trap: ")
+    assert result["log"].splitlines()[-1] == result["error"].partition("stock.1.json: ")[2]
+    assert not re.search("Traceback|backtrace|wasmtime", result["log"])
 
 
 def test_a_time_limit_is_an_error():

@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from hwgen.__main__ import main
 from rtl_tests.optional import NEEDS_SHARED, SHARED
 from synth import liberty
 
@@ -108,6 +109,79 @@ def test_compressed_is_the_same(tmp_path):
     path = tmp_path / "gates.lib.gz"
     path.write_bytes(gzip.compress(liberty.GATES.read_bytes()))
     assert liberty.read(path) == liberty.read(liberty.GATES)
+
+
+# -- what a library must have ------------------------------------------------------------------------------------------------------
+
+
+def cut(*names):
+    """A library of some cells of gates.lib."""
+    cells = re.findall(r"^  cell \((\w+)\) (.*?^  \}\n)", liberty.GATES.read_text(), re.M | re.S)
+    return "library (cut) {\n" + "".join(f"  cell ({name}) {body}" for name, body in cells if name in names) + "}\n"
+
+
+@pytest.mark.parametrize(
+    ("cells", "lacks"),
+    [
+        ("BUF NAND2", "no inverter; add the file that holds it"),
+        ("INV NAND2", "no buffer; add the file that holds it"),
+        ("INV BUF XOR2 NAND3 MAJI3 MUX2 DFF", "no two-input gate; add the file that holds it"),
+        ("NAND2 NOR2", "no inverter, no buffer; add the file that holds them"),
+        ("DFF", "no inverter, no buffer, no two-input gate; add the file that holds them"),
+    ],
+)
+def test_a_library_without_the_simplest_gates_is_refused(tmp_path, capsys, monkeypatch, cells, lacks):
+    """Without them ABC crashes or, worse, makes a netlist of another function."""
+    (tmp_path / "cut.lib").write_text(cut(*cells.split()))
+    (tmp_path / "space.toml").write_text('formats = ["hif8"]\nliberty = ["cut.lib"]\n[decoder]\n')
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.iterdir())
+    block = ["decoder", "--format", "hif8", "--liberty", "cut.lib"]
+    for words in (["area", *block], ["verify", *block], ["report", "--liberty", "cut.lib"], ["sweep", "space.toml"]):
+        assert main(words) == 2
+        assert f"the library cut.lib has {lacks}, with a comma between\n" in capsys.readouterr().err
+    assert set(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("gate", ["NAND2", "NOR2", "AND2", "OR2"])
+def test_the_files_of_a_library_count_together(tmp_path, gate):
+    for name, cells in (("a", ("INV",)), ("b", ("BUF", gate))):
+        (tmp_path / f"{name}.lib").write_text(cut(*cells))
+    files = (str(tmp_path / "a.lib"), str(tmp_path / "b.lib"))
+    (found,) = liberty.read_all([",".join(files)]).values()
+    assert [[cell.name for cell in library.cells] for library in liberty.richest_first(found)] == [["BUF", gate], ["INV"]]
+
+
+def test_cells_that_synthesis_may_not_use_do_not_count():
+    text = cut("INV", "BUF", "NAND2").replace("cell (BUF) {", "cell (BUF) {\n    dont_use : true;")
+    library = liberty.parse(text, "cut.lib")
+    assert [cell.name for cell in library.cells] == ["INV", "NAND2"]
+    with pytest.raises(ValueError, match=r"^the library cut\.lib has no buffer; "):
+        liberty.check_gates([library], "cut.lib")
+
+
+def test_a_latch_is_no_flip_flop():
+    latch = liberty.parse(cut("INV", "DFF").replace("ff (IQ, IQN)", "latch (IQ, IQN)"), "cut.lib")
+    assert [cell.sequential for cell in latch.cells] == [False, True]
+    assert liberty.has_flip_flop([liberty.read(liberty.GATES)])
+    with pytest.raises(ValueError, match=r"^the library cut \+ cut has no flip-flop, which m needs; add the file that holds one, "):
+        liberty.check_flip_flop([latch, latch], "m")
+
+
+# -- libraries of others -----------------------------------------------------------------------------------------------------------
+
+
+@NEEDS_SHARED
+@pytest.mark.parametrize(("lacking", "lacks"), [("INVBUF", "no inverter, no buffer"), ("SIMPLE", "no two-input gate"), ("SEQ", None)])
+def test_a_library_in_several_files(lacking, lacks):
+    files = ",".join(str(SHARED / f"asap7_{part}_TT.lib.gz") for part in ("INVBUF", "SIMPLE", "SEQ") if part != lacking)
+    if lacks:
+        with pytest.raises(ValueError, match=f"has {lacks}; add"):
+            liberty.read_all([files])
+        return
+    (libraries,) = liberty.read_all([files]).values()
+    with pytest.raises(ValueError, match="has no flip-flop"):
+        liberty.check_flip_flop(libraries, "m")
 
 
 @NEEDS_SHARED

@@ -1,7 +1,10 @@
 """Targets and recipes: what is counted, and what is refused."""
 
+import re
+
 import pytest
 
+from hwgen.process import ToolError
 from synth.liberty import GATES, parse, read
 from synth.recipes import PORTFOLIOS, RECIPES, portfolio
 from synth.targets import LIBERTY, TARGETS, alm_estimate, find
@@ -40,6 +43,13 @@ def test_what_is_counted(target, counts, metrics):
 def test_libraries_stand_beside_nand2_equivalents():
     doubled = parse(GATES.read_text().replace("area : 1;", "area : 2;"), "doubled.lib")
     assert find(LIBERTY, (doubled,)).measure({"NAND2": 3}, 6.0) == {"area": 6.0, "cells": 3, "nand2_equivalents": 3.0}
+
+
+@pytest.mark.parametrize("odd", ["$_DFF_P_", "FOREIGN"])
+@pytest.mark.parametrize("target", [TARGETS["gates"], find(LIBERTY, (read(GATES),))], ids=["gates", LIBERTY])
+def test_no_cell_counts_as_nothing(target, odd):
+    with pytest.raises(ToolError, match=rf"^the netlist has cells without an area in the library: {re.escape(odd)}$"):
+        target.measure({"NAND2": 3, odd: 1}, 3.0)
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,11 @@ import golden
 from golden import Format
 from hwgen import build, yosys
 from hwgen.design import Design, block_format
+from hwgen.files import check_writable
 from hwgen.options import check_jobs, option
 from synth import compare, given, liberty
 from synth.emission import verilog
+from synth.figures import counted
 from synth.jobs import MAX_RENAMINGS, MAX_SEED, Job, Row
 from synth.plan import FORMATS, area_jobs, report_jobs
 from synth.proof.evidence import Store as EvidenceStore
@@ -89,9 +91,9 @@ def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
             f"  {row['unit']}{'; ' if others else ''}{', '.join(others)}"
         )
     for timer in dict.fromkeys(row["timer"] for row in rows if "timer" in row):
-        yield f"delays: medians of {rows[0]['renamings']} renamings by {timer}"
+        yield f"delays: medians of {counted(rows[0]['renamings'], 'renaming')} by {timer}"
     if any("timer" not in row for row in rows):
-        yield f"* the figure: the lowest median over the recipes, of {rows[0]['renamings']} renamings each; {rows[0]['tool']}"
+        yield f"* the figure: the lowest median over the recipes, of {counted(rows[0]['renamings'], 'renaming')} each; {rows[0]['tool']}"
 
 
 def _where(row: dict[str, Any]) -> str:
@@ -135,7 +137,8 @@ def report(arguments: argparse.Namespace) -> int:
     if older and not measures and arguments.output is None:  # two files are compared
         return _compared(older, rows)
     folder = Path(arguments.output or "build/report")
-    _check_writable(folder)
+    with option("-o"):
+        check_writable(folder)
     with option("--store"):
         store = Store(arguments.store)
     with _pool(arguments.jobs) as executor:
@@ -196,13 +199,6 @@ def _compared(older: _Older, rows: Sequence[Row]) -> int:
         raise ValueError(_NOTHING_COMMON)
     print("\n".join(compare.lines(found, older.above)))
     return 1 if older.above is not None and found.grown(older.above) else 0
-
-
-def _check_writable(folder: Path) -> None:
-    """Refuse a folder that a report could not be written to, before minutes are spent on it."""
-    place = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-    if not place.is_dir() or not os.access(place, os.W_OK):
-        raise ValueError(f"-o: {str(folder)!r} cannot be written to: {str(place)!r} is {'read-only' if place.is_dir() else 'not a folder'}")
 
 
 def _formats(text: str | None) -> dict[str, Format]:

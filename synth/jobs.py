@@ -15,8 +15,8 @@ from hwgen.ports import ports
 from hwgen.process import ToolError
 from hwgen.testbench import CLOCK
 from synth.digest import sha256
-from synth.liberty import Library
-from synth.recipes import DEFAULT_PORTFOLIO, SPEED, portfolio
+from synth.liberty import Library, check_flip_flop
+from synth.recipes import DEFAULT_PORTFOLIO, RECIPES, SPEED, portfolio
 from synth.route import WRAPPER, clock, is_routed, router, wrapper
 from synth.targets import LIBERTY, Target, find, timed
 from synth.timing import ABC, CHAIN, MEASURE_CHAIN, STATS, abc_delays, chain_blif, opensta, opensta_delays
@@ -74,7 +74,7 @@ class Job:
     Raises
     ------
     ValueError
-        When target, portfolio, renamings or libraries do not go together.
+        When target, portfolio, renamings or libraries do not go together, or a library has no flip-flop for a module with registers.
     """
 
     component: str
@@ -97,6 +97,13 @@ class Job:
             raise ValueError(f"renamings must be from 1 to {MAX_RENAMINGS}, not {self.renamings}")
         self._target()
         self.recipes()
+        if self.target == LIBERTY and self.is_clocked:
+            check_flip_flop(self.libraries, self.top)
+
+    @property
+    def is_clocked(self) -> bool:
+        """Whether the module has registers."""
+        return any(port.name == CLOCK for port in ports(self.verilog, self.top))
 
     @property
     def is_timed(self) -> bool:
@@ -182,6 +189,15 @@ def _mapping(target: Target, top: str, abc: str | None) -> list[str]:
     return ["scratchpad -unset abc9.script" if abc is None else f'scratchpad -set abc9.script "+{abc}"', finish]
 
 
+def counted(verilog: str, top: str, libraries: Sequence[Library], recipe: str, seed: int) -> str:
+    """The netlist of cells, as Verilog, that a job on target ``liberty`` counts for a recipe of the portfolios and a renaming."""
+    target = find(LIBERTY, tuple(libraries))
+    lines = ["read_verilog module.v", target.prepare.format(top=top), "design -save prepared", _RENAMING.format(seed=seed, top=top)]
+    lines += ["design -load renamed", *_mapping(target, top, RECIPES[target.kind][recipe]), "write_verilog -noattr cells.v", ""]
+    files = {"module.v": verilog, "swap.v": _SWAP.read_text(), **target.inputs()}
+    return yosys.run("\n".join(lines), files, ["cells.v"])["cells.v"]
+
+
 def execute(job: Job, timeout: float | None = None) -> dict[str, Any]:
     """Run a job.
 
@@ -198,9 +214,9 @@ def execute(job: Job, timeout: float | None = None) -> dict[str, Any]:
     names = _results(job)
     try:
         found = yosys.run(job.script, files, [f"{name}.json" for group in names.values() for name in group], timeout)
+        return {"samples": {recipe: [_metrics(target, found[f"{name}.json"]) for name in group] for recipe, group in names.items()}}
     except ToolError as error:
         return {"error": f"{job.label}: {error}", "log": error.log, "killed": error.killed}
-    return {"samples": {recipe: [_metrics(target, found[f"{name}.json"]) for name in group] for recipe, group in names.items()}}
 
 
 def _results(job: Job) -> dict[str, list[str]]:
@@ -222,12 +238,13 @@ def _execute_timed(job: Job, timeout: float | None) -> dict[str, Any]:
     try:
         files |= {"wrapper.v": wrapper(job.verilog, job.top)} if job.is_routed else {CHAIN: chain_blif(libraries)}
         found = yosys.run(job.script, files, wanted, timeout)
+        areas = [_metrics(target, found[f"{name}.json"]) for name in order]
         delays = _delays(job, libraries, found, order, until)
     except ToolError as error:
         return {"error": f"{job.label}: {error}", "log": error.log, "killed": error.killed}
     except subprocess.TimeoutExpired:
         return {"error": f"{job.label}: {job.timer} was not done when the job's {timeout:g} s were over", "log": "", "killed": False}
-    measured = {name: {**_metrics(target, found[f"{name}.json"]), **delay} for name, delay in zip(order, delays, strict=True)}
+    measured = {name: area | delay for name, area, delay in zip(order, areas, delays, strict=True)}
     return {"samples": {recipe: [measured[name] for name in group] for recipe, group in names.items()}}
 
 
@@ -268,8 +285,7 @@ def rows(job: Job, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list
     if job.is_timed:
         delay = "delay_fo4" if "delay_fo4" in next(iter(samples.values()))[0] else "delay_ps"
         tail["delay"] = delay
-        clocked = any(port.name == CLOCK for port in ports(job.verilog, job.top))
-        between = ", between registers" if clocked and not job.is_routed else ""
+        between = ", between registers" if job.is_clocked and not job.is_routed else ""
         tail["timer"] = job.timer + between + (", after place and route" if job.is_routed else ", before layout")
     if job.target == LIBERTY:
         tail["libraries"] = [library.name for library in job.libraries]

@@ -2,7 +2,7 @@
 
 import gzip
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -30,8 +30,8 @@ class Cell:
         Names of the input pins, in the file's order.
     functions : dict of str to str
         Boolean function of each output pin that states one, in liberty's notation.
-    sequential : bool
-        Whether the cell has a flip-flop or a latch.
+    sequential, flip_flop : bool
+        Whether the cell has a flip-flop or a latch, and whether the former.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Cell:
     inputs: tuple[str, ...]
     functions: Mapping[str, str]
     sequential: bool
+    flip_flop: bool
 
     def truth(self) -> tuple[bool, ...] | None:
         """Truth table of a combinational cell with one output, first input as the most significant digit; None for other cells."""
@@ -66,9 +67,10 @@ class Library:
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """The cells that state an area, in the file's order."""
+        """The cells that state an area, and that synthesis may use, in the file's order."""
         (library,) = (child for child in _outline(self.text) if child.kind == "library")
-        return tuple(_cell(group) for group in library.children if group.kind == "cell" and "area" in group.attributes)
+        cells = (group for group in library.children if group.kind == "cell" and group.attributes.get("dont_use") != "true")
+        return tuple(_cell(group) for group in cells if "area" in group.attributes)
 
 
 @dataclass
@@ -133,6 +135,7 @@ def _cell(group: _Group) -> Cell:
         inputs=tuple(pin.argument for pin in pins if pin.attributes.get("direction") == "input"),
         functions={pin.argument: pin.attributes["function"] for pin in pins if "function" in pin.attributes},
         sequential=any(child.kind in {"ff", "latch", "ff_bank", "latch_bank", "statetable"} for child in group.children),
+        flip_flop=any(child.kind == "ff" for child in group.children),
     )
 
 
@@ -207,6 +210,41 @@ def nand2_area(libraries: Iterable[Library]) -> float | None:
     )
 
 
+def has_flip_flop(libraries: Iterable[Library]) -> bool:
+    """Whether registers can be mapped to a library, which may come in several files."""
+    return any(cell.flip_flop for library in libraries for cell in library.cells)
+
+
+def check_flip_flop(libraries: Iterable[Library], top: str) -> None:
+    """Raise ValueError if a library, all its files together, has no flip-flop for the registers of the module ``top``."""
+    libraries = tuple(libraries)
+    if not has_flip_flop(libraries):
+        names = " + ".join(library.name for library in libraries)
+        raise ValueError(f"the library {names} has no flip-flop, which {top} needs; add the file that holds one, with a comma between")
+
+
+def richest_first(libraries: Iterable[Library]) -> list[Library]:
+    """The files of a library in the order that ABC wants: one of inverters and buffers alone in front ends it."""
+    return sorted(libraries, key=lambda library: -sum(not cell.sequential for cell in library.cells))
+
+
+_NEEDED: dict[str, Callable[[Sequence[bool]], bool]] = {
+    "inverter": lambda truth: tuple(truth) == (True, False),
+    "buffer": lambda truth: tuple(truth) == (False, True),
+    "two-input gate": lambda truth: len(truth) == 4 and sum(truth) in (1, 3),  # AND or OR, inverted or not
+}
+"""Without which ABC crashes, or makes netlists of another function."""
+
+
+def check_gates(libraries: Iterable[Library], name: str) -> None:
+    """Raise ValueError if a library, all its files together and called ``name``, lacks a gate that every mapping needs."""
+    truths = [cell.truth() for library in libraries for cell in library.cells if len(cell.inputs) <= 2]
+    missing = [gate for gate, is_one in _NEEDED.items() if not any(truth and is_one(truth) for truth in truths)]
+    if missing:
+        them = "it" if len(missing) == 1 else "them"
+        raise ValueError(f"the library {name} has no {', no '.join(missing)}; add the file that holds {them}, with a comma between")
+
+
 def parse(text: str, name: str) -> Library:
     """Check a liberty text and name it by its ``library`` group.
 
@@ -258,7 +296,7 @@ def read_all(groups: Iterable[str]) -> Libraries:
     Raises
     ------
     ValueError
-        As of :func:`read`; or when a word names no file.
+        As of :func:`read` and :func:`check_gates`; or when a word names no file.
     """
     found = {}
     for group in groups:
@@ -266,4 +304,5 @@ def read_all(groups: Iterable[str]) -> Libraries:
         if not files:
             raise ValueError(f"{group!r} names no file")
         found[files] = tuple(read(file) for file in files)
+        check_gates(found[files], ",".join(files))
     return found

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from synth import plots
-from synth.figures import Figure, figure, listing, number, ranked
+from synth.figures import Figure, counted, figure, listing, number, ranked
 from synth.jobs import Row
 from synth.measured import Measured
 from synth.plots import Mark
@@ -77,8 +77,9 @@ def groups(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Row]]:
     for row in rows:
         if row["portfolio"] == SPEED:
             options = [str(row[key]) for key in ("accumulator", "terms", "from", "rounding", "overflow", "to") if key in row]
-            options += [f"{row[key]} {key}" for key in ("stages",) if key in row]
-            how = f"{row['timer']}, {row['renamings']} renamings from seed {row['seed']}"
+            more = {key: row[key] for key in ("lanes", "scale_bits", "flags", "stages", "interleave") if key in row}
+            options += [key if value is True else f"{value} {key}" for key, value in more.items()]
+            how = f"{row['timer']}, {counted(row['renamings'], 'renaming')} from seed {row['seed']}"
             found.setdefault((" ".join([row["component"], *options]), target_key(row), how), []).append(row)
     return found
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from hwgen import yosys
-from synth.liberty import GATES, Library, nand2_area, parse
+from hwgen.process import ToolError
+from synth.liberty import GATES, Library, has_flip_flop, nand2_area, parse, richest_first
 from synth.recipes import SPEED, Kind
 from synth.route import is_routed
 from synth.timing import gates_with_drives
@@ -39,7 +40,8 @@ class Target:
     finish : str
         Yosys commands from there to the netlist that is counted; for cells ``{abc}`` is the call of ABC.
     measure : callable
-        From cell counts and, for libraries, area in the library's unit, to metrics; the first is the figure.
+        From cell counts and, for libraries, area in the library's unit, to metrics; the first is the figure. A ToolError where a cell
+        would count as nothing.
     inputs : callable
         Files that the commands read, by name.
     note : str
@@ -133,20 +135,21 @@ def _without_memories(start: str, section: str, command: str) -> str:
 
 
 def _cells(name: str, title: str, unit: str, libraries: Sequence[Library], note: str) -> Target:
-    # ABC wants the richest file first: one of inverters and buffers alone in front ends it
-    ordered = sorted(libraries, key=lambda library: -sum(not cell.sequential for cell in library.cells))
-    files = {f"cells{number}.lib": library.text for number, library in enumerate(ordered)}
+    files = {f"cells{number}.lib": library.text for number, library in enumerate(richest_first(libraries))}
     options = " ".join(f"-liberty {file}" for file in files)
     nand2 = nand2_area(libraries)
+    known = {cell.name for library in libraries for cell in library.cells if cell.area > 0}
 
     def measure(counts: Counts, area: float) -> dict[str, float]:
+        unknown = [cell for cell in counts if cell not in known and cell != "$scopeinfo"]
+        if unknown:
+            raise ToolError(f"the netlist has cells without an area in the library: {', '.join(unknown)}")
         equivalents = {} if nand2 is None or unit == "NAND2" else {"nand2_equivalents": round(area / nand2, 3)}
         return {**_gates(counts, area), **equivalents}
 
-    has_flops = any(cell.sequential for library in libraries for cell in library.cells)
     return Target(
         name, title, "area", unit, "cells",
-        prepare="synth -noabc -flatten -top {top}" + (f"\ndfflibmap {options}" if has_flops else ""),
+        prepare="synth -noabc -flatten -top {top}" + (f"\ndfflibmap {options}" if has_flip_flop(libraries) else ""),
         finish=f"abc {options} {{abc}}\nopt_clean\n",
         measure=measure, inputs=lambda: files, note=note,
     )  # fmt: skip

@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from hwgen.files import check_writable
 from hwgen.options import check_jobs, option
 from synth.runner import Outcome
 from synth.store import Store, StoreError
@@ -24,6 +25,8 @@ def sweep(arguments: argparse.Namespace) -> int:
         raise ValueError("--jobs goes with this machine's cores, not with --dask")
     if arguments.timeout <= 0:
         raise ValueError(f"--timeout must be positive, not {arguments.timeout:g}")
+    with option("-o"):
+        check_writable(Path(arguments.output))
     with option("FILE"):
         described = space.read(arguments.file)
     with option("--store"):

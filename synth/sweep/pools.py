@@ -132,7 +132,7 @@ class DaskPool:
         try:
             from distributed import Client
         except ImportError:
-            raise PoolError("--dask needs the package's extra: pip install 'minifloat-rtl[dask]'") from None
+            raise PoolError("it needs the package's extra: pip install 'minifloat-rtl[dask]'") from None
         until = time.monotonic() + patience
         while True:
             try:

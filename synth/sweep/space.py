@@ -15,10 +15,10 @@
     from = ["binary32", "bfloat16"]
     rounding = ["default", "hybrid"]               # formats that lack a rounding are left out there
 
-Options are those of ``hwgen area``, each with a list of values; every combination is a design.
+Options are those of ``hwgen area``, each with a list of values; every combination is a design, but for those that do not go together.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -27,16 +27,17 @@ from typing import Any
 import golden
 from golden import ACCUMULATORS, WIDE, Overflow, Rounding
 from golden.catalog import beside
+from golden.exact import MAX_SCALE_BITS, MAX_TERMS
 from golden.tables import check_keys
 from golden.tables import read as read_table
 from hwgen import build
 from hwgen.decoder import TARGETS as DECODER_TARGETS
-from hwgen.design import Design, block_format
+from hwgen.design import Design, block_format, check_names
+from hwgen.dot import MAX_LANES
 from hwgen.pipeline import MAX_STAGES
-from hwgen.sums import DEFAULT_TERMS
 from synth import liberty
 from synth.jobs import MAX_RENAMINGS, MAX_SEED
-from synth.liberty import Libraries
+from synth.liberty import Libraries, check_flip_flop
 from synth.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, SPEED
 from synth.targets import LIBERTY, TARGETS, find, timed
 
@@ -45,20 +46,29 @@ DEFAULT = "default"
 
 SWEEP_RENAMINGS = 8
 
-_CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
-    "decoder": {"to": DECODER_TARGETS},
-    "encoder": {
-        "from": WIDE, "rounding": (DEFAULT, *(rounding.value for rounding in Rounding)),
-        "overflow": (DEFAULT, *(overflow.value for overflow in Overflow)),
-    },
-    "multiplier": {},
-    "adder": {"accumulator": ACCUMULATORS},
-    "mac": {"accumulator": ACCUMULATORS},
+_SUM = ("format-b", "accumulator", "terms")
+_BLOCKS: dict[str, tuple[str, ...]] = {
+    "decoder": ("to", "stages"),
+    "encoder": ("from", "rounding", "overflow", "flags", "stages"),
+    "multiplier": ("format-b",),
+    "adder": _SUM,
+    "mac": (*_SUM, "scale-bits", "flags", "stages"),
+    "dot": (*_SUM, "lanes", "scale-bits", "flags", "stages"),
+    "pe": (*_SUM, "lanes", "scale-bits", "flags", "stages", "interleave"),
+    "readout": ("format-b", "terms", "scale-bits", "to", "rounding", "overflow", "stages"),
+}
+"""By kind of block the options that are swept; the order of designs is that of the options."""
+_WORDS: dict[str, tuple[str, ...]] = {
+    "to": DECODER_TARGETS, "from": WIDE, "accumulator": ACCUMULATORS,
+    "rounding": (DEFAULT, *(rounding.value for rounding in Rounding)),
+    "overflow": (DEFAULT, *(overflow.value for overflow in Overflow)),
 }  # fmt: skip
-_STAGED = ("decoder", "encoder", "mac")
-"""Blocks that there are pipelines of."""
-_BY_DEFAULT = {"to": ["binary16"], "from": ["binary32"], "rounding": [DEFAULT], "overflow": [DEFAULT], "accumulator": ["binary16"]}
-_KEYS = ("formats", "targets", "liberty", "portfolio", "renamings", "seed", *_CHOICES)
+_COUNTS = {
+    "terms": (1, MAX_TERMS), "lanes": (1, MAX_LANES), "scale-bits": (0, MAX_SCALE_BITS), "stages": (0, MAX_STAGES),
+    "interleave": (1, MAX_STAGES + 1),
+}  # fmt: skip
+"""Values that an option may have: words, or integers from one to another."""
+_KEYS = ("formats", "targets", "liberty", "portfolio", "renamings", "seed", *_BLOCKS)
 
 
 @dataclass(frozen=True)
@@ -93,12 +103,12 @@ class Space:
         return sum(len(self.libraries) if target == LIBERTY else 1 for target in self.targets)
 
     def designs(self) -> Iterator[Design]:
-        """Every design, each once; combinations that a format lacks are left out.
+        """Every design, each once; what does not go together, or a format lacks, is left out.
 
         Raises
         ------
         ValueError
-            When two different designs would have one name, or terms are too many.
+            When two different designs would have one name.
         """
         seen: dict[str, tuple[Any, ...]] = {}
         for kind, options in self.blocks.items():
@@ -115,23 +125,14 @@ class Space:
 
 
 def _design(kind: str, name: str, chosen: Mapping[str, Any]) -> Design | None:
-    fmt = block_format(name)
-    match kind:
-        case "decoder":
-            return build.BLOCKS[kind](fmt, chosen["to"], stages=chosen["stages"])
-        case "encoder":
-            rounding, overflow = (None if chosen[key] == DEFAULT else chosen[key] for key in ("rounding", "overflow"))
-            if rounding not in (None, *fmt.roundings) or overflow not in (None, *fmt.overflows):
-                return None
-            try:
-                return build.BLOCKS[kind](fmt, chosen["from"], rounding, overflow, stages=chosen["stages"])
-            except ValueError:  # a rounding that goes with other sources or another overflow rule
-                return None
-        case "multiplier":
-            return build.multiplier(fmt)
-    terms = chosen["terms"] if chosen["accumulator"] == "exact" else None
-    stages = {"stages": chosen["stages"]} if kind in _STAGED else {}
-    return build.BLOCKS[kind](fmt, None, chosen["accumulator"], terms, **stages)
+    """None where the options do not go together, or the format lacks one."""
+    given = {"source" if key == "from" else key.replace("-", "_"): value for key, value in chosen.items() if value != DEFAULT}
+    if "accumulator" in _BLOCKS[kind] and given.get("accumulator") != "exact":
+        given.pop("terms", None)
+    try:
+        return build.BLOCKS[kind](block_format(name), **given)
+    except ValueError:
+        return None
 
 
 def read(path: str | Path) -> Space:
@@ -150,8 +151,6 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
     formats = table.get("formats", "all")
     names = golden.names() if formats == "all" else _strings(formats, "formats")
     names = [beside(folder, name) for name in names]
-    for name in names:
-        block_format(name)
     words = _strings(table.get("liberty", []), "liberty")
     near = [[str(folder / file) if (folder / file).exists() else file for file in word.split(",")] for word in words]
     libraries = liberty.read_all(",".join(files) for files in near)
@@ -160,42 +159,57 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
     default = [*(["gates"] if portfolio == SPEED else TARGETS), *([LIBERTY] if libraries else [])]
     targets = _strings(table.get("targets", default), "targets")
     for target in targets:
-        _one_of(target, (*TARGETS, *([LIBERTY] if libraries else [])), "targets")
+        if target not in TARGETS and not (target == LIBERTY and libraries):
+            raise ValueError(f"targets must be one of {', '.join(TARGETS)}, or {LIBERTY} together with the key liberty, not {target!r}")
         if portfolio == SPEED:
             for cells in libraries.values() if target == LIBERTY else [()]:
                 timed(find(target, cells), cells)
     renamings = _number(table, "renamings", SWEEP_RENAMINGS, MAX_RENAMINGS)
     seed = _number(table, "seed", 1, MAX_SEED)
-    blocks = {kind: _options(kind, table[kind]) for kind in _CHOICES if kind in table}
+    blocks = {kind: _options(kind, table[kind], folder) for kind in _BLOCKS if kind in table}
+    _check_formats(names, blocks)
     if not blocks:
-        raise ValueError(f"there must be a table for at least one of {', '.join(_CHOICES)}")
+        raise ValueError(f"there must be a table for at least one of {', '.join(_BLOCKS)}")
     space = Space(tuple(names), tuple(targets), libraries, portfolio, renamings, seed, blocks)
-    if next(space.designs(), None) is None:
-        raise ValueError("no format has any of the options: there is nothing to measure")
+    _check_designs(space)
     return space
 
 
-def _options(kind: str, table: Any) -> dict[str, tuple[Any, ...]]:
-    choices = _CHOICES[kind]
-    allowed = (*choices, *(("terms",) if "accumulator" in choices else ()), *(("stages",) if kind in _STAGED else ()))
-    check_keys(table, allowed, kind)
-    options: dict[str, tuple[Any, ...]] = {}
-    for key, values in choices.items():
-        given = _strings(table.get(key, _BY_DEFAULT[key]), f"{kind}.{key}")
-        for value in given:
-            _one_of(value, values, f"{kind}.{key}")
-        options[key] = tuple(given)
-    if "terms" in allowed:
-        terms = table.get("terms", [DEFAULT_TERMS])
-        if not isinstance(terms, list) or not terms or any(type(count) is not int or count < 1 for count in terms):
-            raise ValueError(f"{kind}.terms must be a list of positive integers, not {terms!r}")
-        options["terms"] = tuple(terms)
-    if "stages" in allowed:
-        stages = table.get("stages", [0])
-        if not isinstance(stages, list) or not stages or any(type(count) is not int or not 0 <= count <= MAX_STAGES for count in stages):
-            raise ValueError(f"{kind}.stages must be a list of integers from 0 to {MAX_STAGES}, not {stages!r}")
-        options["stages"] = tuple(stages)
-    return options
+def _check_designs(space: Space) -> None:
+    """Refuse, before the first job, a table without designs, and registers for which a library has no flip-flop."""
+    empty = dict.fromkeys(space.blocks)
+    for design in space.designs():
+        empty.pop(design.kind, None)
+        for cells in space.libraries.values() if design.latency and LIBERTY in space.targets else ():
+            check_flip_flop(cells, design.name)
+    for kind in empty:
+        raise ValueError(f"{kind}: no format has any of the options: there is nothing to measure")
+
+
+def _options(kind: str, table: Any, folder: Path) -> dict[str, tuple[Any, ...]]:
+    check_keys(table, _BLOCKS[kind], kind)
+    return {key: tuple(_values(kind, key, table[key], folder)) for key in _BLOCKS[kind] if key in table}
+
+
+def _values(kind: str, key: str, value: Any, folder: Path) -> list[Any]:
+    where = f"{kind}.{key}"
+    if key in _COUNTS:
+        least, most = _COUNTS[key]
+        return _list(value, where, f"integers from {least} to {most}", lambda item: type(item) is int and least <= item <= most)
+    if key == "flags":
+        return _list(value, where, "true or false", lambda item: type(item) is bool)
+    words = _strings(value, where)
+    if key == "format-b" or (kind, key) == ("readout", "to"):
+        return [word if word == DEFAULT else beside(folder, word) for word in words]
+    for word in words:
+        _one_of(word, _WORDS[key], where)
+    return words
+
+
+def _check_formats(names: Iterable[str], blocks: Mapping[str, Mapping[str, tuple[Any, ...]]]) -> None:
+    """Refuse formats that are unknown, that blocks are not made for, or that differ and have one name."""
+    second = (name for options in blocks.values() for name in options.get("format-b", ()) if name != DEFAULT)
+    check_names(*map(block_format, (*names, *second)), *map(golden.get, blocks.get("readout", {}).get("to", ())))
 
 
 def _number(table: Mapping[str, Any], key: str, default: int, most: int) -> int:
@@ -206,8 +220,12 @@ def _number(table: Mapping[str, Any], key: str, default: int, most: int) -> int:
 
 
 def _strings(value: Any, where: str) -> list[str]:
-    if not isinstance(value, list) or (not value and where != "liberty") or not all(isinstance(item, str) for item in value):
-        raise ValueError(f"{where} must be a list of strings, not {value!r}")
+    return [] if where == "liberty" and value == [] else _list(value, where, "strings", lambda item: isinstance(item, str))
+
+
+def _list(value: Any, where: str, of: str, holds: Callable[[Any], bool]) -> list[Any]:
+    if not isinstance(value, list) or not value or not all(map(holds, value)):
+        raise ValueError(f"{where} must be a list of {of}, not {value!r}")
     return list(dict.fromkeys(value))
 
 
