@@ -35,16 +35,18 @@ bench: $(TESTED)       ## speed: golden model, evaluator, proofs, sweeps
 	$(BIN)/python examples/bench_sweep.py
 limits: $(READY)       ## the datapaths against what other open hardware needs, eight renamings each
 	$(BIN)/python -m synth.limits
-ranking: $(READY)       ## decode + multiply and MACs twice, under other renamings, on LIBRARIES, too: the same ranking?
+ranking: $(READY)       ## decode + multiply and MACs twice, under other renamings, on LIBRARIES, too: is any ranking contradicted?
 	$(BIN)/python -m synth.ranking $(LIBRARIES:%=--liberty %)
 speed: $(TESTED)       ## area against delay of the MACs, also after place and route: build/speed/index.html
 	$(BIN)/hwgen sweep examples/speed.toml -o build/speed
 	$(BIN)/hwgen report --sweep build/speed/sweep.json -o build/speed
 verilog: $(READY)       ## write every default block of every format to build/verilog
 	$(BIN)/python examples/all_verilog.py build/verilog
-exhaustive: $(TESTED)       ## every module on all inputs, as a table; then the tests that make test leaves out; goes on where it was broken off
-	$(BIN)/hwgen verify all -o build/evidence
+exhaustive: $(TESTED)       ## every module on all inputs, going on where that was broken off; the tests that make test leaves out; the table of modules
+	mkdir -p build
+	$(BIN)/hwgen verify all -o build/evidence > build/exhaustive.txt || { cat build/exhaustive.txt; exit 1; }
 	EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive $(TESTS)
+	cat build/exhaustive.txt
 mutants: $(TESTED)       ## after a change of the Verilog: the vectors that find every fault
 	$(BIN)/python -m synth.proof.mutation > build/mutants.json
 	mv build/mutants.json rtl_tests/mutants.json

@@ -1,36 +1,56 @@
-"""What a sweep costs besides its jobs: workers, a warm store, a cluster, and ten thousand jobs.
+"""What sweeps and reports cost besides their jobs: workers, a warm store, a cluster, and ten thousand jobs.
 
-Usage: python examples/bench_sweep.py
+Usage: python examples/bench_sweep.py [workers|warm_store|cluster|ten_thousand]...
 """
 
+import json
+import os
+import random
 import subprocess
 import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from distributed import LocalCluster
+import psutil
+from distributed import Client, SubprocessCluster
 
 from hwgen import build
+from hwgen.__main__ import main as command_line
+from synth import runner
 from synth.jobs import Job
 from synth.plan import area_jobs
+from synth.runner import Outcome
 from synth.store import Store
-from synth.sweep import engine, pools, space
-from synth.sweep.pools import DaskPool, LocalPool
+from synth.sweep import engine, pools
+from synth.sweep.pools import DaskPool, LocalPool, Pool
+from synth.targets import TARGETS
+
+METRICS = (*dict.fromkeys(target.metric for target in TARGETS.values()), "delay_fo4")
+"""What samples must have to become rows."""
 
 
 def stub(job: Job, timeout: float | None = None, *, seconds: float = 0.0) -> dict[str, Any]:
-    """Samples without synthesis, after a while."""
+    """Samples without synthesis, after a while; the same ones for the same job."""
     del timeout
     time.sleep(seconds)
-    return {"samples": {recipe: [{"area": 1.0, "cells": 1.0}] * job.renamings for recipe in job.recipes()}}
+    chance = random.Random(job.label)
+    return {"samples": {name: [{key: chance.uniform(100, 200) for key in METRICS} for _ in job.seeds] for name in job.recipes()}}
+
+
+def stubs(count: int) -> Iterator[Job]:
+    """Jobs that differ."""
+    base = real_jobs(1)[0]
+    return (replace(base, verilog=f"{base.verilog}// {number}\n") for number in range(count))
 
 
 def real_jobs(count: int) -> list[Job]:
@@ -41,12 +61,19 @@ def real_jobs(count: int) -> list[Job]:
     return [job for design in designs for job in area_jobs(design, design.verilog(), ["gates", "ice40"], renamings=1)][:count]
 
 
-def run(todo: Any, pool: Any, store: Store) -> float:
-    """Seconds that the jobs take; all of them must deliver."""
+def outcomes(todo: Iterable[Job], pool: Pool, store: Store) -> Iterator[Outcome]:
+    """What becomes of jobs; all of them must deliver."""
+    for outcome in engine.run(todo, pool, store):
+        if outcome.error:
+            raise RuntimeError(outcome.error)
+        yield outcome
+
+
+def run(todo: Iterable[Job], pool: Pool, store: Store) -> float:
+    """Seconds that the jobs take."""
     start = time.perf_counter()
-    failed = [outcome.error for outcome in engine.run(todo, pool, store) if outcome.error]
-    if failed:
-        raise RuntimeError(failed[0])
+    for _ in outcomes(todo, pool, store):
+        pass
     return time.perf_counter() - start
 
 
@@ -62,66 +89,109 @@ def workers(folder: Path) -> None:
 
 
 def warm_store(folder: Path) -> None:
-    """Print how long 500 jobs take that the store holds."""
-    (folder / "space.toml").write_text('[decoder]\nto = ["unpacked", "binary16", "bfloat16", "binary32"]\n')
-    described = space.read(folder / "space.toml")
-    store = Store(folder / "warm")
-    with ThreadPoolExecutor() as executor:  # emission of 100 modules, which the store keeps, too
-        list(executor.map(partial(engine.verilog, store=store), described.designs()))
-    count = 0
-    for job in engine.jobs(described, store):
-        metrics = dict.fromkeys(("area", "cells", "alm", "alut", "carry", "lut", "mux"), 1.0)
-        store.put(job.key, {recipe: [metrics] * job.renamings for recipe in job.recipes()})
-        count += 1
-    command = [sys.executable, "-m", "hwgen", "sweep", str(folder / "space.toml"), "-o", str(folder / "out"), "--store", str(store.path)]
-    start = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    print(f"{count} jobs that the store holds: {time.perf_counter() - start:.1f} s, start of the command included")
+    """Print how long a report and a sweep take when the store holds every result: by the clock, and of a core's time."""
+    (folder / "space.toml").write_text("[multiplier]\n[adder]\n[mac]\n[encoder]\n")  # whose Verilog the report has emitted
+    out = ["--store", str(folder / "store.sqlite"), "-o", str(folder)]
+    for words, file in ((["report", "--formats", "all"], "report.json"), (["sweep", str(folder / "space.toml")], "sweep.json")):
+        with (
+            mock.patch.object(runner, "execute", stub), mock.patch.object(pools, "execute", stub),
+            open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere),
+        ):  # fmt: skip
+            if command_line([*words, *out]):
+                raise RuntimeError(f"hwgen {words[0]} failed")
+        start, spent = time.perf_counter(), os.times()
+        subprocess.run([sys.executable, "-m", "hwgen", *words, *out], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        seconds, now = time.perf_counter() - start, os.times()
+        core = now.children_user + now.children_system - spent.children_user - spent.children_system
+        count = sum(row["recipe"] == "best" for row in json.loads((folder / file).read_text())["rows"])
+        print(
+            f"hwgen {words[0]}, {count} jobs that the store holds: {seconds:.1f} s ({core:.1f} s of a core), start of the command included"
+        )
 
 
-def cluster(folder: Path, count: int = 60) -> None:
-    """Print what Dask adds to jobs of a second, on two workers."""
-    base = real_jobs(1)[0]
-    todo = [replace(base, verilog=f"{base.verilog}// {number}\n") for number in range(count)]
-    with mock.patch.object(pools, "execute", partial(stub, seconds=1.0)):
-        local = LocalPool(2)
-        here = run(todo, local, Store(folder / "local"))
-        local.close()
-        with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as workers:
-            pool = DaskPool(workers.scheduler_address)
-            there = run(todo, pool, Store(folder / "dask"))
-            pool.close()
-    print(f"{count} jobs of a second on two workers: {here:.1f} s in threads, {there:.1f} s by Dask: {there / here - 1:+.1%}")
+class Processes:
+    """Two workers of a pool in processes of their own, on this machine, for stubs of a second."""
+
+    slots = 2
+
+    def __init__(self) -> None:
+        self._executor = ProcessPoolExecutor(self.slots)
+        list(self._executor.map(time.sleep, [0.5] * self.slots))  # until all have started
+
+    def submit(self, job: Job, timeout: float | None) -> Future[dict[str, Any]]:
+        """Run a stub when a worker is free."""
+        return self._executor.submit(stub, job, timeout, seconds=1.0)
+
+    def close(self) -> None:
+        """End the workers."""
+        self._executor.shutdown()
 
 
-def ten_thousand(folder: Path, count: int = 10_000) -> None:
-    """Print time and memory of each fifth of many stub jobs."""
-    base = real_jobs(1)[0]
-
-    def endless() -> Iterator[Job]:
-        for number in range(count):
-            yield replace(base, verilog=f"{base.verilog}// {number}\n")
-
-    with mock.patch.object(pools, "execute", stub):
-        pool, store = LocalPool(2), Store(folder / "many")
-        marks, start = [], time.perf_counter()
-        tracemalloc.start()
-        for done, _ in enumerate(engine.run(endless(), pool, store), 1):
-            if done % (count // 5) == 0:
-                now = time.perf_counter()
-                marks.append((1000 * (now - start) / (count // 5), tracemalloc.get_traced_memory()[0] / 1e6))
-                start = now
-        tracemalloc.stop()
+@contextmanager
+def dask(seconds: float) -> Iterator[tuple[DaskPool, Client]]:
+    """A scheduler and two workers in processes of their own, over TCP, whose jobs are stubs."""
+    with SubprocessCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        client.wait_for_workers(2)
+        client.run(setattr, pools, "execute", partial(stub, seconds=seconds))
+        pool = DaskPool(cluster.scheduler_address)
+        yield pool, client
         pool.close()
-    told = ", ".join(f"{milliseconds:.1f} ms and {megabytes:.1f} MB" for milliseconds, megabytes in marks)
-    print(f"{count} stub jobs, time a job and memory in use after each fifth: {told}")
+
+
+def cluster(folder: Path, count: int = 40) -> None:
+    """Print what Dask adds to jobs of a second, on two workers."""
+    local = Processes()
+    here = run(stubs(count), local, Store(folder / "local"))
+    local.close()
+    with dask(seconds=1.0) as (pool, _):
+        there = run(stubs(count), pool, Store(folder / "dask"))
+    said = f"{here:.1f} s in local processes, {there:.1f} s by Dask over TCP: {there / here - 1:+.1%}"
+    print(f"{count} jobs of a second on two workers: {said}")
+
+
+def in_use() -> int:
+    """Bytes of what Python has allocated since it was told to count."""
+    return tracemalloc.get_traced_memory()[0]
+
+
+def resident() -> int:
+    """Bytes of the process that asks."""
+    found: int = psutil.Process().memory_info().rss
+    return found
+
+
+def by_thousands(pool: Pool, store: Store, memory: Callable[[], int], count: int = 10_000) -> str:
+    """Time and memory of each thousand of many stub jobs."""
+    found = outcomes(stubs(count), pool, store)
+    times, sizes, start = [], [], time.perf_counter()
+    while done := sum(1 for _ in islice(found, 1000)):
+        times.append(f"{1000 * (time.perf_counter() - start) / done:.1f}")
+        sizes.append(f"{memory() / 1e6:.1f}")
+        start = time.perf_counter()
+    return f"{count} stub jobs by thousands: {' '.join(times)} ms a job, {' '.join(sizes)} MB"
+
+
+def ten_thousand(folder: Path) -> None:
+    """Print whether time and memory stay flat, without and with Dask."""
+    with mock.patch.object(pools, "execute", stub):
+        local = LocalPool(2)
+        tracemalloc.start()
+        print(f"in threads, memory in use: {by_thousands(local, Store(folder / 'local'), in_use)}")
+        tracemalloc.stop()
+        local.close()
+    with dask(seconds=0.0) as (pool, client):
+        ask = partial(client.run_on_scheduler, resident)
+        print(f"by Dask, memory of the scheduler's process: {by_thousands(pool, Store(folder / 'dask'), ask)}")
+
+
+MEASUREMENTS = {"workers": workers, "warm_store": warm_store, "cluster": cluster, "ten_thousand": ten_thousand}
 
 
 def main() -> None:
-    """Print a line for each measurement."""
-    for measurement in (workers, warm_store, cluster, ten_thousand):
+    """Print the measurements that the command line names; all of them if none."""
+    for name in sys.argv[1:] or MEASUREMENTS:
         with tempfile.TemporaryDirectory() as folder:
-            measurement(Path(folder))
+            MEASUREMENTS[name](Path(folder))
 
 
 if __name__ == "__main__":

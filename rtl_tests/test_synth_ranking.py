@@ -1,5 +1,7 @@
 """The same modules measured twice: whether the rankings agree, and what is said when they do not."""
 
+import pytest
+
 from hwgen.yosys import YosysError
 from rtl_tests.test_synth_speed import timed_rows
 from synth import ranking
@@ -25,17 +27,40 @@ def test_orders():
 
 def test_the_same_ranking():
     first, second = run({"hif8": 20, "e5m3": 10, "e5m2b1": 21}), run({"hif8": 20, "e5m3": 11, "e5m2b1": 30})
-    said, contradictions = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
-    assert contradictions == 0
-    assert said.count("the same: 2 of 3 pairs told apart in both, 1 in one of the two, none contradicted") == 4
+    said, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
+    assert total == (12, 8, 4, 0)
+    assert said.count("no ranking contradicted; of 3 pairs 2 told apart in both runs, 1 in one only, 0 contradicted") == 4
     assert "1. e5m3 10 < hif8 20 = e5m2b1 21" in said
-    assert said.endswith("No ranking of one run contradicts the other's.\nNo cell library was given.\n")
+    end = "\nNo ranking contradicted: of 12 pairs 8 told apart in both runs, 4 in one only, 0 contradicted.\nNo cell library was given.\n"
+    assert said.endswith(end)
+
+
+def test_a_ranking_that_one_run_alone_has_is_counted_and_not_confirmed():
+    """Every ``<`` of the first run is a ``=`` in the second."""
+    first, second = run({"hif8": 20, "e5m3": 10, "e5m2b1": 30}), run({"hif8": 20, "e5m3": 20, "e5m2b1": 20})
+    said, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
+    assert total == (12, 0, 12, 0)
+    assert "1. e5m3 10 < hif8 20 < e5m2b1 30\n2. hif8 20 = e5m3 20 = e5m2b1 20" in said
+    assert said.count("no ranking contradicted; of 3 pairs 0 told apart in both runs, 3 in one only, 0 contradicted") == 4
+    assert "the same" not in said
 
 
 def test_a_contradiction():
-    said, contradictions = ranking.document([run({"hif8": 20, "e5m3": 10}), run({"hif8": 10, "e5m3": 20})], ["hif8", "e5m3"], 2)
-    assert contradictions == 4
-    assert "contradicted: e5m3 < hif8" in said
+    first, second = run({"hif8": 20, "e5m3": 10, "e5m2b1": 30}), run({"hif8": 10, "e5m3": 20, "e5m2b1": 21})
+    said, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
+    assert total.contradicted == 4
+    assert "contradicted: e5m3 < hif8; of 3 pairs 1 told apart in both runs, 1 in one only, 1 contradicted.**" in said
+    assert "\nOne run's rankings contradict the other's: of 12 pairs 4 told apart in both runs, 4 in one only, 4 contradicted.\n" in said
+
+
+@pytest.mark.parametrize(("hif8", "e5m3", "status"), [(20, 10, 0), (20, 20, 0), (10, 20, 1)])
+def test_contradictions_alone_make_the_status(hif8, e5m3, status, tmp_path, monkeypatch, capsys):
+    areas = {1: {"hif8": 20, "e5m3": 10}, 1001: {"hif8": hif8, "e5m3": e5m3}}
+    monkeypatch.setattr(ranking, "jobs", lambda formats, libraries, renamings, seed, store: run(areas[seed]))
+    monkeypatch.setattr(ranking, "measure", lambda rows, *_, **__: [Outcome(None, tuple(rows))])
+    monkeypatch.setattr(ranking.sys, "argv", ["ranking", "--formats", "hif8,e5m3", "--store", str(tmp_path / "store")])
+    assert ranking.main() == status
+    assert ("4 contradicted" in capsys.readouterr().out) == bool(status)
 
 
 def assert_refused(monkeypatch, capsys):
@@ -78,4 +103,4 @@ def test_the_whole_way(tmp_path, monkeypatch, capsys):
     assert ranking.main() == 0
     said = capsys.readouterr().out
     assert "Decode + multiply, gates [area]" in said
-    assert said.endswith("No ranking of one run contradicts the other's.\n")
+    assert said.endswith("\nNo ranking contradicted: of 0 pairs 0 told apart in both runs, 0 in one only, 0 contradicted.\n")

@@ -1,11 +1,10 @@
 """The report on what options of the blocks cost."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from synth.figures import Figure, number, pick
 from synth.measured import Measured
-from synth.plan import EXTRAS, Extra
+from synth.plan import EXTRA_TARGETS, EXTRAS, Extra
 from synth.sections import Cell, Section, Table, figure_cell
 
 
@@ -21,10 +20,11 @@ def section(measured: Measured) -> Section | None:
     """Each option beside the same block without it; None where nothing was measured."""
     made = Section(
         "options", "What options cost",
-        "A port for a power-of-two scale, a pin that chooses the rounding, status flags, several products: each beside the plain block.",
+        "A port for a power-of-two scale, a pin that chooses the rounding, status flags, several products, a second format: each beside "
+        "the plain block.",
     )  # fmt: skip
     rows = [_Row(extra) for extra in EXTRAS]
-    columns = [column for key, column in measured.columns.items() if any(one["target"] == key for one in measured.optional)]
+    columns = [measured.columns[target] for target in EXTRA_TARGETS if target in measured.columns]
     for column in columns:
         for row in rows:
             base, other = (_picked(measured, row.extra, column.key, more) for more in (False, True))
@@ -45,6 +45,7 @@ def section(measured: Measured) -> Section | None:
 
 
 def _picked(measured: Measured, extra: Extra, target: str, more: bool) -> Figure | None:
-    options: dict[str, Any] = {name.replace("-", "_"): value for name, value in (extra.options if more else extra.base).items()}
-    rows = measured.optional if more else measured.rows
-    return pick(rows, extra.kind if more else extra.base_kind, target, format=extra.format, format_b=None, **options)
+    if not more:
+        return pick(measured.rows, extra.base_kind, target, format=extra.format, format_b=None, **extra.base)
+    rows = measured.rows if extra.pair else measured.optional
+    return pick(rows, extra.kind, target, format=extra.unit, format_b=None, **extra.options)

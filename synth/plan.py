@@ -43,7 +43,7 @@ EVERY_ROUNDING = ("hif8",)
 
 @dataclass(frozen=True)
 class Extra:
-    """An option whose cost is measured: a block with it against one without.
+    """An option whose cost is measured: a block with it against one without; or a pair of formats against one of them.
 
     Attributes
     ----------
@@ -52,8 +52,11 @@ class Extra:
     kind, base_kind : str
         Of the two blocks.
     format : str
+        Of the block without the option.
     options, base : dict
         By the argument names of :mod:`hwgen.build`.
+    pair : str
+        Formats of the block with the option, if they are two behind a select pin.
     """
 
     text: str
@@ -62,26 +65,36 @@ class Extra:
     options: dict[str, Any]
     base: dict[str, Any]
     base_kind: str
+    pair: str = ""
+
+    @property
+    def unit(self) -> str:
+        """Format or formats of the block with the option."""
+        return self.pair or self.format
 
     @property
     def comparison(self) -> str:
         """What is measured."""
-        said = " ".join(f"{name.replace('_', '-')} {value}" for name, value in self.options.items() if self.base.get(name) != value)
-        return f"{self.format} {self.kind}, {said}, against {self.base_kind}, {' '.join(map(str, self.base.values()))}"
+        more = [f"{name.replace('_', '-')} {value}" for name, value in self.options.items() if self.base.get(name) != value]
+        said = ", ".join([f"{self.unit} {self.kind}", *more])
+        return f"{said}, against {self.format} {self.base_kind}, {' '.join(map(str, self.base.values()))}"
 
 
-def _extra_of_mac(text: str, fmt: str, kind: str = "mac", **options: Any) -> Extra:
+def _extra_of_mac(text: str, fmt: str, kind: str = "mac", pair: str = "", **options: Any) -> Extra:
     base = {"accumulator": REPORT_ACCUMULATOR}
-    return Extra(text, kind, fmt, base | options, base, "mac")
+    return Extra(text, kind, fmt, base | options, base, "mac", pair)
 
 
 _PINNED = {"rounding": "hybrid"}
+_PAIR = "ocp_e4m3+ocp_e5m2"
 EXTRAS = (
     _extra_of_mac("products times 2^scale, 8 bits", "hif8", scale_bits=8),
     Extra("half away and hybrid behind a pin", "encoder", "hif8", _PINNED | {"rounding_pin": True}, _PINNED, "encoder"),
     Extra("status flags", "encoder", "hif8", _PINNED | {"flags": True}, _PINNED, "encoder"),
     _extra_of_mac("status flags", "hif8", flags=True),
     _extra_of_mac("two products to a rounding", "ocp_e4m3", "dot", lanes=2),
+    _extra_of_mac("ocp_e5m2 as well, behind a pin for each operand", "ocp_e4m3", pair=_PAIR),
+    _extra_of_mac("ocp_e4m3 as well, behind a pin for each operand", "ocp_e5m2", pair=_PAIR),
 )
 """Options whose cost the report tells, on :data:`EXTRA_TARGETS`."""
 EXTRA_TARGETS = ("gates", "cyclonev")
@@ -185,7 +198,7 @@ def measurements(formats: Sequence[str], build: Build, libraries: bool = False, 
     for extra in EXTRAS:
         if extra.format in formats:
             yield Measurement(build(extra.base_kind, extra.format, **extra.base), EXTRA_TARGETS)
-            yield Measurement(build(extra.kind, extra.format, **extra.options), EXTRA_TARGETS)
+            yield Measurement(build(extra.kind, extra.unit, **extra.options), EXTRA_TARGETS)
     for claim in CLAIMS if claims else ():
         for name in (claim.base, claim.unit):
             yield Measurement(build(claim.part, name, **claim.options), everywhere)

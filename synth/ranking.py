@@ -1,6 +1,7 @@
 """Whether the formats rank alike when everything is measured again, under other renamings: decode and multiply, and whole MACs.
 
-Usage: python -m synth.ranking [--liberty FILE]...: prints Markdown; status 1 if a ranking of one run contradicts the other's.
+Usage: python -m synth.ranking [--liberty FILE]...: prints Markdown. Status 1 if one run puts a pair one way round and the other run puts it
+the other way, or if something could not be measured; 2 for bad input. A pair that one run alone tells apart is counted, no more.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise, permutations, product
+from typing import NamedTuple
 
 from golden import Format
 from hwgen import build
@@ -46,34 +48,50 @@ def order(found: Mapping[str, Figure]) -> str:
     return said
 
 
-def verdict(first: Mapping[str, Figure], second: Mapping[str, Figure]) -> tuple[str, int]:
-    """One sentence on a target, and how many pairs are contradicted."""
+class Agreement(NamedTuple):
+    """How many pairs there are, and how many are told apart: in both runs, alike; in one only; in both, but the other way round."""
+
+    pairs: int
+    both: int
+    single: int
+    contradicted: int
+
+    @property
+    def text(self) -> str:
+        """The counts in words."""
+        return f"of {self.pairs} pairs {self.both} told apart in both runs, {self.single} in one only, {self.contradicted} contradicted"
+
+
+def verdict(first: Mapping[str, Figure], second: Mapping[str, Figure]) -> tuple[str, Agreement]:
+    """One sentence on a target, and the counts in it."""
     one, other = told_apart(first), told_apart(second)
-    contradicted = [(a, b) for a, b in one if (b, a) in other]
-    if contradicted:
-        return f"contradicted: {listing([f'{a} < {b}' for a, b in sorted(contradicted)])}", len(contradicted)
-    pairs = len(first) * (len(first) - 1) // 2
-    return f"the same: {len(one & other)} of {pairs} pairs told apart in both, {len(one ^ other)} in one of the two, none contradicted", 0
+    contradicted = sorted((a, b) for a, b in one if (b, a) in other)
+    single = len(one ^ other) - 2 * len(contradicted)
+    found = Agreement(len(first) * (len(first) - 1) // 2, len(one & other), single, len(contradicted))
+    said = f"contradicted: {listing([f'{a} < {b}' for a, b in contradicted])}" if contradicted else "no ranking contradicted"
+    return f"{said}; {found.text}", found
 
 
-def document(runs: Sequence[Sequence[Row]], formats: Sequence[str], renamings: int) -> tuple[str, int]:
-    """Markdown on two runs' rows, and the number of contradictions."""
+def document(runs: Sequence[Sequence[Row]], formats: Sequence[str], renamings: int) -> tuple[str, Agreement]:
+    """Markdown on two runs' rows, and the counts over all targets."""
     first, second = ([{**row, "target": target_key(row)} for row in rows] for rows in runs)
     lines = [
         "# The ranking, twice", "",
         f"Each module measured twice, each time under {renamings} renamings of its own, by {runs[0][0]['tool']}. `<`: every sample on the "
         "left is below every sample on the right; `=`: the spreads meet, and no difference is claimed.",
     ]  # fmt: skip
-    total = 0
+    counts = []
     for part in MEASURED:
         for column in columns(runs[0]):
             one, other = (figures(rows, part, column.key) for rows in (first, second))
             shared = [name for name in formats if name in one and name in other]
-            said, count = verdict({name: one[name] for name in shared}, {name: other[name] for name in shared})
-            total += count
+            said, found = verdict({name: one[name] for name in shared}, {name: other[name] for name in shared})
+            counts.append(found)
             lines += ["", f"**{PARTS[part]}, {column.head}: {said}.**", ""]
-            lines += [f"{place}. {order({name: found[name] for name in shared})}" for place, found in enumerate((one, other), 1)]
-    lines += ["", "No ranking of one run contradicts the other's." if not total else f"{total} pairs are contradicted."]
+            lines += [f"{place}. {order({name: run[name] for name in shared})}" for place, run in enumerate((one, other), 1)]
+    total = Agreement(*map(sum, zip(*counts, strict=True)))
+    said = "One run's rankings contradict the other's" if total.contradicted else "No ranking contradicted"
+    lines += ["", f"{said}: {total.text}."]
     if all(column.key in TARGETS for column in columns(runs[0])):
         lines.append("No cell library was given.")
     return "\n".join(lines) + "\n", total
@@ -141,7 +159,7 @@ def rank(arguments: argparse.Namespace) -> int:
             runs.append([row for outcome in outcomes for row in outcome.rows])
     text, total = document(runs, list(formats), arguments.renamings)
     print(text, end="")
-    return 1 if total else 0
+    return 1 if total.contradicted else 0
 
 
 if __name__ == "__main__":
