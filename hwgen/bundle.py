@@ -124,7 +124,7 @@ def stimuli(design: Design) -> list[dict[str, int]]:
     a, b = (rng.integers(0, 1 << code.width, VECTORS).astype(np.uint64) for code in (fmt, other))
     scale = vectors.scales(design.scale_bits, VECTORS, rng)
     if accumulator == "exact":
-        unit = exact(fmt, other, design.options["terms"], design.scale_bits)
+        unit = design.accumulator
         acc = [_integer(row) for row in vectors.exact_accumulators(unit, a, b, rng, scale).tolist()]
     else:
         acc = vectors.directed_accumulators(fmt, other, a, b, golden.get(accumulator), rng, scale, design.scale_bits).tolist()
@@ -134,7 +134,7 @@ def stimuli(design: Design) -> list[dict[str, int]]:
 
 def _readout_stimuli(design: Design, rng: np.random.Generator) -> list[dict[str, int]]:
     """Accumulators of every size, and around what lies halfway between numbers of few bits; specials."""
-    unit = exact(*design.formats[:2], design.options["terms"], design.scale_bits)
+    unit = design.accumulator
     width = unit.value_width
     cases = []
     for number in range(VECTORS):
@@ -240,6 +240,7 @@ def description(design: Design, verilog: str, found: Sequence[Port]) -> dict[str
         "clock": "clk, rising edge" if design.latency else None,
         "reset": "rst, synchronous, active high" if any(port.name == "rst" for port in found) else None,
         "rules": _rules(design),
+        "exact_accumulator": _exact_accumulator(design),
         "formats": [_format(fmt) for fmt in dict.fromkeys(member for fmt in design.formats for member in _members(fmt))],
         "command": f"hwgen generate {design.command()}",
         "verilog_sha256": hashlib.sha256(verilog.encode()).hexdigest(),
@@ -283,6 +284,16 @@ def _rules(design: Design) -> dict[str, str]:
     what = "of the value" if design.kind in ("decoder", "readout") else "of the exact sum, once"
     nan = f"NaN is {wide.canonical_nan:#x}" + (", and keeps a sign" if wide.nan_keeps_sign else "")
     return {"rounding": f"{what}, {ROUNDING_RULES[wide.roundings[0]]}", "overflow": OVERFLOW_RULES[wide.overflows[0]], "nan": nan}
+
+
+def _exact_accumulator(design: Design) -> dict[str, int] | None:
+    """Where the bits of an exact accumulator lie and what they weigh; None where a block has none."""
+    if "terms" not in design.options:
+        return None
+    unit = design.accumulator
+    first = unit.pos_inf_bit
+    flags = {"pos_inf_bit": first, "neg_inf_bit": first + 1, "nan_bit": first + 2}
+    return {"value_bits": unit.value_width, "lsb_exponent": unit.lsb_exponent, **flags}
 
 
 def _format(fmt: Format) -> dict[str, Any]:
@@ -339,6 +350,13 @@ targets:
     toplevel: {name}_tb
     flow: sim
     flow_options: {{tool: icarus}}
+    parameters: [fatal]
+parameters:
+  fatal:
+    datatype: bool
+    default: true
+    paramtype: plusarg
+    description: a failure ends the simulation with a status of its own
 """
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from golden import WIDE, Format, get
+from golden import WIDE, ExactAccumulator, Format, get
+from golden.mac import exact
 from golden.multi import MultiFormat
 from hwgen.emit import check_name, emit
 
@@ -61,6 +62,11 @@ class Design:
         """Bits of the port ``scale``; 0 where there is none."""
         found: int = self.options.get("scale-bits", 0)
         return found
+
+    @property
+    def accumulator(self) -> ExactAccumulator:
+        """The ``exact`` accumulator of a block that has one."""
+        return exact(*self.formats[:2], self.options["terms"], self.scale_bits)
 
     @property
     def has_flags(self) -> bool:

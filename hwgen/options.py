@@ -17,6 +17,12 @@ Bad input is answered in one sentence, with exit status 2, and nothing is writte
 A path to a .toml file that describes a format is accepted wherever a format's name is; see docs/formats.md.
 """
 
+_VERDICTS = """\
+Exit status 0: equal to golden on all inputs; 1: different, unproved or broken off, as the evidence says.
+Dot products and processing elements are simulated against golden, not proved; see docs/dot.md and docs/pe.md.
+
+"""
+
 
 class UsageError(ValueError):
     """One sentence about what was asked for."""
@@ -57,8 +63,9 @@ def _pipeline_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clock-enable", action="store_true", help="with --stages: a port without which everything stands still")
 
 
-def _add_format(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", required=True, metavar="F", help="a format's name (see `hwgen formats`) or a path to a .toml file")
+def _add_format(parser: argparse.ArgumentParser, name: str = "a format's name") -> None:
+    text = f"{name} (see `hwgen formats`) or a path to a .toml file"
+    parser.add_argument("--format", required=True, metavar="F", help=text)
 
 
 def _decoder_options(parser: argparse.ArgumentParser) -> None:
@@ -74,9 +81,9 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--flags", action="store_true", help=text)
 
 
-def _add_rounding(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--rounding", choices=[r.value for r in Rounding], help="default: the format's")
-    parser.add_argument("--overflow", choices=[o.value for o in Overflow], help="default: the format's")
+def _add_rounding(parser: argparse.ArgumentParser, default: str = "default: the format's", more: str = "") -> None:
+    parser.add_argument("--rounding", choices=[r.value for r in Rounding], help=default + more)
+    parser.add_argument("--overflow", choices=[o.value for o in Overflow], help=default)
     parser.add_argument("--nan-to-zero", action="store_true", help="NaN becomes code 0")
     parser.add_argument("--random-bits", type=int, metavar="R", help="width of the random port, with --rounding stochastic (default: 16)")
 
@@ -92,12 +99,15 @@ def _encoder_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _readout_options(parser: argparse.ArgumentParser) -> None:
-    _multiplier_options(parser)
-    _add_terms(parser)
-    _add_scale(parser)
+    _add_format(parser, "format of the first operand, as given to the accumulator: a name")
+    text = "format of the second operand, as given to the accumulator (default: that of the first)"
+    parser.add_argument("--format-b", metavar="G", help=text)
+    parser.add_argument("--terms", type=int, metavar="N", help="as given to the accumulator (default: 1024)")
+    text = "as given to the accumulator, which alone has the port (default: 0)"
+    parser.add_argument("--scale-bits", type=int, default=0, metavar="N", help=text)
     text = "what comes out: binary32, binary16, bfloat16, dlfloat16, or a format of codes, by name or .toml file (default: binary32)"
     parser.add_argument("--to", metavar="F", default="binary32", help=text)
-    _add_rounding(parser)
+    _add_rounding(parser, "for codes only; default: that of the format in --to", "; hybrid is for encoders alone")
     _pipeline_options(parser)
 
 
@@ -183,14 +193,14 @@ def parser(runs: Mapping[str, Run]) -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true", help="print JSON")
     telling = command("explain", "show a code's fields, value, neighbours, and what each rounding sends to it")
     telling.add_argument("format", metavar="FORMAT")
-    telling.add_argument("code", metavar="CODE", help="e.g. 0x5a, 90 or 0b1011010")
+    telling.add_argument("code", metavar="CODE", help="e.g. 0x5a, 90 or 0b1011010; of two formats A+B with the select bit below the sign")
     command("doctor", "check the tools that this machine has")
     for sub in _blocks(command("generate", "write a block's Verilog to DIR/NAME/NAME.v"), GENERATED).values():
-        sub.add_argument("-o", dest="output", metavar="DIR", default=".", help="folder to write to (default: this one)")
+        _add_folder(sub)
         sub.add_argument("--name", help="module name (default: made of the options)")
     batch = command("build", "write the modules that a TOML file lists, each as generate does; see docs/bundle.md")
     batch.add_argument("file", metavar="FILE", help="TOML file with a [[module]] table for each module")
-    batch.add_argument("-o", dest="output", metavar="DIR", default=".", help="folder to write to (default: this one)")
+    _add_folder(batch)
     for sub in _blocks(command("area", "synthesize a block and print what it costs"), tuple(_OPTIONS)).values():
         _area_options(sub)
     _verify_options(command("verify", "hold a block, or your own Verilog of it, against the golden model on all inputs"))
@@ -216,6 +226,11 @@ def _blocks(parent: argparse.ArgumentParser, names: Sequence[str], *more: tuple[
         found[name] = _described(kinds, name, text)
         add_options(found[name])
     return found | {name: _described(kinds, name, text) for name, text in more}
+
+
+def _add_folder(parser: argparse.ArgumentParser) -> None:
+    text = "folder to write to; a bundle's files that stand there are overwritten (default: this one)"
+    parser.add_argument("-o", dest="output", metavar="DIR", default=".", help=text)
 
 
 def _add_jobs(parser: argparse.ArgumentParser) -> None:
@@ -248,7 +263,10 @@ def _area_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _verify_options(parser: argparse.ArgumentParser) -> None:
+    from synth.recipes import RECIPES
+
     everything = "every block of every format in the catalogue; what the folder holds already is not checked again"
+    parser.epilog = _VERDICTS + _EPILOG
     for name, sub in _blocks(parser, VERIFIED, ("all", everything)).items():
         where = "folder that keeps the evidence (default: build/evidence)"
         sub.add_argument("-o", dest="output", metavar="DIR", default="build/evidence", help=where)
@@ -261,7 +279,10 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         text = "check this file instead of what hwgen generate writes; .sv is SystemVerilog"
         sub.add_argument("--verilog", metavar="FILE", help=text)
         sub.add_argument("--top", metavar="NAME", help="its module (default: the name that hwgen generate gives)")
-        _add_liberty(sub, "")
+        _add_liberty(sub, "; a file of --verilog may be a netlist of its cells")
+        text = "with --liberty: check the very netlist that hwgen area counts for this recipe"
+        sub.add_argument("--recipe", choices=RECIPES["cells"], metavar="NAME", help=f"{text} (one of {', '.join(RECIPES['cells'])})")
+        sub.add_argument("--renaming", type=int, default=1, metavar="N", help="with --recipe: and for this seed (default: 1)")
         sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
 
 

@@ -10,7 +10,7 @@ from rtl_tests.blocks import texts
 from synth.proof.bitslice import CASES, Evaluator
 from synth.proof.mapping import read
 from synth.proof.netlist import arrange
-from synth.proof.questions import answer, made_of, ports
+from synth.proof.questions import answer, made_of, pipeline, ports
 
 
 def differing(
@@ -19,7 +19,7 @@ def differing(
     """The cases that gates and golden answer differently, with what the gates say."""
     inputs, outputs = ports(design)
     text = texts([design])[design.name] if verilog is None else verilog
-    netlist = arrange(read(text, design.name, latency=design.stages or None), inputs, outputs, made_of(design))
+    netlist = arrange(read(text, design.name, pipeline=pipeline(design)), inputs, outputs, made_of(design))
     size = -(-len(cases) // CASES) * CASES
     planes = np.concatenate([_planes([case[name] for case in cases], width, size) for name, width in inputs.items()])
     code = Evaluator(netlist, range(2, netlist.first_gate), compiled=False)

@@ -22,6 +22,8 @@ NEEDS_OSU018 = pytest.mark.skipif(not OSU018.exists(), reason="osu018 is not ins
 NEEDS_SHARED = pytest.mark.skipif(not SHARED.is_dir(), reason="there are no open cell libraries in ../shared/liberty")
 WHOLE = [pytest.param(SHARED / name, id=name, marks=NEEDS_SHARED) for name in ("sg13g2_typ.lib.gz", "sky130hd_tt.lib.gz")]
 """Those of one file each."""
+ASAP7 = tuple(SHARED / f"asap7_{part}_TT.lib.gz" for part in ("SIMPLE", "INVBUF", "AO", "OA"))
+"""Of another the files that combinational blocks need."""
 # A browser is no Python package. The page's text is tested without one; what a reader sees and does needs Debian's chromium.
 CHROMIUM = Path("/usr/bin/chromium")
 NEEDS_CHROMIUM = pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed (Debian's chromium)")

@@ -1,23 +1,29 @@
 """`hwgen verify`: the same evidence for a user's own Verilog, for mapped cells, and in a folder that is gone on with."""
 
 import json
+import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
-from hwgen import build, yosys
+from hwgen import build
 from hwgen.__main__ import main
+from hwgen.yosys import YosysError
 from rtl_tests.blocks import texts
-from rtl_tests.optional import WHOLE
+from rtl_tests.optional import ASAP7, NEEDS_OSU018, NEEDS_SHARED, OSU018, WHOLE
+from rtl_tests.processes import started, wait_until
 from synth import liberty
-from synth.proof import mapping as module
+from synth.jobs import counted
+from synth.proof import sweep
 from synth.proof.evidence import Store
-from synth.proof.mapping import prove_mapping
+from synth.proof.mapping import prove_mapping, read_cells
+from synth.proof.questions import sweep as sweep_of
 from synth.proof.verify import Subject, begin
+from synth.recipes import RECIPES
 
 GATES = liberty.GATES
 ENCODER = ["verify", "encoder", "--format", "hif8", "--from", "binary16"]
@@ -53,7 +59,7 @@ def test_a_users_own_file_is_held_against_golden(tmp_path, capsys):
     assert main([*ENCODER, *broken]) == 1
     out = capsys.readouterr().out
     assert "mine: differs from golden\n  bits 0x3c01: code 0x9, golden code 0x8 (1.000976562 " in out
-    record = json.loads((tmp_path / "evidence" / "mine.mine.v.json").read_text())
+    record = json.loads(next((tmp_path / "evidence").glob("mine.mine.v.*.json")).read_text())
     assert record["verdict"] == "different"
     assert record["counterexamples"][0]["inputs"] == {"bits": "0x3c01"}
 
@@ -184,56 +190,177 @@ def test_mapped_cells_are_checked_by_their_own_functions(tmp_path, capsys, libra
 
 def test_a_cell_with_a_wrong_function_is_found():
     """The cells are taken for what the library says they do, not for what they were chosen for."""
-    text = GATES.read_text()
     design = build.decoder("hif8")
-    wrong = liberty.parse(text.replace('function : "!(A&B)"', 'function : "!(A|B)"', 1), "wrong")
-    assert wrong.text != text
-    files, _, cells = module._mapped(texts([design])[design.name], design.name, [liberty.read(GATES)], False)
+    cells = counted(texts([design])[design.name], design.name, [liberty.read(GATES)], "amap", 1)
     assert "NAND2 " in cells
-    script = module._cells_script(design.name, files) + "write_json netlist.json"
-    right, other = (
-        module.parse(yosys.run(script, {"cells.v": cells, "cells0.lib": lib}, ["netlist.json"])["netlist.json"], design.name)
-        for lib in (text, wrong.text)
-    )
+    right, other = (read_cells(cells, design.name, [library]) for library in (liberty.read(GATES), wrong_nand()))
     assert any(right.evaluate({"code": code}) != other.evaluate({"code": code}) for code in range(256))
 
 
+@pytest.mark.parametrize(
+    ("recipe", "design"),
+    [
+        ("lut_amap", build.encoder("hif8", "binary16", "hybrid")),
+        *(pytest.param(recipe, build.mac("hif8"), marks=pytest.mark.exhaustive) for recipe in RECIPES["cells"]),
+    ],
+    ids=lambda one: getattr(one, "name", one),
+)
+def test_the_netlists_that_are_counted_are_right(tmp_path, capsys, recipe, design):
+    """Of every recipe that maps to cells, one renaming."""
+    words = [*design.command().split(), "--liberty", str(GATES), "--recipe", recipe, "--renaming", "2"]
+    assert main(["verify", *words, "-o", str(tmp_path), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["verdict"], record["cases"]) == ("equal", record["inputs"])
+    assert record["command"].endswith(f"--recipe {recipe} --renaming 2")
+
+
+def test_a_netlist_of_cells_is_checked_as_it_is(tmp_path, capsys):
+    design = build.encoder("ocp_e4m3", "binary16")
+    cells = counted(texts([design])[design.name], design.name, [liberty.read(GATES)], "amap2", 1)
+    file = tmp_path / "placed.v"
+    words = ["verify", *design.command().split(), "--verilog", str(file), "--liberty", str(GATES), "-o", str(tmp_path)]
+    file.write_text(cells)
+    assert main(words) == 0
+    capsys.readouterr()
+    file.write_text(cells.replace("NAND2 ", "NOR2 ", 1))
+    assert main(words) == 1
+    assert "differs from golden" in capsys.readouterr().out
+    file.write_text(cells.replace("NAND2 ", "NAND9 ", 1))
+    assert main(words) == 2
+    assert "NAND9" in capsys.readouterr().err
+
+
+def test_files_of_one_name_have_evidence_each(tmp_path):
+    design = build.decoder("ocp_e4m3")
+    for folder in ("right", "wrong"):
+        file = tmp_path / folder / "mine.v"
+        file.parent.mkdir()
+        text = texts([design])[design.name]
+        file.write_text(text if folder == "right" else re.sub(r"assign (\w+) = ", r"assign \1 = ~", text, count=1))
+        words = ["verify", *design.command().split(), "--verilog", str(file), "-o", str(tmp_path / "evidence")]
+        assert main(words) == (folder == "wrong")
+        assert main(words) == (folder == "wrong")
+    assert sorted(known.verdict for known in Store(tmp_path / "evidence")) == ["different", "equal"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--recipe", "amap"], "--recipe: it goes with --liberty, and not with --verilog"),
+        (["--liberty", str(GATES), "--recipe", "amap", "--renaming", "0"], "--renaming must be an integer from 1, not 0"),
+        (["--liberty", str(GATES), "--recipe", "best"], "argument --recipe: invalid choice: 'best'"),
+    ],
+)
+def test_recipes_that_are_refused(tmp_path, capsys, words, sentence):
+    assert main(["verify", "decoder", "--format", "hif8", *words, "-o", str(tmp_path)]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def wrong_nand():
+    """Our library with a fault."""
+    text = GATES.read_text()
+    wrong = liberty.parse(text.replace('function : "!(A&B)"', 'function : "!(A|B)"', 1), "wrong")
+    assert wrong.text != text
+    return wrong
+
+
 @pytest.mark.parametrize("kind", ["decoder", "encoder"])
-def test_yosys_proves_the_mapping_by_itself(kind):
+@pytest.mark.parametrize("files", [pytest.param((GATES,), id=GATES.name), pytest.param(ASAP7, id="asap7", marks=NEEDS_SHARED)])
+def test_yosys_proves_the_mapping_by_itself(kind, files):
     design = build.BLOCKS[kind]("hif8")
-    assert "Equivalence successfully proven!" in prove_mapping(texts([design])[design.name], design.name, [liberty.read(GATES)])
+    found = prove_mapping(texts([design])[design.name], design.name, [liberty.read(file) for file in files])
+    assert "Equivalence successfully proven!" in found
+
+
+def test_yosys_proves_no_wrong_mapping():
+    design = build.decoder("hif8")
+    with pytest.raises(YosysError, match="unproven"):
+        prove_mapping(texts([design])[design.name], design.name, [liberty.read(GATES)], [wrong_nand()])
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("library", [pytest.param(GATES, id=GATES.name), *WHOLE])
+@pytest.mark.parametrize("library", [pytest.param(GATES, id=GATES.name), *WHOLE, pytest.param(OSU018, id="osu018", marks=NEEDS_OSU018)])
 @pytest.mark.parametrize("name", ["hif8", "e5m2b1", "ocp_e4m3"])
 def test_yosys_proves_the_mapping_of_macs(name, library):
-    """With every library that is whole in one file."""
+    """With every library that is whole in one file; ASAP7's take it more than a quarter of an hour each."""
     design = build.mac(name)
     assert "Equivalence successfully proven!" in prove_mapping(texts([design])[design.name], design.name, [liberty.read(library)])
 
 
-def test_a_killed_run_goes_on(tmp_path):
-    """Killed without a chance to say anything, a run leaves what it has covered, and no verdict."""
-    command = [sys.executable, "-m", "hwgen", "verify", "encoder", "--format", "hif8", "-o", str(tmp_path)]
-    file = tmp_path / "hif8_encoder_binary32_ties_to_away.json"
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        for _ in range(600):
-            if file.exists() and json.loads(file.read_text())["cases"]:
-                break
-            time.sleep(0.1)
-        process.kill()
-    record = json.loads(file.read_text())
-    assert record["verdict"] == "incomplete"
-    assert 0 < record["cases"] < 1 << 32
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(3)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate()
-    assert process.returncode in (0, 130)
-    if process.returncode == 130:
-        assert out == ""
-        assert "no verdict; run the same command again to go on" in err
-        later = json.loads(file.read_text())
-        assert later["cases"] >= record["cases"]
-        assert set(later["done"]) >= set(record["done"])
+OFTEN = "import sys; from hwgen.__main__ import main; from synth.proof import sweep; sweep.SAVE_EVERY = 0.0; sys.exit(main())"
+"""``hwgen``, which notes at once what is done."""
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """Collects the parts that checks in this process have before them."""
+    begun, complete = [], sweep.complete
+
+    def noted(work, todo, *others):
+        begun.extend(todo)
+        return complete(work, todo, *others)
+
+    monkeypatch.setattr(sweep, "complete", noted)
+    return begun
+
+
+def told(known, reason=""):
+    """What a run says that was broken off with so much done."""
+    covered = f"{known.cases} of {known.inputs} inputs are covered"
+    return f"hwgen: broken off{reason}: {covered}, no verdict; run the same command again to go on\n"
+
+
+def test_a_run_that_was_broken_off_goes_on(tmp_path, capsys, begun):
+    """Killed without a chance to say anything, and interrupted, runs leave what they have covered, and no verdict."""
+    design, store = build.mac("hif8"), Store(tmp_path)
+    words = ["verify", *design.command().split(), "--jobs", "1", "-o", str(tmp_path)]
+
+    def done():
+        known = store.load(design.name)
+        return set(known.done) if known else set()
+
+    def broken_off(number):
+        before = done()
+        with started([sys.executable, "-c", OFTEN, *words]) as process:
+            wait_until(lambda: done() > before, process)
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+        known = store.load(design.name)
+        assert (out, known.verdict) == ("", "incomplete")
+        assert 0 < known.cases < known.inputs
+        assert set(known.done) > before
+        return process.returncode, err, known
+
+    assert broken_off(signal.SIGKILL)[0] == -signal.SIGKILL
+    status, said, known = broken_off(signal.SIGINT)
+    assert status == 130
+    assert said.endswith(told(known))
+    assert main(words) == 0
+    assert sorted(begun + known.done) == list(range(sweep_of(design).chunks))
+    assert capsys.readouterr().out.startswith(f"{design.name}: equal to golden on all 2^32 inputs")
+
+
+def test_a_lost_worker_breaks_a_proof_off_and_it_goes_on(tmp_path, monkeypatch, capsys, begun):
+    design, store = build.mac("e4m3_nosub", accumulator="exact", terms=1), Store(tmp_path)
+    words = ["verify", *design.command().split(), "--jobs", "2", "-o", str(tmp_path)]
+    save = Store.save
+
+    def save_and_lose(self, evidence):
+        save(self, evidence)
+        for worker in multiprocessing.active_children()[:1]:
+            worker.kill()
+
+    monkeypatch.setattr(sweep, "SAVE_EVERY", 0.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "save", save_and_lose)
+        assert main(words) == 1
+    known, (out, err) = store.load(design.name), capsys.readouterr()
+    assert (out, known.verdict) == ("", "incomplete")
+    assert 0 < known.cases < known.inputs
+    assert re.sub(r"lost: [^)]*", "lost", err).endswith(told(known, " (a worker was lost)"))
+    parts = sorted(begun)
+    begun.clear()
+    assert main(words) == 0
+    assert sorted(begun + known.done) == parts
+    assert capsys.readouterr().out.startswith(f"{design.name}: equal to golden on all 2^58 inputs")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from synth.figures import number
-from synth.proof.evidence import EQUAL, power
+from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, INCOMPLETE, UNPROVED, power
 from synth.sections import Cell, Section, Table
 
 Record = Mapping[str, Any]
@@ -32,7 +32,9 @@ def sentence(records: Sequence[Record]) -> str:
     cases = sum(0 if _proved(record) else int(record["cases"]) for record in equal)
     proved = sum(map(_proved, equal))
     said = f"{len(equal)} of {len(records)} modules equal the golden model on all inputs: {number(cases)} cases evaluated"
-    return f"{said}, {proved} modules proved by a solver." if proved else f"{said}."
+    others = [f"{sum(record['verdict'] == word for record in records)} {word}" for word in (DIFFERENT, INCOMPLETE, UNPROVED)]
+    rest = "".join(f"; {count}" for count in others if not count.startswith("0 "))
+    return f"{said}, {proved} module{'s' * (proved > 1)} proved by a solver{rest}." if proved else f"{said}{rest}."
 
 
 def equal_verilog(records: Iterable[Record]) -> set[str]:
@@ -42,7 +44,7 @@ def equal_verilog(records: Iterable[Record]) -> set[str]:
 
 def _line(record: Record) -> tuple[Cell, ...]:
     return (
-        Cell(record["module"], ", ".join(record["libraries"])),
+        Cell(record["module"], ", ".join([*([] if record["source"] == EMITTED else [record["source"]]), *record["libraries"]])),
         Cell(record["verdict"]),
         Cell(power(record["cases"]), value=record["cases"]),
         Cell(record["method"]),

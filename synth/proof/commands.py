@@ -19,11 +19,18 @@ from hwgen.emit import check_name
 from hwgen.options import check_jobs, option
 from hwgen.yosys import YosysError
 from synth import liberty
+from synth.digest import sha256
 from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, UNPROVED, Evidence, Store, power
 from synth.proof.netlist import Netlist, NetlistError
 from synth.proof.plan import designs
 from synth.proof.sweep import IncompleteError
 from synth.proof.verify import Subject, begin, emitted, verify
+
+BESIDE = (
+    "Not in this table are dot products and processing elements: no method of ours reaches all codes of all lanes, or all sequences of "
+    "cycles. They are simulated against golden in directed and random cases (rtl_tests/test_dot.py, test_pe.py)."
+)
+"""What :func:`table` says of the blocks that it cannot list."""
 
 AHEAD = 6
 """Modules that are emitted and mapped while others are checked."""
@@ -48,7 +55,8 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         if not arguments.verilog and not arguments.liberty:
             raise
         where = "--verilog" if arguments.verilog else "--liberty"
-        raise ValueError(f"{where}: {subject.top} cannot be mapped: {_reason(error)}") from error
+        hint = "; name yours with --top" if arguments.verilog and not arguments.top and "not found" in _reason(error) else ""
+        raise ValueError(f"{where}: {subject.top} cannot be mapped: {_reason(error)}{hint}") from error
     progress = Progress()
     try:
         found = verify(subject, netlist, store, arguments.jobs, progress)
@@ -120,10 +128,18 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
             raise ValueError("a module is mapped to one library; there are commas between the files of one")
     (files, libraries), *_ = [*found.items(), ((), ())]
     words = f" --liberty {shlex.quote(','.join(Path(file).name for file in files))}" if files else ""
+    placed = None
+    if arguments.recipe is not None:
+        if arguments.verilog is not None or not libraries:
+            raise ValueError("--recipe: it goes with --liberty, and not with --verilog")
+        if arguments.renaming < 1:
+            raise ValueError(f"--renaming must be an integer from 1, not {arguments.renaming}")
+        placed = (arguments.recipe, arguments.renaming)
+        words += f" --recipe {arguments.recipe} --renaming {arguments.renaming}"
     if arguments.verilog is None:
         if arguments.top is not None:
             raise ValueError("--top: it goes with --verilog only")
-        return emitted(design, libraries, words)
+        return emitted(design, libraries, words, placed)
     try:
         text = Path(arguments.verilog).read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -132,7 +148,8 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
     top = design.name if arguments.top is None else check_name(arguments.top, "--top")
     source = Path(arguments.verilog).name
     command = f"hwgen verify {design.command()} --verilog {shlex.quote(source)} --top {shlex.quote(top)}{words}"
-    return Subject(design, text, top, source, libraries, command)
+    place = sha256(str(Path(arguments.verilog).resolve()))[:8]
+    return Subject(design, text, top, source, libraries, command, place)
 
 
 def _reason(error: YosysError) -> str:
@@ -174,22 +191,28 @@ def table(rows: Sequence[Evidence]) -> Iterator[str]:
         f"{sum(row.verdict == verdict for row in rows)} {verdict}" for verdict in dict.fromkeys(row.verdict for row in rows)
     )
     yield f"{len(rows)} modules: {verdicts}; {sum(row.seconds for row in rows) / 60:.0f} minutes of checking"
+    yield BESIDE
 
 
 class Progress:
-    """One line on a terminal that says how far the check is; nothing where there is no terminal."""
+    """One line that says how far the check is, rewritten on a terminal; a line a minute elsewhere."""
 
     def __init__(self) -> None:
         self.title = ""
         self._shown = False
+        self._told = time.monotonic()
 
     def __call__(self, known: Evidence) -> None:
         """Say how far a module is."""
+        share = known.cases / known.inputs
+        eta = f", {known.seconds / share - known.seconds:.0f} s to go" if 0 < share < 1 else ""
+        line = f"{self.title}{known.module}: {share:.0%} of {power(known.inputs)}{eta}"
         if sys.stderr.isatty():
-            share = known.cases / known.inputs
-            eta = f", {known.seconds / share - known.seconds:.0f} s to go" if 0 < share < 1 else ""
-            print(f"\r\x1b[2K{self.title}{known.module}: {share:.0%} of {power(known.inputs)}{eta}", end="", file=sys.stderr, flush=True)
+            print(f"\r\x1b[2K{line}", end="", file=sys.stderr, flush=True)
             self._shown = True
+        elif time.monotonic() - self._told > 60:
+            self._told = time.monotonic()
+            print(line, file=sys.stderr, flush=True)
 
     def clear(self) -> None:
         """Take the line away."""

@@ -55,6 +55,8 @@ class Evidence:
     hashes, tools : dict of str to str
     done : list of int
         Parts that an incomplete check has behind it.
+    place : str
+        Of a file of the user's eight digits that tell it from others of its name: of the hash of where it lies.
     """
 
     module: str
@@ -70,12 +72,13 @@ class Evidence:
     seconds: float = 0.0
     counterexamples: list[dict[str, Any]] = field(default_factory=list)
     done: list[int] = field(default_factory=list)
+    place: str = ""
 
     @property
     def name(self) -> str:
         """What the record is kept under: the module, and whatever else than plain gates of the emitted text was checked."""
         cells = [f"cells-{self.hashes['libraries'][:12]}"] if self.libraries else []
-        parts = [self.module, *([] if self.source == EMITTED else [self.source]), *cells]
+        parts = [self.module, *([] if self.source == EMITTED else [self.source, self.place]), *cells]
         return re.sub(r"[^A-Za-z0-9_.-]", "_", ".".join(parts))[:200]
 
     def continues(self, earlier: "Evidence | None") -> bool:
@@ -144,7 +147,7 @@ def _is_sound(found: Evidence) -> bool:
     lists = isinstance(parts, list) and all(type(part) is int and part >= 0 for part in parts) and len(set(parts)) == len(parts)
     numbers = type(seconds) in (int, float) and seconds >= 0 and type(found.cases) is int and type(found.inputs) is int
     dicts = isinstance(found.hashes, dict) and isinstance(found.tools, dict) and isinstance(found.libraries, list)
-    words = all(isinstance(word, str) for word in (found.module, found.command, found.source, found.method, found.verdict))
+    words = all(isinstance(word, str) for word in (found.module, found.command, found.source, found.method, found.verdict, found.place))
     return lists and numbers and dicts and words and (found.verdict != EQUAL or found.cases == found.inputs)
 
 

@@ -4,8 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 
 from hwgen import yosys
-from synth.liberty import Library
-from synth.proof.following import parse
+from synth.jobs import counted
+from synth.liberty import Library, richest_first
+from synth.proof.following import Pipeline, parse
 from synth.proof.netlist import Netlist, NetlistError
 
 _READ = """\
@@ -16,6 +17,12 @@ flatten
 """
 
 _LOOK = """\
+{functions}
+read_verilog {sv}module.v
+hierarchy -check -top {top}
+proc
+write_json whole.json
+flatten
 check -assert
 write_json early.json
 """
@@ -45,7 +52,7 @@ write_verilog -noattr cells.v
 
 _READ_CELLS = """\
 {liberty}
-read_verilog cells.v
+read_verilog {sv}cells.v
 hierarchy -check -top {top}
 proc
 flatten
@@ -72,8 +79,8 @@ tee -q -o equal.txt equiv_status
 """
 
 
-def read(verilog: str, top: str, system_verilog: bool = False, latency: int | None = None) -> Netlist:
-    """Map a module to simple gates; a pipeline where a ``latency`` is given, in cycles.
+def read(verilog: str, top: str, system_verilog: bool = False, pipeline: Pipeline | None = None) -> Netlist:
+    """Map a module to simple gates; of a ``pipeline`` what it delays.
 
     Raises
     ------
@@ -83,16 +90,23 @@ def read(verilog: str, top: str, system_verilog: bool = False, latency: int | No
         If it is no combinational block in which every net has one driver and every output a value.
     """
     script = _source(top, system_verilog) + _SIMPLIFY + _MAP
-    return parse(yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"], top, latency)
+    return parse(yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"], top, pipeline)
 
 
-def check(verilog: str, top: str, system_verilog: bool = False, registers: bool = False) -> None:
+def check(verilog: str, top: str, system_verilog: bool = False, registers: bool = False, libraries: Sequence[Library] = ()) -> bool:
     """Refuse a foreign module that synthesis would make something of which simulators do not: see the errors of :func:`read`.
 
     Emitted modules have passed linters, and need no such look.
+
+    Returns
+    -------
+    bool
+        Whether it is a netlist: whether any cell in it is one of the libraries'.
     """
-    found = yosys.run(_source(top, system_verilog) + _LOOK, {"module.v": verilog}, ["early.json"])["early.json"]
-    module = json.loads(found)["modules"][top]
+    files = _files(libraries)
+    script = _LOOK.format(functions=_functions(files), sv="-sv " if system_verilog else "", top=top)
+    found = yosys.run(script, {"module.v": verilog, **files}, ["whole.json", "early.json"])
+    module = json.loads(found["early.json"])["modules"][top]
     for cell in module["cells"].values():
         kind = cell["type"].lower()
         state = ("latch", "$sr", "memwr") if registers else ("dff", "latch", "$sr", "$ff", "memwr", "$_ff_")
@@ -100,40 +114,71 @@ def check(verilog: str, top: str, system_verilog: bool = False, registers: bool 
             raise NetlistError(f"{top} must be combinational; it holds a register or latch ({cell['type']})")
         if any("z" in bits for bits in cell["connections"].values()):
             raise NetlistError(f"{top} must not use the value z, which gates do not have")
+    names = {cell.name for library in libraries for cell in library.cells}
+    return any(cell["type"] in names for module in json.loads(found["whole.json"])["modules"].values() for cell in module["cells"].values())
 
 
 def _source(top: str, system_verilog: bool) -> str:
     return _READ.format(top=top, sv="-sv " if system_verilog else "")
 
 
-def read_mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool = False, latency: int | None = None) -> Netlist:
-    """Map a module to the cells of libraries, then take each cell for the function that its library states."""
-    files, _, cells = _mapped(verilog, top, libraries, system_verilog)
-    script = _cells_script(top, files) + "write_json netlist.json"
-    return parse(yosys.run(script, {"cells.v": cells, **files}, ["netlist.json"])["netlist.json"], top, latency)
+def read_mapped(
+    verilog: str,
+    top: str,
+    libraries: Sequence[Library],
+    system_verilog: bool = False,
+    pipeline: Pipeline | None = None,
+    placed: tuple[str, int] | None = None,
+) -> Netlist:
+    """Map a module to the cells of libraries, then take each cell for the function that its library states.
+
+    ``placed`` are the recipe and the renaming of :func:`synth.jobs.counted`, whose netlist it is then; without them, Yosys's own recipe.
+    """
+    if placed is None:
+        return read_cells(_mapped(verilog, top, libraries, system_verilog)[1], top, libraries, pipeline=pipeline)
+    return read_cells(counted(verilog, top, libraries, *placed), top, libraries, pipeline=pipeline)
 
 
-def prove_mapping(verilog: str, top: str, libraries: Sequence[Library]) -> str:
+def read_cells(
+    cells: str, top: str, libraries: Sequence[Library], system_verilog: bool = False, pipeline: Pipeline | None = None
+) -> Netlist:
+    """Take each cell of a netlist for the function that its library states."""
+    files = _files(libraries)
+    script = _cells_script(top, files, system_verilog) + "write_json netlist.json"
+    return parse(yosys.run(script, {"cells.v": cells, **files}, ["netlist.json"])["netlist.json"], top, pipeline)
+
+
+def prove_mapping(verilog: str, top: str, libraries: Sequence[Library], functions: Sequence[Library] | None = None) -> str:
     """Let Yosys prove, by ``equiv_simple``, that the cells which a module is mapped to do what the module says; what it reports.
+
+    ``functions`` are libraries to take the cells' functions from, where they are not the ones that it is mapped by.
 
     Raises
     ------
     YosysError
         If it finds no proof.
     """
-    files, source, cells = _mapped(verilog, top, libraries, False)
+    source, cells = _mapped(verilog, top, libraries, False)
+    files = _files(libraries if functions is None else functions)
     script = source + _EQUAL.format(top=top, cells=_cells_script(top, files))
     return yosys.run(script, {"module.v": verilog, "cells.v": cells, **files}, ["equal.txt"])["equal.txt"]
 
 
-def _mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool) -> tuple[dict[str, str], str, str]:
-    """The libraries as files, the script that reads the module, and the module in cells."""
-    files = {f"cells{number}.lib": library.text for number, library in enumerate(libraries)}
+def _mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool) -> tuple[str, str]:
+    """The script that reads the module, and the module in cells."""
+    files = _files(libraries)
     source = _source(top, system_verilog) + _SIMPLIFY
     mapping = _MAP_TO_CELLS.format(liberty=" ".join(f"-liberty {file}" for file in files))
-    return files, source, yosys.run(source + mapping, {"module.v": verilog, **files}, ["cells.v"])["cells.v"]
+    return source, yosys.run(source + mapping, {"module.v": verilog, **files}, ["cells.v"])["cells.v"]
 
 
-def _cells_script(top: str, files: Mapping[str, str]) -> str:
-    functions = "\n".join(f"read_liberty -ignore_miss_func -ignore_miss_dir -setattr keep_hierarchy=0 {file}" for file in files)
-    return _READ_CELLS.format(top=top, liberty=functions)
+def _files(libraries: Sequence[Library]) -> dict[str, str]:
+    return {f"cells{number}.lib": library.text for number, library in enumerate(richest_first(libraries))}
+
+
+def _functions(files: Mapping[str, str]) -> str:
+    return "\n".join(f"read_liberty -ignore_miss_func -ignore_miss_dir -setattr keep_hierarchy=0 {file}" for file in files)
+
+
+def _cells_script(top: str, files: Mapping[str, str], system_verilog: bool = False) -> str:
+    return _READ_CELLS.format(top=top, liberty=_functions(files), sv="-sv " if system_verilog else "")

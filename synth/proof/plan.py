@@ -9,8 +9,8 @@ from hwgen import build
 from hwgen.decoder import TARGETS
 from hwgen.design import Design
 
-EVERY_OPTION = ("hif8", "e5m2b1", "ocp_e4m3")
-"""Formats whose encoders are checked with every combination of rounding, overflow and NaN option; the others with every rounding."""
+SOME = ("hif8", "e5m2b1", "ocp_e4m3", "ocp_e5m2")
+"""A prefix code, a supernormal format, one without infinity and one with it: for options that touch all formats alike, or take long."""
 
 MIXED = (("ocp_e4m3", "ocp_e5m2"), ("hif8", "ocp_e4m3"))
 """Pairs of different formats."""
@@ -21,7 +21,7 @@ UNITS = ("ocp_e4m3+ocp_e5m2", "ibm_1_4_3+ibm_1_5_2")
 
 def designs() -> list[Design]:
     """Every module, the quick ones of each format first."""
-    return [*_decoders(), *_encoders(), *_readouts(), *_macs()]
+    return [*_decoders(), *_encoders(), *_readouts(), *_macs(), *_flags(), *_scales(), *_pipelines()]
 
 
 def _blocks() -> list[str]:
@@ -29,21 +29,20 @@ def _blocks() -> list[str]:
 
 
 def _decoders() -> Iterator[Design]:
-    for name, target in product(_blocks(), TARGETS):
+    for name, target in product((*_blocks(), *UNITS), TARGETS):
         yield build.decoder(name, target)
 
 
 def _encoders() -> Iterator[Design]:
     for name, source in product(_blocks(), golden.WIDE):
         fmt = golden.get(name)
-        every = name in EVERY_OPTION
-        for rounding, overflow, nan_to_zero in product(
-            fmt.roundings, fmt.overflows if every else fmt.overflows[:1], (False, True) if every else (False,)
-        ):
+        for rounding, overflow, nan_to_zero in product(fmt.roundings, fmt.overflows, (False, True)):
             try:
                 yield build.encoder(name, source, rounding, overflow, nan_to_zero)
             except ValueError:  # a rounding that this source or overflow rule lacks
                 assert rounding in (Rounding.HYBRID, Rounding.MPTORCH)
+    for source in ("binary16", "bfloat16"):
+        yield build.encoder("hif8", source, Rounding.HYBRID, rounding_pin=True)
 
 
 def _readouts() -> Iterator[Design]:
@@ -59,3 +58,27 @@ def _macs() -> Iterator[Design]:
         yield build.mac(a, b, accumulator)
     for name, accumulator in product(UNITS, ("binary16", "dlfloat16", "exact")):
         yield build.mac(name, accumulator=accumulator)
+
+
+def _flags() -> Iterator[Design]:
+    for name in _blocks():
+        for overflow in golden.get(name).overflows:
+            yield build.encoder(name, overflow=overflow, flags=True)
+        for accumulator in golden.ACCUMULATORS:
+            if accumulator != "binary32" or name in SOME:
+                yield build.mac(name, accumulator=accumulator, flags=True)
+    yield build.encoder("hif8", rounding=Rounding.HYBRID, flags=True)
+
+
+def _scales() -> Iterator[Design]:
+    for name in SOME:
+        for accumulator in ("binary16", "bfloat16", "dlfloat16"):
+            yield build.mac(name, accumulator=accumulator, scale_bits=2)
+    for name in ("e5m2_nosub", "ocp_e4m3"):
+        yield build.mac(name, accumulator="exact", terms=16, scale_bits=2)
+
+
+def _pipelines() -> Iterator[Design]:
+    for name, stages in product(SOME, (1, 3)):
+        for block in (build.decoder(name), build.encoder(name), build.mac(name)):
+            yield build.pipelined(block, stages)

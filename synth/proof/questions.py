@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import golden
-from golden import ExactAccumulator, Flag, Format, get
+from golden import Flag, Format, get
 from golden.explain import describe, number
-from golden.mac import exact
 from golden.multi import MultiFormat
 from golden.rows import Rounding
 from hwgen.codes import Bits, code_bits
@@ -23,10 +22,17 @@ from hwgen.design import Design
 from hwgen.readout import output as readout_output
 from hwgen.unpacked import exponent_shape, precision
 from synth.proof.bitslice import CASES, to_planes
+from synth.proof.following import Pipeline
 
 Pins = Mapping[str, int]
 Explain = Callable[[Pins, Pins, Pins], str]
 """From inputs, outputs and what golden says of them to a sentence with fields and exact values."""
+
+
+def pipeline(design: Design) -> Pipeline | None:
+    """What is asked of a block that holds registers; None of a combinational one."""
+    options = design.options
+    return Pipeline(design.stages, "clock-enable" in options, options.get("reset") != "none") if design.stages else None
 
 
 def ports(design: Design) -> tuple[dict[str, int], dict[str, int]]:
@@ -51,18 +57,13 @@ def ports(design: Design) -> tuple[dict[str, int], dict[str, int]]:
         case "readout":
             more = {"random": options["random-bits"]} if "random-bits" in options else {}
             target = readout_target(design)
-            return {"acc": accumulator_of(design).width, **more}, {readout_output(target): target.width}
+            return {"acc": design.accumulator.width, **more}, {readout_output(target): target.width}
     raise ValueError(f"Block must be decoder, encoder, mac, dot or readout, not {design.kind!r}")
 
 
 def readout_target(design: Design) -> Format:
     """What a readout rounds to: the third format, unless it is a wide one."""
     return design.formats[2] if len(design.formats) > 2 else golden.get(design.options["to"])
-
-
-def accumulator_of(design: Design) -> ExactAccumulator:
-    """The ``exact`` accumulator of a block."""
-    return exact(*design.formats[:2], design.options["terms"], design.scale_bits)
 
 
 def made_of(design: Design) -> dict[str, Bits]:
@@ -73,7 +74,7 @@ def made_of(design: Design) -> dict[str, Bits]:
 def accumulator_width(design: Design) -> int:
     """Bits of a MAC's accumulator."""
     if design.options["accumulator"] == "exact":
-        return accumulator_of(design).width
+        return design.accumulator.width
     return golden.get(design.options["accumulator"]).width
 
 
@@ -100,14 +101,14 @@ def explain(design: Design) -> Explain:
         return "; ".join([factors, *(f"{name} {number(float(wide.decode(np.array([bits]))[0]))}" for name, bits in rows)])
 
     def readout(pins: Pins, got: Pins, expected: Pins) -> str:
-        value = number(float(accumulator_of(design).decode(_limbs(design, pins["acc"]))))
+        value = number(float(design.accumulator.decode(_limbs(design, pins["acc"]))))
         return f"{value} became {next(iter(got.values())):#x}; golden says {next(iter(expected.values())):#x}"
 
     return {"decoder": decoder, "encoder": encoder, "mac": mac, "dot": mac, "readout": readout}[design.kind]
 
 
 def _limbs(design: Design, bits: int) -> NDArray[np.uint64]:
-    return np.array([bits >> 64 * limb & (1 << 64) - 1 for limb in range(accumulator_of(design).limbs)], np.uint64)
+    return np.array([bits >> 64 * limb & (1 << 64) - 1 for limb in range(design.accumulator.limbs)], np.uint64)
 
 
 @cache
@@ -387,7 +388,7 @@ def answer(design: Design, pins: Mapping[str, int]) -> dict[str, int]:
         target = readout_target(design)
         choices = {"random": np.array(pins["random"]), "random_bits": options["random-bits"]} if "random" in pins else {}
         rules = () if target.name in golden.WIDE else (options["rounding"], options["overflow"], "nan-to-zero" in options)
-        return {readout_output(target): int(accumulator_of(design).encode(_limbs(design, pins["acc"]), target, *rules, **choices))}
+        return {readout_output(target): int(design.accumulator.encode(_limbs(design, pins["acc"]), target, *rules, **choices))}
     after, said = _accumulated(design, pins)
     found = {"acc_out": after, "overflow": _overflows(design, pins, after)} if design.kind == "pe" else {"acc_out": after}
     return found | said
@@ -426,7 +427,7 @@ def _overflows(design: Design, pins: Mapping[str, int], after: int) -> int:
     if design.options["accumulator"] != "exact":
         before, now = get(design.options["accumulator"]).decode(np.array([pins["acc_in"], after])).tolist()
         return int(all(map(isfinite, [before, *products])) and not isfinite(now))
-    unit = accumulator_of(design)
+    unit = design.accumulator
     half = 1 << (unit.value_width - 1)
     before = (pins["acc_in"] & (2 * half - 1) ^ half) - half
     total = before + sum(int(Fraction(product) / Fraction(2) ** unit.lsb_exponent) for product in products if isfinite(product))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from golden.rows import Biased
 from hwgen.design import Design
 from synth.proof.netlist import Netlist
-from synth.proof.questions import accumulator_of, answer, readout_output, readout_target
+from synth.proof.questions import answer, readout_output, readout_target
 from synth.proof.solver import Proof, Solver
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class ReadoutProof(Proof):
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
-        self.unit, self.target = accumulator_of(design), readout_target(design)
+        self.unit, self.target = design.accumulator, readout_target(design)
         self.width = self.unit.value_width
         self.parts = self.width + 1
 

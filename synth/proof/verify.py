@@ -26,9 +26,9 @@ from synth.proof.evidence import (
     program_hashes,
     tools,
 )
-from synth.proof.mapping import check, read, read_mapped
+from synth.proof.mapping import check, read, read_cells, read_mapped
 from synth.proof.netlist import Netlist, arrange
-from synth.proof.questions import made_of, ports
+from synth.proof.questions import made_of, pipeline, ports
 from synth.proof.questions import sweep as sweep_of
 from synth.proof.smt import proof
 from synth.proof.solver import Proof
@@ -52,6 +52,10 @@ class Subject:
         Whose cells it is mapped to; none for simple gates.
     command : str
         That checks it again.
+    place : str
+        See :class:`Evidence`.
+    placed : (str, int), optional
+        Recipe and renaming by which it is mapped to the libraries: see :func:`synth.proof.mapping.read_mapped`.
     """
 
     design: Design
@@ -60,34 +64,38 @@ class Subject:
     source: str
     libraries: tuple[Library, ...]
     command: str
+    place: str = ""
+    placed: tuple[str, int] | None = None
 
     def netlist(self) -> Netlist:
         """Its gates."""
         system_verilog = self.source.endswith(".sv")
-        latency = self.design.stages or None
-        if self.source != EMITTED:
-            check(self.verilog, self.top, system_verilog, registers=latency is not None)
-        if self.libraries:
-            found = read_mapped(self.verilog, self.top, self.libraries, system_verilog, latency)
+        pipelined = pipeline(self.design)
+        is_netlist = self.source != EMITTED and check(self.verilog, self.top, system_verilog, pipelined is not None, self.libraries)
+        if is_netlist:
+            found = read_cells(self.verilog, self.top, self.libraries, system_verilog, pipelined)
+        elif self.libraries:
+            found = read_mapped(self.verilog, self.top, self.libraries, system_verilog, pipelined, self.placed)
         else:
-            found = read(self.verilog, self.top, system_verilog, latency)
+            found = read(self.verilog, self.top, system_verilog, pipelined)
         return arrange(found, *ports(self.design), made_of(self.design))
 
     def evidence(self, method: str) -> Evidence:
         """A record that knows nothing yet."""
         hashes = {"verilog": sha256(self.verilog), "formats": formats_hash(self.design.formats), **program_hashes()}
         if self.libraries:
-            hashes["libraries"] = sha256(*(library.text for library in self.libraries))
+            hashes["libraries"] = sha256(*(library.text for library in self.libraries), *map(str, self.placed or ()))
         extra = {"bitwuzla": version("bitwuzla")} if method.startswith("proof") else {"compiler": compiler_version()}
         return Evidence(
             module=self.top, command=self.command, source=self.source, libraries=[library.name for library in self.libraries],
-            method=method, inputs=1 << sum(ports(self.design)[0].values()), hashes=hashes, tools={**tools(), **extra},
+            method=method, inputs=1 << sum(ports(self.design)[0].values()), hashes=hashes, tools={**tools(), **extra}, place=self.place,
         )  # fmt: skip
 
 
-def emitted(design: Design, libraries: Sequence[Library] = (), words: str = "") -> Subject:
+def emitted(design: Design, libraries: Sequence[Library] = (), words: str = "", placed: tuple[str, int] | None = None) -> Subject:
     """The module that ``hwgen generate`` writes."""
-    return Subject(design, design.verilog(), design.name, EMITTED, tuple(libraries), f"hwgen verify {design.command()}{words}")
+    command = f"hwgen verify {design.command()}{words}"
+    return Subject(design, design.verilog(), design.name, EMITTED, tuple(libraries), command, placed=placed)
 
 
 def begin(subject: Subject, store: Store | None = None) -> Evidence:
@@ -104,7 +112,7 @@ def _method(design: Design) -> str:
     if sweep_of(design) is not None:
         return "every input, evaluated on the gates"
     prover = proof(design)
-    return f"none: {prover}" if isinstance(prover, str) else prover.method
+    return prover if isinstance(prover, str) else prover.method
 
 
 def verify(
