@@ -41,6 +41,7 @@ def testbench(name: str, ports: Sequence[Port], count: int, file: str) -> str:
     """The testbench ``NAME_tb``.
 
     Its last line is ``PASS n vectors`` or ``FAIL n of m``, after the first mismatches. Vectors that the simulator did not find fail.
+    Where it is called with ``+fatal``, what fails ends in ``$fatal``, for the sake of the simulator's exit status.
 
     Parameters
     ----------
@@ -95,6 +96,7 @@ module {name}_tb;
       end{f"{chr(10)}      {CLOCK} = 1; #1; {CLOCK} = 0;" if clocked else ""}
     end
     if (failed == 0) $display("PASS %0d vectors", VECTORS);
+    else if ($test$plusargs("fatal")) $fatal(1, "FAIL %0d of %0d", failed, VECTORS);
     else $display("FAIL %0d of %0d", failed, VECTORS);
     $finish(0);
   end

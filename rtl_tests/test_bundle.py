@@ -41,7 +41,7 @@ MORE = [
     *(build.pipelined(build.mac(name), stages) for name in TRIO for stages in (1, 3)),
     *(build.pe(name, stages=stages) for name in TRIO for stages in (0, 1)),
     build.pipelined(build.dot("ocp_e4m3", lanes=4), 4), build.pe("ocp_e4m3", "ocp_e5m2", "exact", 64, 2, 2, 3),
-    build.encoder("hif8", "binary32", "hybrid"),
+    build.encoder("hif8", "binary32", "hybrid"), *(build.encoder(name, rounding="ties_to_away") for name in ("e5m2b1", "ocp_e4m3")),
 ]  # fmt: skip
 ALL = [*DESIGNS, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE)]
 
@@ -132,6 +132,13 @@ def test_the_description(design, tmp_path):
     assert [port["name"] for port in said["ports"]] == [port.name for port in ports(files[f"{design.name}.v"], design.name)]
     assert f"hwgen generate {design.command()}" == said["command"]
     assert f"toplevel: {design.name}" in files[f"{design.name}.core"]
+    exact = said["exact_accumulator"]
+    assert (exact is not None) == ("State: " in files[f"{design.name}.v"])
+    if exact is not None:
+        state = f"value[{exact['value_bits'] - 1}:0] in two's complement with lsb 2^{exact['lsb_exponent']}"
+        assert f"State: nan, neg_inf, pos_inf, {state}" in files[f"{design.name}.v"]
+        assert [exact[bit] - exact["value_bits"] for bit in ("pos_inf_bit", "neg_inf_bit", "nan_bit")] == [0, 1, 2]
+        assert wires["acc" if "acc" in wires else "acc_in"] == exact["value_bits"] + 3
     for port in said["ports"]:
         assert f".{port['name']}({port['name']})" in files[f"{design.name}_template.v"]
 
@@ -240,6 +247,14 @@ def test_fusesoc_runs_the_core(tmp_path):
     tools = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)}
     command = [tools / "fusesoc", "--cores-root", "core", "run", "--target=sim", f"minifloat-rtl:encoder:{design.name}"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    def run():
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    done = run()
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"PASS {bundle.VECTORS} vectors" in done.stdout + done.stderr
+    written(design, tmp_path / "core", lambda text: inverted(design, text, "1'b1"))
+    done = run()
+    assert done.returncode != 0
+    assert f"of {bundle.VECTORS}" in done.stdout + done.stderr
