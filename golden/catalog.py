@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import os
 import re
 from pathlib import Path
 
@@ -26,6 +27,13 @@ _NAMES = (
 WIDE = ("binary16", "bfloat16", "binary32", "dlfloat16")
 """Sources of encoders, targets of decoders, accumulators."""
 
+_ALSO_CALLED = {
+    "fp32": "binary32", "float32": "binary32", "single": "binary32",
+    "fp16": "binary16", "float16": "binary16", "half": "binary16",
+    "bf16": "bfloat16",
+}  # fmt: skip
+"""What others call the wide formats; :func:`get` refuses it, and says which name is meant."""
+
 FAMILIES = ("e{x}m{y}b{l}", "e{x}m{y}b{l}_{u}", "gc_1_{e}_{p}_b{bias}")
 """Parametric names that :func:`get` accepts beside the catalogue's."""
 
@@ -35,20 +43,22 @@ def names() -> tuple[str, ...]:
     return _NAMES
 
 
-def get(name: str | Format) -> Format:
+def get(name: str | os.PathLike[str] | Format) -> Format:
     """The format of a name, of a family's member, of a TOML file's path, or of two of these with a ``+`` between (:mod:`golden.multi`).
 
     Raises
     ------
     TypeError
-        If the name is not a string.
+        If the name is neither a string nor a path.
     ValueError
         If there is no such format (the sentence gives the nearest known names), or a file does not describe one.
     """
     if isinstance(name, Format):
         return name
+    if isinstance(name, os.PathLike):
+        name = os.fspath(name)
     if not isinstance(name, str):
-        raise TypeError(f"Format must be a name or a Format, not {name!r}")
+        raise TypeError(f"Format must be a name, a path or a Format, not {name!r}")
     if "+" in name and not Path(name).exists():
         first, _, second = name.partition("+")
         return pair(get(first), get(second))
@@ -73,7 +83,8 @@ def _get(name: str) -> Format:
     if match := re.fullmatch(r"gc_1_(\d+)_(\d+)_b(\d+)", name):
         return graphcore(name, *(int(n) for n in match.groups()))
     known = [*_NAMES, *WIDE]
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:3]
+    meant = [_ALSO_CALLED[name]] if name in _ALSO_CALLED else difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+    near = meant or known[:3]
     raise ValueError(
         f"Unknown format {name!r}; {'the nearest known one is' if len(near) == 1 else 'the nearest known ones are'} {', '.join(near)} "
         f"(any {', '.join(FAMILIES)} and a path to a .toml file are allowed too)"

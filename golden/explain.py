@@ -44,21 +44,25 @@ def number(value: float) -> str:
     return f"{2 * fraction:.10g} * 2^{exponent - 1} {relation} {decimal}"
 
 
+def _hexadecimal(fmt: Format, code: int) -> str:
+    """The code in as many digits as all codes of its format need."""
+    return f"{code:#0{-(-fmt.width // 4) + 2}x}"
+
+
 def fields(fmt: Format, code: int) -> str:
     """The code's bits, field by field: ``0x5a = sign 0, prefix 10, exponent 110, fraction 10``."""
     if isinstance(fmt, MultiFormat):
         member, inner = fmt.split(code)
         return f"{member.name} {fields(member, inner)}"
     text = format(code, f"0{fmt.width}b")
-    digits = -(-fmt.width // 4)
     if fmt.twos_complement:
-        return f"{code:#0{digits + 2}x} = two's complement {text}"
+        return f"{_hexadecimal(fmt, code)} = two's complement {text}"
     body = text[1:]
     row = next(row for row in fmt.rows if body.startswith(row.prefix))
     exponent_start = len(body) - row.fraction_bits - row.exponent.bits
     parts = [("sign", text[0]), ("prefix", body[:exponent_start]), ("exponent", body[exponent_start : len(body) - row.fraction_bits])]
     parts.append(("fraction", body[len(body) - row.fraction_bits :]))
-    return f"{code:#0{digits + 2}x} = " + ", ".join(f"{name} {bits}" for name, bits in parts if bits)
+    return f"{_hexadecimal(fmt, code)} = " + ", ".join(f"{name} {bits}" for name, bits in parts if bits)
 
 
 def describe(fmt: Format, code: int) -> str:
@@ -69,6 +73,8 @@ def describe(fmt: Format, code: int) -> str:
 def explain(fmt: Format, code: int) -> Iterator[str]:
     """Lines that tell a code's fields, value and neighbours, and from where each rounding leads to it (formats of at most 16 bits).
 
+    Of two formats in one unit, they tell first which of them the code is of, and its code there.
+
     Raises
     ------
     ValueError
@@ -77,7 +83,12 @@ def explain(fmt: Format, code: int) -> Iterator[str]:
     if not 0 <= code < 1 << fmt.width:
         raise ValueError(f"Code of {fmt.name} must lie in 0 to {(1 << fmt.width) - 1:#x}, not {code:#x}")
     if isinstance(fmt, MultiFormat):
-        yield from explain(*fmt.split(code))
+        member, inner = fmt.split(code)
+        bits = format(code, f"0{fmt.width}b")
+        yield f"{fmt.name} ({fmt.width} bits: the code's sign, a bit that selects the format, the code's other bits)"
+        parts = f"sign {bits[0]}, select {bits[1]}, others {bits[2:]}"
+        yield f"{_hexadecimal(fmt, code)} = {parts}: code {_hexadecimal(member, inner)} of {member.name}"
+        yield from explain(member, inner)
         return
     yield f"{fmt.name} ({fmt.width} bits; {fmt.cite})"
     yield fields(fmt, code)

@@ -250,7 +250,10 @@ class Format:
         random: ArrayLike | None = None,
         random_bits: int = 16,
     ) -> NDArray[Any]:
-        """Codes of raw bits of a wider format; see :func:`golden.encode.encode`."""
+        """Codes of raw bits of a wider format: of binary32, whatever the integers' type, unless ``source`` says another.
+
+        See :func:`golden.encode.encode`; for arrays of floats there is :meth:`quantize`.
+        """
         from golden.encode import encode
 
         return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits)
@@ -277,7 +280,7 @@ class Format:
         return decode_bits(self, codes, target)
 
     def quantize(self, x: NDArray[Any], **options: Any) -> NDArray[Any]:
-        """Floating-point numbers taken through the format and back; see :func:`golden.decode.quantize`."""
+        """A float32, float16 or bfloat16 array taken through the format and back; see :func:`golden.decode.quantize`."""
         from golden.decode import quantize
 
         return quantize(self, x, **options)

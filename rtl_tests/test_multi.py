@@ -56,9 +56,20 @@ def test_codes_and_selects_are_broadcast():
     assert joined.tolist() == [[1, 17, 17], [2, 18, 18]]
 
 
-def test_codes_are_explained_as_those_of_the_member():
+@pytest.mark.parametrize(
+    ("select", "code", "line"),
+    [
+        (1, 0x05, "0x085 = sign 0, select 1, others 0000101: code 0x05 of ocp_e5m2"),
+        (1, 0xC3, "0x1c3 = sign 1, select 1, others 1000011: code 0xc3 of ocp_e5m2"),
+        (0, 0xC3, "0x143 = sign 1, select 0, others 1000011: code 0xc3 of ocp_e4m3"),
+    ],
+)
+def test_codes_are_explained_as_those_of_the_member(select, code, line):
     fmt = golden.get(OCP)
-    assert list(explain(fmt, int(fmt.join(0xC3, 1)))) == list(explain(golden.get("ocp_e5m2"), 0xC3))
+    first, second, *rest = explain(fmt, int(fmt.join(code, select)))
+    assert first == "ocp_e4m3+ocp_e5m2 (9 bits: the code's sign, a bit that selects the format, the code's other bits)"
+    assert second == line
+    assert rest == list(explain(fmt.members[select], code))
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,10 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from textwrap import dedent
 
@@ -38,7 +40,8 @@ import pytest
 
 import golden
 import hwgen
-from hwgen.__main__ import main
+from hwgen.__main__ import COMMANDS
+from hwgen.options import UsageError, parser
 from rtl_tests.simulators import available
 from synth.sweep import space
 
@@ -160,16 +163,45 @@ def run_python(text: str) -> None:
 
 def accept(line: str, folder: Path) -> None:
     """Hold a command that is not run against the options that there are, and a design space against what it may say."""
-    words = shlex.split(line)
-    match words:
-        case ["hwgen", *arguments]:
-            with pytest.raises(SystemExit) as stopped, redirect_stdout(io.StringIO()):
-                main([*arguments, "--help"])
-            assert stopped.value.code == 0, line
-            if arguments[0] == "sweep":
-                assert list(space.read(folder / arguments[1]).designs())
+    match shlex.split(line):
+        case ["hwgen", *words]:
+            asked = parser(COMMANDS).parse_args(words)
+            if asked.command == "sweep":
+                assert list(space.read(folder / asked.file).designs())
         case ["make", target]:
             assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M), line
+
+
+STANDS_FOR = {"F": "hif8", "G": "e5m2b1", "A": "exact", "R": "hybrid", "O": "saturate", "N": "2", "S": "2", "T": "64", "DIR": "build"}
+"""Words of the text that are to be filled in, with what may stand there."""
+
+
+def in_text(text: str) -> Iterator[list[str]]:
+    """The words behind each ``hwgen`` in a text: with everything optional, filled in, and once for each alternative."""
+    for line in re.findall(r"`hwgen (\w[^`]*)`", text):
+        words = re.sub(r"[\\\[\]…]", "", line).split()
+        yield from map(list, product(*(STANDS_FOR.get(word, word).split("|") for word in words)))
+
+
+def whole(command: str, *rest: str) -> list[str]:
+    """A command, with the block and the format that a sentence may leave out, and without a last option whose value it leaves out."""
+    words = [command, *rest]
+    if command in ("generate", "area", "verify"):
+        block, *options = rest if rest and not rest[0].startswith("-") else ("mac", *rest)
+        words = [command, block, *([] if block == "all" else ["--format", "hif8"]), *options]
+    try:
+        parser(COMMANDS).parse_args(words)
+    except UsageError as error:
+        if str(error) == f"argument {words[-1]}: expected one argument":  # the option is known
+            return words[:-1]
+    return words
+
+
+def misspelt(words: list[str]) -> Iterator[list[str]]:
+    """The words, of which the first, or one option, lacks its last letter."""
+    for place, word in enumerate(words):
+        if place == 0 or word.startswith("--"):
+            yield [*words[:place], word[:-1], *words[place + 1 :]]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -209,12 +241,20 @@ def test_every_block_of_code(page, tmp_path, monkeypatch):
         pytest.skip("all but the simulations: Icarus Verilog is not installed")
 
 
-def test_commands_in_the_text_are_accepted(tmp_path):
-    """Those without alternatives."""
-    found = {line for text in PAGES.values() for line in re.findall(r"`(hwgen \w[^`]*)`", text) if not re.search(r"[|\[…]", line)}
-    assert len(found) > 10
-    for line in found - {"hwgen sweep space.toml"}:
-        accept(line, tmp_path)
+def test_commands_in_the_text_are_accepted():
+    found = [words for text in PAGES.values() for words in in_text(text)]
+    assert len(found) > 40
+    for words in found:
+        parser(COMMANDS).parse_args(whole(*words))
+
+
+def test_a_misspelt_option_is_found(tmp_path):
+    shown = [line.removeprefix("hwgen ").split() for lines in NOT_RUN.values() for line in lines if line.startswith("hwgen ")]
+    said = [words for text in PAGES.values() for words in in_text(text)]
+    wrong = [one for words in shown for one in misspelt(words)] + [whole(*one) for words in said for one in misspelt(words)]
+    for words in wrong:
+        with pytest.raises(UsageError, match=r"^unrecognized arguments: --|: invalid choice: |arguments are required: --format$"):
+            accept(shlex.join(["hwgen", *words]), tmp_path)
 
 
 def test_links_lead_somewhere():

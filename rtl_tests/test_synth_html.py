@@ -1,11 +1,14 @@
 """The report's page in a browser: nothing is asked of a network, tables sort and filter, phones and dark screens are served."""
 
+import numpy as np
 import pytest
+from matplotlib.image import imread
 from playwright.sync_api import sync_playwright
 
 from rtl_tests.optional import CHROMIUM, NEEDS_CHROMIUM
-from rtl_tests.test_synth_report import made_up_report
-from synth.plan import FORMATS
+from rtl_tests.test_synth_report import SECTIONS, made_up_report
+from synth.palette import NEUTRAL, SERIES
+from synth.plan import FORMATS, SPEED_STUDY, WIDTH_STUDY
 from synth.report import render
 
 pytestmark = NEEDS_CHROMIUM
@@ -73,6 +76,23 @@ def test_heads_sort_by_keyboard(opened):
     assert head.get_attribute("aria-sort") is None
 
 
+COLUMNS = """[...document.querySelectorAll("main table")].flatMap((table) => [...table.tHead.rows[0].cells].map((head, column) => {
+    head.querySelector("button").click();
+    return [`${table.ariaLabel}: ${head.innerText}`, [...table.tBodies[0].rows].map((row) => row.cells[column].dataset.value ?? "")];
+}))"""
+"""The values of every column of every table after a click at its head."""
+
+
+def test_every_column_sorts(opened):
+    """Values from small to large, then what has none; tables of every section are there."""
+    page = opened()
+    assert page.evaluate("[...document.querySelectorAll('section:has(table)')].map((one) => one.id)") == list(SECTIONS)
+    found = dict(page.evaluate(COLUMNS))
+    assert len(found) > 70
+    for name, values in found.items():
+        assert values == sorted(values, key=lambda value: float(value or "inf")), name
+
+
 def test_numbers_sort_as_numbers(opened):
     page = opened()
     page.locator("#figures summary").click()
@@ -93,6 +113,36 @@ def test_words_filter(opened):
     box.get_by_label("Filter").fill("")
     assert names(page) == list(FORMATS)
     assert box.locator("output").inner_text() == ""
+
+
+SHOWS = {
+    "mac": FORMATS, "tradeoff": FORMATS, "speed": SPEED_STUDY, "parts": FORMATS, "accumulators": WIDTH_STUDY, "encoders": ("hif8",),
+    "paper": (),
+}  # fmt: skip
+"""Formats whose colours every plot of a section has."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_plot_is_a_picture(opened, tmp_path, scheme):
+    """Under its section's heading, of its size, with the scheme's ground, its formats' colours, and all that edges and letters make."""
+    page = opened(scheme=scheme)
+    card, *series = (int(pair[scheme == "dark"].removeprefix("#"), 16) for pair in (NEUTRAL["card"], *SERIES))
+    palette = dict(zip(FORMATS, series, strict=False))
+    assert page.locator("main h2").all_inner_texts() == [title for title, _ in SECTIONS.values()]
+    for anchor, (_, plots) in SECTIONS.items():
+        drawn = page.locator(f"#{anchor} svg").all()
+        assert len(drawn) == plots
+        for place, plot in enumerate(drawn):
+            file, box = tmp_path / f"{anchor}_{place}.png", plot.bounding_box()
+            plot.screenshot(path=file)
+            picture = np.rint(255 * imread(file)[..., :3]).astype(int)
+            assert picture.shape[:2] == pytest.approx((box["height"], box["width"]), abs=2)
+            assert box["width"] > 300
+            assert box["height"] > 100
+            colours, pixels = np.unique(picture @ (1 << 16, 1 << 8, 1), return_counts=True)
+            assert colours[pixels.argmax()] == card
+            assert {palette[name] for name in SHOWS[anchor]} <= set(colours.tolist()), file
+            assert len(colours) > 200, file
 
 
 def test_a_phone_scrolls_down_only(opened):

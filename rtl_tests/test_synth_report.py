@@ -5,19 +5,35 @@ import io
 import json
 import re
 from dataclasses import replace
+from html import escape
+from pathlib import Path
 
 import pytest
 
+import synth
 from rtl_tests.test_synth_accuracy import DIGITS
 from rtl_tests.test_synth_jobs import JOB
+from rtl_tests.test_synth_speed import timed_rows
 from synth import report as module
+from synth.claims import CLAIMS
 from synth.content import Content
 from synth.figures import Figure, compared, number, pair_sentence, smallest_sentence
-from synth.plan import ACCUMULATORS, FORMATS, WIDTH_STUDY
+from synth.plan import ACCUMULATORS, FORMATS, SPEED_STUDY, WIDTH_STUDY
+from synth.proof.evidence import EMITTED, EQUAL, Evidence
 from synth.report import assemble, render
 from synth.runner import Outcome
 from synth.table2 import PAPER, verdict
 from synth.targets import TARGETS
+
+SECTIONS = {
+    "mac": ("What a MAC costs", 6), "tradeoff": ("Area against accuracy", 5), "speed": ("Area against delay", 1),
+    "parts": ("Decode and multiply, and the adder", 5), "accumulators": ("Exact against rounded accumulators", 2),
+    "encoders": ("Encoders, and what a rounding costs", 3), "options": ("What options cost", 0),
+    "paper": ("Table 2 of the supernormal paper, again", 1), "claims": ("The papers' other claims, measured", 0),
+    "accuracy": ("The formats on real data", 0), "evidence": ("Proof: every input, on the gates", 0), "failures": ("Jobs that failed", 0),
+    "method": ("How it was measured", 0), "figures": ("Every figure, and the command that repeats it", 0),
+}  # fmt: skip
+"""Every section that a report may have: its title, and how many plots :func:`made_up_report` gives it."""
 
 
 def spread(low, high):
@@ -25,14 +41,19 @@ def spread(low, high):
 
 
 def made_up(component, target, area, **options):
-    unit = TARGETS[target].unit
+    unit, name = TARGETS[target].unit, "_".join(map(str, (component, *options.values())))
     row = {
         "component": component, **options, "target": target, "recipe": "synch", "metric": "area", "unit": unit, "tool": "yosys 0",
         "min": area - 1, "median": area, "max": area + 1, "samples": [area - 1, area + 1], "portfolio": "standard", "renamings": 2,
-        "name": "_".join(map(str, (component, *options.values()))), "command": f"hwgen area {component} --target {target}",
-        "verilog_sha256": "0", "script_sha256": "1",
+        "name": name, "command": f"hwgen area {component} --target {target}", "verilog_sha256": name, "script_sha256": "1",
     }  # fmt: skip
     return [row, {**row, "recipe": "best", "best_recipe": "synch"}]
+
+
+def checked(module, method, cases):
+    """A module that equals golden."""
+    command, hashes = f"hwgen verify {module}", {"verilog": module}
+    return Evidence(module, command, EMITTED, [], method, cases, hashes, {}, cases, EQUAL, seconds=1.5).record()
 
 
 def made_up_report():
@@ -55,8 +76,18 @@ def made_up_report():
                     rows += made_up("mac", target, 140 + 2 * bits, format=name, accumulator=accumulator, accumulator_bits=bits)
     for target in ("gates", "cyclonev"):
         rows += made_up("mac", target, 165, format="hif8", accumulator="binary16", accumulator_bits=16, scale_bits=8)
+    for target in TARGETS:
+        for claim in CLAIMS:
+            for name in (claim.base, claim.unit):
+                area = 200 if "+" in name else 180
+                rows += made_up(claim.part, target, area, format=name, **claim.options) if name not in FORMATS else []
+    for place, name in enumerate(SPEED_STUDY):
+        points = [(40 + place, 100 - place), (20 - 2 * place, 130), (10 - place, 180 + 5 * place)]
+        rows += timed_rows(name, points, command=f"hwgen area mac --format {name} --portfolio speed")
     outcomes = [Outcome(JOB, tuple(rows)), Outcome(replace(JOB, top="broken", target="xc7"), (), "broken on xc7: <no> luck", "long\nlog\n")]
-    return assemble(outcomes, FORMATS, DIGITS)
+    evidence = [checked("multiplier_hif8", "every input, evaluated on the gates", 1 << 16), checked("other", "proof (a solver)", 1 << 48)]
+    snr = {name: {"snr_db": 20.5 + 5 * (place % 3), "exponent": place} for place, name in enumerate(FORMATS)}
+    return assemble(outcomes, FORMATS, DIGITS, evidence) | {"snr": snr}
 
 
 @pytest.fixture(scope="module")
@@ -109,11 +140,13 @@ def test_the_page_needs_nothing_else(folder):
 
 def test_the_page_shows_everything(folder):
     page, text = (folder / "index.html").read_text(), (folder / "report.md").read_text()
-    for anchor in ("mac", "parts", "accumulators", "encoders", "paper", "accuracy", "evidence", "failures", "method", "figures"):
-        assert f'<section id="{anchor}">' in page
-    assert page.count("<svg ") == 1 + 5 + 5 + 2 + 3 + 1
-    assert page.count("<svg ") == page.count('role="img"')
-    for wanted in ("yosys 0", "97.1%", "equal in 1,234 steps", "18.0 dB", "hwgen area mac --target xc7", "synch"):
+    for anchor, (title, _) in SECTIONS.items():
+        assert f'<section id="{anchor}">\n<h2>{escape(title)}</h2>' in page
+    assert page.count("<svg ") == page.count('role="img"') == sum(plots for _, plots in SECTIONS.values())
+    for wanted in (
+        "yosys 0", "97.1%", "equal in 1,234 steps", "18.0 dB", "hwgen area mac --target xc7", "synch", "(30.5 dB, 156 NAND2) in both.",
+        "mac binary16, Gates: the fastest is", "not reproduced", "65,536 cases evaluated", "hwgen verify multiplier_hif8",
+    ):  # fmt: skip
         assert wanted in page
         assert wanted in text
     assert "broken on xc7: &lt;no&gt; luck" in page
@@ -122,16 +155,26 @@ def test_the_page_shows_everything(folder):
         assert f"{target.title}: the hif8 encoder costs" in text
 
 
+def test_no_section_is_forgotten(content):
+    files = Path(synth.__path__[0]).glob("*.py")
+    assert set(SECTIONS) == {anchor for file in files for anchor in re.findall(r'\bSection\(\s*"(\w+)"', file.read_text())}
+    assert {section.anchor: (section.title, len(section.plots)) for section in content.sections} == SECTIONS
+
+
 def test_the_summary_says_what_matters(data, content):
     said = dict(content.summary)
     assert said["Cheapest"] == f"The smallest MAC into binary16 is that of {FORMATS[0]} on Gates, Cyclone V, Xilinx 7, iCE40 and ECP5."
     assert said["Dearest"].startswith(f"The largest is that of {FORMATS[-1]}: +20% on Gates, ")
     assert said["Inside the noise"] == "0 of 275 pairs of MACs, over 5 targets, differ by less than their spreads."
     assert said["Exact accumulators"].startswith("Cyclone V: a MAC that never rounds, against one into binary32: hif8 +60% (93 bits), ")
-    assert said["Verified"].startswith("No module had been held against the golden model")
+    assert said["Accuracy for area"].startswith("Gates: no format beats hif8 (20.5 dB, 150 NAND2), ")
+    assert said["Speed"].endswith("Gates: the fastest is e5m2b1 with 6 FO4; the slowest is hif8 with 10.")
+    assert said["Verified"].startswith("2 of 2 modules equal the golden model on all inputs: 65,536 cases evaluated, ")
+    assert said["Verified"].endswith(" Of the modules measured here these are multiplier_hif8.")
     jobs = sum(row["recipe"] == "best" for row in data["rows"])
-    assert said["Measured"].startswith(f"{jobs} jobs on 5 targets, {2 * jobs} netlists under 2 renamings; 1 job failed. minifloat-rtl ")
-    assert said["Measured"].endswith(f"{data['tool']}.")
+    netlists = 2 * (len(data["rows"]) - jobs)
+    assert said["Measured"].startswith(f"{jobs} jobs on 5 targets, {netlists} netlists under 2 renamings; 1 job failed. minifloat-rtl ")
+    assert said["Measured"].endswith(f"{data['tool']}, abc.")
 
 
 def test_the_paper_stands_beside_the_same_part(content):
@@ -143,7 +186,7 @@ def test_the_paper_stands_beside_the_same_part(content):
 def test_every_plot_names_the_commands_of_its_figures(content):
     for section in content.sections:
         for plot in section.plots:
-            assert all(command.startswith("hwgen area ") for command in plot.commands)
+            assert all(command.startswith(("hwgen area ", 'python -c "import golden; ')) for command in plot.commands)
             assert plot.commands or "A point for each target" in plot.caption  # the plots beside it have them
 
 
@@ -162,6 +205,8 @@ def test_a_report_of_little_data_is_a_report(tmp_path):
     assert '<section id="paper">' not in page
     assert '<section id="failures">' not in page
     assert "<p>1 format, 1 target, 1 figure: " in page
+    assert "No module had been held against the golden model on all inputs" in page
+    assert "Nothing had been proved when this report was written" in page
     assert page.count("<svg ") == 1
 
 
@@ -231,11 +276,14 @@ def test_numbers():
 
 def test_options_are_held_against_the_plain_block(content):
     (section,) = (section for section in content.sections if section.anchor == "options")
-    assert section.findings == [
+    assert [text for text in section.findings if "2^scale" in text] == [
         f"{title}: products times 2^scale, 8 bits, hif8 mac: +10% (165 against 150 {unit})."
         for title, unit in (("Gates", "NAND2"), ("Cyclone V", "ALM"))
     ]
-    assert len(section.tables[0].rows) == 1
+    found = [row[0].text for row in section.tables[0].rows]
+    assert found[0] == "products times 2^scale, 8 bits"
+    assert "status flags" not in found  # which nothing was measured of
     (every,) = (section for section in content.sections if section.anchor == "figures")
-    assert len(every.tables[0].rows) == sum(row["recipe"] == "best" for row in content.report["rows"])
+    areas = [row for row in content.report["rows"] if "timer" not in row]
+    assert len(every.tables[0].rows) == sum(row["recipe"] == "best" for row in areas)
     assert all(row["name"] != "mac_hif8_binary16_16_8" for row in content.measured.rows)
