@@ -263,7 +263,7 @@ def _area_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _verify_options(parser: argparse.ArgumentParser) -> None:
-    from synth.recipes import RECIPES
+    from synth.recipes import RECIPES, STOCK
 
     everything = "every block of every format in the catalogue; what the folder holds already is not checked again"
     parser.epilog = _VERDICTS + _EPILOG
@@ -280,9 +280,10 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--verilog", metavar="FILE", help=text)
         sub.add_argument("--top", metavar="NAME", help="its module (default: the name that hwgen generate gives)")
         _add_liberty(sub, "; a file of --verilog may be a netlist of its cells")
-        text = "with --liberty: check the very netlist that hwgen area counts for this recipe"
-        sub.add_argument("--recipe", choices=RECIPES["cells"], metavar="NAME", help=f"{text} (one of {', '.join(RECIPES['cells'])})")
-        sub.add_argument("--renaming", type=int, default=1, metavar="N", help="with --recipe: and for this seed (default: 1)")
+        text = "with --liberty: map it as hwgen area --renamings 1 does for this recipe, and check the netlist"
+        names = f"one of {', '.join(RECIPES['cells'])}; default: {STOCK}"
+        sub.add_argument("--recipe", choices=RECIPES["cells"], metavar="NAME", help=f"{text} ({names})")
+        sub.add_argument("--renaming", type=int, default=1, metavar="N", help="with --liberty: and for this --seed (default: 1)")
         sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
 
 

@@ -25,12 +25,12 @@ def columns(ports: Sequence[Port]) -> list[Port]:
 
 
 def memory(ports: Sequence[Port], vectors: Sequence[Vector]) -> str:
-    """The file of vectors."""
+    """The file of vectors; the first bit of each is 1, for simulators that take what they do not find for 0."""
     word = columns(ports)
-    digits = -(-sum(port.width for port in word) // 4)
+    digits = -(-(1 + sum(port.width for port in word)) // 4)
     lines = []
     for vector in vectors:
-        bits = 0
+        bits = 1
         for port in word:
             bits = bits << port.width | vector[port.name]
         lines.append(f"{bits:0{digits}x}")
@@ -74,8 +74,9 @@ def testbench(name: str, ports: Sequence[Port], count: int, file: str) -> str:
 // Self-checking testbench of {name}; run it in the folder that holds {file}.
 module {name}_tb;
   localparam VECTORS = {count};
-  reg [{width - 1}:0] vectors [0:VECTORS - 1];
+  reg [{width}:0] vectors [0:VECTORS - 1];
 {chr(10).join(nets)}
+  reg found;
   integer index;
   integer failed;
 
@@ -85,9 +86,9 @@ module {name}_tb;
     failed = 0;{f"{chr(10)}    {CLOCK} = 0;" if clocked else ""}
     $readmemh("{file}", vectors);
     for (index = 0; index < VECTORS; index = index + 1) begin
-      {{{order}}} = vectors[index];
+      {{found, {order}}} = vectors[index];
       #1;
-      if (^vectors[index] === 1'bx) begin
+      if (found !== 1'b1) begin
         failed = failed + 1;
         if (failed == 1) $display("vector %0d is not in {file}", index);
       end else if ({" || ".join(wrong)}) begin

@@ -114,6 +114,9 @@ def test_it_passes_in_verilator(design, tmp_path):
     files = written(design, tmp_path)
     count = len(files[f"tb/{design.name}.hex"].splitlines())
     assert f"PASS {count} vectors" in verilator(tmp_path, design.name)
+    (tmp_path / f"tb/{design.name}.hex").write_text("")  # to a simulator of two states, all that it does not find is 0
+    said = subprocess.run([tmp_path / "obj" / "t"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert f"FAIL {count} of {count}" in said
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)

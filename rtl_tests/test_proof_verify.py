@@ -201,6 +201,7 @@ def test_a_cell_with_a_wrong_function_is_found():
     ("recipe", "design"),
     [
         ("lut_amap", build.encoder("hif8", "binary16", "hybrid")),
+        ("amap", build.pipelined(build.decoder("ocp_e4m3"), 2, clock_enable=True)),
         *(pytest.param(recipe, build.mac("hif8"), marks=pytest.mark.exhaustive) for recipe in RECIPES["cells"]),
     ],
     ids=lambda one: getattr(one, "name", one),
@@ -247,7 +248,7 @@ def test_files_of_one_name_have_evidence_each(tmp_path):
     ("words", "sentence"),
     [
         (["--recipe", "amap"], "--recipe: it goes with --liberty, and not with --verilog"),
-        (["--liberty", str(GATES), "--recipe", "amap", "--renaming", "0"], "--renaming must be an integer from 1, not 0"),
+        (["--liberty", str(GATES), "--recipe", "amap", "--renaming", "0"], "--renaming must be an integer from 1 to 1000000, not 0"),
         (["--liberty", str(GATES), "--recipe", "best"], "argument --recipe: invalid choice: 'best'"),
     ],
 )

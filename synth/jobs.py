@@ -190,7 +190,10 @@ def _mapping(target: Target, top: str, abc: str | None) -> list[str]:
 
 
 def counted(verilog: str, top: str, libraries: Sequence[Library], recipe: str, seed: int) -> str:
-    """The netlist of cells, as Verilog, that a job on target ``liberty`` counts for a recipe of the portfolios and a renaming."""
+    """The netlist of cells, as Verilog, that a job on target ``liberty`` counts for a recipe and its first renaming, ``seed``.
+
+    The next renamings of the same job differ a little from those that other jobs begin with.
+    """
     target = find(LIBERTY, tuple(libraries))
     lines = ["read_verilog module.v", target.prepare.format(top=top), "design -save prepared", _RENAMING.format(seed=seed, top=top)]
     lines += ["design -load renamed", *_mapping(target, top, RECIPES[target.kind][recipe]), "write_verilog -noattr cells.v", ""]

@@ -26,6 +26,9 @@ from typing import Literal
 SPEED = "speed"
 """The portfolio whose netlists are timed, too: each recipe is a point between small and fast."""
 
+STOCK = "stock"
+"""What Yosys does on its own."""
+
 Kind = Literal["lut", "cells"]
 """What a recipe maps to: LUTs by ``abc9``, or cells of a liberty library by ``abc``."""
 

@@ -20,11 +20,13 @@ from hwgen.options import check_jobs, option
 from hwgen.yosys import YosysError
 from synth import liberty
 from synth.digest import sha256
+from synth.jobs import MAX_SEED
 from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, UNPROVED, Evidence, Store, power
 from synth.proof.netlist import Netlist, NetlistError
 from synth.proof.plan import designs
 from synth.proof.sweep import IncompleteError
 from synth.proof.verify import Subject, begin, emitted, verify
+from synth.recipes import STOCK
 
 BESIDE = (
     "Not in this table are dot products and processing elements: no method of ours reaches all codes of all lanes, or all sequences of "
@@ -128,14 +130,16 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
             raise ValueError("a module is mapped to one library; there are commas between the files of one")
     (files, libraries), *_ = [*found.items(), ((), ())]
     words = f" --liberty {shlex.quote(','.join(Path(file).name for file in files))}" if files else ""
-    placed = None
     if arguments.recipe is not None:
         if arguments.verilog is not None or not libraries:
             raise ValueError("--recipe: it goes with --liberty, and not with --verilog")
-        if arguments.renaming < 1:
-            raise ValueError(f"--renaming must be an integer from 1, not {arguments.renaming}")
-        placed = (arguments.recipe, arguments.renaming)
         words += f" --recipe {arguments.recipe} --renaming {arguments.renaming}"
+    if not 1 <= arguments.renaming <= MAX_SEED:
+        raise ValueError(f"--renaming must be an integer from 1 to {MAX_SEED}, not {arguments.renaming}")
+    placed = (arguments.recipe or STOCK, arguments.renaming) if libraries and arguments.verilog is None else None
+    if placed is not None and design.stages:
+        with option("--liberty"):
+            liberty.check_flip_flop(libraries, design.name)
     if arguments.verilog is None:
         if arguments.top is not None:
             raise ValueError("--top: it goes with --verilog only")

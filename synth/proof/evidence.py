@@ -77,7 +77,7 @@ class Evidence:
     @property
     def name(self) -> str:
         """What the record is kept under: the module, and whatever else than plain gates of the emitted text was checked."""
-        cells = [f"cells-{self.hashes['libraries'][:12]}"] if self.libraries else []
+        cells = [f"cells-{(self.hashes.get('cells') or self.hashes['libraries'])[:12]}"] if self.libraries else []
         parts = [self.module, *([] if self.source == EMITTED else [self.source, self.place]), *cells]
         return re.sub(r"[^A-Za-z0-9_.-]", "_", ".".join(parts))[:200]
 

@@ -1,8 +1,11 @@
 """From what ``write_json`` has written to a netlist as data.
 
 A pipeline is read as the combinational block that it delays: each output is followed back through gates and registers, as many cycles as
-the latency is, to inputs of one and the same cycle. That it holds an output for any other cycle's inputs is refused, and so is a
+the latency is, to inputs of one and the same cycle. That an output holds anything of another cycle's inputs is refused, and so is a
 register that does not stand still without ``enable``, or a valid bit that ``rst`` does not clear.
+
+What the control ports say is known cycle by cycle, and no more is taken for known than what a user may rely on: ``in_valid`` in the cycle
+of the inputs, ``enable`` and ``rst`` up to, but not in, the cycle of the outputs.
 """
 
 import json
@@ -16,8 +19,14 @@ _PINS = {"NOT": "A", "MUX": "ABS"}
 
 _REGISTER = "$_DFF_P_"
 
-CONTROLS = {"rst": 0, "in_valid": 1, "enable": 1}
-"""What the control ports of a pipeline say while it computes."""
+_CONTROLS = ("rst", "in_valid", "enable")
+
+_Bit = int | str
+_Drivers = Mapping[_Bit, tuple[str, list[_Bit]]]
+_Levels = Mapping[_Bit, int]
+
+_MOST_LEAVES = 8
+"""Registers and inputs that what a register holds next may seem to depend on while it is to stand still."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +58,15 @@ def parse(text: str, top: str, pipeline: Pipeline | None = None) -> Netlist:
     if pipeline is None:
         return _follow(module, top, inputs, outputs)
     _check_controls(module, top, inputs, outputs, pipeline)
-    data = {name: bits for name, bits in inputs.items() if name not in (*CONTROLS, "clk")}
+    data = {name: bits for name, bits in inputs.items() if name not in (*_CONTROLS, "clk")}
     results = {name: bits for name, bits in outputs.items() if name != "out_valid"}
-    return _follow(module, top, data, results, pipeline.latency, _levels(inputs), inputs["clk"])
+    running = [_levels(inputs, rst=0, enable=1)] * (pipeline.latency - 1)
+    return _follow(module, top, data, results, [_levels(inputs, rst=0, enable=1, in_valid=1), *running, {}], inputs)
 
 
-def _levels(inputs: Mapping[str, Sequence[int | str]], **changed: int) -> dict[int | str, int]:
-    """The control ports' bits as constants, but for those that are ``changed``."""
-    return {bit: level for name, level in (CONTROLS | changed).items() for bit in inputs.get(name, ())}
+def _levels(inputs: Mapping[str, Sequence[_Bit]], **said: int) -> dict[_Bit, int]:
+    """What control ports say, by their bits."""
+    return {bit: level for name, level in said.items() for bit in inputs.get(name, ())}
 
 
 def _check_controls(module: Mapping[str, Any], top: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any], asked: Pipeline) -> None:
@@ -71,41 +81,59 @@ def _check_controls(module: Mapping[str, Any], top: str, inputs: Mapping[str, An
     for way, found, name, reason in wanted:
         if len(found.get(name, ())) != 1:
             raise NetlistError(f"{top} must have {name} of one bit among its {way}, {reason}")
-    running = {bit: level for bit, level in _levels(inputs).items() if bit not in inputs["in_valid"]}
+    running = _levels(inputs, rst=0, enable=1)
     ends = {"in_valid": inputs["in_valid"]}, {"out_valid": outputs["out_valid"]}
-    valid = _follow(module, top, *ends, asked.latency, running, inputs["clk"])
+    valid = _follow(module, top, *ends, [running] * asked.latency + [{}], inputs)
     if [valid.evaluate({"in_valid": bit})["out_valid"] for bit in (0, 1)] != [0, 1]:
         raise NetlistError(f"{top} must say with out_valid what in_valid was {asked.latency} cycles before")
     registers, drivers = _registers(module), _drivers(module, top, True)
     if asked.enable:
-        still = _constants(drivers, _levels(inputs, enable=0))
+        still = _constants(drivers, _levels(inputs, rst=0, enable=0))
         for output, data in registers.items():
-            if _same_as(data, drivers, still) != output:
+            if not _is_kept(output, data, drivers, still):
                 raise NetlistError(f"{top} must keep what is in its registers while enable is 0; it changes {_name(module, output)}")
     if asked.reset:
-        running, cleared = _constants(drivers, running), _constants(drivers, _levels(inputs, rst=1))
-        bit = _same_as(outputs["out_valid"][0], drivers, running)
-        while bit in registers:
-            if cleared.get(registers[bit]) != 0:
-                raise NetlistError(f"{top} must clear its valid bits while rst is 1; it does not clear {_name(module, bit)}")
-            bit = _same_as(registers[bit], drivers, running)
+        known, said = _constants(drivers, _levels(inputs, rst=1)), _levels(inputs, rst=0, enable=1, in_valid=0)
+        for cycle in range(1, asked.latency + 1):
+            held = {output: known[data] for output, data in registers.items() if data in known}
+            if _constants(drivers, held).get(outputs["out_valid"][0]) != 0:
+                raise NetlistError(f"{top} must clear its valid bits while rst is 1; out_valid may be 1 in cycle {cycle} after that")
+            known = _constants(drivers, held | said)
 
 
-def _same_as(bit: int | str, drivers: Mapping[int | str, tuple[str, list[int | str]]], constants: Mapping[int | str, int]) -> int | str:
-    """The bit that another one equals, given constants: as far back as gates hand one through."""
-    while bit in drivers and bit not in constants:
-        kind, pins = drivers[bit]
-        free = sorted({pin for pin in pins if pin not in constants}, key=str)
-        rows = [dict(zip(free, (row >> place & 1 for place in range(len(free))), strict=True)) for row in range(1 << len(free))]
-        values = [apply(kind, [constants.get(pin, row.get(pin, 0)) for pin in pins]) & 1 for row in rows]
-        through = [pin for pin in free if values == [row[pin] for row in rows]]
-        if not through:
-            break
-        bit = through[0]
-    return bit
+def _is_kept(output: _Bit, data: _Bit, drivers: _Drivers, constants: _Levels) -> bool:
+    """Whether a register holds next what it holds, given constants: for all values of the registers and inputs that seem to matter."""
+    order: list[tuple[_Bit, str, list[_Bit]]] = []
+    leaves: set[_Bit] = set()
+    seen: set[_Bit] = set()
+    waiting = [(data, False)]
+    while waiting:
+        bit, is_ready = waiting.pop()
+        if is_ready:
+            order.append((bit, *_chosen(*drivers[bit], constants)))
+        elif bit not in seen and bit not in constants:
+            seen.add(bit)
+            if bit in drivers:
+                waiting += [(bit, True), *((pin, False) for pin in _chosen(*drivers[bit], constants)[1])]
+            else:
+                leaves.add(bit)
+    if output not in leaves or len(leaves) > _MOST_LEAVES:
+        return False
+    for row in range(1 << len(leaves)):
+        values = {**constants, **{leaf: row >> place & 1 for place, leaf in enumerate(leaves)}}
+        for bit, kind, pins in order:
+            values[bit] = values[pins[0]] if kind == "BUF" else apply(kind, [values[pin] for pin in pins]) & 1
+        if values[data] != values[output]:
+            return False
+    return True
 
 
-def _name(module: Mapping[str, Any], bit: int | str) -> str:
+def _chosen(kind: str, pins: list[_Bit], constants: _Levels) -> tuple[str, list[_Bit]]:
+    """A gate; of a multiplexer that is known to choose, the input that it chooses."""
+    return ("BUF", [pins[constants[pins[2]]]]) if kind == "MUX" and pins[2] in constants else (kind, pins)
+
+
+def _name(module: Mapping[str, Any], bit: _Bit) -> str:
     names = [name for name, net in module["netnames"].items() if bit in net["bits"]]
     return min(names, key=lambda name: (name.startswith("$"), len(name)), default="one of them")
 
@@ -113,28 +141,32 @@ def _name(module: Mapping[str, Any], bit: int | str) -> str:
 def _follow(
     module: Mapping[str, Any],
     top: str,
-    inputs: Mapping[str, Sequence[int | str]],
-    outputs: Mapping[str, Sequence[int | str]],
-    latency: int = 0,
-    known: Mapping[int | str, int] | None = None,
-    clock: Sequence[int | str] = (),
+    inputs: Mapping[str, Sequence[_Bit]],
+    outputs: Mapping[str, Sequence[_Bit]],
+    said: Sequence[_Levels] = ({},),
+    ports: Mapping[str, Sequence[_Bit]] | None = None,
 ) -> Netlist:
-    """The gates between some inputs in cycle 0 and outputs ``latency`` cycles later; ``known`` are constants in all cycles."""
+    """The gates between some inputs in cycle 0 and outputs in the last cycle; ``said`` is what controls among all ``ports`` say in each."""
+    latency = len(said) - 1
     first = 2 + sum(map(len, inputs.values()))
-    nets: dict[tuple[int | str, int], int] = {}
+    nets: dict[tuple[_Bit, int], int] = {}
     entering = dict(zip((bit for bits in inputs.values() for bit in bits), range(2, first), strict=True))
     nets |= {(bit, 0): net for bit, net in entering.items()}
-    if any(cell["connections"]["C"] != list(clock) for cell in module["cells"].values() if latency and cell["type"] == _REGISTER):
+    controls = {bit: name for name in _CONTROLS for bit in (ports or {}).get(name, ())}
+    clock = list(ports["clk"]) if ports else []
+    if any(cell["connections"]["C"] != clock for cell in module["cells"].values() if latency and cell["type"] == _REGISTER):
         raise NetlistError(f"{top} must have all its registers on clk")
     registers = _registers(module) if latency else {}
     drivers = _drivers(module, top, latency > 0)
-    constants = _constants(drivers, known or {})
-    for cycle in range(latency + 1):
-        nets |= {(bit, cycle): value for bit, value in constants.items()}
+    constants: list[dict[_Bit, int]] = []
+    for cycle, known in enumerate(said):
+        held = {output: constants[-1][data] for output, data in registers.items() if data in constants[-1]} if cycle else {}
+        constants.append(_constants(drivers, {**held, **known}))
+        nets |= {(bit, cycle): value for bit, value in constants[-1].items()}
     gates: list[Gate] = []
-    open_bits: set[tuple[int | str, int]] = set()  # whose operands are being looked for
+    open_bits: set[tuple[_Bit, int]] = set()  # whose operands are being looked for
     for output in (bit for bits in outputs.values() for bit in bits):
-        waiting: list[tuple[int | str, int]] = [(output, latency)]
+        waiting: list[tuple[_Bit, int]] = [(output, latency)]
         while waiting:
             bit, cycle = waiting[-1]
             if (bit, cycle) in nets:
@@ -147,13 +179,13 @@ def _follow(
                 else:
                     waiting.append(before)
                 continue
+            if bit in controls and bit not in entering:
+                raise NetlistError(f"{top} has outputs that depend on {controls[bit]} in a cycle in which it must not matter to them")
             if bit in registers or bit in entering:
                 raise NetlistError(f"{top} must have a latency of {latency} cycles from every input to every output, as --stages says")
             if bit not in drivers:
                 raise NetlistError(f"{top} has outputs that may depend on the undefined value x, or on nets that nothing drives")
-            kind, names = drivers[bit]
-            if kind == "MUX" and names[2] in constants:
-                kind, names = "BUF", [names[constants[names[2]]]]
+            kind, names = _chosen(*drivers[bit], constants[cycle])
             pins = [(name, cycle) for name in names]
             missing = [pin for pin in pins if pin not in nets]
             if missing:
@@ -172,13 +204,13 @@ def _follow(
     )  # fmt: skip
 
 
-def _registers(module: Mapping[str, Any]) -> dict[int | str, int | str]:
+def _registers(module: Mapping[str, Any]) -> dict[_Bit, _Bit]:
     """What registers hold next, by what they hold."""
     found = (cell["connections"] for cell in module["cells"].values() if cell["type"] == _REGISTER)
     return {pins["Q"][0]: pins["D"][0] for pins in found}
 
 
-def _drivers(module: Mapping[str, Any], top: str, with_registers: bool) -> dict[int | str, tuple[str, list[int | str]]]:
+def _drivers(module: Mapping[str, Any], top: str, with_registers: bool) -> _Drivers:
     """Gates and what they read, by what they drive."""
     return {
         cell["connections"]["Y"][0]: (cell["type"].strip("$_"), _pins(cell))
@@ -186,15 +218,15 @@ def _drivers(module: Mapping[str, Any], top: str, with_registers: bool) -> dict[
     }  # fmt: skip
 
 
-def _pins(cell: Mapping[str, Any]) -> list[int | str]:
+def _pins(cell: Mapping[str, Any]) -> list[_Bit]:
     kind = cell["type"].strip("$_")
     return [cell["connections"][pin][0] for pin in _PINS.get(kind, "A" if kind == "BUF" else "AB")]
 
 
-def _constants(drivers: Mapping[int | str, tuple[str, list[int | str]]], known: Mapping[int | str, int]) -> dict[int | str, int]:
+def _constants(drivers: _Drivers, known: _Levels) -> dict[_Bit, int]:
     """Bits that are constant, given some that are."""
-    found: dict[int | str, int] = {"0": 0, "1": 1, **known}
-    readers: dict[int | str, list[int | str]] = {}
+    found: dict[_Bit, int] = {"0": 0, "1": 1, **known}
+    readers: dict[_Bit, list[_Bit]] = {}
     for bit, (_, pins) in drivers.items():
         for pin in pins:
             readers.setdefault(pin, []).append(bit)

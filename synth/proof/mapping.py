@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 
 from hwgen import yosys
-from synth.jobs import counted
 from synth.liberty import Library, richest_first
 from synth.proof.following import Pipeline, parse
 from synth.proof.netlist import Netlist, NetlistError
@@ -13,6 +12,7 @@ _READ = """\
 read_verilog {sv}module.v
 hierarchy -check -top {top}
 proc
+setattr -mod -unset keep_hierarchy
 flatten
 """
 
@@ -22,6 +22,7 @@ read_verilog {sv}module.v
 hierarchy -check -top {top}
 proc
 write_json whole.json
+setattr -mod -unset keep_hierarchy
 flatten
 check -assert
 write_json early.json
@@ -55,9 +56,13 @@ _READ_CELLS = """\
 read_verilog {sv}cells.v
 hierarchy -check -top {top}
 proc
+setattr -mod -unset keep_hierarchy
 flatten
+setundef -undriven -anyseq
 opt_clean
-simplemap
+techmap
+opt -full
+dfflegalize -cell $_DFF_P_ x
 opt_clean -purge
 """
 
@@ -123,20 +128,10 @@ def _source(top: str, system_verilog: bool) -> str:
 
 
 def read_mapped(
-    verilog: str,
-    top: str,
-    libraries: Sequence[Library],
-    system_verilog: bool = False,
-    pipeline: Pipeline | None = None,
-    placed: tuple[str, int] | None = None,
+    verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool = False, pipeline: Pipeline | None = None
 ) -> Netlist:
-    """Map a module to the cells of libraries, then take each cell for the function that its library states.
-
-    ``placed`` are the recipe and the renaming of :func:`synth.jobs.counted`, whose netlist it is then; without them, Yosys's own recipe.
-    """
-    if placed is None:
-        return read_cells(_mapped(verilog, top, libraries, system_verilog)[1], top, libraries, pipeline=pipeline)
-    return read_cells(counted(verilog, top, libraries, *placed), top, libraries, pipeline=pipeline)
+    """Map a module to the cells of libraries by Yosys's own recipe, but for its registers; take each cell for what its library states."""
+    return read_cells(_mapped(verilog, top, libraries, system_verilog)[1], top, libraries, pipeline=pipeline)
 
 
 def read_cells(

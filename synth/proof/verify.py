@@ -7,10 +7,12 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 
 from hwgen.design import Design
 from synth.digest import sha256
+from synth.jobs import counted
 from synth.liberty import Library
 from synth.proof import sweep
 from synth.proof.bitslice import compiler_version
@@ -55,7 +57,7 @@ class Subject:
     place : str
         See :class:`Evidence`.
     placed : (str, int), optional
-        Recipe and renaming by which it is mapped to the libraries: see :func:`synth.proof.mapping.read_mapped`.
+        Recipe and renaming by which it is mapped to the libraries: see :func:`synth.jobs.counted`.
     """
 
     design: Design
@@ -67,15 +69,23 @@ class Subject:
     place: str = ""
     placed: tuple[str, int] | None = None
 
+    @cached_property
+    def cells(self) -> str:
+        """The netlist of cells that is counted for it, where it is ``placed``."""
+        assert self.placed is not None
+        return counted(self.verilog, self.top, self.libraries, *self.placed)
+
     def netlist(self) -> Netlist:
         """Its gates."""
         system_verilog = self.source.endswith(".sv")
         pipelined = pipeline(self.design)
+        if self.placed is not None:
+            return arrange(read_cells(self.cells, self.top, self.libraries, pipeline=pipelined), *ports(self.design), made_of(self.design))
         is_netlist = self.source != EMITTED and check(self.verilog, self.top, system_verilog, pipelined is not None, self.libraries)
         if is_netlist:
             found = read_cells(self.verilog, self.top, self.libraries, system_verilog, pipelined)
         elif self.libraries:
-            found = read_mapped(self.verilog, self.top, self.libraries, system_verilog, pipelined, self.placed)
+            found = read_mapped(self.verilog, self.top, self.libraries, system_verilog, pipelined)
         else:
             found = read(self.verilog, self.top, system_verilog, pipelined)
         return arrange(found, *ports(self.design), made_of(self.design))
@@ -84,7 +94,9 @@ class Subject:
         """A record that knows nothing yet."""
         hashes = {"verilog": sha256(self.verilog), "formats": formats_hash(self.design.formats), **program_hashes()}
         if self.libraries:
-            hashes["libraries"] = sha256(*(library.text for library in self.libraries), *map(str, self.placed or ()))
+            hashes["libraries"] = sha256(*(library.text for library in self.libraries))
+        if self.placed is not None:
+            hashes["cells"] = sha256(self.cells)
         extra = {"bitwuzla": version("bitwuzla")} if method.startswith("proof") else {"compiler": compiler_version()}
         return Evidence(
             module=self.top, command=self.command, source=self.source, libraries=[library.name for library in self.libraries],
