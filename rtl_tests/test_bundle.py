@@ -212,7 +212,7 @@ def test_ports_of_a_module_that_is_not_there():
 
 def test_vectors_in_words():
     found = [Port("a", "input", 3), Port("y", "output", 6)]
-    assert memory(found, [{"a": 5, "y": 0b100001}, {"a": 0, "y": 1}]) == "161\n001\n"
+    assert memory(found, [{"a": 5, "y": 0b100001}, {"a": 0, "y": 1}]) == "361\n201\n"
 
 
 def test_a_bundle_of_two_formats_describes_both():

@@ -365,6 +365,21 @@ def test_a_job_that_hangs_is_given_up(file, tmp_path):
     assert all("no result within 0.05 s" in outcome.log for outcome in outcomes)
 
 
+SLOWLY = """\
+import sys, time
+from hwgen.__main__ import main
+from synth.sweep import pools
+
+def execute(job, timeout, run=pools.execute):
+    time.sleep(1)
+    return run(job, timeout)
+
+pools.execute = execute
+sys.exit(main())
+"""
+"""``hwgen``, whose jobs take so long that an interrupt comes before the end on any machine."""
+
+
 def test_an_interrupted_sweep_goes_on(file, tmp_path, monkeypatch):
     """Where it was: what was done by then is not run again."""
     store = Store(tmp_path / "store")
@@ -374,7 +389,7 @@ def test_an_interrupted_sweep_goes_on(file, tmp_path, monkeypatch):
     def kept():
         return [job.top for job in jobs if store.get(job.key) is not None]
 
-    with started([sys.executable, "-m", "hwgen", *words]) as process:
+    with started([sys.executable, "-c", SLOWLY, *words]) as process:
         wait_until(lambda: bool(kept()), process)
         process.send_signal(signal.SIGINT)
         out, said = process.communicate(timeout=60)
