@@ -290,7 +290,7 @@ def test_yosys_proves_the_mapping_of_macs(name, library):
 
 
 OFTEN = """\
-import sys, time
+import signal, sys, time
 from hwgen.__main__ import main
 from synth.proof import evidence, sweep
 
@@ -299,6 +299,7 @@ def slowly(store, known, save=evidence.Store.save):
     time.sleep(0.3)
 
 evidence.Store.save, sweep.SAVE_EVERY = slowly, 0.0
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background has them ignore it
 sys.exit(main())
 """
 """``hwgen``, which notes at once what is done, and takes its time for that: an interrupt comes before the end on any machine."""

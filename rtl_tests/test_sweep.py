@@ -366,7 +366,7 @@ def test_a_job_that_hangs_is_given_up(file, tmp_path):
 
 
 SLOWLY = """\
-import sys, time
+import signal, sys, time
 from hwgen.__main__ import main
 from synth.sweep import pools
 
@@ -375,6 +375,7 @@ def execute(job, timeout, run=pools.execute):
     return run(job, timeout)
 
 pools.execute = execute
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background has them ignore it
 sys.exit(main())
 """
 """``hwgen``, whose jobs take so long that an interrupt comes before the end on any machine."""
