@@ -3,6 +3,7 @@
 Usage: python examples/bench_sweep.py [workers|warm_store|cluster|ten_thousand]...
 """
 
+import argparse
 import json
 import os
 import random
@@ -189,7 +190,13 @@ MEASUREMENTS = {"workers": workers, "warm_store": warm_store, "cluster": cluster
 
 def main() -> None:
     """Print the measurements that the command line names; all of them if none."""
-    for name in sys.argv[1:] or MEASUREMENTS:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MEASUREMENTS)} (default: all)")
+    names = parser.parse_args().names
+    for name in names:
+        if name not in MEASUREMENTS:
+            parser.error(f"NAME must be one of {', '.join(MEASUREMENTS)}, not {name!r}")
+    for name in names or MEASUREMENTS:
         with tempfile.TemporaryDirectory() as folder:
             MEASUREMENTS[name](Path(folder))
 

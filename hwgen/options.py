@@ -19,7 +19,7 @@ A path to a .toml file that describes a format is accepted wherever a format's n
 
 _VERDICTS = """\
 Exit status 0: equal to golden on all inputs; 1: different, unproved or broken off, as the evidence says.
-Dot products and processing elements are simulated against golden, not proved; see docs/dot.md and docs/pe.md.
+Dot products and processing elements are simulated against golden, not proved; see docs/dot.md and docs/pipeline.md.
 
 """
 
@@ -280,7 +280,7 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--verilog", metavar="FILE", help=text)
         sub.add_argument("--top", metavar="NAME", help="its module (default: the name that hwgen generate gives)")
         _add_liberty(sub, "; a file of --verilog may be a netlist of its cells")
-        text = "with --liberty: map it as hwgen area --renamings 1 does for this recipe, and check the netlist"
+        text = "with --liberty: map it by this recipe, as hwgen area --portfolio full --renamings 1 does, and check the netlist"
         names = f"one of {', '.join(RECIPES['cells'])}; default: {STOCK}"
         sub.add_argument("--recipe", choices=RECIPES["cells"], metavar="NAME", help=f"{text} ({names})")
         sub.add_argument("--renaming", type=int, default=1, metavar="N", help="with --liberty: and for this --seed (default: 1)")

@@ -263,6 +263,14 @@ def test_links_lead_somewhere():
             assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
 
 
+def test_pages_that_programs_name_are_there():
+    """In help, messages and docstrings."""
+    texts = [file.read_text() for folder in ("golden", "hwgen", "synth", "examples") for file in (ROOT / folder).rglob("*.py")]
+    named = {path for text in texts for path in re.findall(r"\bdocs/[\w./-]*\.(?:md|json)", text)}
+    assert len(named) > 5
+    assert not [path for path in named if not (ROOT / path).exists()]
+
+
 def test_every_page_can_be_reached_from_the_readme():
     named = set(re.findall(r"\]\(docs/(\w+)\.md\)", PAGES["README.md"]))
     assert {f"docs/{name}.md" for name in named} == set(PAGES) - {"README.md", "docs/index.md"}

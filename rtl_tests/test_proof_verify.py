@@ -17,13 +17,14 @@ from rtl_tests.blocks import texts
 from rtl_tests.optional import ASAP7, NEEDS_OSU018, NEEDS_SHARED, OSU018, WHOLE
 from rtl_tests.processes import started, wait_until
 from synth import liberty
-from synth.jobs import counted
+from synth.jobs import Job, execute, mapped_netlist
 from synth.proof import sweep
 from synth.proof.evidence import Store
 from synth.proof.mapping import prove_mapping, read_cells
 from synth.proof.questions import sweep as sweep_of
 from synth.proof.verify import Subject, begin
 from synth.recipes import RECIPES
+from synth.targets import LIBERTY
 
 GATES = liberty.GATES
 ENCODER = ["verify", "encoder", "--format", "hif8", "--from", "binary16"]
@@ -191,7 +192,7 @@ def test_mapped_cells_are_checked_by_their_own_functions(tmp_path, capsys, libra
 def test_a_cell_with_a_wrong_function_is_found():
     """The cells are taken for what the library says they do, not for what they were chosen for."""
     design = build.decoder("hif8")
-    cells = counted(texts([design])[design.name], design.name, [liberty.read(GATES)], "amap", 1)
+    cells = mapped_netlist(texts([design])[design.name], design.name, [liberty.read(GATES)], "amap", 1)
     assert "NAND2 " in cells
     right, other = (read_cells(cells, design.name, [library]) for library in (liberty.read(GATES), wrong_nand()))
     assert any(right.evaluate({"code": code}) != other.evaluate({"code": code}) for code in range(256))
@@ -215,9 +216,23 @@ def test_the_netlists_that_are_counted_are_right(tmp_path, capsys, recipe, desig
     assert record["command"].endswith(f"--recipe {recipe} --renaming 2")
 
 
+@pytest.mark.parametrize(
+    "design", [build.decoder("hif8"), build.pipelined(build.encoder("e5m2b1", "binary16"), 2)], ids=lambda one: one.name
+)
+def test_the_mapped_netlist_is_the_one_that_is_counted(design):
+    """Cell by cell the area that a job reports, for each recipe of the portfolios for area."""
+    gates, text = liberty.read(GATES), texts([design])[design.name]
+    job = Job(design.kind, (), text, design.name, LIBERTY, "full", 1, (gates,), seed=3)
+    areas = {cell.name: cell.area for cell in gates.cells}
+    for recipe, (sample,) in execute(job)["samples"].items():
+        cells = re.findall(r"^  (\w+) \S+ \($", mapped_netlist(text, design.name, [gates], recipe, 3), re.M)
+        assert len(cells) == sample["cells"]
+        assert sum(areas[name] for name in cells) == pytest.approx(sample["area"])
+
+
 def test_a_netlist_of_cells_is_checked_as_it_is(tmp_path, capsys):
     design = build.encoder("ocp_e4m3", "binary16")
-    cells = counted(texts([design])[design.name], design.name, [liberty.read(GATES)], "amap2", 1)
+    cells = mapped_netlist(texts([design])[design.name], design.name, [liberty.read(GATES)], "amap2", 1)
     file = tmp_path / "placed.v"
     words = ["verify", *design.command().split(), "--verilog", str(file), "--liberty", str(GATES), "-o", str(tmp_path)]
     file.write_text(cells)

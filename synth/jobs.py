@@ -189,10 +189,10 @@ def _mapping(target: Target, top: str, abc: str | None) -> list[str]:
     return ["scratchpad -unset abc9.script" if abc is None else f'scratchpad -set abc9.script "+{abc}"', finish]
 
 
-def counted(verilog: str, top: str, libraries: Sequence[Library], recipe: str, seed: int) -> str:
-    """The netlist of cells, as Verilog, that a job on target ``liberty`` counts for a recipe and its first renaming, ``seed``.
+def mapped_netlist(verilog: str, top: str, libraries: Sequence[Library], recipe: str, seed: int) -> str:
+    """The netlist of cells, as Verilog, that an untimed job on target ``liberty`` counts for a recipe and its first renaming, ``seed``.
 
-    The next renamings of the same job differ a little from those that other jobs begin with.
+    The job's next renamings, and those of timed jobs, differ a little, for names that Yosys makes up depend on what it did before.
     """
     target = find(LIBERTY, tuple(libraries))
     lines = ["read_verilog module.v", target.prepare.format(top=top), "design -save prepared", _RENAMING.format(seed=seed, top=top)]

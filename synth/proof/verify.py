@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 from hwgen.design import Design
 from synth.digest import sha256
-from synth.jobs import counted
+from synth.jobs import mapped_netlist
 from synth.liberty import Library
 from synth.proof import sweep
 from synth.proof.bitslice import compiler_version
@@ -57,7 +57,7 @@ class Subject:
     place : str
         See :class:`Evidence`.
     placed : (str, int), optional
-        Recipe and renaming by which it is mapped to the libraries: see :func:`synth.jobs.counted`.
+        Recipe and renaming by which it is mapped to the libraries: see :func:`synth.jobs.mapped_netlist`.
     """
 
     design: Design
@@ -71,9 +71,9 @@ class Subject:
 
     @cached_property
     def cells(self) -> str:
-        """The netlist of cells that is counted for it, where it is ``placed``."""
+        """Its netlist of cells, where it is ``placed``."""
         assert self.placed is not None
-        return counted(self.verilog, self.top, self.libraries, *self.placed)
+        return mapped_netlist(self.verilog, self.top, self.libraries, *self.placed)
 
     def netlist(self) -> Netlist:
         """Its gates."""
