@@ -11,8 +11,8 @@ from rtl_tests.blocks import texts
 from synth.proof import sweep
 from synth.proof.bitslice import from_planes
 from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, Store
+from synth.proof.inputs import sweep as sweep_of
 from synth.proof.questions import answer, ports
-from synth.proof.questions import sweep as sweep_of
 from synth.proof.verify import Subject, verify
 
 
@@ -83,6 +83,8 @@ def test_every_code_of_the_unpacked_decoders(name):
     "design",
     [
         build.decoder("hif8"), build.decoder("ibm_fp9_1_5_3", "unpacked"), build.encoder("ocp_e4m3"), build.encoder("hif8", "bfloat16"),
+        build.encoder("hif8", rounding="hybrid"), build.encoder("hif8", rounding="hybrid", flags=True),
+        build.encoder("gc_1_0_7_b0", flags=True),
         build.encoder("e5m2b1", "binary16", "stochastic", random_bits=6), build.mac("hif8"), build.mac("ocp_e4m3", "ibm_fp9_1_5_3"),
         build.mac("gc_1_0_7_b0", accumulator="dlfloat16"),
     ],

@@ -20,8 +20,8 @@ from synth import liberty
 from synth.jobs import Job, execute, mapped_netlist
 from synth.proof import sweep
 from synth.proof.evidence import Store
+from synth.proof.inputs import sweep as sweep_of
 from synth.proof.mapping import prove_mapping, read_cells
-from synth.proof.questions import sweep as sweep_of
 from synth.proof.verify import Subject, begin
 from synth.recipes import RECIPES
 from synth.targets import LIBERTY

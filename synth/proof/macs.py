@@ -19,8 +19,8 @@ from golden import Flag
 from golden.mac import exact
 from hwgen.design import Design
 from synth.proof.bitslice import CASES, from_planes, to_planes
+from synth.proof.inputs import Products
 from synth.proof.netlist import Netlist, apply
-from synth.proof.questions import Products
 from synth.proof.solver import Proof, Solver
 
 if TYPE_CHECKING:

@@ -19,9 +19,10 @@ from hwgen.design import Design
 from synth.digest import sha256
 from synth.proof.bitslice import CASES, Evaluator, from_planes, to_planes
 from synth.proof.following import parse
+from synth.proof.inputs import Batch, Sweep
+from synth.proof.inputs import sweep as sweep_of
 from synth.proof.netlist import Netlist, arrange
-from synth.proof.questions import Batch, Sweep, answer, made_of, ports
-from synth.proof.questions import sweep as sweep_of
+from synth.proof.questions import answer, made_of, ports
 
 FORMATS = ("hif8", "e5m2b1", "binary8p3", "ocp_e4m3")
 MUTANTS = 60

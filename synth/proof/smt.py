@@ -8,8 +8,8 @@ comparison that defines it, between integers. Products, values and codes in them
 import numpy as np
 
 from hwgen.design import Design
+from synth.proof.inputs import Products
 from synth.proof.macs import Binary32Proof, ExactProof
-from synth.proof.questions import Products
 from synth.proof.readouts import ReadoutProof
 from synth.proof.solver import Proof
 from synth.proof.stochastic import StochasticProof

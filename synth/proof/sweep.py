@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from hwgen.design import Design
 from synth.proof.bitslice import CASES, Evaluator, Mismatch
 from synth.proof.evidence import DIFFERENT, EQUAL, Evidence
+from synth.proof.inputs import Batch, Sweep
 from synth.proof.netlist import Netlist
-from synth.proof.questions import Batch, Sweep, answer, explain
+from synth.proof.questions import answer, explain
 
 SAVE_EVERY = 2.0
 """Seconds between two notes of what is done."""

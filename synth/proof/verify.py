@@ -28,10 +28,10 @@ from synth.proof.evidence import (
     program_hashes,
     tools,
 )
+from synth.proof.inputs import sweep as sweep_of
 from synth.proof.mapping import check, read, read_cells, read_mapped
 from synth.proof.netlist import Netlist, arrange
 from synth.proof.questions import made_of, pipeline, ports
-from synth.proof.questions import sweep as sweep_of
 from synth.proof.smt import proof
 from synth.proof.solver import Proof
 
