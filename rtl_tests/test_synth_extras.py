@@ -25,8 +25,8 @@ def test_a_pair_beside_either_format_alone():
         f"{title}: {text}."
         for title, unit in (("Gates", "NAND2"), ("Cyclone V", "ALM"))
         for text in (
-            f"ocp_e5m2 as well, behind a pin for each operand, ocp_e4m3 mac: +20% (120 against 100 {unit})",
-            f"ocp_e4m3 as well, behind a pin for each operand, ocp_e5m2 mac: no difference (120 against 119 {unit})",
+            f"ocp_e4m3 mac with ocp_e5m2 as a second format, chosen by a pin for each operand: +20% (120 against 100 {unit})",
+            f"ocp_e5m2 mac with ocp_e4m3 as a second format, chosen by a pin for each operand: no difference (120 against 119 {unit})",
         )
     ]
     (table,) = section.tables

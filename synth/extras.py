@@ -34,7 +34,7 @@ def section(measured: Measured) -> Section | None:
             row.cells.append(figure_cell(other, base))
             change = f"{other.median / base.median - 1:+.0%}" if other.differs(base) else "no difference"
             sizes = f"{number(other.median)} against {number(base.median)} {base.unit}"
-            made.findings.append(f"{column.title}: {row.extra.text}, {row.extra.format} {row.extra.kind}: {change} ({sizes}).")
+            made.findings.append(f"{column.title}: {row.extra.format} {row.extra.base_kind} with {row.extra.text}: {change} ({sizes}).")
     if not made.findings:
         return None
     body = tuple(

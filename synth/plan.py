@@ -88,13 +88,13 @@ def _extra_of_mac(text: str, fmt: str, kind: str = "mac", pair: str = "", **opti
 _PINNED = {"rounding": "hybrid"}
 _PAIR = "ocp_e4m3+ocp_e5m2"
 EXTRAS = (
-    _extra_of_mac("products times 2^scale, 8 bits", "hif8", scale_bits=8),
+    _extra_of_mac("a port for a scale of 8 bits", "hif8", scale_bits=8),
     Extra("half away and hybrid behind a pin", "encoder", "hif8", _PINNED | {"rounding_pin": True}, _PINNED, "encoder"),
     Extra("status flags", "encoder", "hif8", _PINNED | {"flags": True}, _PINNED, "encoder"),
     _extra_of_mac("status flags", "hif8", flags=True),
-    _extra_of_mac("two products to a rounding", "ocp_e4m3", "dot", lanes=2),
-    _extra_of_mac("ocp_e5m2 as well, behind a pin for each operand", "ocp_e4m3", pair=_PAIR),
-    _extra_of_mac("ocp_e4m3 as well, behind a pin for each operand", "ocp_e5m2", pair=_PAIR),
+    _extra_of_mac("a second product before the rounding", "ocp_e4m3", "dot", lanes=2),
+    _extra_of_mac("ocp_e5m2 as a second format, chosen by a pin for each operand", "ocp_e4m3", pair=_PAIR),
+    _extra_of_mac("ocp_e4m3 as a second format, chosen by a pin for each operand", "ocp_e5m2", pair=_PAIR),
 )
 """Options whose cost the report tells, on :data:`EXTRA_TARGETS`."""
 EXTRA_TARGETS = ("gates", "cyclonev")
