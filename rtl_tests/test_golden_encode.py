@@ -347,7 +347,7 @@ def test_upper_halves_of_one_class_have_the_same_codes_all_of_them(name, roundin
     _, inverse = np.unique(by_upper_half(fmt, rounding, flags=flags), axis=0, return_inverse=True)
     known, asked = {}, 0
     for upper, number in enumerate(inverse.ravel().tolist()):
-        found = np.stack(encode(np.uint32(upper << 16) | lower, rounding=rounding))
+        found = np.asarray(encode(np.uint32(upper << 16) | lower, rounding=rounding))
         assert np.array_equal(found, known.setdefault(number, found)), hex(upper)
         asked += lower.size
     assert asked == 1 << 32
