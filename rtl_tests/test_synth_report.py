@@ -276,12 +276,12 @@ def test_numbers():
 
 def test_options_are_held_against_the_plain_block(content):
     (section,) = (section for section in content.sections if section.anchor == "options")
-    assert [text for text in section.findings if "2^scale" in text] == [
-        f"{title}: products times 2^scale, 8 bits, hif8 mac: +10% (165 against 150 {unit})."
+    assert [text for text in section.findings if "scale" in text] == [
+        f"{title}: hif8 mac with a port for a scale of 8 bits: +10% (165 against 150 {unit})."
         for title, unit in (("Gates", "NAND2"), ("Cyclone V", "ALM"))
     ]
     found = [row[0].text for row in section.tables[0].rows]
-    assert found[0] == "products times 2^scale, 8 bits"
+    assert found[0] == "a port for a scale of 8 bits"
     assert "status flags" not in found  # which nothing was measured of
     (every,) = (section for section in content.sections if section.anchor == "figures")
     areas = [row for row in content.report["rows"] if "timer" not in row]
