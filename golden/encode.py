@@ -127,10 +127,10 @@ def by_upper_half(
     """
     chosen = replace(options(fmt, "binary32", rounding, overflow, nan_to_zero), marked=flags)
     found = steps(fmt, chosen) if fmt.width <= MAX_WIDTH else None
-    if found is None or not flags:
-        return None if found is None else found.by_upper_half()
-    if not found.are_exact:
+    if found is None or (flags and not found.are_exact):
         return None
+    if not flags:
+        return found.by_upper_half()
     # All values are boundaries, so that a number with lower bits is none of them, and on the same side of the smallest normal one as
     # the others of its step; whether it is a number or a NaN, and which NaN, upper bits say, or that there are lower bits.
     upper = np.arange(1 << found.upper_bits, dtype=np.uint32) << np.uint32(found.lower_bits)

@@ -252,23 +252,34 @@ MAX_STOCHASTIC_BITS = 24
 """The same with stochastic rounding, where golden has no table to go by."""
 
 
-def sweep(design: Design) -> Sweep | None:
-    """The sweep over all inputs of a block; None where there are too many."""
+def is_enumerated(design: Design) -> bool:
+    """Whether the inputs of a block are few enough to be gone through, every one."""
     inputs, _ = ports(design)
     bits = sum(inputs.values())
+    match design.kind:
+        case "decoder":
+            return True
+        case "encoder":
+            return bits <= (MAX_STOCHASTIC_BITS if "random" in inputs else MAX_SWEPT_BITS)
+        case "mac":
+            return inputs["acc_in"] == 16 and bits <= MAX_SWEPT_BITS
+        case "readout":
+            return False
+    raise ValueError(f"Block must be decoder, encoder, mac or readout, not {design.kind!r}")
+
+
+def sweep(design: Design) -> Sweep | None:
+    """The sweep over all inputs of a block; None where there are too many."""
+    if not is_enumerated(design):
+        return None
     match design.kind:
         case "decoder":
             return DecoderSweep(design)
         case "encoder":
             rows = _upper_halves(design)
-            if rows is not None:
-                return EncoderClassSweep(design, rows)
-            return EncoderSweep(design) if bits <= (MAX_STOCHASTIC_BITS if "random" in inputs else MAX_SWEPT_BITS) else None
-        case "mac":
-            return MacSweep(design) if inputs["acc_in"] == 16 and bits <= MAX_SWEPT_BITS else None
-        case "readout":
-            return None
-    raise ValueError(f"Block must be decoder, encoder, mac or readout, not {design.kind!r}")
+            return EncoderSweep(design) if rows is None else EncoderClassSweep(design, rows)
+        case _:
+            return MacSweep(design)
 
 
 def _upper_halves(design: Design) -> NDArray[np.int32] | None:

@@ -28,6 +28,7 @@ from synth.proof.evidence import (
     program_hashes,
     tools,
 )
+from synth.proof.inputs import is_enumerated
 from synth.proof.inputs import sweep as sweep_of
 from synth.proof.mapping import check, read, read_cells, read_mapped
 from synth.proof.netlist import Netlist, arrange
@@ -121,7 +122,7 @@ def begin(subject: Subject, store: Store | None = None) -> Evidence:
 
 
 def _method(design: Design) -> str:
-    if sweep_of(design) is not None:
+    if is_enumerated(design):
         return "every input, evaluated on the gates"
     prover = proof(design)
     return prover if isinstance(prover, str) else prover.method
