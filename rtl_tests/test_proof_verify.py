@@ -23,8 +23,9 @@ from synth.proof.evidence import Store
 from synth.proof.inputs import sweep as sweep_of
 from synth.proof.mapping import prove_mapping, read_cells
 from synth.proof.verify import Subject, begin
-from synth.recipes import RECIPES
+from synth.recipes import RECIPES, SIZING
 from synth.targets import LIBERTY
+from synth.timing import gates_with_drives
 
 GATES = liberty.GATES
 ENCODER = ["verify", "encoder", "--format", "hif8", "--from", "binary16"]
@@ -203,17 +204,30 @@ def test_a_cell_with_a_wrong_function_is_found():
     [
         ("lut_amap", build.encoder("hif8", "binary16", "hybrid")),
         ("amap", build.pipelined(build.decoder("ocp_e4m3"), 2, clock_enable=True)),
+        ("depth_map", build.encoder("hif8", "binary16", "hybrid")),
         *(pytest.param(recipe, build.mac("hif8"), marks=pytest.mark.exhaustive) for recipe in RECIPES["cells"]),
     ],
     ids=lambda one: getattr(one, "name", one),
 )
 def test_the_netlists_that_are_counted_are_right(tmp_path, capsys, recipe, design):
-    """Of every recipe that maps to cells, one renaming."""
-    words = [*design.command().split(), "--liberty", str(GATES), "--recipe", recipe, "--renaming", "2"]
+    """Of every recipe that maps to cells, one renaming; of those that choose sizes, with cells in four sizes."""
+    library = GATES
+    if recipe in SIZING:
+        library = tmp_path / "sized.lib"
+        library.write_text(gates_with_drives().text)
+    words = [*design.command().split(), "--liberty", str(library), "--recipe", recipe, "--renaming", "2"]
     assert main(["verify", *words, "-o", str(tmp_path), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["verdict"], record["cases"]) == ("equal", record["inputs"])
     assert record["command"].endswith(f"--recipe {recipe} --renaming 2")
+
+
+def test_sizes_need_delays(tmp_path, capsys):
+    words = ["verify", "decoder", "--format", "hif8", "--liberty", str(GATES), "--recipe", "depth_map", "-o", str(tmp_path)]
+    assert main(words) == 2
+    assert capsys.readouterr().err == (
+        "hwgen: --recipe: depth_map sizes cells by their delays, and gates states none; take stock, amap, amap2, lut_amap\n"
+    )
 
 
 @pytest.mark.parametrize(

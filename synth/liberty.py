@@ -65,6 +65,11 @@ class Library:
         """SHA-256 of the text, in hexadecimal digits."""
         return sha256(self.text)
 
+    @property
+    def has_delays(self) -> bool:
+        """Whether cells state delays, as tables."""
+        return re.search(r"\bcell_rise\b", self.text) is not None
+
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The cells that state an area, and that synthesis may use, in the file's order."""

@@ -61,6 +61,9 @@ RECIPES: dict[Kind, dict[str, str | None]] = {
 }
 """ABC script of each recipe; None is the script that Yosys runs on its own."""
 
+SIZING = tuple(recipe for recipe, script in RECIPES["cells"].items() if script is not None and "upsize" in script)
+"""The recipes that choose cells' sizes, for which a library must state delays."""
+
 PORTFOLIOS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "standard": {"lut": ("synch", "syn2_dch"), "cells": ("amap", "amap2", "lut_amap")},
     "stock": {"lut": ("stock",), "cells": ("stock",)},

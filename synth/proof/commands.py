@@ -26,7 +26,7 @@ from synth.proof.netlist import Netlist, NetlistError
 from synth.proof.plan import designs
 from synth.proof.sweep import IncompleteError
 from synth.proof.verify import Subject, begin, emitted, verify
-from synth.recipes import STOCK
+from synth.recipes import RECIPES, SIZING, STOCK
 
 BESIDE = (
     "Not in this table are dot products and processing elements: no method of ours reaches all codes of all lanes, or all sequences of "
@@ -133,6 +133,10 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
     if arguments.recipe is not None:
         if arguments.verilog is not None or not libraries:
             raise ValueError("--recipe: it goes with --liberty, and not with --verilog")
+        if arguments.recipe in SIZING and not any(library.has_delays for library in libraries):
+            others = ", ".join(recipe for recipe in RECIPES["cells"] if recipe not in SIZING)
+            name = libraries[0].name
+            raise ValueError(f"--recipe: {arguments.recipe} sizes cells by their delays, and {name} states none; take {others}")
         words += f" --recipe {arguments.recipe} --renaming {arguments.renaming}"
     if not 1 <= arguments.renaming <= MAX_SEED:
         raise ValueError(f"--renaming must be an integer from 1 to {MAX_SEED}, not {arguments.renaming}")
