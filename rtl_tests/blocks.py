@@ -129,14 +129,12 @@ def encoder_case(
 # -- multiply-accumulate ------------------------------------------------------------------------------------------------------
 
 
-def mac_case(
-    a: Format, b: Format | None = None, accumulator: str = "binary16", terms: int | None = None, rounds: int = 1, some: int | None = None
-) -> Case:
-    """All pairs of codes, ``rounds`` times, or ``some`` of them; each with a directed or random accumulator."""
+def mac_case(a: Format, b: Format | None = None, accumulator: str = "binary16", terms: int | None = None, some: int | None = None) -> Case:
+    """All pairs of codes, or ``some`` of them; each with a directed or random accumulator."""
     other = a if b is None else b
     design = build.mac(a, b, accumulator, terms)
     rng = generator(design.name)
-    left, right = (np.tile(codes, rounds) for codes in pairs(a, other))
+    left, right = pairs(a, other)
     if some is not None:
         left, right = (codes[rng.permutation(left.size)[:some]] for codes in (left, right))
     if accumulator == "exact":

@@ -54,10 +54,11 @@ def test_simulation_of_other_accumulators_and_mixed_formats(tmp_path):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("accumulator", golden.ACCUMULATORS)
-def test_simulation_of_every_format_into_every_accumulator(accumulator, tmp_path):
+@pytest.mark.parametrize("accumulator", golden.ACCUMULATORS[1:])
+def test_simulation_of_all_pairs_into_other_accumulators(accumulator, tmp_path):
+    """Each pair once: hwgen verify all has each with all accumulators, on the gates."""
     for fmt in FORMATS:
-        run([(fmt, None)], tmp_path / fmt.name, accumulator=accumulator, rounds=4)
+        run([(fmt, None)], tmp_path / fmt.name, accumulator=accumulator)
 
 
 def test_multiplier_and_adder_make_the_mac():
