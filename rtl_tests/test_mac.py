@@ -54,7 +54,7 @@ def test_simulation_of_other_accumulators_and_mixed_formats(tmp_path):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("accumulator", golden.ACCUMULATORS[1:])
+@pytest.mark.parametrize("accumulator", [one for one in golden.ACCUMULATORS if one != "binary16"])
 def test_simulation_of_all_pairs_into_other_accumulators(accumulator, tmp_path):
     """Each pair once: hwgen verify all has each with all accumulators, on the gates."""
     for fmt in FORMATS:
@@ -74,7 +74,7 @@ def test_multiplier_and_adder_make_the_mac():
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("accumulator", golden.ACCUMULATORS[1:])
+@pytest.mark.parametrize("accumulator", [one for one in golden.ACCUMULATORS if one != "binary16"])
 def test_every_format_is_clean_with_every_accumulator(accumulator):
     """Emission alone, which lints: simulation takes some formats for these."""
     assert len(texts([build.mac(fmt, accumulator=accumulator) for fmt in FORMATS])) == len(FORMATS)
