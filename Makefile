@@ -29,14 +29,14 @@ lint: $(TESTED)       ## ruff, mypy and the pages; warnings are errors
 types: $(TESTED)
 	$(BIN)/mypy
 readme: report       ## take the report's figures over into README and docs
-	$(BIN)/python -m synth.readme build/report/report.json
+	$(BIN)/python -m synth.report.readme build/report/report.json
 bench: $(TESTED)       ## speed: golden model, evaluator, proofs, sweeps
 	$(BIN)/python examples/bench.py
 	$(BIN)/python examples/bench_sweep.py
 limits: $(READY)       ## the datapaths against what other open hardware needs, eight renamings each
-	$(BIN)/python -m synth.limits
+	$(BIN)/python -m synth.studies.limits
 ranking: $(READY)       ## decode + multiply and MACs twice, under other renamings, on LIBRARIES, too: is any ranking contradicted?
-	$(BIN)/python -m synth.ranking $(LIBRARIES:%=--liberty %)
+	$(BIN)/python -m synth.studies.ranking $(LIBRARIES:%=--liberty %)
 speed: $(TESTED)       ## area against delay of the MACs, also after place and route: build/speed/index.html
 	$(BIN)/hwgen sweep examples/speed.toml -o build/speed
 	$(BIN)/hwgen report --sweep build/speed/sweep.json -o build/speed
@@ -48,8 +48,8 @@ exhaustive: $(TESTED)       ## every module on all inputs, going on where that w
 	EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive $(TESTS)
 	cat build/exhaustive.txt
 mutants: $(TESTED)       ## after a change of the Verilog: the vectors that find every fault
-	$(BIN)/python -m synth.proof.mutation > build/mutants.json
-	mv build/mutants.json rtl_tests/mutants.json
+	$(BIN)/python -m synth.studies.mutation > build/mutants.json
+	mv build/mutants.json rtl_tests/synth/studies/mutants.json
 clean:       ## remove what was built; .venv goes, too
 	rm -rf build .venv .pytest_cache .mypy_cache .ruff_cache *.egg-info
 
@@ -59,7 +59,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(INSTALL) -e '.[examples]'
 	touch $@
 $(READY): $(INSTALLED)
-	$(BIN)/python -c 'from hwgen import yosys; print(yosys.version())'
+	$(BIN)/python -c 'from hwgen.tools import yosys; print(yosys.version())'
 	touch $@
 $(EXTRAS): $(INSTALLED)
 	$(INSTALL) -e '.[examples,test,lint,docs]'

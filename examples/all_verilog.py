@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import golden
-from hwgen import build, yosys
-from hwgen.design import Design
-from hwgen.files import write_folder
+from hwgen.blocks import build
+from hwgen.blocks.design import Design
+from hwgen.tools import yosys
+from hwgen.tools.files import write_folder
 
 
 def designs() -> list[Design]:

@@ -19,8 +19,8 @@ import ml_dtypes
 import numpy as np
 
 import golden
-from hwgen import build
-from rtl_tests.simulators import verilator_environment
+from hwgen.blocks import build
+from rtl_tests.support.simulators import verilator_environment
 from synth.proof.bitslice import Evaluator, to_planes
 from synth.proof.mapping import read
 from synth.proof.verify import emitted, verify

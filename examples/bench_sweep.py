@@ -25,16 +25,16 @@ from unittest import mock
 import psutil
 from distributed import Client, SubprocessCluster
 
-from hwgen import build
 from hwgen.__main__ import main as command_line
-from synth import runner
-from synth.jobs import Job
-from synth.plan import area_jobs
-from synth.runner import Outcome
-from synth.store import Store
+from hwgen.blocks import build
+from synth.area import runner
+from synth.area.jobs import Job
+from synth.area.runner import Outcome
+from synth.area.store import Store
+from synth.area.targets import TARGETS
+from synth.report.plan import area_jobs
 from synth.sweep import engine, pools
 from synth.sweep.pools import DaskPool, LocalPool, Pool
-from synth.targets import TARGETS
 
 METRICS = (*dict.fromkeys(target.metric for target in TARGETS.values()), "delay_fo4")
 """What samples must have to become rows."""

@@ -25,10 +25,10 @@ import numpy as np
 import golden
 from golden import Format
 from golden.accuracy import Scales
-from hwgen import build
+from hwgen.blocks import build
 
 if TYPE_CHECKING:
-    from rtl_tests.bench import Case
+    from rtl_tests.support.bench import Case
 
 RTL_FORMATS = ("hif8", "e5m2b1", "ocp_e4m3")
 RTL_ACCUMULATOR = "binary16"
@@ -102,7 +102,7 @@ def rtl_case(fmt: Format, scales: Sequence[Scales], network: Network) -> Case:
 
     As every step must be equal, so is the chain.
     """
-    from rtl_tests.bench import Case
+    from rtl_tests.support.bench import Case
 
     trace: list[tuple[np.ndarray, np.ndarray]] = []
     network.logits(network.images[:RTL_IMAGES], [quantized_product(fmt, layer, RTL_ACCUMULATOR, trace) for layer in scales])
@@ -145,7 +145,7 @@ def study(fmt: Format, scales: dict[str, list[Scales]], network: Network, refere
 def check_rtl(cases: Sequence[Case]) -> dict[str, int]:
     """Simulate; steps that were equal to golden, by module. A difference is an error."""
     if cases:
-        from rtl_tests.bench import simulate
+        from rtl_tests.support.bench import simulate
 
         with tempfile.TemporaryDirectory() as folder:
             simulate(cases, Path(folder))

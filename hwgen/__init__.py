@@ -1,12 +1,12 @@
 """Hardware generation: Amaranth components and the Verilog they become."""
 
-from hwgen.decoder import Decoder
-from hwgen.dot import Dot
-from hwgen.emit import emit
-from hwgen.encoder import Encoder
-from hwgen.mac import Mac
-from hwgen.pe import Pe
-from hwgen.pipeline import Pipelined
-from hwgen.readout import Readout
+from hwgen.blocks.decoder import Decoder
+from hwgen.blocks.dot import Dot
+from hwgen.blocks.encoder import Encoder
+from hwgen.blocks.mac import Mac
+from hwgen.blocks.pe import Pe
+from hwgen.blocks.readout import Readout
+from hwgen.netlist.emit import emit
+from hwgen.netlist.pipeline import Pipelined
 
 __all__ = ["Decoder", "Dot", "Encoder", "Mac", "Pe", "Pipelined", "Readout", "emit"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import golden
 from golden.formats import Format
-from hwgen.options import Run, UsageError, option, parser
+from hwgen.cli.parser import Run, UsageError, option, parser
 
 # -- formats, explain, doctor -------------------------------------------------------------------------------------------------
 
@@ -70,7 +70,7 @@ def explain(arguments: argparse.Namespace) -> int:
 def doctor(arguments: argparse.Namespace) -> int:
     """Print which tools are there."""
     del arguments
-    from hwgen.doctor import examine
+    from hwgen.cli.doctor import examine
 
     return examine()
 
@@ -79,7 +79,7 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 
 def _format(name: str, where: str) -> Format:
-    from hwgen.design import block_format
+    from hwgen.blocks.design import block_format
 
     with option(where):
         return golden.get(name) if where == "FORMAT" else block_format(name)
@@ -87,7 +87,7 @@ def _format(name: str, where: str) -> Format:
 
 def _design(arguments: argparse.Namespace) -> Any:
     """The design that the options of a block describe."""
-    from hwgen import build
+    from hwgen.blocks import build
 
     fmt = _format(arguments.format, "--format")
     given: dict[str, Any] = {"name": getattr(arguments, "name", None)}
@@ -108,7 +108,7 @@ _CHOICES = (
     "to", "source", "rounding", "overflow", "nan_to_zero", "random_bits", "accumulator", "terms", "stages", "reset", "clock_enable",
     "interleave", "lanes", "scale_bits", "rounding_pin", "flags",
 )  # fmt: skip
-"""Options of blocks besides their formats, by the argument names of :mod:`hwgen.build`."""
+"""Options of blocks besides their formats, by the argument names of :mod:`hwgen.blocks.build`."""
 
 
 def generate(arguments: argparse.Namespace) -> int:
@@ -122,17 +122,17 @@ def generate(arguments: argparse.Namespace) -> int:
 
 def _written(design: Any, text: str, output: str) -> Path:
     """The Verilog of a bundle that is written."""
-    from hwgen import bundle
-    from hwgen.files import write_folder
+    from hwgen.bundle.files import files
+    from hwgen.tools.files import write_folder
     from synth.proof.questions import answer
 
     with option("-o"):
-        return write_folder(Path(output), design.name, bundle.files(design, text, answer)) / f"{design.name}.v"
+        return write_folder(Path(output), design.name, files(design, text, answer)) / f"{design.name}.v"
 
 
 def build_batch(arguments: argparse.Namespace) -> int:
     """Write the bundles of a file's modules."""
-    from hwgen import batch
+    from hwgen.cli import batch
 
     with option("FILE"):
         designs = batch.read(arguments.file)
@@ -150,21 +150,21 @@ def build_batch(arguments: argparse.Namespace) -> int:
 
 def area(arguments: argparse.Namespace) -> int:
     """Measure a block."""
-    from synth import commands
+    from synth.cli import area as commands
 
     return _plainly(lambda: commands.area(_design(arguments), arguments))
 
 
 def report(arguments: argparse.Namespace) -> int:
     """Write the report."""
-    from synth import commands
+    from synth.cli import area as commands
 
     return _plainly(lambda: commands.report(arguments))
 
 
 def verify(arguments: argparse.Namespace) -> int:
     """Hold a block, or all of them, against golden on all inputs."""
-    from synth.proof import commands
+    from synth.cli import verify as commands
 
     if arguments.block == "all":
         return _plainly(lambda: commands.everything(arguments))
@@ -173,7 +173,7 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def sweep(arguments: argparse.Namespace) -> int:
     """Measure a design space."""
-    from synth.sweep import commands
+    from synth.cli import sweep as commands
 
     return _plainly(lambda: commands.sweep(arguments))
 
@@ -195,7 +195,7 @@ COMMANDS: dict[str, Run] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 is success, 1 a failure on the way, 2 bad input."""
-    from hwgen.process import ToolError
+    from hwgen.tools.process import ToolError
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary folders are taken away

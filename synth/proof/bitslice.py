@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from synth.proof.netlist import Netlist, apply
+from synth.proof.gates import Netlist, apply
 
 VECTOR = 8
 """uint64 words that a C statement works on at a time."""

@@ -18,7 +18,7 @@ import numpy as np
 import golden
 import synth.proof
 from golden import Format
-from synth.digest import sha256, texts
+from synth.area.digest import sha256, texts
 
 EMITTED = "emitted"
 """Source of Verilog that ``hwgen generate`` writes."""
@@ -151,17 +151,10 @@ def _is_sound(found: Evidence) -> bool:
     return lists and numbers and dicts and words and (found.verdict != EQUAL or found.cases == found.inputs)
 
 
-_NO_VALUES = ("__init__", "accuracy", "explain")
-"""Modules of golden that have no part in the value of any code: one lists names, one measures, one puts things into words."""
-
-_NO_CHECKS = ("commands", "plan", "mutation")
-"""Modules here that have no part in a verdict."""
-
-
 @cache
 def program_hashes() -> Mapping[str, str]:
     """SHA-256 of golden's text, and of the text that holds gates against it."""
-    found = {"golden": texts(golden, leave_out=_NO_VALUES), "checks": texts(synth.proof, leave_out=_NO_CHECKS)}
+    found = {"golden": texts(golden), "checks": texts(synth.proof)}
     return MappingProxyType({name: sha256(*files) for name, files in found.items()})
 
 
@@ -172,6 +165,6 @@ def formats_hash(formats: Sequence[Format]) -> str:
 
 def tools() -> dict[str, str]:
     """What every check rests on."""
-    from hwgen import yosys
+    from hwgen.tools import yosys
 
     return {"yosys": yosys.version(), "numpy": np.__version__, "python": platform.python_version()}

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from hwgen import yosys
-from synth.liberty import Library, richest_first
-from synth.proof.following import Pipeline, parse
-from synth.proof.netlist import Netlist, NetlistError
+from hwgen.tools import yosys
+from synth.area.liberty import Library, richest_first
+from synth.proof.gates import Netlist, NetlistError
+from synth.proof.unroll import Pipeline, parse
 
 _READ = """\
 read_verilog {sv}module.v

@@ -15,11 +15,11 @@ from golden import Flag, Format, get
 from golden.explain import describe, number
 from golden.multi import MultiFormat
 from golden.rows import Rounding
-from hwgen.codes import Bits, code_bits
-from hwgen.design import Design
-from hwgen.readout import output as readout_output
-from hwgen.unpacked import exponent_shape, precision
-from synth.proof.following import Pipeline
+from hwgen.blocks.design import Design
+from hwgen.blocks.readout import output as readout_output
+from hwgen.datapath.code_ports import Bits, code_bits
+from hwgen.datapath.unpacked import exponent_shape, precision
+from synth.proof.unroll import Pipeline
 
 Pins = Mapping[str, int]
 Explain = Callable[[Pins, Pins, Pins], str]

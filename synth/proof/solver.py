@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hwgen.design import Design
-from synth.proof.netlist import Netlist
+from hwgen.blocks.design import Design
+from synth.proof.gates import Netlist
 from synth.proof.questions import ports
 
 if TYPE_CHECKING:

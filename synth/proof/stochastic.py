@@ -10,8 +10,8 @@ from golden.codes import codes_of
 from golden.options import options
 from golden.rounding import grid
 from golden.rows import Biased, Fixed, Kind, Overflow
-from hwgen.design import Design
-from synth.proof.netlist import Netlist
+from hwgen.blocks.design import Design
+from synth.proof.gates import Netlist
 from synth.proof.solver import Proof, Solver
 
 if TYPE_CHECKING:

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 
-from hwgen.design import Design
-from synth.digest import sha256
-from synth.jobs import mapped_netlist
-from synth.liberty import Library
-from synth.proof import sweep
+from hwgen.blocks.design import Design
+from synth.area.digest import sha256
+from synth.area.jobs import mapped_netlist
+from synth.area.liberty import Library
+from synth.proof import exhaustive as sweep
 from synth.proof.bitslice import compiler_version
+from synth.proof.cases import is_enumerated
+from synth.proof.cases import sweep as sweep_of
+from synth.proof.choose import proof
 from synth.proof.evidence import (
     DIFFERENT,
     EMITTED,
@@ -28,12 +31,9 @@ from synth.proof.evidence import (
     program_hashes,
     tools,
 )
-from synth.proof.inputs import is_enumerated
-from synth.proof.inputs import sweep as sweep_of
+from synth.proof.gates import Netlist, arrange
 from synth.proof.mapping import check, read, read_cells, read_mapped
-from synth.proof.netlist import Netlist, arrange
 from synth.proof.questions import made_of, pipeline, ports
-from synth.proof.smt import proof
 from synth.proof.solver import Proof
 
 Report = Callable[[Evidence], None]
@@ -58,7 +58,7 @@ class Subject:
     place : str
         See :class:`Evidence`.
     placed : (str, int), optional
-        Recipe and renaming by which it is mapped to the libraries: see :func:`synth.jobs.mapped_netlist`.
+        Recipe and renaming by which it is mapped to the libraries: see :func:`synth.area.jobs.mapped_netlist`.
     """
 
     design: Design

@@ -9,11 +9,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any, TextIO
 
-from synth.emission import verilog
-from synth.jobs import Job, rows
-from synth.plan import area_jobs
-from synth.runner import Outcome, outcome_of
-from synth.store import Store
+from synth.area.emission import verilog
+from synth.area.jobs import Job, rows
+from synth.area.runner import Outcome, outcome_of
+from synth.area.store import Store
+from synth.report.plan import area_jobs
 from synth.sweep.pools import Pool
 from synth.sweep.space import Space
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import golden
 import hwgen
 import synth
-from hwgen import process, yosys
-from hwgen.process import ToolError
-from synth.digest import sha256, texts
-from synth.jobs import Job, execute
+from hwgen.tools import process, yosys
+from hwgen.tools.process import ToolError
+from synth.area.digest import sha256, texts
+from synth.area.jobs import Job, execute
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -48,7 +48,7 @@ class Pool(Protocol):
     """Jobs that run at the same time."""
 
     def submit(self, job: Job, timeout: float | None) -> Future[Result]:
-        """What :func:`synth.jobs.execute` says of a job, some time."""
+        """What :func:`synth.area.jobs.execute` says of a job, some time."""
 
     def close(self) -> None:
         """Give up what has not begun."""

@@ -30,16 +30,16 @@ from golden.catalog import beside
 from golden.exact import MAX_SCALE_BITS, MAX_TERMS
 from golden.tables import check_keys
 from golden.tables import read as read_table
-from hwgen import build
-from hwgen.decoder import TARGETS as DECODER_TARGETS
-from hwgen.design import Design, block_format, check_names
-from hwgen.dot import MAX_LANES
-from hwgen.pipeline import MAX_STAGES
-from synth import liberty
-from synth.jobs import MAX_RENAMINGS, MAX_SEED
-from synth.liberty import Libraries, check_flip_flop
-from synth.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, SPEED
-from synth.targets import LIBERTY, TARGETS, find, timed
+from hwgen.blocks import build
+from hwgen.blocks.decoder import TARGETS as DECODER_TARGETS
+from hwgen.blocks.design import Design, block_format, check_names
+from hwgen.blocks.dot import MAX_LANES
+from hwgen.netlist.pipeline import MAX_STAGES
+from synth.area import liberty
+from synth.area.jobs import MAX_RENAMINGS, MAX_SEED
+from synth.area.liberty import Libraries, check_flip_flop
+from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, SPEED
+from synth.area.targets import LIBERTY, TARGETS, find, timed
 
 DEFAULT = "default"
 """Stands for a format's own default."""

@@ -1,0 +1,1 @@
+"""The files beside a module's Verilog."""

@@ -1,0 +1,1 @@
+"""The command line's parts: options, batches, what a machine has."""

@@ -1,0 +1,1 @@
+"""Parts of datapaths: decoded operands, products, adders."""

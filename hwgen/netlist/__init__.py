@@ -1,0 +1,1 @@
+"""From a component to a netlist, a pipeline, and Verilog."""

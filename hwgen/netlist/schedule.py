@@ -1,0 +1,139 @@
+"""Where a netlist is cut into stages.
+
+An operation goes into the first stage in which it ends in time; the time that a stage is given is the shortest that makes do with the
+ranks asked for. Then operations move to later stages where that saves registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hwgen.netlist.dataflow import Bit, Bits, Netlist
+from hwgen.netlist.delays import delay
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """In which stage everything happens.
+
+    Attributes
+    ----------
+    stages : tuple of int
+        Of the netlist's operations.
+    entries : dict
+        Of the input ports: the stage that first reads them.
+    period : float
+        Time of the slowest stage, in FO4, registers not counted.
+    """
+
+    stages: tuple[int, ...]
+    entries: dict[str, int]
+    period: float
+
+
+def schedule(parts: Netlist, ranks: int, entries: Mapping[str, int] | None = None) -> Schedule:
+    """The cut by ``ranks`` ranks of registers into ``ranks + 1`` stages.
+
+    Parameters
+    ----------
+    parts : Netlist
+        Of something combinational.
+    ranks : int
+    entries : mapping, optional
+        Stages in which input ports come that do not come in stage 0.
+    """
+    graph = _Graph(parts, dict(entries or {}))
+    low, high = 0.0, sum(graph.delays)  # the shortest period, by bisection: 2**-20 of the whole is finer than any delay here
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (low, middle) if graph.fits(middle, ranks) else (middle, high)
+    stages = graph.earliest(high)
+    graph.save_registers(stages, high, ranks)
+    return Schedule(tuple(stages), {name: graph.entries.get(name, 0) for name in graph.inputs}, graph.slowest(stages))
+
+
+@dataclass
+class _Graph:
+    """A netlist's operations by number, what they read, and who reads them."""
+
+    parts: Netlist
+    entries: Mapping[str, int]
+    inputs: dict[str, Bits] = field(init=False)
+
+    def __post_init__(self) -> None:
+        operations = self.parts.operations
+        self.inputs = {name: bits for way, name, bits in self.parts.ports if way == "input"}
+        self.delays = [delay(operation) for operation in operations]
+        home = {bit: number for number, operation in enumerate(operations) for bit in operation.result}
+        entries = {bit: self.entries.get(name, 0) for name, bits in self.inputs.items() for bit in bits}
+        reads = [{bit for bits in operation.operands for bit in bits} for operation in operations]
+        self.sources = [sorted({home[bit] for bit in bits if bit in home}) for bits in reads]
+        self.earliest_stages = [max([entries[bit] for bit in bits if bit in entries], default=0) for bits in reads]
+        # Registers are counted by bit: where each arises (an operation, or None for an input) and who reads it.
+        readers: dict[Bit, set[int]] = {}
+        for number, bits in enumerate(reads):
+            for bit in bits:
+                if not isinstance(bit, str):
+                    readers.setdefault(bit, set()).add(number)
+        self.outputs = {bit for way, _, bits in self.parts.ports if way == "output" for bit in bits if not isinstance(bit, str)}
+        self.nets: list[list[tuple[tuple[int, ...], bool]]] = [[] for _ in operations]  # by operation: readers, output
+        self.input_nets = [(entries[bit], (tuple(readers.get(bit, ())), bit in self.outputs)) for bit in entries]
+        for bit, number in home.items():
+            self.nets[number].append((tuple(readers.get(bit, ())), bit in self.outputs))
+
+    def earliest(self, period: float) -> list[int]:
+        """The first stage in which each operation ends in time."""
+        stages: list[int] = []
+        ends: list[float] = []
+        for number, lasts in enumerate(self.delays):
+            stage = max([stages[k] for k in self.sources[number]] + [self.earliest_stages[number]])
+            end = max([ends[k] for k in self.sources[number] if stages[k] == stage], default=0.0) + lasts
+            if end > period:
+                stage, end = stage + 1, lasts
+            stages.append(stage)
+            ends.append(end)
+        return stages
+
+    def slowest(self, stages: list[int]) -> float:
+        """Time of the slowest stage."""
+        ends: list[float] = []
+        for number, lasts in enumerate(self.delays):
+            ends.append(max([ends[k] for k in self.sources[number] if stages[k] == stages[number]], default=0.0) + lasts)
+        return max(ends, default=0.0)
+
+    def fits(self, period: float, ranks: int) -> bool:
+        """Whether the ranks are enough for a period."""
+        return max(self.delays, default=0.0) <= period and max(self.earliest(period), default=0) <= ranks
+
+    def save_registers(self, stages: list[int], period: float, ranks: int) -> None:
+        """Move operations to later stages, in place, one by one as long as each saves registers and all end in time."""
+        moved = True
+        while moved:
+            moved = False
+            for number in reversed(range(len(stages))):
+                limit = min([stages[k] for k in self._readers(number)], default=ranks)
+                before = self._registers(stages, number, ranks)
+                for stage in range(limit, stages[number], -1):
+                    trial = stages.copy()
+                    trial[number] = stage
+                    if self._registers(trial, number, ranks) < before and self.slowest(trial) <= period:
+                        stages[number] = stage
+                        moved = True
+                        break
+
+    def _readers(self, number: int) -> set[int]:
+        return {reader for readers, _ in self.nets[number] for reader in readers}
+
+    def _registers(self, stages: list[int], number: int, ranks: int) -> int:
+        """Registers behind an operation and behind what it reads."""
+        own = sum(self._life(net, stages[number], stages, ranks) for net in self.nets[number])
+        for source in self.sources[number]:
+            own += sum(self._life(net, stages[source], stages, ranks) for net in self.nets[source] if number in net[0])
+        own += sum(self._life(net, since, stages, ranks) for since, net in self.input_nets if number in net[0])
+        return own
+
+    @staticmethod
+    def _life(net: tuple[tuple[int, ...], bool], since: int, stages: list[int], ranks: int) -> int:
+        readers, output = net
+        return max([stages[reader] for reader in readers] + ([ranks] if output else []), default=since) - since

@@ -1,0 +1,1 @@
+"""Rounding to a format: neighbours, decisions, packing."""

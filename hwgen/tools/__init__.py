@@ -1,0 +1,1 @@
+"""External tools, processes and files."""

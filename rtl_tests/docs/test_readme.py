@@ -1,0 +1,16 @@
+"""README's figures are those of docs/results.json."""
+
+import json
+
+from rtl_tests.support.paths import ROOT
+from synth.report import readme
+
+
+def test_figures_are_those_of_the_data_file():
+    found = json.loads((ROOT / readme.RESULTS).read_text())
+    assert readme.section(found) in (ROOT / "README.md").read_text()
+    assert (ROOT / readme.PICTURE).read_text() == readme.picture(found)
+
+
+def test_figures_of_accuracy_are_goldens():
+    assert readme.accuracy() in (ROOT / readme.ACCURACY).read_text()

@@ -1,0 +1,307 @@
+"""Dynamic range, signal-to-noise ratio, significand bits and the search of scales: the papers' figures, closed forms, brute force."""
+
+import math
+import re
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import golden
+from golden.accuracy import BestScale, Scales
+from rtl_tests.support.paper_tables import CATALOGUE, GRAPHCORE_INTEGER, GRAPHCORE_TABLE_1, HIF8_BITS, definition, values
+
+# -- the Graphcore paper ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GRAPHCORE_TABLE_1)
+def test_graphcore_table_1(name):
+    """Every row, to the printed digit."""
+    exponent_bits, fraction_bits, decibels, snr = GRAPHCORE_TABLE_1[name]
+    normals = golden.get(name).rows[-1]
+    assert (normals.exponent.bits, normals.fraction_bits) == (exponent_bits, fraction_bits)
+    assert round(golden.dynamic_range(name), 1) == decibels
+    assert round(golden.model_snr(name), 1) == snr
+
+
+def test_the_range_is_that_of_the_outermost_values():
+    for name, ratio in (("binary32", (2 - 2.0**-23) * 2.0**127 / 2.0**-149), ("hif8", 2.0**37), ("gc_1_0_7_b0", 127)):
+        assert golden.dynamic_range(name) == pytest.approx(20 * math.log10(ratio), abs=1e-9)
+
+
+def test_a_bias_moves_the_range_and_leaves_its_width():
+    for first, second in (("gc_1_4_3_b7", "gc_1_4_3_b14"), ("gc_1_5_2_b15", "gc_1_5_2_b33")):
+        assert golden.dynamic_range(first) == pytest.approx(golden.dynamic_range(second), abs=1e-9)
+
+
+@pytest.mark.parametrize("p", range(1, 9))
+def test_the_model_is_that_of_a_log_uniform_significand(p):
+    """Mean of (rounded - x)^2 / x^2 over one binade in closed form. The model takes the error as uniform between neighbours: what it
+    lacks to the exact mean falls with their distance, and is 0.06 dB with the two fraction bits of 1.5.2."""
+    values_, half = 1 + np.arange(2**p + 1) / 2**p, 2.0 ** -(p + 1)
+    low, high = np.maximum(values_ - half, 1), np.minimum(values_ + half, 2)
+    noise = np.sum(np.log(high / low) + 2 * values_ * (1 / high - 1 / low) - values_**2 / 2 * (1 / high**2 - 1 / low**2)) / math.log(2)
+    difference = -10 * math.log10(noise) - golden.model_snr(f"gc_1_3_{p}_b3")
+    assert 0.85 < difference * 4**p < 0.96
+
+
+def test_graphcores_scaled_integer():
+    """Section 2.2, on standard normal data; 0.031 is where the ratio is highest, to the digits given."""
+    decibels, ratios = GRAPHCORE_INTEGER
+    fmt = golden.get("gc_1_0_7_b0")
+    steps = np.array(list(ratios))
+    assert round(golden.dynamic_range(fmt), 1) == decibels
+    np.testing.assert_array_equal(golden.quantization_snr(fmt, fmt.smallest / steps).round(1), list(ratios.values()))
+    fine = np.arange(0.020, 0.045, 0.001)
+    assert fine[golden.quantization_snr(fmt, fmt.smallest / fine).argmax()] == pytest.approx(0.031)
+    assert golden.best_scale(fmt).exponent == -1
+
+
+# -- ratios on data --------------------------------------------------------------------------------------------------------------
+
+
+def gaussian(a, b):
+    """Integrals of 1, x and x^2 times the density of the magnitude, from a to b."""
+    density = [math.sqrt(2 / math.pi) * math.exp(-x * x / 2) if x < 40 else 0.0 for x in (a, b)]
+    mass = math.erfc(a / math.sqrt(2)) - math.erfc(b / math.sqrt(2))
+    ends = [x * d if d else 0.0 for x, d in zip((a, b), density, strict=True)]
+    return mass, density[0] - density[1], mass + ends[0] - ends[1]
+
+
+def laplace(a, b):
+    rate = math.sqrt(2)
+
+    def tail(x):
+        e = math.exp(-rate * x)
+        return (e, e * (x + 1 / rate), e * (x * x + 2 * x / rate + 2 / rate**2)) if e else (0.0, 0.0, 0.0)
+
+    return tuple(low - high for low, high in zip(tail(a), tail(b), strict=True))
+
+
+def student_t3(a, b):
+    if a >= 16:  # by the series in 1/x, as arcus tangents have no digits left there
+
+        def power(k, x):
+            return sum((-1) ** j * (j + 1) * x ** (k - 3 - 2 * j) / (k - 3 - 2 * j) for j in range(12)) if x < math.inf else 0.0
+
+        return tuple(4 / math.pi * (power(k, b) - power(k, a)) for k in range(3))
+    if b > 16:
+        return tuple(low + high for low, high in zip(student_t3(a, 16), student_t3(16, b), strict=True))
+
+    def primitive(x):
+        return (x / (1 + x * x) + math.atan(x)) / 2, -1 / (1 + x * x) / 2, (math.atan(x) - x / (1 + x * x)) / 2
+
+    return tuple(4 / math.pi * (high - low) for low, high in zip(primitive(a), primitive(b), strict=True))
+
+
+MOMENTS = {"gaussian": gaussian, "laplace": laplace, "student_t3": student_t3}
+
+
+def thresholds(name):
+    """Magnitudes of a format by its definition, and where one ends and the next begins."""
+    table = values(name)
+    magnitudes = np.unique(np.abs(table[np.isfinite(table)]))
+    between = (magnitudes[:-1] + magnitudes[1:]) / 2
+    if definition(name).flush:
+        between[0] = (2.0 ** math.floor(math.log2(magnitudes[1])) + magnitudes[1]) / 2
+    return magnitudes.tolist(), [0.0, *between.tolist(), math.inf]
+
+
+@pytest.mark.parametrize("distribution", MOMENTS)
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_ratios_in_closed_form(name, distribution):
+    """The error's mean square, interval by interval, from the moments of the distribution."""
+    scales = 2.0 ** np.array([-40, -12, -7, -3, 0, 1, 6, 25]) * [1, 1.3, 1, 1.9, 1, 0.7, 1, 1.1]
+    magnitudes, ends = thresholds(name)
+    moments = MOMENTS[distribution]
+    assert sum(moments(a, b)[2] for a, b in pairwise([0.0, 0.5, 3.0, math.inf])) == pytest.approx(1, abs=1e-12)
+    expected = []
+    for scale in scales.tolist():
+        noise = 0.0
+        for v, a, b in zip(magnitudes, ends[:-1], ends[1:], strict=True):
+            mass, mean, square = moments(a / scale, b / scale)
+            noise += square - 2 * (v / scale) * mean + (v / scale) ** 2 * mass
+        expected.append(-10 * math.log10(noise))
+    np.testing.assert_allclose(golden.quantization_snr(name, scales, distribution), expected, atol=1e-6, rtol=0)
+
+
+SAMPLES = {
+    "gaussian": ("standard_normal", (), 1.0),
+    "laplace": ("laplace", (), math.sqrt(2)),
+    "student_t3": ("standard_t", (3,), math.sqrt(3)),
+}
+NARROW = ("ocp_e4m3", "binary8p4", "ibm_1_4_3", "gc_1_0_7_b0", "binary16")
+"""Formats that cut Student's tail, whose fourth moment is infinite: the mean of squared errors has no variance to measure it by."""
+
+
+@pytest.mark.parametrize(
+    ("name", "distribution"),
+    [(name, distribution) for distribution in SAMPLES for name in ("hif8", "e5m2b1", "e5m3_nosub", *NARROW)
+     if (name, distribution) not in [(narrow, "student_t3") for narrow in NARROW]],
+)  # fmt: skip
+def test_ratios_of_random_numbers_that_are_encoded_and_decoded(name, distribution):
+    """A million seeded numbers through the encoder: their mean squared error lies within five of its standard deviations."""
+    method, arguments, deviation = SAMPLES[distribution]
+    fmt = golden.get(name)
+    for exponent in (-6, 0, 3):
+        x = getattr(np.random.default_rng(7), method)(*arguments, size=1_000_000) / deviation
+        scaled = (x * 2.0**exponent).astype(np.float32)
+        squares = (fmt.decode(fmt.encode(scaled.view(np.uint32), overflow="saturate")) - scaled).astype(np.float64) ** 2 / 4.0**exponent
+        noise = 10 ** (-golden.quantization_snr(fmt, 2.0**exponent, distribution) / 10)
+        assert abs(squares.mean() - noise) < 5 * squares.std() / 1000
+        assert squares.std() / 1000 < 0.3 * noise
+
+
+def test_ratios_far_outside_a_format():
+    """Nothing is left where all becomes zero; far above the largest value next to nothing."""
+    for distribution in golden.DISTRIBUTIONS:
+        np.testing.assert_allclose(golden.quantization_snr("hif8", [2.0**-500, 2.0**-60], distribution), 0, atol=1e-9)
+        assert 0 < golden.quantization_snr("hif8", 2.0**30, distribution) < 0.01
+    assert golden.quantization_snr("hif8", np.ones((2, 3))).shape == (2, 3)
+    assert golden.quantization_snr("hif8", []).shape == (0,)
+
+
+def test_best_scale():
+    """Of a scaled integer the one scale that is best; of a wide format, where many are, the nearest to 1."""
+    for distribution in golden.DISTRIBUTIONS:
+        for name in ("hif8", "gc_1_0_7_b0", "ocp_e4m3", "gc_1_4_3_b14", "gc_1_5_2_b33"):
+            exponents = np.arange(-70, 71)
+            snr = golden.quantization_snr(name, 2.0**exponents, distribution)
+            near = exponents[snr >= snr.max() - 0.01]
+            found = golden.best_scale(name, distribution)
+            assert isinstance(found, BestScale)
+            assert found.exponent == min(near, key=abs)
+            assert found.snr == snr[exponents == found.exponent]
+    assert golden.best_scale("e5m2b1").exponent == 0
+    heavy = [golden.best_scale(f"gc_1_4_3_b{bias}", "student_t3") for bias in (7, 10, 14)]
+    assert [one.exponent for one in heavy] == [-4, -7, -11]
+    assert heavy[0].snr == pytest.approx(heavy[2].snr, abs=1e-9)
+
+
+# -- significand bits ------------------------------------------------------------------------------------------------------------
+
+
+def test_hif8_figure_1():
+    exponents, bits = golden.significand_bits("hif8")
+    expected = {exponent: count for reach, count in HIF8_BITS.items() for exponent in reach}
+    assert dict(zip(exponents.tolist(), bits.tolist(), strict=True)) == expected
+    assert len(expected) == 38
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "normal", "high", "bits"),
+    [("binary16", -24, -14, 15, 11), ("ocp_e4m3", -9, -6, 8, 4), ("ocp_e5m2", -16, -14, 15, 3)],
+)
+def test_hif8_table_4_exponents(name, low, normal, high, bits):
+    """HiF8 paper, Table 4: Exponent and Exponent (+DML) of the other formats; each subnormal binade has one bit less."""
+    exponents, found = golden.significand_bits(name)
+    assert exponents.tolist() == list(range(low, high + 1))
+    assert found.tolist() == [*range(bits - (normal - low), bits), *[bits] * (high - normal + 1)]
+
+
+@pytest.mark.parametrize("name", [*CATALOGUE, "e5m2b1_3", "e4m3b0", "gc_1_2_1_b1"])
+def test_significand_bits_count_the_values(name):
+    """A binade of values with n significand bits has 2^(n - 1); at the ends codes are spent on zero, infinity and NaN."""
+    exponents, bits = golden.significand_bits(name)
+    table = values(name)
+    positive = table[np.isfinite(table) & (table > 0)]
+    each, counts = np.unique(np.floor(np.log2(positive)).astype(int), return_counts=True)
+    assert exponents.tolist() == each.tolist() == list(range(each[0], each[-1] + 1))
+    np.testing.assert_array_equal(2 ** (bits[1:-1] - 1), counts[1:-1])
+    assert all(2 ** (bits[end] - 1) >= counts[end] > 2 ** (bits[end] - 1) - 4 for end in (0, -1))
+
+
+# -- scales ----------------------------------------------------------------------------------------------------------------------
+
+
+fractions = np.vectorize(Fraction, otypes=[object])
+
+
+def search(name, a, w, reference, exponents):
+    """Algorithm 1, lines 6 to 13, in fractions: errors by pair of exponents."""
+    fmt = golden.get(name)
+
+    def cast(matrix, exponent):
+        with np.errstate(over="ignore"):
+            return fmt.decode(fmt.encode((matrix * np.float32(2.0**exponent)).view(np.uint32)))
+
+    errors = {}
+    for ea in exponents:
+        for ew in exponents:
+            aq, wq = cast(a, ea), cast(w, ew)
+            if np.isfinite(aq).all() and np.isfinite(wq).all():
+                restored = fractions(aq) @ fractions(wq) / Fraction(2) ** (ea + ew)
+                errors[ea, ew] = np.mean((restored - fractions(reference)) ** 2)
+    return errors
+
+
+@pytest.mark.parametrize("name", ["hif8", "ocp_e4m3", "e5m2b1", "gc_1_0_7_b0", "binary8p4", "ibm_1_4_3"])
+def test_calibration_finds_the_least_error(name):
+    """HiF8 paper, Algorithm 1, for scales 2^-4 to 2^5; of the largest matrices some pairs overflow in formats with infinities."""
+    rng = np.random.default_rng(11)
+    chosen, complete = set(), []
+    for magnitude_a, magnitude_w in ((1, 1), (40, 0.01), (0.002, 9), (900, 0.3)):
+        a = (rng.standard_normal((5, 6)) * magnitude_a).astype(np.float32)
+        w = (rng.standard_normal((6, 4)) * magnitude_w).astype(np.float32)
+        reference = a.astype(np.float64) @ w.astype(np.float64) + 0.01
+        errors = search(name, a, w, reference, range(-4, 6))
+        found = golden.calibrate(a, w, reference, name)
+        assert isinstance(found, Scales)
+        least = min(errors.values())
+        assert found.error == pytest.approx(float(least), rel=1e-12)
+        first = min((pair for pair in errors if errors[pair] == least), key=lambda pair: [(abs(e), e) for e in pair])
+        assert found[:2] == first
+        chosen.add(found[:2])
+        complete.append(len(errors) == 100)
+    assert len(chosen) > 1
+    assert all(complete) == (name not in ("hif8", "ocp_e4m3", "binary8p4"))
+
+
+def test_calibration_by_default():
+    """The layer's own product is the reference, HiF8 with TA the format; of equal errors the scales nearest to 1."""
+    powers = np.float32([[1, -2, 0.5], [4, 0, 8]])
+    assert golden.calibrate(powers, powers.T) == Scales(0, 0, 0.0)
+    assert golden.calibrate(powers, powers.T, exponents=[1, -1, 2]) == Scales(-1, -1, 0.0)
+    assert golden.calibrate(powers * 2**18, powers.T, exponents=[0, -1, -6]) == Scales(-6, 0, 0.0)
+    x = np.float32(np.random.default_rng(3).standard_normal((4, 7, 5)))  # a further axis in front
+    y = np.float32(np.random.default_rng(4).standard_normal((5, 3)))
+    stacked, flat = golden.calibrate(x, y), golden.calibrate(x.reshape(28, 5), y, None, "hif8", range(-4, 6), rounding="ties_to_away")
+    assert stacked[:2] == flat[:2]
+    assert stacked.error == pytest.approx(flat.error, rel=1e-12)
+    assert golden.calibrate(x, y, rounding="toward_zero").error > stacked.error
+    ends = [golden.calibrate(powers * 1.5 * 2.0**shift, powers.T * 1.0, name="gc_1_0_7_b0").activations for shift in (-9, 9)]
+    assert ends == [5, -4]
+
+
+# -- refusals --------------------------------------------------------------------------------------------------------------------
+
+A, W = np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)
+SINGLE = "it must be a single one, of at most 16 bits"
+REFUSED = [
+    (golden.model_snr, ("gc_1_0_7_b0",), "Format 'gc_1_0_7_b0': the model is one of floating point, of which a scaled integer is none"),
+    (golden.significand_bits, ("binary32",), f"Format 'binary32': {SINGLE}"),
+    (golden.significand_bits, ("ocp_e4m3+ocp_e5m2",), f"Format 'ocp_e4m3+ocp_e5m2': {SINGLE}"),
+    (golden.quantization_snr, ("binary32",), f"Format 'binary32': {SINGLE}"),
+    (golden.best_scale, ("ocp_e4m3+ocp_e5m2",), f"Format 'ocp_e4m3+ocp_e5m2': {SINGLE}"),
+    (golden.quantization_snr, ("hif8", 1.0, "cauchy"), "Distribution must be one of gaussian, laplace, student_t3, not 'cauchy'"),
+    (golden.quantization_snr, ("hif8", [1.0, 0.0]), "Scale must lie in 2**-500 to 2**500, not 0.0"),
+    (golden.quantization_snr, ("hif8", np.nan), "Scale must lie in 2**-500 to 2**500, not nan"),
+    (golden.quantization_snr, ("hif8", -1), "Scale must lie in 2**-500 to 2**500, not -1.0"),
+    (golden.quantization_snr, ("hif8", 2.0**501), f"Scale must lie in 2**-500 to 2**500, not {2.0**501}"),
+    (golden.calibrate, (A, W, None, "hif8", []), "Exponents of scales must be at least one, not none"),
+    (golden.calibrate, (A, A), "Shapes of activations and weights must be (..., m, k) and (k, n), not (2, 3) and (2, 3)"),
+    (golden.calibrate, (A[0], W), "Shapes of activations and weights must be (..., m, k) and (k, n), not (3,) and (3, 4)"),
+    (golden.calibrate, (A, W[0]), "Shapes of activations and weights must be (..., m, k) and (k, n), not (2, 3) and (4,)"),
+    (golden.calibrate, (A, W, A), "Shape of reference must be (2, 4), not (2, 3)"),
+    (
+        golden.calibrate, (A, W, None, "hif8", [20, 16]),
+        "Exponents of scales must leave some pair without overflow in hif8, not 16, 20",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "arguments", "sentence"), REFUSED)
+def test_bad_input_gets_one_sentence(call, arguments, sentence):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        call(*arguments)

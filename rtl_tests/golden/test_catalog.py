@@ -1,0 +1,327 @@
+"""Names, families, and formats that a user describes in a TOML file."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import gfloat
+import ml_dtypes
+import numpy as np
+import pytest
+from gfloat.formats import format_info_ocp_e2m1, format_info_ocp_e2m3, format_info_ocp_e3m2
+
+import golden
+from golden import Biased, Fixed, Format, Kind, Overflow, Rounding, Row, SignMagnitude, Special
+from rtl_tests.golden.test_formats import same_values
+from rtl_tests.support import paper_tables
+from rtl_tests.support.paths import ROOT
+
+HINT = "(any e{x}m{y}b{l}, e{x}m{y}b{l}_{u}, gc_1_{e}_{p}_b{bias} and a path to a .toml file are allowed too)"
+
+
+def refuses(error, sentence, call, *arguments):
+    with pytest.raises(error, match=f"^{re.escape(sentence)}$"):
+        call(*arguments)
+
+
+# -- names -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_catalogue_is_the_specifications():
+    assert golden.names() == paper_tables.CATALOGUE
+    assert golden.WIDE == ("binary16", "bfloat16", "binary32", "dlfloat16")
+    assert golden.ACCUMULATORS == ("binary16", "bfloat16", "binary32", "dlfloat16", "exact")
+
+
+def test_every_name_gives_one_valid_format_with_a_citation():
+    for name in (*golden.names(), *golden.WIDE):
+        fmt = golden.get(name)
+        assert fmt.name == name
+        assert fmt is golden.get(name)
+        assert fmt is golden.get(fmt)
+        assert "specification, section" in fmt.cite
+        assert dataclasses.replace(fmt) == fmt  # validated once more
+        assert hash(dataclasses.replace(fmt)) == hash(fmt)
+
+
+@pytest.mark.parametrize(
+    "name", ["e3m2b1", "e4m3b0", "e5m2b1_3", "e2m1b0_1", "e6m1b2_0", "gc_1_4_3_b0", "gc_1_2_1_b1", "gc_1_5_4_b400", "gc_1_0_4_b2"]
+)
+def test_members_of_the_families_are_names_too(name):
+    fmt = golden.get(name)
+    same_values(fmt.values, paper_tables.values(name))
+    assert fmt.name == name
+
+
+def test_unknown_names_get_the_nearest_known_ones():
+    refuses(ValueError, f"Unknown format 'hif9'; the nearest known one is hif8 {HINT}", golden.get, "hif9")
+    refuses(ValueError, f"Unknown format 'e5m2b1x'; the nearest known ones are e5m2b1, e5m2b4, e5m2b2 {HINT}", golden.get, "e5m2b1x")
+    refuses(ValueError, f"Unknown format ''; the nearest known ones are hif8, binary8p3, binary8p4 {HINT}", golden.get, "")
+    refuses(ValueError, f"Unknown format 'exact'; the nearest known ones are hif8, binary8p3, binary8p4 {HINT}", golden.get, "exact")
+    refuses(TypeError, "Format must be a name, a path or a Format, not 8", golden.get, 8)
+    refuses(TypeError, "Format must be a name, a path or a Format, not b'hif8'", golden.get, b"hif8")
+
+
+@pytest.mark.parametrize(("name", "meant"), [("fp32", "binary32"), ("single", "binary32"), ("half", "binary16"), ("bf16", "bfloat16")])
+def test_what_others_call_wide_formats_is_understood_and_refused(name, meant):
+    refuses(ValueError, f"Unknown format {name!r}; the nearest known one is {meant} {HINT}", golden.get, name)
+
+
+def test_a_path_is_one_as_a_string_and_as_an_object():
+    path = ROOT / "examples/formats/mx_e2m3.toml"
+    assert golden.get(path) == golden.get(str(path))
+    assert golden.get(path).source_name == "mx_e2m3.toml"
+    refuses(ValueError, "Format file 'none.toml' cannot be read: No such file or directory", golden.get, Path("none.toml"))
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("e1m6b0", "there must be at least 2 exponent bits, 1 fraction bit, and at most 16 bits in all"),
+        ("e5m0b1", "there must be at least 2 exponent bits, 1 fraction bit, and at most 16 bits in all"),
+        ("e9m7b1", "there must be at least 2 exponent bits, 1 fraction bit, and at most 16 bits in all"),
+        ("e5m2b16", "16 low and 16 high binades must leave one of the 32 to the normals"),
+        ("e3m2b2_6", "2 low and 6 high binades must leave one of the 8 to the normals"),
+        ("e8m7b4", "row '000000': exponents must lie within ±400"),
+        ("gc_1_8_8_b1", "there must be at least 1 fraction bit and 3 to 16 bits in all"),
+        ("gc_1_7_0_b1", "there must be at least 1 fraction bit and 3 to 16 bits in all"),
+        ("gc_1_0_1_b1", "there must be at least 1 fraction bit and 3 to 16 bits in all"),
+        ("gc_1_4_3_b402", "row '0000': exponents must lie within ±400"),
+        (f"gc_1_4_3_b{10**30}", "row '0000': exponents must lie within ±400"),
+    ],
+)
+def test_members_out_of_range_are_refused(name, sentence):
+    refuses(ValueError, f"Format {name!r}: {sentence}", golden.get, name)
+
+
+# -- TOML files ------------------------------------------------------------------------------------------------------------------
+
+HIF8 = """
+name = "my_hif8"
+width = 8
+canonical_nan = 0x80
+roundings = ["ties_to_away", "ties_to_even"]
+rows = [
+    { prefix = "11", exponent = { rule = "sign_magnitude", bits = 4 }, fraction_bits = 1 },
+    { prefix = "10", exponent = { rule = "sign_magnitude", bits = 3 }, fraction_bits = 2 },
+    { prefix = "01", exponent = { rule = "sign_magnitude", bits = 2 }, fraction_bits = 3 },
+    { prefix = "001", exponent = { rule = "sign_magnitude", bits = 1 }, fraction_bits = 3 },
+    { prefix = "0001", exponent = { rule = "fixed", exponent = 0 }, fraction_bits = 3 },
+    { prefix = "0000", exponent = { rule = "biased", bits = 3, bias = 23 }, fraction_bits = 0 },
+]
+specials = [
+    { mask = 0xff, value = 0x00, kind = "zero" },
+    { mask = 0xff, value = 0x80, kind = "nan" },
+    { mask = 0x7f, value = 0x6f, kind = "inf" },
+]
+"""
+
+
+def mx(name, e, m, bias):
+    """OCP MX element formats: subnormals and normals, no infinity, no NaN."""
+    return f"""
+name = "{name}"
+width = {1 + e + m}
+rows = [
+    {{ prefix = "{"0" * e}", exponent = {{ rule = "fixed", exponent = {1 - bias} }}, fraction_bits = {m}, hidden = 0 }},
+    {{ prefix = "", exponent = {{ rule = "biased", bits = {e}, bias = {bias} }}, fraction_bits = {m} }},
+]
+"""
+
+
+@pytest.fixture
+def describe(tmp_path):
+    """Write a description and give its path."""
+
+    def write(text, name="mine.toml"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return str(path)
+
+    return write
+
+
+def test_hif8s_own_rows_from_a_file(describe):
+    mine, hif8 = golden.get(describe(HIF8)), golden.get("hif8")
+    same_values(mine.values, hif8.values)
+    assert (mine.rows, mine.specials, mine.overflows) == (hif8.rows, hif8.specials, hif8.overflows)
+    bits = np.arange(1 << 16)
+    np.testing.assert_array_equal(mine.encode(bits, "bfloat16"), hif8.encode(bits, "bfloat16"))
+    np.testing.assert_array_equal(golden.mac(0x08, 0x09, 0x3C00, describe(HIF8)), golden.mac(0x08, 0x09, 0x3C00))
+    assert len(mine.source_sha256) == 64
+    assert mine == golden.get(describe(HIF8 + "# the same, with a comment\n", "other.toml"))
+
+
+@pytest.mark.parametrize(
+    ("e", "m", "bias", "info", "dtype"),
+    [
+        (2, 1, 1, format_info_ocp_e2m1, ml_dtypes.float4_e2m1fn),
+        (2, 3, 1, format_info_ocp_e2m3, ml_dtypes.float6_e2m3fn),
+        (3, 2, 3, format_info_ocp_e3m2, ml_dtypes.float6_e3m2fn),
+    ],
+)
+def test_ocp_mx_elements_from_a_file(describe, e, m, bias, info, dtype):
+    """Values and rounding of gfloat and ml_dtypes, over all binary16 inputs."""
+    fmt = golden.get(describe(mx(f"ocp_e{e}m{m}", e, m, bias)))
+    codes = np.arange(1 << fmt.width, dtype=np.uint8)
+    same_values(fmt.values, gfloat.decode_ndarray(info, codes.astype(np.int64)))
+    same_values(fmt.values, codes.view(dtype).astype(np.float64))
+    assert (fmt.has_nan, fmt.has_infinity, fmt.has_negative_zero) == (False, False, True)
+    assert fmt.overflows == (Overflow.SATURATE,)
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    numbers = paper_tables.wide_values("binary16", bits)
+    nan = np.isnan(numbers)
+    ours = fmt.encode(bits, "binary16")
+    same_values(fmt.decode(ours[~nan]), gfloat.round_ndarray(info, numbers[~nan], sat=True))
+    np.testing.assert_array_equal(ours[nan], 0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        theirs = bits.view(np.float16).astype(np.float32).astype(dtype).view(np.uint8)
+    np.testing.assert_array_equal(ours[~nan], theirs[~nan])
+
+
+def edited(old, new):
+    assert HIF8.count(old) >= 1
+    return HIF8.replace(old, new, 1)
+
+
+ROW_6 = '{ prefix = "0000", exponent = { rule = "biased", bits = 3, bias = 23 }, fraction_bits = 0 },'
+MALFORMED = {
+    "no TOML": ("name = ", "is no TOML file: Invalid value (at end of document)"),
+    "no text": (b"\xff\xfe", "is no TOML file: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+    "no name": (edited('name = "my_hif8"', ""), "the file needs a key 'name'"),
+    "no rows": ('name = "x"\nwidth = 8', "the file needs a key 'rows'"),
+    "empty rows": ('name = "x"\nwidth = 8\nrows = []', "Format 'x': there must be at least one row"),
+    "misspelt key": (edited("width", "widht"), "the file has an unknown key 'widht'; did you mean 'width'?"),
+    "strange key": (
+        edited("width = 8", "width = 8\nzzz = 1"),
+        "the file has an unknown key 'zzz'; allowed are name, width, cite, rows, specials, canonical_nan, nan_keeps_sign, twos_complement,"
+        " flush, roundings, overflows",
+    ),
+    "width of a string": (edited("width = 8", 'width = "8"'), "the file: width must be an integer, not '8'"),
+    "width of a bool": (edited("width = 8", "width = true"), "the file: width must be an integer, not True"),
+    "flag of an integer": (edited("width = 8", "width = 8\nflush = 1"), "the file: flush must be true or false, not 1"),
+    "name of an integer": (edited('"my_hif8"', "8"), "the file: name must be a string, not 8"),
+    "name of two words": (edited("my_hif8", "my hif8"), "Format name must be an identifier, not 'my hif8'"),
+    "too narrow": (edited("width = 8", "width = 2"), "Format 'my_hif8': width must be 3 to 16 bits, not 2"),
+    "row of a number": ('name = "x"\nwidth = 8\nrows = [1]', "rows[0] must be a table, not 1"),
+    "row without exponent": ('name = "x"\nwidth = 8\nrows = [{ prefix = "", fraction_bits = 3 }]', "rows[0] needs a key 'exponent'"),
+    "unknown rule": (edited('"fixed"', '"posit"'), "rows[4].exponent.rule must be one of fixed, biased, sign_magnitude, not 'posit'"),
+    "rule without bias": (edited(", bias = 23", ""), "rows[5].exponent needs a key 'bias'"),
+    "fixed with bits": (
+        edited("exponent = 0 }", "exponent = 0, bits = 1 }"),
+        "rows[4].exponent has an unknown key 'bits'; allowed are rule, exponent",
+    ),
+    "prefix of letters": (edited('"0001"', '"00x1"'), "Format 'my_hif8': row '00x1': a prefix must be of 0s and 1s"),
+    "too few bits": (
+        edited('"0001"', '"001"'),
+        "Format 'my_hif8': row '001': 3 prefix, 0 exponent and 3 fraction bits must make up 7 bits",
+    ),
+    "negative fraction": (
+        edited("fraction_bits = 1", "fraction_bits = -1"),
+        "Format 'my_hif8': row '11': fraction_bits must not be negative, not -1",
+    ),
+    "wide exponent": (edited("bits = 4", "bits = 99"), "rows[0].exponent.bits must be at most 16, not 99"),
+    "no exponent bits": (
+        edited("bits = 1 }, fraction", "bits = 0 }, fraction"),
+        "Format 'my_hif8': row '001': the exponent must have at least 1 bit, not 0",
+    ),
+    "far exponent": (edited("exponent = 0 }", "exponent = 401 }"), "Format 'my_hif8': row '0001': exponents must lie within ±400"),
+    "endless bias": (edited("bias = 23", f"bias = {10**30}"), "Format 'my_hif8': row '0000': exponents must lie within ±400"),
+    "hidden bit 2": (
+        edited("fraction_bits = 1 }", "fraction_bits = 1, hidden = 2 }"),
+        "Format 'my_hif8': row '11': the hidden bit must be 0 or 1, not 2",
+    ),
+    "no hidden bit": (
+        edited("fraction_bits = 1 }", "fraction_bits = 1, hidden = 0 }"),
+        "Format 'my_hif8': row '11': a row without hidden bit needs a fixed exponent",
+    ),
+    "uncovered code": (edited(ROW_6, ""), "Format 'my_hif8': no row matches magnitude 0000000"),
+    "no zero": (
+        edited('value = 0x00, kind = "zero"', 'value = 0x6e, kind = "inf"'),
+        "Format 'my_hif8': code 0 must be zero, and there must be at least one positive value",
+    ),
+    "a value twice": (edited("bias = 23", "bias = 22"), "Format 'my_hif8': codes 0x7 and 0x7e have the same value"),
+    "a hole": (edited("bias = 23", "bias = 24"), "Format 'my_hif8': there must be no hole between the values of codes 0x7 and 0x7e"),
+    "special of a list": (edited('{ mask = 0x7f, value = 0x6f, kind = "inf" }', "[]"), "specials[2] must be a table, not []"),
+    "special of no kind": (edited('"inf"', '"finite"'), "specials[2].kind must be one of zero, inf, nan, not 'finite'"),
+    "special outside its mask": (
+        edited("mask = 0x7f, value = 0x6f", "mask = 0x7f, value = 0xef"),
+        "Format 'my_hif8': special value 0xef must lie inside its mask 0x7f and in 8 bits",
+    ),
+    "special too wide": (
+        edited("mask = 0x7f, value = 0x6f", "mask = 0x17f, value = 0x6f"),
+        "Format 'my_hif8': special value 0x6f must lie inside its mask 0x17f and in 8 bits",
+    ),
+    "one infinity": (
+        edited("mask = 0x7f, value", "mask = 0xff, value"),
+        "Format 'my_hif8': the negative values must mirror the positive ones",
+    ),
+    "NaN of a number": (edited("= 0x80", "= 0x81"), "Format 'my_hif8': canonical_nan 0x81 must be the code of a NaN"),
+    "NaN too wide": (edited("= 0x80", "= 0x180"), "Format 'my_hif8': canonical_nan 0x180 must be the code of a NaN"),
+    "negative NaN": (edited("= 0x80", "= -128"), "Format 'my_hif8': canonical_nan -0x80 must be the code of a NaN"),
+    "NaN without its code": (
+        edited("canonical_nan = 0x80", ""),
+        "Format 'my_hif8': canonical_nan must be given exactly where a special is NaN",
+    ),
+    "rounding unknown": (
+        edited('"ties_to_even"', '"up"'),
+        "roundings must be one of ties_to_even, ties_to_away, toward_zero, stochastic, not 'up'",
+    ),
+    "rounding of HiF8 alone": (
+        edited('"ties_to_even"', '"hybrid"'),
+        "roundings must be one of ties_to_even, ties_to_away, toward_zero, stochastic, not 'hybrid'",
+    ),
+    "no rounding": (
+        edited('["ties_to_away", "ties_to_even"]', "[]"),
+        "Format 'my_hif8': there must be at least one rounding and one overflow rule",
+    ),
+    "overflow of OCP alone": (
+        edited("width = 8", 'width = 8\noverflows = ["ocp_paper"]'),
+        "overflows must be one of infinity, nan, saturate, not 'ocp_paper'",
+    ),
+    "overflow without infinity": (
+        mx("x", 2, 1, 1) + 'overflows = ["infinity"]',
+        "Format 'x': overflow 'infinity' needs a code for infinity",
+    ),
+    "overflow without NaN": (mx("x", 2, 1, 1) + 'overflows = ["nan"]', "Format 'x': overflow 'nan' needs a code for NaN"),
+    "flush without a gap": (mx("x", 2, 1, 1) + "flush = true", "Format 'x': flush needs an unused pattern below the smallest value"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+def test_a_malformed_description_gets_one_sentence(describe, kind):
+    text, sentence = MALFORMED[kind]
+    path = describe(text)
+    refuses(ValueError, f"Format file {path!r}{'' if sentence.startswith('is no') else ':'} {sentence}", golden.get, path)
+
+
+def test_a_file_may_not_be_wider_than_sixteen_bits_whatever_its_name(describe):
+    """``binary32`` alone is wider, and only the catalogue's."""
+    path = describe(edited("my_hif8", "binary32").replace("width = 8", "width = 32"))
+    with pytest.raises(ValueError, match=r"width must be 3 to 16 bits, not 32$"):
+        golden.get(path)
+
+
+def test_missing_files_and_folders_are_refused(tmp_path):
+    missing, folder = tmp_path / "none.toml", tmp_path / "folder.toml"
+    folder.mkdir()
+    refuses(ValueError, f"Format file {str(missing)!r} cannot be read: No such file or directory", golden.get, str(missing))
+    refuses(ValueError, f"Format file {str(folder)!r} cannot be read: Is a directory", golden.get, str(folder))
+
+
+def test_a_parity_that_does_not_alternate_is_refused():
+    """Ties go to the even code, so neighbours must differ in parity: here codes 1 and 3 stand for 1 and 2."""
+    exponents = {1: 0, 3: 1, 2: 2, 5: 3, 4: 4, 7: 5, 6: 6}
+    rows = tuple(Row(f"{code:03b}", Fixed(exponent), 0) for code, exponent in exponents.items())
+    zeros = (Special(0x7, 0, Kind.ZERO),)
+    sentence = "Format 'odd': codes 0x1 and 0x3 are neighbours of the same parity, so that ties have no even code"
+    refuses(ValueError, sentence, lambda: Format("odd", 4, (Row("000", Fixed(0), 0), *rows), zeros, "test", overflows=(Overflow.SATURATE,)))
+
+
+def test_formats_are_built_in_python_too():
+    """The same value as the catalogue's, from its parts."""
+    rows = (Row("0000", Fixed(-6), 3, hidden=0), Row("", Biased(4, 7), 3))
+    nan = (Special(0x7F, 0x7F, Kind.NAN),)
+    mine = Format("mine", 8, rows, nan, "test", canonical_nan=0x7F, roundings=(Rounding.TIES_TO_EVEN,), overflows=(Overflow.NAN,))
+    same_values(mine.values, golden.get("ocp_e4m3").values)
+    assert SignMagnitude(3).exponents(np.arange(8)).tolist() == [4, 5, 6, 7, -4, -5, -6, -7]

@@ -1,0 +1,204 @@
+"""The values of every format, against foreign implementations, the papers' equations and the papers' tables."""
+
+import dataclasses
+
+import en_dtypes
+import gfloat
+import ml_dtypes
+import numpy as np
+import pytest
+from gfloat.formats import format_info_bfloat16, format_info_binary16, format_info_ocp_e4m3, format_info_ocp_e5m2, format_info_p3109
+
+import golden
+from rtl_tests.support import paper_tables
+
+DTYPES = {
+    "hif8": en_dtypes.hifloat8, "ocp_e4m3": ml_dtypes.float8_e4m3fn, "ocp_e5m2": ml_dtypes.float8_e5m2,
+    "gc_1_5_2_b16": ml_dtypes.float8_e5m2fnuz, "gc_1_4_3_b8": ml_dtypes.float8_e4m3fnuz, "gc_1_4_3_b11": ml_dtypes.float8_e4m3b11fnuz,
+    "bfloat16": ml_dtypes.bfloat16, "binary16": np.float16,
+}  # fmt: skip
+
+
+def gfloat_info(name, width, precision, bias, *, minus_zero, high_nans, subnormals, twos_complement=False):
+    return gfloat.FormatInfo(
+        name, width, precision, bias=bias, is_signed=True, domain=gfloat.Domain.Finite, has_nz=minus_zero, num_high_nans=high_nans,
+        has_subnormals=subnormals, is_twos_complement=twos_complement,
+    )  # fmt: skip
+
+
+def without_subnormals(k, precision):
+    return dataclasses.replace(format_info_p3109(k, precision), has_subnormals=False)
+
+
+def graphcore(name):
+    e, p, b = (int(part.lstrip("b")) for part in name.split("_")[2:])
+    return gfloat_info(name, 1 + e + p, p + 1, b, minus_zero=False, high_nans=0, subnormals=True)
+
+
+GRAPHCORE = tuple(n for n in paper_tables.CATALOGUE if n.startswith("gc") and n != "gc_1_0_7_b0")
+GRAPHCORE_EXPERIMENTS = tuple(f"gc_1_4_3_b{b}" for b in (7, 10, 14, 16, 20)) + tuple(f"gc_1_5_2_b{b}" for b in (15, 24, 28, 31, 32, 33, 34))
+GFLOAT = {
+    "binary8p3": format_info_p3109(8, 3), "binary8p4": format_info_p3109(8, 4), "e5m3": format_info_p3109(9, 4),
+    "e5m2_nosub": without_subnormals(8, 3), "e4m3_nosub": without_subnormals(8, 4), "e5m3_nosub": without_subnormals(9, 4),
+    "ocp_e4m3": format_info_ocp_e4m3, "ocp_e5m2": format_info_ocp_e5m2,
+    "ibm_1_4_3": gfloat_info("ibm_1_4_3", 8, 4, 11, minus_zero=True, high_nans=0, subnormals=False),
+    "ibm_1_5_2": gfloat_info("ibm_1_5_2", 8, 3, 15, minus_zero=True, high_nans=0, subnormals=False),
+    "ibm_fp9_1_5_3": gfloat_info("ibm_fp9_1_5_3", 9, 4, 15, minus_zero=True, high_nans=0, subnormals=False),
+    "dlfloat16": gfloat_info("dlfloat16", 16, 10, 31, minus_zero=True, high_nans=1, subnormals=False),
+    "binary16": format_info_binary16, "bfloat16": format_info_bfloat16,
+} | {name: graphcore(name) for name in dict.fromkeys(GRAPHCORE + GRAPHCORE_EXPERIMENTS)}  # fmt: skip
+
+
+def same_values(ours, theirs):
+    """Equal numbers, zeros by sign, NaN by class."""
+    nan = np.isnan(theirs)
+    np.testing.assert_array_equal(np.isnan(ours), nan)
+    np.testing.assert_array_equal(ours[~nan], theirs[~nan])
+    np.testing.assert_array_equal(np.signbit(ours[~nan]), np.signbit(theirs[~nan]))
+
+
+def all_codes(fmt):
+    return np.arange(1 << fmt.width, dtype=np.uint16)
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_every_code_decodes_as_in_the_dtype_of_another_library(name):
+    fmt = golden.get(name)
+    codes = all_codes(fmt).astype(fmt.code_dtype)
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        theirs = codes.view(DTYPES[name]).astype(np.float64)
+    same_values(fmt.decode(codes), theirs)
+    assert theirs.size == 1 << fmt.width
+
+
+@pytest.mark.parametrize("name", GFLOAT)
+def test_every_code_decodes_as_in_gfloat(name):
+    fmt = golden.get(name)
+    same_values(fmt.decode(all_codes(fmt)), gfloat.decode_ndarray(GFLOAT[name], all_codes(fmt).astype(np.int64)))
+
+
+def test_the_scaled_integer_decodes_as_gfloats_but_for_its_nan():
+    fmt = golden.get("gc_1_0_7_b0")
+    info = gfloat_info("int8", 8, 8, 0, minus_zero=False, high_nans=0, subnormals=True, twos_complement=True)
+    finite = all_codes(fmt) != 0x80
+    theirs = gfloat.decode_ndarray(info, all_codes(fmt).astype(np.int64))
+    same_values(fmt.decode(all_codes(fmt))[finite], theirs[finite])
+    assert np.isnan(fmt.decode(0x80))
+
+
+@pytest.mark.parametrize("name", [*paper_tables.CATALOGUE, "dlfloat16", *GRAPHCORE_EXPERIMENTS])
+def test_every_code_decodes_by_the_papers_equation(name):
+    fmt = golden.get(name)
+    same_values(fmt.decode(all_codes(fmt)), paper_tables.values(name))
+
+
+def supernormal_members():
+    symmetric = [f"e{x}m{y}b{low}" for x, y in ((5, 2), (4, 3), (3, 2), (2, 1), (6, 1)) for low in range(1 << (x - 1))]
+    lopsided = [f"e{x}m{y}b{low}_{high}" for x, y in ((4, 3), (3, 1)) for low in range(1 << x) for high in range((1 << x) - low)]
+    return [*symmetric, *lopsided]
+
+
+def test_every_supernormal_of_a_shape_decodes_by_the_papers_equation():
+    """All ways to give binades away, in five shapes; the paper prints one and two binades of E5M2 only."""
+    members = supernormal_members()
+    assert len(members) == 16 + 8 + 4 + 2 + 32 + 136 + 36
+    for name in members:
+        fmt = golden.get(name)
+        same_values(fmt.decode(all_codes(fmt)), paper_tables.values(name))
+
+
+def test_supernormal_without_binades_is_nosub():
+    np.testing.assert_array_equal(golden.get("e5m2b0").values, golden.get("e5m2_nosub").values)
+
+
+def test_supernormal_table_1():
+    """Supernormals paper, Table 1: the powers of two that it lists, at the codes of its prefixes."""
+    b1, b2 = golden.get("e5m2b1"), golden.get("e5m2b2")
+    np.testing.assert_array_equal(b1.decode([0b1111100, 0b1111101, 0b1111110]), [2.0**15, 2.0**16, 2.0**17])
+    np.testing.assert_array_equal(b1.decode([0b0000001, 0b0000010, 0b0000011]), [2.0**-18, 2.0**-17, 2.0**-16])
+    np.testing.assert_array_equal(b1.decode([0b0000100, 0b1111011]), [2.0**-15, 2.0**14 * 1.75])
+    np.testing.assert_array_equal(b2.decode(0b1111000 + np.arange(7)), 2.0 ** np.arange(14, 21))
+    np.testing.assert_array_equal(b2.decode(np.arange(1, 8)), 2.0 ** np.arange(-21, -14))
+    np.testing.assert_array_equal(b2.decode([0b0001000, 0b1110111]), [2.0**-14, 2.0**13 * 1.75])
+    for fmt in (b1, b2, golden.get("binary8p3")):
+        assert (fmt.decode(0x7F), fmt.decode(0xFF), fmt.decode(0)) == (np.inf, -np.inf, 0)
+        assert np.isnan(fmt.decode(0x80))
+
+
+@pytest.mark.parametrize(("name", "exponents"), [("e5m2b1", 36), ("e5m2b2", 42), ("e5m2b4", 54), ("hif8", 38)])
+def test_range_in_binades(name, exponents):
+    low, high = golden.get(name).exponent_range
+    assert high - low + 1 == exponents
+
+
+def test_hif8_table_4():
+    """HiF8 paper, Table 4, with the bits that its print lost (specification, 1.1)."""
+    printed = {0x6F: np.inf, 0xEF: -np.inf, 0x00: 0.0, 0x6E: 2.0**15, 0x7E: 2.0**-15, 0x07: 2.0**-16, 0x01: 2.0**-22}
+    np.testing.assert_array_equal(golden.get("hif8").decode(list(printed)), list(printed.values()))
+    assert np.isnan(golden.get("hif8").decode(0x80))
+
+
+def test_hif8_exponents_by_width_of_fraction():
+    """HiF8 paper, abstract: 7 exponents with 3 fraction bits, 8 with 2, 16 with 1, 7 denormal powers of two."""
+    values = golden.get("hif8").magnitudes[1:]
+    exponents, counts = np.unique(np.frexp(values)[1] - 1, return_counts=True)
+    assert exponents.tolist() == list(range(-22, 16))
+    assert dict(zip(*np.unique(counts[1:-1][6:], return_counts=True), strict=True)) == {2: 15, 4: 8, 8: 7}
+    assert counts[:7].tolist() == [1] * 7
+    assert counts[-1] == 1  # 2^15 alone: 1.5 * 2^15 is the infinity
+
+
+def test_ocp_table_1():
+    """FP8 Formats for Deep Learning, Table 1."""
+    e4m3, e5m2 = golden.get("ocp_e4m3"), golden.get("ocp_e5m2")
+    np.testing.assert_array_equal(e4m3.decode([0b1111_110, 0b0001_000, 0b0000_111, 1]), [448, 2.0**-6, 0.875 * 2**-6, 2.0**-9])
+    np.testing.assert_array_equal(e5m2.decode([0b11110_11, 0b00001_00, 0b00000_11, 1]), [57344, 2.0**-14, 0.75 * 2**-14, 2.0**-16])
+    np.testing.assert_array_equal(e4m3.decode(np.arange(0x78, 0x7F)), [256, 288, 320, 352, 384, 416, 448])
+
+
+def test_ibm_ranges_as_printed():
+    """HFP8 paper, section 2.1: all codes normal; the bias of 4 takes the largest from 480 to 30."""
+    assert golden.get("ibm_1_4_3").largest == 30
+    assert 2.0 ** golden.get("ibm_1_5_2").exponent_range[0] == 2.0**-15
+    fp9 = set(golden.get("ibm_fp9_1_5_3").magnitudes)
+    assert fp9 >= set(golden.get("ibm_1_4_3").magnitudes) | set(golden.get("ibm_1_5_2").magnitudes)
+
+
+@pytest.mark.parametrize("name", paper_tables.RANGES)
+def test_range_and_count_of_the_specifications_tables(name):
+    fmt = golden.get(name)
+    smallest, largest, count = paper_tables.RANGES[name]
+    assert (fmt.smallest, fmt.largest) == (smallest, largest)
+    assert np.count_nonzero(np.isfinite(fmt.values) & (fmt.values != 0)) == count
+
+
+def test_what_contains_what():
+    """Specification, section 2: e5m3 holds both P3109 and both OCP formats; e5m3_nosub misses four values of binary8p3."""
+    finite = {name: {v for v in golden.get(name).values if np.isfinite(v)} for name in paper_tables.CATALOGUE}
+    assert finite["e5m3"] >= finite["binary8p3"] | finite["binary8p4"] | finite["ocp_e4m3"] | finite["ocp_e5m2"]
+    assert finite["e5m3_nosub"] >= finite["e5m2_nosub"] | finite["e4m3_nosub"] | finite["binary8p4"]
+    assert finite["binary8p3"] - finite["e5m3_nosub"] == {2.0**-17, -(2.0**-17), 2.0**-16, -(2.0**-16)}
+
+
+def test_binary32_decodes_as_numpy():
+    bits = np.random.default_rng(1).integers(0, 1 << 32, 100_000, dtype=np.uint32)
+    bits = np.concatenate([bits, np.arange(1 << 16, dtype=np.uint32) << 16])
+    same_values(golden.get("binary32").decode(bits), paper_tables.wide_values("binary32", bits))
+
+
+def test_a_format_is_immutable_hashable_and_its_tables_read_only():
+    fmt = golden.get("hif8")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        fmt.width = 9
+    with pytest.raises(ValueError, match=r"^assignment destination is read-only$"):
+        fmt.values[0] = 1
+    assert len({fmt, golden.get("hif8"), golden.get("e5m2b1")}) == 2
+
+
+def test_decode_keeps_the_shape():
+    fmt = golden.get("hif8")
+    for shape in ((), (0,), (3, 0, 2), (2, 3, 4)):
+        codes = np.zeros(shape, np.uint8)
+        assert np.shape(fmt.decode(codes)) == shape
+    assert fmt.decode([]).shape == (0,)
+    np.testing.assert_array_equal(fmt.decode(np.arange(256).reshape(16, 16).T[::2]), fmt.values.reshape(16, 16).T[::2])

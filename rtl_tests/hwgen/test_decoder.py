@@ -1,0 +1,44 @@
+"""Decoders in simulation against golden: every code of every format, to every target."""
+
+import pytest
+
+import golden
+from golden.explain import describe
+from hwgen.blocks import build
+from hwgen.blocks.decoder import TARGETS
+from rtl_tests.support.bench import simulate
+from rtl_tests.support.blocks import decoder_case, texts
+
+FORMATS = [golden.get(name) for name in golden.names()]
+SHORT = ("binary16", "unpacked")
+"""Targets in `make test`; `make exhaustive` simulates the others, and holds the gates of all against golden."""
+
+
+@pytest.mark.parametrize("target", [pytest.param(name, marks=() if name in SHORT else pytest.mark.exhaustive) for name in TARGETS])
+def test_simulation_of_all_codes(target, tmp_path):
+    texts([build.decoder(fmt, target) for fmt in FORMATS])  # side by side
+    cases = [decoder_case(fmt, target) for fmt in FORMATS]
+    assert sum(case.vectors for case in cases) == sum(1 << fmt.width for fmt in FORMATS)
+    simulate(cases, tmp_path)
+
+
+@pytest.mark.parametrize("name", golden.names())
+def test_unpacked_is_what_the_contract_says(name):
+    """value = significand * 2**(exponent - (width - 1)), normalized, zero unless finite and not zero."""
+    fmt = golden.get(name)
+    case = decoder_case(fmt, "unpacked")
+    places = case.ports["significand"] - 1
+    for code, value in enumerate(fmt.values.tolist()):
+        out = {port: int(column[code]) for port, column in case.outputs.items()}
+        exponent = out["exponent"] - (out["exponent"] >> (case.ports["exponent"] - 1) << case.ports["exponent"])
+        assert out["sign"] == code >> (fmt.width - 1)
+        if out["is_zero"] | out["is_inf"] | out["is_nan"]:
+            assert (exponent, out["significand"]) == (0, 0), describe(fmt, code)
+        else:
+            assert out["significand"] >> places == 1
+            assert abs(value) == out["significand"] * 2.0 ** (exponent - places), describe(fmt, code)
+
+
+def test_bad_target():
+    with pytest.raises(ValueError, match=r"^Target must be one of binary16, bfloat16, binary32, dlfloat16, unpacked, not 'binary64'$"):
+        build.decoder("hif8", "binary64")

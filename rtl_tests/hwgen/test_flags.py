@@ -1,0 +1,163 @@
+"""Status flags in hardware: gates against golden on every input where that can be, and faults in each of them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import golden
+from hwgen.__main__ import main
+from hwgen.blocks import build
+from hwgen.bundle.files import stimuli
+from rtl_tests.support.blocks import texts
+from rtl_tests.support.gates import differing
+from rtl_tests.synth.proof.test_exhaustive import check
+from synth.proof.evidence import DIFFERENT, EQUAL
+
+# -- every input -----------------------------------------------------------------------------------------------------------------
+
+
+def encoders(name, source):
+    """An encoder with flags for each rounding and overflow rule of a format."""
+    fmt = golden.get(name)
+    for rounding in fmt.roundings:
+        for overflow in fmt.overflows:
+            if (rounding, source) == ("hybrid", "dlfloat16") or (rounding == "mptorch" and overflow != "infinity"):
+                continue
+            drawn = 4 if rounding == "stochastic" else None
+            yield build.encoder(name, source, rounding, overflow, overflow != fmt.overflows[0], drawn, flags=True)
+
+
+SOME = [("gc_1_0_7_b0", "binary16")]
+MORE = [(name, source) for name in golden.names() for source in ("binary16", "bfloat16", "dlfloat16") if (name, source) not in SOME]
+EVERY = [*SOME, *(pytest.param(*one, marks=pytest.mark.exhaustive) for one in MORE)]
+
+
+@pytest.mark.parametrize(("name", "source"), EVERY)
+def test_every_case_of_every_encoder_from_16_bits(name, source):
+    for design in encoders(name, source):
+        evidence = check(design)
+        assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (16 + design.options.get("random-bits", 0)))
+
+
+FROM_32 = [build.encoder("ocp_e5m2", overflow="saturate", flags=True), build.encoder("hif8", rounding="ties_to_away", flags=True)]
+
+
+@pytest.mark.parametrize("design", FROM_32, ids=lambda one: one.name)
+def test_encoders_from_binary32_at_boundaries(design):
+    """All their inputs, and those of the other formats, are in the table of ``make exhaustive``."""
+    assert not differing(design, stimuli(design))
+
+
+@pytest.mark.parametrize("source", ["binary16", pytest.param("bfloat16", marks=pytest.mark.exhaustive)])
+def test_every_case_of_both_roundings_behind_a_pin(source):
+    evidence = check(build.encoder("hif8", source, "hybrid", rounding_pin=True, flags=True))
+    assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 17)
+
+
+def test_every_case_of_a_mac():
+    """The table of ``make exhaustive`` has every format's."""
+    evidence = check(build.mac("e5m2b1", flags=True))
+    assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 32)
+
+
+@pytest.mark.exhaustive
+def test_every_case_with_every_scale():
+    evidence = check(build.mac("hif8", scale_bits=3, flags=True))
+    assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 35)
+
+
+PROVED = [
+    build.encoder("e5m2_nosub", "binary32", "stochastic", random_bits=2, flags=True),
+    *(
+        pytest.param(build.encoder(*one, flags=True), marks=pytest.mark.exhaustive)
+        for one in (
+            ("ocp_e4m3", "binary32", "stochastic"), ("hif8", "binary32", "stochastic", "saturate", True),
+            ("ocp_e5m2", "binary32", "stochastic", "ocp_paper"),
+            ("gc_1_0_7_b0", "binary32", "stochastic"), ("ibm_fp9_1_5_3", "binary32", "stochastic"),
+        )
+    ),
+    pytest.param(build.mac("e5m2b1", None, "exact", 16, flags=True), marks=pytest.mark.exhaustive),
+    pytest.param(build.mac("ocp_e5m2", None, "exact", 2, scale_bits=2, flags=True), marks=pytest.mark.exhaustive),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("design", PROVED, ids=lambda one: one.name)
+def test_proofs_where_enumeration_ends(design):
+    evidence = check(design)
+    assert evidence.method.startswith("proof")
+    assert (evidence.verdict, evidence.cases) == (EQUAL, evidence.inputs)
+
+
+# -- some inputs -----------------------------------------------------------------------------------------------------------------
+
+SAMPLED = [
+    build.encoder("hif8", rounding="stochastic", flags=True), build.mac("hif8", None, "binary32", flags=True),
+    build.mac("ocp_e4m3+ocp_e5m2", "hif8", "dlfloat16", scale_bits=4, flags=True), build.dot("ocp_e5m2", flags=True),
+    pytest.param(build.dot("e5m2b1", None, "dlfloat16", 3, flags=True), marks=pytest.mark.exhaustive),
+    pytest.param(build.dot("ocp_e5m2", None, "exact", 2, 2, flags=True), marks=pytest.mark.exhaustive),
+    build.pipelined(build.mac("hif8", flags=True), 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("design", SAMPLED, ids=lambda one: one.name)
+def test_gates_equal_golden(design):
+    assert not differing(design, stimuli(design))
+
+
+# -- faults ----------------------------------------------------------------------------------------------------------------------
+
+ENCODER = build.encoder("ocp_e5m2", "binary16", "ties_to_even", "saturate", flags=True)
+MAC = build.mac("ocp_e5m2", flags=True)
+EXACT = build.mac("e5m2b1", None, "exact", 16, flags=True)
+WRONG = {
+    "encoder, inexact": (ENCODER, "4'b0001 & {4{bits == 16'h3c01}}"),
+    "encoder, underflow": (ENCODER, "4'b0010 & {4{bits == 16'h03ff}}"),
+    "encoder, overflow": (ENCODER, "4'b0100 & {4{bits == 16'h7b80}}"),
+    "encoder, invalid": (ENCODER, "4'b1000 & {4{bits == 16'hfdff}}"),
+    "MAC, inexact": (MAC, "4'b0001 & {4{a == 8'h3c & b == 8'h3c & acc_in == 16'h0001}}"),
+    "MAC, underflow": (MAC, "4'b0010 & {4{a == 8'h81 & b == 8'h01 & acc_in == 16'h0400}}"),
+    "MAC, overflow": (MAC, "4'b0100 & {4{a == 8'h7b & b == 8'h3c & acc_in == 16'h7bff}}"),
+    "MAC, invalid": (MAC, "4'b1000 & {4{a == 8'h7c & b == 8'h00 & acc_in == 16'h7e00}}"),
+    "stochastic encoder, overflow": (
+        build.encoder("ocp_e4m3", rounding="stochastic", flags=True), "4'b0100 & {4{bits == 32'h43e80000 & random == 16'h8000}}",
+    ),
+    "exact MAC, overflow": (EXACT, "4'b0100 & {4{a == 8'h7e & b == 8'h7e & ~acc_in[0]}}"),
+    "exact MAC, invalid": (EXACT, "4'b1000 & {4{a == 8'hff & b == 8'h01}}"),
+}  # fmt: skip
+
+
+LONG = ("stochastic encoder, overflow", "exact MAC, overflow", "MAC, underflow", "MAC, overflow")
+
+
+@pytest.mark.parametrize("where", [pytest.param(where, marks=pytest.mark.exhaustive) if where in LONG else where for where in WRONG])
+def test_a_wrong_flag_is_found_and_named(where):
+    """One bit; in as little as a single case of 2^32."""
+    design, fault = WRONG[where]
+    broken, changed = re.subn(r"(assign flags =)([^;]+);", rf"\1 ({fault}) ^ (\2);", texts([design])[design.name])
+    assert changed == 1
+    evidence = check(design, broken)
+    assert evidence.verdict == DIFFERENT
+    first = evidence.counterexamples[0]
+    ports = [port for port in first["got"] if first["got"][port] != first["golden"][port]]
+    assert ports == ["flags"]
+    assert f"flags {first['got']['flags']}, golden" in first["sentence"]
+
+
+# -- the command line ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("block", ["encoder", "mac", "dot", "pe"])
+def test_the_option(block, tmp_path, capsys):
+    assert main(["generate", block, "--format", "e5m2b1", "--flags", "-o", str(tmp_path)]) == 0
+    text = Path(capsys.readouterr().out.strip()).read_text()
+    assert re.search(r"output (wire|reg) \[3:0\] flags", text)
+    assert re.search(r"^// Flags: inexact, underflow, overflow and invalid .*from bit 0 on$", text, re.M)
+    assert re.search(r"^// e5m2b1_\w+_flags$", text, re.M)
+
+
+@pytest.mark.parametrize("block", ["decoder"])
+def test_a_decoder_has_no_such_option(block, tmp_path, capsys):
+    assert main(["generate", block, "--format", "hif8", "--flags", "-o", str(tmp_path)]) == 2
+    assert "unrecognized arguments: --flags" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

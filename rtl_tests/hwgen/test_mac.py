@@ -1,0 +1,112 @@
+"""Multiply-accumulate units in simulation against golden: all pairs of codes, with directed and random accumulators."""
+
+import re
+
+import numpy as np
+import pytest
+
+import golden
+from golden.mac import exact
+from hwgen.blocks import build
+from rtl_tests.support.bench import simulate
+from rtl_tests.support.blocks import mac_case, texts
+
+FORMATS = [golden.get(name) for name in golden.names()]
+SOME = [golden.get(name) for name in ("hif8", "ocp_e4m3")]
+TRIO = [*SOME, golden.get("e5m2b1")]
+MIXED = [("ocp_e4m3", "ocp_e5m2"), ("hif8", "binary8p4"), ("ibm_1_4_3", "ibm_1_5_2"), ("gc_1_0_7_b0", "e5m3_nosub")]
+
+
+def run(cases, folder, **options):
+    """Emit side by side, then simulate under one top."""
+    texts([build.mac(a, b, options.get("accumulator", "binary16"), options.get("terms")) for a, b in cases])
+    simulate([mac_case(a, b, **options) for a, b in cases], folder)
+
+
+EIGHT_BITS = [fmt for fmt in FORMATS if fmt.width == 8]
+
+
+@pytest.mark.parametrize("formats", [TRIO, pytest.param(EIGHT_BITS, marks=pytest.mark.exhaustive)], ids=["three", "every"])
+def test_simulation_of_all_pairs_into_binary16(formats, tmp_path):
+    eight_bits = [(fmt, None) for fmt in formats]
+    assert mac_case(*eight_bits[0]).vectors == 1 << 16
+    run(eight_bits, tmp_path)
+
+
+def test_simulation_of_every_format_into_binary16(tmp_path):
+    """Some pairs of each: test_exhaustive.py has all, with all accumulators, on the gates."""
+    run([(fmt, None) for fmt in FORMATS], tmp_path, some=4000)
+
+
+@pytest.mark.exhaustive
+def test_simulation_of_all_pairs_of_nine_bits(tmp_path):
+    nine_bits = [(fmt, None) for fmt in FORMATS if fmt.width == 9]
+    assert mac_case(*nine_bits[0]).vectors == 1 << 18
+    run(nine_bits, tmp_path)
+
+
+def test_simulation_of_other_accumulators_and_mixed_formats(tmp_path):
+    pairs = [(fmt, None, accumulator) for fmt in SOME for accumulator in golden.ACCUMULATORS[1:]]
+    pairs += [(golden.get(a), golden.get(b), "binary16") for a, b in MIXED[1:3]]
+    texts([build.mac(*each) for each in pairs])
+    cases = [mac_case(*each, some=20000) for each in pairs]
+    simulate([*cases, mac_case(*map(golden.get, MIXED[0]), accumulator="exact", terms=3)], tmp_path)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("accumulator", [one for one in golden.ACCUMULATORS if one != "binary16"])
+def test_simulation_of_all_pairs_into_other_accumulators(accumulator, tmp_path):
+    """Each pair once: hwgen verify all has each with all accumulators, on the gates."""
+    for fmt in FORMATS:
+        run([(fmt, None)], tmp_path / fmt.name, accumulator=accumulator)
+
+
+def test_multiplier_and_adder_make_the_mac():
+    """The parts that area is measured on have the ports of the whole, and meet at the product."""
+    for name in ("hif8", "ocp_e4m3"):
+        ports = {}
+        for kind in ("mac", "multiplier", "adder"):
+            text = texts([build.BLOCKS[kind](name)])[f"{name}_{kind}" + ("" if kind == "multiplier" else "_binary16")]
+            ports[kind] = {flow: set(re.findall(rf"{flow} wire (?:\[\d+:0\] )?(\w+)", text)) for flow in ("input", "output")}
+        assert ports["mac"] == {"input": {"a", "b", "acc_in"}, "output": {"acc_out"}}
+        assert ports["multiplier"]["input"] == {"a", "b"}
+        assert ports["adder"] == {"input": ports["multiplier"]["output"] | {"acc_in"}, "output": {"acc_out"}}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("accumulator", [one for one in golden.ACCUMULATORS if one != "binary16"])
+def test_every_format_is_clean_with_every_accumulator(accumulator):
+    """Emission alone, which lints: simulation takes some formats for these."""
+    assert len(texts([build.mac(fmt, accumulator=accumulator) for fmt in FORMATS])) == len(FORMATS)
+
+
+@pytest.mark.exhaustive
+def test_parts_of_the_mac_are_clean():
+    assert len(texts([build.BLOCKS[part](fmt) for fmt in FORMATS for part in ("multiplier", "adder")])) == 2 * len(FORMATS)
+
+
+def test_parts_of_some_macs_are_clean():
+    assert len(texts([build.BLOCKS[part](fmt) for fmt in SOME for part in ("multiplier", "adder")])) == 2 * len(SOME)
+
+
+def test_exact_width_stands_in_the_header():
+    unit = exact(golden.get("hif8"), golden.get("hif8"), 1024)
+    assert (unit.value_width, unit.lsb_exponent) == (86, -44)
+    text = texts([build.mac("hif8", accumulator="exact")])["hif8_mac_exact"]
+    assert re.search(r"value\[85:0\] in two's complement with lsb 2\^-44", text)
+    assert re.search(rf"input wire \[{unit.width - 1}:0\] acc_in", text)
+
+
+def test_directed_accumulators_reach_the_hard_cases():
+    """Exact zeros of both signs, specials, subnormals and ties must be among what the simulation is driven with."""
+    case = mac_case(golden.get("hif8"))
+    out, acc = case.outputs["acc_out"], case.inputs["acc_in"]
+    values = golden.get("hif8").values
+    with np.errstate(invalid="ignore"):
+        product = values[case.inputs["a"]] * values[case.inputs["b"]]
+    cancels = golden.get("binary16").decode(acc) == -product
+    assert np.count_nonzero(cancels & (product != 0)) > 1000
+    assert np.count_nonzero(out == 0x8000) > 0
+    assert np.count_nonzero((out & 0x7C00) == 0) > 500
+    assert np.count_nonzero(out == 0x7E00) > 500
+    assert np.count_nonzero((out & 0x7FFF) == 0x7C00) > 500

@@ -1,0 +1,169 @@
+"""Pipelines: cut where they should be, equal to the block that they delay, and what is refused."""
+
+import re
+from math import inf
+
+import pytest
+
+from hwgen import Mac
+from hwgen.__main__ import main
+from hwgen.blocks import build
+from hwgen.netlist.delays import delay
+from hwgen.netlist.emit import netlist
+from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
+from hwgen.netlist.schedule import schedule
+from rtl_tests.support.blocks import texts
+from rtl_tests.support.lint import lint
+from synth.proof.evidence import EQUAL
+from synth.proof.gates import NetlistError
+from synth.proof.mapping import read
+from synth.proof.questions import pipeline
+from synth.proof.verify import Subject, emitted, verify
+
+MORE = [
+    *(build.pipelined(build.mac(name), stages) for name in ("hif8", "e5m2b1", "ocp_e4m3") for stages in (2, 8)),
+    build.pipelined(build.mac("gc_1_0_7_b0", "ocp_e5m2", "dlfloat16"), 5, "none"),
+]  # fmt: skip
+SOME = [
+    build.pipelined(build.mac("e5m2b1", None, "exact", 4), 2, clock_enable=True),
+    build.pipelined(build.encoder("hif8", "bfloat16", "hybrid"), 2, clock_enable=True),
+    build.pipelined(build.encoder("ocp_e4m3", "binary16", "stochastic", random_bits=4), 1),
+    build.pipelined(build.decoder("hif8+e5m2b1", "unpacked"), 2), build.pipelined(build.decoder("binary8p3"), MAX_STAGES),
+]  # fmt: skip
+
+
+ALL = [*SOME, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE)]
+
+
+@pytest.mark.parametrize("design", ALL, ids=lambda design: design.name)
+def test_it_is_the_block_that_it_delays(design, tmp_path):
+    subject = emitted(design)
+    lint({design.name: subject.verilog}, tmp_path)
+    evidence = verify(subject, subject.netlist())
+    assert evidence.verdict == EQUAL
+    assert evidence.cases == evidence.inputs
+    controls = re.findall(r"input wire (clk|rst|enable|in_valid)\b", subject.verilog)
+    reset, enable = ([] if "reset" in design.options else ["rst"]), (["enable"] if "clock-enable" in design.options else [])
+    assert controls == ["clk", *reset, *enable, "in_valid"]
+
+
+@pytest.mark.parametrize("name", ["hif8", "ocp_e5m2"])
+@pytest.mark.parametrize("stages", [1, 3])
+def test_enable_is_seen_through_logic(name, stages):
+    design = build.pipelined(build.mac(name), stages, clock_enable=True)
+    assert read(texts([design])[design.name], design.name, pipeline=pipeline(design))
+
+
+CORRECT = """\
+module p (input clk, input rst, input enable, input in_valid, input [7:0] code, output out_valid, output [15:0] bits);
+  reg v1, v2; reg [7:0] r1; reg [15:0] r2; wire [15:0] f;
+  ocp_e4m3_decoder_bfloat16 d (.code(r1), .bits(f));
+  always @(posedge clk) begin
+    if (rst) begin v1 <= 0; v2 <= 0; end else if (enable) begin v1 <= in_valid; v2 <= v1; end
+    if (enable) begin r1 <= code; r2 <= f; end
+  end
+  assign out_valid = v2; assign bits = r2;
+endmodule
+"""
+"""A pipeline of a user's own."""
+
+IGNORED = "has outputs that depend on {} in a cycle in which it must not matter to them"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("", "", None), ("r2 <= f;", "if (v1) r2 <= f;", None),
+        ("assign out_valid = v2;", "assign out_valid = v2 & enable;", IGNORED.format("enable")),
+        ("assign out_valid = v2;", "assign out_valid = v2 | rst;", IGNORED.format("rst")),
+        ("r2 <= f;", "if (in_valid) r2 <= f;", IGNORED.format("in_valid")),
+        ("assign bits = r2;", "assign bits = in_valid ? r2 : 0;", IGNORED.format("in_valid")),
+        ("if (enable) begin r1", "if (enable | ~in_valid) begin r1", "while enable is 0; it changes (r1|bits)"),
+        ("else if (enable)", "else if (enable | ~in_valid)", "while enable is 0; it changes out_valid|while enable is 0; it changes v"),
+        ("if (rst)", "if (rst & in_valid)", "must clear its valid bits while rst is 1"),
+        ("if (rst)", "if (rst & enable)", "must clear its valid bits while rst is 1"),
+        ("v2 <= 0;", "", "must clear its valid bits while rst is 1"),
+    ],
+)  # fmt: skip
+def test_controls_matter_only_where_they_may(old, new, sentence):
+    inner, design = build.decoder("ocp_e4m3", "bfloat16"), build.pipelined(build.decoder("ocp_e4m3", "bfloat16"), 2, clock_enable=True)
+    subject = Subject(design, texts([inner])[inner.name] + CORRECT.replace(old, new, 1), "p", "p.v", (), "")
+    if sentence is None:
+        assert verify(subject, subject.netlist()).verdict == EQUAL
+    else:
+        with pytest.raises(NetlistError, match=sentence):
+            subject.netlist()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("<= sign;", "<= ~sign;"), None),
+        (("sign_stage_2 <= sign_stage_1", "sign_stage_2 <= sign"), "must have a latency of 3 cycles from every input to every output"),
+        (("valid_2 <= rst ? 1'b0 : valid_1", "valid_2 <= rst ? 1'b0 : in_valid"), "must have a latency of 3 cycles from every input"),
+        (("out_valid <= rst ? 1'b0 : valid_2", "out_valid <= rst ? 1'b0 : ~valid_2"), "must say with out_valid what in_valid was 3 cycles"),
+        (("input wire in_valid,", ""), "must have in_valid of one bit among its inputs, as every pipeline"),
+        (("always @(posedge clk) begin", "always @(posedge a[0]) begin"), "must have all its registers on clk"),
+        (("sign_stage_2 <= enable ?", "sign_stage_2 <= 1'b1 ?"), "while enable is 0; it changes sign_stage_2"),
+        (("valid_2 <= rst ? 1'b0 : ", "valid_2 <= "), "must clear its valid bits while rst is 1; out_valid may be 1 in cycle 2 after that"),
+    ],
+)
+def test_a_fault_is_found(change, sentence):
+    design = build.pipelined(build.mac("hif8"), 3, clock_enable="enable" in change[0])
+    text = texts([design])[design.name]
+    assert change[0] in text
+    if "in_valid" in change[0]:
+        text = text.replace("valid_1 <= rst ? 1'b0 : in_valid", "valid_1 <= rst")
+    text = text.replace(*change, 1)
+    if sentence is None:
+        subject = emitted(design)
+        wrong = type(subject)(design, text, design.name, "mine.v", (), "")
+        assert verify(wrong, wrong.netlist()).verdict != EQUAL
+        return
+    with pytest.raises(NetlistError, match=sentence):
+        read(text, design.name, pipeline=pipeline(design))
+
+
+def test_ranks_shorten_the_slowest_stage_until_an_operation_is_left():
+    parts = netlist(Mac("hif8"), "core")
+    periods = [schedule(parts, ranks).period for ranks in range(0, 13, 3)]
+    assert periods == sorted(periods, reverse=True)
+    longest = max(map(delay, parts.operations))
+    assert periods[-1] < periods[0] / 4
+    assert longest <= schedule(parts, MAX_STAGES).period < inf
+    for ranks in (1, 2, 3, 4):  # balanced: no cut into equal parts could be shorter, and this one is longer by an operation at most
+        assert periods[0] / (ranks + 1) <= schedule(parts, ranks).period <= periods[0] / (ranks + 1) + longest
+
+
+def test_a_late_input_has_less_time():
+    parts = netlist(Mac("hif8"), "core")
+    periods = [schedule(parts, 4, {"acc_in": stage}).period for stage in range(5)]
+    assert periods == sorted(periods)
+    assert schedule(parts, 4, {"acc_in": 3}).entries == {"a": 0, "b": 0, "acc_in": 3}
+    assert schedule(parts, 4).period == periods[0]
+
+
+def test_registers_are_counted():
+    unit = Pipelined(Mac("e5m2b1"), 2)
+    text = build.pipelined(build.mac("e5m2b1"), 2).verilog()
+    declared = re.findall(r"^  (?:output )?reg (?:\[(\d+):0\] )?\w+[;,]", text, re.M)
+    tables = len(re.findall(r"always @\*", text))
+    assert tables == 0
+    assert unit.registers == sum(int(high or 0) + 1 for high in declared)
+    unit._MustUse__silence = True  # it is only looked at
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--stages", "17"], "--stages must be an integer from 0 to 16, not 17"),
+        (["--stages", "-1"], "--stages must be an integer from 0 to 16, not -1"),
+        (["--clock-enable"], "--clock-enable goes with stages only: without them there is no clock"),
+        (["--reset", "none"], "--reset goes with stages only: without them there is no clock"),
+        (["--stages", "two"], "argument --stages: invalid int value: 'two'"),
+    ],
+)
+def test_refusals(words, sentence, tmp_path, capsys):
+    assert main(["generate", "mac", "--format", "hif8", *words, "-o", str(tmp_path)]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

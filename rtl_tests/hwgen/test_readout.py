@@ -1,0 +1,158 @@
+"""The end of an exact accumulation: golden against fractions, gates against golden, and what is refused."""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import golden
+from golden.mac import exact
+from hwgen.__main__ import main
+from hwgen.blocks import build
+from hwgen.bundle.files import stimuli
+from rtl_tests.golden.test_fused_dot import nearest_even
+from rtl_tests.support.blocks import generator, texts
+from rtl_tests.support.gates import differing
+from rtl_tests.support.toys import TOML_FORMAT
+from rtl_tests.synth.proof.test_exhaustive import check, subject
+from synth.proof.evidence import EQUAL
+from synth.proof.readout import ReadoutProof
+
+# -- golden --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("target", "precision", "lowest"), [("binary32", 24, -149), ("binary16", 11, -24), ("bfloat16", 8, -133)])
+def test_wide_formats_are_the_fraction_rounded_to_nearest_even(target, precision, lowest):
+    fmt, wide, rng = golden.get("hif8"), golden.get(target), generator("readout", target)
+    unit = exact(fmt, fmt, 64)
+    for _ in range(300):
+        size = int(rng.integers(1, unit.value_width))
+        value = int.from_bytes(rng.bytes(12), "little") & (1 << size) - 1
+        value = value >> (size // 2) << (size // 2) | int(rng.integers(0, 2)) if rng.integers(0, 2) else value
+        value *= (-1) ** int(rng.integers(0, 2))
+        limbs = [(value & (1 << unit.value_width) - 1) >> 64 * limb & (1 << 64) - 1 for limb in range(unit.limbs)]
+        found = float(wide.decode(unit.encode(np.array([limbs], np.uint64), wide))[0])
+        wanted = nearest_even(Fraction(value) * Fraction(2) ** unit.lsb_exponent, precision, lowest)
+        if abs(wanted) >= Fraction(2) ** (3 - precision - lowest):  # the first power of two that is beyond
+            assert abs(found) == float("inf")
+        else:
+            assert Fraction(found) == wanted
+
+
+@pytest.mark.parametrize("name", ["hif8", "e5m2b1", "ocp_e4m3", "gc_1_0_7_b0"])
+def test_codes_are_those_of_the_same_number_in_binary32(name):
+    """Numbers of up to 24 bits are the same there, and Format.encode is held against others elsewhere."""
+    fmt, rng = golden.get(name), generator("codes", name)
+    unit = exact(fmt, fmt, 64)
+    size = min(unit.value_width - 1, 24)
+    numbers = rng.integers(-(1 << size) + 1, 1 << size, 5000)
+    limbs = np.zeros((5000, unit.limbs), np.uint64)
+    limbs[:] = np.where(numbers < 0, ~np.uint64(0), np.uint64(0))[:, np.newaxis]
+    limbs[:, 0] = numbers.astype(np.uint64)
+    if 64 * unit.limbs > unit.value_width:
+        limbs[:, -1] &= np.uint64((1 << (unit.value_width - 64 * (unit.limbs - 1))) - 1)
+    bits = np.ldexp(numbers.astype(np.float64), unit.lsb_exponent).astype(np.float32).view(np.uint32)
+    for rounding in fmt.roundings:
+        if rounding == "hybrid":
+            continue
+        choices = {"random": rng.integers(0, 1 << 8, 5000), "random_bits": 8} if rounding == "stochastic" else {}
+        for overflow in fmt.overflows if rounding != "mptorch" else ("infinity",):
+            found = unit.encode(limbs, fmt, rounding, overflow, **choices)
+            np.testing.assert_array_equal(found, fmt.encode(bits, "binary32", rounding, overflow, **choices))
+
+
+@pytest.mark.parametrize(("flags", "code"), [(1, 0x6F), (2, 0xEF), (3, 0x6F), (4, 0x80), (7, 0x80)])
+def test_flags_are_infinities_and_nan(flags, code):
+    fmt = golden.get("hif8")
+    unit = exact(fmt, fmt, 64)
+    state = unit.zeros()
+    limb, place = divmod(unit.value_width, 64)
+    state[limb] |= np.uint64(flags << place)
+    assert int(unit.encode(state, fmt)) == code
+
+
+# -- hardware ------------------------------------------------------------------------------------------------------------------
+
+DESIGNS = [
+    build.readout("hif8"), build.readout("ocp_e4m3", to="binary16"), build.readout("e5m2b1", "ocp_e4m3", 16, to="hif8"),
+    build.readout("gc_1_4_3_b0", terms=1, to="gc_1_4_3_b20"),  # zero alone does not overflow
+    build.readout("ocp_e4m3", terms=4, to="ocp_e4m3", overflow="saturate"), build.readout("ocp_e5m2", to="dlfloat16", scale_bits=3),
+]  # fmt: skip
+MORE = [
+    build.readout("hif8", to="e5m2b1", rounding="stochastic", random_bits=9),
+    build.readout("e5m3_nosub", to="e5m3_nosub", rounding="stochastic"),
+    build.readout("gc_1_0_7_b0", to="gc_1_0_7_b0"), build.readout("gc_1_0_7_b0", to="bfloat16"),
+    build.readout("ibm_fp9_1_5_3", to="ocp_e5m2", rounding="toward_zero"), build.readout("hif8", to="hif8", nan_to_zero=True),
+    build.readout("ocp_e4m3+ocp_e5m2", to="binary8p4"), build.readout("e5m2_nosub", to="e5m2b1", rounding="mptorch"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("design", [*DESIGNS, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE)], ids=lambda one: one.name)
+def test_gates_equal_golden(design):
+    assert not differing(design, stimuli(design))
+
+
+def test_a_wrong_gate_is_found():
+    design = build.readout("ocp_e4m3", terms=4, to="ocp_e4m3", overflow="saturate")
+    text = texts([design])[design.name]
+    fault = text.replace("~pos_inf", "pos_inf", 1)
+    assert fault != text
+    assert differing(design, stimuli(design), fault)
+
+
+PROVED = [build.readout("ocp_e4m3", terms=4, to="ocp_e4m3", overflow="saturate"), build.readout("ocp_e4m3", terms=4, to="binary16")]
+MORE_PROVED = [
+    build.readout("hif8"), build.readout("hif8", to="hif8"), build.readout("e5m2b1", to="bfloat16", scale_bits=4),
+    build.readout("ocp_e5m2", to="dlfloat16"), build.readout("gc_1_0_7_b0", to="gc_1_0_7_b0"), build.readout("hif8", to="e5m2b1", terms=16),
+]  # fmt: skip
+ALL_PROVED = [*PROVED, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE_PROVED)]
+
+
+@pytest.mark.parametrize("design", ALL_PROVED, ids=lambda one: one.name)
+def test_proof(design):
+    evidence = check(design)
+    assert (evidence.verdict, evidence.cases) == (EQUAL, evidence.inputs)
+    assert evidence.method == ReadoutProof.method
+
+
+@pytest.mark.parametrize("design", PROVED, ids=lambda one: one.name)
+def test_one_wrong_accumulator_is_found(design):
+    acc = 0x1234567
+    text = re.sub(r"(assign (?:bits|code) = )([^;]+);", rf"\1(\2) ^ (acc == {acc});", texts([design])[design.name])
+    claim = ReadoutProof(design, subject(design, text).netlist())
+    assert claim.prove(acc.bit_length()) == {"acc": acc}
+    assert claim.prove(acc.bit_length() + 1) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["--to", "hif8", "--rounding", "hybrid"],
+            "--rounding 'hybrid' looks at the bits of a source, of which an exact accumulator has none",
+        ),
+        (["--rounding", "ties_to_even"], "--rounding goes with a format of codes, not with 'binary32'"),
+        (["--to", "hif9"], "--to: "),
+        (["--to", "ocp_e4m3+ocp_e5m2"], "--to must be one format, not the two of 'ocp_e4m3+ocp_e5m2'"),
+        (["--terms", "0"], "--terms must be an integer from 1 to 16777216, not 0"),
+    ],
+)
+def test_refusals(words, sentence, tmp_path, capsys):
+    assert main(["generate", "readout", "--format", "ocp_e4m3", *words, "-o", str(tmp_path)]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_formats_of_one_name_are_refused(tmp_path):
+    files = []
+    for folder, exponent in (("one", 0), ("other", -1)):
+        (tmp_path / folder).mkdir()
+        text = TOML_FORMAT.replace('"tiny"', '"mine"').replace("exponent = 0", f"exponent = {exponent}")
+        files.append(tmp_path / folder / "mine.toml")
+        files[-1].write_text(text.replace("bias = 1", f"bias = {1 - exponent}"))
+    one, other = (golden.get(str(file)) for file in files)
+    assert one != other
+    for refused in (lambda: build.readout(one, to=other), lambda: build.mac(one, other)):
+        with pytest.raises(ValueError, match="format 'mine' stands for two different formats here; give one of them another name"):
+            refused()

@@ -1,0 +1,169 @@
+"""Formats from users' files go through the whole of it: golden, decoder, encoder, MAC, equal in simulation or in every case."""
+
+import gfloat
+import ml_dtypes
+import numpy as np
+import pytest
+from gfloat import formats as theirs
+
+import golden
+from golden.rows import Rounding
+from hwgen.__main__ import main
+from hwgen.blocks import build
+from rtl_tests.support import paper_tables
+from rtl_tests.support.bench import simulate
+from rtl_tests.support.blocks import all_codes, decoder_case
+from rtl_tests.support.paths import ROOT
+from rtl_tests.support.toys import TOML_FORMAT
+from rtl_tests.synth.proof.test_exhaustive import check, inputs
+from synth.proof.evidence import EQUAL
+
+EXAMPLES = {path.stem: str(path) for path in sorted((ROOT / "examples/formats").glob("*.toml"))}
+
+FORMATS = {
+    "three_bits": """
+        width = 3
+        canonical_nan = 3
+        rows = [{ prefix = "", exponent = { rule = "fixed", exponent = 0 }, fraction_bits = 2, hidden = 0 }]
+        specials = [{ mask = 2, value = 2, kind = "nan" }]
+    """,
+    "seven_tapered": """
+        width = 7
+        canonical_nan = 64
+        rows = [
+            { prefix = "11", exponent = { rule = "sign_magnitude", bits = 3 }, fraction_bits = 1 },
+            { prefix = "10", exponent = { rule = "sign_magnitude", bits = 2 }, fraction_bits = 2 },
+            { prefix = "01", exponent = { rule = "sign_magnitude", bits = 1 }, fraction_bits = 3 },
+            { prefix = "001", exponent = { rule = "fixed", exponent = 0 }, fraction_bits = 3 },
+            { prefix = "000", exponent = { rule = "biased", bits = 3, bias = 15 }, fraction_bits = 0 },
+        ]
+        specials = [
+            { mask = 127, value = 0, kind = "zero" },
+            { mask = 127, value = 64, kind = "nan" },
+            { mask = 63, value = 55, kind = "inf" },
+        ]
+    """,
+    "flushed": """
+        width = 9
+        flush = true
+        overflows = ["saturate"]
+        rows = [{ prefix = "", exponent = { rule = "biased", bits = 6, bias = 40 }, fraction_bits = 2 }]
+        specials = [{ mask = 255, value = 0, kind = "zero" }]
+    """,
+    "ten_bits": """
+        width = 10
+        canonical_nan = 512
+        rows = [
+            { prefix = "00000", exponent = { rule = "fixed", exponent = -14 }, fraction_bits = 4, hidden = 0 },
+            { prefix = "", exponent = { rule = "biased", bits = 5, bias = 15 }, fraction_bits = 4 },
+        ]
+        specials = [{ mask = 1023, value = 512, kind = "nan" }, { mask = 511, value = 511, kind = "inf" }]
+    """,
+}
+
+
+@pytest.fixture
+def formats(tmp_path):
+    """The formats above, read from files."""
+    found = []
+    for name, text in FORMATS.items():
+        (tmp_path / f"{name}.toml").write_text(f'name = "{name}"\n{text}')
+        found.append(golden.get(str(tmp_path / f"{name}.toml")))
+    return found
+
+
+def test_simulation_of_their_decoders(formats, tmp_path):
+    simulate([decoder_case(fmt, target) for fmt in formats for target in ("unpacked", "binary16", "bfloat16", "binary32")], tmp_path)
+
+
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+def test_every_case_of_their_encoders(formats, every):
+    roundings = [(fmt, rounding) for fmt in formats for rounding in (fmt.roundings if every else fmt.roundings[:1])]
+    assert not every or {rounding for _, rounding in roundings} == set(Rounding) - {Rounding.HYBRID, Rounding.MPTORCH}
+    for fmt, rounding in roundings:
+        design = build.encoder(fmt, "binary16", rounding)
+        evidence = check(design)
+        assert (evidence.verdict, evidence.cases) == (EQUAL, inputs(design)), design.name
+
+
+@pytest.mark.parametrize("width", [8, pytest.param(10, marks=pytest.mark.exhaustive)])
+def test_every_case_of_their_macs(formats, width):
+    macs = [build.mac(fmt) for fmt in formats if fmt.width < width]
+    for design in [*macs, build.mac(formats[1], formats[0], "exact", 5)]:
+        evidence = check(design)
+        assert (evidence.verdict, evidence.cases) == (EQUAL, inputs(design)), design.name
+
+
+def test_a_known_name_is_refused(tmp_path):
+    (tmp_path / "x.toml").write_text(TOML_FORMAT.replace('"tiny"', '"ocp_e5m2"'))
+    with pytest.raises(ValueError, match=r"name 'ocp_e5m2' is that of a known format with other rows; choose another one$"):
+        golden.get(str(tmp_path / "x.toml"))
+
+
+@pytest.mark.parametrize(("inf", "nan"), [(55, 119), (119, 55)])
+def test_infinities_come_in_pairs(inf, nan, tmp_path):
+    text = FORMATS["seven_tapered"].replace(
+        '{ mask = 63, value = 55, kind = "inf" }',
+        f'{{ mask = 127, value = {inf}, kind = "inf" }}, {{ mask = 127, value = {nan}, kind = "nan" }}',
+    )
+    (tmp_path / "x.toml").write_text(f'name = "x"\n{text}')
+    with pytest.raises(ValueError, match=r"infinity must have a positive code and its negative$"):
+        golden.get(str(tmp_path / "x.toml"))
+
+
+def test_values_missing_below_the_smallest_are_refused(tmp_path):
+    (tmp_path / "x.toml").write_text("""
+        name = "x"
+        width = 6
+        flush = true
+        canonical_nan = 1
+        rows = [{ prefix = "", exponent = { rule = "biased", bits = 3, bias = 3 }, fraction_bits = 2 }]
+        specials = [
+            { mask = 31, value = 0, kind = "zero" }, { mask = 31, value = 1, kind = "nan" }, { mask = 31, value = 2, kind = "nan" },
+        ]
+    """)
+    with pytest.raises(ValueError, match=r"hole|unused|missing"):
+        golden.get(str(tmp_path / "x.toml"))
+
+
+# -- examples/formats ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_example_formats_are_all_held_against_others():
+    assert sorted(EXAMPLES) == ["e3m2b1", "mx_e2m1", "mx_e2m3", "mx_e3m2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "info"),
+    [
+        ("mx_e2m1", ml_dtypes.float4_e2m1fn, theirs.format_info_ocp_e2m1),
+        ("mx_e2m3", ml_dtypes.float6_e2m3fn, theirs.format_info_ocp_e2m3),
+        ("mx_e3m2", ml_dtypes.float6_e3m2fn, theirs.format_info_ocp_e3m2),
+    ],
+)
+def test_microscaling_elements_are_those_of_ml_dtypes_and_gfloat(name, dtype, info):
+    fmt = golden.get(EXAMPLES[name])
+    codes = all_codes(fmt.width).astype(np.uint8)
+    values = fmt.decode(codes)
+    for others in (codes.view(dtype).astype(np.float64), gfloat.decode_ndarray(info, codes.astype(np.int64))):
+        np.testing.assert_array_equal(values, others)
+        np.testing.assert_array_equal(np.signbit(values), np.signbit(others))
+    bits = all_codes(16).astype(np.uint16)
+    bits = bits[np.isfinite(bits.view(np.float16))]
+    np.testing.assert_array_equal(fmt.encode(bits, "binary16"), bits.view(np.float16).astype(dtype).view(np.uint8))
+
+
+def test_the_supernormal_is_the_papers_and_the_familys():
+    fmt = golden.get(EXAMPLES["e3m2b1"])
+    family = golden.get("e3m2b1")
+    np.testing.assert_array_equal(fmt.values, paper_tables.values("e3m2b1"))
+    assert (fmt.rows, fmt.specials, fmt.canonical_nan) == (family.rows, family.specials, family.canonical_nan)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.exhaustive) if "3" in name[3:] else name for name in EXAMPLES])
+def test_every_case_of_the_example_formats(name, tmp_path, capsys):
+    blocks = [["decoder"], ["encoder", "--from", "binary16"], ["mac"]]
+    for block in blocks:
+        assert main(["generate", *block, "--format", EXAMPLES[name], "-o", str(tmp_path / "verilog")]) == 0
+        assert main(["verify", *block, "--format", EXAMPLES[name], "-o", str(tmp_path / "evidence")]) == 0
+    assert capsys.readouterr().out.count(": equal to golden on all ") == len(blocks)

@@ -1,0 +1,6 @@
+"""Where the checkout is."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = ROOT.parent / "shared"

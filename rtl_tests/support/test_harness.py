@@ -1,0 +1,160 @@
+"""The bench itself: it catches what is wrong, counts what it visits, and says how to see it again."""
+
+import re
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rtl_tests.support import bench
+from rtl_tests.support.bench import Case, simulate
+from rtl_tests.support.optional import NEEDS_ICARUS
+from rtl_tests.support.simulators import DEFAULT_SEED, available, seed, simulator
+
+CODES = np.arange(256, dtype=np.uint64)
+
+
+def adder(name: str = "adder", expression: str = "a + 8'd3", vectors: int = 256, **more: object) -> Case:
+    """``y = a + 3``, or something else that claims to be."""
+    text = f"module {name} (input wire [7:0] a, output wire [7:0] y);\n  assign y = {expression};\nendmodule\n"
+    codes = CODES[:vectors]
+    return Case(name, text, {"a": 8, "y": 8}, {"a": codes}, {"y": (codes + 3) & 255}, **more)
+
+
+def wide(name: str = "wide") -> Case:
+    """A port of 90 bits beside ports of one and three."""
+    text = (
+        f"module {name} (input wire [89:0] value, input wire flip, input wire [2:0] low, output wire [89:0] y, output wire last);\n"
+        "  assign y = flip ? ~value : value + {87'd0, low};\n  assign last = value[89];\nendmodule\n"
+    )
+    rng = np.random.default_rng(seed())
+    numbers = [0, 1, (1 << 90) - 1, 1 << 64, (1 << 64) - 1, *(int.from_bytes(rng.bytes(12), "little") >> 6 for _ in range(200))]
+    flip, low = rng.integers(0, 2, len(numbers), dtype=np.uint8), rng.integers(0, 8, len(numbers), dtype=np.uint16)
+    results = [(~v if f else v + k) % (1 << 90) for v, f, k in zip(numbers, flip.tolist(), low.tolist(), strict=True)]
+    ports = {"value": 90, "flip": 1, "low": 3, "y": 90, "last": 1}
+    inputs = {"value": limbs(numbers), "flip": flip, "low": low}
+    return Case(name, text, ports, inputs, {"y": limbs(results), "last": np.array([v >> 89 for v in numbers], np.uint8)})
+
+
+def limbs(numbers: list[int]) -> np.ndarray:
+    """Numbers of up to 128 bits as two uint64 limbs, little end first."""
+    return np.array([[v & (1 << 64) - 1, v >> 64] for v in numbers], np.uint64)
+
+
+@pytest.mark.parametrize("name", available())
+def test_right_modules_pass(tmp_path, name):
+    simulate([adder(), wide(), adder("short", vectors=10), adder("single", vectors=1)], tmp_path, name)
+    assert not [*tmp_path.rglob("*.vcd"), *tmp_path.rglob("*.fst")]
+
+
+def shown(file: Path) -> tuple[int, str]:
+    """The last time in a file of waves and, of a VCD, what changes at it; an FST begins with block type, length, first and last time."""
+    if file.suffix == ".fst":
+        return struct.unpack(">BQQQ", file.read_bytes()[:25])[-1], ""
+    time, changes = file.read_text().rpartition("\n#")[2].split("\n", 1)
+    return int(time), changes
+
+
+@pytest.mark.parametrize("name", available())
+def test_wrong_module_is_caught(tmp_path, name, monkeypatch):
+    monkeypatch.setattr(bench, "WAVE_VECTORS", 100)
+
+    def explain(inputs, got, expected):
+        return f"{inputs['a']} became {got['y']}, not {expected['y']}"
+
+    wrong = adder("wrong", "a == 8'd200 ? 8'd1 : a + 8'd3", explain=explain, seed=7)
+    worse = adder("worse", "a - 8'd3", vectors=100)
+    with pytest.raises(AssertionError) as caught:
+        simulate([adder(), wrong, worse], tmp_path, name)
+    lines = str(caught.value).splitlines()
+    assert lines[:3] == [
+        "wrong: 1 of 256 vectors differ (seed 7)",
+        "  vector 200: a=0xc8, y=0x1 (expected 0xcb)",
+        "    200 became 1, not 203",
+    ]
+    assert lines[3] == "worse: 100 of 100 vectors differ"
+    assert lines[4] == "  vector 0: a=0x0, y=0xfd (expected 0x3)"
+    assert len(lines) == 11
+    waves = re.fullmatch(r"waves of wrong, vectors 101 to 200, each for one unit of time: (.*)", lines[-2])
+    assert waves
+    time, changes = shown(Path(waves[1]))
+    assert time in (99, 100)  # Icarus ends with vector 200, Verilator begins it
+    assert not changes or "b11001000" in changes
+    command = re.fullmatch(rf"repeat with: SEED=7 SIM={name} \.venv/bin/python -m pytest '?([^']*)'?", lines[-1])
+    assert command
+    assert command[1].endswith(f"rtl_tests/support/test_harness.py::test_wrong_module_is_caught[{name}]")
+
+
+@NEEDS_ICARUS
+def test_unknown_bits_fail(tmp_path):
+    unknown = adder("unknown", "a == 8'd5 ? 8'bx : a + 8'd3", explain=lambda *_: "must not be asked")
+    with pytest.raises(AssertionError, match=r"^unknown: 1 of 256 vectors differ\n  vector 5: a=0x5, y=X{8} \(expected 0x8\)\nwaves of "):
+        simulate([unknown], tmp_path, "icarus")
+
+
+def test_simulation_that_ends_early_fails(tmp_path):
+    text = (
+        "module early (input wire [7:0] a, output wire [7:0] y);\n  assign y = a + 8'd3;\n"
+        "  always @(a) if (a == 8'd200) $finish;\nendmodule\n"
+    )
+    case = Case("early", text, {"a": 8, "y": 8}, {"a": CODES}, {"y": (CODES + 3) & 255})
+    with pytest.raises(AssertionError, match=r"^the simulation ended before all vectors were driven\n(?s:.*)repeat with: SIM="):
+        simulate([case], tmp_path)
+
+
+def test_bench_that_visits_too_few_fails(tmp_path, monkeypatch):
+    write = bench._write
+
+    def lose_the_last(cases, folder):
+        write(cases, folder)
+        data = (folder / "stimuli.bin").read_bytes()
+        (folder / "stimuli.bin").write_bytes(data[: -len(data) // 256])
+
+    monkeypatch.setattr(bench, "_write", lose_the_last)
+    with pytest.raises(AssertionError, match=r"^adder: 255 of 256 vectors were visited\nrepeat with: SIM="):
+        simulate([adder()], tmp_path)
+
+
+@pytest.mark.parametrize("name", available())
+def test_module_that_does_not_compile_fails(tmp_path, name):
+    with pytest.raises(AssertionError, match=r"^the build failed\n(?s:.*)nonsense"):
+        simulate([adder(expression="nonsense + 8'd3")], tmp_path, name)
+
+
+def test_vectors_that_do_not_fit_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"^big: a value for a has more than 7 bits$"):
+        simulate([Case("big", "", {"a": 7, "y": 8}, {"a": CODES}, {"y": CODES})], tmp_path)
+    with pytest.raises(ValueError, match=r"^signed: values of 8 bits for a must be unsigned in uint64 limbs, not int64\(256, 1\)$"):
+        simulate([Case("signed", "", {"a": 8, "y": 8}, {"a": CODES.astype(np.int64)}, {"y": CODES})], tmp_path)
+    with pytest.raises(ValueError, match=r"^few: the vectors of all ports must be equally many and at least one, not {'a': 256, 'y': 9}$"):
+        Case("few", "", {"a": 8, "y": 8}, {"a": CODES}, {"y": CODES[:9]})
+    with pytest.raises(ValueError, match=r"^odd: ports are \['a'\], vectors are for \['a', 'y'\]$"):
+        Case("odd", "", {"a": 8}, {"a": CODES}, {"y": CODES})
+    with pytest.raises(ValueError, match=r"^cases must have different names, not \['adder', 'adder'\]$"):
+        simulate([adder(), adder()], tmp_path)
+
+
+def test_environment_chooses_simulator_and_seed(monkeypatch):
+    monkeypatch.delenv("SIM", raising=False)
+    monkeypatch.delenv("SEED", raising=False)
+    assert simulator() == available()[0]
+    assert seed() == DEFAULT_SEED
+    monkeypatch.setenv("SIM", "verilator")
+    monkeypatch.setenv("SEED", "12")
+    assert simulator() == "verilator"
+    assert seed() == 12
+
+
+def test_bad_environment_is_refused(monkeypatch):
+    monkeypatch.setenv("SIM", "modelsim")
+    with pytest.raises(ValueError, match=r"^SIM must be one of icarus, verilator, not 'modelsim'$"):
+        simulator()
+    monkeypatch.setenv("SIM", "icarus")
+    monkeypatch.setenv("PATH", "")
+    assert available() == ("verilator",)
+    with pytest.raises(ValueError, match=r"^SIM=icarus is asked for, but it is not installed$"):
+        simulator()
+    monkeypatch.setenv("SEED", "-1")
+    with pytest.raises(ValueError, match=r"^SEED must be a non-negative integer, not '-1'$"):
+        seed()

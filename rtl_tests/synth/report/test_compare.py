@@ -1,0 +1,134 @@
+"""Reports against each other: what is a change, what fails, and what is refused."""
+
+import json
+
+import pytest
+
+from hwgen.__main__ import main
+from rtl_tests.synth.report.test_report import made_up
+from rtl_tests.synth.report.test_speed import timed_rows
+from synth.report.compare import compare, lines, percentage
+from synth.report.write import assemble
+
+
+def row(name, area, **options):
+    made = made_up("mac", "gates", area, format=name, accumulator="binary16")
+    return [{**one, "seed": 1, "accumulator_bits": 16, "verilog_sha256": name, **options} for one in made]
+
+
+OLD = [*row("same", 100), *row("noisy", 100), *row("grown", 100), *row("shrunk", 100), *row("gone", 100)]
+NEW = [*row("grown", 105, tool="yosys 1"), *row("same", 100), *row("noisy", 101), *row("shrunk", 90), *row("added", 7), *row("more", 7)]
+
+
+def test_changes_are_those_beyond_the_spreads():
+    found = compare(OLD, NEW)
+    assert [(change.key.module, round(change.growth, 6)) for change in found.changes] == [
+        ("mac_grown_binary16", 0.05), ("mac_shrunk_binary16", -0.1),
+    ]  # fmt: skip
+    assert (found.common, found.added, found.gone) == (4, 2, 1)
+    assert [change.key.module for change in found.grown(0.049)] == ["mac_grown_binary16"]
+    assert found.grown(0.051) == []
+    assert list(lines(found, 0.02)) == [
+        "figure                                                        old                    new   change",
+        "mac_grown_binary16 on gates, area [NAND2]         100 (99 to 101)       105 (104 to 106)    +5.0%  above 2%",
+        "mac_shrunk_binary16 on gates, area [NAND2]        100 (99 to 101)          90 (89 to 91)   -10.0%",
+        "2 of 4 figures changed beyond their spreads: 1 grew, 1 shrank; 2 new, 1 gone.",
+        "The old figures are by yosys 0, the new ones by yosys 0 and yosys 1.",
+    ]
+
+
+def test_nothing_changes_against_itself():
+    assert list(lines(compare(OLD, OLD))) == ["0 of 5 figures changed beyond their spreads: 0 grew, 0 shrank; 0 new, 0 gone."]
+
+
+def test_a_curve_has_its_smallest_area_and_its_fastest_delay():
+    old, new = timed_rows("hif8", [(40, 100), (10, 200)]), timed_rows("hif8", [(40, 110), (9, 200)])
+    changes = {change.key.quantity: round(change.growth, 6) for change in compare(old, new).changes}
+    assert changes == {"smallest area [NAND2]": 0.1, "fastest delay [FO4]": -0.1}
+    other = timed_rows("hif8", [(40, 110)], timer="opensta, before layout")
+    assert compare(old, other).common == 0  # other timers are no change of the module
+
+
+def test_figures_of_libraries_compare_by_their_content():
+    of = {"target": "liberty", "libraries": ["cells"]}
+    old, same, other = (row("a", 100, **of, libraries_sha256=[digest * 64]) for digest in "001")
+    assert compare(old, same).common == 1
+    assert compare(old, other).common == 0
+
+
+@pytest.mark.parametrize(("text", "share"), [("2%", 0.02), ("0%", 0.0), ("0.5%", 0.005), ("150%", 1.5)])
+def test_percentages(text, share):
+    assert percentage(text) == share
+
+
+@pytest.mark.parametrize("text", ["2", "-2%", "two%", "", "%", "1e1%", "nan%", "2 %", "٢%"])
+def test_no_percentages(text):
+    with pytest.raises(ValueError, match=r"^it must be a percentage such as 2%, not "):
+        percentage(text)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, rows in (("old", OLD), ("new", NEW), ("single", [{**one, "renamings": 1} for one in OLD]), ("other", row("other", 7))):
+        (tmp_path / f"{name}.json").write_text(json.dumps({**assemble([], []), "rows": rows}))
+    (tmp_path / "word.json").write_text('{"rows": "many", "failures": []}')
+    return tmp_path
+
+
+NEWS = ["report", "--sweep", "new.json"]
+
+
+@pytest.mark.parametrize(("words", "status"), [([], 0), (["--fail-above", "2%"], 1), (["--fail-above", "5%"], 0)])
+def test_two_files_are_compared_and_nothing_is_written(words, status, files, capsys):
+    before = sorted(files.rglob("*"))
+    assert main([*NEWS, "--compare", "old.json", *words]) == status
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert said.out.splitlines()[-2].startswith("2 of 4 figures changed beyond their spreads")
+    assert ("above 2%" in said.out) == (words[-1:] == ["2%"])
+    assert sorted(files.rglob("*")) == before
+
+
+def test_a_report_that_is_asked_for_is_written(files, capsys):
+    assert main([*NEWS, "--compare", "old.json", "--fail-above", "2%", "-o", "out", "--store", "store"]) == 1
+    assert capsys.readouterr().out.splitlines()[0] == "out/index.html"
+    assert {row["name"] for row in json.loads((files / "out" / "report.json").read_text())["rows"]} == {row["name"] for row in NEW}
+    assert main([*NEWS, "--compare", "out/report.json", "--fail-above", "0%"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--fail-above", "2%"], "--fail-above: it goes with --compare only"),
+        (["--compare", "old.json", "--fail-above", "2"], "--fail-above: it must be a percentage such as 2%, not '2'"),
+        (["--compare", "none.json"], "--compare: 'none.json' cannot be read: No such file or directory"),
+        (["--compare", "word.json"], "--compare: 'word.json' is not what hwgen sweep or hwgen report writes"),
+        (["--compare", "other.json"], "--compare: the two reports have no figure in common"),
+        (
+            ["--compare", "single.json", "--fail-above", "2%"],
+            "--fail-above: mac_same_binary16 was measured under one renaming, of which no spread is known",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(words, sentence, files, capsys):
+    before = sorted(files.rglob("*"))
+    assert main([*NEWS, *words]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"hwgen: {sentence}\n")
+    assert sorted(files.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--compare", "other.json"], "--compare: the two reports have no figure in common"),
+        (["--compare", "old.json", "--fail-above", "2%", "--renamings", "1"], "--fail-above: of one renaming no spread is known; "),
+    ],
+)
+def test_refusals_come_before_minutes_are_spent(words, sentence, files, capsys, monkeypatch):
+    monkeypatch.setattr("synth.cli.area.measure", lambda *_, **__: pytest.fail("measured"))
+    monkeypatch.setattr("synth.cli.area.verilog", lambda design, _: f"module {design.name}(acc_in);\n  input [15:0] acc_in;\nendmodule\n")
+    assert main(["report", "--formats", "hif8", "-o", "out", "--store", "store", *words]) == 2
+    assert capsys.readouterr().err.startswith(f"hwgen: {sentence}")
+    assert not (files / "out").exists()

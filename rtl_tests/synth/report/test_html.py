@@ -1,0 +1,163 @@
+"""The report's page in a browser: nothing is asked of a network, tables sort and filter, phones and dark screens are served."""
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from playwright.sync_api import sync_playwright
+
+from rtl_tests.support.optional import CHROMIUM, NEEDS_CHROMIUM
+from rtl_tests.synth.report.test_report import SECTIONS, made_up_report
+from synth.report.plan import FORMATS, SPEED_STUDY, WIDTH_STUDY
+from synth.report.render.palette import NEUTRAL, SERIES
+from synth.report.write import render
+
+pytestmark = NEEDS_CHROMIUM
+MACS = '[aria-label^="MAC by format"] tbody tr'
+
+WIDE = (
+    "[...document.body.querySelectorAll('*')]"
+    ".filter((one) => !one.closest('.scroll, nav div, pre, svg') && one.getBoundingClientRect().right > innerWidth)"
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])  # which root cannot have
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    render(made_up_report(), folder)
+    return (folder / "index.html").as_uri()
+
+
+@pytest.fixture
+def opened(browser, address):
+    """Opens the page, and holds whatever it asks for or complains of against nothing."""
+    contexts, heard = [], []
+
+    def opened(width=1280, scheme="light"):
+        contexts.append(browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme))
+        contexts[-1].set_default_timeout(10_000)
+        page = contexts[-1].new_page()
+        page.on("request", lambda request: heard.append(request.url))
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.goto(address)
+        return page
+
+    yield opened
+    assert set(heard) <= {address, "data:,"}
+    for context in contexts:
+        context.close()
+
+
+def names(page):
+    """Formats of the table of MACs, as they stand there."""
+    return page.locator(f"{MACS}:visible th").all_inner_texts()
+
+
+def test_heads_sort_by_keyboard(opened):
+    page = opened()
+    head = page.locator('[aria-label^="MAC by format"] thead th').nth(2)
+    head.locator("button").focus()
+    before = names(page)
+    assert before == list(FORMATS)
+    for state, order in (("ascending", before), ("descending", before[::-1]), (None, before), ("ascending", before)):
+        page.keyboard.press("Enter")
+        assert head.get_attribute("aria-sort") == state
+        assert names(page) == order
+    page.locator('[aria-label^="MAC by format"] thead th').first.locator("button").click()
+    assert names(page) == sorted(before)
+    assert head.get_attribute("aria-sort") is None
+
+
+COLUMNS = """[...document.querySelectorAll("main table")].flatMap((table) => [...table.tHead.rows[0].cells].map((head, column) => {
+    head.querySelector("button").click();
+    return [`${table.ariaLabel}: ${head.innerText}`, [...table.tBodies[0].rows].map((row) => row.cells[column].dataset.value ?? "")];
+}))"""
+"""The values of every column of every table after a click at its head."""
+
+
+def test_every_column_sorts(opened):
+    """Values from small to large, then what has none; tables of every section are there."""
+    page = opened()
+    assert page.evaluate("[...document.querySelectorAll('section:has(table)')].map((one) => one.id)") == list(SECTIONS)
+    found = dict(page.evaluate(COLUMNS))
+    assert len(found) > 70
+    for name, values in found.items():
+        assert values == sorted(values, key=lambda value: float(value or "inf")), name
+
+
+def test_numbers_sort_as_numbers(opened):
+    page = opened()
+    page.locator("#figures summary").click()
+    table = page.locator("#figures table")
+    table.get_by_role("button", name="figure", exact=True).click()
+    found = [float(text.replace(",", "")) for text in table.locator("tbody td:nth-child(3)").all_inner_texts()]
+    assert len(found) > 200
+    assert found == sorted(found)
+    assert found[0] < 100 < found[-1]
+
+
+def test_words_filter(opened):
+    page = opened()
+    box = page.locator(".table", has=page.locator(MACS)).first
+    box.get_by_label("Filter").fill("E5M2 no")
+    assert names(page) == ["e5m2_nosub"]
+    assert box.locator("output").inner_text() == f"1 of {len(FORMATS)} rows"
+    box.get_by_label("Filter").fill("")
+    assert names(page) == list(FORMATS)
+    assert box.locator("output").inner_text() == ""
+
+
+SHOWS = {
+    "mac": FORMATS, "tradeoff": FORMATS, "speed": SPEED_STUDY, "parts": FORMATS, "accumulators": WIDTH_STUDY, "encoders": ("hif8",),
+    "paper": (),
+}  # fmt: skip
+"""Formats whose colours every plot of a section has."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_plot_is_a_picture(opened, tmp_path, scheme):
+    """Under its section's heading, of its size, with the scheme's ground, its formats' colours, and all that edges and letters make."""
+    page = opened(scheme=scheme)
+    card, *series = (int(pair[scheme == "dark"].removeprefix("#"), 16) for pair in (NEUTRAL["card"], *SERIES))
+    palette = dict(zip(FORMATS, series, strict=False))
+    assert page.locator("main h2").all_inner_texts() == [title for title, _ in SECTIONS.values()]
+    for anchor, (_, plots) in SECTIONS.items():
+        drawn = page.locator(f"#{anchor} svg").all()
+        assert len(drawn) == plots
+        for place, plot in enumerate(drawn):
+            file, box = tmp_path / f"{anchor}_{place}.png", plot.bounding_box()
+            plot.screenshot(path=file)
+            picture = np.rint(255 * imread(file)[..., :3]).astype(int)
+            assert picture.shape[:2] == pytest.approx((box["height"], box["width"]), abs=2)
+            assert box["width"] > 300
+            assert box["height"] > 100
+            colours, pixels = np.unique(picture @ (1 << 16, 1 << 8, 1), return_counts=True)
+            assert colours[pixels.argmax()] == card
+            assert {palette[name] for name in SHOWS[anchor]} <= set(colours.tolist()), file
+            assert len(colours) > 200, file
+
+
+def test_a_phone_scrolls_down_only(opened):
+    page = opened(width=390)
+    page.evaluate("document.querySelectorAll('details').forEach((found) => (found.open = true))")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.evaluate(f"{WIDE}.map((one) => one.outerHTML.slice(0, 100))") == []
+    assert page.evaluate("[...document.querySelectorAll('svg')].every((one) => one.getBoundingClientRect().width > 300)")
+
+
+def test_dark_is_dark(opened):
+    def light(page, selector, what):
+        return page.evaluate(f"getComputedStyle(document.querySelector('{selector}')).{what}.match(/\\d+/g).slice(0, 3).map(Number)")
+
+    for scheme, ground in (("light", 255), ("dark", 0)):
+        page = opened(scheme=scheme)
+        assert all(abs(part - ground) < 60 for part in light(page, "body", "backgroundColor"))
+        assert all(abs(part - ground) > 120 for part in light(page, "svg text", "fill"))

@@ -1,0 +1,140 @@
+"""What `hwgen report` takes from files: rows of sweeps and figures of accuracy, or one sentence and nothing written."""
+
+import json
+
+import pytest
+
+from hwgen.__main__ import main
+from hwgen.blocks import build
+from rtl_tests.support.paths import ROOT
+from synth.area.jobs import rows
+from synth.area.liberty import GATES, read_all
+from synth.area.targets import LIBERTY
+from synth.report import load as given
+from synth.report.plan import area_jobs
+from synth.report.write import assemble, render, with_sweeps
+
+NOT_SWEPT = "is not what hwgen sweep or hwgen report writes"
+NOT_ACCURACY = "is not what examples/digits.py --json writes"
+TEXT = "module {} (input wire [15:0] acc_in, output wire [15:0] acc_out); endmodule"
+ACCURACY = {
+    "images": 450, "accumulator": "binary16",
+    "rows": [
+        {"format": "binary32", "accuracy": 0.98, "rtl_cases": 0},
+        {"format": "hif8", "accuracy": 0.97, "rtl_cases": 12, "snr_db": 20.5},
+    ],
+    "study": [{"format": "hif8", "scaling": "none", "accumulator": "exact", "accuracy": 0.9, "snr_db": None}],
+}  # fmt: skip
+
+
+def made_up(design, target="gates", portfolio="standard"):
+    """The rows of a design, its areas and delays made up."""
+    (job,) = area_jobs(design, TEXT.format(design.name), (target,), portfolio, 2, read_all([str(GATES)]))
+    sample = {job._target().metric: 50.0, "nand2_equivalents": 50.0} | ({"delay_fo4": 9.0} if job.is_timed else {})
+    return rows(job, {recipe: [sample, sample] for recipe in job.recipes()})
+
+
+@pytest.fixture(scope="module")
+def swept():
+    found = made_up(build.mac("hif8")) + made_up(build.adder("hif8")) + made_up(build.multiplier("hif8"), LIBERTY)
+    found += made_up(build.encoder("hif8")) + made_up(build.encoder("hif8", rounding="hybrid")) + made_up(build.decoder("hif8"), "xc7")
+    found += made_up(build.mac("hif8", accumulator="binary32")) + made_up(build.mac("hif8"), portfolio="speed")
+    return {"rows": json.loads(json.dumps(found)), "failures": [{"name": "n", "target": "gates", "error": "no"}]}
+
+
+def refused(tmp_path, capsys, option, text, sentence):
+    file = tmp_path / "found.json"
+    file.write_text(text)
+    words = ["report", option, str(file), "-o", str(tmp_path / "out"), "--store", str(tmp_path / "store")]
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"hwgen: {option}: {str(file)!r} {sentence}\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_rows_of_a_sweep_are_shown(swept, tmp_path):
+    file = tmp_path / "sweep.json"
+    file.write_text(json.dumps(swept))
+    words = ["report", "--sweep", str(file), "-o", str(tmp_path / "out"), "--store", str(tmp_path / "store")]
+    assert main(words) == 0
+    page = (tmp_path / "out" / "index.html").read_text()
+    for anchor in ("mac", "encoders", "accumulators", "speed", "failures"):
+        assert f'<section id="{anchor}">' in page
+
+
+def test_a_row_without_one_of_its_keys_is_refused_or_not_missed(swept, tmp_path):
+    file, needed = tmp_path / "sweep.json", set()
+    for place, row in enumerate(swept["rows"]):
+        if row["recipe"] != "best":
+            continue
+        for key in row:
+            less = {name: value for name, value in row.items() if name != key}
+            file.write_text(json.dumps({**swept, "rows": [*swept["rows"][:place], less, *swept["rows"][place + 1 :]]}))
+            try:
+                found = given.rows(str(file), "--sweep")
+            except ValueError:
+                needed.add(key)
+                continue
+            if row["component"] in ("mac", "encoder") and row["target"] == "gates" and key not in ("metric", "samples"):
+                render(with_sweeps(assemble([], []), [found]), tmp_path / "out")
+    assert needed >= {"best_recipe", "accumulator_bits", "accumulator", "rounding", "timer", "delay_samples", "libraries", "median"}
+
+
+@pytest.mark.parametrize(
+    ("component", "key", "value"),
+    [
+        ("mac", "best_recipe", None), ("mac", "accumulator_bits", "16"), ("mac", "accumulator", ["binary16"]), ("encoder", "rounding", 1),
+        ("mac", "median", float("nan")), ("mac", "median_cells", "many"), ("mac", "min", 0), ("mac", "seed", True), ("mac", "format", " "),
+        ("mac", "target", "tpu"), ("multiplier", "libraries", []), ("multiplier", "libraries_sha256", [1]), ("mac", "component", []),
+    ],
+)  # fmt: skip
+def test_a_row_with_another_value_is_refused(swept, tmp_path, capsys, component, key, value):
+    place = next(i for i, row in enumerate(swept["rows"]) if row["component"] == component and row["recipe"] == "best")
+    rows = [{**row, key: value} if i == place else row for i, row in enumerate(swept["rows"])]
+    refused(tmp_path, capsys, "--sweep", json.dumps({**swept, "rows": rows}), NOT_SWEPT)
+
+
+@pytest.mark.parametrize("samples", [[], [1.0, "2"], None])
+def test_delays_that_are_none_are_refused(swept, tmp_path, capsys, samples):
+    rows = [{**row, "delay_samples": samples} if "timer" in row else row for row in swept["rows"]]
+    refused(tmp_path, capsys, "--sweep", json.dumps({**swept, "rows": rows}), NOT_SWEPT)
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", DEEP, '{"rows": [1], "failures": []}', '{"rows": [], "failures": [{"name": 1, "target": "x", "error": "y"}]}']
+)
+def test_what_no_sweep_has_written_is_refused(tmp_path, capsys, text):
+    refused(tmp_path, capsys, "--sweep", text, NOT_SWEPT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", "{}", DEEP, json.dumps({**ACCURACY, "images": "450"}), json.dumps({**ACCURACY, "accumulator": 16}),
+        json.dumps({**ACCURACY, "images": 0}),
+        *(json.dumps({**ACCURACY, "study": [{**ACCURACY["study"][0], key: value}]}) for key, value in (
+            ("scaling", 1), ("accumulator", []), ("accuracy", None), ("snr_db", "x"),
+        )),
+        *(json.dumps({**ACCURACY, "rows": [{**ACCURACY["rows"][1], key: value}]}) for key, value in (
+            ("format", None), ("accuracy", "high"), ("accuracy", True), ("rtl_cases", 1.5), ("snr_db", "x"), ("snr_db", float("inf")),
+        )),
+        json.dumps({**ACCURACY, "rows": ["hif8"]}),
+    ],
+)  # fmt: skip
+def test_what_the_example_has_not_written_is_refused(tmp_path, capsys, text):
+    refused(tmp_path, capsys, "--accuracy", text, NOT_ACCURACY)
+
+
+def test_every_key_of_a_row_is_documented(swept):
+    page = (ROOT / "docs" / "area.md").read_text()
+    told = page[page.index("## Reading the rows") :]
+    options = {"format", "accumulator", "from", "rounding", "overflow", "to"}
+    keys = {key for row in swept["rows"] for key in row if not key.startswith("median_")} - options
+    assert {key for key in keys if f"`{key}`" not in told} == set()
+
+
+def test_accuracy_is_taken(tmp_path):
+    (tmp_path / "found.json").write_text(json.dumps(ACCURACY))
+    assert given.accuracy(str(tmp_path / "found.json")) == ACCURACY

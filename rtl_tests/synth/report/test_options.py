@@ -1,0 +1,55 @@
+"""What options cost: each beside the plain block, and two formats behind a select pin beside either alone."""
+
+from hwgen.blocks import build
+from rtl_tests.synth.report.test_report import made_up
+from synth.report import plan
+from synth.report.chapters import options as extras
+from synth.report.measured import Measured
+from synth.report.plan import FORMATS, measurements
+
+PAIR = "ocp_e4m3+ocp_e5m2"
+
+
+def planned(formats, claims):
+    """Names and targets of what a report measures."""
+    found = measurements(formats, lambda kind, name, **options: build.BLOCKS[kind](name, **options), claims=claims)
+    return {(one.design.name, target) for one in found for target in one.targets}
+
+
+def test_a_pair_beside_either_format_alone():
+    rows = []
+    for target in (*plan.EXTRA_TARGETS, "xc7"):
+        for name, area in (("ocp_e4m3", 100), (PAIR, 120), ("ocp_e5m2", 119)):
+            rows += made_up("mac", target, area, format=name, accumulator="binary16")
+    section = extras.section(Measured({"rows": rows, "formats": ["ocp_e4m3", "ocp_e5m2"]}))
+    assert section.findings == [
+        f"{title}: {text}."
+        for title, unit in (("Gates", "NAND2"), ("Cyclone V", "ALM"))
+        for text in (
+            f"ocp_e4m3 mac with ocp_e5m2 as a second format, chosen by a pin for each operand: +20% (120 against 100 {unit})",
+            f"ocp_e5m2 mac with ocp_e4m3 as a second format, chosen by a pin for each operand: no difference (120 against 119 {unit})",
+        )
+    ]
+    (table,) = section.tables
+    assert [row[0].small for row in table.rows] == [
+        f"{PAIR} mac, against ocp_e4m3 mac, binary16", f"{PAIR} mac, against ocp_e5m2 mac, binary16",
+    ]  # fmt: skip
+
+
+def test_what_is_compared():
+    assert [extra.comparison for extra in plan.EXTRAS[:2]] == [
+        "hif8 mac, scale-bits 8, against hif8 mac, binary16", "hif8 encoder, rounding-pin True, against hif8 encoder, hybrid",
+    ]  # fmt: skip
+
+
+def test_a_pair_costs_a_job_a_target_and_nothing_where_the_claims_have_it(monkeypatch):
+    both = ["ocp_e4m3", "ocp_e5m2"]
+    few, default = planned(both, False), planned(FORMATS, True)
+    monkeypatch.setattr(plan, "EXTRAS", [extra for extra in plan.EXTRAS if not extra.pair])
+    assert few - planned(both, False) == {(build.mac(PAIR).name, target) for target in plan.EXTRA_TARGETS}
+    assert default == planned(FORMATS, True)
+
+
+def test_nothing_measured_is_no_section():
+    rows = made_up("mac", "gates", 100, format="ocp_e4m3", accumulator="binary16")
+    assert extras.section(Measured({"rows": rows, "formats": ["ocp_e4m3"]})) is None

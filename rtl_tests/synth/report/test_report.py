@@ -1,0 +1,289 @@
+"""The report: sentences that claim no more than the spreads allow, and files that are the same every time."""
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+
+import pytest
+
+import synth
+from rtl_tests.synth.area.test_jobs import JOB
+from rtl_tests.synth.report.test_accuracy import DIGITS
+from rtl_tests.synth.report.test_speed import timed_rows
+from synth.area.runner import Outcome
+from synth.area.targets import TARGETS
+from synth.proof.evidence import EMITTED, EQUAL, Evidence
+from synth.report import write as module
+from synth.report.chapters.claims import CLAIMS
+from synth.report.chapters.table2 import PAPER, verdict
+from synth.report.content import Content
+from synth.report.figures import Figure, compared, number, pair_sentence, smallest_sentence
+from synth.report.plan import ACCUMULATORS, FORMATS, SPEED_STUDY, WIDTH_STUDY
+from synth.report.write import assemble, render
+
+SECTIONS = {
+    "mac": ("What a MAC costs", 6), "tradeoff": ("Area against accuracy", 5), "speed": ("Area against delay", 1),
+    "parts": ("Decode and multiply, and the adder", 5), "accumulators": ("Exact against rounded accumulators", 2),
+    "encoders": ("Encoders, and what a rounding costs", 3), "options": ("What options cost", 0),
+    "paper": ("Table 2 of the supernormal paper, again", 1), "claims": ("The papers' other claims, measured", 0),
+    "accuracy": ("The formats on real data", 0), "evidence": ("Proof: every input, on the gates", 0), "failures": ("Jobs that failed", 0),
+    "method": ("How it was measured", 0), "figures": ("Every figure, and the command that repeats it", 0),
+}  # fmt: skip
+"""Every section that a report may have: its title, and how many plots :func:`made_up_report` gives it."""
+
+
+def spread(low, high):
+    return Figure(low, (low + high) / 2, high, "ALM")
+
+
+def made_up(component, target, area, **options):
+    unit, name = TARGETS[target].unit, "_".join(map(str, (component, *options.values())))
+    row = {
+        "component": component, **options, "target": target, "recipe": "synch", "metric": "area", "unit": unit, "tool": "yosys 0",
+        "min": area - 1, "median": area, "max": area + 1, "samples": [area - 1, area + 1], "portfolio": "standard", "renamings": 2,
+        "name": name, "command": f"hwgen area {component} --target {target}", "verilog_sha256": name, "script_sha256": "1",
+    }  # fmt: skip
+    return [row, {**row, "recipe": "best", "best_recipe": "synch"}]
+
+
+def checked(module, method, cases):
+    """A module that equals golden."""
+    command, hashes = f"hwgen verify {module}", {"verilog": module}
+    return Evidence(module, command, EMITTED, [], method, cases, hashes, {}, cases, EQUAL, seconds=1.5).record()
+
+
+def made_up_report():
+    """Data for every section."""
+    rows = []
+    for place, name in enumerate(FORMATS):
+        for target in TARGETS:
+            rows += made_up("mac", target, 150 + 3 * place, format=name, accumulator="binary16", accumulator_bits=16)
+            rows += made_up("adder", target, 120 + place % 3, format=name, accumulator="binary16")
+            rows += made_up("multiplier", target, PAPER.get(name, [40])[0] + 0.25 * place, format=name)
+        rounding = "ties_to_away" if name == "hif8" else "ties_to_even"
+        rows += made_up("encoder", "gates", 200 + place, format=name, rounding=rounding)
+    for target in TARGETS:
+        rows += made_up("encoder", target, 60, format="hif8", rounding="ties_to_away") if target != "gates" else []
+        rows += made_up("encoder", target, 90, format="hif8", rounding="hybrid")
+    for name in WIDTH_STUDY:
+        for target in ("gates", "cyclonev"):
+            for bits, accumulator in zip((0, 16, 16, 32, 93), ACCUMULATORS, strict=True):
+                if accumulator != "binary16":
+                    rows += made_up("mac", target, 140 + 2 * bits, format=name, accumulator=accumulator, accumulator_bits=bits)
+    for target in ("gates", "cyclonev"):
+        rows += made_up("mac", target, 165, format="hif8", accumulator="binary16", accumulator_bits=16, scale_bits=8)
+    for target in TARGETS:
+        for claim in CLAIMS:
+            for name in (claim.base, claim.unit):
+                area = 200 if "+" in name else 180
+                rows += made_up(claim.part, target, area, format=name, **claim.options) if name not in FORMATS else []
+    for place, name in enumerate(SPEED_STUDY):
+        points = [(40 + place, 100 - place), (20 - 2 * place, 130), (10 - place, 180 + 5 * place)]
+        rows += timed_rows(name, points, command=f"hwgen area mac --format {name} --portfolio speed")
+    outcomes = [Outcome(JOB, tuple(rows)), Outcome(replace(JOB, top="broken", target="xc7"), (), "broken on xc7: <no> luck", "long\nlog\n")]
+    evidence = [checked("multiplier_hif8", "every input, evaluated on the gates", 1 << 16), checked("other", "proof (a solver)", 1 << 48)]
+    snr = {name: {"snr_db": 20.5 + 5 * (place % 3), "exponent": place} for place, name in enumerate(FORMATS)}
+    return assemble(outcomes, FORMATS, DIGITS, evidence) | {"snr": snr}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return made_up_report()
+
+
+@pytest.fixture(scope="module")
+def folder(data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("build") / "new" / "report"
+    render(data, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def content(folder):
+    return Content(json.loads((folder / "report.json").read_text()))
+
+
+def read(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_files(data, folder):
+    files = read(folder)
+    assert set(files) == {"report.json", "report.csv", "report.md", "index.html", "logs/broken.xc7.log"}
+    assert files["logs/broken.xc7.log"] == b"long\nlog\n"
+    assert json.loads(files["report.json"])["rows"] == data["rows"]
+
+
+def test_the_same_data_give_the_same_bytes_and_json_is_the_source(folder, tmp_path):
+    first = read(folder)
+    render(json.loads(first["report.json"]), tmp_path)
+    assert read(tmp_path) == {name: text for name, text in first.items() if not name.startswith("logs/")}
+
+
+def test_the_page_needs_nothing_else(folder):
+    page = (folder / "index.html").read_text()
+    links = re.findall(r"""(?:src|href|action|data)\s*=\s*["']([^"']*)["']""", page)
+    assert links
+    assert {link for link in links if not link.startswith("#")} == {"data:,"}  # an icon, so that no browser asks for one
+    assert not re.search(r"url\((?!#)|@import|<script .*src|<iframe|<img|<image", page)
+    assert "default-src 'none'" in page
+    for word in (str(folder), "/home", "/tmp", "matplotlib.org"):
+        assert word not in page
+    ids = re.findall(r'\bid="([^"]*)"', page)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r"(?:url\(|href=\")#([^\")]*)", page)) <= set(ids)
+
+
+def test_the_page_shows_everything(folder):
+    page, text = (folder / "index.html").read_text(), (folder / "report.md").read_text()
+    for anchor, (title, _) in SECTIONS.items():
+        assert f'<section id="{anchor}">\n<h2>{escape(title)}</h2>' in page
+    assert page.count("<svg ") == page.count('role="img"') == sum(plots for _, plots in SECTIONS.values())
+    for wanted in (
+        "yosys 0", "97.1%", "equal in 1,234 steps", "18.0 dB", "hwgen area mac --target xc7", "synch", "(30.5 dB, 156 NAND2) in both.",
+        "mac binary16, Gates: the fastest is", "not reproduced", "65,536 cases evaluated", "hwgen verify multiplier_hif8",
+    ):  # fmt: skip
+        assert wanted in page
+        assert wanted in text
+    assert "broken on xc7: &lt;no&gt; luck" in page
+    for target in TARGETS.values():
+        assert f"{target.title}: the order of the paper (20 < 24.5 < 27 < 34)" in text
+        assert f"{target.title}: the hif8 encoder costs" in text
+
+
+def test_no_section_is_forgotten(content):
+    files = Path(synth.__path__[0]).rglob("*.py")
+    assert set(SECTIONS) == {anchor for file in files for anchor in re.findall(r'\bSection\(\s*"(\w+)"', file.read_text())}
+    assert {section.anchor: (section.title, len(section.plots)) for section in content.sections} == SECTIONS
+
+
+def test_the_summary_says_what_matters(data, content):
+    said = dict(content.summary)
+    assert said["Cheapest"] == f"The smallest MAC into binary16 is that of {FORMATS[0]} on Gates, Cyclone V, Xilinx 7, iCE40 and ECP5."
+    assert said["Dearest"].startswith(f"The largest is that of {FORMATS[-1]}: +20% on Gates, ")
+    assert said["Inside the noise"] == "0 of 275 pairs of MACs, over 5 targets, differ by less than their spreads."
+    assert said["Exact accumulators"].startswith("Cyclone V: a MAC that never rounds, against one into binary32: hif8 +60% (93 bits), ")
+    assert said["Accuracy for area"].startswith("Gates: no format beats hif8 (20.5 dB, 150 NAND2), ")
+    assert said["Speed"].endswith("Gates: the fastest is e5m2b1 with 6 FO4; the slowest is hif8 with 10.")
+    assert said["Verified"].startswith("2 of 2 modules equal the golden model on all inputs: 65,536 cases evaluated, ")
+    assert said["Verified"].endswith(" Of the modules measured here these are multiplier_hif8.")
+    jobs = sum(row["recipe"] == "best" for row in data["rows"])
+    netlists = 2 * (len(data["rows"]) - jobs)
+    assert said["Measured"].startswith(f"{jobs} jobs on 5 targets, {netlists} netlists under 2 renamings; 1 job failed. minifloat-rtl ")
+    assert said["Measured"].endswith(f"{data['tool']}, abc.")
+
+
+def test_the_paper_stands_beside_the_same_part(content):
+    tables = next(section for section in content.sections if section.anchor == "paper").tables
+    printed = {table.caption.split(":")[0]: table.rows[0][1].text for table in tables}
+    assert printed == {"Decode + multiply": "20", "Adder": "188", "MAC": "208.5"}
+
+
+def test_every_plot_names_the_commands_of_its_figures(content):
+    for section in content.sections:
+        for plot in section.plots:
+            assert all(command.startswith(("hwgen area ", 'python -c "import golden; ')) for command in plot.commands)
+            assert plot.commands or "A point for each target" in plot.caption  # the plots beside it have them
+
+
+def test_the_table_of_rows(data, folder):
+    rows = list(csv.DictReader(io.StringIO((folder / "report.csv").read_text())))
+    assert len(rows) == len(data["rows"])
+    assert rows[0]["component"] == data["rows"][0]["component"]
+    assert rows[0]["samples"] == " ".join(map(str, data["rows"][0]["samples"]))
+
+
+def test_a_report_of_little_data_is_a_report(tmp_path):
+    row = made_up("mac", "gates", 100.0, format="hif8", accumulator="binary16", accumulator_bits=16)
+    render(assemble([Outcome(JOB, tuple(row))], ["hif8"]), tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    assert '<section id="mac">' in page
+    assert '<section id="paper">' not in page
+    assert '<section id="failures">' not in page
+    assert "<p>1 format, 1 target, 1 figure: " in page
+    assert "No module had been held against the golden model on all inputs" in page
+    assert "Nothing had been proved when this report was written" in page
+    assert page.count("<svg ") == 1
+
+
+def test_nothing_is_left_half_written(tmp_path, monkeypatch):
+    few = assemble([], ["hif8"])
+    render(few, tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    before = read(tmp_path)
+
+    def fail(*arguments):
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(module, "page", fail)
+    with pytest.raises(RuntimeError, match="no"):
+        render({**few, "tool": "another"}, tmp_path)
+    assert read(tmp_path) == before
+    monkeypatch.undo()
+    monkeypatch.setattr(module.os, "replace", fail)
+    with pytest.raises(RuntimeError, match="no"):
+        render({**few, "tool": "another"}, tmp_path)
+    assert read(tmp_path) == before
+
+
+FIGURES = {"e5m3_nosub": spread(19, 21), "e5m2b1": spread(22, 24), "binary8p3": spread(25, 27), "e5m3": spread(30, 33)}
+
+
+def test_the_order_comes_out():
+    assert verdict(FIGURES, "X") == (
+        "X: the order of the paper (20 < 24.5 < 27 < 34) comes out. e5m3_nosub 20, e5m2b1 23, binary8p3 26, e5m3 31.5."
+    )
+
+
+def test_the_order_is_swapped():
+    said = verdict({**FIGURES, "e5m2b1": spread(29, 29.5)}, "X")
+    assert said.startswith(
+        "X: the order of the paper (20 < 24.5 < 27 < 34) does not come out: swapped are e5m2b1 (12% above binary8p3). e5m3_nosub 20"
+    )
+    said = verdict({**FIGURES, "e5m3_nosub": spread(26, 28)}, "X")
+    assert "swapped are e5m3_nosub (17% above e5m2b1); no difference between e5m3_nosub and binary8p3. " in said
+
+
+def test_the_order_is_inside_the_spread():
+    said = verdict({**FIGURES, "e5m2b1": spread(22, 25)}, "X")
+    assert "is not contradicted, but lies within the spread: no difference between e5m2b1 and binary8p3. " in said
+
+
+def test_the_order_needs_all_four():
+    assert verdict({"e5m3": spread(1, 2)}, "X") == ("X: the order of the paper cannot be judged without e5m3_nosub, e5m2b1 and binary8p3.")
+
+
+def test_no_difference_where_spreads_meet():
+    assert compared(spread(10, 12), spread(12, 14)) == "no difference"
+    assert compared(spread(13, 13), spread(10, 10)) == "+30%"
+    assert smallest_sentence({"a": spread(3, 5), "b": spread(1, 2), "c": spread(2, 3)}, "MAC", "X") == (
+        "X: the smallest MAC is that of b (1.5 ALM), with no difference from c; the largest is that of a (+167%)."
+    )
+    assert smallest_sentence({"a": spread(3, 5)}, "MAC", "X") == "X: the smallest MAC is that of a (4 ALM)."
+    assert pair_sentence(("ta", spread(9, 11)), ("hybrid", spread(14, 16)), "it", "X") == (
+        "X: it costs 50% more with hybrid than with ta (15 against 10 ALM)."
+    )
+    assert "no difference" in pair_sentence(("ta", spread(9, 11)), ("hybrid", spread(11, 12)), "it", "X")
+
+
+def test_numbers():
+    assert [number(value) for value in (0, 6.66, 9.5, 20.0, 24.25, 999.96, 1234.5)] == ["0", "6.66", "9.5", "20", "24.2", "1000", "1,234"]
+
+
+def test_options_are_held_against_the_plain_block(content):
+    (section,) = (section for section in content.sections if section.anchor == "options")
+    assert [text for text in section.findings if "scale" in text] == [
+        f"{title}: hif8 mac with a port for a scale of 8 bits: +10% (165 against 150 {unit})."
+        for title, unit in (("Gates", "NAND2"), ("Cyclone V", "ALM"))
+    ]
+    found = [row[0].text for row in section.tables[0].rows]
+    assert found[0] == "a port for a scale of 8 bits"
+    assert "status flags" not in found  # which nothing was measured of
+    (every,) = (section for section in content.sections if section.anchor == "figures")
+    areas = [row for row in content.report["rows"] if "timer" not in row]
+    assert len(every.tables[0].rows) == sum(row["recipe"] == "best" for row in areas)
+    assert all(row["name"] != "mac_hif8_binary16_16_8" for row in content.measured.rows)

@@ -1,0 +1,111 @@
+"""Fronts and claims: what the report says of area against delay, and of the papers."""
+
+import pytest
+
+from rtl_tests.synth.area.test_jobs import JOB
+from synth.area.runner import Outcome
+from synth.report.chapters import papers, speed
+from synth.report.chapters.claims import CLAIMS, INSIDE, NOT_REPRODUCED, REPRODUCED, Claim, ratio, verdict
+from synth.report.chapters.speed import Point, at, front
+from synth.report.figures import Figure
+from synth.report.sections import columns
+from synth.report.write import assemble, render, with_sweeps
+
+
+def point(delay, area, spread=1.0):
+    return Point(Figure(delay, delay, delay), Figure(area - spread, area, area + spread, "NAND2"))
+
+
+def timed_rows(name, found, target="gates", **options):
+    base = {
+        "component": "mac", "format": name, "accumulator": "binary16", "target": target, "metric": "area", "unit": "NAND2", "tool": "t",
+        "portfolio": "speed", "renamings": 2, "name": f"{name}_mac", "verilog_sha256": name, "script_sha256": target,
+        "timer": "abc, before layout", "command": "hwgen area", "seed": 1, "delay": "delay_fo4", **options,
+    }  # fmt: skip
+    rows = [
+        {
+            **base,
+            "recipe": f"r{i}",
+            "min": area - 1,
+            "median": area,
+            "max": area + 1,
+            "samples": [area - 1, area + 1],
+            "delay_samples": [d, d],
+        }
+        for i, (d, area) in enumerate(found)
+    ]
+    return [*rows, {**rows[0], "recipe": "best", "best_recipe": "r0"}]
+
+
+def test_the_front_is_what_nothing_beats_in_both():
+    a, b, c, d, e = point(1, 10), point(2, 8), point(2, 9), point(3, 8), point(4, 5)
+    assert front([d, e, c, b, a]) == [a, b, e]
+    assert front([]) == []
+    assert at([a, b, e], 3.9) == b
+    assert at([a, b, e], 0.9) is None
+
+
+def test_the_cheapest_at_each_speed():
+    rows = (
+        timed_rows("slim", [(40, 100), (10, 200)]) + timed_rows("fast", [(40, 150), (8, 180)]) + timed_rows("alike", [(40, 101), (9, 300)])
+    )
+    curves = speed.fronts(rows)
+    said = speed.sentences(curves, "X", "FO4")
+    assert said[0] == "X, within 10 FO4: the cheapest is fast (180)."
+    assert said[-1] == "X: the fastest is fast with 8 FO4; the slowest is slim with 10."
+    slow = speed.sentences({name: [point for point in curve if point.delay > 30] for name, curve in curves.items()}, "X", "FO4")
+    assert slow[0] == "X, within 40 FO4: the cheapest is slim (100), no different from alike."
+
+
+def test_a_section_of_curves(tmp_path):
+    rows = timed_rows("hif8", [(40, 100), (10, 200)]) + timed_rows("e5m3", [(30, 90)])
+    report = with_sweeps(assemble([], []), [{"rows": rows, "failures": [{"name": "n", "target": "t", "error": "e"}]}])
+    assert report["formats"] == ["hif8", "e5m3"]
+    render(report, tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    assert '<section id="speed">' in page
+    assert "mac binary16, Gates, within 30 FO4: the cheapest is e5m3 (90)." in page
+    assert '<section id="mac">' not in page  # sized cells are no figures of area
+
+
+def test_rows_of_a_sweep_do_not_come_twice():
+    rows = timed_rows("hif8", [(40, 100)])
+    report = assemble([Outcome(JOB, tuple(rows))], ["hif8"])
+    assert with_sweeps(report, [{"rows": rows, "failures": []}])["rows"] == rows
+    assert with_sweeps(report, []) is report
+
+
+def test_verdicts():
+    claim = Claim("x", "mac", "a", "b", 1.0, 1.05)
+
+    def said(low, median, high):
+        return verdict(claim, Figure(low, median, high), Figure(100, 100, 100))
+
+    assert said(101, 102, 104) == REPRODUCED
+    assert said(106, 107, 108) == NOT_REPRODUCED
+    assert verdict(claim, Figure(102, 102, 102, samples=1), Figure(100, 100, 100)) == "one sample: nothing is told apart"
+    assert said(90, 95, 99) == NOT_REPRODUCED
+    assert said(103, 104, 106) == f"{INSIDE}, within the claim by the medians"
+    assert said(104, 106, 107) == f"{INSIDE}, outside the claim by the medians"
+    assert ratio(Figure(90, 100, 110), Figure(50, 60, 100)) == (0.9, 100 / 60, 2.2)
+
+
+def test_every_claim_is_judged_on_every_target():
+    rows = []
+    for target in ("gates", "xc7"):
+        for claim in CLAIMS:
+            for name, area in ((claim.base, 100), (claim.unit, 70)):
+                row = timed_rows(name, [(1, area)], target, component=claim.part, portfolio="standard", **claim.options)[-1]
+                rows.append(row)
+    section = papers.section(rows, columns(rows))
+    assert len(section.findings) == 2 * len(CLAIMS)
+    assert sum(REPRODUCED in text and NOT_REPRODUCED not in text for text in section.findings) == 2 * len(CLAIMS)
+    assert papers.section([], columns(rows)) is None
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim.part}-{claim.unit}")
+def test_claims_are_of_blocks_that_exist(claim):
+    from hwgen.blocks import build
+
+    for name in (claim.base, claim.unit):
+        assert build.BLOCKS[claim.part](name, **claim.options).formats[0].name == name

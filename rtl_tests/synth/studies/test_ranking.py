@@ -1,0 +1,106 @@
+"""The same modules measured twice: whether the rankings agree, and what is said when they do not."""
+
+import pytest
+
+from hwgen.tools.yosys import YosysError
+from rtl_tests.synth.report.test_speed import timed_rows
+from synth.area.liberty import GATES
+from synth.area.runner import Outcome
+from synth.report.figures import Figure
+from synth.studies import ranking
+
+
+def run(areas):
+    rows = []
+    for target in ("gates", "xc7"):
+        for name, area in areas.items():
+            rows += timed_rows(name, [(1, area)], target, portfolio="standard", component="multiplier")
+            rows += timed_rows(name, [(1, 2 * area)], target, portfolio="standard")
+    return rows
+
+
+def test_orders():
+    found = {"b": Figure(10, 11, 12), "a": Figure(3, 4, 5), "c": Figure(12, 13, 14)}
+    assert ranking.order(found) == "a 4 < b 11 = c 13"
+    assert ranking.told_apart(found) == {("a", "b"), ("a", "c")}
+
+
+def test_the_same_ranking():
+    first, second = run({"hif8": 20, "e5m3": 10, "e5m2b1": 21}), run({"hif8": 20, "e5m3": 11, "e5m2b1": 30})
+    said, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
+    assert total == (12, 8, 4, 0)
+    assert said.count("no ranking contradicted; of 3 pairs 2 told apart in both runs, 1 in one only, 0 contradicted") == 4
+    assert "1. e5m3 10 < hif8 20 = e5m2b1 21" in said
+    end = "\nNo ranking contradicted: of 12 pairs 8 told apart in both runs, 4 in one only, 0 contradicted.\nNo cell library was given.\n"
+    assert said.endswith(end)
+
+
+def test_a_ranking_that_one_run_alone_has_is_counted_and_not_confirmed():
+    """Every ``<`` of the first run is a ``=`` in the second."""
+    first, second = run({"hif8": 20, "e5m3": 10, "e5m2b1": 30}), run({"hif8": 20, "e5m3": 20, "e5m2b1": 20})
+    said, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
+    assert total == (12, 0, 12, 0)
+    assert "1. e5m3 10 < hif8 20 < e5m2b1 30\n2. hif8 20 = e5m3 20 = e5m2b1 20" in said
+    assert said.count("no ranking contradicted; of 3 pairs 0 told apart in both runs, 3 in one only, 0 contradicted") == 4
+    assert "the same" not in said
+
+
+def test_a_contradiction():
+    first, second = run({"hif8": 20, "e5m3": 10, "e5m2b1": 30}), run({"hif8": 10, "e5m3": 20, "e5m2b1": 21})
+    said, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
+    assert total.contradicted == 4
+    assert "contradicted: e5m3 < hif8; of 3 pairs 1 told apart in both runs, 1 in one only, 1 contradicted.**" in said
+    assert "\nOne run's rankings contradict the other's: of 12 pairs 4 told apart in both runs, 4 in one only, 4 contradicted.\n" in said
+
+
+@pytest.mark.parametrize(("hif8", "e5m3", "status"), [(20, 10, 0), (20, 20, 0), (10, 20, 1)])
+def test_contradictions_alone_make_the_status(hif8, e5m3, status, tmp_path, monkeypatch, capsys):
+    areas = {1: {"hif8": 20, "e5m3": 10}, 1001: {"hif8": hif8, "e5m3": e5m3}}
+    monkeypatch.setattr(ranking, "jobs", lambda formats, libraries, renamings, seed, store: run(areas[seed]))
+    monkeypatch.setattr(ranking, "measure", lambda rows, *_, **__: [Outcome(None, tuple(rows))])
+    monkeypatch.setattr(ranking.sys, "argv", ["ranking", "--formats", "hif8,e5m3", "--store", str(tmp_path / "store")])
+    assert ranking.main() == status
+    assert ("4 contradicted" in capsys.readouterr().out) == bool(status)
+
+
+def assert_refused(monkeypatch, capsys):
+    for words, sentence in (
+        (["--renamings", "1"], "--renamings must be at least 2"), (["--seeds", "1", "3"], "--seeds must be at least 4 apart"),
+        (["--formats", "hif9"], "ranking: --formats: Unknown format 'hif9'"), (["--liberty", "nope"], "--liberty: nope cannot be read"),
+        (["--formats", "hif8,binary16"], "--formats: 'binary16' is a source, decoder target or accumulator"),
+        (["--store", "/dev/null/store"], "--store: Store '/dev/null/store' cannot be used"),
+    ):  # fmt: skip
+        monkeypatch.setattr(ranking.sys, "argv", ["ranking", *words])
+        assert ranking.main() == 2
+        said = capsys.readouterr().err
+        assert sentence in said
+        assert said.count("\n") == 1
+
+
+def test_a_failure_on_the_way_is_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(ranking, "MEASURED", ("multiplier",))
+    monkeypatch.setattr(ranking, "TARGETS", {"gates": ranking.TARGETS["gates"]})
+    monkeypatch.setattr(ranking, "measure", lambda jobs, *_, **__: [Outcome(job, (), f"{job.label}: no") for job in jobs])
+    monkeypatch.setattr(ranking.sys, "argv", ["ranking", "--formats", "gc_1_0_7_b0", "--store", str(tmp_path / "store")])
+    assert ranking.main() == 1
+    assert capsys.readouterr().err == "ranking: gc_1_0_7_b0_multiplier on gates: no\n"
+
+    def emitted(design, store):
+        raise YosysError("Yosys did not write module.json: no")
+
+    monkeypatch.setattr(ranking, "verilog", emitted)
+    assert ranking.main() == 1
+    assert capsys.readouterr().err == "ranking: Yosys did not write module.json: no\n"
+
+
+def test_the_whole_way(tmp_path, monkeypatch, capsys):
+    library = str(GATES)
+    assert_refused(monkeypatch, capsys)
+    monkeypatch.setattr(ranking, "MEASURED", ("multiplier",))
+    monkeypatch.setattr(ranking, "TARGETS", {"gates": ranking.TARGETS["gates"]})
+    words = ["ranking", "--formats", "gc_1_0_7_b0", "--renamings", "2", "--store", str(tmp_path / "store"), "--liberty", library]
+    monkeypatch.setattr(ranking.sys, "argv", words)
+    assert ranking.main() == 0
+    said = capsys.readouterr().out
+    assert "Decode + multiply, gates [area]" in said
+    assert said.endswith("\nNo ranking contradicted: of 0 pairs 0 told apart in both runs, 0 in one only, 0 contradicted.\n")

@@ -1,0 +1,415 @@
+"""Sweeps: a space from a file, the same bytes whoever runs it, and nothing lost when workers, tools or runs are."""
+
+import json
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from concurrent.futures import Future
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import golden
+import hwgen
+import synth
+from hwgen.__main__ import main
+from hwgen.blocks import build
+from hwgen.tools import process
+from rtl_tests.support.paths import ROOT
+from rtl_tests.support.processes import started, wait_until
+from rtl_tests.synth.area.test_liberty import CELLS, cut
+from synth.area import jobs as jobs_module
+from synth.area.liberty import GATES
+from synth.area.store import Store
+from synth.sweep import engine, pools, space
+from synth.sweep.engine import Progress
+from synth.sweep.pools import LocalPool
+
+SMALL = """
+formats = ["hif8", "ocp_e4m3"]
+targets = ["gates"]
+renamings = 1
+[decoder]
+to = ["unpacked", "bfloat16"]
+[encoder]
+from = ["binary16"]
+rounding = ["default", "hybrid"]
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text(SMALL)
+    return path
+
+
+def stub(job, timeout=None):
+    """As good as a real job, and quick: samples that depend on the job's text."""
+    del timeout
+    areas = [float(len(job.verilog) + seed) for seed in range(job.renamings)]
+    return {"samples": {recipe: [{"area": area, "cells": 1} for area in areas] for recipe in job.recipes()}}
+
+
+class Stub:
+    """A pool of the engine that does nothing but remember."""
+
+    slots = 3
+
+    def __init__(self, work=stub):
+        self.work, self.ran = work, []
+
+    def submit(self, job, timeout):
+        self.ran.append(job.top)
+        future = Future()
+        future.set_result(self.work(job))
+        return future
+
+    def close(self):
+        pass
+
+
+# -- the space -----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_space_is_every_combination_that_the_formats_have(file):
+    names = [design.name for design in space.read(file).designs()]
+    assert names == [
+        "hif8_decoder_unpacked", "hif8_decoder_bfloat16", "ocp_e4m3_decoder_unpacked", "ocp_e4m3_decoder_bfloat16",
+        "hif8_encoder_binary16_ties_to_away", "hif8_encoder_binary16_hybrid", "ocp_e4m3_encoder_binary16_ties_to_even",
+    ]  # fmt: skip
+
+
+def test_the_space_of_the_documentation_is_one(tmp_path):
+    page = (ROOT / "docs" / "sweep.md").read_text()
+    path = tmp_path / "space.toml"
+    path.write_text(re.search(r"^```toml\n(.*?)^```", page, re.M | re.S)[1])
+    assert len(list(space.read(path).designs())) == 3 * (2 + 2) * 2 + 3 * 2 + 2
+
+
+def test_terms_count_for_exact_only(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text('formats = ["hif8"]\n[mac]\naccumulator = ["binary16", "exact"]\nterms = [2, 1024]\n')
+    names = [design.name for design in space.read(path).designs()]
+    assert names == ["hif8_mac_binary16", "hif8_mac_exact_n2", "hif8_mac_exact"]
+    path.write_text('formats = ["hif8"]\n[mac]\nstages = [0, 3]\n[multiplier]\n')
+    assert [design.name for design in space.read(path).designs()] == ["hif8_multiplier", "hif8_mac_binary16", "hif8_mac_binary16_s3"]
+
+
+def table_of_the_documentation():
+    """Keys and defaults of every kind of block, as the page has them."""
+    page = (ROOT / "docs" / "sweep.md").read_text()
+    told = {}
+    for keys, kinds, default in re.findall(r"^\| (`[a-z`, -]+`) \| ([a-z, ]+) \| `(\[.*?\])` \| .* \|$", page, re.M):
+        for kind in kinds.split(", "):
+            told.setdefault(kind, {}).update(dict.fromkeys(re.findall(r"[\w-]+", keys), default))
+    return told
+
+
+def test_the_documentation_has_every_block_with_its_keys_and_their_defaults(tmp_path):
+    told = table_of_the_documentation()
+    assert {kind: set(keys) for kind, keys in told.items()} == {kind: set(keys) for kind, keys in space._BLOCKS.items()}
+    assert set(told) == set(build.BLOCKS)
+    path = tmp_path / "space.toml"
+    for kind, keys in told.items():
+        spelled = "\n".join(f"{key} = {value}" for key, value in keys.items())
+        found = []
+        for text in ("", spelled):
+            path.write_text(f'formats = ["hif8", "ocp_e4m3"]\n[{kind}]\n{text}\n')
+            found.append([(design.name, design.options) for design in space.read(path).designs()])
+        assert found[0] == found[1]
+        assert len(found[0]) == 2
+
+
+def test_every_option_makes_designs_of_its_own(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text(
+        'formats = ["hif8"]\n[multiplier]\nformat-b = ["default", "hif8", "ocp_e5m2"]\n[mac]\nscale-bits = [0, 8]\nflags = [false, true]\n'
+        '[dot]\nlanes = [2, 4]\n[pe]\naccumulator = ["exact"]\nterms = [2]\nlanes = [1, 4]\nstages = [0, 1]\ninterleave = [1, 2]\n'
+        '[encoder]\nflags = [true]\n[readout]\nto = ["binary32", "ocp_e4m3"]\nrounding = ["default", "hybrid", "stochastic"]\n'
+    )
+    assert [design.name for design in space.read(path).designs()] == [
+        "hif8_encoder_binary32_ties_to_away_flags",
+        "hif8_multiplier", "hif8_ocp_e5m2_multiplier",
+        "hif8_mac_binary16", "hif8_mac_binary16_flags", "hif8_mac_binary16_scale8", "hif8_mac_binary16_scale8_flags",
+        "hif8_dot2_binary16", "hif8_dot4_binary16",
+        "hif8_pe_exact_n2", "hif8_pe_exact_n2_s1", "hif8_pe_exact_n2_s1_i2",  # four lanes are more than two terms
+        "hif8_readout_binary32", "hif8_readout_ocp_e4m3_ties_to_even", "hif8_readout_ocp_e4m3_stochastic",
+    ]  # fmt: skip
+
+
+def test_the_formats_of_a_space_lie_beside_it(tmp_path):
+    text = (ROOT / "examples" / "formats" / "mx_e2m1.toml").read_text()
+    (tmp_path / "mine.toml").write_text(text)
+    path = tmp_path / "space.toml"
+    path.write_text('formats = ["mine.toml"]\n[mac]\nformat-b = ["mine.toml", "hif8"]\n[readout]\nto = ["mine.toml"]\n')
+    assert [design.name for design in space.read(path).designs()] == [
+        "mx_e2m1_mac_binary16", "mx_e2m1_hif8_mac_binary16", "mx_e2m1_readout_mx_e2m1_ties_to_even",
+    ]  # fmt: skip
+    (tmp_path / "other.toml").write_text(text.replace("bias = 1 }", "bias = 2 }").replace("exponent = 0 }", "exponent = -1 }"))
+    path.write_text('formats = ["mine.toml"]\n[mac]\nformat-b = ["other.toml"]\n')
+    with pytest.raises(ValueError, match="format 'mx_e2m1' stands for two different formats here; give one of them another name"):
+        space.read(path)
+
+
+def test_registers_need_a_library_with_a_flip_flop(tmp_path, capsys):
+    """Told before the first job, and before anything is written."""
+    (tmp_path / "cut.lib").write_text(cut(*CELLS))
+    (tmp_path / "dff.lib").write_text(cut("DFF"))
+    path = tmp_path / "space.toml"
+    text = 'formats = ["hif8"]\ntargets = ["gates", "liberty"]\nliberty = ["cut.lib"]\n[decoder]\nstages = [0, 2]\n'
+    path.write_text(text)
+    assert main(["sweep", str(path), "-o", str(tmp_path / "out"), "--store", str(tmp_path / "store")]) == 2
+    assert "the library cut has no flip-flop, which hif8_decoder_binary16_s2 needs; add the file" in capsys.readouterr().err
+    assert not (tmp_path / "store").exists()
+    for change in (("[0, 2]", "[0]"), ('"gates", "liberty"', '"gates"'), ('"cut.lib"', '"cut.lib,dff.lib"')):
+        path.write_text(text.replace(*change))
+        assert list(space.read(path).designs())
+
+
+def test_each_library_of_a_space_is_a_target(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.lib").write_text(GATES.read_text().replace("library (gates)", f"library ({name})"))
+    path = tmp_path / "space.toml"
+    path.write_text('formats = ["hif8"]\ntargets = ["gates", "liberty"]\nliberty = ["one.lib", "one.lib,two.lib"]\n[decoder]\n')
+    described, store = space.read(path), Store(tmp_path / "store")
+    found = [(job.target, [library.name for library in job.libraries]) for job in engine.jobs(described, store)]
+    assert found == [("gates", []), ("liberty", ["one"]), ("liberty", ["one", "two"])]
+    assert described.places == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("formats = 1", "formats must be a list of strings, not 1"),
+        ('formats = ["hif9"]', "Unknown format 'hif9'; the nearest known one is hif8"),
+        ("[macs]", "the file has an unknown key 'macs'; did you mean 'mac'?"),
+        ("[mac]\naccumulators = []", "mac has an unknown key 'accumulators'; did you mean 'accumulator'?"),
+        (
+            '[mac]\naccumulator = ["binary8"]',
+            "mac.accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, not 'binary8'",
+        ),
+        ("[mac]\nterms = [0]", "mac.terms must be a list of integers from 1 to 16777216, not [0]"),
+        ("[mac]\nscale-bits = [11]", "mac.scale-bits must be a list of integers from 0 to 10, not [11]"),
+        ("[dot]\nlanes = []", "dot.lanes must be a list of integers from 1 to 16, not []"),
+        ('[encoder]\nflags = ["yes"]', "encoder.flags must be a list of true or false, not ['yes']"),
+        ('[mac]\nformat-b = ["hif9"]', "Unknown format 'hif9'; the nearest known one is hif8"),
+        ('[mac]\nformat-b = ["binary16"]', "'binary16' is a source, decoder target or accumulator, not one of the formats that blocks"),
+        ('[readout]\nto = ["binary17"]', "Unknown format 'binary17'; the nearest known ones are binary16, "),
+        ("[decoder]\n[pe]\ninterleave = [2]", "pe: no format has any of the options: there is nothing to measure"),
+        ('targets = ["liberty"]\n[mac]', "ecp5, or liberty together with the key liberty, not 'liberty'"),
+        ("[mac]\nstages = [17]", "mac.stages must be a list of integers from 0 to 16, not [17]"),
+        ('targets = ["asic"]\n[mac]', "targets must be one of gates, cyclonev, xc7, ice40, ecp5, or liberty together with "),
+        ("renamings = 0\n[mac]", "renamings must be an integer from 1 to 64, not 0"),
+        ('portfolio = "all"\n[mac]', "portfolio must be one of standard, stock, speed, full, not 'all'"),
+        ("renamings = 8", "there must be a table for at least one of decoder, encoder, multiplier, adder, mac, dot, pe, readout"),
+        ("mac = 3", "mac must be a table, not 3"),
+        ('liberty = ["none.lib"]\n[mac]', "none.lib cannot be read: No such file or directory"),
+        ("[mac", "'{path}' is no TOML file: "),
+    ],
+)
+def test_a_bad_file_is_refused_in_one_sentence(tmp_path, capsys, text, sentence):
+    path = tmp_path / "space.toml"
+    path.write_text(text)
+    assert main(["sweep", str(path), "-o", str(tmp_path / "out"), "--store", str(tmp_path / "store")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("hwgen: FILE: ")
+    assert sentence.replace("{path}", str(path)) in said
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--jobs", "0"], "--jobs must be at least 1, not 0"),
+        (["--jobs", "2", "--dask", "tcp://127.0.0.1:1"], "--jobs goes with this machine's cores, not with --dask"),
+        (["--timeout", "0"], "--timeout must be positive, not 0"),
+        (["--dask", "tcp://127.0.0.1:1"], "--dask: there is no Dask scheduler at 'tcp://127.0.0.1:1'"),
+    ],
+)
+def test_bad_options_are_refused(file, tmp_path, capsys, monkeypatch, words, sentence):
+    monkeypatch.setattr(pools, "CONNECT", 1.0)
+    assert main(["sweep", str(file), "-o", str(tmp_path / "out"), "--store", str(tmp_path / "store"), *words]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["file", "file/out"])
+def test_a_folder_that_cannot_be_written_to_is_refused_before_the_first_job(file, tmp_path, capsys, place):
+    (tmp_path / "file").touch()
+    assert main(["sweep", str(file), "-o", str(tmp_path / place), "--store", str(tmp_path / "store")]) == 2
+    said = f"hwgen: -o: {str(tmp_path / place)!r} cannot be written to: {str(tmp_path / 'file')!r} is not a folder\n"
+    assert capsys.readouterr().err == said
+    assert not (tmp_path / "store").exists()
+
+
+def test_without_dask_the_extra_is_named_once(file, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main(["sweep", str(file), "--store", str(tmp_path / "store"), "--dask", "tcp://127.0.0.1:1"]) == 2
+    assert capsys.readouterr().err == "hwgen: --dask: it needs the package's extra: pip install 'minifloat-rtl[dask]'\n"
+
+
+# -- the engine ----------------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_store_holds_is_not_run(file, tmp_path):
+    described, store = space.read(file), Store(tmp_path / "store")
+    first, second = Stub(), Stub()
+    assert len(list(engine.run(engine.jobs(described, store), first, store))) == 7
+    assert len(list(engine.run(engine.jobs(described, store), second, store))) == 7
+    assert (len(first.ran), second.ran) == (7, [])
+
+
+def test_no_more_jobs_are_under_way_than_the_pool_needs(file, tmp_path):
+    """So that memory stays flat; the source is asked for a job when there is room for one."""
+    store, asked = Store(tmp_path / "store"), []
+    (job, *_) = engine.jobs(space.read(file), store)
+
+    def source():
+        for number in range(1000):
+            asked.append(number)
+            yield jobs_module.Job(job.component, job.options, f"// {number}\n{job.verilog}", job.top, job.target, renamings=1)
+
+    outcomes = engine.run(source(), Stub(), store)
+    next(outcomes)
+    assert len(asked) <= engine.AHEAD * Stub.slots + 1
+    assert sum(1 for _ in outcomes) == 999
+    assert len(store) >= 1000
+
+
+def test_a_failing_job_is_told_and_the_rest_finish(file, tmp_path):
+    described, store = space.read(file), Store(tmp_path / "store")
+
+    def work(job):
+        return {"error": f"{job.label}: no", "log": "", "killed": False} if "bfloat16" in job.top else stub(job)
+
+    outcomes = list(engine.run(engine.jobs(described, store), Stub(work), store))
+    assert sorted(outcome.error for outcome in outcomes if outcome.error) == [
+        "hif8_decoder_bfloat16 on gates: no", "ocp_e4m3_decoder_bfloat16 on gates: no",
+    ]  # fmt: skip
+    path = engine.write(described, store, [outcome for outcome in outcomes if outcome.error], tmp_path / "out")
+    found = json.loads(path.read_text())
+    assert {row["name"] for row in found["rows"]}.isdisjoint({one["name"] for one in found["failures"]})
+    assert len({row["name"] for row in found["rows"]}) == 5
+
+
+def test_progress_tells_what_is_left():
+    import io
+
+    stream = io.StringIO()
+    progress = Progress(2, stream, every=0.0)
+    job = jobs_module.Job("toy", (), "", "small", "gates")
+    progress.advance(engine.Outcome(job, ()))
+    progress.advance(engine.Outcome(job, (), "small: no"))
+    assert stream.getvalue().splitlines() == ["1/2 jobs", "2/2 jobs, 1 failed"]
+
+
+# -- pools ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exhaustive
+def test_a_killed_tool_is_started_again(file, tmp_path):
+    """Twice killed in the middle of a job, the sweep gives the same bytes as one that was left in peace."""
+    described = space.read(file)
+    files = []
+    for name, kills in (("peace", 0), ("war", 2)):
+        store, pool = Store(tmp_path / name), LocalPool(2)
+
+        def kill(kills=kills):
+            for _ in range(kills):
+                until = time.monotonic() + 60
+                while not process._running and time.monotonic() < until:
+                    time.sleep(0.01)
+                time.sleep(0.2)
+                for tool in list(process._running)[:1]:
+                    os.kill(tool.pid, signal.SIGKILL)
+
+        for _ in engine.jobs(described, store):
+            pass  # the Verilog is in the store
+        killer = threading.Thread(target=kill)
+        killer.start()
+        outcomes = list(engine.run(engine.jobs(described, store), pool, store))
+        killer.join()
+        pool.close()
+        assert [outcome.error for outcome in outcomes] == [None] * 7
+        files.append(engine.write(described, store, [], tmp_path / f"out_{name}").read_bytes())
+    assert files[0] == files[1]
+
+
+def test_the_program_is_known_by_every_file_that_results_depend_on(tmp_path, monkeypatch):
+    """Workers whose files differ are refused, so no kind of file may be forgotten."""
+    for package in (golden, hwgen, synth):
+        files = (path for path in Path(package.__path__[0]).rglob("*") if path.is_file() and path.suffix != ".pyc")
+        found = {path.suffix for path in files if path.name != "py.typed"}
+        assert found <= {*pools.SUFFIXES, ".css", ".js"}  # which are how a page looks
+    files = {}
+    for name in ("golden", "hwgen", "synth"):
+        (tmp_path / name / "inside").mkdir(parents=True)
+        monkeypatch.setattr(pools, name, SimpleNamespace(__path__=[str(tmp_path / name)]))
+        files |= {tmp_path / name / "inside" / f"file{suffix}": f"{name}{suffix}" for suffix in pools.SUFFIXES}
+    for path, text in files.items():
+        path.write_text(text)
+    before = pools.program.__wrapped__()
+    for path, text in files.items():
+        path.write_text("changed")
+        assert pools.program.__wrapped__() != before, path
+        path.write_text(text)
+    assert pools.program.__wrapped__() == before
+
+
+def test_a_job_that_hangs_is_given_up(file, tmp_path):
+    store, pool = Store(tmp_path / "store"), LocalPool(2)
+    outcomes = list(engine.run(engine.jobs(space.read(file), store), pool, store, timeout=0.05))
+    pool.close()
+    assert len(outcomes) == 7
+    assert all("no result within 0.05 s" in outcome.log for outcome in outcomes)
+
+
+SLOWLY = """\
+import signal, sys, time
+from hwgen.__main__ import main
+from synth.sweep import pools
+
+def execute(job, timeout, run=pools.execute):
+    time.sleep(1)
+    return run(job, timeout)
+
+pools.execute = execute
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background has them ignore it
+sys.exit(main())
+"""
+"""``hwgen``, whose jobs take so long that an interrupt comes before the end on any machine."""
+
+
+def test_an_interrupted_sweep_goes_on(file, tmp_path, monkeypatch):
+    """Where it was: what was done by then is not run again."""
+    store = Store(tmp_path / "store")
+    jobs = list(engine.jobs(space.read(file), store))
+    words = ["sweep", str(file), "-o", str(tmp_path / "out"), "--store", str(store.path), "--jobs", "1"]
+
+    def kept():
+        return [job.top for job in jobs if store.get(job.key) is not None]
+
+    with started([sys.executable, "-c", SLOWLY, *words]) as process:
+        wait_until(lambda: bool(kept()), process)
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=60)
+    done = kept()
+    assert (process.returncode, out) == (130, "")
+    told = re.fullmatch(r"hwgen: interrupted; (\d) of 7 jobs are done and kept, the same command goes on\n", said)
+    assert told, said
+    assert int(told[1]) <= len(done) < 7
+    assert not (tmp_path / "out").exists()
+    ran = []
+
+    def execute(job, timeout):
+        ran.append(job.top)
+        return jobs_module.execute(job, timeout)
+
+    monkeypatch.setattr(pools, "execute", execute)
+    assert main(words) == 0
+    assert sorted(ran + done) == sorted(job.top for job in jobs)
+    assert len({row["name"] for row in json.loads((tmp_path / "out" / "sweep.json").read_text())["rows"]}) == 7

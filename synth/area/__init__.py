@@ -1,0 +1,1 @@
+"""Area and delay: jobs for Yosys, targets, recipes, cell libraries."""

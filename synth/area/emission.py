@@ -1,0 +1,29 @@
+"""Verilog of designs, emitted once: the text depends on the design and on the program that makes it, and on nothing else."""
+
+from functools import cache
+from importlib.metadata import version
+
+import golden
+import hwgen
+from hwgen.blocks.design import Design
+from hwgen.tools import yosys
+from synth.area.digest import sha256, texts
+from synth.area.store import Store
+
+
+@cache
+def _program() -> str:
+    """SHA-256 of the packages that make Verilog, and of the versions of what they use."""
+    return sha256(*texts(golden), *texts(hwgen), version("minifloat-rtl"), version("amaranth"), yosys.version())
+
+
+def verilog(design: Design, store: Store | None = None) -> str:
+    """A design's text, from the store where it is there."""
+    if store is None:
+        return design.verilog()
+    key = sha256("verilog", _program(), design.kind, design.name, repr(design.options), repr(design.header), repr(design.formats))
+    text = store.get(key)
+    if text is None:
+        text = design.verilog()
+        store.put(key, text)
+    return str(text)

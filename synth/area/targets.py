@@ -1,0 +1,219 @@
+"""Targets: how Yosys gets a module down to a target's LUTs or cells, and what is counted there.
+
+Every target is the tool's own flow for it without block memories, DSP blocks, pads and clock buffers, cut in two before LUTs or cells
+are chosen, so that the first part runs once for all renamings and recipes.
+"""
+
+import functools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from hwgen.tools import yosys
+from hwgen.tools.process import ToolError
+from synth.area.liberty import GATES, Library, has_flip_flop, nand2_area, parse, richest_first
+from synth.area.recipes import SPEED, Kind
+from synth.area.route import is_routed
+from synth.area.timing import gates_with_drives
+
+Counts = Mapping[str, int]
+"""How many cells of each type a netlist has."""
+
+LIBERTY = "liberty"
+"""Name of the target made of the user's own cell libraries."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a module is measured in.
+
+    Attributes
+    ----------
+    name, title : str
+    metric, unit : str
+        What the figure is called and counted in.
+    kind : str
+        Which recipes apply.
+    prepare : str
+        Yosys commands from the module as read, ``{top}``, to right before the choice of LUTs or cells.
+    finish : str
+        Yosys commands from there to the netlist that is counted; for cells ``{abc}`` is the call of ABC.
+    measure : callable
+        From cell counts and, for libraries, area in the library's unit, to metrics; the first is the figure. A ToolError where a cell
+        would count as nothing.
+    inputs : callable
+        Files that the commands read, by name.
+    note : str
+        What a reader of the figure must know.
+    """
+
+    name: str
+    title: str
+    metric: str
+    unit: str
+    kind: Kind
+    prepare: str
+    finish: str
+    measure: Callable[[Counts, float], dict[str, float]]
+    inputs: Callable[[], Mapping[str, str]]
+    note: str
+
+
+def alm_estimate(counts: Counts) -> float:
+    """Adaptive logic modules of a Cyclone V that a netlist of ALUTs fills, estimated.
+
+    An ALM takes one 6-input function, or two of up to 5 inputs with 8 inputs in all, or two bits of a carry chain. So a function of 6
+    inputs takes an ALM; one of 5 takes one too, whose other half is free for one of 2 or 3 inputs; functions of 4 and the 2- and
+    3-input ones left over go in pairs; carry bits go in pairs:
+    ``n6 + n5 + max(0, n4 + n23 - min(n5, n23)) / 2 + arith / 2``. This is not Quartus, which also shares inputs.
+    """
+    n6, n5, n4 = (counts.get(f"MISTRAL_ALUT{inputs}", 0) for inputs in (6, 5, 4))
+    n23 = counts.get("MISTRAL_ALUT3", 0) + counts.get("MISTRAL_ALUT2", 0)
+    return n6 + n5 + max(0, n4 + n23 - min(n5, n23)) / 2 + counts.get("MISTRAL_ALUT_ARITH", 0) / 2
+
+
+def _cyclonev(counts: Counts, area: float) -> dict[str, float]:
+    del area
+    aluts = sum(count for cell, count in counts.items() if cell.startswith("MISTRAL_ALUT"))
+    return {"alm": alm_estimate(counts), "alut": aluts, "carry": counts.get("MISTRAL_ALUT_ARITH", 0)}
+
+
+def _xc7(counts: Counts, area: float) -> dict[str, float]:
+    del area
+    luts = sum(counts.get(f"LUT{inputs}", 0) for inputs in range(1, 7))
+    return {"lut": luts, "carry": counts.get("CARRY4", 0), "mux": counts.get("MUXF7", 0) + counts.get("MUXF8", 0)}
+
+
+def _ice40(counts: Counts, area: float) -> dict[str, float]:
+    del area
+    return {"lut": counts.get("SB_LUT4", 0), "carry": counts.get("SB_CARRY", 0)}
+
+
+def _ecp5(counts: Counts, area: float) -> dict[str, float]:
+    del area
+    carry = counts.get("CCU2C", 0)
+    return {"lut": counts.get("LUT4", 0) + 2 * carry, "carry": carry, "mux": counts.get("PFUMX", 0) + counts.get("L6MUX21", 0)}
+
+
+def _gates(counts: Counts, area: float) -> dict[str, float]:
+    return {"area": area, "cells": sum(count for cell, count in counts.items() if not cell.startswith("$"))}
+
+
+@functools.cache
+def _xilinx_models() -> Mapping[str, str]:
+    """The simulation models that mapping needs, of the 161 kB with all Xilinx cells, which would take 1 s a run to read."""
+    names = ["CARRY4", "MUXF7", "MUXF8", "INV", "FDRE", "FDSE", "FDCE", "FDPE", *(f"LUT{inputs}" for inputs in range(1, 7))]
+    text = yosys.share("xilinx/cells_sim.v")
+    models = []
+    for name in names:
+        model = re.search(rf"^(?:\(\*[^\n]*\*\)\n)*module {name}\b.*?^endmodule\n", text, re.MULTILINE | re.DOTALL)
+        if model is None:
+            raise RuntimeError(f"This Yosys has no model of the Xilinx cell {name}")
+        models.append(model[0])
+    return MappingProxyType({"cells.v": "".join(models)})
+
+
+def _cyclonev_flow() -> tuple[str, str]:
+    command = "synth_intel_alm -family cyclonev -top {top} -nodsp -noiopad -noclkbuf -nobram -nolutram"
+    return f"{command} -run :map_luts", f"{command} -run map_luts:check"
+
+
+def _xc7_flow() -> tuple[str, str]:
+    command = "synth_xilinx -family xc7 -top {top} -flatten -nodsp -noiopad -noclkbuf"
+    models = "read_verilog -lib -specify cells.v\nhierarchy -check -top {top}"
+    return f"{models}\n{_without_memories(f'{command} -run prepare', 'map_memory', command)}", f"{command} -run map_luts:finalize"
+
+
+def _lattice_flow(command: str) -> tuple[str, str]:
+    return _without_memories(f"{command} -run ", "map_ram", command), f"{command} -run map_luts:check"
+
+
+def _without_memories(start: str, section: str, command: str) -> str:
+    """A flow up to the choice of LUTs but for its section on block memories, whose models would take 0.5 to 2 s to read."""
+    return f"{start}:{section}\n{command} -run map_ffram:map_luts"
+
+
+def _cells(name: str, title: str, unit: str, libraries: Sequence[Library], note: str) -> Target:
+    files = {f"cells{number}.lib": library.text for number, library in enumerate(richest_first(libraries))}
+    options = " ".join(f"-liberty {file}" for file in files)
+    nand2 = nand2_area(libraries)
+    known = {cell.name for library in libraries for cell in library.cells if cell.area > 0}
+
+    def measure(counts: Counts, area: float) -> dict[str, float]:
+        unknown = [cell for cell in counts if cell not in known and cell != "$scopeinfo"]
+        if unknown:
+            raise ToolError(f"the netlist has cells without an area in the library: {', '.join(unknown)}")
+        equivalents = {} if nand2 is None or unit == "NAND2" else {"nand2_equivalents": round(area / nand2, 3)}
+        return {**_gates(counts, area), **equivalents}
+
+    return Target(
+        name, title, "area", unit, "cells",
+        prepare="synth -noabc -flatten -top {top}" + (f"\ndfflibmap {options}" if has_flip_flop(libraries) else ""),
+        finish=f"abc {options} {{abc}}\nopt_clean\n",
+        measure=measure, inputs=lambda: files, note=note,
+    )  # fmt: skip
+
+
+def timed(target: Target, libraries: tuple[Library, ...]) -> tuple[Target, tuple[Library, ...]]:
+    """A target that delays are known of, and its libraries: for ``gates`` the same gates in four sizes.
+
+    Raises
+    ------
+    ValueError
+        For FPGAs without place and route.
+    """
+    if not (target.kind == "cells" or is_routed(target.name)):
+        raise ValueError(f"portfolio {SPEED} goes with targets gates, {LIBERTY}, ice40 and ecp5, not with {target.name}")
+    if target.name != "gates":
+        return target, libraries
+    sized = (gates_with_drives(),)
+    return _cells(target.name, "Gates in four sizes", target.unit, sized, _SPEED_NOTE), sized
+
+
+def liberty_target(libraries: Sequence[Library]) -> Target:
+    """The target of the user's own cells: area in the libraries' unit, and in NAND2 equivalents when they have a NAND2."""
+    if not libraries:
+        raise ValueError("target liberty needs at least one library (--liberty FILE)")
+    names = " + ".join(library.name for library in libraries)
+    note = "NAND2 equivalents divide by the area of the library's smallest two-input NAND."
+    return _cells(LIBERTY, names, "library's unit of area", libraries, note)
+
+
+_GATES_NOTE = f"Transistors / 4 of static CMOS gates (synth/{GATES.name})."
+_SPEED_NOTE = "Transistors / 4 times the gate's size; delays by logical effort (synth/area/timing.py)."
+_ALM_NOTE = "ALMs estimated from ALUTs and carry bits; not Quartus."
+_CARRY_NOTE = "Carry cells stand beside the LUTs and are not added."
+_ECP5_NOTE = "A carry cell takes the place of two LUTs and counts as two."
+_ICE40_FLOW = _lattice_flow("synth_ice40 -top {top}")
+_ECP5_FLOW = _lattice_flow("synth_ecp5 -top {top} -nodsp")
+
+TARGETS: dict[str, Target] = {
+    target.name: target
+    for target in (
+        _cells("gates", "Gates", "NAND2", [parse(GATES.read_text(), GATES.name)], _GATES_NOTE),
+        Target("cyclonev", "Cyclone V", "alm", "ALM", "lut", *_cyclonev_flow(), _cyclonev, dict, _ALM_NOTE),
+        Target("xc7", "Xilinx 7", "lut", "LUT6", "lut", *_xc7_flow(), _xc7, _xilinx_models, _CARRY_NOTE),
+        Target("ice40", "iCE40", "lut", "LUT4", "lut", *_ICE40_FLOW, _ice40, dict, _CARRY_NOTE),
+        Target("ecp5", "ECP5", "lut", "LUT4", "lut", *_ECP5_FLOW, _ecp5, dict, _ECP5_NOTE),
+    )
+}
+"""The targets that need nothing but Yosys, by name."""
+
+
+@functools.cache
+def find(name: str, libraries: tuple[Library, ...] = ()) -> Target:
+    """The target called ``name``; ``liberty`` is the one of ``libraries``.
+
+    Raises
+    ------
+    ValueError
+        When there is none, or libraries are missing or useless.
+    """
+    if name == LIBERTY:
+        return liberty_target(libraries)
+    if name not in TARGETS:
+        raise ValueError(f"target must be one of {', '.join(TARGETS)}, or {LIBERTY} with a library, not {name!r}")
+    if libraries:
+        raise ValueError(f"cell libraries go with target {LIBERTY} only, not with {name!r}")
+    return TARGETS[name]

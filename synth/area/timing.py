@@ -1,0 +1,245 @@
+"""Delays of mapped netlists, before layout: by ABC's timer, or by OpenSTA; in picoseconds and in *FO4*.
+
+FO4 is the delay of an inverter that drives four of its kind: the unit in which delays of different processes compare. Each run measures a
+chain of such inverters beside the netlists, by the same timer, from the library's smallest inverter.
+"""
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from hwgen.tools.process import ToolError, supervised
+from synth.area.liberty import GATES, Cell, Library, parse
+
+ABC = "abc"
+"""The timer that is always there."""
+
+STAGES = 10
+FANOUT = 4
+_CHAIN_FO4 = STAGES + 1 / (1 + FANOUT)
+"""What the chain lasts: its outputs are those of inverters without a load, which count as a fifth of a loaded one."""
+
+_TAU = 20.0
+"""Picoseconds that our own gates' unit of delay stands for: an FO4 is 5 of them."""
+
+
+class TimingError(ToolError):
+    """A timer, or place and route, that did not deliver."""
+
+
+# -- our own gates with drive strengths -----------------------------------------------------------------------------------------
+
+DRIVES = (1, 2, 4, 8)
+
+_EFFORTS: dict[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
+    # input capacitances, in those of the inverter; delays without load, in the inverter's
+    "INV": ({"A": 1}, {"A": 1}),
+    "BUF": ({"A": 1}, {"A": 3}),
+    "NAND2": (dict.fromkeys("AB", 4 / 3), dict.fromkeys("AB", 2)),
+    "NAND3": (dict.fromkeys("ABC", 5 / 3), dict.fromkeys("ABC", 3)),
+    "NAND4": (dict.fromkeys("ABCD", 2), dict.fromkeys("ABCD", 4)),
+    "NOR2": (dict.fromkeys("AB", 5 / 3), dict.fromkeys("AB", 2)),
+    "NOR3": (dict.fromkeys("ABC", 7 / 3), dict.fromkeys("ABC", 3)),
+    "NOR4": (dict.fromkeys("ABCD", 3), dict.fromkeys("ABCD", 4)),
+    "AND2": (dict.fromkeys("AB", 4 / 3), dict.fromkeys("AB", 4)),
+    "OR2": (dict.fromkeys("AB", 5 / 3), dict.fromkeys("AB", 4)),
+    "XOR2": (dict.fromkeys("AB", 11 / 3), dict.fromkeys("AB", 6)),
+    "XNOR2": (dict.fromkeys("AB", 10 / 3), dict.fromkeys("AB", 6)),
+    "AOI21": ({"A": 2, "B": 2, "C": 5 / 3}, dict.fromkeys("ABC", 7 / 3)),
+    "OAI21": ({"A": 2, "B": 2, "C": 4 / 3}, dict.fromkeys("ABC", 8 / 3)),
+    "AOI22": (dict.fromkeys("ABCD", 2), dict.fromkeys("ABCD", 4)),
+    "OAI22": (dict.fromkeys("ABCD", 2), dict.fromkeys("ABCD", 4)),
+    "MAJI3": ({"A": 4, "B": 4, "C": 2}, dict.fromkeys("ABC", 4)),
+    "MUX2": ({"A": 2, "B": 2, "S": 3}, {"A": 6, "B": 6, "S": 9}),
+}
+"""Logical efforts (Sutherland, Sproull and Harris, Logical Effort, chapter 4) of the gates in gates.lib; of two or three stages in one
+cell (BUF, AND2, OR2, XOR2 = NOR2 + AOI21, XNOR2 = NAND2 + OAI21, MUX2 = INV + AOI22 + INV) the sums, each stage driving the next."""
+
+_LOADS = (0, 100, 1000)
+"""Points of the delay tables, which are straight lines: two would do, but ABC takes the last but one for its slope."""
+
+
+@cache
+def gates_with_drives() -> Library:
+    """Our own gates in four sizes, with delays by logical effort: delay = parasitic + load / drive. No wires, no slopes."""
+    points = ", ".join(map(str, _LOADS))
+    lines = [
+        "library (gates_with_drives) {", '  delay_model : table_lookup; time_unit : "1ps"; capacitive_load_unit (1, ff);',
+        *(f"  {name}_threshold_pct_{edge} : 50;" for name in ("input", "output") for edge in ("rise", "fall")),
+        *(f"  slew_{name}_threshold_pct_{edge} : {at};" for name, at in (("lower", 20), ("upper", 80)) for edge in ("rise", "fall")),
+        "  lu_table_template (by_load) { variable_1 : input_net_transition; variable_2 : total_output_net_capacitance;",
+        f'    index_1 ("{points}"); index_2 ("{points}"); }}',
+    ]  # fmt: skip
+    for cell in parse(GATES.read_text(), GATES.name).cells:
+        if cell.sequential:
+            lines += _flip_flop(cell)
+            continue
+        for drive in DRIVES:
+            lines += _sized(cell, drive)
+    return parse("\n".join([*lines, "}"]) + "\n", "gates with drives")
+
+
+def _flip_flop(cell: Cell) -> list[str]:
+    """In one size and without delays: what is timed is the logic between registers."""
+    return [
+        f'  cell ({cell.name}) {{ area : {cell.area:g}; ff (IQ, IQN) {{ clocked_on : "C"; next_state : "D"; }}',
+        "    pin (C) { direction : input; clock : true; capacitance : 1; } pin (D) { direction : input; capacitance : 1; }",
+        '    pin (Q) { direction : output; function : "IQ"; }', "  }",
+    ]  # fmt: skip
+
+
+def _sized(cell: Cell, drive: int) -> list[str]:
+    loads, parasitics = _EFFORTS[cell.name]
+    ((output, function),) = cell.functions.items()
+    lines = [f"  cell ({cell.name}X{drive}) {{ area : {cell.area * drive:g};"]
+    lines += [f"    pin ({pin}) {{ direction : input; capacitance : {loads[pin] * drive:.6g}; }}" for pin in cell.inputs]
+    lines.append(f'    pin ({output}) {{ direction : output; function : "{function}"; max_capacitance : {40 * drive};')
+    for pin in cell.inputs:
+        row = ", ".join(f"{_TAU * (parasitics[pin] + load / drive):.6g}" for load in _LOADS)
+        table = f"(by_load) {{ values ({', '.join([f'{chr(34)}{row}{chr(34)}'] * len(_LOADS))}); }}"
+        names = ("cell_rise", "rise_transition", "cell_fall", "fall_transition")
+        lines.append(f'      timing () {{ related_pin : "{pin}"; {" ".join(f"{name} {table}" for name in names)} }}')
+    return [*lines, "    }", "  }"]
+
+
+# -- the reference ----------------------------------------------------------------------------------------------------------------
+
+
+def _inverter(libraries: Sequence[Library]) -> tuple[str, str, str]:
+    """The smallest inverter: its name, input and output."""
+    if not any(library.has_delays for library in libraries):
+        raise TimingError("the library's cells have no delays")
+    inverters = [cell for library in libraries for cell in library.cells if len(cell.inputs) == 1 and cell.truth() == (True, False)]
+    if not inverters:
+        raise TimingError("the library has no inverter to measure delays in")
+    cell = min(inverters, key=lambda cell: (cell.area, len(cell.name), cell.name))  # of equal ones the plain, not the one for clocks
+    return cell.name, cell.inputs[0], next(iter(cell.functions))
+
+
+def _chain(libraries: Sequence[Library]) -> tuple[str, str, str, list[tuple[str, str]], list[str]]:
+    """The chain: cell, its pins, input and output net of every inverter, and the nets that are outputs."""
+    cell, pin, out = _inverter(libraries)
+    links, ends, before = [], [], "a"
+    for stage in range(STAGES):
+        links.append((before, f"n{stage}"))
+        before = f"n{stage}"
+        for load in range(FANOUT - (stage < STAGES - 1)):
+            links.append((before, f"y{stage}_{load}"))
+            ends.append(f"y{stage}_{load}")
+    return cell, pin, out, links, ends
+
+
+def chain_blif(libraries: Sequence[Library]) -> str:
+    """The chain as ABC reads it."""
+    cell, pin, out, links, ends = _chain(libraries)
+    gates = [f".gate {cell} {pin}={before} {out}={after}" for before, after in links]
+    return "\n".join([".model netlist", ".inputs a", f".outputs {' '.join(ends)}", *gates, ".end", ""])
+
+
+def chain_verilog(libraries: Sequence[Library]) -> str:
+    """The chain as OpenSTA reads it."""
+    cell, pin, out, links, ends = _chain(libraries)
+    nets = [f"  wire n{stage};" for stage in range(STAGES)]
+    gates = [f"  {cell} u{number} (.{pin}({before}), .{out}({after}));" for number, (before, after) in enumerate(links)]
+    ports = "".join(f", output {end}" for end in ends)
+    return "\n".join([f"module chain (input a{ports});", *nets, *gates, "endmodule", ""])
+
+
+# -- ABC --------------------------------------------------------------------------------------------------------------------------
+
+CHAIN = "chain.blif"
+STATS = "stats.txt"
+"""Where ABC's ``stime -d`` writes: of the first netlist cells, area and delay in ps; of the next ones these in per cent of the first's."""
+
+MEASURE_CHAIN = f"strash; write_blif before.blif; read_blif {CHAIN}; stime -d; read_blif before.blif; strash; map"
+"""ABC's commands that put the chain first."""
+
+
+def abc_delays(stats: str, count: int) -> tuple[float, list[float]]:
+    """FO4 in ps, and the delays of ``count`` netlists in ps.
+
+    Raises
+    ------
+    TimingError
+        When that is not what ABC wrote.
+    """
+    words = stats.split()
+    if len(words) != 6 + 4 * count or words[0] != "netlist":
+        raise TimingError("ABC's timer did not deliver: the library's cells need delays")
+    chain = float(words[5])
+    if chain <= 0:
+        raise TimingError("the library's inverters have no delay")
+    return chain / _CHAIN_FO4, [chain * float(word) / 100 for word in words[8::4]]
+
+
+# -- OpenSTA ----------------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def opensta() -> str | None:
+    """Name and version of OpenSTA, e.g. ``opensta 2.0.17``, or None where it is not installed."""
+    program = shutil.which("sta")
+    if program is None:
+        return None
+    said = subprocess.run([program, "-version"], capture_output=True, text=True, check=False, timeout=60).stdout.split()
+    return f"opensta {said[0]}" if said and re.fullmatch(r"\d[\w.]*", said[0]) else None
+
+
+_PERIOD = 1e5
+"""Of the clock that delays are measured against, in ps. OpenSTA computes in binary32: its step is then below 0.01 ps."""
+
+_TIME = """\
+read_verilog {file}
+link_design {top}
+create_clock -name virtual -period {period}
+set_input_delay 0 -clock virtual [all_inputs]
+set_output_delay 0 -clock virtual [all_outputs]
+puts "slack [worst_slack]"
+"""
+
+
+def opensta_delays(
+    libraries: Sequence[Library], netlists: Sequence[str], top: str, timeout: float | None = None
+) -> tuple[float, list[float]]:
+    """FO4 in ps, and the delays of netlists of the module ``top``, in ps.
+
+    Raises
+    ------
+    TimingError
+        When OpenSTA says otherwise.
+    subprocess.TimeoutExpired
+        When the time is up.
+    """
+    units = {"1ps": 1.0, "10ps": 10.0, "100ps": 100.0, "1ns": 1000.0}
+    stated = re.search(r'\btime_unit\s*:\s*"?(\w+)"?', libraries[0].text)
+    unit = units.get(stated[1]) if stated else 1000.0
+    if unit is None:
+        raise TimingError(f"the library's time_unit must be one of {', '.join(units)}")
+    with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
+        root = Path(folder)
+        script = []
+        period = _PERIOD / unit
+        for number, library in enumerate(libraries):
+            (root / f"{number}.lib").write_text(library.text)
+            script.append(f"read_liberty {number}.lib\n")
+        for number, (text, name) in enumerate([(chain_verilog(libraries), "chain"), *((text, top) for text in netlists)]):
+            (root / f"{number}.v").write_text(text)
+            script.append(_TIME.format(file=f"{number}.v", top=name, period=period))
+        (root / "time.tcl").write_text("".join(script))
+        try:
+            said, status = supervised(["sta", "-no_splash", "-exit", "time.tcl"], root, timeout)
+        except OSError as error:
+            raise TimingError(f"OpenSTA did not deliver: {error}") from error
+    found = [period - float(slack) for slack in re.findall(r"^slack (\S+)$", said, re.MULTILINE)]
+    if len(found) != len(netlists) + 1 or "rror:" in said:
+        silent = "it was killed" if status < 0 else "no message"
+        complaint = next((line for line in said.splitlines() if "rror" in line), silent)
+        raise TimingError(f"OpenSTA did not deliver: {complaint}", said, status < 0)
+    chain, *delays = (delay * unit for delay in found)
+    if not all(0 <= delay < 1e9 for delay in (chain, *delays)):
+        raise TimingError("OpenSTA did not deliver: there is no path from an input to an output", said)
+    return chain / _CHAIN_FO4, delays

@@ -1,0 +1,130 @@
+"""Gate netlists as data: gates in an order in which every operand comes first."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hwgen.datapath.code_ports import Bits
+
+GATES = ("NOT", "AND", "OR", "XOR", "NAND", "NOR", "XNOR", "ANDNOT", "ORNOT", "MUX")
+
+
+class NetlistError(ValueError):
+    """A module that is no combinational block; one sentence."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One of :data:`GATES` and the nets at its pins: A; A, B; or for MUX A, B, S, which is B where S is 1."""
+
+    kind: str
+    pins: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Netlist:
+    """A combinational module.
+
+    Nets are numbers: 0 and 1 are the constants, then come the bits of the inputs in the order of the ports, least significant first,
+    then the outputs of the gates. A gate's operands have smaller numbers than the gate.
+
+    Attributes
+    ----------
+    top : str
+    inputs, outputs : dict of port name to width
+    gates : tuple of Gate
+    driven : tuple of int
+        The nets of the outputs' bits.
+    """
+
+    top: str
+    inputs: Mapping[str, int]
+    outputs: Mapping[str, int]
+    gates: tuple[Gate, ...]
+    driven: tuple[int, ...]
+
+    @property
+    def first_gate(self) -> int:
+        """Net of the first gate."""
+        return 2 + sum(self.inputs.values())
+
+    def input_nets(self, port: str) -> range:
+        """Nets of an input's bits."""
+        start = 2
+        for name, width in self.inputs.items():
+            if name == port:
+                return range(start, start + width)
+            start += width
+        raise KeyError(port)
+
+    def evaluate(self, pins: Mapping[str, int]) -> dict[str, int]:
+        """Outputs of one case."""
+        values = [0, 1, *(value >> place & 1 for port, width in self.inputs.items() for value in [pins[port]] for place in range(width))]
+        for gate in self.gates:
+            values.append(apply(gate.kind, [values[pin] for pin in gate.pins]) & 1)
+        bits = iter(values[net] for net in self.driven)
+        return {port: sum(next(bits) << place for place in range(width)) for port, width in self.outputs.items()}
+
+    def reached_from(self, nets: Collection[int]) -> set[int]:
+        """The nets that depend on any of ``nets``, themselves included."""
+        reached = set(nets)
+        for net, gate in enumerate(self.gates, self.first_gate):
+            if any(pin in reached for pin in gate.pins):
+                reached.add(net)
+        return reached
+
+
+def apply(kind: str, pins: Sequence[Any]) -> Any:
+    """A gate's output, of integers or of arrays of them."""
+    match kind, *pins:
+        case "BUF", a:
+            return a
+        case "NOT", a:
+            return ~a
+        case "AND", a, b:
+            return a & b
+        case "OR", a, b:
+            return a | b
+        case "XOR", a, b:
+            return a ^ b
+        case "NAND", a, b:
+            return ~(a & b)
+        case "NOR", a, b:
+            return ~(a | b)
+        case "XNOR", a, b:
+            return ~(a ^ b)
+        case "ANDNOT", a, b:
+            return a & ~b
+        case "ORNOT", a, b:
+            return a | ~b
+        case "MUX", a, b, s:
+            return (b & s) | (a & ~s)
+    raise ValueError(f"Unknown gate {kind!r}")
+
+
+def arrange(netlist: Netlist, inputs: Mapping[str, int], outputs: Mapping[str, int], made_of: Mapping[str, Bits] | None = None) -> Netlist:
+    """The netlist with its ports in a given order; ``made_of`` says which of the inputs are made of bits of other ports, and how.
+
+    Raises
+    ------
+    NetlistError
+        If its ports are others.
+    """
+    whole = {port: tuple((port, place) for place in range(width)) for port, width in inputs.items()} | dict(made_of or {})
+    bits = [bit for port in inputs for bit in whole[port]]
+    real: dict[str, int] = {}
+    for name, place in bits:
+        real[name] = max(place + 1, real.get(name, 0))
+    for way, found, wanted in (("inputs", netlist.inputs, real), ("outputs", netlist.outputs, outputs)):
+        if dict(found) != dict(wanted):
+            said, must = (", ".join(f"{name}[{width}]" for name, width in ports.items()) or "none" for ports in (found, wanted))
+            raise NetlistError(f"{netlist.top} must have the {way} {must}, not {said}")
+    places = list(range(netlist.first_gate + len(netlist.gates)))
+    for place, (name, bit) in enumerate(bits, 2):
+        places[netlist.input_nets(name)[bit]] = place
+    gates = tuple(Gate(gate.kind, tuple(places[pin] for pin in gate.pins)) for gate in netlist.gates)
+    ends = dict(zip(netlist.outputs, np.split(np.array(netlist.driven), np.cumsum(list(netlist.outputs.values())))[:-1], strict=True))
+    driven = tuple(places[net] for port in outputs for net in ends[port].tolist())
+    return Netlist(netlist.top, dict(inputs), dict(outputs), gates, driven)

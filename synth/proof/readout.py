@@ -1,0 +1,127 @@
+"""The proof of readouts: accumulators of too many bits to enumerate, one binade of their value at a time."""
+
+from typing import TYPE_CHECKING
+
+from golden.rows import Biased
+from hwgen.blocks.design import Design
+from synth.proof.gates import Netlist
+from synth.proof.questions import answer, readout_output, readout_target
+from synth.proof.solver import Proof, Solver
+
+if TYPE_CHECKING:
+    from bitwuzla import Term
+
+
+class ReadoutProof(Proof):
+    """A readout without random bits; part 0 is zero and all that is not finite, part k + 1 magnitudes from ``2**k`` to ``2**(k + 1) - 1``.
+
+    Of codes golden's are taken: within a binade and a sign they go one way, so that bisection finds where they change. A wide format has
+    too many steps for that; its rounding is written out in integers.
+    """
+
+    method = "proof (bitwuzla): for all accumulators the gates give the one rounding of their value, a binade at a time"
+
+    def __init__(self, design: Design, netlist: Netlist):
+        super().__init__(design, netlist)
+        self.unit, self.target = design.accumulator, readout_target(design)
+        self.width = self.unit.value_width
+        self.parts = self.width + 1
+
+    def cases(self, part: int) -> int:
+        """Both signs of a magnitude, but the most negative number has no opposite."""
+        if part == 0:
+            return (7 << self.width) + 1
+        return 1 if part == self.width else 2 << (part - 1)
+
+    def prove(self, part: int) -> dict[str, int] | None:
+        """Any accumulator of the part."""
+        solver, width = Solver(), self.width
+        acc = solver.variable("acc", width + 3)
+        known = dict(zip(self.netlist.input_nets("acc"), solver.bits(acc, width + 3), strict=True))
+        out = solver.outputs(self.netlist, known)
+        value = solver.term("BV_EXTRACT", acc, indices=(width - 1, 0))
+        finite = solver.equal(solver.term("BV_EXTRACT", acc, indices=(width + 2, width)), solver.word(0, 3))
+        if part == 0:
+            zero = solver.all([finite, solver.equal(value, solver.word(0, width))])
+            here, expected = solver.either([zero, solver.negate(finite)]), self._special(solver, acc)
+        else:
+            negative = solver.equal(solver.term("BV_EXTRACT", acc, indices=(width - 1, width - 1)), solver.word(1, 1))
+            magnitude = solver.choose(negative, solver.term("BV_NEG", value), value)
+            above = solver.term("BV_EXTRACT", magnitude, indices=(width - 1, part - 1))
+            here = solver.all([finite, solver.equal(above, solver.word(1, width - part + 1))])
+            if "rounding" in self.design.options:
+                down, up = (self._codes(solver, magnitude, part - 1, sign) for sign in (True, False))
+                expected = solver.choose(negative, down, up)
+            else:
+                sign = solver.choose(negative, solver.word(1, 1), solver.word(0, 1))
+                expected = solver.term("BV_CONCAT", sign, self._bits(solver, magnitude, part - 1))
+        return solver.search(solver.term("IMPLIES", here, solver.equal(out, expected)), {"acc": acc})
+
+    def _golden(self, acc: int) -> int:
+        return answer(self.design, {"acc": acc})[readout_output(self.target)]
+
+    def _special(self, solver: Solver, acc: "Term") -> "Term":
+        """Golden's answer to each combination of flags, and to zero."""
+        found = solver.word(self._golden(0), self.target.width)
+        flags = solver.term("BV_EXTRACT", acc, indices=(self.width + 2, self.width))
+        for word in range(1, 8):
+            result = solver.word(self._golden(word << self.width), self.target.width)
+            found = solver.choose(solver.equal(flags, solver.word(word, 3)), result, found)
+        return found
+
+    def _codes(self, solver: Solver, magnitude: "Term", place: int, negative: bool) -> "Term":
+        """Golden's codes of the magnitudes whose first 1 is at a place."""
+        last = (1 << place) if place == self.width - 1 else (2 << place) - 1
+        if place == self.width - 1 and not negative:
+            return solver.word(0, self.target.width)  # there is no such number
+
+        def code(number: int) -> int:
+            return self._golden((-number if negative else number) & (1 << self.width) - 1)
+
+        steps, ends = [], [(1 << place, code(1 << place), last, code(last))]
+        found = solver.word(code(1 << place), self.target.width)
+        while ends:
+            low, first, high, final = ends.pop()
+            if first == final:
+                continue
+            if high == low + 1:
+                steps.append((high, final))
+                continue
+            middle = (low + high) // 2
+            between = code(middle)
+            ends += [(low, first, middle, between), (middle, between, high, final)]
+        for start, result in sorted(steps):
+            reached = solver.term("BV_UGE", magnitude, solver.word(start, self.width))
+            found = solver.choose(reached, solver.word(result, self.target.width), found)
+        return found
+
+    def _bits(self, solver: Solver, magnitude: "Term", place: int) -> "Term":
+        """Bits of a wide format but for the sign: nearest, ties to even, or in ``dlfloat16`` away from zero and flushed below."""
+        normal, flush = self.target.rows[-1], self.target.flush
+        assert isinstance(normal.exponent, Biased)
+        fraction_bits, bias = normal.fraction_bits, normal.exponent.bias
+        exponent, lowest = self.unit.lsb_exponent + place, -bias if flush else 1 - bias
+        body = self.target.width - 1
+        dropped = max(exponent, lowest) - fraction_bits - self.unit.lsb_exponent
+        if (flush and exponent < lowest) or dropped > place + 1:  # less than half of the smallest number
+            return solver.word(0, body)
+        size = max(self.width, fraction_bits + 1) + body + 2
+        wide = solver.term("BV_ZERO_EXTEND", magnitude, indices=(size - self.width,))
+        if dropped <= 0:
+            kept = solver.term("BV_SHL", wide, solver.word(-dropped, size))
+        else:
+            kept = solver.term("BV_SHR", wide, solver.word(dropped, size))
+            tail = solver.term("BV_AND", wide, solver.word((1 << dropped) - 1, size))
+            half = solver.word(1 << (dropped - 1), size)
+            odd = solver.equal(solver.term("BV_EXTRACT", kept, indices=(0, 0)), solver.word(1, 1))
+            tie = solver.true if flush else odd
+            up = solver.either([solver.term("BV_UGT", tail, half), solver.all([solver.equal(tail, half), tie])])
+            kept = solver.term("BV_ADD", kept, solver.choose(up, solver.word(1, size), solver.word(0, size)))
+        hidden = 1 << fraction_bits if exponent >= lowest else 0
+        field = (exponent + bias) << fraction_bits if exponent >= lowest else 0
+        code = solver.term("BV_ADD", kept, solver.word((field - hidden) % (1 << size), size))
+        limit = self.target.canonical_nan if flush else self.target.infinity
+        assert limit is not None
+        last = solver.word(limit & (1 << body) - 1, size)
+        code = solver.choose(solver.term("BV_UGE", code, last), last, code)
+        return solver.term("BV_EXTRACT", code, indices=(body - 1, 0))

@@ -1,0 +1,84 @@
+"""The report as one HTML page that needs nothing else: style, script and plots are inside, and whatever else it asked for is forbidden."""
+
+from base64 import b64encode
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+
+from synth.report.content import Content
+from synth.report.render.palette import css
+from synth.report.sections import Cell, Plot, Section, Table
+
+_LONG = 30
+"""Rows from which on a table has a height of its own."""
+_WIDE = 44
+"""Characters from which on a cell has several lines."""
+_STYLE, _SCRIPT = (Path(__file__).with_name(name) for name in ("page.css", "page.js"))
+
+
+def page(content: Content) -> str:
+    """Text of ``index.html``."""
+    sections = content.sections
+    links = "".join(f'<a href="#{section.anchor}">{escape(section.anchor)}</a>' for section in sections)
+    summary = "".join(f"<div><dt>{escape(subject)}</dt><dd>{escape(text)}</dd></div>\n" for subject, text in content.summary)
+    body = "".join(map(_section, sections))
+    style, script = css() + _STYLE.read_text(), _SCRIPT.read_text()
+    policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{_digest(script)}'"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, '
+        f'initial-scale=1">\n<meta http-equiv="Content-Security-Policy" content="{policy}">\n<link rel="icon" href="data:,">\n'
+        f"<title>{escape(content.title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f"<header>\n<h1>{escape(content.title)}</h1>\n<p>{escape(content.subtitle)}</p>\n"
+        f'<dl class="summary">\n{summary}</dl>\n</header>\n'
+        f"<nav><div>{links}</div></nav>\n<main>\n{body}</main>\n"
+        f"<footer>{escape(content.colophon)}</footer>\n<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def _digest(script: str) -> str:
+    """What a browser holds the script against."""
+    return b64encode(sha256(script.encode()).digest()).decode()
+
+
+def _section(section: Section) -> str:
+    parts = [f'<section id="{section.anchor}">\n<h2>{escape(section.title)}</h2>\n<p class="intro">{escape(section.intro)}</p>\n']
+    captions = {plot.caption for plot in section.plots}
+    findings = "".join(f"<li>{escape(text)}</li>" for text in section.findings if text not in captions)
+    beside = f'<ul class="findings">{findings}</ul>\n' if findings else ""
+    if section.plots or findings:
+        parts.append(f'<div class="plots">\n{"".join(map(_plot, section.plots))}{beside}</div>\n')
+    tables = "".join(map(_table, section.tables))
+    parts.append(
+        f"<details><summary>Show the {'tables' if len(section.tables) > 1 else 'table'}</summary>\n{tables}</details>\n"
+        if section.folded
+        else tables
+    )
+    return "".join(parts) + "</section>\n"
+
+
+def _plot(plot: Plot) -> str:
+    lines = "\n".join(map(escape, plot.commands))
+    again = f"<details><summary>Commands that repeat these figures</summary><pre>{lines}</pre></details>" if lines else ""
+    return f"<figure>{plot.svg}<figcaption>{escape(plot.caption)}</figcaption>{again}</figure>\n"
+
+
+def _table(table: Table) -> str:
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
+    rows = "".join(f"<tr>{_cell(first, is_head=True)}{''.join(map(_cell, others))}</tr>\n" for first, *others in table.rows)
+    caption, size = escape(table.caption), " long" if len(table.rows) > _LONG else ""
+    return (
+        f'<div class="table"><div class="bar"><b>{caption}</b></div>\n'
+        f'<div class="scroll{size}" tabindex="0" role="region" aria-label="{caption}">'
+        f'<table aria-label="{caption}"><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div></div>\n'
+    )
+
+
+def _cell(cell: Cell, is_head: bool = False) -> str:
+    tag, scope = ("th", ' scope="row"') if is_head else ("td", "")
+    is_command = cell.text.startswith("hwgen ")
+    small = f"<small>{escape(cell.small)}</small>" if cell.small else ""
+    note = f' title="{escape(cell.note)}"' if cell.note else ""
+    long = ' class="text"' if max(len(cell.text), len(cell.small)) > _WIDE and not is_command else ""
+    value = "" if cell.value is None else f' data-value="{cell.value:.12g}"'
+    text = f"<code>{escape(cell.text)}</code>" if is_command else escape(cell.text)
+    return f"<{tag}{scope}{value}{note}{long}>{text}{small}</{tag}>"

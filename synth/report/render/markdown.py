@@ -1,0 +1,38 @@
+"""The report as Markdown: the sections' sentences and tables, without the plots."""
+
+from collections.abc import Iterable
+
+from synth.report.content import Content
+from synth.report.sections import Cell, Section, Table
+
+
+def document(content: Content) -> str:
+    """Text of ``report.md``."""
+    lines = [f"# {content.title}", "", *(f"- **{subject}.** {text}" for subject, text in content.summary)]
+    for section in content.sections:
+        lines += _section(section)
+    return "\n".join(lines) + "\n"
+
+
+def _section(section: Section) -> list[str]:
+    lines = ["", f"## {section.title}", "", section.intro]
+    if section.findings:
+        lines += ["", *(f"- {text}" for text in section.findings)]
+    for table in section.tables:
+        lines += ["", f"**{table.caption}**", "", *_table(table)]
+    return lines
+
+
+def _table(table: Table) -> Iterable[str]:
+    yield _row(table.columns)
+    yield _row("---" if index == 0 else "---:" for index in range(len(table.columns)))
+    for row in table.rows:
+        yield _row(map(_cell, row))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _cell(cell: Cell) -> str:
+    return f"{cell.text} ({cell.small})" if cell.small else cell.text

@@ -1,0 +1,1 @@
+"""Studies that `make` runs: limits, rankings, delays of operations, mutants."""

@@ -1,0 +1,52 @@
+"""How long operations take, each alone, by their widths: what :data:`hwgen.netlist.delays.DELAYS` holds.
+
+Usage: python -m synth.studies.delays
+"""
+
+from synth.area.jobs import Job, execute, rows
+from synth.area.recipes import SPEED
+
+WIDTHS = (2, 4, 8, 16, 32, 64)
+
+_TWO = "input [{top}:0] a, input [{top}:0] b"
+OPERATIONS = {
+    "add": (f"{_TWO}, output [{{top}}:0] y", "a + b"),
+    "increment": ("input [{top}:0] a, input c, output [{top}:0] y", "a + c"),
+    "multiply": (f"{_TWO}, output [2 * {{top}} + 1:0] y", "a * b"),
+    "choose": (f"{_TWO}, input s, output [{{top}}:0] y", "s ? a : b"),
+    "reduce": ("input [{top}:0] a, output y", "|a"),
+    "equal": (f"{_TWO}, output y", "a == b"),
+    "compare": (f"{_TWO}, output y", "a < b"),
+    "shift": ("input [{top}:0] a, input [{places}:0] s, output [{top}:0] y", "a >> s"),
+}
+"""Ports and expression of each."""
+
+LARGEST_PRODUCT = 16
+
+
+def delay(name: str, width: int) -> float:
+    """Delay of an operation in FO4, on our own gates, by the fastest recipe.
+
+    Raises
+    ------
+    RuntimeError
+        If it cannot be synthesized.
+    """
+    ports, expression = (text.format(top=width - 1, places=(width - 1).bit_length() - 1) for text in OPERATIONS[name])
+    verilog = f"module operation ({ports});\n  assign y = {expression};\nendmodule\n"
+    job = Job("operation", (), verilog, "operation", "gates", portfolio=SPEED, renamings=1)
+    result = execute(job)
+    if "samples" not in result:
+        raise RuntimeError(result["error"])
+    return min(float(row["median_delay_fo4"]) for row in rows(job, result["samples"]))
+
+
+def main() -> None:
+    """Print the table, a line for each operation."""
+    for name in OPERATIONS:
+        widths = [width for width in WIDTHS if name != "multiply" or width <= LARGEST_PRODUCT]
+        print(f'"{name}": ({", ".join(f"{delay(name, width):.1f}" for width in widths)}),', flush=True)
+
+
+if __name__ == "__main__":
+    main()

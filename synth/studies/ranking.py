@@ -1,0 +1,167 @@
+"""Whether the formats rank alike when everything is measured again, under other renamings: decode and multiply, and whole MACs.
+
+Usage: python -m synth.studies.ranking [--liberty FILE]...: prints Markdown. Status 1 if one run puts a pair one way round and the
+other run puts it
+the other way, or if something could not be measured; 2 for bad input. A pair that one run alone tells apart is counted, no more.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise, permutations, product
+from typing import NamedTuple
+
+from golden import Format
+from hwgen.blocks import build
+from hwgen.blocks.design import block_format
+from hwgen.cli.parser import option
+from hwgen.tools.process import ToolError
+from synth.area.emission import verilog
+from synth.area.jobs import Job, Row
+from synth.area.liberty import Libraries
+from synth.area.liberty import read_all as read_libraries
+from synth.area.recipes import DEFAULT_PORTFOLIO
+from synth.area.runner import Progress, measure
+from synth.area.store import Store
+from synth.area.targets import LIBERTY, TARGETS
+from synth.report.chapters.papers import figures
+from synth.report.figures import Figure, listing, number, ranked
+from synth.report.plan import FORMATS, PARTS, area_jobs
+from synth.report.sections import columns, target_key
+
+MEASURED = ("multiplier", "mac")
+Pair = tuple[str, str]
+
+
+def told_apart(found: Mapping[str, Figure]) -> set[Pair]:
+    """Pairs of which every sample of the first is below every one of the second."""
+    return {(a, b) for a, b in permutations(found, 2) if found[a].below(found[b])}
+
+
+def order(found: Mapping[str, Figure]) -> str:
+    """The formats from small to large; ``=`` between neighbours whose spreads meet."""
+    names = ranked(found)
+    said = f"{names[0]} {number(found[names[0]].median)}"
+    for before, name in pairwise(names):
+        said += f" {'<' if found[before].below(found[name]) else '='} {name} {number(found[name].median)}"
+    return said
+
+
+class Agreement(NamedTuple):
+    """How many pairs there are, and how many are told apart: in both runs, alike; in one only; in both, but the other way round."""
+
+    pairs: int
+    both: int
+    single: int
+    contradicted: int
+
+    @property
+    def text(self) -> str:
+        """The counts in words."""
+        return f"of {self.pairs} pairs {self.both} told apart in both runs, {self.single} in one only, {self.contradicted} contradicted"
+
+
+def verdict(first: Mapping[str, Figure], second: Mapping[str, Figure]) -> tuple[str, Agreement]:
+    """One sentence on a target, and the counts in it."""
+    one, other = told_apart(first), told_apart(second)
+    contradicted = sorted((a, b) for a, b in one if (b, a) in other)
+    single = len(one ^ other) - 2 * len(contradicted)
+    found = Agreement(len(first) * (len(first) - 1) // 2, len(one & other), single, len(contradicted))
+    said = f"contradicted: {listing([f'{a} < {b}' for a, b in contradicted])}" if contradicted else "no ranking contradicted"
+    return f"{said}; {found.text}", found
+
+
+def document(runs: Sequence[Sequence[Row]], formats: Sequence[str], renamings: int) -> tuple[str, Agreement]:
+    """Markdown on two runs' rows, and the counts over all targets."""
+    first, second = ([{**row, "target": target_key(row)} for row in rows] for rows in runs)
+    lines = [
+        "# The ranking, twice", "",
+        f"Each module measured twice, each time under {renamings} renamings of its own, by {runs[0][0]['tool']}. `<`: every sample on the "
+        "left is below every sample on the right; `=`: the spreads meet, and no difference is claimed.",
+    ]  # fmt: skip
+    counts = []
+    for part in MEASURED:
+        for column in columns(runs[0]):
+            one, other = (figures(rows, part, column.key) for rows in (first, second))
+            shared = [name for name in formats if name in one and name in other]
+            said, found = verdict({name: one[name] for name in shared}, {name: other[name] for name in shared})
+            counts.append(found)
+            lines += ["", f"**{PARTS[part]}, {column.head}: {said}.**", ""]
+            lines += [f"{place}. {order({name: run[name] for name in shared})}" for place, run in enumerate((one, other), 1)]
+    total = Agreement(*map(sum, zip(*counts, strict=True)))
+    said = "One run's rankings contradict the other's" if total.contradicted else "No ranking contradicted"
+    lines += ["", f"{said}: {total.text}."]
+    if all(column.key in TARGETS for column in columns(runs[0])):
+        lines.append("No cell library was given.")
+    return "\n".join(lines) + "\n", total
+
+
+def jobs(formats: Mapping[str, Format], libraries: Libraries, renamings: int, seed: int, store: Store) -> list[Job]:
+    """Both parts of every format on every target and library."""
+    found = []
+    for part, fmt in product(MEASURED, formats.values()):
+        design = build.BLOCKS[part](fmt)
+        found += area_jobs(design, verilog(design, store), (*TARGETS, LIBERTY), DEFAULT_PORTFOLIO, renamings, libraries, seed)
+    return found
+
+
+def main() -> int:
+    """Measure, and print the document."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--liberty", action="append", default=[], metavar="FILE[,FILE...]", help="cell library; may be repeated")
+    parser.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings of each run (default: 4)")
+    parser.add_argument("--seeds", type=int, nargs=2, default=(1, 1001), metavar="N", help="first seeds of the runs (default: 1 1001)")
+    parser.add_argument("--formats", default=",".join(FORMATS), metavar="F[,F...]", help="formats to rank (default: the report's)")
+    parser.add_argument("--store", default="build/store.sqlite", metavar="FILE", help="keeps results (default: build/store.sqlite)")
+    arguments = parser.parse_args()
+    try:
+        return rank(arguments)
+    except ValueError as error:
+        print(f"ranking: {error}", file=sys.stderr)
+        return 2
+    except (ToolError, OSError) as error:
+        print(f"ranking: {error}", file=sys.stderr)
+        return 1
+
+
+def rank(arguments: argparse.Namespace) -> int:
+    """Measure, and print the document.
+
+    Raises
+    ------
+    ValueError
+        One sentence on what cannot be.
+    ToolError
+        When something could not be measured.
+    """
+    first, second = sorted(arguments.seeds)
+    if arguments.renamings < 2:
+        raise ValueError(f"--renamings must be at least 2, for of one renaming no spread is known, not {arguments.renamings}")
+    if second - first < arguments.renamings:
+        raise ValueError(
+            f"--seeds must be at least {arguments.renamings} apart, so that no renaming is in both runs, not {first} and {second}"
+        )
+    with option("--formats"):
+        formats = {fmt.name: fmt for fmt in map(block_format, arguments.formats.split(","))}
+    with option("--liberty"):
+        libraries = read_libraries(arguments.liberty)
+    with option("--store"):
+        store = Store(arguments.store)
+    runs: list[list[Row]] = []
+    with ThreadPoolExecutor(os.cpu_count()) as executor:
+        for seed in arguments.seeds:
+            todo = jobs(formats, libraries, arguments.renamings, seed, store)
+            outcomes = list(measure(todo, executor, Progress(), store=store))
+            failed = [outcome.error for outcome in outcomes if outcome.error]
+            if failed:
+                raise ToolError(failed[0])
+            runs.append([row for outcome in outcomes for row in outcome.rows])
+    text, total = document(runs, list(formats), arguments.renamings)
+    print(text, end="")
+    return 1 if total.contradicted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
