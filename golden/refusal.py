@@ -4,9 +4,10 @@ A refusal is raised where a value is checked, before anything is built. It alone
 every other exception is a bug, or a failure on the way.
 """
 
-import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+import numpy as np
 
 
 class Refusal(Exception):
@@ -55,7 +56,7 @@ def about(argument: str) -> Iterator[None]:
 def check_integer(argument: str, value: object, least: int, most: int) -> int:
     """Return an integer from ``least`` to ``most``; refuse any other value, truth values among them."""
     problem = f"must be an integer from {least} to {most}, not {value!r}"
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise BadKind(argument, problem)
     if not least <= value <= most:
         raise BadValue(argument, problem)
