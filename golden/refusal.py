@@ -6,6 +6,7 @@ every other exception is a bug, or a failure on the way.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Self
 
 import numpy as np
 
@@ -21,18 +22,20 @@ class Refusal(Exception):
         The Python argument that is wrong. None where the sentence names what is wrong itself, e.g. a line of a file.
     problem : str
         Follows the argument's name and completes the sentence: ``must be an integer from 0 to 10, not 50``.
+    joint : str
+        Stands between the two.
     """
 
-    def __init__(self, argument: str | None, problem: str):
-        super().__init__(argument, problem)
-        self.argument, self.problem = argument, problem
+    def __init__(self, argument: str | None, problem: str, joint: str = " "):
+        super().__init__(argument, problem, joint)
+        self.argument, self.problem, self.joint = argument, problem, joint
 
     def __str__(self) -> str:
-        return self.problem if self.argument is None else f"{self.argument} {self.problem}"
+        return self.problem if self.argument is None else f"{self.argument}{self.joint}{self.problem}"
 
-    def sentence(self, name: str) -> str:
-        """The sentence about what the user calls ``name``, e.g. ``--scale-bits`` for ``scale_bits``."""
-        return f"{name}: {self.problem}" if self.argument is None else f"{name} {self.problem}"
+    def about(self, name: str) -> Self:
+        """The same refusal, of what the user calls ``name``: ``--scale-bits`` for ``scale_bits``, say."""
+        return type(self)(name, self.problem, ": " if self.argument is None else self.joint)
 
 
 class BadValue(Refusal, ValueError):
@@ -44,13 +47,12 @@ class BadKind(Refusal, TypeError):
 
 
 @contextmanager
-def about(argument: str) -> Iterator[None]:
-    """Make refusals from inside refusals of ``argument``: what a callee calls its own argument, the caller's user never named."""
+def about(name: str) -> Iterator[None]:
+    """Refusals from inside become refusals of ``name``: the user never saw what a callee calls its argument."""
     try:
         yield
     except Refusal as refusal:
-        problem = refusal.problem if refusal.argument is not None else f"is wrong: {refusal.problem}"
-        raise type(refusal)(argument, problem) from refusal
+        raise refusal.about(name) from refusal
 
 
 def check_integer(argument: str, value: object, least: int, most: int) -> int:
