@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import golden
-from hwgen.blocks import build
-from hwgen.blocks.design import Design
+from hwgen.blocks.block import Design
+from hwgen.blocks.catalog import build
 from hwgen.tools import yosys
 from hwgen.tools.files import write_folder
 
@@ -19,10 +19,10 @@ def designs() -> list[Design]:
     """One design per block and option that a user is likely to want, for every format of the catalogue."""
     found = []
     for name in golden.names():
-        found += [build.decoder(name, to) for to in ("unpacked", "binary16", "bfloat16", "binary32")]
-        found += [build.encoder(name, source) for source in ("binary32", "binary16", "bfloat16")]
-        found += [build.mac(name, accumulator=accumulator) for accumulator in golden.ACCUMULATORS]
-    found.append(build.encoder("hif8", rounding="hybrid"))
+        found += [build("decoder", name, target=to) for to in ("unpacked", "binary16", "bfloat16", "binary32")]
+        found += [build("encoder", name, source=source) for source in ("binary32", "binary16", "bfloat16")]
+        found += [build("mac", name, accumulator=accumulator) for accumulator in golden.ACCUMULATORS]
+    found.append(build("encoder", "hif8", rounding="hybrid"))
     return found
 
 

@@ -19,7 +19,7 @@ import ml_dtypes
 import numpy as np
 
 import golden
-from hwgen.blocks import build
+from hwgen.blocks.catalog import build
 from rtl_tests.support.simulators import verilator_environment
 from synth.proof.bitslice import Evaluator, to_planes
 from synth.proof.mapping import read
@@ -74,7 +74,7 @@ int main(int, char **argv) {
 
 def evaluator_against_verilator(cases: int = 20_000_000) -> None:
     """Print how many cases of a MAC both evaluate in a second; the evaluator on all cores, Verilator's model on one, as it comes."""
-    design = build.mac("hif8")
+    design = build("mac", "hif8")
     text = design.verilog()
     netlist = read(text, design.name)
     code = Evaluator(netlist, list(netlist.input_nets("acc_in")))
@@ -102,7 +102,7 @@ def evaluator_against_verilator(cases: int = 20_000_000) -> None:
 
 def sweeps() -> None:
     """Print how long all inputs of some modules take: emission, mapping, compilation and the golden model included."""
-    for design in (build.mac("hif8"), build.encoder("hif8"), build.encoder("hif8", rounding="hybrid")):
+    for design in (build("mac", "hif8"), build("encoder", "hif8"), build("encoder", "hif8", rounding="hybrid")):
         start = time.perf_counter()
         subject = emitted(design)
         found = verify(subject, subject.netlist())

@@ -19,33 +19,32 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import psutil
 from distributed import Client, SubprocessCluster
 
 from hwgen.__main__ import main as command_line
-from hwgen.blocks import build
-from synth.area import runner
-from synth.area.jobs import Job
-from synth.area.runner import Outcome
+from hwgen.blocks.catalog import build
+from synth.area import pool as pool_module
+from synth.area.jobs import Job, Samples
+from synth.area.plan import area_jobs
+from synth.area.pool import LocalPool, Pool
+from synth.area.runner import Outcome, measure
 from synth.area.store import Store
 from synth.area.targets import TARGETS
-from synth.report.plan import area_jobs
-from synth.sweep import engine, pools
-from synth.sweep.pools import DaskPool, LocalPool, Pool
+from synth.sweep.pools import DaskPool
 
 METRICS = (*dict.fromkeys(target.metric for target in TARGETS.values()), "delay_fo4")
 """What samples must have to become rows."""
 
 
-def stub(job: Job, timeout: float | None = None, *, seconds: float = 0.0) -> dict[str, Any]:
+def stub(job: Job, timeout: float | None = None, *, seconds: float = 0.0) -> Samples:
     """Samples without synthesis, after a while; the same ones for the same job."""
     del timeout
     time.sleep(seconds)
     chance = random.Random(job.label)
-    return {"samples": {name: [{key: chance.uniform(100, 200) for key in METRICS} for _ in job.seeds] for name in job.recipes()}}
+    return {name: [{key: chance.uniform(100, 200) for key in METRICS} for _ in job.seeds] for name in job.recipes()}
 
 
 def stubs(count: int) -> Iterator[Job]:
@@ -57,14 +56,16 @@ def stubs(count: int) -> Iterator[Job]:
 def real_jobs(count: int) -> list[Job]:
     """Decoders on gates, one renaming each: jobs of about a second."""
     designs = [
-        build.decoder(name, to) for name in ("hif8", "e5m2b1", "ocp_e4m3", "binary8p3") for to in ("binary16", "bfloat16", "binary32")
+        build("decoder", name, target=to)
+        for name in ("hif8", "e5m2b1", "ocp_e4m3", "binary8p3")
+        for to in ("binary16", "bfloat16", "binary32")
     ]
     return [job for design in designs for job in area_jobs(design, design.verilog(), ["gates", "ice40"], renamings=1)][:count]
 
 
 def outcomes(todo: Iterable[Job], pool: Pool, store: Store) -> Iterator[Outcome]:
     """What becomes of jobs; all of them must deliver."""
-    for outcome in engine.run(todo, pool, store):
+    for outcome in measure(todo, pool, store):
         if outcome.error:
             raise RuntimeError(outcome.error)
         yield outcome
@@ -95,7 +96,7 @@ def warm_store(folder: Path) -> None:
     out = ["--store", str(folder / "store.sqlite"), "-o", str(folder)]
     for words, file in ((["report", "--formats", "all"], "report.json"), (["sweep", str(folder / "space.toml")], "sweep.json")):
         with (
-            mock.patch.object(runner, "execute", stub), mock.patch.object(pools, "execute", stub),
+            mock.patch.object(pool_module, "execute", stub),
             open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere),
         ):  # fmt: skip
             if command_line([*words, *out]):
@@ -119,7 +120,7 @@ class Processes:
         self._executor = ProcessPoolExecutor(self.slots)
         list(self._executor.map(time.sleep, [0.5] * self.slots))  # until all have started
 
-    def submit(self, job: Job, timeout: float | None) -> Future[dict[str, Any]]:
+    def submit(self, job: Job, timeout: float | None) -> Future[Samples]:
         """Run a stub when a worker is free."""
         return self._executor.submit(stub, job, timeout, seconds=1.0)
 
@@ -133,7 +134,7 @@ def dask(seconds: float) -> Iterator[tuple[DaskPool, Client]]:
     """A scheduler and two workers in processes of their own, over TCP, whose jobs are stubs."""
     with SubprocessCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         client.wait_for_workers(2)
-        client.run(setattr, pools, "execute", partial(stub, seconds=seconds))
+        client.run(setattr, pool_module, "execute", partial(stub, seconds=seconds))
         pool = DaskPool(cluster.scheduler_address)
         yield pool, client
         pool.close()
@@ -174,7 +175,7 @@ def by_thousands(pool: Pool, store: Store, memory: Callable[[], int], count: int
 
 def ten_thousand(folder: Path) -> None:
     """Print whether time and memory stay flat, without and with Dask."""
-    with mock.patch.object(pools, "execute", stub):
+    with mock.patch.object(pool_module, "execute", stub):
         local = LocalPool(2)
         tracemalloc.start()
         print(f"in threads, memory in use: {by_thousands(local, Store(folder / 'local'), in_use)}")

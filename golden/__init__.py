@@ -5,16 +5,19 @@ equations and rounded by definition.
 """
 
 from golden.accuracy import DISTRIBUTIONS, best_scale, calibrate, dynamic_range, model_snr, quantization_snr, significand_bits
-from golden.catalog import WIDE, get, names
-from golden.exact import ExactAccumulator
+from golden.catalog import get, names
+from golden.exact import DEFAULT_TERMS, ExactAccumulator
 from golden.flags import Flag
 from golden.formats import Format
 from golden.mac import ACCUMULATORS, dot, fused_dot, fused_dot_with_flags, mac, mac_with_flags
-from golden.rows import Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
+from golden.refusal import BadKind, BadValue, Refusal
+from golden.rows import DEFAULT_RANDOM_BITS, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
+from golden.wide import WIDE, WideFormat
 
 __all__ = [
-    "ACCUMULATORS", "DISTRIBUTIONS", "WIDE", "Biased", "ExactAccumulator", "Fixed", "Flag", "Format", "Kind", "Overflow",
-    "Rounding", "Row", "SignMagnitude", "Special", "best_scale", "calibrate", "dot", "dynamic_range", "fused_dot",
+    "ACCUMULATORS", "DEFAULT_RANDOM_BITS", "DEFAULT_TERMS", "DISTRIBUTIONS", "WIDE", "BadKind", "BadValue",
+    "Biased", "ExactAccumulator", "Fixed", "Flag", "Format", "Kind", "Overflow", "Refusal", "Rounding", "Row",
+    "SignMagnitude", "Special", "WideFormat", "best_scale", "calibrate", "dot", "dynamic_range", "fused_dot",
     "fused_dot_with_flags", "get", "mac", "mac_with_flags", "model_snr", "names", "quantization_snr",
     "significand_bits",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 
 from golden.catalog import get
 from golden.formats import Format
-from golden.multi import MultiFormat
+from golden.refusal import BadKind, BadValue, check_choice
 from golden.rounding import grid, round_to_grid
 from golden.rows import Rounding
 from golden.validation import MAX_WIDTH
@@ -39,18 +39,10 @@ _MESH = np.append(0.0, 2.0 ** np.arange(-4, 40.5, 0.5))
 _SCALE_LIMIT = 2.0**500
 
 
-# -- of a format by itself ---------------------------------------------------------------------------------------------------------
-
-
 def dynamic_range(name: str | Format) -> float:
     """Largest over smallest positive value, in dB (Graphcore paper, Table 1, column D); subnormals count."""
     fmt = get(name)
-    if fmt.width > MAX_WIDTH:
-        assert fmt.infinity is not None
-        smallest, largest = fmt.decode([1, fmt.infinity - 1]).tolist()
-    else:
-        smallest, largest = fmt.smallest, fmt.largest
-    return 20 * (math.log10(largest) - math.log10(smallest))
+    return 20 * (math.log10(fmt.largest) - math.log10(fmt.smallest))
 
 
 def model_snr(name: str | Format) -> float:
@@ -63,18 +55,18 @@ def model_snr(name: str | Format) -> float:
 
     Raises
     ------
-    ValueError
+    BadValue
         If no row has a hidden bit: the error of a scaled integer does not follow the signal.
     """
     fmt = get(name)
     if not any(row.hidden for row in fmt.rows):
-        raise ValueError(f"Format {fmt.name!r}: the model is one of floating point, of which a scaled integer is none")
+        raise BadValue("name", f"must be a floating-point format, not the scaled integer {fmt.name!r}")
     precision = max(row.fraction_bits + row.hidden for row in fmt.rows)
     return 10 * math.log10(12 * 4**precision / (1.5 / math.log(2)))
 
 
 def significand_bits(name: str | Format) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Significand bits that numbers of each exponent have (HiFloat8 paper, Figure 1).
+    """Significand bits that numbers of each exponent have (HiFloat8 paper, Figure 1); single formats of up to 16 bits.
 
     Returns
     -------
@@ -82,11 +74,6 @@ def significand_bits(name: str | Format) -> tuple[NDArray[np.int64], NDArray[np.
         From that of the smallest value to that of the largest, subnormals normalized, ascending.
     bits : int64 array of the same shape
         With the hidden bit: neighbours are 2**(exponent - bits + 1) apart.
-
-    Raises
-    ------
-    ValueError
-        If the format is a pair, or wider than 16 bits.
     """
     values = grid(_single(name)).values
     exponents = _exponents(values[1:-1])
@@ -95,40 +82,26 @@ def significand_bits(name: str | Format) -> tuple[NDArray[np.int64], NDArray[np.
     return each, bits[first]
 
 
-# -- on data ------------------------------------------------------------------------------------------------------------------------
-
-
 def quantization_snr(name: str | Format, scale: ArrayLike = 1.0, distribution: str = "gaussian") -> NDArray[np.float64]:
-    """Signal-to-noise ratio of numbers rounded to the nearest value of a format; what overflows saturates.
+    """Signal-to-noise ratio in dB of numbers rounded to the nearest value of a format; what overflows saturates.
 
     Numbers have mean 0 and standard deviation ``scale``. The expected squared error is integrated over the distribution, interval by
     interval of the format (16-point Gauss-Legendre quadrature; no samples), to less than 1e-6 dB. Ties have no weight, so that all
     roundings to nearest are one. Saturation is that of the Graphcore paper's experiments (section 3.2), whose figures for a scaled
     integer (section 2.2: 40.5 dB at best) come out.
 
-    Parameters
-    ----------
-    scale : positive numbers, any shape
-        Between 2**-500 and 2**500.
-    distribution : str
-        One of :data:`DISTRIBUTIONS`.
-
-    Returns
-    -------
-    float64 array of the shape of ``scale``, in dB.
-
-    Raises
-    ------
-    ValueError
-        For a pair of formats, one wider than 16 bits, an unknown distribution, or a scale out of range.
+    Scales, numbers of any shape, lie between 2**-500 and 2**500; the distribution is one of :data:`DISTRIBUTIONS`; the
+    format is a single one of at most 16 bits.
     """
     fmt = _single(name)
-    if distribution not in DISTRIBUTIONS:
-        raise ValueError(f"Distribution must be one of {', '.join(DISTRIBUTIONS)}, not {distribution!r}")
-    scales = np.asarray(scale, np.float64)
+    check_choice("distribution", distribution, tuple(DISTRIBUTIONS))
+    scales = np.asarray(scale)
+    if scales.dtype.kind not in "iuf":
+        raise BadKind("scale", f"must be numbers, not {scales.dtype}")
+    scales = scales.astype(np.float64)
     outside = scales[~((scales >= 1 / _SCALE_LIMIT) & (scales <= _SCALE_LIMIT))]
     if outside.size:
-        raise ValueError(f"Scale must lie in 2**-500 to 2**500, not {outside[0]}")
+        raise BadValue("scale", f"must lie in 2**-500 to 2**500, not {outside[0]}")
     noise = [_noise(fmt, one, DISTRIBUTIONS[distribution]) for one in scales.reshape(-1).tolist()]  # each has intervals of its own
     ratio: NDArray[np.float64] = -10 * np.log10(np.array(noise).reshape(scales.shape))
     return ratio
@@ -178,17 +151,14 @@ def _noise(fmt: Format, scale: float, density: Density) -> float:
 
 def _single(name: str | Format) -> Format:
     fmt = get(name)
-    if isinstance(fmt, MultiFormat) or fmt.width > MAX_WIDTH:
-        raise ValueError(f"Format {fmt.name!r}: it must be a single one, of at most {MAX_WIDTH} bits")
+    if len(fmt.members) > 1 or fmt.width > MAX_WIDTH:
+        raise BadValue("name", f"must be a single format of at most {MAX_WIDTH} bits, not {fmt.name!r}")
     return fmt
 
 
 def _exponents(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """As of ``1.xxx * 2**e``."""
+    """The ``e`` of ``1.xxx * 2**e``."""
     return np.frexp(values)[1].astype(np.int64) - 1
-
-
-# -- scales for a layer ------------------------------------------------------------------------------------------------------------
 
 
 class Scales(NamedTuple):
@@ -215,48 +185,41 @@ def calibrate(
 
     Parameters
     ----------
-    activations : (..., m, k) array
-        Taken as float32, as are the weights.
-    weights : (k, n) array
+    activations, weights : (..., m, k) and (k, n) arrays
+        Taken as float32.
     reference : (..., m, n) array, optional
         The layer's output in high precision, line 2; by default the product of the two.
     exponents : integers
         Tried for either; the paper's are -4 to 5.
     options
-        Of :func:`golden.encode.encode`: rounding, overflow. By default the format's own; HiFloat8's is the paper's TA.
+        Of :meth:`golden.Format.encode`: rounding, overflow. By default the format's own; HiFloat8's is the paper's TA.
 
     Returns
     -------
     Scales
         Of pairs with the same error the first, exponents being tried in the order 0, -1, 1, -2 and so on.
-
-    Raises
-    ------
-    ValueError
-        If there are no exponents, or no pair without overflow.
     """
     fmt = get(name)
     tried = sorted(set(exponents), key=lambda exponent: (abs(exponent), exponent))
     if not tried:
-        raise ValueError("Exponents of scales must be at least one, not none")
+        raise BadValue("exponents", "must be at least one, not none")
     layer, matrix = np.asarray(activations, np.float32), np.asarray(weights, np.float32)
     if layer.ndim < 2 or matrix.ndim != 2 or layer.shape[-1] != matrix.shape[0]:
-        raise ValueError(f"Shapes of activations and weights must be (..., m, k) and (k, n), not {layer.shape} and {matrix.shape}")
+        raise BadValue("activations", f"and weights must have shapes (..., m, k) and (k, n), not {layer.shape} and {matrix.shape}")
     wanted = layer.astype(np.float64) @ matrix.astype(np.float64) if reference is None else np.asarray(reference, np.float64)
     if wanted.shape != (*layer.shape[:-1], matrix.shape[1]):
-        raise ValueError(f"Shape of reference must be {(*layer.shape[:-1], matrix.shape[1])}, not {wanted.shape}")
+        raise BadValue("reference", f"must have the shape {(*layer.shape[:-1], matrix.shape[1])}, not {wanted.shape}")
     left, right = ([_through(fmt, operand, exponent, options) for exponent in tried] for operand in (layer, matrix))
     with np.errstate(invalid="ignore"):  # 0 * Inf, whose pair is out of the running
         errors = np.array([[np.mean((a @ w - wanted) ** 2) for w in right] for a in left])
     errors[np.isnan(errors)] = np.inf
     a, w = np.unravel_index(int(np.argmin(errors)), errors.shape)
     if not np.isfinite(errors[a, w]):
-        raise ValueError(f"Exponents of scales must leave some pair without overflow in {fmt.name}, not {', '.join(map(str, tried))}")
+        raise BadValue("exponents", f"must leave some pair without overflow in {fmt.name}, not {', '.join(map(str, tried))}")
     return Scales(tried[a], tried[w], float(errors[a, w]))
 
 
 def _through(fmt: Format, x: NDArray[np.float32], exponent: int, options: dict[str, Any]) -> NDArray[np.float64]:
-    """Scaled, quantized, and scaled back."""
     with np.errstate(over="ignore"):
         scaled = np.ldexp(x, exponent)
     return np.ldexp(fmt.decode(fmt.encode(scaled.view(np.uint32), **options)), -exponent)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golden.refusal import BadKind, BadValue
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -13,35 +15,22 @@ BLOCK = 1 << 14
 """Elements that pass through a table at a time, so that NumPy's intermediate arrays stay in the cache."""
 
 
-def as_codes(codes: ArrayLike, width: int, what: str) -> NDArray[Any]:
-    """Check an array of unsigned integers of ``width`` bits and return it as such.
+def as_codes(argument: str, codes: ArrayLike, width: int, name: str | None = None) -> NDArray[Any]:
+    """Return an array of integers; refuse elements that are negative or need more than ``width`` bits.
 
-    Parameters
-    ----------
-    codes : integers, any shape
-        Signed types are accepted as long as no element is negative.
-    width : int
-        Bits that an element may need.
-    what : str
-        Names the array in an error's sentence.
-
-    Raises
-    ------
-    TypeError
-        If the elements are not integers.
-    ValueError
-        If an element is negative or needs more bits.
+    ``argument`` is what the caller calls the array, ``name`` the codes' format. Signed types are accepted.
     """
     array = np.asarray(codes)
     if array.size == 0 and array.dtype == np.float64:
         array = array.astype(np.uint8)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"{what} must be unsigned integers, not {array.dtype}")
+        raise BadKind(argument, f"must be unsigned integers, not {array.dtype}")
     bits_of_type = array.dtype.itemsize * 8
     if (array.dtype.kind == "i" or bits_of_type > width) and array.size:
         low, high = int(array.min()), int(array.max())
         if low < 0 or high >> width:
-            raise ValueError(f"{what} must lie in 0 to {(1 << width) - 1:#x}, not {low if low < 0 else high:#x}")
+            allowed = f"0 to {(1 << width) - 1:#x}" + (f" for {name}" if name else "")
+            raise BadValue(argument, f"must lie in {allowed}, not {low if low < 0 else high:#x}")
     return array
 
 

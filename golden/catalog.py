@@ -6,13 +6,16 @@ import difflib
 import functools
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from golden.description import read
 from golden.formats import Format
 from golden.multi import pair
+from golden.refusal import BadKind, BadValue
 from golden.rows import ALL_ROUNDINGS, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
 from golden.validation import MAX_WIDTH, MIN_WIDTH
+from golden.wide import WIDE, ieee, wide
 
 _NAMES = (
     "hif8",
@@ -24,9 +27,6 @@ _NAMES = (
     "ibm_1_4_3", "ibm_1_5_2", "ibm_fp9_1_5_3",
 )  # fmt: skip
 
-WIDE = ("binary16", "bfloat16", "binary32", "dlfloat16")
-"""Sources of encoders, targets of decoders, accumulators."""
-
 _ALSO_CALLED = {
     "fp32": "binary32", "float32": "binary32", "single": "binary32",
     "fp16": "binary16", "float16": "binary16", "half": "binary16",
@@ -36,6 +36,9 @@ _ALSO_CALLED = {
 
 FAMILIES = ("e{x}m{y}b{l}", "e{x}m{y}b{l}_{u}", "gc_1_{e}_{p}_b{bias}")
 """Parametric names that :func:`get` accepts beside the catalogue's."""
+
+_N = r"(\d{1,99})"
+"""A number in such a name; Python refuses to read those of thousands of digits."""
 
 
 def names() -> tuple[str, ...]:
@@ -48,9 +51,9 @@ def get(name: str | os.PathLike[str] | Format) -> Format:
 
     Raises
     ------
-    TypeError
+    BadKind
         If the name is neither a string nor a path.
-    ValueError
+    BadValue
         If there is no such format (the sentence gives the nearest known names), or a file does not describe one.
     """
     if isinstance(name, Format):
@@ -58,8 +61,8 @@ def get(name: str | os.PathLike[str] | Format) -> Format:
     if isinstance(name, os.PathLike):
         name = os.fspath(name)
     if not isinstance(name, str):
-        raise TypeError(f"Format must be a name, a path or a Format, not {name!r}")
-    if "+" in name and not Path(name).exists():
+        raise BadKind("name", f"must be a format's name, a path or a Format, not {name!r}")
+    if "+" in name and not os.path.exists(name):  # False, not an OSError, for names that are too long
         first, _, second = name.partition("+")
         return pair(get(first), get(second))
     if name.endswith(".toml"):
@@ -77,37 +80,35 @@ def beside(folder: Path, name: str) -> str:
 def _get(name: str) -> Format:
     if name in _SINGLE:
         return _SINGLE[name]()
-    if match := re.fullmatch(r"e(\d+)m(\d+)b(\d+)(?:_(\d+))?", name):
+    if name in WIDE:
+        return wide(name)
+    if match := re.fullmatch(rf"e{_N}m{_N}b{_N}(?:_{_N})?", name):
         x, y, low = (int(n) for n in match.groups()[:3])
         return supernormal(name, x, y, low, low if match[4] is None else int(match[4]))
-    if match := re.fullmatch(r"gc_1_(\d+)_(\d+)_b(\d+)", name):
+    if match := re.fullmatch(rf"gc_1_{_N}_{_N}_b{_N}", name):
         return graphcore(name, *(int(n) for n in match.groups()))
     known = [*_NAMES, *WIDE]
     meant = [_ALSO_CALLED[name]] if name in _ALSO_CALLED else difflib.get_close_matches(name, known, n=3, cutoff=0.4)
     near = meant or known[:3]
-    raise ValueError(
-        f"Unknown format {name!r}; {'the nearest known one is' if len(near) == 1 else 'the nearest known ones are'} {', '.join(near)} "
-        f"(any {', '.join(FAMILIES)} and a path to a .toml file are allowed too)"
-    )
+    nearest = f"the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}"
+    others = f"any {', '.join(FAMILIES)} and a path to a .toml file are allowed too"
+    raise BadValue("name", f"must be a known format, not {name!r}; {nearest} ({others})")
 
 
 def _untaken(fmt: Format, file: str) -> Format:
     """Refuse another format under a name that is known: its modules and figures would pass for the known one's."""
     try:
         known = _get(fmt.name)
-    except ValueError:
+    except BadValue:
         return fmt
     if (fmt.width, fmt.rows, fmt.specials) != (known.width, known.rows, known.specials):
-        raise ValueError(f"Format file {file!r}: name {fmt.name!r} is that of a known format with other rows; choose another one")
+        raise BadValue(None, f"Format file {file!r}: name {fmt.name!r} is that of a known format with other rows; choose another one")
     return fmt
 
 
 def _sign_only(width: int) -> tuple[Special, int]:
     code = 1 << (width - 1)
     return Special((1 << width) - 1, code, Kind.NAN), code
-
-
-# -- Ascend HiFloat8 -----------------------------------------------------------------------------------------------------------
 
 
 def _hif8() -> Format:
@@ -127,8 +128,6 @@ def _hif8() -> Format:
         roundings=(Rounding.TIES_TO_AWAY, *(r for r in ALL_ROUNDINGS if r is not Rounding.TIES_TO_AWAY), Rounding.HYBRID),
     )  # fmt: skip
 
-
-# -- Supernormals, IEEE P3109, nosub ------------------------------------------------------------------------------------------
 
 _SUPERNORMALS = "Supernormals paper, Table 1; specification, section 2"
 
@@ -155,9 +154,9 @@ def supernormal(name: str, x: int, y: int, low: int, high: int) -> Format:
     """
     width = 1 + x + y
     if not (x >= 2 and y >= 1 and width <= MAX_WIDTH):
-        raise ValueError(f"Format {name!r}: there must be at least 2 exponent bits, 1 fraction bit, and at most {MAX_WIDTH} bits in all")
+        raise BadValue("name", f"{name!r}: there must be at least 2 exponent bits, 1 fraction bit, and at most {MAX_WIDTH} bits in all")
     if low + high >= 1 << x:
-        raise ValueError(f"Format {name!r}: {low} low and {high} high binades must leave one of the {1 << x} to the normals")
+        raise BadValue("name", f"{name!r}: {low} low and {high} high binades must leave one of the {1 << x} to the normals")
     bias = 1 << (x - 1)
     rows = []
     start, lowest = 0, low - bias - (low << y)  # exponent of code 0, which is zero instead
@@ -188,14 +187,13 @@ def _run(x: int, y: int, bit: int, start: int, offset: int) -> Row:
     return Row(prefix, Biased(bits=bit + y, bias=-(start + offset)), fraction_bits=0)
 
 
-# -- OCP ----------------------------------------------------------------------------------------------------------------------
-
+_OCP_CITE = "FP8 Formats for Deep Learning, Table 1; specification, section 3"
 _OCP_OVERFLOWS = (Overflow.SATURATE, Overflow.OCP_PAPER)
 
 
 def _ocp_e4m3() -> Format:
     return Format(
-        name="ocp_e4m3", width=8, cite="FP8 Formats for Deep Learning, Table 1; specification, section 3",
+        name="ocp_e4m3", width=8, cite=_OCP_CITE,
         rows=(Row("0000", Fixed(-6), fraction_bits=3, hidden=0), Row("", Biased(bits=4, bias=7), fraction_bits=3)),
         specials=(Special(0x7F, 0x7F, Kind.NAN),),
         canonical_nan=0x7F,
@@ -203,26 +201,11 @@ def _ocp_e4m3() -> Format:
     )  # fmt: skip
 
 
-def _ieee(name: str, exponent_bits: int, fraction_bits: int, cite: str, nan: int, overflows: tuple[Overflow, ...]) -> Format:
-    width, bias = 1 + exponent_bits + fraction_bits, (1 << (exponent_bits - 1)) - 1
-    infinity = ((1 << exponent_bits) - 1) << fraction_bits
-    return Format(
-        name=name, width=width, cite=cite,
-        rows=(Row("0" * exponent_bits, Fixed(1 - bias), fraction_bits, hidden=0), Row("", Biased(exponent_bits, bias), fraction_bits)),
-        specials=(Special((1 << (width - 1)) - 1, infinity, Kind.INF), Special(infinity, infinity, Kind.NAN)),
-        canonical_nan=nan,
-        overflows=overflows,
-    )  # fmt: skip
-
-
-# -- Graphcore ----------------------------------------------------------------------------------------------------------------
-
-
 def graphcore(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Format:
     """``gc_1_{e}_{p}_b{bias}``: one NaN in place of -0, no infinities; without exponent bits a two's complement scaled integer."""
     width = 1 + exponent_bits + fraction_bits
     if not (fraction_bits >= 1 and MIN_WIDTH <= width <= MAX_WIDTH):
-        raise ValueError(f"Format {name!r}: there must be at least 1 fraction bit and {MIN_WIDTH} to {MAX_WIDTH} bits in all")
+        raise BadValue("name", f"{name!r}: there must be at least 1 fraction bit and {MIN_WIDTH} to {MAX_WIDTH} bits in all")
     nan, code = _sign_only(width)
     normals = (Row("", Biased(exponent_bits, bias), fraction_bits),) if exponent_bits else ()
     return Format(
@@ -233,9 +216,6 @@ def graphcore(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> F
         twos_complement=exponent_bits == 0,
         overflows=(Overflow.SATURATE, Overflow.NAN),
     )  # fmt: skip
-
-
-# -- IBM ----------------------------------------------------------------------------------------------------------------------
 
 
 def _ibm(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Format:
@@ -249,23 +229,7 @@ def _ibm(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Format
     )  # fmt: skip
 
 
-def _dlfloat16() -> Format:
-    return Format(
-        name="dlfloat16", width=16, cite="Hybrid 8-bit Floating Point Training and Inference, section 3; specification, section 5",
-        rows=(Row("", Biased(6, 31), 9),),
-        specials=(Special(0x7FFF, 0, Kind.ZERO), Special(0x7FFF, 0x7FFF, Kind.NAN)),
-        canonical_nan=0x7FFF,
-        nan_keeps_sign=True,
-        flush=True,
-        roundings=(Rounding.TIES_TO_AWAY, *(r for r in ALL_ROUNDINGS if r is not Rounding.TIES_TO_AWAY)),
-        overflows=(Overflow.NAN, Overflow.SATURATE),
-    )  # fmt: skip
-
-
-_IEEE_OVERFLOWS = (Overflow.INFINITY, Overflow.SATURATE)
-_IEEE_CITE = "IEEE 754-2019, section 3.6; specification, section 6"
-
-_SINGLE = {
+_SINGLE: dict[str, Callable[[], Format]] = {
     "hif8": _hif8,
     "binary8p3": lambda: _p3109("binary8p3", 5, 2),
     "binary8p4": lambda: _p3109("binary8p4", 4, 3),
@@ -274,14 +238,8 @@ _SINGLE = {
     "e5m3": lambda: _p3109("e5m3", 5, 3),
     "e5m3_nosub": lambda: _p3109("e5m3_nosub", 5, 3, subnormals=False),
     "ocp_e4m3": _ocp_e4m3,
-    "ocp_e5m2": lambda: _ieee(
-        "ocp_e5m2", 5, 2, "FP8 Formats for Deep Learning, Table 1; specification, section 3", 0x7E, (Overflow.INFINITY, *_OCP_OVERFLOWS)
-    ),
+    "ocp_e5m2": lambda: ieee(Format, "ocp_e5m2", 5, 2, _OCP_CITE, 0x7E, (Overflow.INFINITY, *_OCP_OVERFLOWS)),
     "ibm_1_4_3": lambda: _ibm("ibm_1_4_3", 4, 3, 11),
     "ibm_1_5_2": lambda: _ibm("ibm_1_5_2", 5, 2, 15),
     "ibm_fp9_1_5_3": lambda: _ibm("ibm_fp9_1_5_3", 5, 3, 15),
-    "binary16": lambda: _ieee("binary16", 5, 10, _IEEE_CITE, 0x7E00, _IEEE_OVERFLOWS),
-    "bfloat16": lambda: _ieee("bfloat16", 8, 7, "bfloat16 as in specification, section 6", 0x7FC0, _IEEE_OVERFLOWS),
-    "binary32": lambda: _ieee("binary32", 8, 23, _IEEE_CITE, 0x7FC00000, _IEEE_OVERFLOWS),
-    "dlfloat16": _dlfloat16,
 }

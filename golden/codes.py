@@ -11,35 +11,37 @@ from golden.formats import Format
 from golden.options import Options
 from golden.rounding import grid, round_to_grid
 from golden.rows import Overflow, Rounding
-from golden.validation import MAX_WIDTH
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import NDArray
 
 
 def encode_directly(
-    fmt: Format, raw: NDArray[Any], chosen: Options, words: NDArray[Any] | None = None, random_bits: int = 0
+    fmt: Format,
+    raw: NDArray[Any],
+    chosen: Options,
+    words: NDArray[Any] | None = None,
+    random_bits: int = 0,
+    *,
+    marked: bool = False,
 ) -> NDArray[Any]:
-    """Codes by the definition of the rounding, block by block."""
+    """Codes by the definition of the rounding, block by block.
+
+    Marked codes have a further bit above, a 1 where a finite number rounded past the largest value.
+    """
     flat = np.ascontiguousarray(raw).reshape(-1)
-    codes = np.empty(flat.shape, word_dtype(fmt, chosen))
+    codes = np.empty(flat.shape, np.min_scalar_type((2 << fmt.width) - 1) if marked else fmt.code_dtype)
     for start in range(0, flat.size, BLOCK):
         block = flat[start : start + BLOCK].astype(np.int64)
-        threshold, tail_bits = None, 0
+        threshold, tail_bits = None, random_bits
         if words is not None:
             threshold = 2.0**random_bits - words.reshape(-1)[start : start + BLOCK].astype(np.float64)
-            tail_bits = random_bits
         elif chosen.rounding is Rounding.HYBRID:
             threshold, tail_bits = _hybrid_threshold(block, chosen.source)
         values = chosen.source.decode(block)
         negative = (block & chosen.source.sign_bit) != 0
-        codes[start : start + BLOCK] = codes_of(fmt, values, negative, chosen, threshold, tail_bits)
+        codes[start : start + BLOCK] = codes_of(fmt, values, negative, chosen, threshold, tail_bits, marked=marked)
     return codes.reshape(raw.shape)
-
-
-def word_dtype(fmt: Format, chosen: Options) -> DTypeLike:
-    """Smallest unsigned NumPy type that holds a code, and a mark above it if asked for."""
-    return np.min_scalar_type((2 << fmt.width) - 1) if chosen.marked else fmt.code_dtype
 
 
 def _hybrid_threshold(raw: NDArray[np.int64], source: Format) -> tuple[NDArray[np.float64], int]:
@@ -56,14 +58,16 @@ def codes_of(
     chosen: Options,
     threshold: NDArray[np.float64] | None = None,
     tail_bits: int = 0,
+    *,
+    marked: bool = False,
 ) -> NDArray[Any]:
-    """Codes, or marked ones, that exact float64 values round to; ``negative`` holds the signs, those of zeros and NaNs too."""
+    """Codes that exact float64 values round to; ``negative`` holds the signs, those of zeros and NaNs too."""
     nan, infinite = np.isnan(values), np.isinf(values)
     magnitude = np.where(nan | infinite, 0.0, np.abs(values))
-    if fmt.width > MAX_WIDTH:
-        with np.errstate(over="ignore"):  # every source is exact in binary32; a user's format may lie outside it
+    past_largest: NDArray[np.bool_] = np.zeros(values.shape, np.bool_)
+    if not fmt.has_tables:  # binary32, which has every source's numbers; those of a user's format may overflow
+        with np.errstate(over="ignore"):
             codes = np.abs(values.astype(np.float32)).view(np.uint32).astype(np.int64)
-        past_largest = np.zeros(values.shape, np.bool_)  # every source's numbers are in range
     else:
         index = round_to_grid(fmt, magnitude, chosen.rounding, threshold, tail_bits)
         overflow = index >= len(fmt.magnitude_codes)
@@ -81,22 +85,19 @@ def codes_of(
         canonical = fmt.canonical_nan | np.where(negative & fmt.nan_keeps_sign, fmt.sign_bit, 0)
         result = np.where(codes == fmt.canonical_nan, canonical, signed)  # overflow to NaN
         result = np.where(nan, 0 if chosen.nan_to_zero else canonical, result)
-    if chosen.marked:
-        result = result | past_largest.astype(np.int64) << fmt.width
-    return result.astype(word_dtype(fmt, chosen))
+    return result | past_largest.astype(np.int64) << fmt.width if marked else result.astype(fmt.code_dtype)
 
 
 def _overflow_code(fmt: Format, overflow: Overflow, *, infinite: bool) -> int:
     """Magnitude code of an infinite input, or of a finite one that rounds past the largest value."""
-    largest = int(fmt.magnitude_codes[-1]) if fmt.width <= MAX_WIDTH else 0x7F7FFFFF
     match overflow:
         case Overflow.INFINITY:
             code = fmt.infinity
         case Overflow.NAN:
             code = fmt.canonical_nan
         case Overflow.SATURATE:
-            code = largest
+            code = fmt.largest_code
         case Overflow.OCP_PAPER:
-            code = (fmt.canonical_nan if fmt.infinity is None else fmt.infinity) if infinite else largest
+            code = (fmt.canonical_nan if fmt.infinity is None else fmt.infinity) if infinite else fmt.largest_code
     assert code is not None
     return code

@@ -6,13 +6,14 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from golden.formats import Format
-from golden.rows import Biased, Exponent, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
+from golden.refusal import BadValue, check_choice
+from golden.rows import ALL_ROUNDINGS, Biased, Exponent, Fixed, Kind, Overflow, Row, SignMagnitude, Special
 from golden.tables import check_table
 from golden.tables import read as read_table
-from golden.validation import MAX_WIDTH, MIN_WIDTH
+from golden.validation import MAX_WIDTH
 
 
 def read(path: Path) -> Format:
@@ -20,7 +21,7 @@ def read(path: Path) -> Format:
 
     Raises
     ------
-    ValueError
+    BadValue
         If the file cannot be read or does not describe a format; the sentence names the file and the key.
     """
 
@@ -30,63 +31,44 @@ def read(path: Path) -> Format:
     return read_table(path, described, "Format file ")
 
 
-_C = TypeVar("_C", bound=str)
-
 _KEYS = {
     "name": str, "width": int, "cite": str, "rows": list, "specials": list, "canonical_nan": int, "nan_keeps_sign": bool,
     "twos_complement": bool, "flush": bool, "roundings": list, "overflows": list,
 }  # fmt: skip
 _ROW_KEYS = {"prefix": str, "exponent": dict, "fraction_bits": int, "hidden": int}
 _SPECIAL_KEYS = {"mask": int, "value": int, "kind": str}
-_RULES = {"fixed": ("exponent",), "biased": ("bits", "bias"), "sign_magnitude": ("bits",)}
+_RULES: dict[str, tuple[type[Exponent], tuple[str, ...]]] = {
+    "fixed": (Fixed, ("exponent",)), "biased": (Biased, ("bits", "bias")), "sign_magnitude": (SignMagnitude, ("bits",)),
+}  # fmt: skip
 
 
 def _from_table(table: Mapping[str, Any]) -> Format:
     check_table(table, _KEYS, "the file", ("name", "width", "rows"))
-    if table["width"] > MAX_WIDTH:
-        raise ValueError(f"width must be {MIN_WIDTH} to {MAX_WIDTH} bits, not {table['width']}")
     rows = tuple(_row(row, f"rows[{i}]") for i, row in enumerate(table["rows"]))
     specials = tuple(_special(special, f"specials[{i}]") for i, special in enumerate(table.get("specials", [])))
-    choices: dict[str, Any] = {}
+    by_default = [Overflow.INFINITY] if any(s.kind is Kind.INF for s in specials) else []
+    if not by_default and "canonical_nan" in table:
+        by_default = [Overflow.NAN]
+    fields: dict[str, Any] = {"cite": "a user's description", "overflows": (*by_default, Overflow.SATURATE), **table}
     if "roundings" in table:
-        allowed = tuple(r for r in Rounding if r not in (Rounding.HYBRID, Rounding.MPTORCH))
-        choices["roundings"] = tuple(_choice(r, allowed, "roundings") for r in table["roundings"])
-    default = Overflow.INFINITY if any(s.kind is Kind.INF for s in specials) else Overflow.NAN
-    saturates_only = default is Overflow.NAN and "canonical_nan" not in table
-    choices["overflows"] = (Overflow.SATURATE,) if saturates_only else (default, Overflow.SATURATE)
+        fields["roundings"] = tuple(check_choice("roundings", r, ALL_ROUNDINGS) for r in table["roundings"])
     if "overflows" in table:
-        choices["overflows"] = tuple(_choice(o, tuple(Overflow)[:3], "overflows") for o in table["overflows"])
-    flags = {key: table[key] for key in ("canonical_nan", "nan_keeps_sign", "twos_complement", "flush") if key in table}
-    cite = table.get("cite", "a user's description")
-    return Format(name=table["name"], width=table["width"], rows=rows, specials=specials, cite=cite, **flags, **choices)
+        fields["overflows"] = tuple(check_choice("overflows", o, tuple(Overflow)[:3]) for o in table["overflows"])
+    return Format(**{**fields, "rows": rows, "specials": specials})
 
 
 def _row(table: Any, where: str) -> Row:
     check_table(table, _ROW_KEYS, where, ("prefix", "exponent", "fraction_bits"))
     rule = table["exponent"]
-    kind = _choice(rule.get("rule"), tuple(_RULES), f"{where}.exponent.rule")
-    keys = _RULES[kind]
+    kind, keys = _RULES[check_choice(f"{where}.exponent.rule", rule.get("rule"), tuple(_RULES))]
     check_table(rule, {"rule": str, **dict.fromkeys(keys, int)}, f"{where}.exponent", ("rule", *keys))
-    exponent: Exponent
-    match kind:
-        case "fixed":
-            exponent = Fixed(rule["exponent"])
-        case "biased":
-            exponent = Biased(rule["bits"], rule["bias"])
-        case _:
-            exponent = SignMagnitude(rule["bits"])
+    exponent = kind(*(rule[key] for key in keys))
     if exponent.bits > MAX_WIDTH:
-        raise ValueError(f"{where}.exponent.bits must be at most {MAX_WIDTH}, not {exponent.bits}")
+        raise BadValue(f"{where}.exponent.bits", f"must be at most {MAX_WIDTH}, not {exponent.bits}")
     return Row(table["prefix"], exponent, table["fraction_bits"], table.get("hidden", 1))
 
 
 def _special(table: Any, where: str) -> Special:
     check_table(table, _SPECIAL_KEYS, where, ("mask", "value", "kind"))
-    return Special(table["mask"], table["value"], Kind(_choice(table["kind"], ("zero", "inf", "nan"), f"{where}.kind")))
-
-
-def _choice(value: Any, allowed: tuple[_C, ...], where: str) -> _C:
-    for choice in allowed:
-        if value == choice:
-            return choice
-    raise ValueError(f"{where} must be one of {', '.join(allowed)}, not {value!r}")
+    kind = check_choice(f"{where}.kind", table["kind"], (Kind.ZERO, Kind.INF, Kind.NAN))
+    return Special(table["mask"], table["value"], kind)

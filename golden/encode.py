@@ -1,91 +1,87 @@
-"""Encoding, by tables wherever the roundings allow: a 16-bit source is one of 65,536 codes, :mod:`golden.steps` has those of binary32."""
+"""Conversions: from bits of wide formats to codes, by tables wherever the roundings allow, and back.
+
+A 16-bit source is one of 65,536 patterns; :mod:`golden.steps` has the tables of binary32.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from golden.bits import BLOCK, as_codes, look_up
-from golden.codes import encode_directly
+from golden.codes import codes_of, encode_directly
 from golden.flags import of_conversion
 from golden.formats import Format
 from golden.options import Options, check_random_bits, options
+from golden.refusal import BadKind, BadValue
 from golden.rows import Rounding
 from golden.steps import Steps, steps
-from golden.validation import MAX_WIDTH
+from golden.wide import WideFormat, check_wide
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+_SOURCES = {"float32": ("binary32", np.uint32), "float16": ("binary16", np.uint16), "bfloat16": ("bfloat16", np.uint16)}
+"""Source and type of the bits, by the name of NumPy's or ``ml_dtypes``' type."""
 
 
 def encode(
     fmt: Format,
     bits: ArrayLike,
-    source: str | Format = "binary32",
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan_to_zero: bool = False,
-    random: ArrayLike | None = None,
-    random_bits: int = 16,
-) -> NDArray[Any]:
-    """Codes that raw bits of a source format round to.
-
-    Parameters
-    ----------
-    bits : unsigned integers, any shape
-        Raw bits of the source format.
-    source : str
-        ``binary32``, ``binary16``, ``bfloat16`` or ``dlfloat16``.
-    rounding, overflow : str, optional
-        One of ``fmt.roundings`` and ``fmt.overflows``; None is the first of each.
-    nan_to_zero : bool
-        Whether NaN becomes code 0 instead of the canonical NaN.
-    random : unsigned integers of the shape of ``bits``
-        With ``stochastic`` only, where it is needed: below ``2**random_bits``.
-    random_bits : int
-        1 to 32.
-
-    Returns
-    -------
-    uint8 (up to 8 bits), uint16 or uint32 array of the same shape.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For bits that are none of the source's, and combinations outside the specification's tables (section 0).
-    """
-    chosen = options(fmt, source, rounding, overflow, nan_to_zero)
-    return _encode(fmt, as_codes(bits, chosen.source.width, f"Bits of {chosen.source.name}"), chosen, random, random_bits)
-
-
-def encode_with_flags(
-    fmt: Format,
-    bits: ArrayLike,
-    source: str | Format = "binary32",
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan_to_zero: bool = False,
-    random: ArrayLike | None = None,
-    random_bits: int = 16,
+    source: str | Format | None,
+    rounding: str | None,
+    overflow: str | None,
+    nan_to_zero: bool,
+    random: ArrayLike | None,
+    random_bits: int,
+    *,
+    flagged: bool = False,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Codes as :func:`encode` gives them, and what each conversion has to report.
+    """Codes, and flags, an empty array unless ``flagged``; see :meth:`golden.Format.encode_with_flags`."""
+    raw = np.asarray(bits)
+    if source is None and raw.dtype.kind in "iu" and raw.dtype.itemsize == 2:
+        problem = f"must be given for {raw.dtype} bits: 'binary16' or 'bfloat16' (or view bits of binary32 as uint32)"
+        raise BadValue("source", problem)
+    chosen = options(fmt, "binary32" if source is None else source, rounding, overflow, nan_to_zero)
+    raw = chosen.source.as_codes(raw, "bits")
+    words = random_words(chosen, random, random_bits, raw.shape)
+    if words is not None:
+        codes = encode_directly(fmt, raw, chosen, words, random_bits, marked=flagged)
+    elif chosen.source.width == 16:
+        codes = look_up(_table(fmt, chosen, flagged), raw)
+    elif table := steps(fmt, chosen, marked=flagged):
+        codes = table.codes(raw.astype(np.uint32, copy=False))
+    else:
+        codes = encode_directly(fmt, raw, chosen, marked=flagged)
+    return _unmarked(fmt, raw, chosen, codes) if flagged else (codes, np.empty(0, np.uint8))
 
-    Parameters
-    ----------
-    fmt, bits, source, rounding, overflow, nan_to_zero, random, random_bits
-        See :func:`encode`.
 
-    Returns
-    -------
-    codes, flags
-        Arrays of the same shape; the flags, uint8, are words of :class:`golden.Flag`, see :func:`golden.flags.of_conversion`.
-    """
-    chosen = replace(options(fmt, source, rounding, overflow, nan_to_zero), marked=True)
-    raw = as_codes(bits, chosen.source.width, f"Bits of {chosen.source.name}")
-    words, flat = _encode(fmt, raw, chosen, random, random_bits).reshape(-1), np.ascontiguousarray(raw).reshape(-1)
+def decode_bits(fmt: Format, codes: ArrayLike, target: str | Format) -> NDArray[Any]:
+    """Bits of a wide format, see :meth:`golden.Format.decode_bits`."""
+    wide = check_wide("target", target)
+    checked = fmt.as_codes(codes)
+    if fmt.has_tables:
+        return look_up(_decode_table(fmt, wide), checked)
+    return _bits_of(fmt, checked.astype(np.int64), wide)
+
+
+def quantize(fmt: Format, x: NDArray[Any], **choices: Any) -> NDArray[Any]:
+    """Numbers taken through the format and back, see :meth:`golden.Format.quantize`."""
+    array = np.asarray(x)
+    if array.dtype.name not in _SOURCES:
+        raise BadKind("x", f"must be a float32, float16 or bfloat16 array, not {array.dtype}")
+    source, unsigned = _SOURCES[array.dtype.name]
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    codes = fmt.encode(native.view(unsigned), source, **choices)
+    values = decode_bits(fmt, codes, source).view(native.dtype)
+    return values.reshape(array.shape).astype(array.dtype, copy=False)
+
+
+def _unmarked(fmt: Format, raw: NDArray[Any], chosen: Options, marked: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Codes without their marks (see :func:`golden.codes.encode_directly`), and flags."""
+    words, flat = marked.reshape(-1), np.ascontiguousarray(raw).reshape(-1)
     codes, flags = np.empty(flat.shape, fmt.code_dtype), np.empty(flat.shape, np.uint8)
     for start in range(0, flat.size, BLOCK):
         block = slice(start, start + BLOCK)
@@ -94,65 +90,57 @@ def encode_with_flags(
     return codes.reshape(raw.shape), flags.reshape(raw.shape)
 
 
-def _encode(fmt: Format, raw: NDArray[Any], chosen: Options, random: ArrayLike | None, random_bits: int) -> NDArray[Any]:
-    """Codes, or marked ones, of checked bits."""
-    if chosen.rounding is Rounding.STOCHASTIC:
-        words = random_words(random, random_bits, raw.shape)
-        return encode_directly(fmt, raw, chosen, words, random_bits)
-    if random is not None:
-        raise ValueError(f"random must be given with rounding 'stochastic' only, not with {chosen.rounding.value!r}")
-    if fmt.width > MAX_WIDTH:
-        return encode_directly(fmt, raw, chosen)
-    if chosen.source.width == 16:
-        return look_up(_table(fmt, chosen), raw)
-    found = steps(fmt, chosen)
-    return encode_directly(fmt, raw, chosen) if found is None else found.codes(raw.astype(np.uint32, copy=False))
+def random_words(chosen: Options, random: ArrayLike | None, random_bits: int, shape: tuple[int, ...]) -> NDArray[Any] | None:
+    """Checked random bits of ``stochastic``; None for other roundings, which refuse them."""
+    if chosen.rounding is not Rounding.STOCHASTIC:
+        if random is not None:
+            problem = f"must be given with rounding 'stochastic' only, not with {chosen.rounding.value!r}"
+            raise BadValue("random", problem)
+        return None
+    check_random_bits(random_bits)
+    if random is None:
+        raise BadValue("random", "must be given with rounding 'stochastic': unsigned integers of the shape of bits")
+    words = as_codes("random", random, random_bits)
+    if words.shape != shape:
+        raise BadValue("random", f"must have the shape of bits, {shape}, not {words.shape}")
+    return words
+
+
+@cache
+def _table(fmt: Format, chosen: Options, marked: bool) -> NDArray[Any]:
+    """Code of every pattern of a 16-bit source."""
+    return encode_directly(fmt, np.arange(1 << 16), chosen, marked=marked)
 
 
 def by_upper_half(
     fmt: Format, rounding: str | None = None, overflow: str | None = None, nan_to_zero: bool = False, flags: bool = False
 ) -> NDArray[np.int32] | None:
-    """What tells apart the upper halves of binary32 inputs: those with equal rows have equal codes, whatever the lower half is.
+    """Rows that are equal for upper halves of binary32 inputs with equal codes, whatever the lower half is.
 
-    Parameters
-    ----------
-    fmt, rounding, overflow, nan_to_zero
-        See :func:`encode`.
-    flags : bool
-        Whether the flags of :func:`encode_with_flags` are to be equal, too.
-
-    Returns
-    -------
-    int32 array of shape (65536, n); None where no tables say so.
+    Where ``flags`` is set, the flags are equal too. An int32 array of shape (65536, n); None where there are no tables.
     """
-    chosen = replace(options(fmt, "binary32", rounding, overflow, nan_to_zero), marked=flags)
-    found = steps(fmt, chosen) if fmt.width <= MAX_WIDTH else None
-    if found is None or (flags and not found.are_exact):
+    table = steps(fmt, options(fmt, "binary32", rounding, overflow, nan_to_zero), marked=flags)
+    if table is None or (flags and not table.are_exact):
         return None
     if not flags:
-        return found.by_upper_half()
-    # All values are boundaries, so that a number with lower bits is none of them, and on the same side of the smallest normal one as
-    # the others of its step; whether it is a number or a NaN, and which NaN, upper bits say, or that there are lower bits.
-    upper = np.arange(1 << found.upper_bits, dtype=np.uint32) << np.uint32(found.lower_bits)
+        return table.by_upper_half()
+    # All values are boundaries, so a number with lower bits is none of them, and is on the same side of the smallest
+    # normal one as the others of its step; whether it is a number or a NaN, and which NaN, follows from the upper bits
+    # and from whether there are lower ones.
+    upper = np.arange(1 << table.upper_bits, dtype=np.uint32) << np.uint32(table.lower_bits)
     words = []
     for bits in (upper, upper | np.uint32(1)):
-        codes, said = encode_with_flags(fmt, bits, "binary32", rounding, overflow, nan_to_zero)
-        words.append(codes | said.astype(np.uint32) << np.uint32(fmt.width))
-    return Steps(found.limits, *words).by_upper_half()
-
-
-def random_words(random: ArrayLike | None, random_bits: int, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Checked random bits of ``stochastic``."""
-    check_random_bits(random_bits)
-    if random is None:
-        raise ValueError("random must be given with rounding 'stochastic': unsigned integers of the shape of bits")
-    words = as_codes(random, random_bits, "random")
-    if words.shape != shape:
-        raise ValueError(f"random must have the shape of bits, {shape}, not {words.shape}")
-    return words
+        codes, reports = fmt.encode_with_flags(bits, "binary32", rounding, overflow, nan_to_zero)
+        words.append(codes | reports.astype(np.uint32) << np.uint32(fmt.width))
+    return Steps(table.limits, *words).by_upper_half()
 
 
 @cache
-def _table(fmt: Format, chosen: Options) -> NDArray[Any]:
-    """Code of every pattern of a 16-bit source."""
-    return encode_directly(fmt, np.arange(1 << 16), chosen)
+def _decode_table(fmt: Format, target: WideFormat) -> NDArray[Any]:
+    return _bits_of(fmt, np.arange(1 << fmt.width), target)
+
+
+def _bits_of(fmt: Format, codes: NDArray[np.int64], target: WideFormat) -> NDArray[Any]:
+    values = fmt.decode(codes)
+    negative = np.signbit(values) | (np.isnan(values) & ((codes & fmt.sign_bit) != 0))
+    return codes_of(target, values, negative, Options(target, target.roundings[0], target.overflows[0]))

@@ -6,12 +6,12 @@ The state is the vector {nan, neg_inf, pos_inf, value[W-1:0]}: sticky flags abov
 
 from __future__ import annotations
 
-from functools import cached_property
+from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden.bits import as_codes
 from golden.catalog import get
 from golden.codes import codes_of
 from golden.encode import random_words
@@ -19,26 +19,25 @@ from golden.fixed import add, rounded_to_odd
 from golden.flags import of_exact_sum
 from golden.formats import Format
 from golden.options import target_options
-from golden.rows import Rounding
+from golden.refusal import BadKind, BadValue, about, check_integer
+from golden.rows import DEFAULT_RANDOM_BITS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-MAX_TERMS = 1 << 24
+MAX_TERMS, DEFAULT_TERMS = 1 << 24, 1024
 MAX_SCALE_BITS = 10
 
 
 def scale_range(scale_bits: int) -> tuple[int, int]:
-    """Smallest and largest scale of so many bits in two's complement.
+    """Smallest and largest scale of ``scale_bits`` bits in two's complement.
 
     Raises
     ------
-    ValueError
+    BadKind, BadValue
         Unless ``scale_bits`` is an integer from 0, which leaves 0 alone, to 10.
     """
-    if isinstance(scale_bits, bool) or not isinstance(scale_bits, (int, np.integer)) or not 0 <= scale_bits <= MAX_SCALE_BITS:
-        raise ValueError(f"scale_bits must be an integer from 0 to {MAX_SCALE_BITS}, not {scale_bits!r}")
-    half = 1 << int(scale_bits) >> 1
+    half = 1 << check_integer("scale_bits", scale_bits, 0, MAX_SCALE_BITS) >> 1
     return -half, max(half - 1, 0)
 
 
@@ -47,25 +46,25 @@ def check_scale(a: Format, b: Format, scale_bits: int) -> tuple[int, int]:
 
     Raises
     ------
-    ValueError
+    BadKind, BadValue
         As :func:`scale_range`, or where scaled products, or sums of as many as there may be, leave the normal numbers of binary64.
     """
     low, high = scale_range(scale_bits)
     least, most = a.ulp_exponent + b.ulp_exponent + low, a.exponent_range[1] + b.exponent_range[1] + high + 2 + MAX_TERMS.bit_length()
     if scale_bits and not -1022 <= least <= most <= 1023:
-        raise ValueError(f"scale_bits must be fewer than {scale_bits} for products as far from 1 as those of {a.name} and {b.name}")
+        raise BadValue("scale_bits", f"must be fewer than {scale_bits} for products as far from 1 as those of {a.name} and {b.name}")
     return low, high
 
 
 def as_scale(a: Format, b: Format, scale: ArrayLike | None, scale_bits: int) -> NDArray[np.int64]:
     """Checked exponents of powers of two for the products of two formats; 0 where none are given."""
     low, high = check_scale(a, b, scale_bits)
-    found = np.asarray(0 if scale is None else scale)
-    if found.dtype.kind not in "iu":
-        raise TypeError(f"scale must be integers, not {found.dtype}")
-    if found.size and not low <= int(found.min()) <= int(found.max()) <= high:
-        raise ValueError(f"scale must be from {low} to {high}, which {scale_bits} bits hold, not from {found.min()} to {found.max()}")
-    return found.astype(np.int64)
+    powers = np.asarray(0 if scale is None else scale)
+    if powers.dtype.kind not in "iu":
+        raise BadKind("scale", f"must be integers, not {powers.dtype}")
+    if powers.size and not low <= int(powers.min()) <= int(powers.max()) <= high:
+        raise BadValue("scale", f"must be from {low} to {high}, which {scale_bits} bits hold, not from {powers.min()} to {powers.max()}")
+    return powers.astype(np.int64)
 
 
 class ExactAccumulator:
@@ -92,13 +91,13 @@ class ExactAccumulator:
     """
 
     def __init__(self, a_format: Format, b_format: Format, terms: int, scale_bits: int = 0):
-        if isinstance(terms, bool) or not isinstance(terms, (int, np.integer)) or not 1 <= terms <= MAX_TERMS:
-            raise ValueError(f"terms must be an integer from 1 to {MAX_TERMS}, not {terms!r}")
-        self.a_format, self.b_format, self.terms, self.scale_bits = a_format, b_format, int(terms), int(scale_bits)
+        self.a_format, self.b_format = a_format, b_format
+        self.terms = check_integer("terms", terms, 1, MAX_TERMS)
         low, high = self.scales = check_scale(a_format, b_format, scale_bits)
+        self.scale_bits = int(scale_bits)
         self.lsb_exponent = a_format.ulp_exponent + b_format.ulp_exponent + low
-        largest = _integer(a_format.largest, a_format.ulp_exponent) * _integer(b_format.largest, b_format.ulp_exponent)
-        self.value_width = (self.terms * largest << (high - low)).bit_length() + 1
+        largest = Fraction(a_format.largest) * Fraction(b_format.largest) * Fraction(2) ** (high - self.lsb_exponent)
+        self.value_width = int(self.terms * largest).bit_length() + 1
         self.width = self.value_width + 3
         self.limbs = -(-self.width // 64)
 
@@ -111,14 +110,6 @@ class ExactAccumulator:
         """Cleared accumulators: limbs of shape ``(*shape, limbs)``."""
         return np.zeros((*shape, self.limbs), np.uint64)
 
-    @cached_property
-    def _a_parts(self) -> tuple[NDArray[Any], ...]:
-        return _parts(self.a_format)
-
-    @cached_property
-    def _b_parts(self) -> tuple[NDArray[Any], ...]:
-        return _parts(self.b_format)
-
     def accumulate(self, a: ArrayLike, b: ArrayLike, acc: ArrayLike, scale: ArrayLike | None = None) -> NDArray[np.uint64]:
         """``acc + a * b * 2**scale``, exactly; sums beyond W bits wrap.
 
@@ -128,7 +119,14 @@ class ExactAccumulator:
         state = self._checked(acc)
         product, magnitude, shift, negative = self._products(a, b, state.shape[:-1], scale)
         sums = add(np.broadcast_to(state, (*product.shape, self.limbs)), magnitude, shift, negative)
-        return self._with_flags(sums, np.broadcast_to(state, sums.shape), product)
+        pos, neg, nan = self._special_bits(state)
+        pos, neg = pos | (product == np.inf), neg | (product == -np.inf)
+        for limb in range(self.limbs):
+            sums[..., limb] &= self._value_bits(limb)
+        for i, flag in enumerate((pos, neg, nan | np.isnan(product) | (pos & neg))):
+            limb, bit = divmod(self.pos_inf_bit + i, 64)
+            sums[..., limb] |= flag.astype(np.uint64) << np.uint64(bit)
+        return sums
 
     def flags(self, a: ArrayLike, b: ArrayLike, acc: ArrayLike, scale: ArrayLike | None = None) -> NDArray[np.uint8]:
         """What ``acc`` plus all products along the last axis of ``a`` and ``b`` has to report, see :class:`golden.Flag`.
@@ -139,14 +137,12 @@ class ExactAccumulator:
         left, right = np.broadcast_arrays(a, b)
         lanes = [self._products(left[..., k], right[..., k], state.shape[:-1], scale) for k in range(left.shape[-1])]
         shape = lanes[0][0].shape
-        wider = self._extended(state)  # with a limb more, in which no sum wraps
-        total = np.broadcast_to(np.concatenate([wider, _sign_limb(wider)], axis=-1), (*shape, self.limbs + 1))
+        total = np.broadcast_to(self._extended(state, 1), (*shape, self.limbs + 1))  # with a limb more no sum wraps
         for _, magnitude, shift, negative in lanes:
             total = add(total, magnitude, shift, negative)
-        kept = self._extended(total[..., :-1])
-        overflow = np.any(total != np.concatenate([kept, _sign_limb(kept)], axis=-1), axis=-1)
-        pos, neg, nan = (np.broadcast_to(self._bit(state, self.pos_inf_bit + i), shape) for i in range(3))
-        undefined = np.zeros(shape, np.bool_)
+        overflow = np.any(total != self._extended(total, 1), axis=-1)
+        pos, neg, nan = self._special_bits(state)
+        undefined: NDArray[np.bool_] = np.zeros(shape, np.bool_)
         for k, (product, *_) in enumerate(lanes):
             pos, neg, nan = pos | (product == np.inf), neg | (product == -np.inf), nan | np.isnan(product)
             operands = self.a_format.values.take(left[..., k]), self.b_format.values.take(right[..., k])
@@ -157,16 +153,16 @@ class ExactAccumulator:
         self, a: ArrayLike, b: ArrayLike, shape: tuple[int, ...], scale: ArrayLike | None
     ) -> tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
         """Products as values without their scale, and as integers: magnitude (0 unless finite), places to the left, sign."""
-        left = as_codes(a, self.a_format.width, f"Codes of {self.a_format.name}")
-        right = as_codes(b, self.b_format.width, f"Codes of {self.b_format.name}")
-        sa, ma, ea, va = (part.take(left) for part in self._a_parts)
-        sb, mb, eb, vb = (part.take(right) for part in self._b_parts)
+        left = self.a_format.as_codes(a, "a")
+        right = self.b_format.as_codes(b, "b")
+        ma, ea = (part.take(left) for part in _parts(self.a_format))
+        mb, eb = (part.take(right) for part in _parts(self.b_format))
         with np.errstate(invalid="ignore"):
-            product = va * vb
+            product = self.a_format.values.take(left) * self.b_format.values.take(right)
         powers = as_scale(self.a_format, self.b_format, scale, self.scale_bits) - self.scales[0]
         whole = np.broadcast_shapes(product.shape, shape, powers.shape)
         magnitude = np.where(np.isfinite(product), ma * mb, 0).astype(np.uint64)
-        columns = (product, magnitude, ea + eb + powers, sa ^ sb)
+        columns = (product, magnitude, ea + eb + powers, np.signbit(product))
         value, integer, shift, negative = (np.broadcast_to(column, whole) for column in columns)
         return value, integer, shift, negative
 
@@ -176,7 +172,7 @@ class ExactAccumulator:
         Rounded to odd where 53 significant bits do not hold the value, see :func:`golden.fixed.rounded_to_odd`.
         """
         state = self._checked(acc)
-        pos, neg, nan = (self._bit(state, self.pos_inf_bit + i) for i in range(3))
+        pos, neg, nan = self._special_bits(state)
         value = rounded_to_odd(self._extended(state), self.lsb_exponent)
         return np.where(nan, np.nan, np.where(pos, np.inf, np.where(neg, -np.inf, value)))
 
@@ -188,64 +184,48 @@ class ExactAccumulator:
         overflow: str | None = None,
         nan_to_zero: bool = False,
         random: ArrayLike | None = None,
-        random_bits: int = 16,
+        random_bits: int = DEFAULT_RANDOM_BITS,
     ) -> NDArray[Any]:
         """Codes, or bits of a wide format, that accumulators round to, once.
 
-        Parameters
-        ----------
-        acc : uint64 limbs on a last axis
-        to : str or Format
-        rounding, overflow, nan_to_zero, random, random_bits
-            As of :meth:`golden.Format.encode`, but not ``hybrid``, which looks at the bits of a source.
-
-        Returns
-        -------
-        Unsigned integers, without the axis of limbs. NaN has no sign.
+        The options are those of :meth:`golden.Format.encode`, but not ``hybrid``, which looks at the bits of a source.
+        The axis of limbs is gone. NaN has no sign.
         """
-        to = get(to)
+        with about("to"):
+            to = get(to)
         chosen = target_options(to, rounding, overflow, nan_to_zero)
         values = self.decode(acc)
         negative = np.signbit(values) & ~np.isnan(values)
-        if chosen.rounding is Rounding.STOCHASTIC:
-            words = random_words(random, random_bits, values.shape)
-            return codes_of(to, values, negative, chosen, 2.0**random_bits - words.astype(np.float64), random_bits)
-        if random is not None:
-            raise ValueError(f"random must be given with rounding 'stochastic' only, not with {chosen.rounding.value!r}")
-        return codes_of(to, values, negative, chosen)
+        words = random_words(chosen, random, random_bits, values.shape)
+        threshold = None if words is None else 2.0**random_bits - words.astype(np.float64)
+        return codes_of(to, values, negative, chosen, threshold, random_bits)
 
-    def _extended(self, state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The value alone, its sign in all bits above it."""
-        negative = self._bit(state, self.value_width - 1)
-        masks = np.array([self._value_bits(limb) for limb in range(self.limbs)], np.uint64)
-        value: NDArray[np.uint64] = state & masks | np.where(negative[..., np.newaxis], ~masks, np.uint64(0))
+    def _extended(self, state: NDArray[np.uint64], further: int = 0) -> NDArray[np.uint64]:
+        """The value alone, its sign in all bits above it, and in ``further`` limbs."""
+        limbs = range(self.limbs + further)
+        masks = np.array([self._value_bits(limb) for limb in limbs], np.uint64)
+        signs = np.where(self._bit(state, self.value_width - 1)[..., np.newaxis], ~masks, np.uint64(0))
+        value: NDArray[np.uint64] = state[..., np.minimum(limbs, self.limbs - 1)] & masks | signs
         return value
 
     def _checked(self, acc: ArrayLike) -> NDArray[np.uint64]:
         state = np.asarray(acc)
         if state.dtype != np.uint64 or state.shape[-1:] != (self.limbs,):
-            raise ValueError(f"acc must be uint64 limbs with a last axis of {self.limbs}, not {state.dtype} of shape {state.shape}")
+            refusal = BadKind if state.dtype != np.uint64 else BadValue
+            problem = f"must be uint64 limbs with a last axis of {self.limbs}, not {state.dtype} of shape {state.shape}"
+            raise refusal("acc", problem)
         spare = 64 * self.limbs - self.width
         if spare and np.any(state[..., -1] >> np.uint64(64 - spare)):
-            raise ValueError(f"acc must have no bits beyond its {self.width}")
+            raise BadValue("acc", f"must have no bits beyond its {self.width}")
         return state
 
     def _value_bits(self, limb: int) -> np.uint64:
         """Mask of the value's bits in a limb."""
         return np.uint64((1 << min(max(self.value_width - 64 * limb, 0), 64)) - 1)
 
-    def _with_flags(self, sums: NDArray[np.uint64], state: NDArray[np.uint64], product: NDArray[np.float64]) -> NDArray[np.uint64]:
-        old = [self._bit(state, self.pos_inf_bit + i) for i in range(3)]
-        pos = old[0] | (product == np.inf)
-        neg = old[1] | (product == -np.inf)
-        nan = old[2] | np.isnan(product) | (pos & neg)
-        out = sums.copy()
-        for limb in range(self.limbs):
-            out[..., limb] &= self._value_bits(limb)
-        for i, flag in enumerate((pos, neg, nan)):
-            limb, bit = divmod(self.pos_inf_bit + i, 64)
-            out[..., limb] |= flag.astype(np.uint64) << np.uint64(bit)
-        return out
+    def _special_bits(self, state: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], ...]:
+        """The sticky flags +Inf, -Inf and NaN."""
+        return tuple(self._bit(state, self.pos_inf_bit + i) for i in range(3))
 
     @staticmethod
     def _bit(state: NDArray[np.uint64], position: int) -> NDArray[np.bool_]:
@@ -253,23 +233,12 @@ class ExactAccumulator:
         return np.asarray(state[..., limb] >> np.uint64(bit) & np.uint64(1), np.bool_)
 
 
-def _sign_limb(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """What a further limb holds of numbers in two's complement over all limbs."""
-    return np.where(state[..., -1:] >> np.uint64(63) != 0, ~np.uint64(0), np.uint64(0))
-
-
-def _integer(value: float, ulp_exponent: int) -> int:
-    numerator, denominator = value.as_integer_ratio()
-    scaled = numerator << max(-ulp_exponent, 0)
-    return int(scaled // (denominator << max(ulp_exponent, 0)))
-
-
-def _parts(fmt: Format) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Sign, odd integer significand, left shift from the format's last bit, and value, of every code."""
-    values = fmt.values
-    finite = np.where(np.isfinite(values), np.abs(values), 0.0)
+@cache
+def _parts(fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Integer significand, and its left shift from the format's last bit, of every code's magnitude."""
+    finite = np.where(np.isfinite(fmt.values), np.abs(fmt.values), 0.0)
     fraction, exponent = np.frexp(finite)
     significand = np.ldexp(fraction, fmt.precision).astype(np.int64)
     shift = exponent - fmt.precision - fmt.ulp_exponent
     drop = np.clip(-shift, 0, None)  # subnormals: the last bits are zeros
-    return np.signbit(values), significand >> drop, np.where(finite == 0, 0, shift + drop), values
+    return significand >> drop, np.where(finite == 0, 0, shift + drop)

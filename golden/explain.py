@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from golden.formats import Format
-from golden.multi import MultiFormat
 from golden.rounding import grid, round_to_grid
 from golden.rows import Kind, Overflow, Rounding
-from golden.validation import MAX_WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,8 +49,8 @@ def _hexadecimal(fmt: Format, code: int) -> str:
 
 def fields(fmt: Format, code: int) -> str:
     """The code's bits, field by field: ``0x5a = sign 0, prefix 10, exponent 110, fraction 10``."""
-    if isinstance(fmt, MultiFormat):
-        member, inner = fmt.split(code)
+    member, inner = fmt.split(code)
+    if member is not fmt:
         return f"{member.name} {fields(member, inner)}"
     text = format(code, f"0{fmt.width}b")
     if fmt.twos_complement:
@@ -77,13 +75,11 @@ def explain(fmt: Format, code: int) -> Iterator[str]:
 
     Raises
     ------
-    ValueError
+    BadValue
         If the code needs more bits than the format has.
     """
-    if not 0 <= code < 1 << fmt.width:
-        raise ValueError(f"Code of {fmt.name} must lie in 0 to {(1 << fmt.width) - 1:#x}, not {code:#x}")
-    if isinstance(fmt, MultiFormat):
-        member, inner = fmt.split(code)
+    member, inner = fmt.split(code)
+    if member is not fmt:
         bits = format(code, f"0{fmt.width}b")
         yield f"{fmt.name} ({fmt.width} bits: the code's sign, a bit that selects the format, the code's other bits)"
         parts = f"sign {bits[0]}, select {bits[1]}, others {bits[2:]}"
@@ -94,7 +90,7 @@ def explain(fmt: Format, code: int) -> Iterator[str]:
     yield fields(fmt, code)
     value = float(fmt.decode(np.array([code]))[0])
     yield f"value: {number(value)}"
-    if fmt.width > MAX_WIDTH or fmt.kinds[code] not in (Kind.FINITE, Kind.ZERO):
+    if not fmt.has_tables or fmt.kinds[code] not in (Kind.FINITE, Kind.ZERO):
         return
     table = grid(fmt)
     place = int(np.searchsorted(table.values, abs(value)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -45,27 +45,16 @@ def _limb(magnitude: NDArray[np.uint64], shift: NDArray[np.int64]) -> NDArray[np
 def rounded_to_odd(state: NDArray[np.uint64], lsb_exponent: int) -> NDArray[np.float64]:
     """Values, rounded to odd in binary64, so that one more rounding to at most 51 bits is that of the exact value.
 
-    Parameters
-    ----------
-    state : uint64, shape (..., limbs)
-        In two's complement over all limbs.
-    lsb_exponent : int
-        The last bit weighs ``2**lsb_exponent``.
-
-    Returns
-    -------
-    float64 array of shape (...).
+    The last bit of ``state`` (uint64, shape (..., limbs)) weighs ``2**lsb_exponent``; the result has shape (...).
 
     References
     ----------
     S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd, 2008.
     """
     negative = (state[..., -1] >> np.uint64(63)).astype(bool)
-    zero = np.zeros(state.shape, np.uint64)
-    nothing = np.zeros(state.shape[:-1], np.int64)
-    magnitude = np.where(negative[..., np.newaxis], _negated(state, zero), state)
+    magnitude = np.where(negative[..., np.newaxis], _negated(state), state)
     high, low = np.zeros((2, *state.shape[:-1]), np.uint64)
-    place, sticky = nothing - 2, np.zeros(state.shape[:-1], np.bool_)
+    place, sticky = np.full(negative.shape, -2), np.zeros(negative.shape, np.bool_)
     for limb in reversed(range(state.shape[-1])):
         word = magnitude[..., limb]
         first = (place < -1) & (word != 0)
@@ -74,21 +63,20 @@ def rounded_to_odd(state: NDArray[np.uint64], lsb_exponent: int) -> NDArray[np.f
         sticky |= (place > limb + 1) & (word != 0)
     left = (64 - _bit_length(high)).astype(np.uint64) & np.uint64(63)
     top = high << left | np.where(left != 0, low >> (np.uint64(64) - np.maximum(left, np.uint64(1))), np.uint64(0))
-    sticky |= (low << left) != 0
-    sticky |= (top & np.uint64(0x7FF)) != 0
+    sticky |= ((low << left) != 0) | ((top & np.uint64(0x7FF)) != 0)
     kept = (top >> np.uint64(11)) | sticky.astype(np.uint64)
     value = np.ldexp(kept.astype(np.float64), 64 * np.maximum(place, 0) - left.astype(np.int64) + 11 + lsb_exponent)
     signed: NDArray[np.float64] = np.where(negative, -value, value)
     return signed
 
 
-def _negated(state: NDArray[np.uint64], zero: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    out = zero
-    carry: NDArray[Any] = np.ones(state.shape[:-1], np.uint64)
+def _negated(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    out = np.empty_like(state)
+    carry = np.ones(state.shape[:-1], np.uint64)
     for limb in range(state.shape[-1]):
         with np.errstate(over="ignore"):
             out[..., limb] = ~state[..., limb] + carry
-        carry &= out[..., limb] == 0
+        carry &= (out[..., limb] == 0).astype(np.uint64)
     return out
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golden.formats import Format
-from golden.rows import Biased
+from golden.wide import WideFormat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,18 +35,8 @@ class Flag(IntFlag):
     INVALID = 8
 
 
-def is_signaling(wide: Format, bits: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether bits of a wide format are a NaN whose first fraction bit is 0; of ``dlfloat16`` there is none."""
-    normal = wide.rows[-1]
-    assert isinstance(normal.exponent, Biased)
-    k, ones = normal.fraction_bits, (1 << normal.exponent.bits) - 1
-    first, rest = bits >> (k - 1), bits & ((1 << (k - 1)) - 1)  # the exponent with the first fraction bit
-    signaling: NDArray[np.bool_] = ((first & (2 * ones + 1)) == 2 * ones) & (rest != 0)
-    return signaling & (not wide.nan_keeps_sign)
-
-
 def of_conversion(
-    fmt: Format, source: Format, bits: NDArray[Any], codes: NDArray[Any], past_largest: NDArray[np.bool_]
+    fmt: Format, source: WideFormat, bits: NDArray[Any], codes: NDArray[Any], past_largest: NDArray[np.bool_]
 ) -> NDArray[np.uint8]:
     """Flags of an encoder.
 
@@ -56,30 +46,22 @@ def of_conversion(
       stays at the largest, overflows from one such step past it on.
     * invalid: a signaling NaN; a NaN that becomes a number; an infinity that becomes anything but an infinity of its sign.
 
-    Parameters
-    ----------
-    fmt, source : Format
-    bits : unsigned integers
-        Of the source.
-    codes : unsigned integers
-        What they were encoded to.
-    past_largest : bool array
-        Whether the rounding led past the largest value.
+    ``codes`` is what the source's ``bits`` became; ``past_largest`` is whether rounding led past the largest value.
     """
-    number = bits.astype(np.uint32, copy=False).view(np.float32) if source.width == 32 else source.decode(bits)
+    number = source.numbers(bits)
     result = fmt.decode(codes)
-    with np.errstate(invalid="ignore"):  # of which comparing a signaling NaN warns
+    with np.errstate(invalid="ignore"):  # NumPy warns of comparisons with a signaling NaN
         finite, unequal = np.isfinite(number), number != result
     lost = finite & (unequal | past_largest)
     word = _word(lost, lost & (np.abs(number) < fmt.smallest_normal), past_largest)
     special = np.flatnonzero(~finite)  # few, and often none
-    unanswered = np.where(np.isnan(number[special]), is_signaling(source, bits[special]) | ~np.isnan(result[special]), unequal[special])
+    unanswered = np.where(np.isnan(number[special]), source.is_signaling(bits[special]) | ~np.isnan(result[special]), unequal[special])
     word[special] = np.where(unanswered, Flag.INVALID, 0)
     return word
 
 
 def of_sum(
-    wide: Format, before: NDArray[Any], products: NDArray[np.float64], undefined: NDArray[np.bool_], exact: NDArray[np.float64],
+    wide: WideFormat, before: NDArray[Any], products: NDArray[np.float64], undefined: NDArray[np.bool_], exact: NDArray[np.float64],
     after: NDArray[Any],
 ) -> NDArray[np.uint8]:  # fmt: skip
     """Flags of a sum of an accumulator and products, rounded once.
@@ -91,13 +73,11 @@ def of_sum(
 
     Parameters
     ----------
-    wide : Format
-        Of the accumulator.
+    wide : WideFormat
     before, after : unsigned integers, shape (...)
-        Its bits.
-    products : float64 array, shape (..., lanes)
-    undefined : bool array, shape (..., lanes)
-        Which of them are 0 * infinity.
+        Bits of the accumulator.
+    products, undefined : float64 and bool arrays, shape (..., lanes)
+        The products, and which of them are 0 * infinity.
     exact : float64 array, shape (...)
         The sum, rounded to odd where it has more than 53 bits: then it is no value of the accumulator's either.
     """
@@ -108,12 +88,13 @@ def of_sum(
     tiny = np.abs(exact) < wide.smallest_normal
     nan = np.isnan(start) | np.isnan(products).any(axis=-1)
     plus, minus = ((start == one) | (products == one).any(axis=-1) for one in (np.inf, -np.inf))
-    return _word(lost, lost & tiny, overflow, undefined.any(axis=-1) | (plus & minus & ~nan) | is_signaling(wide, before))
+    return _word(lost, lost & tiny, overflow, undefined.any(axis=-1) | (plus & minus & ~nan) | wide.is_signaling(before))
 
 
 def of_exact_sum(overflow: NDArray[np.bool_], invalid: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Flags of an ``exact`` accumulator, which rounds nothing: no room for the sum, and what has none."""
-    return _word(np.zeros(overflow.shape, np.bool_), np.zeros(overflow.shape, np.bool_), overflow, invalid)
+    """Flags of an ``exact`` accumulator, which rounds nothing: overflow (the sum does not fit) and invalid."""
+    never = np.zeros(overflow.shape, np.bool_)
+    return _word(never, never, overflow, invalid)
 
 
 def _word(*flags: NDArray[np.bool_]) -> NDArray[np.uint8]:

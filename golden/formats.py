@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from golden.bits import as_codes, look_up
-from golden.rows import ALL_ROUNDINGS, Fixed, Kind, Overflow, Rounding, Row, Special
+from golden.refusal import BadKind, BadValue
+from golden.rows import ALL_ROUNDINGS, DEFAULT_RANDOM_BITS, Fixed, Kind, Overflow, Rounding, Row, Special
 from golden.validation import MAX_WIDTH, check_fields, check_values
 
 if TYPE_CHECKING:
@@ -65,17 +66,24 @@ class Format:
     source_name: str | None = field(default=None, compare=False)
     source_sha256: str | None = field(default=None, compare=False)
 
+    max_width: ClassVar[int] = MAX_WIDTH
+    """Bits of a code that a description may ask for."""
+    has_tables: ClassVar[bool] = True
+    """Whether there are tables of all codes: ``values``, ``kinds``, ``magnitudes`` and their like."""
+
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.width <= MAX_WIDTH:
-            check_values(self)
+        check_values(self)
 
     @property
     def identifier(self) -> str:
         """The name as part of a Verilog name."""
         return self.name
 
-    # -- codes and values ----------------------------------------------------------------------------------------------------
+    @property
+    def members(self) -> tuple[Format, ...]:
+        """The formats that share the codes: this one alone, or the two of a :class:`golden.multi.MultiFormat`."""
+        return (self,)
 
     @property
     def sign_bit(self) -> int:
@@ -89,12 +97,12 @@ class Format:
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """Value of every code; float64, shape ``(2**width,)``; formats of at most 16 bits."""
+        """Value of every code; float64, shape ``(2**width,)``."""
         return _frozen(self._decode_by_rows(np.arange(1 << self.width)))
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
-        """Kind of every code; formats of at most 16 bits."""
+        """Kind of every code."""
         codes = np.arange(1 << self.width)
         kinds = np.where(self.values == 0, Kind.ZERO, Kind.FINITE).astype(object)
         for special in reversed(self.specials):
@@ -113,6 +121,11 @@ class Format:
         return _frozen(self.values[self.magnitude_codes])
 
     @property
+    def largest_code(self) -> int:
+        """Code of the largest value."""
+        return int(self.magnitude_codes[-1])
+
+    @property
     def smallest(self) -> float:
         """Smallest positive value."""
         return float(self.magnitudes[1])
@@ -123,9 +136,6 @@ class Format:
 
         It is the smallest value of formats without subnormals, HiFloat8 among them: what its paper calls denormals are powers of two.
         """
-        if self.width > MAX_WIDTH:
-            normal = self.rows[-1].exponent
-            return float(2.0 ** int(normal.exponents(np.array([1]))[0]))
         hidden = np.array([row.hidden == 1 for row in self.rows])[self.magnitude_rows[self.magnitude_codes]]
         normals = self.magnitudes[hidden & (self.magnitudes > 0)]
         return float(normals[0]) if normals.size else self.smallest
@@ -138,7 +148,7 @@ class Format:
     @cached_property
     def above_largest(self) -> float:
         """The next grid point above the largest value, where overflow begins if no rounding intervenes."""
-        return self.largest + self.quantum(int(self.magnitude_codes[-1]))
+        return self.largest + self.quantum(self.largest_code)
 
     @cached_property
     def ulp_exponent(self) -> int:
@@ -174,9 +184,7 @@ class Format:
     @cached_property
     def infinity(self) -> int | None:
         """Code of +Inf, or None."""
-        if self.width <= MAX_WIDTH:
-            return next((code for code in range(self.sign_bit) if self.kinds[code] is Kind.INF), None)
-        return next((s.value & ~self.sign_bit for s in self.specials if s.kind is Kind.INF), None)
+        return next((code for code in range(self.sign_bit) if self.kinds[code] is Kind.INF), None)
 
     @cached_property
     def magnitude_rows(self) -> NDArray[np.int64]:
@@ -196,7 +204,6 @@ class Format:
         return float(2.0 ** (exponent - row.fraction_bits))
 
     def _decode_by_rows(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Values by the equation of each row."""
         sign = (codes & self.sign_bit) != 0
         magnitude = codes & (self.sign_bit - 1)
         if self.twos_complement:
@@ -215,75 +222,101 @@ class Format:
             value = np.where(codes & special.mask == special.value, number, value)
         return np.where(np.isnan(value), np.nan, np.copysign(value, np.where(sign, -1.0, 1.0)))
 
-    # -- the public operations; the arithmetic is in encode.py ------------------------------------------------------------
+    def as_codes(self, codes: ArrayLike, argument: str = "codes") -> NDArray[Any]:
+        """Return codes in a type that holds all of the format's; refuse others, see :func:`golden.bits.as_codes`."""
+        array = as_codes(argument, codes, self.width, self.name)
+        return array.astype(np.promote_types(array.dtype, self.code_dtype), copy=False)
+
+    def check_code(self, code: int) -> int:
+        """Return one code as an integer; refuse what is none."""
+        if isinstance(code, bool) or not isinstance(code, (int, np.integer)):
+            raise BadKind("code", f"must be an integer, not {code!r}")
+        if not 0 <= code < 1 << self.width:
+            raise BadValue("code", f"must lie in 0 to {(1 << self.width) - 1:#x} for {self.name}, not {code:#x}")
+        return int(code)
+
+    def split(self, code: int) -> tuple[Format, int]:
+        """The one of :attr:`members` that a code is of, and its code there."""
+        return self, self.check_code(code)
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """Exact values of codes.
-
-        Parameters
-        ----------
-        codes : unsigned integers, any shape
-
-        Returns
-        -------
-        float64 array of the same shape; infinities and NaN where the codes say so.
-
-        Raises
-        ------
-        TypeError
-            If the codes are not integers.
-        ValueError
-            If a code needs more than ``width`` bits.
-        """
-        checked = as_codes(codes, self.width, f"Codes of {self.name}")
-        if self.width > MAX_WIDTH:
-            return self._decode_by_rows(checked.astype(np.int64))
-        return look_up(self.values, checked)
+        """Exact values of codes, unsigned integers of any shape: float64, infinities and NaN where codes say so."""
+        return look_up(self.values, self.as_codes(codes))
 
     def encode(
         self,
         bits: ArrayLike,
-        source: str | Format = "binary32",
+        source: str | Format | None = None,
         rounding: str | None = None,
         overflow: str | None = None,
         nan_to_zero: bool = False,
         random: ArrayLike | None = None,
-        random_bits: int = 16,
+        random_bits: int = DEFAULT_RANDOM_BITS,
     ) -> NDArray[Any]:
-        """Codes of raw bits of a wider format: of binary32, whatever the integers' type, unless ``source`` says another.
+        """Codes that raw bits of a wide format round to; for arrays of floats there is :meth:`quantize`.
 
-        See :func:`golden.encode.encode`; for arrays of floats there is :meth:`quantize`.
+        Parameters
+        ----------
+        bits : unsigned integers, any shape
+            Raw bits of the source format.
+        source : str or Format, optional
+            ``binary32``, ``binary16``, ``bfloat16`` or ``dlfloat16``. None is ``binary32``, but refused for arrays of
+            16-bit integers, which are rarely bits of it.
+        rounding, overflow : str, optional
+            One of :attr:`roundings` and :attr:`overflows`; None is the first of each.
+        nan_to_zero : bool
+            Whether NaN becomes code 0 instead of the canonical NaN.
+        random : unsigned integers of the shape of ``bits``
+            With ``stochastic`` only, where it is needed: below ``2**random_bits``.
+        random_bits : int
+            1 to 32.
+
+        Returns
+        -------
+        uint8 (up to 8 bits), uint16 or uint32 array of the same shape.
+
+        Raises
+        ------
+        BadKind, BadValue
+            For bits that are none of the source's, and combinations outside the specification's tables (section 0).
         """
-        from golden.encode import encode
+        from golden.encode import encode  # late: it rounds to tables that are made of formats
 
-        return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits)
+        return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits)[0]
 
     def encode_with_flags(
         self,
         bits: ArrayLike,
-        source: str | Format = "binary32",
+        source: str | Format | None = None,
         rounding: str | None = None,
         overflow: str | None = None,
         nan_to_zero: bool = False,
         random: ArrayLike | None = None,
-        random_bits: int = 16,
+        random_bits: int = DEFAULT_RANDOM_BITS,
     ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-        """The same codes, and a word of flags for each; see :func:`golden.encode.encode_with_flags`."""
-        from golden.encode import encode_with_flags
+        """Codes as of :meth:`encode`, and words of :class:`golden.Flag`, see :func:`golden.flags.of_conversion`."""
+        from golden.encode import encode
 
-        return encode_with_flags(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits)
+        return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits, flagged=True)
 
     def decode_bits(self, codes: ArrayLike, target: str | Format) -> NDArray[Any]:
-        """Bits of a wider format that hold the codes' values; see :func:`golden.decode.decode_bits`."""
-        from golden.decode import decode_bits
+        """Bits of ``binary16``, ``bfloat16``, ``binary32`` or ``dlfloat16`` that hold the codes' values.
+
+        Values that the target cannot hold round to nearest (ties to even, in ``dlfloat16`` away), overflow to
+        infinity and underflow gradually (specification, section 0).
+        """
+        from golden.encode import decode_bits
 
         return decode_bits(self, codes, target)
 
-    def quantize(self, x: NDArray[Any], **options: Any) -> NDArray[Any]:
-        """A float32, float16 or bfloat16 array taken through the format and back; see :func:`golden.decode.quantize`."""
-        from golden.decode import quantize
+    def quantize(self, x: NDArray[Any], **choices: Any) -> NDArray[Any]:
+        """A float32, float16 or ``ml_dtypes.bfloat16`` array taken through the format and back; shape and type stay.
 
-        return quantize(self, x, **options)
+        ``choices`` are the options of :meth:`encode` from ``rounding`` on.
+        """
+        from golden.encode import quantize
+
+        return quantize(self, x, **choices)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -6,7 +6,7 @@ every other exception is a bug, or a failure on the way.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -55,6 +55,15 @@ def about(name: str) -> Iterator[None]:
         raise refusal.about(name) from refusal
 
 
+@contextmanager
+def past_checking() -> Iterator[None]:
+    """Refusals from inside are bugs: everything that a user says was checked before."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise RuntimeError(f"a value of our own was refused: {refusal}") from refusal
+
+
 def check_integer(argument: str, value: object, least: int, most: int) -> int:
     """Return an integer from ``least`` to ``most``; refuse any other value, truth values among them."""
     problem = f"must be an integer from {least} to {most}, not {value!r}"
@@ -67,16 +76,19 @@ def check_integer(argument: str, value: object, least: int, most: int) -> int:
 
 def check_flag(argument: str, value: object) -> bool:
     """Return a truth value; refuse any other kind."""
-    if not isinstance(value, bool):
+    if not isinstance(value, (bool, np.bool_)):
         raise BadKind(argument, f"must be True or False, not {value!r}")
-    return value
+    return bool(value)
 
 
-def check_choice(argument: str, value: object, allowed: tuple[str, ...]) -> str:
+_C = TypeVar("_C", bound=str)
+
+
+def check_choice(argument: str, value: object, allowed: tuple[_C, ...]) -> _C:
     """Return one of the words in ``allowed``; refuse any other value."""
     problem = f"must be one of {', '.join(allowed)}, not {value!r}"
     if not isinstance(value, str):
         raise BadKind(argument, problem)
     if value not in allowed:
         raise BadValue(argument, problem)
-    return value
+    return allowed[allowed.index(value)]

@@ -18,8 +18,6 @@ from golden.rows import Rounding
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MAX_RANDOM_BITS = 32
-
 
 @dataclass(frozen=True)
 class Grid:
@@ -52,19 +50,10 @@ def round_to_grid(
     threshold: NDArray[np.float64] | None = None,
     tail_bits: int = 0,
 ) -> NDArray[np.int64]:
-    """Index into the format's grid that each magnitude rounds to; ``len(grid.codes)`` and more is overflow.
+    """Index into the format's grid that each magnitude, finite and not negative, rounds to.
 
-    Parameters
-    ----------
-    magnitude : float64 array
-        Finite and not negative.
-    rounding : Rounding
-        ``stochastic`` and ``hybrid`` also need the two below.
-    threshold : float64 array
-        Integers of at most 2**``tail_bits``: go up iff floor(2**tail_bits * t) reaches it, t in [0, 1) being the position between
-        the neighbours.
-    tail_bits : int
-        Bits of t that count.
+    ``len(grid.codes)`` and more is overflow. ``stochastic`` and ``hybrid`` go up iff floor(2**tail_bits * t) reaches
+    the threshold, an integer of at most 2**tail_bits; t in [0, 1) is the position between the neighbours.
     """
     table = grid(fmt)
     overflow = len(table.values) - 1

@@ -40,6 +40,10 @@ ALL_ROUNDINGS = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_Z
 """The roundings that every format has unless its description says otherwise."""
 
 
+MAX_RANDOM_BITS, DEFAULT_RANDOM_BITS = 32, 16
+"""Bits of a random word of ``stochastic``."""
+
+
 class Overflow(StrEnum):
     """What becomes of values past the largest, and of infinities (specification, section 0)."""
 

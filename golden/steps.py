@@ -1,14 +1,15 @@
-"""All binary32 inputs as steps: those with the same upper bits have one code up to some lower bits, and another from there on.
+"""A table for encoding binary32: for each pattern of upper bits two codes, and the lower bits where the second begins.
 
-The deterministic roundings of the formats' own bits are such wherever the boundaries have few fraction bits: with its last bit set if
-anything is lost below, the upper half of an input mostly lies on the same side of every boundary; finer boundaries take a few bits more.
-So is hybrid rounding, whose threshold lies in the lower bits. Encoders go by these tables, and so do sweeps over all inputs.
+The deterministic roundings of the formats' own bits have such a table where boundaries have few fraction bits: with its
+last bit set if any below is, the upper half of an input mostly lies on the same side of every boundary; finer boundaries
+take a few bits more. Hybrid rounding has one, too, because its threshold lies in the lower bits. Encoders use these
+tables, and so do sweeps over all inputs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from golden.rounding import grid
 from golden.rows import Rounding
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 _DETERMINISTIC = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO, Rounding.MPTORCH)
@@ -86,8 +89,7 @@ class Steps:
         return codes.reshape(raw.shape)
 
     def _through_one_table(self, block: NDArray[np.uint32], out: NDArray[Any]) -> None:
-        """The uppermost of the lower bits lies in the place of the sticky one."""
-        lost = self.lower_bits - 1
+        lost = self.lower_bits - 1  # the uppermost of the lower bits lies in the place of the sticky one
         index = block >> np.uint32(lost)
         if not self._needs_no_sticky:
             index |= (block & np.uint32((1 << lost) - 1)) != 0
@@ -116,23 +118,23 @@ class Steps:
 
 
 @cache
-def steps(fmt: Format, chosen: Options) -> Steps | None:
-    """The steps of an encoder from binary32; None where there are none, or too many for a table."""
+def steps(fmt: Format, chosen: Options, *, marked: bool = False) -> Steps | None:
+    """The steps of an encoder from binary32, with marked codes if asked for; None where there are none, or too many for a table."""
+    if not fmt.has_tables:
+        return None
     if chosen.rounding in _DETERMINISTIC and (kept := _upper_bits(fmt)) <= _MOST_UPPER_BITS:
-        table = encode_directly(fmt, np.arange(1 << kept) << (32 - kept), chosen)
+        table = encode_directly(fmt, np.arange(1 << kept) << (32 - kept), chosen, marked=marked)
         return Steps(np.zeros(table.size // 2, np.int32), table[0::2], table[1::2])
     if chosen.rounding is Rounding.HYBRID and _upper_bits(fmt) == _FEWEST_UPPER_BITS:
-        return _hybrid(fmt, chosen)
+        return _hybrid(partial(encode_directly, fmt, chosen=chosen, marked=marked))
     return None
 
 
 @cache
 def _upper_bits(fmt: Format) -> int:
     """How many upper bits of a binary32 pattern, the last one set if any below is, place it among the values and midpoints."""
-    values = grid(fmt).values
-    boundaries = np.concatenate(
-        [values, (values[:-1] + values[1:]) / 2, [grid(fmt).flush_below, (grid(fmt).flush_below + fmt.smallest) / 2]]
-    )
+    values, flush = grid(fmt).values, grid(fmt).flush_below
+    boundaries = np.concatenate([values, (values[:-1] + values[1:]) / 2, [flush, (flush + fmt.smallest) / 2]])
     with np.errstate(over="ignore"):
         exact = boundaries.astype(np.float32)
     if not np.all(exact == boundaries):
@@ -142,7 +144,7 @@ def _upper_bits(fmt: Format) -> int:
     return max(_FEWEST_UPPER_BITS, 33 - zeros)
 
 
-def _hybrid(fmt: Format, chosen: Options) -> Steps:
+def _hybrid(codes: Callable[[NDArray[np.int64]], NDArray[Any]]) -> Steps:
     """Steps of hybrid rounding.
 
     Inputs with the same upper 18 bits have no more than two codes, one after the other: no boundary of the format lies between such
@@ -151,10 +153,10 @@ def _hybrid(fmt: Format, chosen: Options) -> Steps:
     """
     span = 1 << (32 - _HYBRID_UPPER_BITS)
     upper = np.arange(1 << _HYBRID_UPPER_BITS) * span
-    first, others = encode_directly(fmt, upper, chosen), encode_directly(fmt, upper | (span - 1), chosen)
+    first, others = codes(upper), codes(upper | (span - 1))
     reached, failed = np.zeros(upper.shape, np.int32), np.full(upper.shape, span, np.int32)
     while span := span >> 1:
         middle = (reached + failed) >> 1
-        same = encode_directly(fmt, upper | middle, chosen) == first
+        same = codes(upper | middle) == first
         reached, failed = np.where(same, middle, reached), np.where(same, failed, middle)
     return Steps(reached, first, others)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from golden.refusal import BadKind, BadValue, check_integer
 from golden.rows import Fixed, Kind, Overflow, Row
 
 if TYPE_CHECKING:
@@ -25,12 +26,12 @@ def check_fields(fmt: Format) -> None:
 
     def require(condition: object, sentence: str) -> None:
         if not condition:
-            raise ValueError(f"Format {fmt.name!r}: {sentence}")
+            raise BadValue(None, f"Format {fmt.name!r}: {sentence}")
 
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", fmt.name):
-        raise ValueError(f"Format name must be an identifier, not {fmt.name!r}")
-    wide = fmt.width == 32 and fmt.name == "binary32"
-    require(MIN_WIDTH <= fmt.width <= MAX_WIDTH or wide, f"width must be {MIN_WIDTH} to {MAX_WIDTH} bits, not {fmt.width}")
+    if not isinstance(fmt.name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", fmt.name):
+        refusal = BadValue if isinstance(fmt.name, str) else BadKind
+        raise refusal("name", f"must be an identifier, not {fmt.name!r}")
+    check_integer("width", fmt.width, MIN_WIDTH, fmt.max_width)
     require(fmt.rows, "there must be at least one row")
     for row in fmt.rows:
         _check_row(fmt, row, require)
@@ -73,7 +74,7 @@ def check_values(fmt: Format) -> None:
     """Refuse tables of values that no encoder could serve."""
 
     def refuse(sentence: str) -> None:
-        raise ValueError(f"Format {fmt.name!r}: {sentence}")
+        raise BadValue(None, f"Format {fmt.name!r}: {sentence}")
 
     unmatched = np.flatnonzero(fmt.magnitude_rows < 0)
     if unmatched.size:

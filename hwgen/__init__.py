@@ -4,9 +4,10 @@ from hwgen.blocks.decoder import Decoder
 from hwgen.blocks.dot import Dot
 from hwgen.blocks.encoder import Encoder
 from hwgen.blocks.mac import Mac
+from hwgen.blocks.parts import Adder, Multiplier
 from hwgen.blocks.pe import Pe
 from hwgen.blocks.readout import Readout
 from hwgen.netlist.emit import emit
 from hwgen.netlist.pipeline import Pipelined
 
-__all__ = ["Decoder", "Dot", "Encoder", "Mac", "Pe", "Pipelined", "Readout", "emit"]
+__all__ = ["Adder", "Decoder", "Dot", "Encoder", "Mac", "Multiplier", "Pe", "Pipelined", "Readout", "emit"]

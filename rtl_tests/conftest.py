@@ -1,6 +1,7 @@
-"""What ``make test`` leaves to ``make exhaustive``."""
+"""What ``make test`` leaves to ``make exhaustive``, and what tests leave alone."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,3 +14,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if later:
         config.hook.pytest_deselected(items=later)
         items[:] = [item for item in items if item not in later]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _devices_stay_as_they_are() -> Iterator[None]:
+    """Tools that are told to write to /dev/null must not change it: run by root, ``iverilog -o`` does."""
+    before = os.stat(os.devnull)
+    yield
+    after = os.stat(os.devnull)
+    assert (after.st_mode, after.st_rdev) == (before.st_mode, before.st_rdev)

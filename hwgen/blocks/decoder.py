@@ -5,22 +5,20 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from golden import Format, get
-from hwgen.datapath.code_ports import code, code_ports
-from hwgen.datapath.unpacked import exponent_range, exponent_shape, precision, unpack
+from golden.explain import ROUNDING_RULES
+from golden.refusal import check_choice
+from hwgen.blocks.arguments import code_format
+from hwgen.blocks.block import Block
+from hwgen.blocks.options import FORMAT, TARGETS, TO
+from hwgen.blocks.words import Rules, label, wide_rules
+from hwgen.datapath.ports import code, code_ports
+from hwgen.datapath.unpacked import unpack, unpacked_signature
+from hwgen.netlist.component import Checked
 from hwgen.rounding.position import Parts
 from hwgen.rounding.rounder import Rounder
 
-TARGETS = ("binary16", "bfloat16", "binary32", "dlfloat16", "unpacked")
 
-
-def check_target(target: str) -> str:
-    """Return a decoder's target, or raise ValueError if there is none of that name."""
-    if target not in TARGETS:
-        raise ValueError(f"Target must be one of {', '.join(TARGETS)}, not {target!r}")
-    return target
-
-
-class Decoder(wiring.Component):
+class Decoder(Checked, wiring.Component):
     """Decode a code; combinational.
 
     Parameters
@@ -43,36 +41,45 @@ class Decoder(wiring.Component):
     """
 
     def __init__(self, fmt: Format | str, target: str = "unpacked"):
-        self.fmt = get(fmt)
-        self.target = check_target(target)
-        ports = code_ports("code", self.fmt)
-        if target == "unpacked":
-            ports |= {
-                "sign": Out(1),
-                "exponent": Out(exponent_shape(self.fmt).width),
-                "significand": Out(precision(self.fmt)),
-                "is_zero": Out(1),
-                "is_inf": Out(1),
-                "is_nan": Out(1),
-            }
-        else:
-            ports["bits"] = Out(get(target).width)
-        super().__init__(ports)
+        self.fmt, self.target = code_format("fmt", fmt), check_choice("target", target, TARGETS)
+        outputs = unpacked_signature(self.fmt).members if target == "unpacked" else {"bits": Out(get(target).width)}
+        super().__init__({**code_ports("code", self.fmt), **outputs})
 
-    def elaborate(self, platform: object) -> Module:
+    def elaborate(self, _platform: object) -> Module:
         """Take the code apart; put the target's bits together."""
-        del platform
         m = Module()
-        u = unpack(m, self.fmt, code(self, "code", self.fmt))
         if self.target == "unpacked":
-            m.d.comb += [
-                getattr(self, name).eq(getattr(u, name)) for name in ("sign", "exponent", "significand", "is_zero", "is_inf", "is_nan")
-            ]
+            unpack(m, self.fmt, code(self, "code", self.fmt), self)
             return m
+        u = unpacked_signature(self.fmt).create(path=())
+        unpack(m, self.fmt, code(self, "code", self.fmt), u)
         target = get(self.target)
-        parts = Parts(
-            u.sign, u.exponent, 0, exponent_range(self.fmt), Const(1, 1), u.significand[:-1], Const(0, 1), u.is_zero, u.is_inf, u.is_nan
-        )
+        exponents, one, zero = self.fmt.exponent_range, Const(1, 1), Const(0, 1)
+        parts = Parts(u.sign, u.exponent, 0, exponents, one, u.significand[:-1], zero, u.is_zero, u.is_inf, u.is_nan)
         rounder = Rounder(target, target.roundings[0], target.overflows[0])
         m.d.comb += self.bits.eq(rounder.code(m, parts))
         return m
+
+
+def _lines(core: Decoder) -> list[str]:
+    if core.target == "unpacked":
+        return []
+    return [f"Values that {core.target} cannot hold are rounded {ROUNDING_RULES[get(core.target).roundings[0]]}"]
+
+
+def _rules(core: Decoder) -> Rules:
+    if core.target != "unpacked":
+        return wide_rules(core.target, "of the value")
+    return {"rounding": "none: every value of the format is held exactly", "overflow": "none", "nan": "a flag"}
+
+
+DECODER = Block(
+    "decoder", "code to bits of a wider format, or to sign, exponent and significand", Decoder, (FORMAT,), (TO,),
+    title=lambda core: f"Decoder of {label(core.fmt)} to {core.target}", lines=_lines, rules=_rules, codes=("code",),
+    meanings={
+        "code": "code of the format", "bits": "bits of the wider format", "sign": "first bit of the code",
+        "exponent": "in two's complement, 0 unless finite and not zero",
+        "significand": "normalized, 0 unless finite and not zero", "is_zero": "the value is zero",
+        "is_inf": "the value is infinite", "is_nan": "the code is NaN",
+    },
+)  # fmt: skip

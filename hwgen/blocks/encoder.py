@@ -4,14 +4,22 @@ from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from golden import Biased, Format, Rounding, get
-from golden.options import Options, check_random_bits, options
-from hwgen.datapath.flags import flag_port
+from golden import Format, Rounding, WideFormat
+from golden.explain import ROUNDING_RULES
+from golden.options import options
+from golden.refusal import BadValue, check_flag
+from hwgen.blocks.arguments import code_format, random_width
+from hwgen.blocks.block import Block
+from hwgen.blocks.options import FLAGS, FORMAT, FROM, NAN_TO_ZERO, OVERFLOW, RANDOM_BITS, ROUNDING, ROUNDING_PIN
+from hwgen.blocks.words import Rules, code_rules, label
+from hwgen.datapath.arithmetic import named
+from hwgen.datapath.ports import flag_port
+from hwgen.netlist.component import Checked
 from hwgen.rounding.position import Parts
 from hwgen.rounding.rounder import Rounder
 
 
-class Encoder(wiring.Component):
+class Encoder(Checked, wiring.Component):
     """Round bits of a wide format to a code; combinational.
 
     Parameters
@@ -23,8 +31,8 @@ class Encoder(wiring.Component):
         One of the format's; None is its default (specification, section 0).
     nan_to_zero : bool
         Whether NaN becomes code 0.
-    random_bits : int
-        Width of ``random``, 1 to 32; with ``stochastic`` only.
+    random_bits : int, optional
+        Width of ``random``, 1 to 32; with ``stochastic`` only. Default: 16.
     rounding_pin : bool
         With ``hybrid`` only: whether a pin chooses between it and ``ties_to_away``.
     flags : bool
@@ -45,82 +53,74 @@ class Encoder(wiring.Component):
     def __init__(
         self,
         fmt: Format | str,
-        source: str = "binary32",
+        source: Format | str = "binary32",
+        *,
         rounding: str | None = None,
         overflow: str | None = None,
         nan_to_zero: bool = False,
-        random_bits: int = 16,
+        random_bits: int | None = None,
         rounding_pin: bool = False,
         flags: bool = False,
     ):
-        self.fmt = get(fmt)
-        self.options = options(self.fmt, source, rounding, overflow, nan_to_zero)
-        ports = {"bits": In(self.options.source.width)}
-        if self.options.rounding is Rounding.STOCHASTIC:
-            check_random_bits(random_bits)
-            ports["random"] = In(random_bits)
-        self.has_pin = check_rounding_pin(rounding_pin, self.options)
-        if self.has_pin:
+        self.fmt = code_format("fmt", fmt)
+        check_flag("nan_to_zero", nan_to_zero)
+        chosen = options(self.fmt, source, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
+        self.source, self.rounding, self.overflow, self.nan_to_zero = chosen.source, chosen.rounding, chosen.overflow, nan_to_zero
+        self.random_bits = random_width(self.rounding, random_bits)
+        self.rounding_pin, self.has_flags = check_flag("rounding_pin", rounding_pin), check_flag("flags", flags)
+        if rounding_pin and self.rounding is not Rounding.HYBRID:
+            raise BadValue("rounding_pin", f"goes with rounding 'hybrid' only, not with {self.rounding.value!r}")
+        ports = {"bits": In(self.source.width)}
+        if self.random_bits is not None:
+            ports["random"] = In(self.random_bits)
+        if rounding_pin:
             ports["hybrid"] = In(1)
-        self.has_flags = flags
         super().__init__({**ports, "code": Out(self.fmt.width), **flag_port(flags)})
 
-    def elaborate(self, platform: object) -> Module:
+    def elaborate(self, _platform: object) -> Module:
         """Take the source apart, round, put the code together."""
-        del platform
         m = Module()
-        chosen = self.options
-        random = self.random if chosen.rounding is Rounding.STOCHASTIC else None
-        threshold = self._hybrid_threshold() if chosen.rounding is Rounding.HYBRID else None
-        pin = self.hybrid if self.has_pin else None
-        rounder = Rounder(self.fmt, chosen.rounding, chosen.overflow, chosen.nan_to_zero, random, threshold, pin, self.has_flags)
-        parts = source_parts(m, chosen.source, self.bits, rounder)
+        random = None if self.random_bits is None else self.random
+        threshold = self._hybrid_threshold() if self.rounding is Rounding.HYBRID else None
+        pin = self.hybrid if self.rounding_pin else None
+        rounder = Rounder(self.fmt, self.rounding, self.overflow, nan_to_zero=self.nan_to_zero, random=random, threshold=threshold, pin=pin)
+        parts = source_parts(m, self.source, self.bits, rounder)
         if not self.has_flags:
             m.d.comb += self.code.eq(rounder.code(m, parts))
             return m
-        quiet = self.bits[chosen.source.rows[-1].fraction_bits - 1]  # the first fraction bit
-        code, flags = rounder.code_and_flags(m, parts, self.bits[:-1].any(), parts.is_nan & ~quiet)
+        signaling = parts.is_nan & ~self.bits[self.source.fraction_bits - 1]
+        code, flags = rounder.code_and_flags(m, parts, self.bits[:-1].any(), signaling)
         m.d.comb += [self.code.eq(code), self.flags.eq(flags)]
         return m
 
     def _hybrid_threshold(self) -> Value:
         """The source's own bits that hybrid rounding compares the tail with (specification, 1.3)."""
-        return self.bits[:14] if self.options.source.width == 32 else Cat(Const(1, 1), self.bits[0])
+        return self.bits[:14] if self.source.width == 32 else Cat(Const(1, 1), self.bits[0])
 
 
-def check_rounding_pin(rounding_pin: bool, chosen: Options) -> bool:
-    """Return whether there is a pin that chooses the rounding, or raise ValueError."""
-    if rounding_pin and chosen.rounding is not Rounding.HYBRID:
-        raise ValueError(f"rounding_pin goes with rounding 'hybrid' only, not with {chosen.rounding.value!r}")
-    return rounding_pin
-
-
-def source_parts(m: Module, source: Format, bits: Value, rounder: Rounder) -> Parts:
+def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -> Parts:
     """Fields of a source format; its subnormals are normalized only where they can matter.
 
     ::
 
         | sign | exponent field | fraction, its first bits | the others: is there a 1? |
     """
-    normal = source.rows[-1]
-    assert isinstance(normal.exponent, Biased)
-    k, field_bits, bias = normal.fraction_bits, normal.exponent.bits, normal.exponent.bias
-    first = min(rounder.fraction_bits, k)
-    whole, fraction, field = bits[:k], Signal(first, name="fraction"), Signal(field_bits, name="field")
-    rest, is_nan = Signal(name="rest"), Signal(name="is_nan")
-    m.d.comb += [fraction.eq(whole[k - first :]), field.eq(bits[k:-1]), rest.eq(whole[: k - first].any())]
+    k, field_bits, bias = source.fraction_bits, source.exponent_bits, source.bias
+    sign, whole, first = bits[-1], bits[:k], min(rounder.fraction_bits, k)
+    fraction, field = named(m, "fraction", whole[k - first :]), named(m, "field", bits[k:-1])
+    rest = named(m, "rest", whole[: k - first].any())
     one, nothing = Const(1, 1), Const(0, 1)
     if source.infinity is None:  # dlfloat16: no subnormals, no infinity, one NaN-or-infinity
-        is_zero = Signal(name="is_zero")
-        m.d.comb += [is_zero.eq(~bits[:-1].any()), is_nan.eq(bits[:-1].all())]
-        return Parts(bits[-1], field, bias, (-bias, (1 << field_bits) - 1 - bias), one, fraction, rest, is_zero, nothing, is_nan)
+        is_zero, is_nan = named(m, "is_zero", ~bits[:-1].any()), named(m, "is_nan", bits[:-1].all())
+        exponents = -bias, (1 << field_bits) - 1 - bias
+        return Parts(sign, field, bias, exponents, one, fraction, rest, is_zero, nothing, is_nan)
 
-    is_special = Signal(name="is_special")
-    m.d.comb += [is_special.eq(field.all()), is_nan.eq(is_special & (fraction.any() | rest))]
+    is_special = named(m, "is_special", field.all())
+    is_nan = named(m, "is_nan", is_special & (fraction.any() | rest))
     is_inf = is_special & ~is_nan
     lowest_normal, special = 1 - bias, bias + 1
     if rounder.lowest_relevant >= lowest_normal:
-        return Parts(bits[-1], field, bias, (-bias, special), one, fraction, rest, nothing, is_inf, is_nan, special)
+        return Parts(sign, field, bias, (-bias, special), one, fraction, rest, nothing, is_inf, is_nan, special)
 
     # Subnormals matter: zeros in front of the fraction are counted and shifted out, down to the smallest that must be normalized.
     deepest = min(max(lowest_normal - rounder.normalized_from, 0), k)
@@ -136,13 +136,35 @@ def source_parts(m: Module, source: Format, bits: Value, rounder: Rounder) -> Pa
         m.d.comb += [zeros.eq(deepest + 1), exponent.eq(-deepest)]
     hidden, is_zero = one, nothing
     if rounder.lowest_relevant <= lowest < rounder.normalized_from:  # the lowest exponent stands for all that is left, zero too
-        hidden = Signal(name="hidden")
-        m.d.comb += hidden.eq(whole[k - 1 - deepest] | (exponent != -deepest) if deepest < k else exponent != -deepest)
+        hidden = exponent != -deepest
+        hidden = named(m, "hidden", whole[k - 1 - deepest] | hidden if deepest < k else hidden)
     elif rounder.lowest_relevant <= lowest:  # it stands for zero, and does not tell it
         is_zero = exponent == -deepest
-    normalized = Signal(k, name="normalized")
-    m.d.comb += normalized.eq(whole << zeros)
-    return Parts(
-        bits[-1], exponent, bias, (lowest, special), hidden, normalized[k - first :], normalized[: k - first].any(),
-        is_zero, is_inf, is_nan, special,
-    )  # fmt: skip
+    normalized = named(m, "normalized", (whole << zeros)[:k])
+    fraction, rest = normalized[k - first :], normalized[: k - first].any()
+    return Parts(sign, exponent, bias, (lowest, special), hidden, fraction, rest, is_zero, is_inf, is_nan, special)
+
+
+def _rules(core: Encoder) -> Rules:
+    rules = code_rules(core, core.fmt)
+    if not core.rounding_pin:
+        return rules
+    away = ROUNDING_RULES[Rounding.TIES_TO_AWAY]
+    return rules | {"rounding": f"where the pin hybrid is 1, {rules['rounding']}; where it is 0, {away}"}
+
+
+def _lines(core: Encoder) -> list[str]:
+    rules = _rules(core)
+    return [f"Rounding: {rules['rounding']}", f"Overflow: {rules['overflow']}; {rules['nan']}"]
+
+
+ENCODER = Block(
+    "encoder", "bits of a wider format to code, in any of the format's roundings", Encoder, (FORMAT,),
+    (FROM, ROUNDING, OVERFLOW, NAN_TO_ZERO, RANDOM_BITS, ROUNDING_PIN, FLAGS),
+    title=lambda core: f"Encoder of {core.source.name} to {label(core.fmt)}", lines=_lines, rules=_rules,
+    meanings={
+        "bits": "bits of the wider format", "random": "random bits, uniformly distributed",
+        "hybrid": "rounding: 1 is hybrid, 0 is ties_to_away", "code": "code of the format",
+        "flags": "status: bit 0 inexact, bit 1 underflow, bit 2 overflow, bit 3 invalid",
+    },
+)  # fmt: skip

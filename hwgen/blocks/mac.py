@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-import golden
-from golden import ACCUMULATORS, ExactAccumulator, Format
-from golden.validation import MAX_WIDTH
-from hwgen.datapath.adder import Adder
-from hwgen.datapath.code_ports import code_ports
-from hwgen.datapath.exact import ExactAdder
-from hwgen.datapath.flags import flag_port
-from hwgen.datapath.frame import AdderShape
-from hwgen.datapath.multiplier import Multiplier, ProductShape, scale_port
+from golden import Format
+from golden.refusal import check_flag
+from hwgen.blocks.arguments import Accumulating
+from hwgen.blocks.block import Block
+from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, SCALE_BITS, SUM_FLAGS, TERMS
+from hwgen.blocks.parts import Adder, Multiplier
+from hwgen.blocks.words import operands, sum_lines, sum_rules
+from hwgen.datapath.multiplier import operand_ports
+from hwgen.datapath.ports import sum_ports
 
 
-class Mac(wiring.Component):
+class Mac(Accumulating, wiring.Component):
     """``acc_out = round(acc_in + a * b * 2**scale)``, rounded once; combinational.
 
     Parameters
     ----------
     a_format, b_format : Format or str
-        Of at most 16 bits; ``b_format`` defaults to ``a_format``.
+        ``b_format`` defaults to ``a_format``.
     accumulator : str
         ``binary16``, ``bfloat16``, ``binary32``: ties to even, subnormals kept, overflow to infinity, canonical NaN;
         ``dlfloat16``: ties away from zero, flushed below its smallest value; ``exact``: see ``golden.ExactAccumulator``.
-    terms : int
-        Products that an ``exact`` accumulator has room for.
-    overflow : bool
-        Whether there is a port ``overflow``.
+    terms : int, optional
+        Products that an ``exact`` accumulator, and no other, has room for. Default: 1024.
     scale_bits : int
         Bits of the port ``scale``, up to 10; 0 where there is none, and no scale.
+    overflow : bool
+        Whether there is a port ``overflow``.
     flags : bool
         Whether there is a port ``flags``.
 
@@ -55,83 +57,44 @@ class Mac(wiring.Component):
         self,
         a_format: Format | str,
         b_format: Format | str | None = None,
+        *,
         accumulator: str = "binary16",
-        terms: int = 1024,
-        overflow: bool = False,
+        terms: int | None = None,
         scale_bits: int = 0,
+        overflow: bool = False,
         flags: bool = False,
     ):
-        fa, fb = operands(a_format, b_format)
-        self._options = (fa, fb, accumulator)
-        self._terms, self._overflow, self._scale_bits, self._flags = terms, overflow, scale_bits, flags
-        if accumulator not in ACCUMULATORS:
-            raise ValueError(f"Accumulator must be one of {', '.join(ACCUMULATORS)}, not {accumulator!r}")
-        width = ExactAccumulator(fa, fb, terms, scale_bits).width if accumulator == "exact" else golden.get(accumulator).width
-        more = ({"overflow": Out(1)} if overflow else {}) | flag_port(flags)
-        codes = {**code_ports("a", fa), **code_ports("b", fb), **scale_port(scale_bits)}
-        self._inputs = tuple(codes)
-        super().__init__({**codes, "acc_in": In(width), "acc_out": Out(width), **more})
+        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags)
+        self.has_overflow = check_flag("overflow", overflow)
+        codes = operand_ports(self.a_format, self.b_format, self.scale_bits)
+        self._inputs, width = tuple(codes), self.accumulator_width
+        super().__init__({**codes, "acc_in": In(width), "acc_out": Out(width), **sum_ports(overflow, flags)})
 
     def elaborate(self, _platform: object) -> Module:
         """Multiplier, then adder."""
         m = Module()
-        m.submodules.multiplier = product = multiplier(*self._options, self._scale_bits, self._flags)
-        m.submodules.adder = total = adder(*self._options, self._terms, self._overflow, self._scale_bits, self._flags)
+        common: dict[str, Any] = {"accumulator": self.accumulator, "scale_bits": self.scale_bits, "flags": self.has_flags}
+        m.submodules.multiplier = multiplier = Multiplier(self.a_format, self.b_format, **common)
+        m.submodules.adder = adder = Adder(self.a_format, self.b_format, terms=self.terms, overflow=self.has_overflow, **common)
+        wiring.connect(m, multiplier.product, adder.product)
         for name in self._inputs:
-            m.d.comb += getattr(product, name).eq(getattr(self, name))
-        m.d.comb += [total.acc_in.eq(self.acc_in), self.acc_out.eq(total.acc_out)]
-        for name in ("sign", "exponent", "significand", "is_zero", "is_inf", "is_nan", *(("is_invalid",) if self._flags else ())):
-            m.d.comb += getattr(total, name).eq(getattr(product, name))
-        if self._overflow:
-            m.d.comb += self.overflow.eq(total.overflow)
-        if self._flags:
-            m.d.comb += self.flags.eq(total.flags)
+            m.d.comb += getattr(multiplier, name).eq(getattr(self, name))
+        m.d.comb += [adder.acc_in.eq(self.acc_in), self.acc_out.eq(adder.acc_out)]
+        if self.has_overflow:
+            m.d.comb += self.overflow.eq(adder.overflow)
+        if self.has_flags:
+            m.d.comb += self.flags.eq(adder.flags)
         return m
 
 
-def multiplier(
-    a_format: Format | str,
-    b_format: Format | str | None = None,
-    accumulator: str = "binary16",
-    scale_bits: int = 0,
-    tells_invalid: bool = False,
-) -> Multiplier:
-    """The first half of a ``Mac``: decode, exact product, exponent sum and classes, neither rounded nor normalized."""
-    fa, fb = operands(a_format, b_format)
-    if accumulator == "exact":
-        return Multiplier(fa, fb, normalized=False, scale_bits=scale_bits, tells_invalid=tells_invalid)
-    spare_carry = _product(fa, fb, accumulator, scale_bits).spare_carry
-    return Multiplier(fa, fb, spare_carry=spare_carry, scale_bits=scale_bits, tells_invalid=tells_invalid)
-
-
-def adder(
-    a_format: Format | str,
-    b_format: Format | str | None = None,
-    accumulator: str = "binary16",
-    terms: int = 1024,
-    overflow: bool = False,
-    scale_bits: int = 0,
-    flags: bool = False,
-) -> Adder | ExactAdder:
-    """The second half of a ``Mac``: from the multiplier's outputs and the accumulator to the rounded sum."""
-    fa, fb = operands(a_format, b_format)
-    if accumulator == "exact":
-        product = ProductShape.of(fa, fb, normalized=False, scale_bits=scale_bits)
-        return ExactAdder(ExactAccumulator(fa, fb, terms, scale_bits), product, overflow, flags)
-    return Adder(golden.get(accumulator), _product(fa, fb, accumulator, scale_bits), overflow, flags)
-
-
-def operands(a_format: Format | str, b_format: Format | str | None) -> tuple[Format, Format]:
-    """The formats of both operands, if there are multipliers for them."""
-    fa = golden.get(a_format)
-    fb = fa if b_format is None else golden.get(b_format)
-    for fmt in (fa, fb):
-        if fmt.width > MAX_WIDTH:
-            raise ValueError(f"Operands of a MAC must have at most {MAX_WIDTH} bits, not {fmt.width} as {fmt.name}")
-    return fa, fb
-
-
-def _product(fa: Format, fb: Format, accumulator: str, scale_bits: int) -> ProductShape:
-    """What the multiplier and the adder of an accumulator agree on."""
-    plain = ProductShape.of(fa, fb, scale_bits=scale_bits)
-    return ProductShape.of(fa, fb, spare_carry=AdderShape.spare_carry(golden.get(accumulator), plain), scale_bits=scale_bits)
+MAC = Block(
+    "mac", "fused multiply-accumulate: one rounding of the exact acc + a * b", Mac, (A_FORMAT, B_FORMAT),
+    (ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS), codes=("a", "b"),
+    title=lambda core: f"Fused multiply-accumulate: {operands(core)} into {core.accumulator}", lines=sum_lines, rules=sum_rules,
+    meanings={
+        "a": "code of the first operand", "b": "code of the second operand",
+        "scale": "exponent, in two's complement, of the power of two that products are multiplied by",
+        "acc_in": "accumulator before", "acc_out": "accumulator after",
+        "flags": "status: bit 0 inexact, bit 1 underflow, bit 2 overflow, bit 3 invalid",
+    },
+)  # fmt: skip

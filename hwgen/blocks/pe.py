@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Flag, Format
-from hwgen.blocks.dot import Dot, check_lanes
-from hwgen.blocks.mac import Mac, operands
-from hwgen.datapath.code_ports import code_ports
-from hwgen.datapath.flags import flag_port
-from hwgen.datapath.multiplier import scale_port
-from hwgen.netlist.pipeline import Pipelined, check_stages
+from golden.refusal import BadKind, BadValue, check_integer
+from hwgen.blocks.arguments import Accumulating, check_room
+from hwgen.blocks.block import Block
+from hwgen.blocks.dot import Dot
+from hwgen.blocks.mac import MAC, Mac
+from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, INTERLEAVE, LANES, MAX_LANES, PE_STAGES, SCALE_BITS, SUM_FLAGS, TERMS
+from hwgen.blocks.words import operands, sum_lines, sum_rules
+from hwgen.datapath.arithmetic import named
+from hwgen.datapath.multiplier import operand_ports
+from hwgen.datapath.ports import sum_ports
+from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
 
 
-class Pe(wiring.Component):
+class Pe(Accumulating, wiring.Component):
     """``acc = (0 if clear else acc) + (a * b if enable else nothing)``, each sum rounded once; with several lanes, all their products.
 
     With ranks of registers in the multiplier the products come later, and still one a cycle. An adder with registers in it is not done
@@ -24,14 +32,16 @@ class Pe(wiring.Component):
 
     Parameters
     ----------
-    a_format, b_format, accumulator, terms, scale_bits, flags
-        As of :class:`hwgen.blocks.mac.Mac`.
+    a_format, b_format : Format or str
+        ``b_format`` defaults to ``a_format``.
+    lanes : int
+        Products a cycle, 1 to 16; of more than one it is :class:`hwgen.Dot` that adds them.
+    accumulator, terms, scale_bits, flags
+        As of :class:`hwgen.Mac`.
     stages : int
         Ranks of registers between inputs and accumulator, 0 to 16.
     interleave : int
         Accumulators, 1 to ``stages + 1``: all but the last ``interleave - 1`` ranks are in front of the adder.
-    lanes : int
-        Products a cycle, 1 to 16; of more than one it is :class:`hwgen.blocks.dot.Dot` that adds them.
 
     Members
     -------
@@ -44,7 +54,7 @@ class Pe(wiring.Component):
     acc : ``Out``
         The accumulator that the inputs of ``stages + 1`` cycles ago went to, after them.
     overflow : ``Out(1)``
-        Whether one of its sums since ``clear`` had no room: see :class:`hwgen.blocks.mac.Mac`.
+        Whether one of its sums since ``clear`` had no room: see :class:`hwgen.Mac`.
     flags : ``Out(4)``
         If asked for: the flags of all its sums since ``clear``.
     """
@@ -53,63 +63,88 @@ class Pe(wiring.Component):
         self,
         a_format: Format | str,
         b_format: Format | str | None = None,
-        accumulator: str = "binary16",
-        terms: int = 1024,
-        stages: int = 0,
-        interleave: int = 1,
+        *,
         lanes: int = 1,
+        accumulator: str = "binary16",
+        terms: int | None = None,
         scale_bits: int = 0,
         flags: bool = False,
+        stages: int = 0,
+        interleave: int = 1,
     ):
-        check_stages(stages)
-        check_interleave(interleave, stages)
-        self.stages, self.entry = stages, stages + 1 - interleave
-        self._flags = flags
-        self._core: Mac | Dot = (
-            Mac(a_format, b_format, accumulator, terms, not flags, scale_bits, flags)
-            if check_lanes(lanes) == 1
-            else Dot(a_format, b_format, accumulator, lanes, terms, not flags, scale_bits, flags)
-        )
-        fa, fb = operands(a_format, b_format)
-        codes = code_ports("a", fa, lanes) | code_ports("b", fb, lanes) | scale_port(scale_bits)
-        self._names = tuple(codes)
-        width = len(self._core.acc_in)
-        super().__init__({"clear": In(1), "enable": In(1), **codes, "acc": Out(width), "overflow": Out(1), **flag_port(flags)})
+        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags)
+        self.lanes, self.stages = check_integer("lanes", lanes, 1, MAX_LANES), check_integer("stages", stages, 0, MAX_STAGES)
+        check_room(self.terms, self.lanes)
+        self.interleave = _accumulators(interleave, self.stages)
+        codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes)
+        self._inputs, width = tuple(codes), self.accumulator_width
+        super().__init__({"clear": In(1), "enable": In(1), **codes, "acc": Out(width), **sum_ports(True, flags)})
 
     def elaborate(self, _platform: object) -> Module:
         """The MAC, its pipeline, and what goes past it."""
         m = Module()
-        unit = Pipelined(self._core, self.stages, entries={"acc_in": self.entry}) if self.stages else self._core
+        entry = self.stages + 1 - self.interleave
+        make = Mac if self.lanes == 1 else partial(Dot, lanes=self.lanes)
+        common: dict[str, Any] = {"accumulator": self.accumulator, "terms": self.terms, "scale_bits": self.scale_bits}
+        core = make(self.a_format, self.b_format, overflow=not self.has_flags, flags=self.has_flags, **common)
+        unit = Pipelined(core, self.stages, entries={"acc_in": entry}) if self.stages else core
         m.submodules.mac = unit
         if self.stages:
-            m.d.comb += unit.in_valid.eq(Const(0, 1))  # whoever reads the accumulators knows when
-        for name in self._names:
+            m.d.comb += unit.in_valid.eq(Const(0, 1))  # who reads the accumulators knows when
+        for name in self._inputs:
             m.d.comb += getattr(unit, name).eq(getattr(self, name))
+        name = "flags" if self.has_flags else "overflow"
+        sticky, fresh = getattr(self, name), getattr(unit, name)
+
+        def delayed(value: Value, key: str, rank: int) -> Signal:
+            register = Signal(len(value), name=f"{key}_stage_{rank}")
+            m.d.sync += register.eq(value)
+            return register
+
         clear, enable = self.clear, self.enable
-        for rank in range(1, self.entry + 1):
-            clear, enable = self._kept(m, "clear", rank, clear), self._kept(m, "enable", rank, enable)
-        sticky, said, name = (self.flags, unit.flags, "flags") if self._flags else (self.overflow, unit.overflow, "overflow")
-        before, lost = Signal(len(self.acc), name="acc_before"), Signal(len(sticky), name=f"{name}_before")
-        m.d.comb += [before.eq(Mux(clear, 0, self.acc)), lost.eq(sticky & (~clear).replicate(len(sticky))), unit.acc_in.eq(before)]
-        held: Value = before
-        earlier: Value = lost
-        for rank in range(self.entry + 1, self.stages + 1):
-            held, earlier = self._kept(m, "acc_before", rank, held), self._kept(m, f"{name}_before", rank, earlier)
-            enable = self._kept(m, "enable", rank, enable)
-        m.d.sync += [self.acc.eq(Mux(enable, unit.acc_out, held)), sticky.eq(earlier | (enable.replicate(len(sticky)) & said))]
-        if self._flags:
+        for rank in range(1, entry + 1):
+            clear, enable = delayed(clear, "clear", rank), delayed(enable, "enable", rank)
+        before = named(m, "acc_before", Mux(clear, 0, self.acc))
+        earlier = named(m, f"{name}_before", sticky & (~clear).replicate(len(sticky)))
+        m.d.comb += unit.acc_in.eq(before)
+        for rank in range(entry + 1, self.stages + 1):
+            before, earlier = delayed(before, "acc_before", rank), delayed(earlier, f"{name}_before", rank)
+            enable = delayed(enable, "enable", rank)
+        m.d.sync += [self.acc.eq(Mux(enable, unit.acc_out, before)), sticky.eq(earlier | (enable.replicate(len(sticky)) & fresh))]
+        if self.has_flags:
             m.d.comb += self.overflow.eq(self.flags[Flag.OVERFLOW.bit_length() - 1])
         return m
 
-    @staticmethod
-    def _kept(m: Module, name: str, rank: int, value: Value) -> Signal:
-        register = Signal(len(value), name=f"{name}_stage_{rank}")
-        m.d.sync += register.eq(value)
-        return register
+
+def _accumulators(interleave: object, stages: int) -> int:
+    """Return a number of accumulators that the adder's ranks have sums for; refuse any other."""
+    try:
+        return check_integer("interleave", interleave, 1, stages + 1)
+    except (BadKind, BadValue) as refusal:
+        problem = f"must be an integer from 1 to stages + 1, which is {stages + 1}, not {interleave!r}"
+        raise type(refusal)("interleave", problem) from None
 
 
-def check_interleave(interleave: object, stages: int) -> int:
-    """Return a number of accumulators, or raise ValueError."""
-    if isinstance(interleave, bool) or not isinstance(interleave, int) or not 1 <= interleave <= stages + 1:
-        raise ValueError(f"interleave must be an integer from 1 to stages + 1, which is {stages + 1}, not {interleave!r}")
-    return interleave
+def _title(core: Pe) -> str:
+    what = "multiply-accumulate" if core.lanes == 1 else f"dot product of {core.lanes}"
+    return f"Processing element, fused {what}: {operands(core)} into {core.accumulator}"
+
+
+def _lines(core: Pe) -> list[str]:
+    cycles = f"{core.stages + 1} cycle{'s' if core.stages else ''}"
+    return [*sum_lines(core), f"Accumulators: {core.interleave}, {cycles} from a product to the sum that it is in"]
+
+
+PE = Block(
+    "pe", "processing element: a MAC with its accumulator, clear, enable and overflow", Pe, (A_FORMAT, B_FORMAT),
+    (LANES, ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS, PE_STAGES, INTERLEAVE), codes=("a", "b"), clocked=True,
+    title=_title, lines=_lines, rules=sum_rules,
+    meanings={
+        **MAC.meanings, "rst": "synchronous reset of the accumulators, active high",
+        "clear": "begin at 0", "enable": "whether a product is added",
+        "acc": "the accumulator that the inputs of latency cycles ago went to, after them",
+        "overflow": "whether a sum since clear had no room, in the accumulator that acc shows",
+        "flags": "status of all sums since clear in that accumulator: bit 0 inexact, bit 1 underflow, bit 2 overflow, "
+        "bit 3 invalid",
+    },
+)  # fmt: skip

@@ -1,16 +1,37 @@
 """The end of an exact accumulation: the state of an ``exact`` accumulator, rounded once to bits of a wide format or to a code."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from functools import partial
+
+from amaranth.hdl import Cat, Const, Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import WIDE, ExactAccumulator, Format, Rounding, get
-from golden.options import Options, check_random_bits, target_options
+from golden.explain import ROUNDING_RULES
+from golden.multi import MultiFormat
+from golden.options import target_options
+from golden.refusal import BadValue, about, check_flag
+from hwgen.blocks.arguments import Accumulating, check_names, random_width
+from hwgen.blocks.block import Block
+from hwgen.blocks.options import (
+    NAN_TO_ZERO,
+    RANDOM_BITS,
+    READOUT_A_FORMAT,
+    READOUT_B_FORMAT,
+    READOUT_OVERFLOW,
+    READOUT_ROUNDING,
+    READOUT_SCALE_BITS,
+    READOUT_TERMS,
+    READOUT_TO,
+)
+from hwgen.blocks.words import Rules, code_rules, label, operands, state, wide_rules
+from hwgen.datapath.arithmetic import named, normalized
+from hwgen.rounding.neighbour import cut
 from hwgen.rounding.position import Parts
 from hwgen.rounding.rounder import Rounder
 
 
-class Readout(wiring.Component):
+class Readout(Accumulating, wiring.Component):
     """Round an accumulator; combinational.
 
     ::
@@ -20,86 +41,113 @@ class Readout(wiring.Component):
 
     Parameters
     ----------
-    accumulator : golden.ExactAccumulator
-    to : Format or str
+    a_format, b_format : Format or str
+        Of the accumulator's products; ``b_format`` defaults to ``a_format``.
+    target : Format or str
         A wide format, or one of codes.
+    terms, scale_bits
+        The accumulator's: see :class:`hwgen.Mac`.
     rounding, overflow : str, optional
-        One of that format's, but not ``hybrid``, which looks at the bits of a source; None is its default.
+        With a target of codes, one of that format's, but not ``hybrid``, which looks at the bits of a source; None is its default.
     nan_to_zero : bool
-        Whether NaN becomes code 0.
-    random_bits : int
-        Width of ``random``, 1 to 32; with ``stochastic`` only.
+        With a target of codes: whether NaN becomes code 0.
+    random_bits : int, optional
+        Width of ``random``, 1 to 32; with ``stochastic`` only. Default: 16.
 
     Members
     -------
-    acc : ``In(accumulator.width)``
+    acc : ``In``
+        Bits of the accumulator.
     random : ``In(random_bits)``
         With ``stochastic`` only.
     bits or code : ``Out``
+        ``bits`` of a wide target, a ``code`` of the others.
     """
+
+    exact: ExactAccumulator
 
     def __init__(
         self,
-        accumulator: ExactAccumulator,
-        to: Format | str = "binary32",
+        a_format: Format | str,
+        b_format: Format | str | None = None,
+        target: Format | str = "binary32",
+        *,
+        terms: int | None = None,
+        scale_bits: int = 0,
         rounding: str | None = None,
         overflow: str | None = None,
         nan_to_zero: bool = False,
-        random_bits: int = 16,
+        random_bits: int | None = None,
     ):
-        self.accumulator, self.fmt = accumulator, get(to)
-        self.options: Options = target_options(self.fmt, rounding, overflow, nan_to_zero)
-        ports = {"acc": In(accumulator.width)}
-        if self.options.rounding is Rounding.STOCHASTIC:
-            check_random_bits(random_bits)
-            ports["random"] = In(random_bits)
-        super().__init__({**ports, output(self.fmt): Out(self.fmt.width)})
+        self._keep(a_format, b_format, "exact", terms, scale_bits, False)
+        with about("target"):
+            self.target = get(target)
+        if isinstance(self.target, MultiFormat):
+            raise BadValue("target", f"must be one format, not the two of {self.target.name!r}")
+        check_names("target", self.target, self.a_format, self.b_format)
+        self.nan_to_zero = check_flag("nan_to_zero", nan_to_zero)
+        is_wide = self.target.name in WIDE
+        if is_wide:
+            options = {"rounding": rounding, "overflow": overflow, "nan_to_zero": nan_to_zero or None, "random_bits": random_bits}
+            for argument, value in options.items():
+                if value is not None:
+                    raise BadValue(argument, f"goes with a format of codes, not with {self.target.name!r}")
+        self._options = target_options(self.target, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
+        self.random_bits = random_width(self._options.rounding, random_bits)
+        self.rounding = None if is_wide else self._options.rounding
+        self.overflow = None if is_wide else self._options.overflow
+        ports = {"acc": In(self.accumulator_width)} | ({} if self.random_bits is None else {"random": In(self.random_bits)})
+        super().__init__({**ports, output(self.target): Out(self.target.width)})
 
     def elaborate(self, _platform: object) -> Module:
         """Normalize, then round."""
         m = Module()
-        chosen, unit = self.options, self.accumulator
+        chosen, unit = self._options, self.exact
         random = self.random if chosen.rounding is Rounding.STOCHASTIC else None
-        rounder = Rounder(self.fmt, chosen.rounding, chosen.overflow, chosen.nan_to_zero, random)
-        value = Signal(unit.value_width, name="value")
-        pos_inf, neg_inf, nan = Signal(name="pos_inf"), Signal(name="neg_inf"), Signal(name="nan")
-        sign, is_inf = Signal(name="sign"), Signal(name="is_inf")
-        magnitude = Signal(unit.value_width, name="magnitude")
-        m.d.comb += [
-            Cat(value, pos_inf, neg_inf, nan).eq(self.acc),
-            is_inf.eq((pos_inf | neg_inf) & ~nan),
-            sign.eq(Mux(pos_inf | neg_inf, ~pos_inf, value[-1]) & ~nan),
-            magnitude.eq((value ^ value[-1].replicate(len(value))) + value[-1]),
-        ]
+        rounder = Rounder(self.target, chosen.rounding, chosen.overflow, nan_to_zero=chosen.nan_to_zero, random=random)
+        value = named(m, "value", self.acc[: unit.value_width])
+        pos_inf, neg_inf, nan = map(partial(named, m), ("pos_inf", "neg_inf", "nan"), self.acc[unit.value_width :])
+        sign = named(m, "sign", Mux(pos_inf | neg_inf, ~pos_inf, value[-1]) & ~nan)
+        is_inf = named(m, "is_inf", (pos_inf | neg_inf) & ~nan)
+        magnitude = named(m, "magnitude", ((value ^ value[-1].replicate(len(value))) + value[-1])[: len(value)])
         # With zeros in front, 2**steps places in all, the place of the first 1 is the complement of how far it moves.
         steps = max((unit.value_width - 1).bit_length(), 1)
-        normalized: Value = Cat(magnitude, Const(0, (1 << steps) - unit.value_width))
-        moves = []
-        for k in reversed(range(steps)):
-            step = 1 << k
-            move = Signal(name=f"normalize_by_{step}")
-            moved = Signal(len(normalized), name=f"normalized_by_{step}")
-            m.d.comb += [
-                move.eq(~normalized[-step:].any()),
-                moved.eq(Mux(move, Cat(Const(0, step), normalized[:-step]), normalized)),
-            ]
-            moves.append(move)
-            normalized = moved
-        place = Signal(steps, name="place")
-        m.d.comb += place.eq(Cat(*(~move for move in reversed(moves))))
-        behind = normalized[:-1]
-        first = min(rounder.fraction_bits, len(behind))
-        parts = Parts(
-            sign, place, -unit.lsb_exponent, (unit.lsb_exponent, unit.lsb_exponent + unit.value_width - 1), Const(1, 1),
-            behind[len(behind) - first :], behind[: len(behind) - first].any(), ~normalized[-1], is_inf, nan,
-        )  # fmt: skip
+        significand, places = normalized(m, Cat(magnitude, Const(0, (1 << steps) - unit.value_width)), steps)
+        fraction, rest = cut(significand[:-1], min(rounder.fraction_bits, len(significand) - 1))
+        lowest = unit.lsb_exponent
+        exponents = lowest, lowest + unit.value_width - 1
+        place, is_zero = named(m, "place", ~places), ~significand[-1]
+        parts = Parts(sign, place, -lowest, exponents, Const(1, 1), fraction, rest, is_zero, is_inf, nan)
         result = rounder.code(m, parts)
-        if unit.lsb_exponent > rounder.order.top_exponent:  # every number overflows, but zero looks as if it did, too
+        if lowest > rounder.order.top_exponent:  # every number overflows, but zero looks as if it did, too
             result = Mux(parts.is_zero & ~is_inf & ~nan, 0, result)
-        m.d.comb += getattr(self, output(self.fmt)).eq(result)
+        m.d.comb += getattr(self, output(self.target)).eq(result)
         return m
 
 
 def output(fmt: Format) -> str:
     """What the output is called."""
     return "bits" if fmt.name in WIDE else "code"
+
+
+def _rules(core: Readout) -> Rules:
+    return wide_rules(core.target.name, "of the value") if core.rounding is None else code_rules(core, core.target)
+
+
+def _lines(core: Readout) -> list[str]:
+    if core.rounding is None:
+        return [state(core.exact), f"Rounding: {ROUNDING_RULES[core.target.roundings[0]]}"]
+    rules = _rules(core)
+    return [state(core.exact), f"Rounding: {rules['rounding']}", f"Overflow: {rules['overflow']}; {rules['nan']}"]
+
+
+READOUT = Block(
+    "readout", "the end of an exact accumulation: its accumulator, rounded once to a wide format or to a code", Readout,
+    (READOUT_A_FORMAT, READOUT_B_FORMAT),
+    (READOUT_TO, READOUT_TERMS, READOUT_SCALE_BITS, READOUT_ROUNDING, READOUT_OVERFLOW, NAN_TO_ZERO, RANDOM_BITS),
+    title=lambda core: f"Readout of an exact accumulator of {operands(core)}, to {label(core.target)}", lines=_lines, rules=_rules,
+    meanings={
+        "acc": "the accumulator: nan, neg_inf, pos_inf, value", "random": "random bits, uniformly distributed",
+        "bits": "bits of the wider format", "code": "code of the format",
+    },
+)  # fmt: skip

@@ -5,8 +5,8 @@ Of a clocked module, a vector is what the ports say in one cycle, before the clo
 
 from collections.abc import Mapping, Sequence
 
-from hwgen.bundle.trace import CARE
-from hwgen.netlist.ports import Port
+from hwgen.netlist.emit import Port
+from hwgen.reference.trace import CARE
 
 CLOCK = "clk"
 

@@ -1,182 +1,123 @@
-"""The command line's options: what can be asked for, and how bad input is answered."""
+"""The command line's grammar: commands, and the options of blocks as their table has them."""
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
+from inspect import Parameter
 from typing import Any, NoReturn
 
-import golden
-from golden.rows import Overflow, Rounding
+from golden import Refusal
+from golden.refusal import BadValue
+from hwgen.blocks.block import Block, Design, Option
+from hwgen.blocks.catalog import BLOCKS
 
 Run = Callable[[argparse.Namespace], int]
-"""A command: from its options to the exit status."""
+"""A command: from its arguments to the exit status."""
 
 _EPILOG = """\
 Bad input is answered in one sentence, with exit status 2, and nothing is written.
-A path to a .toml file that describes a format is accepted wherever a format's name is; see docs/formats.md.
+A path to a .toml file that describes a format is accepted wherever a format's name is.
 """
 
 _VERDICTS = """\
-Exit status 0: equal to golden on all inputs; 1: different, unproved or broken off, as the evidence says.
-Dot products and processing elements are simulated against golden, not proved; see docs/dot.md and docs/pipeline.md.
+Exit status 0: equal to golden on all inputs; 1: different, unproved or interrupted, as the evidence says.
+Dot products and processing elements are simulated against golden, not proved.
 
 """
-
-
-class UsageError(ValueError):
-    """One sentence about what was asked for."""
-
-
-@contextmanager
-def option(name: str) -> Iterator[None]:
-    """Turn a refusal into a sentence that names the option."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        raise UsageError(f"{name}: {error}") from error
-
-
-def check_jobs(jobs: int | None) -> None:
-    """Refuse fewer than one parallel job; None is one for each core."""
-    if jobs is not None and jobs < 1:
-        raise UsageError(f"--jobs must be at least 1, not {jobs}")
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
+        raise BadValue(None, message)
 
 
-GENERATED = ("decoder", "encoder", "mac", "dot", "pe", "readout")
-"""Blocks that are written; area is measured of the parts of a MAC, too."""
-
-VERIFIED = ("decoder", "encoder", "mac", "readout")
-"""Blocks that are held against golden on all inputs."""
+# -- from arguments to designs -----------------------------------------------------------------------------------------------
 
 
-def _pipeline_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--stages", type=int, default=0, metavar="N", help="ranks of registers, up to 16 (default: 0, combinational)")
-    parser.add_argument(
-        "--reset", choices=("sync", "none"), help="with --stages: synchronous reset of the valid bits, or no reset port (default: sync)"
-    )
-    parser.add_argument("--clock-enable", action="store_true", help="with --stages: a port without which everything stands still")
+@contextmanager
+def spelled(block: Block, spell: Callable[[str], str]) -> Iterator[None]:
+    """Refusals of a component's argument become refusals of the option, as ``spell`` writes the option's name."""
+    try:
+        yield
+    except Refusal as refusal:
+        option = block.option(refusal.argument)
+        name = refusal.argument if option is None else option.name
+        raise (refusal if name is None else refusal.about(spell(name))) from refusal
 
 
-def _add_format(parser: argparse.ArgumentParser, name: str = "a format's name") -> None:
-    text = f"{name} (see `hwgen formats`) or a path to a .toml file"
-    parser.add_argument("--format", required=True, metavar="F", help=text)
+def design_of(block: Block, chosen: Mapping[str, Any], name: str | None, spell: Callable[[str], str]) -> Design:
+    """A block's design from its options by Python argument; those that are None are left to the component.
+
+    Raises
+    ------
+    Refusal
+        Of the option, its name written by ``spell``.
+    """
+    given = {argument: value for argument, value in chosen.items() if value is not None}
+    formats = [given.pop(option.argument) for option in block.formats if option.argument in given]
+    with spelled(block, spell):
+        return block.design(*formats, name=name, **given)
 
 
-def _decoder_options(parser: argparse.ArgumentParser) -> None:
-    from hwgen.blocks.decoder import TARGETS
-
-    _add_format(parser)
-    parser.add_argument("--to", choices=TARGETS, default="binary16", help="what comes out (default: binary16)")
-    _pipeline_options(parser)
-
-
-def _add_flags(parser: argparse.ArgumentParser) -> None:
-    text = "a port for status flags: bit 0 inexact, 1 underflow, 2 overflow, 3 invalid"
-    parser.add_argument("--flags", action="store_true", help=text)
+def design_from(arguments: argparse.Namespace) -> Design:
+    """The design that the options of a command describe."""
+    block = BLOCKS[arguments.block]
+    chosen = {option.argument: getattr(arguments, _destination(option)) for option in block.all_options}
+    return design_of(block, chosen, getattr(arguments, "name", None), lambda name: f"--{name}")
 
 
-def _add_rounding(parser: argparse.ArgumentParser, default: str = "default: the format's", more: str = "") -> None:
-    parser.add_argument("--rounding", choices=[r.value for r in Rounding], help=default + more)
-    parser.add_argument("--overflow", choices=[o.value for o in Overflow], help=default)
-    parser.add_argument("--nan-to-zero", action="store_true", help="NaN becomes code 0")
-    parser.add_argument("--random-bits", type=int, metavar="R", help="width of the random port, with --rounding stochastic (default: 16)")
+def _destination(option: Option) -> str:
+    """Where argparse keeps a block's option: apart from the options of commands, which may have the same name."""
+    return f"block {option.argument}"
 
 
-def _encoder_options(parser: argparse.ArgumentParser) -> None:
-    _add_format(parser)
-    parser.add_argument("--from", dest="source", choices=golden.WIDE, default="binary32", help="what goes in (default: binary32)")
-    _add_rounding(parser)
-    text = "with --rounding hybrid: a port chooses between it (1) and ties_to_away (0)"
-    parser.add_argument("--rounding-pin", action="store_true", help=text)
-    _add_flags(parser)
-    _pipeline_options(parser)
+# -- the options of blocks ---------------------------------------------------------------------------------------------------
 
 
-def _readout_options(parser: argparse.ArgumentParser) -> None:
-    _add_format(parser, "format of the first operand, as given to the accumulator: a name")
-    text = "format of the second operand, as given to the accumulator (default: that of the first)"
-    parser.add_argument("--format-b", metavar="G", help=text)
-    parser.add_argument("--terms", type=int, metavar="N", help="as given to the accumulator (default: 1024)")
-    text = "as given to the accumulator, which alone has the port (default: 0)"
-    parser.add_argument("--scale-bits", type=int, default=0, metavar="N", help=text)
-    text = "what comes out: binary32, binary16, bfloat16, dlfloat16, or a format of codes, by name or .toml file (default: binary32)"
-    parser.add_argument("--to", metavar="F", default="binary32", help=text)
-    _add_rounding(parser, "for codes only; default: that of the format in --to", "; hybrid is for encoders alone")
-    _pipeline_options(parser)
+def _add_option(parser: argparse.ArgumentParser, block: Block, option: Option) -> None:
+    default = block.default(option)
+    text = option.help + (f" (default: {default})" if _is_told(default) else "")
+    words: dict[str, Any] = {"dest": _destination(option), "default": None, "help": text}
+    if option.kind is bool:
+        words["action"] = "store_true"
+    else:
+        words["required"] = default is Parameter.empty
+        words |= {"choices": option.allowed} if option.kind is str else {"metavar": "N" if option.kind is int else "F"}
+        words |= {"type": int} if option.kind is int else {}
+    parser.add_argument(f"--{option.name}", **words)
 
 
-def _multiplier_options(parser: argparse.ArgumentParser) -> None:
-    _add_format(parser)
-    parser.add_argument("--format-b", metavar="G", help="format of the second operand (default: that of the first)")
+def _is_told(default: object) -> bool:
+    """Whether help names a default: not one that the component chooses, nor the absence of a port."""
+    return default not in (None, False, Parameter.empty)
 
 
-def _adder_options(parser: argparse.ArgumentParser) -> None:
-    _multiplier_options(parser)
-    parser.add_argument("--accumulator", choices=golden.ACCUMULATORS, default="binary16", help="default: binary16")
-    _add_terms(parser)
+def _blocks(parent: argparse.ArgumentParser, names: Iterable[str], *others: tuple[str, str]) -> dict[str, argparse.ArgumentParser]:
+    """A command's blocks, each with its options; ``others`` are names that are no blocks, and what they mean."""
+    kinds = parent.add_subparsers(dest="block", required=True, metavar="BLOCK", parser_class=_Parser)
+    parsers = {}
+    for name in names:
+        block = BLOCKS[name]
+        parsers[name] = _described(kinds, name, block.help)
+        for option in block.all_options:
+            _add_option(parsers[name], block, option)
+    return parsers | {name: _described(kinds, name, text) for name, text in others}
 
 
-def _add_terms(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--terms", type=int, metavar="N", help="products that an exact accumulator has room for (default: 1024)")
+# -- commands ----------------------------------------------------------------------------------------------------------------
 
 
-def _add_scale(parser: argparse.ArgumentParser) -> None:
-    text = "width of a port for the exponent of a power of two that products are multiplied by, up to 10 (default: 0, no such port)"
-    parser.add_argument("--scale-bits", type=int, default=0, metavar="N", help=text)
+def parser(runs: Mapping[str, Run], only: str | None = None) -> argparse.ArgumentParser:
+    """The command line.
 
-
-def _mac_options(parser: argparse.ArgumentParser) -> None:
-    _adder_options(parser)
-    _add_scale(parser)
-    _add_flags(parser)
-    _pipeline_options(parser)
-
-
-def _add_lanes(parser: argparse.ArgumentParser, default: int) -> None:
-    parser.add_argument("--lanes", type=int, default=default, metavar="N", help=f"products added at once, up to 16 (default: {default})")
-
-
-def _dot_options(parser: argparse.ArgumentParser) -> None:
-    from hwgen.blocks.sums import DEFAULT_LANES
-
-    _adder_options(parser)
-    _add_lanes(parser, DEFAULT_LANES)
-    _add_scale(parser)
-    _add_flags(parser)
-    _pipeline_options(parser)
-
-
-def _pe_options(parser: argparse.ArgumentParser) -> None:
-    _adder_options(parser)
-    _add_lanes(parser, 1)
-    _add_scale(parser)
-    _add_flags(parser)
-    text = "ranks of registers before the accumulator, up to 16 (default: 0)"
-    parser.add_argument("--stages", type=int, default=0, metavar="N", help=text)
-    text = "accumulators that take turns, with as many ranks but one inside the adder (default: 1)"
-    parser.add_argument("--interleave", type=int, default=1, metavar="N", help=text)
-
-
-_OPTIONS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "decoder": ("code to bits of a wider format, or to sign, exponent and significand", _decoder_options),
-    "encoder": ("bits of a wider format to code, in any of the format's roundings", _encoder_options),
-    "mac": ("fused multiply-accumulate: one rounding of the exact acc + a * b", _mac_options),
-    "dot": ("fused dot product: one rounding of the exact acc + a_0 * b_0 + a_1 * b_1 + ...", _dot_options),
-    "pe": ("processing element: a MAC with its accumulator, clear, enable and overflow", _pe_options),
-    "readout": ("the end of an exact accumulation: its accumulator, rounded once to a wide format or to a code", _readout_options),
-    "multiplier": ("first part of a MAC: decoders, exact product, exponent sum, flags", _multiplier_options),
-    "adder": ("second part of a MAC: alignment, addition, rounding", _adder_options),
-}
-
-
-def parser(runs: Mapping[str, Run]) -> argparse.ArgumentParser:
-    """The whole command line; ``runs`` are the functions of its commands, by name."""
+    Parameters
+    ----------
+    runs : mapping
+        Functions of its commands, by name.
+    only : str, optional
+        The command that gets its options, where time matters; default: every one.
+    """
     about = "Synthesizable Verilog for 8-bit floating point: decoders, encoders, fused multiply-accumulate units, and what they cost."
     main = _Parser(
         prog="hwgen", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_EPILOG, description=about,
@@ -184,29 +125,32 @@ def parser(runs: Mapping[str, Run]) -> argparse.ArgumentParser:
     main.add_argument("--version", action="version", version=f"hwgen {version('minifloat-rtl')}")
     commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
 
-    def command(name: str, text: str) -> argparse.ArgumentParser:
+    for name, (text, add_options) in _COMMANDS.items():
         sub = _described(commands, name, text)
         sub.set_defaults(run=runs[name])
-        return sub
+        if only in (None, name):
+            add_options(sub)
+    return main
 
-    listing = command("formats", "list every format with its range, specials and defaults")
+
+def _formats_options(listing: argparse.ArgumentParser) -> None:
     listing.add_argument("--json", action="store_true", help="print JSON")
-    telling = command("explain", "show a code's fields, value, neighbours, and what each rounding sends to it")
-    telling.add_argument("format", metavar="FORMAT")
-    telling.add_argument("code", metavar="CODE", help="e.g. 0x5a, 90 or 0b1011010; of two formats A+B with the select bit below the sign")
-    command("doctor", "check the tools that this machine has")
-    for sub in _blocks(command("generate", "write a block's Verilog to DIR/NAME/NAME.v"), GENERATED).values():
+
+
+def _explain_options(explain: argparse.ArgumentParser) -> None:
+    explain.add_argument("format", metavar="FORMAT")
+    explain.add_argument("code", metavar="CODE", help="e.g. 0x5a, 90 or 0b1011010; of two formats A+B with the select bit below the sign")
+
+
+def _generate_options(parser: argparse.ArgumentParser) -> None:
+    for sub in _blocks(parser, [name for name, block in BLOCKS.items() if block.generated]).values():
         _add_folder(sub)
         sub.add_argument("--name", help="module name (default: made of the options)")
-    batch = command("build", "write the modules that a TOML file lists, each as generate does; see docs/bundle.md")
+
+
+def _build_options(batch: argparse.ArgumentParser) -> None:
     batch.add_argument("file", metavar="FILE", help="TOML file with a [[module]] table for each module")
     _add_folder(batch)
-    for sub in _blocks(command("area", "synthesize a block and print what it costs"), tuple(_OPTIONS)).values():
-        _area_options(sub)
-    _verify_options(command("verify", "hold a block, or your own Verilog of it, against the golden model on all inputs"))
-    _sweep_options(command("sweep", "measure a design space that a file describes, on this machine or a Dask cluster"))
-    _report_options(command("report", "measure a set of formats and write JSON, CSV, Markdown and one HTML page"))
-    return main
 
 
 def _described(parsers: Any, name: str, text: str) -> argparse.ArgumentParser:
@@ -215,17 +159,6 @@ def _described(parsers: Any, name: str, text: str) -> argparse.ArgumentParser:
         name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False, epilog=_EPILOG
     )
     return added
-
-
-def _blocks(parent: argparse.ArgumentParser, names: Sequence[str], *more: tuple[str, str]) -> dict[str, argparse.ArgumentParser]:
-    """A command's blocks, each with the options that make it; ``more`` are names that are no block, and what they mean."""
-    kinds = parent.add_subparsers(dest="block", required=True, metavar="BLOCK", parser_class=_Parser)
-    found = {}
-    for name in names:
-        text, add_options = _OPTIONS[name]
-        found[name] = _described(kinds, name, text)
-        add_options(found[name])
-    return found | {name: _described(kinds, name, text) for name, text in more}
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:
@@ -251,19 +184,21 @@ def _area_options(parser: argparse.ArgumentParser) -> None:
     from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS
     from synth.area.targets import TARGETS
 
-    text = f"of {', '.join(TARGETS)} (default: gates; with --liberty: the library's cells)"
-    parser.add_argument("--target", metavar="T[,T...]", help=text)
-    _add_liberty(parser)
-    _add_renamings(parser)
-    parser.add_argument("--store", metavar="FILE", help="keep results there, and do not measure again what it holds (default: none)")
-    text = f"recipes to try (default: {DEFAULT_PORTFOLIO})"
-    parser.add_argument("--portfolio", choices=PORTFOLIOS, default=DEFAULT_PORTFOLIO, help=text)
-    _add_jobs(parser)
-    parser.add_argument("--json", action="store_true", help="print rows as JSON")
+    for sub in _blocks(parser, BLOCKS).values():
+        text = f"of {', '.join(TARGETS)} (default: gates; with --liberty: the library's cells)"
+        sub.add_argument("--target", metavar="T[,T...]", help=text)
+        _add_liberty(sub)
+        _add_renamings(sub)
+        sub.add_argument("--store", metavar="FILE", help="keep results there, and do not measure again what it holds (default: none)")
+        text = f"recipes to try (default: {DEFAULT_PORTFOLIO})"
+        sub.add_argument("--portfolio", choices=PORTFOLIOS, default=DEFAULT_PORTFOLIO, help=text)
+        _add_jobs(sub)
+        sub.add_argument("--json", action="store_true", help="print rows as JSON")
 
 
 def _verify_options(parser: argparse.ArgumentParser) -> None:
     from synth.area.recipes import RECIPES, STOCK
+    from synth.proof.choose import VERIFIED
 
     everything = "every block of every format in the catalogue; what the folder holds already is not checked again"
     parser.epilog = _VERDICTS + _EPILOG
@@ -288,7 +223,7 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="TOML file of formats, targets, blocks and options; see docs/sweep.md")
+    parser.add_argument("file", metavar="FILE", help="TOML file of formats, targets, blocks and options")
     parser.add_argument("-o", dest="output", metavar="DIR", default="build/sweep", help="folder to write to (default: build/sweep)")
     text = "keep results there, and do not measure again what it holds (default: build/store.sqlite)"
     parser.add_argument("--store", metavar="FILE", default="build/store.sqlite", help=text)
@@ -314,3 +249,17 @@ def _report_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", metavar="FILE", default="build/store.sqlite", help=text)
     _add_renamings(parser)
     _add_jobs(parser)
+
+
+_COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "formats": ("list every format with its range, specials and defaults", _formats_options),
+    "explain": ("show a code's fields, value, neighbours, and what each rounding sends to it", _explain_options),
+    "doctor": ("check the tools that this machine has", lambda _: None),
+    "generate": ("write a block's Verilog to DIR/NAME/NAME.v", _generate_options),
+    "build": ("write the modules that a TOML file lists, each as generate does", _build_options),
+    "area": ("synthesize a block and print what it costs", _area_options),
+    "verify": ("check a block, or your own Verilog of it, against the golden model on all inputs", _verify_options),
+    "sweep": ("measure a design space that a file describes, on this machine or a Dask cluster", _sweep_options),
+    "report": ("measure a set of formats and write JSON, CSV, Markdown and one HTML page", _report_options),
+}
+"""By name: the sentence that help shows, and what adds the options."""

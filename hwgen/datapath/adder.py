@@ -15,131 +15,124 @@ decisions keep the datapath small:
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from dataclasses import dataclass
 
-from golden import Format
-from hwgen.datapath.flags import flag_port, word
-from hwgen.datapath.frame import GUARD_BITS, AdderShape, trailing_zeros
-from hwgen.datapath.multiplier import ProductShape, invalid_port
-from hwgen.datapath.operand import extended, range_shape
+from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.lib.wiring import PureInterface
 
-
-def _plus_constant(value: Value, constant: int) -> Value:
-    """``value + constant`` in the bits of ``value``; no gate below the constant's last 1."""
-    low = min(trailing_zeros(constant), len(value))
-    return value if low == len(value) else Cat(value[:low], (value[low:] + (constant >> low))[: len(value) - low])
+from golden import WideFormat
+from hwgen.datapath.arithmetic import extended, moved_right, named, normalized, plus, range_shape
+from hwgen.datapath.frame import GUARD_BITS, AdderShape
+from hwgen.datapath.ports import flag_word
+from hwgen.datapath.product import ProductShape
 
 
-class Adder(wiring.Component):
-    """``acc_out = round(acc_in + product)``; combinational.
+@dataclass(frozen=True)
+class Total:
+    """The new accumulator, whether a finite sum had no room in it, and the flags if there are any."""
+
+    bits: Value
+    overflow: Value
+    flags: Value | None
+
+
+@dataclass(frozen=True)
+class _Accumulator:
+    """The accumulator in parts; its exponent is 1 for subnormals, whose hidden bit is 0."""
+
+    sign: Value
+    exponent: Value
+    significand: Value
+    is_special: Value
+    is_nan: Value
+    is_signaling: Value
+
+
+@dataclass(frozen=True)
+class _Aligned:
+    """The operands in one frame; ``sticky`` is the OR of what the trailing one lost on the right.
+
+    ``beyond`` is whether the product is so large that no accumulator makes the sum finite.
+    """
+
+    acc_leads: Value
+    exponent: Value
+    leading: Value
+    trailing: Value
+    sticky: Value
+    beyond: Value
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """The sum's magnitude, but for a unit in the infinitely distant last place where that is missing; and what decides its sign."""
+
+    magnitude: Value
+    unit_missing: Value
+    subtract: Value
+    product_wins: Value
+    plus_zero: Value
+
+
+class FloatAdder:
+    """``round(acc_in + product)``, as hardware in a module.
 
     Parameters
     ----------
-    accumulator : Format
+    accumulator : WideFormat
     product : ProductShape
         Of normalized operands.
-    overflow, flags : bool
-        Whether to tell of it, of them.
-
-    Members
-    -------
-    sign, exponent, significand, is_zero, is_inf, is_nan : ``In``
-        A product as ``Multiplier`` delivers it; with ``flags`` ``is_invalid``, too.
-    acc_in : ``In(accumulator.width)``
-    acc_out : ``Out(accumulator.width)``
-    overflow : ``Out(1)``
-        If asked for: whether a finite sum of finite operands became infinite.
-    flags : ``Out(4)``
-        If asked for: see :func:`golden.flags.of_sum`.
+    flags : bool
+        Whether there are flags: see :func:`golden.flags.of_sum`.
     """
 
-    def __init__(self, accumulator: Format, product: ProductShape, overflow: bool = False, flags: bool = False):
-        self.accumulator, self.layout = accumulator, AdderShape(accumulator, product)
-        self.tells_overflow, self.tells_flags = overflow, flags
-        super().__init__(
-            {
-                "sign": In(1),
-                "exponent": In(product.exponent_shape.width),
-                "significand": In(product.significand_bits),
-                "is_zero": In(1),
-                "is_inf": In(1),
-                "is_nan": In(1),
-                **invalid_port(flags),
-                "acc_in": In(accumulator.width),
-                "acc_out": Out(accumulator.width),
-                **({"overflow": Out(1)} if overflow else {}),
-                **flag_port(flags),
-            }
-        )
+    def __init__(self, accumulator: WideFormat, product: ProductShape, *, flags: bool = False):
+        self.accumulator, self.layout, self.has_flags = accumulator, AdderShape(accumulator, product), flags
 
-    def elaborate(self, _platform: object) -> Module:
-        """The stages."""
-        m = Module()
-        self._unpack(m)
-        self._normalize_product(m)
-        self._align(m)
-        self._add(m)
-        self._normalize(m)
-        self._round(m)
-        self._pack(m)
-        if self.tells_flags:
-            self._flag(m)
-        return m
+    def add(self, m: Module, product: PureInterface, acc_in: Value) -> Total:
+        """The new accumulator, in the stages' order."""
+        acc = self._unpack(m, acc_in)
+        aligned = self._align(m, product, acc)
+        total = self._add(m, product, acc, aligned)
+        significand, exponent = self._normalize(m, total, aligned)
+        packed, overflow, inexact = self._round(m, total, aligned, significand, exponent)
+        bits, is_special, flushed = self._pack(m, product, acc, total, packed, overflow, significand[-1])
+        finite = ~(acc.is_special | product.is_inf | product.is_nan)
+        overflow = is_special & finite
+        if not self.has_flags:
+            return Total(bits, overflow, None)
+        overflow = named(m, "overflow_flag", overflow)
+        lost = named(m, "lost", (inexact | flushed) & finite)
+        opposite = acc.is_special & ~acc.is_nan & product.is_inf & ~product.is_nan & total.subtract
+        invalid = product.is_invalid | opposite | acc.is_signaling
+        tiny = self._is_tiny(significand, exponent)
+        return Total(bits, overflow, flag_word(lost | overflow, lost & tiny & ~overflow, overflow, invalid))
 
-    def _unpack(self, m: Module) -> None:
-        """Accumulator: sign, exponent (1 for subnormals, whose hidden bit is 0), significand, class."""
-        w = self.layout
-        self.acc_sign = Signal()
-        self.acc_field = Signal(w.exponent_bits)
-        self.acc_exponent = Signal(w.exponent_bits)
-        self.acc_significand = Signal(w.fraction_bits + 1)
-        self.acc_special = Signal()
-        self.acc_nan = Signal()
-        hidden = Signal(name="hidden")
-        fraction = Signal(w.fraction_bits, name="fraction")
-        m.d.comb += Cat(fraction, self.acc_field, self.acc_sign).eq(self.acc_in)
-        m.d.comb += self.acc_significand.eq(Cat(fraction, hidden))
-        if w.has_subnormals:
-            m.d.comb += [
-                hidden.eq(self.acc_field.any()),
-                self.acc_exponent.eq(Cat(self.acc_field[0] | ~hidden, self.acc_field[1:])),
-                self.acc_special.eq(self.acc_field.all()),
-                self.acc_nan.eq(self.acc_special & fraction.any()),
-            ]
-        else:
-            m.d.comb += [
-                hidden.eq(self.acc_field.any() | fraction.any()),
-                self.acc_exponent.eq(self.acc_field),
-                self.acc_special.eq(self.acc_field.all() & fraction.all()),
-                self.acc_nan.eq(self.acc_special),
-            ]
+    def _unpack(self, m: Module, acc_in: Value) -> _Accumulator:
+        subnormals, k = self.accumulator.has_subnormals, self.accumulator.fraction_bits
+        fraction, field = named(m, "fraction", acc_in[:k]), named(m, "acc_field", acc_in[k:-1])
+        hidden = named(m, "hidden", field.any() if subnormals else field.any() | fraction.any())
+        exponent = named(m, "acc_exponent", Cat(field[0] | ~hidden, field[1:]) if subnormals else field)
+        is_special = named(m, "acc_special", field.all() if subnormals else field.all() & fraction.all())
+        is_nan = named(m, "acc_nan", is_special & fraction.any() if subnormals else is_special)
+        significand = named(m, "acc_significand", Cat(fraction, hidden))
+        sign = named(m, "acc_sign", acc_in[-1])
+        return _Accumulator(sign, exponent, significand, is_special, is_nan, is_nan & ~fraction[-1])
 
-    def _normalize_product(self, m: Module) -> None:
-        """A product in [1, 4) to one in [1, 2); its exponent as the accumulator counts."""
-        w = self.layout
-        product = w.product
-        self.product_significand = Signal(w.product_bits)
-        self.product_exponent = Signal(range_shape(*w.product_exponents))
-        self.at_least_two = Signal()
-        if product.integer_bits == 2:
-            m.d.comb += self.at_least_two.eq(self.significand[-1])
-            m.d.comb += self.product_significand.eq(Mux(self.at_least_two, self.significand, self.significand << 1))
-        else:
-            m.d.comb += self.product_significand.eq(self.significand)
-        width = len(self.product_exponent)
-        exponent = self._signed_as_it_is(self.exponent)
-        if w.offset % 2:  # exponent + at_least_two = exponent + 1 - (not at_least_two)
-            adjusted, offset = extended(exponent, width) - ~self.at_least_two, w.offset + 1
-        else:
-            adjusted, offset = extended(exponent, width) + self.at_least_two, w.offset
-        m.d.comb += self.product_exponent.eq(_plus_constant(adjusted[:width], offset))
+    def _normalize_product(self, m: Module, product: PureInterface) -> tuple[Value, Value, Value]:
+        """Exponent, as the accumulator counts, and significand of the product in [1, 2); whether that was in [2, 4)."""
+        w, significand, at_least_two = self.layout, product.significand, Const(0, 1)
+        if w.product.integer_bits == 2:
+            at_least_two = named(m, "at_least_two", significand[-1])
+            significand = Mux(at_least_two, significand, significand << 1)[:-1]
+        shape, odd = range_shape(*w.product_exponents), w.offset % 2
+        exponent = extended(product.exponent, shape.width)
+        # Where the offset is odd: exponent + at_least_two = exponent + 1 - (not at_least_two)
+        exponent = (exponent - ~at_least_two if odd else exponent + at_least_two)[: shape.width]
+        exponent = named(m, "product_exponent", plus(exponent, w.offset + odd), shape)
+        return exponent, named(m, "product_significand", significand), at_least_two
 
-    def _signed_as_it_is(self, exponent: Value) -> Value:
-        return exponent.as_signed() if self.layout.product.exponent_shape.signed else exponent
-
-    def _align(self, m: Module) -> None:
+    def _align(self, m: Module, product: PureInterface, acc: _Accumulator) -> _Aligned:
         """The operand with the larger exponent leads; the other one moves right.
 
         ::
@@ -148,212 +141,137 @@ class Adder(wiring.Component):
             the one trailing | 0 1.xxxx ..... |       |       |   one place to the right: d < 0 stands for a shift by -d = ~d + 1
         """
         w = self.layout
+        product_exponent, product_significand, at_least_two = self._normalize_product(m, product)
         low, high = w.difference
-        difference = Signal(range_shape(min(low, -1), high), name="difference")
-        product_is_lower = Signal(name="product_is_lower")
-        self.acc_leads = Signal()
-        width = len(difference)
+        width = range_shape(min(low, -1), high).width
         # exponent + at_least_two - acc_exponent + offset (- 1), where -x = ~x + 1, and a carry-in enters below the last bit
-        minus_acc = extended(Cat(~self.acc_exponent, Const(1, 1)).as_signed(), width)
-        minus_acc = _plus_constant(minus_acc, w.offset + int(w.ties_lead))
-        exponent = extended(self._signed_as_it_is(self.exponent), width)
-        m.d.comb += [
-            difference.eq((Cat(self.at_least_two, exponent) + Cat(self.at_least_two, minus_acc))[1:]),
-            product_is_lower.eq(difference[-1]),
-            self.acc_leads.eq(product_is_lower | self.is_zero),
-        ]
-        acc = Cat(Const(0, w.frame_bits - len(self.acc_significand)), self.acc_significand)
-        product = Cat(Const(0, w.frame_bits - w.product_bits), self.product_significand)
+        minus_acc = extended(Cat(~acc.exponent, Const(1, 1)).as_signed(), width)
+        minus_acc = plus(minus_acc, w.offset + int(w.ties_lead))
+        exponent = extended(product.exponent, width)
+        difference = (Cat(at_least_two, exponent) + Cat(at_least_two, minus_acc))[1 : width + 1]
+        difference = named(m, "difference", difference)
+        product_is_lower = named(m, "product_is_lower", difference[-1])
+        acc_leads = named(m, "acc_leads", product_is_lower | product.is_zero)
 
-        self.leading = Signal(w.frame_bits)
-        trailing = Signal(w.frame_bits + GUARD_BITS, name="trailing")
-        product_trails = Signal(name="product_trails")
+        acc_frame = Cat(Const(0, w.frame_bits - len(acc.significand)), acc.significand)
+        product_frame = Cat(Const(0, w.frame_bits - len(product_significand)), product_significand)
+        leading = named(m, "leading", Mux(acc_leads, acc_frame, product_frame))
         straight, one_lower = Const(0, GUARD_BITS), Const(0, GUARD_BITS - 1)
-        acc_trailing = Cat(straight if w.ties_lead else one_lower, acc)
-        product_trailing = Cat(one_lower if w.ties_lead else straight, product)
-        m.d.comb += [
-            product_trails.eq(product_is_lower & ~self.is_zero),
-            self.leading.eq(Mux(self.acc_leads, acc, product)),
-            trailing.eq(
-                (acc_trailing & (~self.acc_leads).replicate(len(trailing))) | (product_trailing & product_trails.replicate(len(trailing)))
-            ),
-        ]
+        acc_trailing = Cat(straight if w.ties_lead else one_lower, acc_frame)
+        product_trailing = Cat(one_lower if w.ties_lead else straight, product_frame)
+        places = w.frame_bits + GUARD_BITS
+        product_trails = named(m, "product_trails", product_is_lower & ~product.is_zero)
+        trailing = (acc_trailing & (~acc_leads).replicate(places)) | (product_trailing & product_trails.replicate(places))
+        trailing = named(m, "trailing", trailing)
 
-        distance = Signal(w.shift_bits, name="distance")
-        magnitude = difference[:-1] ^ product_is_lower.replicate(len(difference) - 1)
+        magnitude = difference[:-1] ^ product_is_lower.replicate(width - 1)
         too_far = magnitude[w.shift_bits :].any()
-        m.d.comb += distance.eq(magnitude[: w.shift_bits] | too_far.replicate(w.shift_bits))
-        self.aligned, self.sticky = self._shift_right(m, trailing, distance)
+        distance = named(m, "distance", magnitude[: w.shift_bits] | too_far.replicate(w.shift_bits))
+        aligned, lost = moved_right(m, trailing, distance)
+        exponent = Mux(acc_leads, acc.exponent, product_exponent)
+        exponent = named(m, "sum_exponent", exponent, w.highest_exponent.bit_length())
+        beyond = named(m, "product_beyond", ~acc_leads & self._is_beyond(product_exponent))
+        return _Aligned(acc_leads, exponent, leading, aligned, named(m, "sticky", lost), beyond)
 
-    @staticmethod
-    def _shift_right(m: Module, value: Signal, distance: Signal) -> tuple[Signal, Signal]:
-        """The value moved right, and whether a 1 was lost."""
-        lost: Value = Const(0, 1)
-        for k in reversed(range(len(distance))):
-            step = 1 << k
-            moved = Signal(len(value), name=f"moved_right_{step}")
-            m.d.comb += moved.eq(Mux(distance[k], value >> step, value))
-            lost = lost | (distance[k] & value[:step].any())
-            value = moved
-        sticky = Signal(name="sticky")
-        m.d.comb += sticky.eq(lost)
-        return value, sticky
+    def _is_beyond(self, product_exponent: Value) -> Value:
+        """Whether a leading product, whose exponent is not negative, has one that no finite sum has."""
+        (low, high), limit = self.layout.product_exponents, self.layout.highest_exponent
+        magnitude = product_exponent[:-1] if low < 0 else product_exponent
+        return magnitude > limit if high > limit else Const(0, 1)
 
-    def _add(self, m: Module) -> None:
+    def _add(self, m: Module, product: PureInterface, acc: _Accumulator, aligned: _Aligned) -> _Sum:
         """Leading plus or minus trailing operand, in one's complement.
 
         ::
 
             | carry | frame_bits ... | guard | round |
         """
-        w = self.layout
-        self.subtract = Signal()
-        total = Signal(w.frame_bits + 1, name="total")
-        carry_out = Signal(name="carry_out")
-        self.trailing_is_larger = Signal()
-        self.unit_missing = Signal()
-        self.sum = Signal(w.sum_bits)
-        tail, addend = self.aligned[:GUARD_BITS], self.aligned[GUARD_BITS:]
-        m.d.comb += [
-            self.subtract.eq(self.sign ^ self.acc_sign),
-            total.eq(self.leading + (addend ^ self.subtract.replicate(w.frame_bits))),
-            carry_out.eq(total[-1]),
-            self.trailing_is_larger.eq(self.subtract & ~carry_out),
-            self.unit_missing.eq(self.subtract & carry_out),
-            self.sum.eq(
-                Cat(
-                    tail ^ self.unit_missing.replicate(GUARD_BITS),
-                    total[:-1] ^ self.trailing_is_larger.replicate(w.frame_bits),
-                    carry_out & ~self.subtract,
-                )
-            ),
-        ]
-        self.product_wins = Signal()  # where the signs differ, the sum has the product's
-        m.d.comb += self.product_wins.eq(self.acc_leads ^ carry_out)
+        tail, addend = aligned.trailing[:GUARD_BITS], aligned.trailing[GUARD_BITS:]
+        subtract = named(m, "subtract", product.sign ^ acc.sign)
+        total = named(m, "total", aligned.leading + (addend ^ subtract.replicate(len(addend))))
+        carry_out = named(m, "carry_out", total[-1])
+        trailing_is_larger = named(m, "trailing_is_larger", subtract & ~carry_out)
+        unit_missing = named(m, "unit_missing", subtract & carry_out)
+        tail = tail ^ unit_missing.replicate(GUARD_BITS)
+        frame = total[:-1] ^ trailing_is_larger.replicate(len(addend))
+        magnitude = named(m, "sum", Cat(tail, frame, carry_out & ~subtract))
+        product_wins = named(m, "product_wins", aligned.acc_leads ^ carry_out)  # where the signs differ, the sum has its
+        sum_is_zero = named(m, "sum_is_zero", ~(magnitude.any() | aligned.sticky))
+        plus_zero = named(m, "plus_zero", sum_is_zero & trailing_is_larger)
+        return _Sum(magnitude, unit_missing, subtract, product_wins, plus_zero)
 
-    def _normalize(self, m: Module) -> None:
-        """Move the sum left until its carry place is taken, but by no more places than its exponent allows."""
-        w = self.layout
-        exponent_bits = w.highest_exponent.bit_length()
-        self.sum_exponent = Signal(exponent_bits)
-        m.d.comb += self.sum_exponent.eq(Mux(self.acc_leads, self.acc_exponent, self.product_exponent))
-        moves: list[Value] = []
-        value = self.sum
-        for k in reversed(range(w.shift_bits)):
-            step = 1 << k
-            move = Signal(name=f"move_left_{step}")
-            room: Value = self.sum_exponent[w.shift_bits :].any()
-            for j, done in enumerate(reversed(moves), start=k + 1):
-                if j < exponent_bits:
-                    room = room | (self.sum_exponent[j] & ~done)
-            if k < exponent_bits:
-                room = room | self.sum_exponent[k]
-            m.d.comb += move.eq(~value[-step:].any() & room if w.has_subnormals else ~value[-step:].any())
-            moved = Signal(len(value), name=f"moved_left_{step}")
-            m.d.comb += moved.eq(Mux(move, Cat(self.unit_missing.replicate(step), value[:-step]), value))
-            moves.append(move)
-            value = moved
-        self.normalized = value
-        self.places = Signal(w.shift_bits)
-        m.d.comb += self.places.eq(Cat(reversed(moves)))
+    def _normalize(self, m: Module, total: _Sum, aligned: _Aligned) -> tuple[Value, Value]:
+        """Move the sum left until its carry place is taken, but by no more places than its exponent allows.
 
-    def _round(self, m: Module) -> None:
+        Returns the significand, and the exponent: one less than the field, and 0 without a 1 in front. Zero and subnormal
+        sums end so, and their field is 0.
+        """
+        subnormals, bits = self.accumulator.has_subnormals, len(aligned.exponent)
+        room = aligned.exponent if subnormals else None
+        significand, moves = normalized(m, total.magnitude, self.layout.shift_bits, fill=total.unit_missing, room=room)
+        rest = aligned.exponent - named(m, "places", moves)  # only where sums are flushed can it become negative
+        rest = Cat(rest[:bits], Const(0, 1)) if subnormals else Cat(rest[: bits + 1], rest[-1])
+        return significand, named(m, "exponent_before_rounding", rest & significand[-1].replicate(len(rest)))
+
+    def _round(self, m: Module, total: _Sum, aligned: _Aligned, significand: Value, exponent: Value) -> tuple[Value, Value, Value]:
         """Pack exponent and significand, and round them in one addition.
 
         ::
 
             | 1.fraction_bits ... | half | below ... |   sticky
+
+        Returns exponent and fraction side by side, whether infinity must replace them, and whether they differ from the sum.
         """
-        w = self.layout
-        tail_bits = w.sum_bits - (w.fraction_bits + 1)
-        kept, half = self.normalized[tail_bits:], self.normalized[tail_bits - 1]
-        below = Signal(name="below")
-        up = Signal(name="up")
-        missing = self.unit_missing
-        m.d.comb += below.eq((self.normalized[: tail_bits - 1] ^ missing.replicate(tail_bits - 1)).any() | self.sticky)
-        # Without the missing unit, half decides, and in a tie odd. With it, the tail is a complement: half still decides where anything is
-        # below, but half = 1 with nothing below is then a whole unit, and half = 0 the tie. The majority is both.
-        odd = Const(1, 1) if w.accumulator.flush else kept[0]  # ties away from zero, or to even
+        fmt = self.accumulator
+        tail_bits = len(significand) - (fmt.fraction_bits + 1)
+        kept, half, rest = significand[tail_bits:], significand[tail_bits - 1], significand[: tail_bits - 1]
+        missing = total.unit_missing
+        below = named(m, "below", (rest ^ missing.replicate(tail_bits - 1)).any() | aligned.sticky)
+        # Without the missing unit, half decides, and in a tie odd. With it, the tail is a complement: half still decides
+        # where anything is below, but half = 1 with nothing below is then a whole unit, and half = 0 the tie. The
+        # majority is both.
+        odd = Const(1, 1) if fmt.flush else kept[0]  # ties away from zero, or to even
         tie = (half & missing) | (odd & (half | missing))
-        m.d.comb += up.eq(Mux(below, half, tie))
-        self.beyond_kept = below | (half ^ missing)
+        up = named(m, "up", Mux(below, half, tie))
+        packed = Cat(kept[:-1], exponent) + Cat(up, Const(0, fmt.fraction_bits - 1), kept[-1])
+        packed = named(m, "packed", packed[: fmt.fraction_bits + len(exponent)])
+        # A carry into the exponent of infinities leaves fraction 0, which is infinity already; where sums are flushed, the
+        # one special has a fraction of ones, which a carry takes away.
+        beyond = packed[fmt.fraction_bits + fmt.exponent_bits : -1].any()
+        infinite = exponent[1:-1].all() if fmt.has_subnormals else ~packed[-1] & beyond
+        return packed, named(m, "overflow", aligned.beyond | infinite), below | (half ^ missing)
 
-        # Zero and subnormal sums end without a 1 in front; their exponent field is 0. Only where sums are flushed can it become negative.
-        rest = self.sum_exponent - self.places
-        bits = len(self.sum_exponent) + (0 if w.has_subnormals else 1)
-        rest = Cat(rest[:bits], Const(0, 1) if w.has_subnormals else rest[-1])
-        width = len(rest)
-        self.exponent_before = exponent = Signal(width, name="exponent_before_rounding")
-        m.d.comb += exponent.eq(rest & kept[-1].replicate(width))
-        self.packed = Signal(w.fraction_bits + width)
-        m.d.comb += self.packed.eq(Cat(kept[:-1], exponent) + Cat(up, Const(0, w.fraction_bits - 1), kept[-1]))
+    def _pack(
+        self, m: Module, product: PureInterface, acc: _Accumulator, total: _Sum, packed: Value, overflow: Value, leading_one: Value
+    ) -> tuple[Value, Value, Value]:
+        """Specials over the rounded sum, and the sign.
 
-    def _pack(self, m: Module) -> None:
-        """Specials over the rounded sum, and the sign."""
-        w, acc = self.layout, self.accumulator
-        field = self.packed[w.fraction_bits :]
-        beyond = Signal(name="product_beyond")
-        sum_is_zero = Signal(name="sum_is_zero")
-        plus_zero = Signal(name="plus_zero")
-        low, high = w.product_exponents
-        # A leading product's exponent is not negative.
-        magnitude = self.product_exponent[:-1] if low < 0 else self.product_exponent
-        m.d.comb += [
-            beyond.eq(~self.acc_leads & (magnitude > w.highest_exponent) if high > w.highest_exponent else Const(0, 1)),
-            sum_is_zero.eq(~(self.sum.any() | self.sticky)),
-            plus_zero.eq(sum_is_zero & self.trailing_is_larger),
-        ]
-        exponent_out = Signal(w.exponent_bits, name="exponent_out")
-        fraction_out = Signal(w.fraction_bits, name="fraction_out")
-        sign_out = Signal(name="sign_out")
-        infinite = Signal(name="infinite")
-        self.flushed: Value = Const(0, 1)
-        fraction = self.packed[: w.fraction_bits]
-        if w.has_subnormals:
-            nan = Signal(name="nan")
-            overflow = Signal(name="overflow")
-            product_sign = ~self.acc_special & (self.is_inf | self.product_wins)
-            assert acc.canonical_nan is not None
-            payload = acc.canonical_nan & ((1 << w.fraction_bits) - 1)
-            m.d.comb += [
-                overflow.eq(beyond | field[-1] | field[:-1].all()),
-                nan.eq(self.is_nan | self.acc_nan | (self.acc_special & self.is_inf & self.subtract)),
-                infinite.eq(overflow | self.acc_special | self.is_inf | self.is_nan),
-                exponent_out.eq(field[:-1] | infinite.replicate(w.exponent_bits)),
-                fraction_out.eq((fraction & (~infinite).replicate(w.fraction_bits)) | Mux(nan, payload, 0)),
-                sign_out.eq(Mux(product_sign, self.sign, self.acc_sign) & ~(nan | (plus_zero & ~infinite))),
-            ]
-        else:
-            underflow = Signal(name="underflow")
-            special = self.is_inf | self.is_nan
-            product_sign = ~self.acc_special & (special | self.product_wins)
-            kept = (~underflow).replicate(w.exponent_bits + w.fraction_bits)
-            self.flushed = self.normalized[-1] & ~(self.packed & kept).any()
-            m.d.comb += [
-                infinite.eq(self.acc_special | special | beyond | (~field[-1] & field[w.exponent_bits : -1].any())),
-                underflow.eq(field[-1] | ~self.normalized[-1]),
-                Cat(fraction_out, exponent_out).eq((self.packed & kept) | infinite.replicate(len(kept))),
-                sign_out.eq(Mux(product_sign, self.sign, self.acc_sign) & ~(plus_zero & ~self.acc_special & ~special)),
-            ]
-        m.d.comb += self.acc_out.eq(Cat(fraction_out, exponent_out, sign_out))
-        # The one special of a format without subnormals is where a carry leads, too.
-        self.past_largest = infinite if w.has_subnormals else self.acc_out[:-1].all()
-        if self.tells_overflow:
-            m.d.comb += self.overflow.eq(self.past_largest & ~(self.acc_special | self.is_inf | self.is_nan))
+        Returns the result, whether it is special, and whether it is a zero in place of a number.
+        """
+        fmt = self.accumulator
+        k, exponent_bits, canonical_nan = fmt.fraction_bits, fmt.exponent_bits, fmt.canonical_nan
+        infinite = named(m, "infinite", overflow | acc.is_special | product.is_inf | product.is_nan)
+        if fmt.has_subnormals:
+            assert canonical_nan is not None
+            nan = named(m, "nan", product.is_nan | acc.is_nan | (acc.is_special & product.is_inf & total.subtract))
+            payload = Mux(nan, canonical_nan & ((1 << k) - 1), 0)
+            fraction = named(m, "fraction_out", (packed[:k] & (~infinite).replicate(k)) | payload)
+            field = named(m, "exponent_out", packed[k : k + exponent_bits] | infinite.replicate(exponent_bits))
+            product_sign = ~acc.is_special & (product.is_inf | total.product_wins)
+            sign = Mux(product_sign, product.sign, acc.sign) & ~(nan | (total.plus_zero & ~infinite))
+            return Cat(fraction, field, named(m, "sign_out", sign)), field.all(), Const(0, 1)
+        underflow = named(m, "underflow", packed[-1] | ~leading_one)
+        kept = packed[: k + exponent_bits] & (~underflow).replicate(k + exponent_bits)
+        body = named(m, "body", kept | infinite.replicate(len(kept)))
+        special = acc.is_special | product.is_inf | product.is_nan
+        product_sign = ~acc.is_special & (product.is_inf | product.is_nan | total.product_wins)
+        sign = Mux(product_sign, product.sign, acc.sign) & ~(total.plus_zero & ~special)
+        # The one special of such a format is where a carry leads, too.
+        return Cat(body, named(m, "sign_out", sign)), body.all(), leading_one & ~kept.any()
 
-    def _flag(self, m: Module) -> None:
-        """What the sum lost: ones in the tail, the missing unit counted in, or all of it where sums are flushed."""
-        w = self.layout
-        finite, lost, overflow = Signal(name="operands_finite"), Signal(name="lost"), Signal(name="overflow_flag")
-        tiny = ~self.normalized[-1]
-        if not w.has_subnormals:  # the exponent is 1 less than the field; field 0 with fraction 0 is no number
-            fraction = self.normalized[-w.fraction_bits - 1 : -1]
-            tiny = tiny | (self.exponent_before[-1] & ~(self.exponent_before.all() & fraction.any()))
-        opposite = self.acc_special & ~self.acc_nan & self.is_inf & ~self.is_nan & self.subtract
-        signaling = self.acc_nan & ~self.acc_in[w.fraction_bits - 1]
-        m.d.comb += [
-            finite.eq(~(self.acc_special | self.is_inf | self.is_nan)),
-            overflow.eq(self.past_largest & finite),
-            lost.eq((self.beyond_kept | self.flushed) & finite),
-            self.flags.eq(word(lost | overflow, lost & tiny & ~overflow, overflow, self.is_invalid | opposite | signaling)),
-        ]
+    def _is_tiny(self, significand: Value, exponent: Value) -> Value:
+        """Whether the sum lies below the smallest normal number."""
+        if self.accumulator.has_subnormals:
+            return ~significand[-1]
+        fraction = significand[-self.accumulator.fraction_bits - 1 : -1]  # field 0 with fraction 0 is no number
+        return ~significand[-1] | (exponent[-1] & ~(exponent.all() & fraction.any()))

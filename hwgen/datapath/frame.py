@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from golden import Biased, Format
-from hwgen.datapath.multiplier import ProductShape
+from golden import WideFormat
+from hwgen.datapath.product import ProductShape
 
 GUARD_BITS = 2
 """Bits between the frame and the sticky bit: a difference of operands that are more than one place apart moves left by one at most."""
@@ -18,50 +18,18 @@ class AdderShape:
 
     Parameters
     ----------
-    accumulator : Format
+    accumulator : WideFormat
         ``binary16``, ``bfloat16``, ``binary32`` or ``dlfloat16``.
     product : ProductShape
     """
 
-    accumulator: Format
+    accumulator: WideFormat
     product: ProductShape
-
-    @property
-    def fraction_bits(self) -> int:
-        """Stored bits of the accumulator's significand."""
-        return self.accumulator.rows[-1].fraction_bits
-
-    @property
-    def exponent_bits(self) -> int:
-        """Width of the accumulator's exponent field."""
-        return self.accumulator.rows[-1].exponent.bits
-
-    @property
-    def bias(self) -> int:
-        """Bias of the accumulator's exponent field."""
-        rule = self.accumulator.rows[-1].exponent
-        assert isinstance(rule, Biased)
-        return rule.bias
-
-    @property
-    def has_subnormals(self) -> bool:
-        """Whether the exponent field 0 is for subnormals."""
-        return len(self.accumulator.rows) > 1
-
-    @property
-    def product_bits(self) -> int:
-        """Bits of a normalized product."""
-        return self.product.significand_bits
 
     @property
     def frame_bits(self) -> int:
         """Bits of the wider significand."""
-        return max(self.fraction_bits + 1, self.product_bits)
-
-    @property
-    def sum_bits(self) -> int:
-        """Carry, frame, guard bits."""
-        return 1 + self.frame_bits + GUARD_BITS
+        return max(self.accumulator.fraction_bits + 1, self.product.significand_bits)
 
     @property
     def shift_bits(self) -> int:
@@ -72,13 +40,12 @@ class AdderShape:
     def product_exponents(self) -> tuple[int, int]:
         """Exponents of a normalized product, as the accumulator's exponent field would have them."""
         low, high = self.product.exponents
-        offset = self.bias - self.product.bias
-        return low + offset, high + offset + (self.product.integer_bits - 1)
+        return low + self.offset, high + self.offset + (self.product.integer_bits - 1)
 
     @property
     def offset(self) -> int:
         """What takes a product's exponent to the accumulator's bias."""
-        return self.bias - self.product.bias
+        return self.accumulator.bias - self.product.bias
 
     @property
     def ties_lead(self) -> bool:
@@ -88,17 +55,17 @@ class AdderShape:
     @property
     def highest_exponent(self) -> int:
         """Largest exponent of a frame whose sum can still be finite: with more, no accumulator cancels enough of the product."""
-        return (1 << self.exponent_bits) - (1 if self.has_subnormals else 0)
+        return (1 << self.accumulator.exponent_bits) - (1 if self.accumulator.has_subnormals else 0)
 
     @property
     def difference(self) -> tuple[int, int]:
         """Range of the exponents' difference: product minus accumulator, minus 1 where ``ties_lead`` is not."""
         low, high = self.product_exponents
         ties = 0 if self.ties_lead else 1
-        return low - (1 << self.exponent_bits) + 1 - ties, high - int(self.has_subnormals) - ties
+        return low - (1 << self.accumulator.exponent_bits) + 1 - ties, high - int(self.accumulator.has_subnormals) - ties
 
     @staticmethod
-    def spare_carry(accumulator: Format, product: ProductShape) -> int:
+    def spare_carry(accumulator: WideFormat, product: ProductShape) -> int:
         """Whether the sum of the product's exponents had better be 1 larger."""
         if product.a.has_increment or product.b.has_increment:
             return 0  # the carry-in is taken

@@ -12,29 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, reduce
+from operator import and_
 
 import numpy as np
-from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed, unsigned
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Biased, Fixed, Format, Kind, Row, SignMagnitude, Special
-from hwgen.datapath.known_bits import Tabled, and_or, any_of, match, plus_constant
-
-
-def range_shape(low: int, high: int) -> Shape:
-    """Smallest shape that holds ``low`` to ``high``; unsigned where nothing is negative."""
-    if low >= 0:
-        return unsigned(max(high.bit_length(), 1))
-    return signed(max((~low).bit_length(), (high if high >= 0 else ~high).bit_length()) + 1)
-
-
-def extended(value: Value, width: int) -> Value:
-    """The same number in ``width`` bits, cut or sign-extended as its shape says."""
-    fill = value[-1] if value.shape().signed else Const(0, 1)
-    return Cat(value, fill.replicate(max(width - len(value), 0)))[:width]
+from hwgen.datapath.arithmetic import Tabled, and_or, any_of, match, named, plus_bits, range_shape
 
 
 @dataclass(frozen=True)
@@ -96,6 +83,20 @@ class OperandShape:
         return range_shape(low - self.has_increment, high)
 
 
+@dataclass
+class _Case:
+    """Codes that ``hit`` picks, and their exponent, increment and significand, least significant bit first; which of them are zero.
+
+    Zeros that are a case of their own have no exponent.
+    """
+
+    hit: Tabled
+    exponent: list[Tabled]
+    increment: Tabled
+    significand: list[Tabled]
+    zero: Tabled | None = None
+
+
 class Operand(wiring.Component):
     """Split a code into what a multiplier needs.
 
@@ -116,29 +117,19 @@ class Operand(wiring.Component):
 
     def __init__(self, layout: OperandShape):
         self.fmt, self.layout = layout.fmt, layout
-        ports: dict[str, Any] = {
-            "code": In(layout.fmt.width),
-            "sign": Out(1),
-            "exponent": Out(self.layout.exponent_shape),
-            "significand": Out(self.layout.significand_bits),
-            "is_zero": Out(1),
-            "is_inf": Out(1),
-            "is_nan": Out(1),
-        }
-        if self.layout.has_increment:
-            ports["increment"] = Out(1)
-        super().__init__(ports)
+        increment = {"increment": Out(1)} if layout.has_increment else {}
+        numbers = {"exponent": Out(layout.exponent_shape), "significand": Out(layout.significand_bits), **increment}
+        classes = dict.fromkeys(("is_zero", "is_inf", "is_nan"), Out(1))
+        super().__init__({"code": In(layout.fmt.width), "sign": Out(1), **numbers, **classes})
 
     def elaborate(self, _platform: object) -> Module:
         """Classes from the specials, then an AND-OR over the rows."""
         m = Module()
         fmt = self.fmt
-        body = Signal(fmt.width - 1, name="magnitude")
-        m.d.comb += [
-            self.sign.eq(self.code[-1]),
-            body.eq(Mux(self.code[-1], -self.code, self.code) if fmt.twos_complement else self.code),
-        ]
-        cases = self._cases(m, [Tabled(body[i], self._magnitudes >> i & 1 == 1) for i in range(len(body))])
+        body = Mux(self.code[-1], -self.code, self.code) if fmt.twos_complement else self.code
+        body = named(m, "magnitude", body, fmt.width - 1)
+        m.d.comb += self.sign.eq(self.code[-1])
+        cases = self._cases(m, [Tabled(bit, self._magnitudes >> i & 1 == 1) for i, bit in enumerate(body)])
         infinite = any_of(self._special(Kind.INF))
         zero = any_of(self._special(Kind.ZERO)) | (any_of([case.zero.value for case in cases if case.zero]) & ~infinite)
         m.d.comb += [
@@ -151,12 +142,9 @@ class Operand(wiring.Component):
 
         def select(name: str, columns: Iterable[tuple[Tabled, ...]]) -> Value:
             """One AND-OR for each bit: ``columns`` holds what each case has there."""
-            bits = []
-            for i, column in enumerate(columns):
-                bit = Signal(name=f"{name}_{i}")
-                m.d.comb += bit.eq(and_or([(case.hit, value) for case, value in zip(numbers, column, strict=True)], care))
-                bits.append(bit)
-            return Cat(bits)
+            hits = [case.hit for case in numbers]
+            bits = (and_or(list(zip(hits, column, strict=True)), care) for column in columns)
+            return Cat(*(named(m, f"{name}_{i}", bit) for i, bit in enumerate(bits)))
 
         m.d.comb += [
             self.exponent.eq(select("exponent", zip(*(case.exponent for case in numbers), strict=True))),
@@ -170,11 +158,8 @@ class Operand(wiring.Component):
     def _magnitudes(self) -> np.ndarray:
         """Magnitude of every code."""
         codes = np.arange(1 << self.fmt.width)
-        if self.fmt.twos_complement:
-            codes = np.where(codes & self.fmt.sign_bit, -codes, codes)
-        return codes & (self.fmt.sign_bit - 1)
-
-    # -- classes -----------------------------------------------------------------------------------------------------------
+        signed = np.where(codes & self.fmt.sign_bit, -codes, codes) if self.fmt.twos_complement else codes
+        return signed & (self.fmt.sign_bit - 1)
 
     def _special(self, kind: Kind) -> list[Value]:
         """Matches of the specials of a kind; sign and rest apart, so that equal tests of the rest are shared."""
@@ -190,41 +175,33 @@ class Operand(wiring.Component):
         return found
 
     def _matches(self, special: Special) -> Value:
-        sign_bit = self.fmt.sign_bit
-        mask, rest = special.mask & ~sign_bit, self.code[:-1]
-        picked = [i for i in range(len(rest)) if mask >> i & 1]
-        parts = []
+        sign_bit, rest = self.fmt.sign_bit, self.code[:-1]
+        picked = [i for i in range(len(rest)) if special.mask >> i & 1]
+        parts: list[Value] = []
         if special.mask & sign_bit:
             parts.append(self.code[-1] if special.value & sign_bit else ~self.code[-1])
         if picked:
-            bits = Cat(rest[i] for i in picked)
             pattern = sum((special.value >> i & 1) << k for k, i in enumerate(picked))
-            parts.append(bits == pattern)
-        return parts[0] & parts[1] if len(parts) == 2 else parts[0]
+            parts.append(Cat(rest[i] for i in picked) == pattern)
+        return reduce(and_, parts)
 
     def _only_zero_has_magnitude_zero(self) -> bool:
         """Whether the zeros are the codes whose magnitude is 0, a NaN apart."""
-        fmt = self.fmt
-        nan = np.isnan(fmt.values)
-        return bool(np.all((fmt.values == 0) == (self._magnitudes == 0), where=~nan))
-
-    # -- rows --------------------------------------------------------------------------------------------------------------
+        values = self.fmt.values
+        return bool(np.all((values == 0) == (self._magnitudes == 0), where=~np.isnan(values)))
 
     def _cases(self, m: Module, magnitude: list[Tabled]) -> list[_Case]:
         """The rows in one-hot form."""
         cases: list[_Case] = []
         body = len(magnitude)
         for i, row in enumerate(self.fmt.rows):
-            top = magnitude[body - len(row.prefix) :]
-            hit = match(top, row.prefix, magnitude[0])
+            hit = match(magnitude[body - len(row.prefix) :], row.prefix, magnitude[0])
             for earlier in self.fmt.rows[:i]:
                 common = min(len(earlier.prefix), len(row.prefix))
                 if earlier.prefix[:common] == row.prefix[:common]:
                     hit = hit & ~match(magnitude[body - len(earlier.prefix) :], earlier.prefix, magnitude[0])
             if not isinstance(hit.value, Const):
-                named = Signal(name=f"is_row_{i}")
-                m.d.comb += named.eq(hit.value)
-                hit = Tabled(named, hit.table)
+                hit = Tabled(named(m, f"is_row_{i}", hit.value), hit.table)
             if row.hidden:
                 cases.append(self._normal(row, hit, magnitude))
             elif self.layout.normalized:
@@ -235,62 +212,42 @@ class Operand(wiring.Component):
 
     def _normal(self, row: Row, hit: Tabled, magnitude: list[Tabled]) -> _Case:
         """Fraction behind a hidden 1; the exponent is the field, beside constant bits where the biases agree in its low ones."""
-        k, width = row.fraction_bits, self.layout.significand_bits
-        significand = [*self._zeros(width - 1 - k, hit), *magnitude[:k], hit.constant(1)]
+        k, zero, one = row.fraction_bits, hit.constant(0), hit.constant(1)
+        significand = [*[zero] * (self.layout.significand_bits - 1 - k), *magnitude[:k], one]
         field = magnitude[k : k + row.exponent.bits]
-        bits, bias, zero = self.layout.exponent_shape.width, self.layout.bias, hit.constant(0)
+        bits, bias = self.layout.exponent_shape.width, self.layout.bias
         match row.exponent:
             case Fixed(exponent=constant):
                 return _Case(hit, self._constant(constant + bias, hit), zero, significand)
             case Biased(bits=size, bias=row_bias):
-                offset, increment = bias - row_bias, 0
-                if self.layout.has_increment and offset % (1 << size) == 1:
-                    offset, increment = offset - 1, 1
-                return _Case(hit, plus_constant(field, offset, bits), hit.constant(increment), significand)
+                offset = bias - row_bias
+                spare = int(self.layout.has_increment and offset % (1 << size) == 1)
+                padded = [*field, *[zero] * (bits - len(field))][:bits]
+                return _Case(hit, plus_bits(padded, offset - spare), hit.constant(spare), significand)
             case SignMagnitude():
                 negative = field[-1]
-                exponent = [bit ^ negative for bit in (*field[:-1], hit.constant(1))]
-                exponent += [negative] * (bits - len(exponent))
-                return _Case(hit, exponent, negative, significand)
+                exponent = [bit ^ negative for bit in (*field[:-1], one)]
+                return _Case(hit, [*exponent, *[negative] * (bits - len(exponent))], negative, significand)
 
     def _subnormal(self, row: Row, hit: Tabled, magnitude: list[Tabled]) -> list[_Case]:
         """A fraction without hidden bit, normalized by concatenation: a case for each place of its first 1."""
         assert isinstance(row.exponent, Fixed)
-        cases, width, rest = [], self.layout.significand_bits, hit
+        cases, rest, zero = [], hit, hit.constant(0)
         for first in reversed(range(row.fraction_bits)):
-            significand = [*self._zeros(width - 1 - first, hit), *magnitude[:first], hit.constant(1)]
+            significand = [*[zero] * (self.layout.significand_bits - 1 - first), *magnitude[:first], hit.constant(1)]
             exponent = row.exponent.exponent - (row.fraction_bits - first) + self.layout.bias
-            cases.append(_Case(rest & magnitude[first], self._constant(exponent, hit), hit.constant(0), significand))
+            cases.append(_Case(rest & magnitude[first], self._constant(exponent, hit), zero, significand))
             rest = rest & ~magnitude[first]
         return [*cases, _Case(rest, [], hit, [], zero=rest)]
 
     def _unnormalized(self, row: Row, hit: Tabled, magnitude: list[Tabled]) -> _Case:
         """A fraction without hidden bit as it stands; zero needs no case of its own."""
         assert isinstance(row.exponent, Fixed)
-        k, width, overhang = row.fraction_bits, self.layout.significand_bits, self.layout.overhang(row)
-        aligned = [*self._zeros(width - 1 - k - overhang, hit), *magnitude[:k]]
-        significand = aligned + self._zeros(width - len(aligned), hit)
+        k, zero, overhang = row.fraction_bits, hit.constant(0), self.layout.overhang(row)
+        aligned = [*[zero] * (self.layout.significand_bits - 1 - k - overhang), *magnitude[:k]]
+        significand = aligned + [zero] * (self.layout.significand_bits - len(aligned))
         exponent = self._constant(row.exponent.exponent + overhang + self.layout.bias, hit)
-        zero = hit & match(magnitude[:k], "0" * k, hit)
-        return _Case(hit, exponent, hit.constant(0), significand, zero)
+        return _Case(hit, exponent, zero, significand, zero=hit & match(magnitude[:k], "0" * k, hit))
 
     def _constant(self, exponent: int, like: Tabled) -> list[Tabled]:
         return [like.constant(exponent >> i & 1) for i in range(self.layout.exponent_shape.width)]
-
-    @staticmethod
-    def _zeros(count: int, like: Tabled) -> list[Tabled]:
-        return [like.constant(0)] * count
-
-
-@dataclass
-class _Case:
-    """Codes that ``hit`` picks, and their exponent, increment and significand, least significant bit first; which of them are zero.
-
-    Zeros that are a case of their own have no exponent.
-    """
-
-    hit: Tabled
-    exponent: list[Tabled]
-    increment: Tabled
-    significand: list[Tabled]
-    zero: Tabled | None = None

@@ -1,53 +1,33 @@
-"""What passes between blocks: a number taken apart into class, sign, exponent and normalized significand."""
+"""A code taken apart into class, sign, exponent and normalized significand."""
 
-from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value, signed, unsigned
+from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value
+from amaranth.lib.wiring import PureInterface, Signature
 
 from golden import Biased, Fixed, Format, Kind, SignMagnitude, Special
 from golden.rows import Row
-from golden.validation import MAX_WIDTH
-
-
-def precision(fmt: Format) -> int:
-    """Bits of the unpacked significand: the format's widest, hidden bit included."""
-    return fmt.precision if fmt.width <= MAX_WIDTH else fmt.rows[-1].fraction_bits + 1
-
-
-def exponent_range(fmt: Format) -> tuple[int, int]:
-    """Exponents of the smallest and the largest finite value."""
-    if fmt.width <= MAX_WIDTH:
-        return fmt.exponent_range
-    normal = fmt.rows[-1]
-    assert isinstance(normal.exponent, Biased)
-    return 1 - normal.exponent.bias - normal.fraction_bits, normal.exponent.bias
+from hwgen.datapath.arithmetic import named, range_shape
+from hwgen.datapath.product import number_signature
 
 
 def exponent_shape(fmt: Format) -> Shape:
     """Two's complement shape that holds every exponent."""
-    low, high = exponent_range(fmt)
-    return signed(max((~low if low < 0 else low).bit_length(), (~high if high < 0 else high).bit_length()) + 1)
+    low, high = fmt.exponent_range
+    return range_shape(min(low, -1), high)
 
 
-class Unpacked:
-    """Signals of a number in parts: value = significand * 2**(exponent - (width of significand - 1)).
+def unpacked_signature(fmt: Format) -> Signature:
+    """A format's number in parts: value = significand * 2**(exponent - (width of significand - 1)).
 
     Members
     -------
-    sign : 1 bit
+    sign : ``Out(1)``
         The code's sign bit, whatever the class.
-    exponent : two's complement
-    significand : unsigned
+    exponent : ``Out(exponent_shape(fmt))``
+    significand : ``Out(fmt.precision)``
         Normalized: its first bit is 1 for every finite nonzero value, subnormals too. It and the exponent are zero otherwise.
-    is_zero, is_inf, is_nan : 1 bit each
+    is_zero, is_inf, is_nan : ``Out(1)``
     """
-
-    def __init__(self, fmt: Format):
-        self.fmt = fmt
-        self.sign = Signal(name="sign")
-        self.exponent = Signal(exponent_shape(fmt), name="exponent")
-        self.significand = Signal(unsigned(precision(fmt)), name="significand")
-        self.is_zero = Signal(name="is_zero")
-        self.is_inf = Signal(name="is_inf")
-        self.is_nan = Signal(name="is_nan")
+    return number_signature(exponent_shape(fmt), fmt.precision)
 
 
 def matches(code: Value, special: Special) -> Value:
@@ -59,46 +39,37 @@ def matches(code: Value, special: Special) -> Value:
     return (code & special.mask) == special.value
 
 
-def unpack(m: Module, fmt: Format, code: Value) -> Unpacked:
-    """Add to ``m`` what takes ``code`` apart, row by row."""
-    out = Unpacked(fmt)
+def unpack(m: Module, fmt: Format, code: Value, out: PureInterface) -> None:
+    """Add to ``m`` what takes ``code`` apart, row by row; ``out`` is of an :func:`unpacked_signature`."""
     body = fmt.width - 1
     m.d.comb += out.sign.eq(code[-1])
-    magnitude = Signal(body, name="magnitude")
-    m.d.comb += magnitude.eq(Mux(code[-1], -code, code) if fmt.twos_complement else code[:-1])
+    magnitude = named(m, "magnitude", Mux(code[-1], -code, code) if fmt.twos_complement else code, body)
 
     found = dict.fromkeys((Kind.ZERO, Kind.INF, Kind.NAN), Const(0, 1))
     earlier: Value = Const(0, 1)
-    for special in fmt.specials:
+    for i, special in enumerate(fmt.specials):
         hit = matches(code, special)
-        overlaps = any(
-            (special.value ^ other.value) & special.mask & other.mask == 0 for other in fmt.specials[: fmt.specials.index(special)]
-        )
+        overlaps = any((special.value ^ other.value) & special.mask & other.mask == 0 for other in fmt.specials[:i])
         found[special.kind] = found[special.kind] | (hit & ~earlier if overlaps else hit)
         earlier = earlier | hit
     m.d.comb += [out.is_inf.eq(found[Kind.INF]), out.is_nan.eq(found[Kind.NAN])]
 
-    row_exponent = Signal(out.exponent.shape(), name="row_exponent")
-    row_significand = Signal(len(out.significand), name="row_significand")
+    row_exponent = Signal(exponent_shape(fmt), name="row_exponent")
+    row_significand = Signal(fmt.precision, name="row_significand")
     for i, row in enumerate(fmt.rows):
         hit = magnitude[body - len(row.prefix) :] == int(row.prefix, 2) if row.prefix else Const(1, 1)
         with m.If(hit) if i == 0 else m.Elif(hit) if row.prefix else m.Else():
-            if row.hidden:
-                _normal_row(m, row, magnitude, row_exponent, row_significand)
-            else:
-                _subnormal_row(m, row, magnitude, row_exponent, row_significand)
-    subnormals = any(not row.hidden for row in fmt.rows)
-    nonzero_special = found[Kind.INF] | found[Kind.NAN]
+            unpack_row = _normal_row if row.hidden else _subnormal_row
+            unpack_row(m, row, magnitude, row_exponent, row_significand)
     zero = found[Kind.ZERO]
-    if subnormals:
-        zero = zero | (~row_significand[-1] & ~nonzero_special)
-    m.d.comb += out.is_zero.eq(zero)
+    if not all(row.hidden for row in fmt.rows):
+        zero = zero | (~row_significand[-1] & ~(found[Kind.INF] | found[Kind.NAN]))
     finite = ~(out.is_zero | out.is_inf | out.is_nan)
     m.d.comb += [
+        out.is_zero.eq(zero),
         out.exponent.eq(Mux(finite, row_exponent, 0)),
         out.significand.eq(Mux(finite, row_significand, 0)),
     ]
-    return out
 
 
 def _normal_row(m: Module, row: Row, magnitude: Value, exponent: Signal, significand: Signal) -> None:

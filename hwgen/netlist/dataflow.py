@@ -8,6 +8,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
 
 Bit = int | str
 """A net's number, or the constant ``"0"`` or ``"1"``."""
@@ -63,14 +65,23 @@ class Netlist:
     operations: tuple[Operation, ...]
     read: frozenset[Bit]
 
+    @cached_property
+    def inputs(self) -> dict[str, Bits]:
+        """Bits of the input ports."""
+        return {name: bits for direction, name, bits in self.ports if direction == "input"}
+
+    @cached_property
+    def outputs(self) -> dict[str, Bits]:
+        """Bits of the output ports."""
+        return {name: bits for direction, name, bits in self.ports if direction == "output"}
+
     def given_names(self) -> dict[Bits, str]:
         """Names by the bits that they stand for, without bits on top that nobody reads; of several names the plainest."""
-        outputs = {bits for direction, _, bits in self.ports if direction == "output"}
-        ports = {name for _, name, _ in self.ports}
+        outputs = set(self.outputs.values())
         given: dict[Bits, str] = {}
         for name, bits in sorted(self.names.items(), key=lambda item: ("$" in item[0], item[0].count("."))):
             top = max((index + 1 for index, bit in enumerate(bits) if bit in self.read), default=0)
-            if name not in ports and bits[:top] not in outputs:
+            if name not in self.inputs and name not in self.outputs and bits[:top] not in outputs:
                 given.setdefault(bits[:top], name)
         return given
 
@@ -95,12 +106,9 @@ def _bits(items: Iterable[Bit]) -> Bits:
 
 def _fresh(module: dict) -> Iterator[int]:
     """Numbers that no net of the module has."""
-    used = [bit for net in module["netnames"].values() for bit in net["bits"] if isinstance(bit, int)]
-    used += [bit for cell in module["cells"].values() for bits in cell["connections"].values() for bit in bits if isinstance(bit, int)]
-    number = max(used, default=1)
-    while True:
-        number += 1
-        yield number
+    nets = [net["bits"] for net in module["netnames"].values()]
+    nets += [bits for cell in module["cells"].values() for bits in cell["connections"].values()]
+    return count(max((bit for bits in nets for bit in bits if isinstance(bit, int)), default=1) + 1)
 
 
 def extend(bits: Bits, width: int, signed: bool) -> Bits:

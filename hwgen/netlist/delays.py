@@ -25,20 +25,18 @@ def delay(operation: Operation) -> float:
         case "$and" | "$or" | "$not" | "$pos":
             return _GATE
         case "$add" | "$sub":
-            varying = [sum(not isinstance(bit, str) for bit in bits) for bits in operands]
-            return _at("increment" if min(varying) <= 1 else "add", _added(operands))
+            return _at("increment" if min(map(_varying, operands)) <= 1 else "add", _added(operands))
         case "$neg":
             return _at("increment", width)
         case "$mul":
-            return _at("multiply", min(_varying(bits) for bits in operands))
+            return _at("multiply", min(map(_varying, operands)))
         case "$mux":
             return _at("choose", len(operation.result))
         case "$pmux" | "case":
             choices = _at("equal" if kind == "case" else "reduce", len(operands[0]))
             return choices + _at("reduce", len(operands)) + _GATE
         case "$eq" | "$ne":
-            constant = any(all(isinstance(bit, str) for bit in bits) for bits in operands)
-            return _at("reduce" if constant else "equal", width)
+            return _at("equal" if all(map(_varying, operands)) else "reduce", width)
         case "$lt" | "$le" | "$gt" | "$ge":
             return _at("compare", width)
         case "$shl" | "$shr":

@@ -2,15 +2,32 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from amaranth.back import rtlil
 from amaranth.hdl import Value
 from amaranth.lib import wiring
 
+from golden.refusal import BadKind, BadValue
 from hwgen.netlist import dataflow, verilog
 from hwgen.tools import yosys
+
+# Case tables stay tables, not memories. wreduce gets a list because it breaks $shift cells (Yosys 0.70; rtl_tests/hwgen/test_emit.py proves
+# what comes out); right shifts are cut to what is read in `dataflow`.
+_SCRIPT = """
+read_rtlil module.il
+proc -norom
+flatten -noscopeinfo
+opt_expr
+opt_merge
+wreduce t:$add t:$sub t:$neg t:$mul t:$not t:$and t:$or t:$xor t:$shl t:$mux t:$pmux t:$eq t:$ne t:$lt t:$le t:$gt t:$ge
+opt_clean
+opt_expr
+opt_merge
+opt_clean
+write_json module.json
+"""
 
 _WORDS = """
 accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins binsof bit break
@@ -33,30 +50,29 @@ KEYWORDS = frozenset(_WORDS.split())
 """Reserved words of IEEE 1364-2005 (Verilog) and IEEE 1800-2017 (SystemVerilog)."""
 
 
-def check_name(name: str, what: str = "name") -> str:
-    """Return ``name``; raise ValueError, in a sentence about ``what``, when it cannot be a Verilog identifier as it stands."""
+@dataclass(frozen=True)
+class Port:
+    """A port: ``direction`` is ``input`` or ``output``."""
+
+    name: str
+    direction: str
+    width: int
+
+    @property
+    def range(self) -> str:
+        """As in a declaration, with a blank behind it."""
+        return f"[{self.width - 1}:0] " if self.width > 1 else ""
+
+
+def check_name(name: str, argument: str = "name") -> str:
+    """Return a name; refuse one that is no Verilog identifier as it stands."""
+    if not isinstance(name, str):
+        raise BadKind(argument, f"must be a string, not {name!r}")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise ValueError(f"{what} must be a Verilog identifier (a letter or _, then letters, digits and _), not {name!r}")
+        raise BadValue(argument, f"must be a Verilog identifier (a letter or _, then letters, digits and _), not {name!r}")
     if name in KEYWORDS:
-        raise ValueError(f"{what} must not be a keyword of Verilog or SystemVerilog, which {name!r} is")
+        raise BadValue(argument, f"must not be a keyword of Verilog or SystemVerilog, which {name!r} is")
     return name
-
-
-# Case tables stay tables, not memories. wreduce gets a list because it breaks $shift cells (Yosys 0.70; rtl_tests/hwgen/test_emit.py proves
-# what comes out); right shifts are cut to what is read in `dataflow`.
-_SCRIPT = """
-read_rtlil module.il
-proc -norom
-flatten -noscopeinfo
-opt_expr
-opt_merge
-wreduce t:$add t:$sub t:$neg t:$mul t:$not t:$and t:$or t:$xor t:$shl t:$mux t:$pmux t:$eq t:$ne t:$lt t:$le t:$gt t:$ge
-opt_clean
-opt_expr
-opt_merge
-opt_clean
-write_json module.json
-"""
 
 
 def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> str:
@@ -81,17 +97,19 @@ def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> 
 
     Raises
     ------
-    ValueError
-        When the module or a port cannot have its name, or a port has no bits.
+    Refusal
+        If the module or a port cannot have its name, or a port has no bits.
     """
     check_name(name)
+    if not isinstance(component, wiring.Component):
+        raise BadKind("component", f"must be a wiring.Component, not {component!r}")
     loaded = netlist(component, name)
     for path, _, value in component.signature.flatten(component):
         port = check_name("__".join(map(str, path)), "port name")
         if not len(Value.cast(value)):
-            raise ValueError(f"port {port} must have at least one bit")
+            raise BadValue(f"port {port}", "must have at least one bit")
         if port == name:
-            raise ValueError(f"a module must not have the name of one of its ports, which {name!r} is")
+            raise BadValue("name", f"must not be that of one of the module's ports, which {name!r} is")
     banner = [
         name,
         *header,

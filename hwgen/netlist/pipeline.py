@@ -6,34 +6,32 @@ cut, and no datapath has to know of it.
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from functools import cached_property
+from itertools import groupby
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hwgen.netlist.dataflow import BITWISE, COMPARISONS, LOGIC, REDUCTIONS, Bit, Bits, Netlist, Operation
+from golden.refusal import BadKind, BadValue, check_flag, check_integer
+from hwgen.netlist.component import Checked
+from hwgen.netlist.dataflow import Bit, Bits, Netlist, Operation
 from hwgen.netlist.emit import netlist
 from hwgen.netlist.schedule import Schedule, schedule
 
 MAX_STAGES = 16
 
 
-def check_stages(stages: object, least: int = 0) -> int:
-    """Return a number of ranks, or raise ValueError."""
-    if isinstance(stages, bool) or not isinstance(stages, int) or not least <= stages <= MAX_STAGES:
-        raise ValueError(f"stages must be an integer from {least} to {MAX_STAGES}, not {stages!r}")
-    return stages
-
-
-class Pipelined(wiring.Component):
+class Pipelined(Checked, wiring.Component):
     """A combinational component with ranks of registers in it; takes one input a cycle.
 
     Parameters
     ----------
     core : wiring.Component
-        Combinational; not to be used elsewhere.
+        Combinational; not to be used elsewhere. Nothing is made of it before elaboration.
     stages : int
         Ranks of registers, 1 to 16: the latency in cycles.
     reset : bool
@@ -64,29 +62,50 @@ class Pipelined(wiring.Component):
         clock_enable: bool = False,
         entries: Mapping[str, int] | None = None,
     ):
-        check_stages(stages, 1)
-        self.stages, self.reset, self.clock_enable = stages, reset, clock_enable
-        self.parts = netlist(core, "core")
-        self.schedule = schedule(self.parts, stages, entries)
-        inputs = {name: In(len(bits)) for way, name, bits in self.parts.ports if way == "input"}
-        outputs = {name: Out(len(bits)) for way, name, bits in self.parts.ports if way == "output"}
+        if not isinstance(core, wiring.Component):
+            raise BadKind("core", f"must be a component, not {core!r}")
+        self.core, self.stages = core, check_integer("stages", stages, 1, MAX_STAGES)
+        self.reset, self.clock_enable = check_flag("reset", reset), check_flag("clock_enable", clock_enable)
+        if not isinstance(entries, Mapping | None):
+            raise BadKind("entries", f"must be a mapping of inputs to cycles, not {entries!r}")
+        self.entries = dict(entries or {})
+        ports = [("__".join(map(str, path)), member) for path, member, _ in core.signature.flatten(core)]
+        inputs = {name: In(Shape.cast(member.shape).width) for name, member in ports if member.flow is In}
+        outputs = {name: Out(Shape.cast(member.shape).width) for name, member in ports if member.flow is Out}
+        for name, stage in self.entries.items():
+            if name not in inputs:
+                raise BadValue("entries", f"must name inputs of the core, not {name!r}")
+            check_integer("entries", stage, 0, self.stages)
         enable = {"enable": In(1)} if clock_enable else {}
         super().__init__({**enable, "in_valid": In(1), **inputs, "out_valid": Out(1), **outputs})
+
+    @cached_property
+    def netlist(self) -> Netlist:
+        """The core's operations; it takes a run of Yosys."""
+        parts = netlist(self.core, "core")
+        if not {*parts.inputs, *parts.outputs} <= {"__".join(map(str, path)) for path, _, _ in self.core.signature.flatten(self.core)}:
+            raise BadValue("core", f"must be combinational, and {self.core!r} has a clock")
+        return parts
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The stage of each operation."""
+        return schedule(self.netlist, self.stages, self.entries)
 
     @property
     def registers(self) -> int:
         """Bits of the registers, valid bits included."""
-        return sum(len(bits) for _, _, bits in _kept(self.parts, self.schedule, self.stages)) + self.stages
+        return sum(len(bits) for _, _, bits in _kept(self.netlist, self.schedule, self.stages)) + self.stages
 
     def elaborate(self, _platform: object) -> Module:
         """The netlist again, each operation in its stage."""
+        operations = self.netlist.operations
         m = Module()
         build = _Builder(m, self, self._enabled)
-        for number, operation in enumerate(self.parts.operations):
+        for number, operation in enumerate(operations):
             build.operation(number, operation)
-        for way, name, bits in self.parts.ports:
-            if way == "output":
-                m.d.comb += getattr(self, name).eq(build.read(bits, self.stages))
+        for name, bits in self.netlist.outputs.items():
+            m.d.comb += getattr(self, name).eq(build.read(bits, self.stages))
         valid: Value = self.in_valid
         for stage in range(1, self.stages + 1):
             kept = Signal(name=f"valid_{stage}", reset_less=not self.reset)
@@ -99,50 +118,40 @@ class Pipelined(wiring.Component):
         m.d.sync += register.eq(Mux(self.enable, value, register) if self.clock_enable else value)
 
 
+def _homes(parts: Netlist, cut: Schedule) -> list[tuple[int, int, Bits]]:
+    """Where bits arise: the operation (or -1 - the input port's number), the stage, and the bits."""
+    homes = [(-1 - place, cut.entries[name], bits) for place, (name, bits) in enumerate(parts.inputs.items())]
+    return homes + [(number, cut.stages[number], operation.result) for number, operation in enumerate(parts.operations)]
+
+
 def _kept(parts: Netlist, cut: Schedule, ranks: int) -> list[tuple[int, int, Bits]]:
-    """What registers hold: the operation (or -1 - the input port's number), for how many cycles by then, and which of its bits."""
+    """What registers hold: where it arose, for how many cycles by then, and which of its bits."""
     last: dict[Bit, int] = {}
     for stage, operation in zip(cut.stages, parts.operations, strict=True):
         for bits in operation.operands:
             last.update((bit, max(stage, last.get(bit, 0))) for bit in bits)
-    last.update((bit, ranks) for way, _, bits in parts.ports if way == "output" for bit in bits)
-    inputs = [(name, bits) for way, name, bits in parts.ports if way == "input"]
-    homes = [(-1 - place, cut.entries[name], bits) for place, (name, bits) in enumerate(inputs)]
-    homes += [(number, cut.stages[number], operation.result) for number, operation in enumerate(parts.operations)]
-    found = []
-    for home, since, bits in homes:
-        longest = max((last.get(bit, since) for bit in bits), default=since) - since
-        found += [(home, age, tuple(bit for bit in bits if last.get(bit, since) - since >= age)) for age in range(1, longest + 1)]
-    return found
+    last.update((bit, ranks) for bits in parts.outputs.values() for bit in bits)
+    kept = []
+    for home, since, bits in _homes(parts, cut):
+        lives = {bit: last.get(bit, since) - since for bit in bits}
+        ages = range(1, max(lives.values(), default=0) + 1)
+        kept += [(home, age, tuple(bit for bit in bits if lives[bit] >= age)) for age in ages]
+    return kept
 
 
 class _Builder:
-    """Amaranth statements of a netlist in stages."""
-
     def __init__(self, m: Module, unit: Pipelined, clocked: Callable[[Module, Signal, Value], None]):
-        self.m, self.parts, self.cut, self.clocked = m, unit.parts, unit.schedule, clocked
-        self.names = self.parts.given_names()
-        inputs = [name for way, name, _ in self.parts.ports if way == "input"]
-        self.signals: dict[int, Signal] = {-1 - place: getattr(unit, name) for place, name in enumerate(inputs)}
-        self.since = {-1 - place: self.cut.entries[name] for place, name in enumerate(inputs)} | dict(enumerate(self.cut.stages))
-        self.place: dict[Bit, tuple[int, int]] = {}
-        for place, (_, _, bits) in enumerate(port for port in self.parts.ports if port[0] == "input"):
-            self.place.update((bit, (-1 - place, at)) for at, bit in enumerate(bits))
-        for number, operation in enumerate(self.parts.operations):
-            self.place.update((bit, (number, at)) for at, bit in enumerate(operation.result))
+        self.m, self.parts, self.cut, self.clocked = m, unit.netlist, unit.schedule, clocked
+        self.names, homes = self.parts.given_names(), _homes(self.parts, self.cut)
+        self.signals: dict[int, Signal] = {-1 - n: getattr(unit, name) for n, name in enumerate(self.parts.inputs)}
+        self.since = {home: since for home, since, _ in homes}
+        self.place = {bit: (home, at) for home, _, bits in homes for at, bit in enumerate(bits)}
         self.kept = {(home, age): bits for home, age, bits in _kept(self.parts, self.cut, unit.stages)}
         self.registers: dict[tuple[int, int], Signal] = {}
 
     def read(self, bits: Bits, stage: int) -> Value:
-        """Bits as they are in a stage."""
-        pieces: list[tuple[int | None, list[Bit]]] = []
-        for bit in bits:
-            home = None if isinstance(bit, str) else self.place[bit][0]
-            if pieces and pieces[-1][0] == home:
-                pieces[-1][1].append(bit)
-            else:
-                pieces.append((home, [bit]))
-        return Cat(*(self._piece(home, piece, stage) for home, piece in pieces))
+        pieces = groupby(bits, lambda bit: None if isinstance(bit, str) else self.place[bit][0])
+        return Cat(*(self._piece(home, list(piece), stage) for home, piece in pieces))
 
     def _piece(self, home: int | None, bits: list[Bit], stage: int) -> Value:
         if home is None:
@@ -171,7 +180,6 @@ class _Builder:
         return self.registers[home, age]
 
     def operation(self, number: int, operation: Operation) -> None:
-        """The signal of an operation's result."""
         stage = self.cut.stages[number]
         name = self.names.get(operation.result, "").replace(".", "__")
         result = self.signals[number] = Signal(len(operation.result), name=name)
@@ -188,6 +196,21 @@ class _Builder:
         self.m.d.comb += result.eq(_expression(operation, operands))
 
 
+_UNARY: dict[str, Callable[[Value], Value]] = {
+    "$not": operator.invert, "$neg": operator.neg, "$pos": lambda bits: bits,
+    "$reduce_and": Value.all, "$reduce_or": Value.any, "$reduce_bool": Value.any, "$reduce_xor": Value.xor,
+    "$reduce_xnor": lambda bits: ~bits.xor(), "$logic_not": lambda bits: ~bits.any(),
+}  # fmt: skip
+_BINARY: dict[str, Callable[[Value, Value], Value]] = {
+    "$add": operator.add, "$sub": operator.sub, "$mul": operator.mul, "$shl": operator.lshift, "$shr": operator.rshift,
+    "$and": operator.and_, "$or": operator.or_, "$xor": operator.xor, "$xnor": lambda left, right: ~(left ^ right),
+    "$logic_and": lambda left, right: left.any() & right.any(),
+    "$logic_or": lambda left, right: left.any() | right.any(),
+    "$eq": operator.eq, "$ne": operator.ne,
+    "$lt": operator.lt, "$le": operator.le, "$gt": operator.gt, "$ge": operator.ge,
+}  # fmt: skip
+
+
 def _expression(operation: Operation, operands: list[Value]) -> Value:
     kind = operation.kind
     if kind in ("$mux", "$pmux"):
@@ -195,24 +218,9 @@ def _expression(operation: Operation, operands: list[Value]) -> Value:
         for at, chosen in reversed(list(enumerate(values))):
             value = Mux(select[at], chosen, value)
         return value
-    if kind in REDUCTIONS:
-        (bits,) = operands
-        return {"&": bits.all, "|": bits.any, "^": bits.xor, "~^": lambda: ~bits.xor(), "~|": lambda: ~bits.any()}[REDUCTIONS[kind]]()
-    if kind in ("$not", "$neg", "$pos"):
-        return {"$not": lambda x: ~x, "$neg": lambda x: -x, "$pos": lambda x: x}[kind](operands[0])
+    if kind in _UNARY:
+        return _UNARY[kind](operands[0])
     left, right = operands
-    if kind in LOGIC:
-        return left.any() & right.any() if LOGIC[kind] == "&&" else left.any() | right.any()
     if operation.signed:
-        left = left.as_signed()
-        right = right if kind in ("$shl", "$shr") else right.as_signed()
-    if kind == "$shl":
-        return left << right
-    if kind == "$shr":
-        return left >> right
-    if kind in BITWISE:
-        return {"&": left & right, "|": left | right, "^": left ^ right, "~^": ~(left ^ right)}[BITWISE[kind]]
-    if kind in COMPARISONS:
-        compare = {"==": left == right, "!=": left != right, "<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}
-        return compare[COMPARISONS[kind]]
-    return {"$add": left + right, "$sub": left - right, "$mul": left * right}[kind]
+        left, right = left.as_signed(), right if kind == "$shr" else right.as_signed()
+    return _BINARY[kind](left, right)

@@ -7,9 +7,9 @@ ranks asked for. Then operations move to later stages where that saves registers
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from hwgen.netlist.dataflow import Bit, Bits, Netlist
+from hwgen.netlist.dataflow import Bit, Netlist
 from hwgen.netlist.delays import delay
 
 
@@ -43,44 +43,38 @@ def schedule(parts: Netlist, ranks: int, entries: Mapping[str, int] | None = Non
     entries : mapping, optional
         Stages in which input ports come that do not come in stage 0.
     """
-    graph = _Graph(parts, dict(entries or {}))
+    entry_stages = {name: (entries or {}).get(name, 0) for name in parts.inputs}
+    graph = _Graph(parts, entry_stages)
     low, high = 0.0, sum(graph.delays)  # the shortest period, by bisection: 2**-20 of the whole is finer than any delay here
     for _ in range(20):
         middle = (low + high) / 2
         low, high = (low, middle) if graph.fits(middle, ranks) else (middle, high)
     stages = graph.earliest(high)
     graph.save_registers(stages, high, ranks)
-    return Schedule(tuple(stages), {name: graph.entries.get(name, 0) for name in graph.inputs}, graph.slowest(stages))
+    return Schedule(tuple(stages), entry_stages, graph.slowest(stages))
 
 
-@dataclass
 class _Graph:
     """A netlist's operations by number, what they read, and who reads them."""
 
-    parts: Netlist
-    entries: Mapping[str, int]
-    inputs: dict[str, Bits] = field(init=False)
-
-    def __post_init__(self) -> None:
-        operations = self.parts.operations
-        self.inputs = {name: bits for way, name, bits in self.parts.ports if way == "input"}
+    def __init__(self, parts: Netlist, entry_stages: dict[str, int]):
+        operations = parts.operations
         self.delays = [delay(operation) for operation in operations]
         home = {bit: number for number, operation in enumerate(operations) for bit in operation.result}
-        entries = {bit: self.entries.get(name, 0) for name, bits in self.inputs.items() for bit in bits}
+        entries = {bit: entry_stages[name] for name, bits in parts.inputs.items() for bit in bits}
         reads = [{bit for bits in operation.operands for bit in bits} for operation in operations]
         self.sources = [sorted({home[bit] for bit in bits if bit in home}) for bits in reads]
         self.earliest_stages = [max([entries[bit] for bit in bits if bit in entries], default=0) for bits in reads]
         # Registers are counted by bit: where each arises (an operation, or None for an input) and who reads it.
-        readers: dict[Bit, set[int]] = {}
+        readers: dict[Bit, list[int]] = {}
         for number, bits in enumerate(reads):
             for bit in bits:
-                if not isinstance(bit, str):
-                    readers.setdefault(bit, set()).add(number)
-        self.outputs = {bit for way, _, bits in self.parts.ports if way == "output" for bit in bits if not isinstance(bit, str)}
+                readers.setdefault(bit, []).append(number)
+        outputs = {bit for bits in parts.outputs.values() for bit in bits}
         self.nets: list[list[tuple[tuple[int, ...], bool]]] = [[] for _ in operations]  # by operation: readers, output
-        self.input_nets = [(entries[bit], (tuple(readers.get(bit, ())), bit in self.outputs)) for bit in entries]
+        self.input_nets = [(entries[bit], (tuple(readers.get(bit, ())), bit in outputs)) for bit in entries]
         for bit, number in home.items():
-            self.nets[number].append((tuple(readers.get(bit, ())), bit in self.outputs))
+            self.nets[number].append((tuple(readers.get(bit, ())), bit in outputs))
 
     def earliest(self, period: float) -> list[int]:
         """The first stage in which each operation ends in time."""
@@ -112,7 +106,7 @@ class _Graph:
         while moved:
             moved = False
             for number in reversed(range(len(stages))):
-                limit = min([stages[k] for k in self._readers(number)], default=ranks)
+                limit = min([stages[k] for readers, _ in self.nets[number] for k in readers], default=ranks)
                 before = self._registers(stages, number, ranks)
                 for stage in range(limit, stages[number], -1):
                     trial = stages.copy()
@@ -121,9 +115,6 @@ class _Graph:
                         stages[number] = stage
                         moved = True
                         break
-
-    def _readers(self, number: int) -> set[int]:
-        return {reader for readers, _ in self.nets[number] for reader in readers}
 
     def _registers(self, stages: list[int], number: int, ranks: int) -> int:
         """Registers behind an operation and behind what it reads."""

@@ -85,14 +85,11 @@ class _Module:
         self.results = self._vectors()
         self.uses = self._count_uses()
 
-    # Names
-
     def _vectors(self) -> list[Result]:
         """Fill ``home`` and ``aliases``; return the operations' results in order."""
-        outputs = {bits: name for direction, name, bits in reversed(self.netlist.ports) if direction == "output"}
-        for direction, port, bits in self.netlist.ports:
-            if direction == "input":
-                self._settle(Vector(bits, port, port=True))
+        outputs = {bits: name for name, bits in reversed(self.netlist.outputs.items())}
+        for port, bits in self.netlist.inputs.items():
+            self._settle(Vector(bits, port, port=True))
         given = self.netlist.given_names()
         results: list[Result] = []
         for operation in self.netlist.operations:
@@ -123,8 +120,6 @@ class _Module:
     def _temporary(self) -> str:
         self.temporaries += 1
         return self._free(f"t{self.temporaries}")
-
-    # References
 
     def _pieces(self, bits: Bits, aliases: bool = True) -> Iterator[tuple[Vector | str, int, int]]:
         """``bits`` from the lowest up as (vector, lowest index, width) and (constant or repeated bit, 0, width)."""
@@ -163,9 +158,8 @@ class _Module:
                 note(bits)
             for index, bits in enumerate(others, 1):
                 note(bits, bare=operation.kind in ("$mux", "$pmux", "$dff") and index == len(others))
-        for direction, _, bits in self.netlist.ports:
-            if direction == "output":
-                note(bits)
+        for bits in self.netlist.outputs.values():
+            note(bits)
         for alias in [vector for vectors in self.aliases.values() for vector in vectors if vector in uses]:
             note(alias.bits, aliases=False)
         return uses
@@ -202,8 +196,6 @@ class _Module:
         """``bits`` inside an expression where only what holds together at least as ``level``, or a chain of ``sign``, may stand bare."""
         text = self._reference(bits)
         return text.value if text.level <= level or (sign and text.sign == sign) else f"({text.value})"
-
-    # Statements
 
     def _expression(self, operation: Operation) -> Text:
         kind, operands = operation.kind, operation.operands
@@ -282,8 +274,8 @@ class _Module:
         for result in self.results:
             self._statement(result)
         driven = {result.name: result.operation.kind for result in self.results if result.port}
-        for direction, port, bits in self.netlist.ports:
-            if direction == "output" and port not in driven:
+        for port, bits in self.netlist.outputs.items():
+            if port not in driven:
                 self.lines += _assignment(f"  assign {port} =", self._reference(bits))
         for clock in dict.fromkeys(register.operation.operands[0] for register in registers):
             self.lines.append(f"  always @(posedge {self._reference(clock).value}) begin")

@@ -17,8 +17,7 @@ from functools import cache
 
 import numpy as np
 
-from golden import Biased, Fixed, Format, SignMagnitude
-from golden.validation import MAX_WIDTH
+from golden import Fixed, Format, SignMagnitude, WideFormat
 
 _CANDIDATES = 16
 """How many of the orders with the simplest offsets are looked at more closely."""
@@ -71,6 +70,11 @@ class Ordinals:
         """An exponent as it is counted."""
         return exponent - 1 if self.ones_complement and exponent <= 0 else exponent
 
+    def ends(self, segment: Segment) -> tuple[int, int]:
+        """Ordinals of the first value of a segment, and of the first one in its last binade."""
+        low, high = ((self.count(e) << segment.fraction_bits) + segment.offset for e in (segment.low, segment.high))
+        return low, high
+
     def starting_at(self, zero: int) -> "Ordinals":
         """The same order with another ordinal for zero."""
         by = zero - self.zero
@@ -104,20 +108,25 @@ class Ordinals:
 @cache
 def ordinals(fmt: Format) -> Ordinals:
     """Derive the order of values from a format's rows."""
-    if fmt.width > MAX_WIDTH:
-        return _of_binary32(fmt)
+    if not fmt.has_tables:
+        assert isinstance(fmt, WideFormat)
+        assert fmt.infinity is not None
+        bias, k = fmt.bias, fmt.fraction_bits
+        segments = (Segment(1 - bias, bias, k, bias << k),)
+        last = fmt.infinity - 1
+        return Ordinals(segments, 1 - bias, k, subnormals=True, first_missing=False, zero=0, last=last, ones_complement=False)
+    order = _from_zero(fmt)
     if np.array_equal(fmt.magnitude_codes, np.arange(len(fmt.magnitude_codes))):
-        return _from(fmt, 0)
-    order = _from(fmt, 0)
+        return order
     orders = sorted(map(order.starting_at, range(fmt.sign_bit)), key=_carries)[:_CANDIDATES]
-    return min((o for o in orders if _carries(o) == _carries(orders[0])), key=lambda o: len(list(_masks_of(fmt, o, None))))
+    return min((o for o in orders if _carries(o) == _carries(orders[0])), key=lambda o: len(list(code_masks(fmt, o, None))))
 
 
 def _carries(order: Ordinals) -> int:
     """Through how many bits of exponents a carry runs where offsets are added to them."""
     carries = 0
     for segment in order.segments:
-        low, high = ((order.count(e) << segment.fraction_bits) + segment.offset for e in (segment.low, segment.high))
+        low, high = order.ends(segment)
         changing = (low ^ high).bit_length()
         offset = segment.offset & ((1 << changing) - 1)
         if offset:
@@ -125,11 +134,11 @@ def _carries(order: Ordinals) -> int:
     return carries
 
 
-def _from(fmt: Format, zero: int) -> Ordinals:
-    """The order in which zero has the ordinal ``zero``."""
+def _from_zero(fmt: Format) -> Ordinals:
+    """The order in which zero has the ordinal 0."""
     binades: dict[int, tuple[int, int]] = {}
     bottom: tuple[int, int] | None = None
-    places = _places(fmt, zero)
+    places = _places(fmt, 0)
     for ordinal, code, value in zip(places, fmt.magnitude_codes.tolist(), fmt.magnitudes.tolist(), strict=True):
         row = fmt.rows[fmt.magnitude_rows[code]]
         if value == 0:
@@ -153,7 +162,7 @@ def _from(fmt: Format, zero: int) -> Ordinals:
     if bottom is None:
         bottom = segments[0].low, segments[0].fraction_bits
     first_missing = not subnormals and fmt.smallest > 2.0 ** bottom[0]
-    return Ordinals(tuple(segments), *bottom, subnormals, first_missing, zero, places[-1], ones_complement)
+    return Ordinals(tuple(segments), *bottom, subnormals, first_missing, 0, places[-1], ones_complement)
 
 
 def _counts_in_ones_complement(fmt: Format) -> bool:
@@ -174,16 +183,7 @@ def _second_zero(fmt: Format) -> int:
     return int(2.0 / fmt.quantum(int(first)))
 
 
-def _of_binary32(fmt: Format) -> Ordinals:
-    normal = fmt.rows[-1]
-    assert isinstance(normal.exponent, Biased)
-    assert fmt.infinity is not None
-    bias, k = normal.exponent.bias, normal.fraction_bits
-    segment = Segment(1 - bias, bias, k, bias << k)
-    return Ordinals((segment,), 1 - bias, k, subnormals=True, first_missing=False, zero=0, last=fmt.infinity - 1, ones_complement=False)
-
-
-def code_masks(fmt: Format, past_last: int | None) -> Iterator[tuple[str, int]]:
+def code_masks(fmt: Format, order: Ordinals, past_last: int | None) -> Iterator[tuple[str, int]]:
     """Leading bits of an ordinal, and what an exclusive or with it makes of it the code.
 
     Parameters
@@ -197,16 +197,11 @@ def code_masks(fmt: Format, past_last: int | None) -> Iterator[tuple[str, int]]:
         ``bits`` are the leading ones of an ordinal; together they cover all ordinals. One item, with no bits, where ordinal and
         code are the same everywhere.
     """
-    if fmt.width > MAX_WIDTH:
+    if not fmt.has_tables:
         yield "", 0
         return
-    yield from _masks_of(fmt, ordinals(fmt), past_last)
-
-
-def _masks_of(fmt: Format, order: Ordinals, past_last: int | None) -> Iterator[tuple[str, int]]:
-    body = fmt.sign_bit - 1
+    body, skipped = fmt.sign_bit - 1, _second_zero(fmt)
     masks: list[int | None] = [None] * (1 << max(order.width, fmt.width - 1))
-    skipped = _second_zero(fmt)
     for ordinal, code, value in zip(_places(fmt, order.zero), fmt.magnitude_codes.tolist(), fmt.magnitudes.tolist(), strict=True):
         masks[ordinal] = (ordinal & body) ^ code
         if value == 2 and skipped:

@@ -1,10 +1,11 @@
-"""From an ordinal to a code: what replaces it beyond the range, and the sign."""
+"""From an ordinal to a code: what replaces it beyond the range, the sign, and status flags."""
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from golden import Format, Overflow, Rounding
-from golden.validation import MAX_WIDTH
 from hwgen.datapath.arithmetic import reaches
+from hwgen.datapath.ports import flag_word
+from hwgen.rounding.neighbour import LowerNeighbour
 from hwgen.rounding.ordinals import code_masks
 from hwgen.rounding.position import Position
 
@@ -48,19 +49,33 @@ class Packer:
             to_nan = parts.is_inf
         return self._with_sign(unsigned_code, to_nan)
 
-    def past_largest(self, ordinal: Value) -> Value:
-        """Whether the number is special, or rounded past the largest value."""
-        return self._beyond(ordinal, self.order.last)
+    def flags(self, lower: LowerNeighbour, moved: Value, ordinal: Value, nonzero: Value, signaling: Value) -> Value:
+        """Status flags of an encoder.
 
-    @property
-    def keeps_infinity(self) -> bool:
-        """Whether infinity becomes infinity."""
-        return self.fmt.has_infinity and self._overflow_code(infinite=True) == self.fmt.infinity
-
-    @property
-    def keeps_nan(self) -> bool:
-        """Whether NaN becomes NaN."""
-        return self.fmt.has_nan and not self.nan_to_zero
+        Parameters
+        ----------
+        lower : LowerNeighbour
+            Of the number; says whether anything is beyond it.
+        moved : Value
+            Whether a number that is a value of the format became another one.
+        ordinal : Value
+            What the number was rounded to.
+        nonzero, signaling : Value
+            Whether the source is another magnitude than zero, and whether its NaN is a signaling one.
+        """
+        fmt, at, order, parts = self.fmt, self.at, self.order, self.parts
+        # Zero is the lower neighbour of whatever is below the smallest value; where no subnormals and no gap are there, the
+        # exponent tells. (Beyond the range an ordinal means nothing.)
+        next_to_zero = (lower.ordinal == order.zero) & ~at.at_least(order.top_exponent + 1)
+        below_smallest = next_to_zero if order.subnormals or order.first_missing else at.under
+        below_normals = next_to_zero if order.first_missing or not order.segments else at.under
+        finite = at.named("is_finite", ~(parts.is_inf | parts.is_nan))
+        overflow = at.named("overflow_flag", self._beyond(ordinal, order.last) & finite)
+        lost = at.named("lost", (lower.beyond | below_smallest | moved) & nonzero & finite)
+        unanswered = signaling if fmt.has_nan and not self.nan_to_zero else parts.is_nan
+        if not fmt.has_infinity or self._overflow_code(infinite=True) != fmt.infinity:
+            unanswered = unanswered | parts.is_inf
+        return flag_word(lost | overflow, lost & below_normals, overflow, unanswered)
 
     def _beyond(self, ordinal: Value, limit: int) -> Value:
         """Whether the number has no code of its own: it is special, too large, or rounded to an ordinal past the limit."""
@@ -74,7 +89,7 @@ class Packer:
 
     def _unsigned(self, ordinal: Value, past_last: int | None) -> Value:
         """The code of an ordinal, without the sign."""
-        body, masks = self.fmt.width - 1, list(code_masks(self.fmt, past_last))
+        body, masks = self.fmt.width - 1, list(code_masks(self.fmt, self.order, past_last))
         if len(masks) == 1:
             return ordinal[:body] ^ masks[0][1]
         mask = Signal(body, name="code_mask")
@@ -84,25 +99,21 @@ class Packer:
                     self.at.m.d.comb += mask.eq(value)
         return ordinal[:body] ^ mask
 
-    def _with_sign(self, unsigned_code: Signal, overflow_to_nan: Value) -> Value:
-        fmt, sign, is_nan = self.fmt, self.parts.sign, self.parts.is_nan
+    def _with_sign(self, unsigned_code: Signal, to_nan: Value) -> Value:
+        fmt, sign, is_nan, canonical = self.fmt, self.parts.sign, self.parts.is_nan, self.fmt.canonical_nan
         if fmt.twos_complement:
-            signed_code: Value = Mux(sign, -unsigned_code, unsigned_code)[: fmt.width]
-            if fmt.canonical_nan is None:
-                return signed_code
-            canonical: Value = Const(fmt.canonical_nan, fmt.width)
-            if self.nan_to_zero:
-                return Mux(is_nan, 0, Mux(overflow_to_nan, canonical, signed_code))
-            return Mux(is_nan | overflow_to_nan, canonical, signed_code)
-        negative = sign if fmt.has_negative_zero else sign & self._not_zero(unsigned_code)
-        if fmt.canonical_nan is None:
-            return Cat(unsigned_code, negative & ~is_nan)
-        nan_sign: Value = Const(fmt.canonical_nan >> (fmt.width - 1), 1)
-        if fmt.nan_keeps_sign:
-            nan_sign = sign
-        if self.nan_to_zero:
-            return Cat(unsigned_code, Mux(is_nan, 0, Mux(overflow_to_nan, nan_sign, negative)))
-        return Cat(unsigned_code, Mux(is_nan | overflow_to_nan, nan_sign, negative))
+            number: Value = Mux(sign, -unsigned_code, unsigned_code)[: fmt.width]
+            nan: Value = Const(canonical or 0, fmt.width)
+        else:
+            number = sign if fmt.has_negative_zero else sign & self._not_zero(unsigned_code)
+            nan = sign if fmt.nan_keeps_sign else Const((canonical or 0) >> (fmt.width - 1), 1)
+        if canonical is None:
+            number = number if fmt.twos_complement else number & ~is_nan
+        elif self.nan_to_zero:
+            number = Mux(is_nan, 0, Mux(to_nan, nan, number))
+        else:
+            number = Mux(is_nan | to_nan, nan, number)
+        return number if fmt.twos_complement else Cat(unsigned_code, number)
 
     def _not_zero(self, unsigned_code: Value) -> Value:
         """Whether the code is that of a number other than zero: from the input where that is simple."""
@@ -120,8 +131,7 @@ class Packer:
 
     def _overflow_code(self, *, infinite: bool) -> int:
         """Magnitude code for an infinite number, or for a finite one past the largest."""
-        fmt = self.fmt
-        largest = int(fmt.magnitude_codes[-1]) if fmt.width <= MAX_WIDTH else self.order.last
+        fmt, largest = self.fmt, self.fmt.largest_code
         if self.rounding is Rounding.TOWARD_ZERO and not infinite:
             return largest
         match self.overflow:

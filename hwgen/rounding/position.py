@@ -1,16 +1,17 @@
 """A number on its way to a code, and where it lies among the values of the format.
 
 What segment a number is in, how far it moves, and whether it lies beyond the range or below it, all follows from whether its exponent
-reaches some constants: a few ANDs and ORs each, once for all that asks. The source's infinities and NaNs lie beyond every range.
+reaches some constants: a few ANDs and ORs each, once for all who ask. The source's infinities and NaNs lie beyond every range.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 
-from hwgen.datapath.arithmetic import plus, reaches
-from hwgen.datapath.operand import extended
-from hwgen.rounding.ordinals import Ordinals
+from hwgen.datapath.arithmetic import extended, named, plus, reaches
+from hwgen.rounding.ordinals import Ordinals, Segment
 
 
 @dataclass(frozen=True)
@@ -48,23 +49,20 @@ class Parts:
     special_exponent: int | None = None
 
 
+@dataclass(frozen=True)
 class Position:
     """A number's place among the values of a format.
 
-    Parameters
+    Attributes
     ----------
-    m : Module
-        What is asked more than once becomes a signal in it.
     parts : Parts
         The number.
     order : Ordinals
         The values.
     lowest_relevant : int
         Smallest exponent of a number that can become anything but zero.
-
-    Attributes
-    ----------
-    m, parts, order, lowest_relevant
+    at_least : callable
+        From a constant to whether the number's exponent reaches it; a constant itself where the source's range decides.
     segments : list of Segment
         Those that the number's exponents reach.
     exponent : Value
@@ -75,54 +73,57 @@ class Position:
         Whether it lies below the normals.
     count : Value
         The exponent as ordinals count it, plus ``count_offset``.
-    count_offset : int
     lacking : Value
         How many fraction bits the number's binade lacks against the finest; below the normals, as many as the lowest segment's.
     """
 
-    def __init__(self, m: Module, parts: Parts, order: Ordinals, lowest_relevant: int):
-        self.m, self.parts, self.order, self.lowest_relevant = m, parts, order, lowest_relevant
-        self._reached: dict[int, Signal] = {}
-        low, high = parts.exponents
-        self.segments = [segment for segment in order.segments if segment.high >= low and segment.low <= high]
-        self.exponent = extended(parts.exponent, max(len(parts.exponent), order.width))
-        self.relevant = self.named("relevant", self.at_least(lowest_relevant) & ~parts.is_zero)
-        self.under = self.named("below_normals", ~self.at_least(order.bottom_exponent))
-        self.count, self.count_offset = self.exponent, parts.offset
-        if order.ones_complement:
-            self.count = self.named("counted_exponent", plus(self.exponent, 0, self.at_least(1)))
-            self.count_offset = parts.offset + 1
-        self.lacking = self._lacking()
+    m: Module
+    parts: Parts
+    order: Ordinals
+    lowest_relevant: int
+    at_least: Callable[[int], Value]
+    segments: list[Segment]
+    exponent: Value
+    relevant: Value
+    under: Value
+    count: Value
+    count_offset: int
+    lacking: Value
 
     def named(self, name: str, value: Value) -> Signal:
         """The value as a signal of the module."""
-        signal = Signal(len(value), name=name)
-        self.m.d.comb += signal.eq(value)
-        return signal
-
-    def at_least(self, exponent: int) -> Value:
-        """Whether the number's exponent reaches a constant; a constant itself where the source's range decides."""
-        low, high = self.parts.exponents
-        if exponent <= low:
-            return Const(1, 1)
-        if exponent > high:
-            return Const(0, 1)
-        if exponent not in self._reached:
-            name = f"from_2_to_{'minus_' if exponent < 0 else ''}{abs(exponent)}"
-            self._reached[exponent] = self.named(name, reaches(self.parts.exponent, exponent + self.parts.offset))
-        return self._reached[exponent]
+        return named(self.m, name, value)
 
     def equals(self, exponent: int) -> Value:
         """Whether the number's exponent is a constant."""
         return self.at_least(exponent) & ~self.at_least(exponent + 1)
 
-    def _lacking(self) -> Value:
-        shifts = [self.order.fraction_bits - segment.fraction_bits for segment in self.segments] or [0]
-        width = max(shifts).bit_length()
-        if not width:
-            return Const(0, 0)
-        amount: Value = Const(shifts[0], width)
-        for segment, earlier, shift in zip(self.segments[1:], shifts, shifts[1:], strict=False):
-            if shift != earlier:
-                amount = Mux(self.at_least(segment.low), Const(shift, width), amount)
-        return self.named("bits_lacking", amount)
+
+def position(m: Module, parts: Parts, order: Ordinals, lowest_relevant: int) -> Position:
+    """Find the place of a number; what is asked more than once becomes a signal in ``m``."""
+    low, high = parts.exponents
+
+    @cache
+    def at_least(exponent: int) -> Value:
+        if not low < exponent <= high:
+            return Const(exponent <= low, 1)
+        name = f"from_2_to_{'minus_' if exponent < 0 else ''}{abs(exponent)}"
+        return named(m, name, reaches(parts.exponent, exponent + parts.offset))
+
+    segments = [segment for segment in order.segments if segment.high >= low and segment.low <= high]
+    exponent = extended(parts.exponent, max(len(parts.exponent), order.width))
+    relevant = named(m, "relevant", at_least(lowest_relevant) & ~parts.is_zero)
+    under = named(m, "below_normals", ~at_least(order.bottom_exponent))
+    count, count_offset = exponent, parts.offset
+    if order.ones_complement:
+        count = named(m, "counted_exponent", plus(exponent, 0, at_least(1)))
+        count_offset = parts.offset + 1
+
+    shifts = [order.fraction_bits - segment.fraction_bits for segment in segments] or [0]
+    width = max(shifts).bit_length()
+    lacking: Value = Const(shifts[0], width)
+    for segment, earlier, shift in zip(segments[1:], shifts, shifts[1:], strict=False):
+        if shift != earlier:
+            lacking = Mux(at_least(segment.low), Const(shift, width), lacking)
+    lacking = named(m, "bits_lacking", lacking) if width else lacking
+    return Position(m, parts, order, lowest_relevant, at_least, segments, exponent, relevant, under, count, count_offset, lacking)

@@ -7,12 +7,11 @@ exponent by itself. What remains is the ordinal's code (see :mod:`hwgen.rounding
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from golden import Format, Overflow, Rounding
-from hwgen.datapath.arithmetic import carries
-from hwgen.rounding.flags import of_conversion
-from hwgen.rounding.neighbour import LowerNeighbour
+from hwgen.datapath.arithmetic import carries, named
+from hwgen.rounding.neighbour import LowerNeighbour, cut, lower_neighbour
 from hwgen.rounding.ordinals import ordinals
 from hwgen.rounding.packing import Packer
-from hwgen.rounding.position import Parts, Position
+from hwgen.rounding.position import Parts, Position, position
 
 
 class Rounder:
@@ -28,8 +27,6 @@ class Rounder:
         With ``hybrid``: bits that the tail must reach.
     pin : Value, optional
         With ``hybrid``: 0 rounds ``ties_to_away`` instead.
-    tells_flags : bool
-        Whether to make flags, too.
     """
 
     def __init__(
@@ -37,30 +34,21 @@ class Rounder:
         fmt: Format,
         rounding: Rounding,
         overflow: Overflow,
+        *,
         nan_to_zero: bool = False,
         random: Value | None = None,
         threshold: Value | None = None,
         pin: Value | None = None,
-        tells_flags: bool = False,
     ):
         self.fmt, self.rounding, self.overflow, self.nan_to_zero = fmt, rounding, overflow, nan_to_zero
         self.random, self.threshold, self.pin = random, threshold, pin
-        self.order, self.tells_flags = ordinals(fmt), tells_flags
-
-    # -- widths -------------------------------------------------------------------------------------------------------------------
+        self.order = ordinals(fmt)
 
     @property
     def tail_bits(self) -> int:
         """Bits of the position between two neighbours that rounding compares with something."""
-        match self.rounding:
-            case Rounding.STOCHASTIC:
-                assert self.random is not None
-                return len(self.random)
-            case Rounding.HYBRID:
-                assert self.threshold is not None
-                return len(self.threshold)
-            case _:
-                return 1
+        compared = {Rounding.STOCHASTIC: self.random, Rounding.HYBRID: self.threshold}.get(self.rounding)
+        return 1 if compared is None else len(compared)
 
     @property
     def fraction_bits(self) -> int:
@@ -74,9 +62,7 @@ class Rounder:
         reach = self.tail_bits if self.rounding is Rounding.STOCHASTIC else 1
         if self.rounding in (Rounding.TOWARD_ZERO, Rounding.MPTORCH):
             reach = 0
-        if order.subnormals:
-            return order.bottom_exponent - order.bottom_fraction_bits - reach
-        return order.bottom_exponent - reach
+        return order.bottom_exponent - reach - (order.bottom_fraction_bits if order.subnormals else 0)
 
     @property
     def normalized_from(self) -> int:
@@ -85,28 +71,24 @@ class Rounder:
         simple = order.subnormals and all(segment.fraction_bits == order.bottom_fraction_bits for segment in order.segments)
         return order.bottom_exponent if simple else self.lowest_relevant
 
-    # -- stages -------------------------------------------------------------------------------------------------------------------
-
     def code(self, m: Module, parts: Parts) -> Value:
         """The code of a number, as a value in ``m``."""
-        return self.code_and_flags(m, parts)[0]
+        _, _, ordinal, packer = self._rounded(m, parts)
+        return packer.code(ordinal)
 
-    def code_and_flags(self, m: Module, parts: Parts, nonzero: Value | None = None, signaling: Value | None = None) -> tuple[Value, Value]:
-        """The code and, if asked for, flags; see :func:`hwgen.datapath.flags.of_conversion` for what they want to know."""
-        at = Position(m, parts, self.order, self.lowest_relevant)
-        lower = LowerNeighbour(at, self.rounding, self.tail_bits, self.tells_flags)
+    def code_and_flags(self, m: Module, parts: Parts, nonzero: Value, signaling: Value) -> tuple[Value, Value]:
+        """The code and the flags; see :meth:`hwgen.rounding.packing.Packer.flags` for the parameters."""
+        lower, up, ordinal, packer = self._rounded(m, parts)
+        moved = up if self.rounding is Rounding.HYBRID else Const(0, 1)  # hybrid rounding moves HiFloat8's own values, too
+        return packer.code(ordinal), packer.flags(lower, moved, ordinal, nonzero, signaling)
+
+    def _rounded(self, m: Module, parts: Parts) -> tuple[LowerNeighbour, Value, Signal, Packer]:
+        """The number's lower neighbour, whether it is rounded up, its ordinal then, and what makes the code of that."""
+        at = position(m, parts, self.order, self.lowest_relevant)
+        lower = lower_neighbour(at, self.rounding, self.tail_bits)
         up = at.named("round_up", self._round_up(at, lower))
         ordinal = at.named("ordinal", (lower.ordinal + up)[: self.order.width])
-        packer = Packer(self.fmt, at, self.rounding, self.overflow, self.nan_to_zero)
-        code = packer.code(ordinal)
-        if not self.tells_flags:
-            return code, Const(0, 0)
-        assert nonzero is not None
-        assert signaling is not None
-        moved = up if self.rounding is Rounding.HYBRID else Const(0, 1)  # HiFloat8's hybrid rounding moves its own values, too
-        return code, of_conversion(lower, moved, packer, ordinal, nonzero, signaling)
-
-    # -- rounding -----------------------------------------------------------------------------------------------------------------
+        return lower, up, ordinal, Packer(self.fmt, at, self.rounding, self.overflow, self.nan_to_zero)
 
     def _round_up(self, at: Position, neighbour: LowerNeighbour) -> Value:
         lower, tail, below = neighbour.ordinal, neighbour.tail, neighbour.below
@@ -146,8 +128,6 @@ class Rounder:
         past_largest = (lower == self.order.last) & (half | below)
         return (lower != self.order.zero) & ((half & (below | odd | powers)) | past_largest)
 
-    # -- below the smallest value of a format whose first value is zero ---------------------------------------------------------
-
     def _round_first_gap(self, at: Position, half: Value, below: Value) -> Value:
         """Between zero and (1 + 2**-k) * 2**bottom, where k is the lowest binade's number of fraction bits."""
         order, parts = self.order, at.parts
@@ -164,10 +144,8 @@ class Rounder:
             case Rounding.TIES_TO_EVEN if flushed:  # the unused pattern below is even
                 return here & half & below
         # The middle of 0 and the smallest value is (1 + 2**-k) * 2**(bottom - 1).
-        first, behind = parts.fraction[max(len(parts.fraction) - k, 0) :], parts.fraction[: max(len(parts.fraction) - k, 0)]
-        if len(parts.fraction) < k:
-            first = Cat(Const(0, k - len(parts.fraction)), first)
-        past = first.any() if self.rounding is Rounding.TIES_TO_AWAY else first[1:].any() | (first[0] & (behind.any() | parts.rest))
+        first, behind = cut(parts.fraction, k)
+        past = first.any() if self.rounding is Rounding.TIES_TO_AWAY else first[1:].any() | (first[0] & (behind | parts.rest))
         return here | (under & past)
 
     def _stochastic_first_gap(self, at: Position) -> Value:
@@ -176,15 +154,11 @@ class Rounder:
         assert self.random is not None
         k, r = order.bottom_fraction_bits, len(self.random)
         significand = Cat(parts.fraction, Const(1, 1))
-        width = len(significand)
-        steps = k + r  # places of x behind 2**bottom that count
-        fixed = Signal(steps + 1, name="gap_position")
+        missing = k + r + 1 - len(significand)  # of the places of x that count, the one before the point among them
         deepest = order.bottom_exponent - max(at.lowest_relevant, parts.exponents[0])
-        wide = Signal(max(width, steps + 1), name="gap_significand")
-        m.d.comb += wide.eq(significand << max(steps + 1 - width, 0))
-        amount = Signal(range(max(deepest, 1) + 1), name="gap_shift")
-        m.d.comb += amount.eq(Mux(at.at_least(order.bottom_exponent), 0, order.bottom_exponent + parts.offset - parts.exponent))
-        m.d.comb += fixed.eq((wide >> amount)[len(wide) - steps - 1 :])
-        needed = Signal(steps + 2, name="gap_threshold")
-        m.d.comb += needed.eq(((1 << r) - self.random) * ((1 << k) + 1))
+        wide = named(m, "gap_significand", significand << max(missing, 0), max(len(significand), k + r + 1))
+        amount = Mux(at.at_least(order.bottom_exponent), 0, order.bottom_exponent + parts.offset - parts.exponent)
+        amount = named(m, "gap_shift", amount, range(max(deepest, 1) + 1))
+        fixed = at.named("gap_position", (wide >> amount)[len(wide) - k - r - 1 :])
+        needed = named(m, "gap_threshold", ((1 << r) - self.random) * ((1 << k) + 1), k + r + 2)
         return fixed >= needed

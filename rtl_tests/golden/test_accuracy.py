@@ -277,31 +277,36 @@ def test_calibration_by_default():
 # -- refusals --------------------------------------------------------------------------------------------------------------------
 
 A, W = np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)
-SINGLE = "it must be a single one, of at most 16 bits"
+SINGLE = "name must be a single format of at most 16 bits, not"
 REFUSED = [
-    (golden.model_snr, ("gc_1_0_7_b0",), "Format 'gc_1_0_7_b0': the model is one of floating point, of which a scaled integer is none"),
-    (golden.significand_bits, ("binary32",), f"Format 'binary32': {SINGLE}"),
-    (golden.significand_bits, ("ocp_e4m3+ocp_e5m2",), f"Format 'ocp_e4m3+ocp_e5m2': {SINGLE}"),
-    (golden.quantization_snr, ("binary32",), f"Format 'binary32': {SINGLE}"),
-    (golden.best_scale, ("ocp_e4m3+ocp_e5m2",), f"Format 'ocp_e4m3+ocp_e5m2': {SINGLE}"),
-    (golden.quantization_snr, ("hif8", 1.0, "cauchy"), "Distribution must be one of gaussian, laplace, student_t3, not 'cauchy'"),
-    (golden.quantization_snr, ("hif8", [1.0, 0.0]), "Scale must lie in 2**-500 to 2**500, not 0.0"),
-    (golden.quantization_snr, ("hif8", np.nan), "Scale must lie in 2**-500 to 2**500, not nan"),
-    (golden.quantization_snr, ("hif8", -1), "Scale must lie in 2**-500 to 2**500, not -1.0"),
-    (golden.quantization_snr, ("hif8", 2.0**501), f"Scale must lie in 2**-500 to 2**500, not {2.0**501}"),
-    (golden.calibrate, (A, W, None, "hif8", []), "Exponents of scales must be at least one, not none"),
-    (golden.calibrate, (A, A), "Shapes of activations and weights must be (..., m, k) and (k, n), not (2, 3) and (2, 3)"),
-    (golden.calibrate, (A[0], W), "Shapes of activations and weights must be (..., m, k) and (k, n), not (3,) and (3, 4)"),
-    (golden.calibrate, (A, W[0]), "Shapes of activations and weights must be (..., m, k) and (k, n), not (2, 3) and (4,)"),
-    (golden.calibrate, (A, W, A), "Shape of reference must be (2, 4), not (2, 3)"),
+    (golden.model_snr, ("gc_1_0_7_b0",), "name must be a floating-point format, not the scaled integer 'gc_1_0_7_b0'"),
+    (golden.significand_bits, ("binary32",), f"{SINGLE} 'binary32'"),
+    (golden.significand_bits, ("ocp_e4m3+ocp_e5m2",), f"{SINGLE} 'ocp_e4m3+ocp_e5m2'"),
+    (golden.quantization_snr, ("binary32",), f"{SINGLE} 'binary32'"),
+    (golden.best_scale, ("ocp_e4m3+ocp_e5m2",), f"{SINGLE} 'ocp_e4m3+ocp_e5m2'"),
+    (golden.quantization_snr, ("hif8", 1.0, "cauchy"), "distribution must be one of gaussian, laplace, student_t3, not 'cauchy'"),
+    (golden.quantization_snr, ("hif8", [1.0, 0.0]), "scale must lie in 2**-500 to 2**500, not 0.0"),
+    (golden.quantization_snr, ("hif8", np.nan), "scale must lie in 2**-500 to 2**500, not nan"),
+    (golden.quantization_snr, ("hif8", -1), "scale must lie in 2**-500 to 2**500, not -1.0"),
+    (golden.quantization_snr, ("hif8", 2.0**501), f"scale must lie in 2**-500 to 2**500, not {2.0**501}"),
+    (golden.calibrate, (A, W, None, "hif8", []), "exponents must be at least one, not none"),
+    (golden.calibrate, (A, A), "activations and weights must have shapes (..., m, k) and (k, n), not (2, 3) and (2, 3)"),
+    (golden.calibrate, (A[0], W), "activations and weights must have shapes (..., m, k) and (k, n), not (3,) and (3, 4)"),
+    (golden.calibrate, (A, W[0]), "activations and weights must have shapes (..., m, k) and (k, n), not (2, 3) and (4,)"),
+    (golden.calibrate, (A, W, A), "reference must have the shape (2, 4), not (2, 3)"),
     (
         golden.calibrate, (A, W, None, "hif8", [20, 16]),
-        "Exponents of scales must leave some pair without overflow in hif8, not 16, 20",
+        "exponents must leave some pair without overflow in hif8, not 16, 20",
     ),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("call", "arguments", "sentence"), REFUSED)
 def test_bad_input_gets_one_sentence(call, arguments, sentence):
-    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+    with pytest.raises(golden.BadValue, match=f"^{re.escape(sentence)}$"):
         call(*arguments)
+
+
+def test_scales_that_are_no_numbers_are_refused():
+    with pytest.raises(golden.BadKind, match=r"^scale must be numbers, not <U3$"):
+        golden.quantization_snr("hif8", "1.0")

@@ -54,17 +54,20 @@ def test_members_of_the_families_are_names_too(name):
 
 
 def test_unknown_names_get_the_nearest_known_ones():
-    refuses(ValueError, f"Unknown format 'hif9'; the nearest known one is hif8 {HINT}", golden.get, "hif9")
-    refuses(ValueError, f"Unknown format 'e5m2b1x'; the nearest known ones are e5m2b1, e5m2b4, e5m2b2 {HINT}", golden.get, "e5m2b1x")
-    refuses(ValueError, f"Unknown format ''; the nearest known ones are hif8, binary8p3, binary8p4 {HINT}", golden.get, "")
-    refuses(ValueError, f"Unknown format 'exact'; the nearest known ones are hif8, binary8p3, binary8p4 {HINT}", golden.get, "exact")
-    refuses(TypeError, "Format must be a name, a path or a Format, not 8", golden.get, 8)
-    refuses(TypeError, "Format must be a name, a path or a Format, not b'hif8'", golden.get, b"hif8")
+    refuses(ValueError, f"name must be a known format, not 'hif9'; the nearest is hif8 {HINT}", golden.get, "hif9")
+    refuses(ValueError, f"name must be a known format, not 'e5m2b1x'; the nearest are e5m2b1, e5m2b4, e5m2b2 {HINT}", golden.get, "e5m2b1x")
+    refuses(ValueError, f"name must be a known format, not ''; the nearest are hif8, binary8p3, binary8p4 {HINT}", golden.get, "")
+    refuses(ValueError, f"name must be a known format, not 'exact'; the nearest are hif8, binary8p3, binary8p4 {HINT}", golden.get, "exact")
+    refuses(TypeError, "name must be a format's name, a path or a Format, not 8", golden.get, 8)
+    for endless in ("e" + "9" * 5000 + "m1b1", "hif8+" + "x" * 5000):
+        with pytest.raises(golden.BadValue, match=r"^name must be a known format, not '"):
+            golden.get(endless)
+    refuses(TypeError, "name must be a format's name, a path or a Format, not b'hif8'", golden.get, b"hif8")
 
 
 @pytest.mark.parametrize(("name", "meant"), [("fp32", "binary32"), ("single", "binary32"), ("half", "binary16"), ("bf16", "bfloat16")])
 def test_what_others_call_wide_formats_is_understood_and_refused(name, meant):
-    refuses(ValueError, f"Unknown format {name!r}; the nearest known one is {meant} {HINT}", golden.get, name)
+    refuses(ValueError, f"name must be a known format, not {name!r}; the nearest is {meant} {HINT}", golden.get, name)
 
 
 def test_a_path_is_one_as_a_string_and_as_an_object():
@@ -91,7 +94,7 @@ def test_a_path_is_one_as_a_string_and_as_an_object():
     ],
 )
 def test_members_out_of_range_are_refused(name, sentence):
-    refuses(ValueError, f"Format {name!r}: {sentence}", golden.get, name)
+    refuses(ValueError, f"{'Format' if 'row' in sentence else 'name'} {name!r}: {sentence}", golden.get, name)
 
 
 # -- TOML files ------------------------------------------------------------------------------------------------------------------
@@ -201,8 +204,8 @@ MALFORMED = {
     "width of a bool": (edited("width = 8", "width = true"), "the file: width must be an integer, not True"),
     "flag of an integer": (edited("width = 8", "width = 8\nflush = 1"), "the file: flush must be true or false, not 1"),
     "name of an integer": (edited('"my_hif8"', "8"), "the file: name must be a string, not 8"),
-    "name of two words": (edited("my_hif8", "my hif8"), "Format name must be an identifier, not 'my hif8'"),
-    "too narrow": (edited("width = 8", "width = 2"), "Format 'my_hif8': width must be 3 to 16 bits, not 2"),
+    "name of two words": (edited("my_hif8", "my hif8"), "name must be an identifier, not 'my hif8'"),
+    "too narrow": (edited("width = 8", "width = 2"), "width must be an integer from 3 to 16, not 2"),
     "row of a number": ('name = "x"\nwidth = 8\nrows = [1]', "rows[0] must be a table, not 1"),
     "row without exponent": ('name = "x"\nwidth = 8\nrows = [{ prefix = "", fraction_bits = 3 }]', "rows[0] needs a key 'exponent'"),
     "unknown rule": (edited('"fixed"', '"posit"'), "rows[4].exponent.rule must be one of fixed, biased, sign_magnitude, not 'posit'"),
@@ -298,7 +301,7 @@ def test_a_malformed_description_gets_one_sentence(describe, kind):
 def test_a_file_may_not_be_wider_than_sixteen_bits_whatever_its_name(describe):
     """``binary32`` alone is wider, and only the catalogue's."""
     path = describe(edited("my_hif8", "binary32").replace("width = 8", "width = 32"))
-    with pytest.raises(ValueError, match=r"width must be 3 to 16 bits, not 32$"):
+    with pytest.raises(ValueError, match=r"width must be an integer from 3 to 16, not 32$"):
         golden.get(path)
 
 

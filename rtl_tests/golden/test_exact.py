@@ -176,13 +176,14 @@ def test_mac_and_dot_reach_the_exact_accumulator_and_broadcast():
 
 @pytest.mark.parametrize("terms", [0, -1, 1 << 25, 1.5, "8", True])
 def test_terms_out_of_range_are_refused(terms):
-    with pytest.raises((TypeError, ValueError), match=rf"^terms must be an integer from 1 to 16777216, not {terms!r}$"):
+    error = ValueError if type(terms) is int else TypeError
+    with pytest.raises(error, match=rf"^terms must be an integer from 1 to 16777216, not {terms!r}$"):
         accumulator("hif8", terms=terms)
 
 
 def test_states_of_the_wrong_shape_or_width_are_refused():
     unit = accumulator("hif8")
-    with pytest.raises(ValueError, match=r"^acc must be uint64 limbs with a last axis of 2, not int64 of shape \(2,\)$"):
+    with pytest.raises(TypeError, match=r"^acc must be uint64 limbs with a last axis of 2, not int64 of shape \(2,\)$"):
         unit.accumulate(0, 0, [0, 0])
     with pytest.raises(ValueError, match=r"^acc must be uint64 limbs with a last axis of 2, not uint64 of shape \(3,\)$"):
         unit.accumulate(0, 0, np.zeros(3, np.uint64))

@@ -10,6 +10,7 @@ import pytest
 from gfloat.formats import format_info_bfloat16, format_info_binary16, format_info_ocp_e4m3, format_info_ocp_e5m2, format_info_p3109
 
 import golden
+from golden.wide import Binary32, ieee
 from rtl_tests.support import paper_tables
 
 DTYPES = {
@@ -184,6 +185,34 @@ def test_binary32_decodes_as_numpy():
     bits = np.random.default_rng(1).integers(0, 1 << 32, 100_000, dtype=np.uint32)
     bits = np.concatenate([bits, np.arange(1 << 16, dtype=np.uint32) << 16])
     same_values(golden.get("binary32").decode(bits), paper_tables.wide_values("binary32", bits))
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "subnormals"),
+    [("binary16", (5, 10, 15), True), ("bfloat16", (8, 7, 127), True), ("binary32", (8, 23, 127), True), ("dlfloat16", (6, 9, 31), False)],
+)
+def test_fields_of_the_wide_formats(name, fields, subnormals):
+    fmt = golden.get(name)
+    assert isinstance(fmt, golden.WideFormat)
+    assert (fmt.exponent_bits, fmt.fraction_bits, fmt.bias) == fields
+    assert fmt.has_subnormals is subnormals
+
+
+def test_binary32s_limits_are_numpys():
+    fmt, limits = golden.get("binary32"), np.finfo(np.float32)
+    assert (fmt.smallest, fmt.smallest_normal, fmt.largest) == (limits.smallest_subnormal, limits.smallest_normal, limits.max)
+    assert (fmt.precision, fmt.ulp_exponent, fmt.exponent_range) == (limits.nmant + 1, -149, (-149, limits.maxexp - 1))
+    assert fmt.decode([fmt.largest_code, fmt.infinity]).tolist() == [limits.max, np.inf]
+
+
+@pytest.mark.parametrize(("name", "exponent_bits", "fraction_bits"), [("binary16", 5, 10), ("bfloat16", 8, 7)])
+def test_what_binary32_derives_from_its_fields_is_what_tables_give(name, exponent_bits, fraction_bits):
+    tabled = golden.get(name)
+    mine = ieee(Binary32, name, exponent_bits, fraction_bits, tabled.cite, tabled.canonical_nan, tabled.overflows)
+    for member in ("smallest", "smallest_normal", "largest", "largest_code", "infinity", "ulp_exponent", "precision", "exponent_range"):
+        assert getattr(mine, member) == getattr(tabled, member), member
+    codes = np.arange(1 << 16)
+    same_values(mine.decode(codes), tabled.decode(codes))
 
 
 def test_a_format_is_immutable_hashable_and_its_tables_read_only():

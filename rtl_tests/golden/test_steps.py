@@ -1,6 +1,5 @@
 """Classes of binary32 inputs by which sweeps ask golden: upper halves of one class have the same codes and flags, by their definition."""
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -20,8 +19,8 @@ LOWER = np.array([0, 1, 2, 0x1FFF, 0x2000, 0x2001, 0x3FFF, 0x4000, 0x7FFF, 0x800
 def words(name, bits, rounding, overflow, flags):
     """Codes by the definition of the rounding; above them, if asked for, the flags of those codes."""
     fmt = golden.get(name)
-    chosen = replace(options(fmt, "binary32", rounding, overflow), marked=True)
-    marked = encode_directly(fmt, bits, chosen).ravel()
+    chosen = options(fmt, "binary32", rounding, overflow)
+    marked = encode_directly(fmt, bits, chosen, marked=True).ravel()
     codes, past_largest = marked & ((1 << fmt.width) - 1), marked >> fmt.width != 0
     return codes | of_conversion(fmt, chosen.source, bits.ravel(), codes, past_largest).astype(np.uint32) << fmt.width if flags else codes
 

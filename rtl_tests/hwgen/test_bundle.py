@@ -13,38 +13,54 @@ import pytest
 
 import golden
 from hwgen.__main__ import main
-from hwgen.blocks import build
+from hwgen.blocks.catalog import build
 from hwgen.bundle import files as bundle
 from hwgen.bundle.testbench import memory
-from hwgen.netlist.ports import Port, ports
-from rtl_tests.support.blocks import texts
+from hwgen.netlist.emit import Port
+from hwgen.reference.decoder import unpacked
+from rtl_tests.support.blocks import encoder_design, texts
 from rtl_tests.support.optional import NEEDS_ICARUS
 from rtl_tests.support.paths import ROOT
+from rtl_tests.support.ports import ports
 from rtl_tests.support.simulators import verilator_environment
-from synth.proof.questions import answer, unpacked
 
 SCHEMA = json.loads((ROOT / "docs" / "bundle.schema.json").read_text())
 TRIO = ("hif8", "e5m2b1", "ocp_e4m3")
 DESIGNS = [
-    *(build.decoder(name) for name in TRIO), *(build.encoder(name) for name in TRIO), build.encoder("hif8", "bfloat16", "hybrid"),
-    build.encoder("hif8", "binary16", "hybrid", rounding_pin=True), *(build.mac(name) for name in TRIO),
-    build.mac("ocp_e4m3+ocp_e5m2", "hif8", "exact", 64), build.pipelined(build.mac("hif8"), 1), build.pipelined(build.mac("ocp_e4m3"), 3),
-    build.pipelined(build.encoder("hif8", "bfloat16", "hybrid"), 2, clock_enable=True), *(build.dot(name) for name in TRIO),
-    build.readout("hif8", to="hif8"), build.pe("e5m2b1"), build.pe("hif8", lanes=2, scale_bits=3),
-    build.pe("ocp_e5m2", stages=1, flags=True),
-]  # fmt: skip
+    *(build("decoder", name) for name in TRIO),
+    *(build("encoder", name) for name in TRIO),
+    build("encoder", "hif8", source="bfloat16", rounding="hybrid"),
+    build("encoder", "hif8", source="binary16", rounding="hybrid", rounding_pin=True),
+    *(build("mac", name) for name in TRIO),
+    build("mac", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", terms=64),
+    build("mac", "hif8", stages=1),
+    build("mac", "ocp_e4m3", stages=3),
+    build("encoder", "hif8", source="bfloat16", rounding="hybrid", stages=2, clock_enable=True),
+    *(build("dot", name) for name in TRIO),
+    build("readout", "hif8", target="hif8"),
+    build("pe", "e5m2b1"),
+    build("pe", "hif8", lanes=2, scale_bits=3),
+    build("pe", "ocp_e5m2", stages=1, flags=True),
+]
 MORE = [
-    build.mac("e5m2b1", "ocp_e4m3", scale_bits=8), build.decoder("hif8+e5m2b1", "unpacked"), build.mac("e5m2b1", None, "binary32"),
-    build.encoder("gc_1_0_7_b0", "binary16", "stochastic", random_bits=5), build.pipelined(build.decoder("hif8"), 2, "none"),
-    build.pipelined(build.mac("ocp_e4m3+ocp_e5m2", "hif8", "exact", 64), 16, "none", clock_enable=True),
-    build.dot("ocp_e4m3+ocp_e5m2", "hif8", "exact", 3, 64), build.pe("hif8", stages=3, interleave=3),
-    build.pe("ocp_e4m3+ocp_e5m2", "hif8", "exact", 4, 2, 2), build.encoder("ocp_e5m2", "binary16", flags=True),
-    build.mac("ocp_e5m2", flags=True),
-    *(build.pipelined(build.mac(name), stages) for name in TRIO for stages in (1, 3)),
-    *(build.pe(name, stages=stages) for name in TRIO for stages in (0, 1)),
-    build.pipelined(build.dot("ocp_e4m3", lanes=4), 4), build.pe("ocp_e4m3", "ocp_e5m2", "exact", 64, 2, 2, 3),
-    build.encoder("hif8", "binary32", "hybrid"), *(build.encoder(name, rounding="ties_to_away") for name in ("e5m2b1", "ocp_e4m3")),
-]  # fmt: skip
+    build("mac", "e5m2b1", "ocp_e4m3", scale_bits=8),
+    build("decoder", "hif8+e5m2b1", target="unpacked"),
+    build("mac", "e5m2b1", accumulator="binary32"),
+    build("encoder", "gc_1_0_7_b0", source="binary16", rounding="stochastic", random_bits=5),
+    build("decoder", "hif8", stages=2, reset="none"),
+    build("mac", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", terms=64, stages=16, reset="none", clock_enable=True),
+    build("dot", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", lanes=3, terms=64),
+    build("pe", "hif8", stages=3, interleave=3),
+    build("pe", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", terms=4, stages=2, interleave=2),
+    build("encoder", "ocp_e5m2", source="binary16", flags=True),
+    build("mac", "ocp_e5m2", flags=True),
+    *(build("mac", name, stages=stages) for name in TRIO for stages in (1, 3)),
+    *(build("pe", name, stages=stages) for name in TRIO for stages in (0, 1)),
+    build("dot", "ocp_e4m3", lanes=4, stages=4),
+    build("pe", "ocp_e4m3", "ocp_e5m2", accumulator="exact", terms=64, stages=2, interleave=2, lanes=3),
+    build("encoder", "hif8", source="binary32", rounding="hybrid"),
+    *(build("encoder", name, rounding="ties_to_away") for name in ("e5m2b1", "ocp_e4m3")),
+]
 ALL = [*DESIGNS, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE)]
 
 
@@ -54,7 +70,7 @@ _FILES = {}
 def bundle_of(design):
     """The bundle's texts, made once however many tests ask for them."""
     if design.name not in _FILES:
-        _FILES[design.name] = bundle.files(design, texts([design])[design.name], answer)
+        _FILES[design.name] = bundle.files(design, texts([design])[design.name])
     return _FILES[design.name]
 
 
@@ -106,7 +122,7 @@ def test_it_passes_in_icarus_and_catches_a_wrong_bit(design, tmp_path):
 
 
 IN_VERILATOR = [
-    build.pe("e5m2b1", stages=1),
+    build("pe", "e5m2b1", stages=1),
     *(pytest.param(design, marks=pytest.mark.exhaustive) for design in (*DESIGNS, *MORE)),
 ]  # fmt: skip
 
@@ -150,21 +166,21 @@ def test_the_description(design, tmp_path):
 
 ALWAYS = "1'b1"
 FOUND = [
-    (build.decoder("hif8+e5m2b1"), "(code_select & (code == 8'h42))"),
-    (build.encoder("ocp_e4m3", "binary16"), ALWAYS),  # of a number and its negative: only the order tells
-    (build.mac("ocp_e4m3", "hif8"), "(b == 8'h80 && a[6:0] != 7'h7f)"),  # the second operand's NaN alone
-    (build.pipelined(build.mac("hif8"), 2, "none"), "in_valid"),
-    (build.pe("e5m2b1", stages=2, interleave=2), "rst"),
+    (build("decoder", "hif8+e5m2b1"), "(code_select & (code == 8'h42))"),
+    (build("encoder", "ocp_e4m3", source="binary16"), ALWAYS),  # of a number and its negative: only the order tells
+    (build("mac", "ocp_e4m3", "hif8"), "(b == 8'h80 && a[6:0] != 7'h7f)"),  # the second operand's NaN alone
+    (build("mac", "hif8", stages=2, reset="none"), "in_valid"),
+    (build("pe", "e5m2b1", stages=2, interleave=2), "rst"),
 ]
 MORE_FOUND = [
-    (build.decoder("hif8"), ALWAYS),
-    (build.encoder("hif8", rounding="hybrid"), "(bits == 32'h40000000)"),
-    (build.encoder("gc_1_4_3_b7", "binary16", overflow="nan"), "(bits == 16'h4000)"),
-    (build.mac("ocp_e4m3+ocp_e5m2", None, "exact"), ALWAYS),
-    (build.mac("ocp_e4m3", "hif8"), "(b == 8'h00 && a == 8'h38)"),  # the second operand's zero
-    (build.dot("e5m2b1", "ocp_e4m3"), "(b == 16'h7f00)"),  # the second lane's NaN
-    (build.dot("ocp_e4m3+ocp_e5m2", "hif8", "exact", 3, 8), "(b == 24'h0)"),
-    (build.pipelined(build.encoder("e5m2b1", "binary16"), 3, clock_enable=True), "~enable"),
+    (build("decoder", "hif8"), ALWAYS),
+    (build("encoder", "hif8", rounding="hybrid"), "(bits == 32'h40000000)"),
+    (build("encoder", "gc_1_4_3_b7", source="binary16", overflow="nan"), "(bits == 16'h4000)"),
+    (build("mac", "ocp_e4m3+ocp_e5m2", accumulator="exact"), ALWAYS),
+    (build("mac", "ocp_e4m3", "hif8"), "(b == 8'h00 && a == 8'h38)"),  # the second operand's zero
+    (build("dot", "e5m2b1", "ocp_e4m3"), "(b == 16'h7f00)"),  # the second lane's NaN
+    (build("dot", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", lanes=3, terms=8), "(b == 24'h0)"),
+    (build("encoder", "e5m2b1", source="binary16", stages=3, clock_enable=True), "~enable"),
 ]
 """Modules, and a fault that their properties must find."""
 
@@ -198,8 +214,8 @@ def test_symbiyosys_proves_the_properties(design, fault, tmp_path):
 )  # fmt: skip
 def test_the_order_is_asserted_where_it_holds(options, ordered):
     """Of codes of finite numbers: golden says the same."""
-    design = build.encoder(*options)
-    text = bundle.files(design, texts([design])[design.name], answer)[f"formal/{design.name}_properties.v"]
+    design = encoder_design(golden.get(options[0]), *options[1:])
+    text = bundle.files(design, texts([design])[design.name])[f"formal/{design.name}_properties.v"]
     assert ("code_other" in text) == ordered
     if design.options["rounding"] != "stochastic":
         fmt = design.formats[0]
@@ -218,8 +234,8 @@ def test_vectors_in_words():
 
 
 def test_a_bundle_of_two_formats_describes_both():
-    design = build.mac("ocp_e4m3+ocp_e5m2", "ocp_e4m3")
-    said = json.loads(bundle.files(design, texts([design])[design.name], answer)[f"{design.name}.json"])
+    design = build("mac", "ocp_e4m3+ocp_e5m2", "ocp_e4m3")
+    said = json.loads(bundle.files(design, texts([design])[design.name])[f"{design.name}.json"])
     assert [fmt["name"] for fmt in said["formats"]] == ["ocp_e4m3", "ocp_e5m2"]
     assert {port["name"]: port["meaning"] for port in said["ports"]}["a_select"] == "format of a: 0 is ocp_e4m3, 1 is ocp_e5m2"
 
@@ -247,7 +263,7 @@ def test_generate_writes_all_of_it(tmp_path, capsys):
 
 @NEEDS_ICARUS
 def test_fusesoc_runs_the_core(tmp_path):
-    design = build.encoder("hif8", "bfloat16")
+    design = build("encoder", "hif8", source="bfloat16")
     written(design, tmp_path / "core")
     tools = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)}

@@ -4,8 +4,8 @@ import pytest
 
 import golden
 from golden.explain import describe
-from hwgen.blocks import build
-from hwgen.blocks.decoder import TARGETS
+from hwgen.blocks.catalog import build
+from hwgen.blocks.options import TARGETS
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import decoder_case, texts
 
@@ -16,7 +16,7 @@ SHORT = ("binary16", "unpacked")
 
 @pytest.mark.parametrize("target", [pytest.param(name, marks=() if name in SHORT else pytest.mark.exhaustive) for name in TARGETS])
 def test_simulation_of_all_codes(target, tmp_path):
-    texts([build.decoder(fmt, target) for fmt in FORMATS])  # side by side
+    texts([build("decoder", fmt, target=target) for fmt in FORMATS])  # side by side
     cases = [decoder_case(fmt, target) for fmt in FORMATS]
     assert sum(case.vectors for case in cases) == sum(1 << fmt.width for fmt in FORMATS)
     simulate(cases, tmp_path)
@@ -40,5 +40,5 @@ def test_unpacked_is_what_the_contract_says(name):
 
 
 def test_bad_target():
-    with pytest.raises(ValueError, match=r"^Target must be one of binary16, bfloat16, binary32, dlfloat16, unpacked, not 'binary64'$"):
-        build.decoder("hif8", "binary64")
+    with pytest.raises(ValueError, match=r"^target must be one of binary16, bfloat16, binary32, dlfloat16, unpacked, not 'binary64'$"):
+        build("decoder", "hif8", target="binary64")

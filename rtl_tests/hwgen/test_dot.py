@@ -3,24 +3,30 @@
 import pytest
 
 from hwgen.__main__ import main
-from hwgen.blocks import build
-from hwgen.bundle.files import cases, stimuli
+from hwgen.blocks.catalog import build
+from hwgen.bundle.files import cases
 from rtl_tests.support.bench import simulate
-from rtl_tests.support.blocks import clocked_case, texts
+from rtl_tests.support.blocks import answer, clocked_case, stimuli, texts
 from rtl_tests.support.gates import differing
-from synth.proof.questions import answer
 
 DESIGNS = [
-    build.dot("hif8"), build.dot("ocp_e4m3", "ocp_e5m2", "exact", 2, 4),
-    build.dot("ocp_e4m3+ocp_e5m2", "binary8p3", lanes=2), build.dot("gc_1_4_3_b7", None, "dlfloat16"),
+    build("dot", "hif8"), build("dot", "ocp_e4m3", "ocp_e5m2", accumulator="exact", lanes=2, terms=4),
+    build("dot", "ocp_e4m3+ocp_e5m2", "binary8p3", lanes=2), build("dot", "gc_1_4_3_b7", accumulator="dlfloat16"),
 ]  # fmt: skip
 MORE = [
-    build.dot("ocp_e4m3", lanes=4),
-    build.dot("e5m2b1", lanes=3), build.dot("hif8", lanes=1), build.dot("ocp_e5m2", None, "bfloat16"),
-    build.dot("ocp_e4m3", None, "binary32"), build.dot("hif8", None, "exact", 8, 64), build.dot("ibm_fp9_1_5_3", None, "dlfloat16", 3),
-    build.dot("binary8p4", "hif8", "dlfloat16", 4), build.dot("e5m3_nosub", lanes=8), build.dot("gc_1_0_7_b0", None, "bfloat16", 4),
-    build.dot("e5m2_nosub", None, "dlfloat16", 16), build.dot("ocp_e4m3", lanes=16),
-]  # fmt: skip
+    build("dot", "ocp_e4m3", lanes=4),
+    build("dot", "e5m2b1", lanes=3),
+    build("dot", "hif8", lanes=1),
+    build("dot", "ocp_e5m2", accumulator="bfloat16"),
+    build("dot", "ocp_e4m3", accumulator="binary32"),
+    build("dot", "hif8", accumulator="exact", lanes=8, terms=64),
+    build("dot", "ibm_fp9_1_5_3", accumulator="dlfloat16", lanes=3),
+    build("dot", "binary8p4", "hif8", accumulator="dlfloat16", lanes=4),
+    build("dot", "e5m3_nosub", lanes=8),
+    build("dot", "gc_1_0_7_b0", accumulator="bfloat16", lanes=4),
+    build("dot", "e5m2_nosub", accumulator="dlfloat16", lanes=16),
+    build("dot", "ocp_e4m3", lanes=16),
+]
 
 
 @pytest.mark.parametrize("design", [*DESIGNS, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE)], ids=lambda one: one.name)
@@ -32,7 +38,7 @@ def test_gates_equal_golden(design):
 
 
 def test_a_wrong_gate_is_found():
-    design = build.dot("e5m2b1")
+    design = build("dot", "e5m2b1")
     text = texts([design])[design.name]
     fault = text.replace("sum_sign = total[", "sum_sign = ~total[", 1)
     assert fault != text
@@ -41,7 +47,7 @@ def test_a_wrong_gate_is_found():
 
 def test_a_lane_is_a_mac():
     """One lane's sums are those of the fused MAC, whose hardware is another."""
-    assert not differing(build.mac("hif8"), stimuli(build.dot("hif8", lanes=1)))
+    assert not differing(build("mac", "hif8"), stimuli(build("dot", "hif8", lanes=1)))
 
 
 TRIO = ("hif8", "e5m2b1", "ocp_e4m3")
@@ -49,9 +55,9 @@ TRIO = ("hif8", "e5m2b1", "ocp_e4m3")
 
 def test_simulation_of_random_patterns(tmp_path):
     """Pipelines that get products with bubbles between them, stand still now and then, and are reset once on the way."""
-    designs = [build.pipelined(build.dot(name), 2, clock_enable=True) for name in TRIO]
+    designs = [build("dot", name, stages=2, clock_enable=True) for name in TRIO]
     texts(designs)
-    simulate([clocked_case(design, cases(design, answer)) for design in designs], tmp_path)
+    simulate([clocked_case(design, cases(design)) for design in designs], tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,23 @@
 """Emission: what leaves ``hwgen.emit`` means what Amaranth says, pleases the linters, and is the same everywhere."""
 
+import gc
 import os
 import re
 import subprocess
 import sys
 import sysconfig
+import warnings
 from pathlib import Path
 
 import pytest
 from amaranth.back import rtlil, verilog
-from amaranth.hdl import Module
+from amaranth.hdl import Module, UnusedElaboratable
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hwgen.blocks import build
+from golden.refusal import BadValue
+from hwgen import Mac
+from hwgen.blocks.catalog import build
 from hwgen.netlist.emit import KEYWORDS, check_name, emit
 from hwgen.tools import yosys
 from rtl_tests.support.lint import lint
@@ -139,14 +143,14 @@ def test_name_must_not_be_a_keyword(name):
 
 @pytest.mark.parametrize("name", ["t1", "sign", "exponent", "unused", "multiplier__is_zero"])
 def test_a_module_may_have_the_name_of_a_signal_inside(name, tmp_path):
-    text = build.mac("e5m2b1", name=name).verilog()
+    text = build("mac", "e5m2b1", name=name).verilog()
     assert f"module {name} (" in text
     lint({name: text}, tmp_path)
 
 
 def test_a_module_must_not_have_the_name_of_a_port():
-    with pytest.raises(ValueError, match=r"^a module must not have the name of one of its ports, which 'acc_in' is$"):
-        build.mac("e5m2b1", name="acc_in").verilog()
+    with pytest.raises(ValueError, match=r"^name must not be that of one of the module's ports, which 'acc_in' is$"):
+        build("mac", "e5m2b1", name="acc_in").verilog()
 
 
 def test_name_is_returned():
@@ -191,3 +195,17 @@ def test_operator_without_verilog():
 
     with pytest.raises(ValueError, match=r"^no Verilog for a \$\w+ cell$"):
         emit(Divider(), "divider")
+
+
+def test_nobody_is_warned_of_components_that_were_refused(monkeypatch):
+    """As Amaranth does of those that are made and never used, once any other has been elaborated."""
+    monkeypatch.setattr(UnusedElaboratable, "_MustUse__silence", False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(BadValue, match=r"^terms goes with"):
+            Mac("hif8", terms=5)
+        gc.collect()
+        assert not caught
+        Mac("hif8")
+        gc.collect()
+        assert [str(warning.message) for warning in caught] == ["Mac('hif8') created but never used"]

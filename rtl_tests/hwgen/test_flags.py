@@ -7,9 +7,8 @@ import pytest
 
 import golden
 from hwgen.__main__ import main
-from hwgen.blocks import build
-from hwgen.bundle.files import stimuli
-from rtl_tests.support.blocks import texts
+from hwgen.blocks.catalog import build
+from rtl_tests.support.blocks import stimuli, texts
 from rtl_tests.support.gates import differing
 from rtl_tests.synth.proof.test_exhaustive import check
 from synth.proof.evidence import DIFFERENT, EQUAL
@@ -25,7 +24,16 @@ def encoders(name, source):
             if (rounding, source) == ("hybrid", "dlfloat16") or (rounding == "mptorch" and overflow != "infinity"):
                 continue
             drawn = 4 if rounding == "stochastic" else None
-            yield build.encoder(name, source, rounding, overflow, overflow != fmt.overflows[0], drawn, flags=True)
+            yield build(
+                "encoder",
+                name,
+                source=source,
+                rounding=rounding,
+                overflow=overflow,
+                nan_to_zero=overflow != fmt.overflows[0],
+                random_bits=drawn,
+                flags=True,
+            )
 
 
 SOME = [("gc_1_0_7_b0", "binary16")]
@@ -40,7 +48,7 @@ def test_every_case_of_every_encoder_from_16_bits(name, source):
         assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (16 + design.options.get("random-bits", 0)))
 
 
-FROM_32 = [build.encoder("ocp_e5m2", overflow="saturate", flags=True), build.encoder("hif8", rounding="ties_to_away", flags=True)]
+FROM_32 = [build("encoder", "ocp_e5m2", overflow="saturate", flags=True), build("encoder", "hif8", rounding="ties_to_away", flags=True)]
 
 
 @pytest.mark.parametrize("design", FROM_32, ids=lambda one: one.name)
@@ -51,34 +59,33 @@ def test_encoders_from_binary32_at_boundaries(design):
 
 @pytest.mark.parametrize("source", ["binary16", pytest.param("bfloat16", marks=pytest.mark.exhaustive)])
 def test_every_case_of_both_roundings_behind_a_pin(source):
-    evidence = check(build.encoder("hif8", source, "hybrid", rounding_pin=True, flags=True))
+    evidence = check(build("encoder", "hif8", source=source, rounding="hybrid", rounding_pin=True, flags=True))
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 17)
 
 
 def test_every_case_of_a_mac():
     """The table of ``make exhaustive`` has every format's."""
-    evidence = check(build.mac("e5m2b1", flags=True))
+    evidence = check(build("mac", "e5m2b1", flags=True))
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 32)
 
 
 @pytest.mark.exhaustive
 def test_every_case_with_every_scale():
-    evidence = check(build.mac("hif8", scale_bits=3, flags=True))
+    evidence = check(build("mac", "hif8", scale_bits=3, flags=True))
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 35)
 
 
 PROVED = [
-    build.encoder("e5m2_nosub", "binary32", "stochastic", random_bits=2, flags=True),
+    build("encoder", "e5m2_nosub", source="binary32", rounding="stochastic", random_bits=2, flags=True),
     *(
-        pytest.param(build.encoder(*one, flags=True), marks=pytest.mark.exhaustive)
-        for one in (
-            ("ocp_e4m3", "binary32", "stochastic"), ("hif8", "binary32", "stochastic", "saturate", True),
-            ("ocp_e5m2", "binary32", "stochastic", "ocp_paper"),
-            ("gc_1_0_7_b0", "binary32", "stochastic"), ("ibm_fp9_1_5_3", "binary32", "stochastic"),
+        pytest.param(build("encoder", name, rounding="stochastic", flags=True, **more), marks=pytest.mark.exhaustive)
+        for name, more in (
+            ("ocp_e4m3", {}), ("hif8", {"overflow": "saturate", "nan_to_zero": True}), ("ocp_e5m2", {"overflow": "ocp_paper"}),
+            ("gc_1_0_7_b0", {}), ("ibm_fp9_1_5_3", {}),
         )
     ),
-    pytest.param(build.mac("e5m2b1", None, "exact", 16, flags=True), marks=pytest.mark.exhaustive),
-    pytest.param(build.mac("ocp_e5m2", None, "exact", 2, scale_bits=2, flags=True), marks=pytest.mark.exhaustive),
+    pytest.param(build("mac", "e5m2b1", accumulator="exact", terms=16, flags=True), marks=pytest.mark.exhaustive),
+    pytest.param(build("mac", "ocp_e5m2", accumulator="exact", terms=2, scale_bits=2, flags=True), marks=pytest.mark.exhaustive),
 ]  # fmt: skip
 
 
@@ -92,11 +99,11 @@ def test_proofs_where_enumeration_ends(design):
 # -- some inputs -----------------------------------------------------------------------------------------------------------------
 
 SAMPLED = [
-    build.encoder("hif8", rounding="stochastic", flags=True), build.mac("hif8", None, "binary32", flags=True),
-    build.mac("ocp_e4m3+ocp_e5m2", "hif8", "dlfloat16", scale_bits=4, flags=True), build.dot("ocp_e5m2", flags=True),
-    pytest.param(build.dot("e5m2b1", None, "dlfloat16", 3, flags=True), marks=pytest.mark.exhaustive),
-    pytest.param(build.dot("ocp_e5m2", None, "exact", 2, 2, flags=True), marks=pytest.mark.exhaustive),
-    build.pipelined(build.mac("hif8", flags=True), 2),
+    build("encoder", "hif8", rounding="stochastic", flags=True), build("mac", "hif8", accumulator="binary32", flags=True),
+    build("mac", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="dlfloat16", scale_bits=4, flags=True), build("dot", "ocp_e5m2", flags=True),
+    pytest.param(build("dot", "e5m2b1", accumulator="dlfloat16", lanes=3, flags=True), marks=pytest.mark.exhaustive),
+    pytest.param(build("dot", "ocp_e5m2", accumulator="exact", lanes=2, terms=2, flags=True), marks=pytest.mark.exhaustive),
+    build("mac", "hif8", flags=True, stages=2),
 ]  # fmt: skip
 
 
@@ -107,9 +114,9 @@ def test_gates_equal_golden(design):
 
 # -- faults ----------------------------------------------------------------------------------------------------------------------
 
-ENCODER = build.encoder("ocp_e5m2", "binary16", "ties_to_even", "saturate", flags=True)
-MAC = build.mac("ocp_e5m2", flags=True)
-EXACT = build.mac("e5m2b1", None, "exact", 16, flags=True)
+ENCODER = build("encoder", "ocp_e5m2", source="binary16", rounding="ties_to_even", overflow="saturate", flags=True)
+MAC = build("mac", "ocp_e5m2", flags=True)
+EXACT = build("mac", "e5m2b1", accumulator="exact", terms=16, flags=True)
 WRONG = {
     "encoder, inexact": (ENCODER, "4'b0001 & {4{bits == 16'h3c01}}"),
     "encoder, underflow": (ENCODER, "4'b0010 & {4{bits == 16'h03ff}}"),
@@ -120,7 +127,7 @@ WRONG = {
     "MAC, overflow": (MAC, "4'b0100 & {4{a == 8'h7b & b == 8'h3c & acc_in == 16'h7bff}}"),
     "MAC, invalid": (MAC, "4'b1000 & {4{a == 8'h7c & b == 8'h00 & acc_in == 16'h7e00}}"),
     "stochastic encoder, overflow": (
-        build.encoder("ocp_e4m3", rounding="stochastic", flags=True), "4'b0100 & {4{bits == 32'h43e80000 & random == 16'h8000}}",
+        build("encoder", "ocp_e4m3", rounding="stochastic", flags=True), "4'b0100 & {4{bits == 32'h43e80000 & random == 16'h8000}}",
     ),
     "exact MAC, overflow": (EXACT, "4'b0100 & {4{a == 8'h7e & b == 8'h7e & ~acc_in[0]}}"),
     "exact MAC, invalid": (EXACT, "4'b1000 & {4{a == 8'hff & b == 8'h01}}"),

@@ -4,12 +4,16 @@ import re
 
 import numpy as np
 import pytest
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.sim import Simulator
 
 import golden
 from golden.mac import exact
-from hwgen.blocks import build
+from hwgen import Adder, Multiplier
+from hwgen.blocks.catalog import build
 from rtl_tests.support.bench import simulate
-from rtl_tests.support.blocks import mac_case, texts
+from rtl_tests.support.blocks import generator, mac_case, mac_design, texts
 
 FORMATS = [golden.get(name) for name in golden.names()]
 SOME = [golden.get(name) for name in ("hif8", "ocp_e4m3")]
@@ -19,7 +23,7 @@ MIXED = [("ocp_e4m3", "ocp_e5m2"), ("hif8", "binary8p4"), ("ibm_1_4_3", "ibm_1_5
 
 def run(cases, folder, **options):
     """Emit side by side, then simulate under one top."""
-    texts([build.mac(a, b, options.get("accumulator", "binary16"), options.get("terms")) for a, b in cases])
+    texts([build("mac", a, b, accumulator=options.get("accumulator", "binary16"), terms=options.get("terms")) for a, b in cases])
     simulate([mac_case(a, b, **options) for a, b in cases], folder)
 
 
@@ -48,7 +52,7 @@ def test_simulation_of_all_pairs_of_nine_bits(tmp_path):
 def test_simulation_of_other_accumulators_and_mixed_formats(tmp_path):
     pairs = [(fmt, None, accumulator) for fmt in SOME for accumulator in golden.ACCUMULATORS[1:]]
     pairs += [(golden.get(a), golden.get(b), "binary16") for a, b in MIXED[1:3]]
-    texts([build.mac(*each) for each in pairs])
+    texts([mac_design(*each) for each in pairs])
     cases = [mac_case(*each, some=20000) for each in pairs]
     simulate([*cases, mac_case(*map(golden.get, MIXED[0]), accumulator="exact", terms=3)], tmp_path)
 
@@ -66,7 +70,7 @@ def test_multiplier_and_adder_make_the_mac():
     for name in ("hif8", "ocp_e4m3"):
         ports = {}
         for kind in ("mac", "multiplier", "adder"):
-            text = texts([build.BLOCKS[kind](name)])[f"{name}_{kind}" + ("" if kind == "multiplier" else "_binary16")]
+            text = texts([build(kind, name)])[f"{name}_{kind}" + ("" if kind == "multiplier" else "_binary16")]
             ports[kind] = {flow: set(re.findall(rf"{flow} wire (?:\[\d+:0\] )?(\w+)", text)) for flow in ("input", "output")}
         assert ports["mac"] == {"input": {"a", "b", "acc_in"}, "output": {"acc_out"}}
         assert ports["multiplier"]["input"] == {"a", "b"}
@@ -77,22 +81,22 @@ def test_multiplier_and_adder_make_the_mac():
 @pytest.mark.parametrize("accumulator", [one for one in golden.ACCUMULATORS if one != "binary16"])
 def test_every_format_is_clean_with_every_accumulator(accumulator):
     """Emission alone, which lints: simulation takes some formats for these."""
-    assert len(texts([build.mac(fmt, accumulator=accumulator) for fmt in FORMATS])) == len(FORMATS)
+    assert len(texts([build("mac", fmt, accumulator=accumulator) for fmt in FORMATS])) == len(FORMATS)
 
 
 @pytest.mark.exhaustive
 def test_parts_of_the_mac_are_clean():
-    assert len(texts([build.BLOCKS[part](fmt) for fmt in FORMATS for part in ("multiplier", "adder")])) == 2 * len(FORMATS)
+    assert len(texts([build(part, fmt) for fmt in FORMATS for part in ("multiplier", "adder")])) == 2 * len(FORMATS)
 
 
 def test_parts_of_some_macs_are_clean():
-    assert len(texts([build.BLOCKS[part](fmt) for fmt in SOME for part in ("multiplier", "adder")])) == 2 * len(SOME)
+    assert len(texts([build(part, fmt) for fmt in SOME for part in ("multiplier", "adder")])) == 2 * len(SOME)
 
 
 def test_exact_width_stands_in_the_header():
     unit = exact(golden.get("hif8"), golden.get("hif8"), 1024)
     assert (unit.value_width, unit.lsb_exponent) == (86, -44)
-    text = texts([build.mac("hif8", accumulator="exact")])["hif8_mac_exact"]
+    text = texts([build("mac", "hif8", accumulator="exact")])["hif8_mac_exact"]
     assert re.search(r"value\[85:0\] in two's complement with lsb 2\^-44", text)
     assert re.search(rf"input wire \[{unit.width - 1}:0\] acc_in", text)
 
@@ -110,3 +114,50 @@ def test_directed_accumulators_reach_the_hard_cases():
     assert np.count_nonzero((out & 0x7C00) == 0) > 500
     assert np.count_nonzero(out == 0x7E00) > 500
     assert np.count_nonzero((out & 0x7FFF) == 0x7C00) > 500
+
+
+@pytest.mark.parametrize(
+    ("options", "b_format"),
+    [({}, None), ({"accumulator": "dlfloat16", "scale_bits": 3, "flags": True}, "ocp_e5m2"), ({"accumulator": "exact"}, "e5m2b1")],
+    ids=["binary16", "dlfloat16", "exact"],
+)
+def test_halves_that_are_connected_in_a_design_are_the_mac(options, b_format):
+    """In Amaranth's own simulator; the sums are golden's."""
+    formats, rng = ("hif8", b_format), generator("halves", *map(str, options))
+    multiplier, adder, module = Multiplier(*formats, **options), Adder(*formats, **options), Module()
+    module.submodules.multiplier, module.submodules.adder = multiplier, adder
+    wiring.connect(module, multiplier.product, adder.product)
+    a, b = rng.integers(0, 256, (2, 500)).astype(np.uint8)
+    scale = rng.integers(-4, 4, 500) if "scale_bits" in options else np.zeros(500, int)
+    unit = adder.exact
+    acc = unit.zeros((500,)) if unit else rng.integers(0, 1 << 16, 500).astype(np.uint16)
+    arguments = (*formats, adder.accumulator, adder.terms or 1, scale if adder.scale_bits else None, adder.scale_bits)
+    if adder.has_flags:
+        wanted, flags = golden.mac_with_flags(a, b, acc, *arguments)
+    else:
+        wanted, flags = golden.mac(a, b, acc, *arguments), None
+    number = (lambda word: sum(int(limb) << 64 * place for place, limb in enumerate(word))) if unit else int
+
+    async def bench(ctx):
+        for k in range(500):
+            ctx.set(multiplier.a, int(a[k]))
+            ctx.set(multiplier.b, int(b[k]))
+            ctx.set(adder.acc_in, number(acc[k]))
+            if adder.scale_bits:
+                ctx.set(multiplier.scale, int(scale[k]) & 7)
+            await ctx.delay(1e-9)
+            assert ctx.get(adder.acc_out) == number(wanted[k])
+            if flags is not None:
+                assert ctx.get(adder.flags) == flags[k]
+
+    simulator = Simulator(module)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+def test_halves_of_other_macs_do_not_fit():
+    module = Module()
+    module.submodules.multiplier, module.submodules.adder = multiplier, adder = Multiplier("hif8"), Adder("ocp_e4m3")
+    with pytest.raises(wiring.ConnectionError):
+        wiring.connect(module, multiplier.product, adder.product)
+    multiplier._MustUse__silence = adder._MustUse__silence = module._MustUse__silence = True

@@ -6,32 +6,34 @@ import pytest
 import golden
 from golden.mac import exact
 from hwgen.__main__ import main
-from hwgen.blocks import build
-from hwgen.bundle import files as bundle
+from hwgen.blocks.catalog import build
+from hwgen.reference.sums import PeReference
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import clocked_case, generator
-from synth.proof.questions import answer
 
 CYCLES = 1000
 
 DESIGNS = [
-    build.pe("e5m2b1"), build.pe("ocp_e4m3", stages=2), build.pe("hif8", stages=3, interleave=3),
-    build.pe("ocp_e4m3", None, "exact", 2, stages=1), build.pe("e5m2b1", lanes=2),
+    build("pe", "e5m2b1"), build("pe", "ocp_e4m3", stages=2), build("pe", "hif8", stages=3, interleave=3),
+    build("pe", "ocp_e4m3", accumulator="exact", terms=2, stages=1), build("pe", "e5m2b1", lanes=2),
 ]  # fmt: skip
 MORE = [
-    *(build.pe(name, stages=stages) for name in ("hif8", "e5m2b1", "ocp_e4m3") for stages in (0, 1, 2)),
-    build.pe("binary8p3", "ocp_e4m3", "bfloat16", stages=4, interleave=5),
-    build.pe("ocp_e4m3+ocp_e5m2", None, "binary32", stages=2, interleave=2), build.pe("gc_1_5_2_b16", None, "dlfloat16", stages=1),
-    build.pe("hif8", None, "exact", 64, stages=4, interleave=2), build.pe("hif8", stages=2, lanes=2),
-    build.pe("ocp_e4m3", lanes=4), build.pe("ocp_e4m3+ocp_e5m2", "hif8", "exact", 4, 3, 2, 3),
-]  # fmt: skip
+    *(build("pe", name, stages=stages) for name in ("hif8", "e5m2b1", "ocp_e4m3") for stages in (0, 1, 2)),
+    build("pe", "binary8p3", "ocp_e4m3", accumulator="bfloat16", stages=4, interleave=5),
+    build("pe", "ocp_e4m3+ocp_e5m2", accumulator="binary32", stages=2, interleave=2),
+    build("pe", "gc_1_5_2_b16", accumulator="dlfloat16", stages=1),
+    build("pe", "hif8", accumulator="exact", terms=64, stages=4, interleave=2),
+    build("pe", "hif8", stages=2, lanes=2),
+    build("pe", "ocp_e4m3", lanes=4),
+    build("pe", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", terms=4, stages=3, interleave=2, lanes=3),
+]
 
 
 @pytest.mark.parametrize("designs", [DESIGNS, pytest.param(MORE, marks=pytest.mark.exhaustive)], ids=["some", "more"])
 def test_simulation_of_random_patterns(designs, tmp_path):
     cases = []
     for design in designs:
-        cycles = bundle.pe_trace(design, answer, CYCLES, generator(design.name))
+        cycles = PeReference(design).cycles(CYCLES, generator(design.name))
         assert {cycle["clear"] for cycle in cycles} == {cycle["enable"] for cycle in cycles} == {0, 1}
         cases.append(clocked_case(design, cycles))
     assert any(case.outputs["overflow"].any() for case in cases)
@@ -41,7 +43,7 @@ def test_simulation_of_random_patterns(designs, tmp_path):
 @pytest.mark.parametrize(("stages", "interleave", "lanes"), [(0, 1, 1), (3, 4, 2), pytest.param(2, 1, 1, marks=pytest.mark.exhaustive)])
 def test_simulation_of_products_every_cycle(stages, interleave, lanes, tmp_path):
     """A dot product streams through; the accumulators add up to golden's sums of what came every ``interleave``-th cycle."""
-    design = build.pe("hif8", None, "exact", 128, stages, interleave, lanes)
+    design = build("pe", "hif8", accumulator="exact", terms=128, stages=stages, interleave=interleave, lanes=lanes)
     rng, length = generator("stream", design.name), 64
     small = np.flatnonzero(np.abs(golden.get("hif8").values) < 100)
     codes = rng.choice(small, (2, length, lanes)).astype(np.uint8)
@@ -63,8 +65,8 @@ def test_simulation_of_products_every_cycle(stages, interleave, lanes, tmp_path)
 
 
 def test_a_wrong_sum_is_found(tmp_path):
-    design = build.pe("e5m2b1", stages=1)
-    cycles = bundle.pe_trace(design, answer, 100, generator(design.name))
+    design = build("pe", "e5m2b1", stages=1)
+    cycles = PeReference(design).cycles(100, generator(design.name))
     cycles[50] = {**cycles[50], "acc": cycles[50]["acc"] ^ 1}
     with pytest.raises(AssertionError, match=r"e5m2b1_pe_binary16_s1: 1 of 208 vectors differ"):
         simulate([clocked_case(design, cycles)], tmp_path)

@@ -7,7 +7,7 @@ import pytest
 
 from hwgen import Mac
 from hwgen.__main__ import main
-from hwgen.blocks import build
+from hwgen.blocks.catalog import build
 from hwgen.netlist.delays import delay
 from hwgen.netlist.emit import netlist
 from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
@@ -17,18 +17,17 @@ from rtl_tests.support.lint import lint
 from synth.proof.evidence import EQUAL
 from synth.proof.gates import NetlistError
 from synth.proof.mapping import read
-from synth.proof.questions import pipeline
 from synth.proof.verify import Subject, emitted, verify
 
 MORE = [
-    *(build.pipelined(build.mac(name), stages) for name in ("hif8", "e5m2b1", "ocp_e4m3") for stages in (2, 8)),
-    build.pipelined(build.mac("gc_1_0_7_b0", "ocp_e5m2", "dlfloat16"), 5, "none"),
+    *(build("mac", name, stages=stages) for name in ("hif8", "e5m2b1", "ocp_e4m3") for stages in (2, 8)),
+    build("mac", "gc_1_0_7_b0", "ocp_e5m2", accumulator="dlfloat16", stages=5, reset="none"),
 ]  # fmt: skip
 SOME = [
-    build.pipelined(build.mac("e5m2b1", None, "exact", 4), 2, clock_enable=True),
-    build.pipelined(build.encoder("hif8", "bfloat16", "hybrid"), 2, clock_enable=True),
-    build.pipelined(build.encoder("ocp_e4m3", "binary16", "stochastic", random_bits=4), 1),
-    build.pipelined(build.decoder("hif8+e5m2b1", "unpacked"), 2), build.pipelined(build.decoder("binary8p3"), MAX_STAGES),
+    build("mac", "e5m2b1", accumulator="exact", terms=4, stages=2, clock_enable=True),
+    build("encoder", "hif8", source="bfloat16", rounding="hybrid", stages=2, clock_enable=True),
+    build("encoder", "ocp_e4m3", source="binary16", rounding="stochastic", random_bits=4, stages=1),
+    build("decoder", "hif8+e5m2b1", target="unpacked", stages=2), build("decoder", "binary8p3", stages=MAX_STAGES),
 ]  # fmt: skip
 
 
@@ -50,8 +49,8 @@ def test_it_is_the_block_that_it_delays(design, tmp_path):
 @pytest.mark.parametrize("name", ["hif8", "ocp_e5m2"])
 @pytest.mark.parametrize("stages", [1, 3])
 def test_enable_is_seen_through_logic(name, stages):
-    design = build.pipelined(build.mac(name), stages, clock_enable=True)
-    assert read(texts([design])[design.name], design.name, pipeline=pipeline(design))
+    design = build("mac", name, stages=stages, clock_enable=True)
+    assert read(texts([design])[design.name], design.name, pipeline=design.pipeline)
 
 
 CORRECT = """\
@@ -86,7 +85,10 @@ IGNORED = "has outputs that depend on {} in a cycle in which it must not matter 
     ],
 )  # fmt: skip
 def test_controls_matter_only_where_they_may(old, new, sentence):
-    inner, design = build.decoder("ocp_e4m3", "bfloat16"), build.pipelined(build.decoder("ocp_e4m3", "bfloat16"), 2, clock_enable=True)
+    inner, design = (
+        build("decoder", "ocp_e4m3", target="bfloat16"),
+        build("decoder", "ocp_e4m3", target="bfloat16", stages=2, clock_enable=True),
+    )
     subject = Subject(design, texts([inner])[inner.name] + CORRECT.replace(old, new, 1), "p", "p.v", (), "")
     if sentence is None:
         assert verify(subject, subject.netlist()).verdict == EQUAL
@@ -98,18 +100,21 @@ def test_controls_matter_only_where_they_may(old, new, sentence):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (("<= sign;", "<= ~sign;"), None),
-        (("sign_stage_2 <= sign_stage_1", "sign_stage_2 <= sign"), "must have a latency of 3 cycles from every input to every output"),
+        (("<= product__sign;", "<= ~product__sign;"), None),
+        (
+            ("product__sign_stage_2 <= product__sign_stage_1", "product__sign_stage_2 <= product__sign"),
+            "must have a latency of 3 cycles from every input to every output",
+        ),
         (("valid_2 <= rst ? 1'b0 : valid_1", "valid_2 <= rst ? 1'b0 : in_valid"), "must have a latency of 3 cycles from every input"),
         (("out_valid <= rst ? 1'b0 : valid_2", "out_valid <= rst ? 1'b0 : ~valid_2"), "must say with out_valid what in_valid was 3 cycles"),
         (("input wire in_valid,", ""), "must have in_valid of one bit among its inputs, as every pipeline"),
         (("always @(posedge clk) begin", "always @(posedge a[0]) begin"), "must have all its registers on clk"),
-        (("sign_stage_2 <= enable ?", "sign_stage_2 <= 1'b1 ?"), "while enable is 0; it changes sign_stage_2"),
+        (("sign_stage_2 <= enable ?", "sign_stage_2 <= 1'b1 ?"), "while enable is 0; it changes product__sign_stage_2"),
         (("valid_2 <= rst ? 1'b0 : ", "valid_2 <= "), "must clear its valid bits while rst is 1; out_valid may be 1 in cycle 2 after that"),
     ],
 )
 def test_a_fault_is_found(change, sentence):
-    design = build.pipelined(build.mac("hif8"), 3, clock_enable="enable" in change[0])
+    design = build("mac", "hif8", stages=3, clock_enable="enable" in change[0])
     text = texts([design])[design.name]
     assert change[0] in text
     if "in_valid" in change[0]:
@@ -121,7 +126,7 @@ def test_a_fault_is_found(change, sentence):
         assert verify(wrong, wrong.netlist()).verdict != EQUAL
         return
     with pytest.raises(NetlistError, match=sentence):
-        read(text, design.name, pipeline=pipeline(design))
+        read(text, design.name, pipeline=design.pipeline)
 
 
 def test_ranks_shorten_the_slowest_stage_until_an_operation_is_left():
@@ -145,7 +150,7 @@ def test_a_late_input_has_less_time():
 
 def test_registers_are_counted():
     unit = Pipelined(Mac("e5m2b1"), 2)
-    text = build.pipelined(build.mac("e5m2b1"), 2).verilog()
+    text = build("mac", "e5m2b1", stages=2).verilog()
     declared = re.findall(r"^  (?:output )?reg (?:\[(\d+):0\] )?\w+[;,]", text, re.M)
     tables = len(re.findall(r"always @\*", text))
     assert tables == 0

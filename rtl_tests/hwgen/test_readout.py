@@ -9,10 +9,9 @@ import pytest
 import golden
 from golden.mac import exact
 from hwgen.__main__ import main
-from hwgen.blocks import build
-from hwgen.bundle.files import stimuli
+from hwgen.blocks.catalog import build
 from rtl_tests.golden.test_fused_dot import nearest_even
-from rtl_tests.support.blocks import generator, texts
+from rtl_tests.support.blocks import generator, stimuli, texts
 from rtl_tests.support.gates import differing
 from rtl_tests.support.toys import TOML_FORMAT
 from rtl_tests.synth.proof.test_exhaustive import check, subject
@@ -75,16 +74,19 @@ def test_flags_are_infinities_and_nan(flags, code):
 # -- hardware ------------------------------------------------------------------------------------------------------------------
 
 DESIGNS = [
-    build.readout("hif8"), build.readout("ocp_e4m3", to="binary16"), build.readout("e5m2b1", "ocp_e4m3", 16, to="hif8"),
-    build.readout("gc_1_4_3_b0", terms=1, to="gc_1_4_3_b20"),  # zero alone does not overflow
-    build.readout("ocp_e4m3", terms=4, to="ocp_e4m3", overflow="saturate"), build.readout("ocp_e5m2", to="dlfloat16", scale_bits=3),
-]  # fmt: skip
+    build("readout", "hif8"),
+    build("readout", "ocp_e4m3", target="binary16"),
+    build("readout", "e5m2b1", "ocp_e4m3", terms=16, target="hif8"),
+    build("readout", "gc_1_4_3_b0", terms=1, target="gc_1_4_3_b20"),  # zero alone does not overflow
+    build("readout", "ocp_e4m3", terms=4, target="ocp_e4m3", overflow="saturate"),
+    build("readout", "ocp_e5m2", target="dlfloat16", scale_bits=3),
+]
 MORE = [
-    build.readout("hif8", to="e5m2b1", rounding="stochastic", random_bits=9),
-    build.readout("e5m3_nosub", to="e5m3_nosub", rounding="stochastic"),
-    build.readout("gc_1_0_7_b0", to="gc_1_0_7_b0"), build.readout("gc_1_0_7_b0", to="bfloat16"),
-    build.readout("ibm_fp9_1_5_3", to="ocp_e5m2", rounding="toward_zero"), build.readout("hif8", to="hif8", nan_to_zero=True),
-    build.readout("ocp_e4m3+ocp_e5m2", to="binary8p4"), build.readout("e5m2_nosub", to="e5m2b1", rounding="mptorch"),
+    build("readout", "hif8", target="e5m2b1", rounding="stochastic", random_bits=9),
+    build("readout", "e5m3_nosub", target="e5m3_nosub", rounding="stochastic"),
+    build("readout", "gc_1_0_7_b0", target="gc_1_0_7_b0"), build("readout", "gc_1_0_7_b0", target="bfloat16"),
+    build("readout", "ibm_fp9_1_5_3", target="ocp_e5m2", rounding="toward_zero"), build("readout", "hif8", target="hif8", nan_to_zero=True),
+    build("readout", "ocp_e4m3+ocp_e5m2", target="binary8p4"), build("readout", "e5m2_nosub", target="e5m2b1", rounding="mptorch"),
 ]  # fmt: skip
 
 
@@ -94,18 +96,25 @@ def test_gates_equal_golden(design):
 
 
 def test_a_wrong_gate_is_found():
-    design = build.readout("ocp_e4m3", terms=4, to="ocp_e4m3", overflow="saturate")
+    design = build("readout", "ocp_e4m3", terms=4, target="ocp_e4m3", overflow="saturate")
     text = texts([design])[design.name]
     fault = text.replace("~pos_inf", "pos_inf", 1)
     assert fault != text
     assert differing(design, stimuli(design), fault)
 
 
-PROVED = [build.readout("ocp_e4m3", terms=4, to="ocp_e4m3", overflow="saturate"), build.readout("ocp_e4m3", terms=4, to="binary16")]
+PROVED = [
+    build("readout", "ocp_e4m3", terms=4, target="ocp_e4m3", overflow="saturate"),
+    build("readout", "ocp_e4m3", terms=4, target="binary16"),
+]
 MORE_PROVED = [
-    build.readout("hif8"), build.readout("hif8", to="hif8"), build.readout("e5m2b1", to="bfloat16", scale_bits=4),
-    build.readout("ocp_e5m2", to="dlfloat16"), build.readout("gc_1_0_7_b0", to="gc_1_0_7_b0"), build.readout("hif8", to="e5m2b1", terms=16),
-]  # fmt: skip
+    build("readout", "hif8"),
+    build("readout", "hif8", target="hif8"),
+    build("readout", "e5m2b1", target="bfloat16", scale_bits=4),
+    build("readout", "ocp_e5m2", target="dlfloat16"),
+    build("readout", "gc_1_0_7_b0", target="gc_1_0_7_b0"),
+    build("readout", "hif8", target="e5m2b1", terms=16),
+]
 ALL_PROVED = [*PROVED, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE_PROVED)]
 
 
@@ -130,10 +139,10 @@ def test_one_wrong_accumulator_is_found(design):
     [
         (
             ["--to", "hif8", "--rounding", "hybrid"],
-            "--rounding 'hybrid' looks at the bits of a source, of which an exact accumulator has none",
+            "--rounding 'hybrid' looks at the bits of a source, and an exact accumulator has none",
         ),
         (["--rounding", "ties_to_even"], "--rounding goes with a format of codes, not with 'binary32'"),
-        (["--to", "hif9"], "--to: "),
+        (["--to", "hif9"], "--to must be a known format, not 'hif9'"),
         (["--to", "ocp_e4m3+ocp_e5m2"], "--to must be one format, not the two of 'ocp_e4m3+ocp_e5m2'"),
         (["--terms", "0"], "--terms must be an integer from 1 to 16777216, not 0"),
     ],
@@ -153,6 +162,6 @@ def test_two_formats_of_one_name_are_refused(tmp_path):
         files[-1].write_text(text.replace("bias = 1", f"bias = {1 - exponent}"))
     one, other = (golden.get(str(file)) for file in files)
     assert one != other
-    for refused in (lambda: build.readout(one, to=other), lambda: build.mac(one, other)):
+    for refused in (lambda: build("readout", one, target=other), lambda: build("mac", one, other)):
         with pytest.raises(ValueError, match="format 'mine' stands for two different formats here; give one of them another name"):
             refused()

@@ -8,10 +8,9 @@ import pytest
 import golden
 from golden.mac import exact
 from hwgen.__main__ import main
-from hwgen.blocks import build
-from hwgen.bundle import vectors
-from hwgen.bundle.files import stimuli
-from rtl_tests.support.blocks import generator
+from hwgen.blocks.catalog import build
+from hwgen.reference import vectors
+from rtl_tests.support.blocks import generator, stimuli
 from rtl_tests.support.gates import differing
 from rtl_tests.synth.proof.test_exhaustive import check
 from synth.proof.evidence import EQUAL
@@ -69,15 +68,18 @@ def test_refused_scales(scale, bits, error, sentence, accumulator):
 # -- hardware ------------------------------------------------------------------------------------------------------------------
 
 DESIGNS = [
-    build.mac("hif8", scale_bits=8), build.mac("ocp_e4m3", "ocp_e5m2", "binary32", scale_bits=9),
-    build.mac("ocp_e4m3+ocp_e5m2", "hif8", "exact", 16, scale_bits=4), build.dot("ocp_e4m3", lanes=2, scale_bits=4),
+    build("mac", "hif8", scale_bits=8), build("mac", "ocp_e4m3", "ocp_e5m2", accumulator="binary32", scale_bits=9),
+    build("mac", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", terms=16, scale_bits=4), build("dot", "ocp_e4m3", lanes=2, scale_bits=4),
 ]  # fmt: skip
 MORE = [
-    build.mac("gc_1_0_7_b0", None, "dlfloat16", scale_bits=5), build.dot("hif8", None, "exact", 2, 64, scale_bits=3),
-    build.mac("e5m2b1", None, "bfloat16", scale_bits=10), build.mac("ibm_fp9_1_5_3", None, "dlfloat16", scale_bits=7),
-    build.mac("binary8p3", scale_bits=1), build.dot("e5m3", None, "dlfloat16", 3, scale_bits=5),
-    build.dot("ocp_e5m2", None, "bfloat16", 4, scale_bits=4),
-]  # fmt: skip
+    build("mac", "gc_1_0_7_b0", accumulator="dlfloat16", scale_bits=5),
+    build("dot", "hif8", accumulator="exact", lanes=2, terms=64, scale_bits=3),
+    build("mac", "e5m2b1", accumulator="bfloat16", scale_bits=10),
+    build("mac", "ibm_fp9_1_5_3", accumulator="dlfloat16", scale_bits=7),
+    build("mac", "binary8p3", scale_bits=1),
+    build("dot", "e5m3", accumulator="dlfloat16", lanes=3, scale_bits=5),
+    build("dot", "ocp_e5m2", accumulator="bfloat16", lanes=4, scale_bits=4),
+]
 
 
 @pytest.mark.parametrize("design", [*DESIGNS, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE)], ids=lambda one: one.name)
@@ -90,11 +92,11 @@ def test_gates_equal_golden(design):
 @pytest.mark.parametrize(
     "design",
     [
-        build.mac("e5m2b1", scale_bits=1),
-        *(pytest.param(build.mac(name, scale_bits=4), marks=pytest.mark.exhaustive) for name in ("hif8", "ocp_e4m3")),
-        pytest.param(build.mac("e5m2b1", scale_bits=8), marks=pytest.mark.exhaustive),
-        pytest.param(build.mac("hif8", None, "bfloat16", scale_bits=2), marks=pytest.mark.exhaustive),
-        pytest.param(build.mac("ocp_e4m3", None, "dlfloat16", scale_bits=2), marks=pytest.mark.exhaustive),
+        build("mac", "e5m2b1", scale_bits=1),
+        *(pytest.param(build("mac", name, scale_bits=4), marks=pytest.mark.exhaustive) for name in ("hif8", "ocp_e4m3")),
+        pytest.param(build("mac", "e5m2b1", scale_bits=8), marks=pytest.mark.exhaustive),
+        pytest.param(build("mac", "hif8", accumulator="bfloat16", scale_bits=2), marks=pytest.mark.exhaustive),
+        pytest.param(build("mac", "ocp_e4m3", accumulator="dlfloat16", scale_bits=2), marks=pytest.mark.exhaustive),
     ],
     ids=lambda one: one.name,
 )
@@ -104,9 +106,9 @@ def test_every_case_with_every_scale(design):
 
 
 PROVED = [
-    pytest.param(build.mac("e5m2_nosub", None, "exact", 4, scale_bits=1), marks=pytest.mark.exhaustive),
-    pytest.param(build.mac("e5m2b1", None, "exact", 16, scale_bits=3), marks=pytest.mark.exhaustive),
-    pytest.param(build.mac("ocp_e4m3", None, "binary32", scale_bits=2), marks=pytest.mark.exhaustive),
+    pytest.param(build("mac", "e5m2_nosub", accumulator="exact", terms=4, scale_bits=1), marks=pytest.mark.exhaustive),
+    pytest.param(build("mac", "e5m2b1", accumulator="exact", terms=16, scale_bits=3), marks=pytest.mark.exhaustive),
+    pytest.param(build("mac", "ocp_e4m3", accumulator="binary32", scale_bits=2), marks=pytest.mark.exhaustive),
 ]
 
 
@@ -128,10 +130,10 @@ def test_products_beyond_binary64_are_refused():
     """Golden's products are binary64's."""
     sentence = "scale_bits must be fewer than 10 for products as far from 1 as those of gc_1_2_1_b390 and gc_1_2_1_b390"
     for refused in (
-        lambda: build.mac("gc_1_2_1_b390", scale_bits=10),
+        lambda: build("mac", "gc_1_2_1_b390", scale_bits=10),
         lambda: golden.mac(1, 1, 0, "gc_1_2_1_b390", None, "binary32", scale=0, scale_bits=10),
         lambda: golden.fused_dot([1], [1], 0, "gc_1_2_1_b390", None, "binary32", scale=0, scale_bits=10),
     ):
         with pytest.raises(ValueError, match=sentence):
             refused()
-    assert build.mac("gc_1_2_1_b390", scale_bits=8).scale_bits == 8
+    assert build("mac", "gc_1_2_1_b390", scale_bits=8).scale_bits == 8

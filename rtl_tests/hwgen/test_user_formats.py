@@ -9,7 +9,7 @@ from gfloat import formats as theirs
 import golden
 from golden.rows import Rounding
 from hwgen.__main__ import main
-from hwgen.blocks import build
+from hwgen.blocks.catalog import build
 from rtl_tests.support import paper_tables
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import all_codes, decoder_case
@@ -81,15 +81,15 @@ def test_every_case_of_their_encoders(formats, every):
     roundings = [(fmt, rounding) for fmt in formats for rounding in (fmt.roundings if every else fmt.roundings[:1])]
     assert not every or {rounding for _, rounding in roundings} == set(Rounding) - {Rounding.HYBRID, Rounding.MPTORCH}
     for fmt, rounding in roundings:
-        design = build.encoder(fmt, "binary16", rounding)
+        design = build("encoder", fmt, source="binary16", rounding=rounding)
         evidence = check(design)
         assert (evidence.verdict, evidence.cases) == (EQUAL, inputs(design)), design.name
 
 
 @pytest.mark.parametrize("width", [8, pytest.param(10, marks=pytest.mark.exhaustive)])
 def test_every_case_of_their_macs(formats, width):
-    macs = [build.mac(fmt) for fmt in formats if fmt.width < width]
-    for design in [*macs, build.mac(formats[1], formats[0], "exact", 5)]:
+    macs = [build("mac", fmt) for fmt in formats if fmt.width < width]
+    for design in [*macs, build("mac", formats[1], formats[0], accumulator="exact", terms=5)]:
         evidence = check(design)
         assert (evidence.verdict, evidence.cases) == (EQUAL, inputs(design)), design.name
 

@@ -23,7 +23,7 @@ import numpy as np
 from cocotb_tools.runner import get_results, get_runner
 from numpy.typing import NDArray
 
-from hwgen.bundle.trace import CARE
+from hwgen.reference.trace import CARE
 from rtl_tests.support.simulators import simulator as chosen_simulator
 from rtl_tests.support.simulators import verilator_environment
 

@@ -11,19 +11,18 @@ from numpy.typing import NDArray
 
 import golden
 from golden import Format
-from golden.mac import exact
-from hwgen.blocks import build
-from hwgen.blocks.design import Design
-from hwgen.bundle import vectors
+from hwgen.blocks.block import Design
+from hwgen.blocks.catalog import build
+from hwgen.bundle.files import VECTORS
 from hwgen.bundle.testbench import CLOCK, columns
-from hwgen.bundle.trace import CARE
-from hwgen.datapath.code_ports import code_widths, split
-from hwgen.netlist.ports import ports as module_ports
+from hwgen.datapath.ports import code_widths, split
+from hwgen.reference import Pins, reference, vectors
+from hwgen.reference.decoder import DecoderReference
+from hwgen.reference.trace import CARE
 from hwgen.tools import yosys
 from rtl_tests.support.bench import Case
 from rtl_tests.support.lint import lint
 from rtl_tests.support.simulators import seed
-from synth.proof.questions import explain, made_of, ports, unpacked
 
 _TEXTS: dict[str, str] = {}
 
@@ -46,22 +45,32 @@ def generator(*words: str) -> np.random.Generator:
     return np.random.default_rng([seed(), *(ord(letter) for letter in " ".join(words))])
 
 
+def stimuli(design: Design) -> list[dict[str, int]]:
+    """Inputs that show what a block does, always the same."""
+    return reference(design).stimuli(VECTORS, np.random.default_rng(list(design.name.encode())))
+
+
+def answer(design: Design, pins: Pins) -> dict[str, int]:
+    """The reference model's outputs in one case."""
+    return reference(design).answer(pins)
+
+
 def _case(design: Design, inputs: Mapping[str, NDArray], outputs: Mapping[str, NDArray], seed: int | None = None) -> Case:
     """Vectors for a block's module, whose codes of two formats come in two ports."""
-    wide, out = ports(design)
-    widths, driven = {**wide, **out}, dict(inputs)
+    model = reference(design)
+    widths, driven = {**model.inputs, **model.outputs}, dict(inputs)
     for name, fmt in design.codes.items():
         widths |= code_widths(name, fmt)
         driven |= split(name, fmt, driven[name])
-    told = None if made_of(design) else explain(design)
+    told = None if model.made_of else model.explain
     return Case(design.name, texts([design])[design.name], widths, driven, outputs, told, seed)
 
 
 def clocked_case(design: Design, cycles: Sequence[Mapping[str, int]]) -> Case:
-    """What happens in each cycle (see :mod:`hwgen.bundle.trace`), as two vectors: before the clock rises, and after it, when no output
+    """What happens in each cycle (see :mod:`hwgen.reference.trace`), as two vectors: before the clock rises, and after it, when no output
     counts."""
     verilog = texts([design])[design.name]
-    found = module_ports(verilog, design.name)
+    found = design.ports
     twice = {port.name: np.repeat(_column(port.width, [cycle[port.name] for cycle in cycles]), 2, axis=0) for port in columns(found)}
     clock = np.tile(np.array([0, 1], np.uint8), len(cycles))
     outputs = [port.name for port in found if port.direction == "output"]
@@ -94,13 +103,25 @@ def pairs(a: Format, b: Format) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
 def decoder_case(fmt: Format, target: str) -> Case:
     """All codes of a format."""
-    design = build.decoder(fmt, target)
+    design = build("decoder", fmt, target=target)
     codes = all_codes(fmt.width)
-    outputs = unpacked(fmt) if target == "unpacked" else {"bits": fmt.decode_bits(codes, target)}
-    return _case(design, {"code": codes}, outputs)
+    return _case(design, {"code": codes}, DecoderReference(design).columns())
 
 
 # -- encoders -----------------------------------------------------------------------------------------------------------------
+
+
+def encoder_design(
+    fmt: Format,
+    source: str,
+    rounding: str | None = None,
+    overflow: str | None = None,
+    nan_to_zero: bool = False,
+    random_bits: int | None = None,
+) -> Design:
+    """An encoder with its options in the order of golden's."""
+    options = {"rounding": rounding, "overflow": overflow, "nan_to_zero": nan_to_zero, "random_bits": random_bits}
+    return build("encoder", fmt, source=source, **options)
 
 
 def encoder_case(
@@ -112,7 +133,7 @@ def encoder_case(
     random_bits: int | None = None,
 ) -> Case:
     """All 65,536 inputs of a 16-bit source; from binary32 every rounding boundary ± 1 ulp, specials, and random patterns."""
-    design = build.encoder(fmt, source, rounding, overflow, nan_to_zero, random_bits)
+    design = encoder_design(fmt, source, rounding, overflow, nan_to_zero, random_bits)
     rng = generator(design.name)
     wide = golden.get(source)
     bits = (
@@ -120,29 +141,34 @@ def encoder_case(
     ).astype(np.uint64)
     inputs = {"bits": bits}
     words = None
-    if design.options["rounding"] == "stochastic":
-        drawn = design.options["random-bits"]
+    drawn = design.core.random_bits
+    if drawn is not None:
         words = rng.integers(0, 1 << drawn, bits.size, dtype=np.uint64)
         words[: bits.size // 4] = rng.choice(np.array([0, (1 << drawn) - 1], np.uint64), bits.size // 4)
         inputs["random"] = words
-    codes = fmt.encode(bits, source, rounding, overflow, nan_to_zero, random=words, random_bits=design.options.get("random-bits", 1))
+    codes = fmt.encode(bits, source, rounding, overflow, nan_to_zero, random=words, random_bits=drawn or 1)
     return _case(design, inputs, {"code": codes}, seed())
 
 
 # -- multiply-accumulate ------------------------------------------------------------------------------------------------------
 
 
+def mac_design(a: Format, b: Format | None = None, accumulator: str = "binary16", terms: int | None = None) -> Design:
+    """A MAC with its options in the order of golden's."""
+    return build("mac", a, a if b is None else b, accumulator=accumulator, terms=terms)
+
+
 def mac_case(a: Format, b: Format | None = None, accumulator: str = "binary16", terms: int | None = None, some: int | None = None) -> Case:
     """All pairs of codes, or ``some`` of them; each with a directed or random accumulator."""
     other = a if b is None else b
-    design = build.mac(a, b, accumulator, terms)
+    design = mac_design(a, b, accumulator, terms)
     rng = generator(design.name)
     left, right = pairs(a, other)
     if some is not None:
         left, right = (codes[rng.permutation(left.size)[:some]] for codes in (left, right))
     if accumulator == "exact":
-        acc = vectors.exact_accumulators(exact(a, other, design.options["terms"]), left, right, rng)
+        acc = vectors.exact_accumulators(design.exact, left, right, rng)
     else:
         acc = vectors.directed_accumulators(a, other, left, right, golden.get(accumulator), rng)
-    after = golden.mac(left, right, acc, a, other, accumulator, design.options.get("terms", 1))
+    after = golden.mac(left, right, acc, a, other, accumulator, design.core.terms or 1)
     return _case(design, {"a": left, "b": right, "acc_in": acc}, {"acc_out": after}, seed())

@@ -5,21 +5,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hwgen.blocks.design import Design
+from hwgen.blocks.block import Design
+from hwgen.reference import reference
 from rtl_tests.support.blocks import texts
 from synth.proof.bitslice import CASES, Evaluator
 from synth.proof.gates import arrange
 from synth.proof.mapping import read
-from synth.proof.questions import answer, made_of, pipeline, ports
 
 
 def differing(
     design: Design, cases: Sequence[Mapping[str, int]], verilog: str | None = None
 ) -> list[tuple[Mapping[str, int], dict[str, int]]]:
     """The cases that gates and golden answer differently, with what the gates say."""
-    inputs, outputs = ports(design)
+    model = reference(design)
+    inputs, outputs = model.inputs, model.outputs
     text = texts([design])[design.name] if verilog is None else verilog
-    netlist = arrange(read(text, design.name, pipeline=pipeline(design)), inputs, outputs, made_of(design))
+    netlist = arrange(read(text, design.name, pipeline=design.pipeline), inputs, outputs, model.made_of)
     size = -(-len(cases) // CASES) * CASES
     planes = np.concatenate([_planes([case[name] for case in cases], width, size) for name, width in inputs.items()])
     code = Evaluator(netlist, range(2, netlist.first_gate), compiled=False)
@@ -28,7 +29,7 @@ def differing(
     for number, case in enumerate(cases):
         column = iter(bits[:, number].tolist())
         got = {name: sum(next(column) << place for place in range(width)) for name, width in outputs.items()}
-        if got != answer(design, case):
+        if got != model.answer(case):
             wrong.append((case, got))
     return wrong
 

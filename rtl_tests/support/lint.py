@@ -10,7 +10,7 @@ from rtl_tests.support.simulators import verilator_environment
 
 # Several modules in one call are as many tops.
 _VERILATOR = ("verilator_bin", "--lint-only", "-Wall", "-Wno-MULTITOP", "--quiet", "--language", "1364-2005")
-_ICARUS = ("iverilog", "-g2005", "-Wall", "-o", os.devnull)
+_ICARUS = ("iverilog", "-g2005", "-Wall", "-t", "null")
 _YOSYS = ("yosys", "-q", "-e", ".")
 
 

@@ -1,5 +1,6 @@
 """What `make test` must pass without, and the tests that wait for it. `.ci/run` installs all of it but the libraries in ../shared."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -30,3 +31,5 @@ CHROMIUM = Path("/usr/bin/chromium")
 NEEDS_CHROMIUM = pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed (Debian's chromium)")
 # A device that is always full is a thing of Linux; elsewhere nothing stands for it.
 NEEDS_FULL_DEVICE = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+# A clone needs git to be made, a copy of the files does not.
+NEEDS_GIT = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

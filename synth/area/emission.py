@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 import golden
 import hwgen
-from hwgen.blocks.design import Design
+from hwgen.blocks.block import Design
 from hwgen.tools import yosys
 from synth.area.digest import sha256, texts
 from synth.area.store import Store

@@ -2,12 +2,14 @@
 
 import gzip
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
+from operator import and_, or_, xor
 from pathlib import Path
 
+from golden.refusal import BadValue
 from synth.area.digest import sha256
 
 Libraries = Mapping[tuple[str, ...], tuple["Library", ...]]
@@ -17,21 +19,20 @@ GATES = Path(__file__).with_name("data") / "gates.lib"
 """Our own technology-neutral library; the rule behind its areas stands at its top."""
 
 
+class _Unreadable(ValueError):
+    """A text that is not what Liberty says it must be."""
+
+
+def _bad(problem: str) -> BadValue:
+    return BadValue("liberty", problem, ": ")
+
+
 @dataclass(frozen=True)
 class Cell:
     """Outline of a cell.
 
-    Attributes
-    ----------
-    name : str
-    area : float
-        In the library's unit.
-    inputs : tuple of str
-        Names of the input pins, in the file's order.
-    functions : dict of str to str
-        Boolean function of each output pin that states one, in liberty's notation.
-    sequential, flip_flop : bool
-        Whether the cell has a flip-flop or a latch, and whether the former.
+    ``area`` is in the library's unit, ``inputs`` are pins in the file's order; ``functions`` are those of the output
+    pins that state one, in liberty's notation. A cell with a flip-flop or a latch is ``sequential``.
     """
 
     name: str
@@ -49,7 +50,7 @@ class Cell:
         rows = product((False, True), repeat=len(self.inputs))
         try:
             return tuple(evaluate(function, dict(zip(self.inputs, row, strict=True))) for row in rows)
-        except ValueError:  # a function of internal nodes
+        except _Unreadable:  # a function of internal nodes
             return None
 
 
@@ -94,13 +95,7 @@ _ATTRIBUTE = re.compile(r'(\w+)\s*:\s*("[^"]*"|[^;"\n]*?)\s*(?:;|\n|$)')
 
 
 def _outline(text: str) -> list[_Group]:
-    """Groups of a liberty text, three levels deep: library, cell, pin (or ff, latch).
-
-    Raises
-    ------
-    ValueError
-        When braces do not match.
-    """
+    """Groups of a liberty text, three levels deep: library, cell, pin (or ff, latch)."""
     stack: list[tuple[_Group, list[str]]] = [(_Group("file", ""), [])]
     last = 0
     for piece in _PIECE.finditer(text):
@@ -119,12 +114,12 @@ def _outline(text: str) -> list[_Group]:
                 stack.append((child, []))
             case "}":
                 if len(stack) == 1:
-                    raise ValueError(f"a closing brace too many in line {text.count(chr(10), 0, piece.start()) + 1}")
+                    raise _Unreadable(f"a closing brace too many in line {text.count(chr(10), 0, piece.start()) + 1}")
                 group.attributes = {name: value.strip('"') for name, value in _ATTRIBUTE.findall("".join(own))}
                 stack.pop()
     if len(stack) > 1:
         group = stack[-1][0]
-        raise ValueError(f"the group {group.kind} ({group.argument}) is never closed")
+        raise _Unreadable(f"the group {group.kind} ({group.argument}) is never closed")
     return stack[0][0].children
 
 
@@ -133,7 +128,7 @@ def _cell(group: _Group) -> Cell:
     try:
         area = float(group.attributes["area"])
     except ValueError:
-        raise ValueError(f"the area of cell {group.argument} must be a number, not {group.attributes['area']!r}") from None
+        raise _Unreadable(f"the area of cell {group.argument} must be a number, not {group.attributes['area']!r}") from None
     return Cell(
         name=group.argument,
         area=area,
@@ -144,6 +139,12 @@ def _cell(group: _Group) -> Cell:
     )
 
 
+_OPERATORS: tuple[tuple[str, Callable[[bool, bool], bool]], ...] = (("+|", or_), ("^", xor), ("*&", and_))
+"""Of functions, those that bind least first; AND may be written as nothing at all."""
+
+_NO_OPERAND = {"end", ")", "+", "|", "^"}
+
+
 def evaluate(function: str, values: Mapping[str, bool]) -> bool:
     """Value of a liberty function: ``!x``, ``x'``, ``*``, ``&`` or a blank for AND, ``^``, ``+`` or ``|`` for OR, ``0``, ``1``.
 
@@ -152,58 +153,41 @@ def evaluate(function: str, values: Mapping[str, bool]) -> bool:
     ValueError
         When the function cannot be read or names a pin without a value.
     """
-    tokens = [*re.findall(r"[A-Za-z_]\w*(?:\[\d+\])?|\S", function), "end"]
-    at = 0
+    tokens = ["end", *reversed(re.findall(r"[A-Za-z_]\w*(?:\[\d+\])?|\S", function))]
 
-    def take() -> str:
-        nonlocal at
-        at += 1
-        return tokens[at - 1]
-
-    def either() -> bool:
-        value = differ()
-        while tokens[at] in "+|":
-            take()
-            value = differ() or value
+    def operation(level: int = 0) -> bool:
+        if level == len(_OPERATORS):
+            return operand()
+        symbols, combine = _OPERATORS[level]
+        value = operation(level + 1)
+        while tokens[-1] in symbols or (combine is and_ and tokens[-1] not in _NO_OPERAND):
+            if tokens[-1] in symbols:
+                tokens.pop()
+            value = combine(value, operation(level + 1))
         return value
 
-    def differ() -> bool:
-        value = both()
-        while tokens[at] == "^":
-            take()
-            value = both() != value
-        return value
-
-    def both() -> bool:
-        value = single()
-        while tokens[at] not in {"end", ")", "+", "|", "^"}:
-            if tokens[at] in "*&":
-                take()
-            value = single() and value
-        return value
-
-    def single() -> bool:
-        token = take()
+    def operand() -> bool:
+        token = tokens.pop()
         if token == "!":
-            return not single()
+            return not operand()
         if token == "(":
-            value = either()
-            if take() != ")":
-                raise ValueError(f"a parenthesis is never closed in the function {function!r}")
+            value = operation()
+            if tokens.pop() != ")":
+                raise _Unreadable(f"a parenthesis is never closed in the function {function!r}")
         elif token in "01":
             value = token == "1"
         elif token in values:
             value = values[token]
         else:
-            raise ValueError(f"{token!r} is no pin in the function {function!r}")
-        while tokens[at] == "'":
-            take()
+            raise _Unreadable(f"{token!r} is no pin in the function {function!r}")
+        while tokens[-1] == "'":
+            tokens.pop()
             value = not value
         return value
 
-    value = either()
-    if tokens[at] != "end":
-        raise ValueError(f"{tokens[at]!r} is out of place in the function {function!r}")
+    value = operation()
+    if tokens[-1] != "end":
+        raise _Unreadable(f"{tokens[-1]!r} is out of place in the function {function!r}")
     return value
 
 
@@ -221,11 +205,11 @@ def has_flip_flop(libraries: Iterable[Library]) -> bool:
 
 
 def check_flip_flop(libraries: Iterable[Library], top: str) -> None:
-    """Raise ValueError if a library, all its files together, has no flip-flop for the registers of the module ``top``."""
+    """Refuse a library that, all its files together, has no flip-flop for the registers of the module ``top``."""
     libraries = tuple(libraries)
     if not has_flip_flop(libraries):
         names = " + ".join(library.name for library in libraries)
-        raise ValueError(f"the library {names} has no flip-flop, which {top} needs; add the file that holds one, with a comma between")
+        raise _bad(f"the library {names} has no flip-flop, which {top} needs; add the file that holds one, with a comma between")
 
 
 def richest_first(libraries: Iterable[Library]) -> list[Library]:
@@ -233,46 +217,40 @@ def richest_first(libraries: Iterable[Library]) -> list[Library]:
     return sorted(libraries, key=lambda library: -sum(not cell.sequential for cell in library.cells))
 
 
-_NEEDED: dict[str, Callable[[Sequence[bool]], bool]] = {
-    "inverter": lambda truth: tuple(truth) == (True, False),
-    "buffer": lambda truth: tuple(truth) == (False, True),
+_NEEDED: dict[str, Callable[[tuple[bool, ...]], bool]] = {
+    "inverter": lambda truth: truth == (True, False),
+    "buffer": lambda truth: truth == (False, True),
     "two-input gate": lambda truth: len(truth) == 4 and sum(truth) in (1, 3),  # AND or OR, inverted or not
 }
 """Without which ABC crashes, or makes netlists of another function."""
 
 
 def check_gates(libraries: Iterable[Library], name: str) -> None:
-    """Raise ValueError if a library, all its files together and called ``name``, lacks a gate that every mapping needs."""
+    """Refuse a library that, all its files together and called ``name``, lacks a gate that every mapping needs."""
     truths = [cell.truth() for library in libraries for cell in library.cells if len(cell.inputs) <= 2]
     missing = [gate for gate, is_one in _NEEDED.items() if not any(truth and is_one(truth) for truth in truths)]
     if missing:
         them = "it" if len(missing) == 1 else "them"
-        raise ValueError(f"the library {name} has no {', no '.join(missing)}; add the file that holds {them}, with a comma between")
+        raise _bad(f"the library {name} has no {', no '.join(missing)}; add the file that holds {them}, with a comma between")
 
 
 def parse(text: str, name: str) -> Library:
-    """Check a liberty text and name it by its ``library`` group.
-
-    Parameters
-    ----------
-    text : str
-    name : str
-        What an error calls it.
+    """The library of a liberty text; errors call it ``name``.
 
     Raises
     ------
-    ValueError
+    BadValue
         When it is no liberty library that gates can be mapped to.
     """
     try:
         groups = [group for group in _outline(text) if group.kind == "library"]
         if len(groups) != 1:
-            raise ValueError(f"there must be one library group, not {len(groups)}")
+            raise _Unreadable(f"there must be one library group, not {len(groups)}")
         library = Library(groups[0].argument, text)
         if not library.cells:
-            raise ValueError("no cell states an area")
-    except ValueError as error:
-        raise ValueError(f"{name} is not a liberty library: {error}") from error
+            raise _Unreadable("no cell states an area")
+    except _Unreadable as error:
+        raise _bad(f"{name} is not a liberty library: {error}") from error
     return library
 
 
@@ -281,17 +259,17 @@ def read(path: str | Path) -> Library:
 
     Raises
     ------
-    ValueError
+    BadValue
         When the file cannot be read, or is no liberty library; one sentence that names the file.
     """
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from error
+        raise _bad(f"{path} cannot be read: {error.strerror}") from error
     try:
         text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a liberty library: it is neither text nor compressed text") from error
+        raise _bad(f"{path} is not a liberty library: it is neither text nor compressed text") from error
     return parse(text, str(path))
 
 
@@ -300,14 +278,14 @@ def read_all(groups: Iterable[str]) -> Libraries:
 
     Raises
     ------
-    ValueError
+    BadValue
         As of :func:`read` and :func:`check_gates`; or when a word names no file.
     """
-    found = {}
+    libraries = {}
     for group in groups:
         files = tuple(file for file in group.split(",") if file)
         if not files:
-            raise ValueError(f"{group!r} names no file")
-        found[files] = tuple(read(file) for file in files)
-        check_gates(found[files], ",".join(files))
-    return found
+            raise _bad(f"{group!r} names no file")
+        libraries[files] = tuple(read(file) for file in files)
+        check_gates(libraries[files], ",".join(files))
+    return libraries

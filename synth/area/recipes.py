@@ -23,6 +23,8 @@ structure that is sized by a factor of two.
 
 from typing import Literal
 
+from golden.refusal import check_choice
+
 SPEED = "speed"
 """The portfolio whose netlists are timed, too: each recipe is a point between small and fast."""
 
@@ -70,31 +72,18 @@ PORTFOLIOS: dict[str, dict[Kind, tuple[str, ...]]] = {
     SPEED: {
         "lut": ("stock", "synch"),
         "cells": (
-            "amap",
-            "shallow_amap_2",
-            "shallow_amap_8",
-            "shallow_map_2",
-            "shallow_map_8",
-            "shallow_map",
-            "depth_map_4",
+            "amap", "shallow_amap_2", "shallow_amap_8", "shallow_map_2", "shallow_map_8", "shallow_map", "depth_map_4",
             "depth_map",
         ),
     },
     "full": {"lut": ("stock", "synch", "syn2_dch"), "cells": ("stock", "amap", "amap2", "lut_amap")},
-}
+}  # fmt: skip
 """``standard`` is what figures are quoted from; ``stock`` repeats Yosys's own flows; ``full`` is both; ``speed`` is a curve."""
 
 DEFAULT_PORTFOLIO = "standard"
 
 
 def portfolio(name: str, kind: Kind) -> dict[str, str | None]:
-    """Scripts of a portfolio's recipes for one kind of target, by recipe name.
-
-    Raises
-    ------
-    ValueError
-        When there is no such portfolio.
-    """
-    if name not in PORTFOLIOS:
-        raise ValueError(f"portfolio must be one of {', '.join(PORTFOLIOS)}, not {name!r}")
+    """Scripts of a portfolio's recipes for one kind of target, by recipe name; unknown portfolios are refused."""
+    check_choice("portfolio", name, tuple(PORTFOLIOS))
     return {recipe: RECIPES[kind][recipe] for recipe in PORTFOLIOS[name][kind]}

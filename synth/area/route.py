@@ -10,13 +10,14 @@ import importlib.util
 import json
 import sys
 import tempfile
-import threading
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from golden.refusal import BadValue
 from hwgen.bundle.testbench import CLOCK
-from hwgen.netlist.ports import ports
-from hwgen.tools.process import supervised
+from hwgen.netlist.emit import Port
+from hwgen.tools.process import alone, supervised
 from synth.area.timing import TimingError
 
 WRAPPER = "between_registers"
@@ -30,8 +31,6 @@ _DEVICES = {
 }
 """Targets that can be routed, and the device: the largest package there is."""
 
-_LOCK = threading.Lock()
-
 
 def is_routed(target: str) -> bool:
     """Whether there is place and route for a target."""
@@ -43,56 +42,50 @@ def router(target: str) -> str:
 
     Raises
     ------
-    ValueError
+    BadValue
         When it is not installed.
     """
-    package = f"yowasp_nextpnr_{target}"
-    if importlib.util.find_spec(package) is None:
-        raise ValueError(f"place and route for {target} needs the package {package.replace('_', '-')}: pip install 'minifloat-rtl[route]'")
-    return f"{package.replace('_', '-')} {version(package)}"
+    package = f"yowasp-nextpnr-{target}"
+    if importlib.util.find_spec(_package(target)) is None:
+        raise BadValue("target", f"{target} needs the package {package} for place and route: pip install 'minifloat-rtl[route]'")
+    return f"{package} {version(package)}"
 
 
-def wrapper(verilog: str, top: str) -> str:
+def wrapper(ports: Sequence[Port], top: str) -> str:
     """A module with a register at every input and output of ``top``, but its clock, which is the registers', too."""
-    every = [(port.direction, port.range, port.name) for port in ports(verilog, top)]
-    found = [port for port in every if port[2] != CLOCK]
-    heads = ["input wire between_clock", *(f"{way} {'reg' if way == 'output' else 'wire'} {size}{name}" for way, size, name in found)]
-    nets = [f"  {'reg' if way == 'input' else 'wire'} {size}between_{name};" for way, size, name in found]
-    links = ", ".join(f".{name}(between_{'clock' if name == CLOCK else name})" for _, _, name in every)
-    moves = [f"    between_{name} <= {name};" if way == "input" else f"    {name} <= between_{name};" for way, _, name in found]
-    body = [
-        f"module {WRAPPER} ({', '.join(heads)});",
-        *nets,
-        f"  {top} inside ({links});",
-        "  always @(posedge between_clock) begin",
-        *moves,
-    ]
-    return "\n".join([*body, "  end", "endmodule", ""])
+    heads, nets, links, moves = ["input wire between_clock"], [], [], []
+    for port in ports:
+        name, inner = port.name, "between_clock" if port.name == CLOCK else f"between_{port.name}"
+        links.append(f".{name}({inner})")
+        if name == CLOCK:
+            continue
+        is_input = port.direction == "input"
+        heads.append(f"{port.direction} {'wire' if is_input else 'reg'} {port.range}{name}")
+        nets.append(f"  {'reg' if is_input else 'wire'} {port.range}{inner};")
+        moves.append(f"    {inner} <= {name};" if is_input else f"    {name} <= {inner};")
+    head, inside = f"module {WRAPPER} ({', '.join(heads)});", f"  {top} inside ({', '.join(links)});"
+    return "\n".join([head, *nets, inside, "  always @(posedge between_clock) begin", *moves, "  end", "endmodule", ""])
+
+
+def _package(target: str) -> str:
+    return f"yowasp_nextpnr_{target}"
 
 
 def _run(target: str, arguments: list[str], folder: Path, timeout: float | None = None) -> tuple[str, int]:
-    package = f"yowasp_nextpnr_{target}"
+    package = _package(target)
     call = f"import sys, {package}; sys.exit({package}.run_nextpnr_{target}(sys.argv[1:]))"
     return supervised([sys.executable, "-c", call, *arguments], folder, timeout)
 
 
 @functools.cache
 def _compiled(target: str) -> None:
-    """The first run ever compiles the tool, which no two workers should do at once."""
-    _run(target, ["--version"], Path.cwd())
+    """Have the tool compiled, which its first run ever does."""
+    with alone(_package(target)):
+        _run(target, ["--version"], Path.cwd())
 
 
 def clock(target: str, netlist: str, seed: int, timeout: float | None = None) -> float:
-    """MHz that the wrapped module reaches after place and route.
-
-    Parameters
-    ----------
-    target : str
-    netlist : str
-        Yosys's JSON of the wrapper.
-    seed : int
-    timeout : float, optional
-        Seconds.
+    """MHz that the wrapped module reaches after place and route; ``netlist`` is Yosys's JSON of the wrapper.
 
     Raises
     ------
@@ -101,18 +94,17 @@ def clock(target: str, netlist: str, seed: int, timeout: float | None = None) ->
     subprocess.TimeoutExpired
         When the time is up.
     """
-    with _LOCK:
-        _compiled(target)
+    _compiled(target)
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         (Path(folder) / "netlist.json").write_text(netlist)
         words = [*_DEVICES[target], "--json", "netlist.json", "--report", "report.json", "--seed", str(seed)]
         words += ["--freq", str(_FREQUENCY), "--timing-allow-fail", "--quiet"]
-        said, status = _run(target, words, Path(folder), timeout)
+        output, status = _run(target, words, Path(folder), timeout)
         report = Path(folder) / "report.json"
         clocks = json.loads(report.read_text())["fmax"] if report.exists() else {}
     if len(clocks) != 1:
         silent = "it was killed" if status < 0 else "no clock in its report"
-        complaint = next((line for line in said.splitlines() if "ERROR" in line), silent)
-        raise TimingError(f"place and route failed: {complaint}", said, status < 0)
-    ((_, found),) = clocks.items()
-    return float(found["achieved"])
+        complaint = next((line for line in output.splitlines() if "ERROR" in line), silent)
+        raise TimingError(f"place and route failed: {complaint}", output, status < 0)
+    (result,) = clocks.values()
+    return float(result["achieved"])

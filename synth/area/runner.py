@@ -1,18 +1,19 @@
-"""Runs jobs through an executor, and says how far it is."""
+"""Runs area jobs: through a pool and a store, each once, and says how far it is."""
 
-import queue
-import sys
-import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Executor, Future
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TextIO
 
-from hwgen.tools import process, yosys
+from hwgen.tools.ahead import completed
 from hwgen.tools.process import ToolError
-from synth.area.jobs import Job, Row, execute, rows
+from hwgen.tools.progress import Progress
+from synth.area.jobs import Job, Samples, rows
+from synth.area.pool import Pool
+from synth.area.rows import Row
 from synth.area.store import Store
+
+AHEAD = 2
+"""Jobs under way for each slot of a pool: the next one is there when one is done, and memory stays flat however many there are."""
 
 
 @dataclass(frozen=True)
@@ -22,144 +23,84 @@ class Outcome:
     Attributes
     ----------
     job : Job
-    rows : tuple of dict
+    rows : tuple of Row
         Empty when the job failed.
     error : str or None
         One sentence when it did, and
     log : str
         what the tool had said.
+    known : bool
+        Whether the store held the result.
     """
 
     job: Job
     rows: tuple[Row, ...]
     error: str | None = None
     log: str = ""
+    known: bool = False
 
 
-class Progress:
-    """Counts finished jobs on a stream: one line that is rewritten on a terminal, a line now and then elsewhere.
+def measure(jobs: Iterable[Job], pool: Pool, store: Store | None = None, timeout: float | None = None) -> Iterator[Outcome]:
+    """Run jobs and yield the outcome of each as it is known, in no order.
 
-    Parameters
-    ----------
-    stream : text stream, optional
-        Standard error unless given.
-    every : float
-        Seconds between lines where there is no terminal.
-    """
-
-    def __init__(self, stream: TextIO | None = None, every: float = 30.0):
-        self._stream = sys.stderr if stream is None else stream
-        self._terminal = self._stream.isatty()
-        self._every = every
-
-    def start(self, jobs: int, effort: float) -> None:
-        """Begin to count ``jobs`` jobs of ``effort`` in all."""
-        self._jobs, self._effort = jobs, effort
-        self._done = self._failed = 0
-        self._spent = 0.0
-        self._began = self._told = time.monotonic()
-
-    def advance(self, outcome: Outcome) -> None:
-        """Count a job that has finished."""
-        self._done += 1
-        self._failed += outcome.error is not None
-        self._spent += outcome.job.effort
-        now = time.monotonic()
-        if not self._terminal and now - self._told < self._every and self._done < self._jobs:
-            return
-        self._told = now
-        left = (now - self._began) * (self._effort - self._spent) / self._spent
-        failed = f", {self._failed} failed" if self._failed else ""
-        text = f"{self._done}/{self._jobs} jobs{failed}, about {_minutes(left)} left, last: {outcome.job.label}"
-        self._stream.write(f"\r\x1b[2K{text[:110]}" if self._terminal else f"{text}\n")
-        self._stream.flush()
-
-    def close(self) -> None:
-        """Leave the line behind."""
-        if self._terminal:
-            self._stream.write("\n")
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
-
-
-def _announce(finished: queue.SimpleQueue[int], number: int, _: Future[Any]) -> None:
-    finished.put(number)
-
-
-def _submit(job: Job, executor: Executor, timeout: float | None, store: Store | None) -> Future[dict[str, Any]]:
-    """A job under way, or what the store holds of it."""
-    known = store.get(job.key) if store is not None else None
-    if known is None:
-        return executor.submit(execute, job, timeout)
-    future: Future[dict[str, Any]] = Future()
-    future.set_result({"samples": known})
-    return future
-
-
-def outcome_of(job: Job, future: Future[dict[str, Any]], store: Store | None) -> Outcome:
-    """What became of a job that has finished; the store keeps what succeeded."""
-    error = future.exception()
-    if error is not None:
-        kind = "" if isinstance(error, ToolError) else f"{type(error).__name__}: "
-        return Outcome(job, (), f"{job.label}: {kind}{' '.join(str(error).split())}", repr(error))
-    result = future.result()
-    if "samples" not in result:
-        return Outcome(job, (), result["error"], result["log"])
-    if store is not None:
-        store.put(job.key, result["samples"])
-    return Outcome(job, tuple(rows(job, result["samples"])))
-
-
-def measure(
-    jobs: Iterable[Job],
-    executor: Executor,
-    progress: Progress | None = None,
-    timeout: float | None = None,
-    store: Store | None = None,
-) -> Iterator[Outcome]:
-    """Run jobs and yield their outcomes in the order of the jobs, whatever the order in which they finish.
-
-    A job that fails yields an outcome with its error; the others go on. Long jobs start first. When the iteration is broken off, by
-    an interrupt or otherwise, jobs that have not begun are cancelled and Yosys runs of this process are ended.
+    A job whose tool or file fails yields an outcome with its error, and the others go on; any other exception is a bug and comes out
+    as it is. A result goes to the store before it is yielded, so that nothing done is lost, whatever happens next.
 
     Parameters
     ----------
     jobs : iterable of Job
-    executor : concurrent.futures.Executor
-        Threads do: the work is Yosys's, in processes of its own.
-    progress : Progress, optional
-    timeout : float, optional
-        Seconds that each job may take.
+        Jobs are taken from it as there is room for them.
+    pool : Pool
     store : Store, optional
         Keeps what succeeds; what it holds already is not run.
+    timeout : float, optional
+        Seconds that each job may take.
     """
-    todo = list(jobs)
-    yosys.version()  # its first call ever compiles the tool, which no two workers should do at once
+
+    def submit(job: Job) -> Future[Samples]:
+        samples = None if store is None else store.get(job.key)
+        return pool.submit(job, timeout) if samples is None else _Known(samples)
+
+    for job, future in completed(jobs, submit, AHEAD * pool.slots):
+        try:
+            samples = future.result()
+        except (ToolError, OSError) as error:
+            kind = "" if isinstance(error, ToolError) else f"{type(error).__name__}: "
+            log = error.log if isinstance(error, ToolError) else ""
+            yield Outcome(job, (), f"{job.label}: {kind}{' '.join(str(error).split())}", log)
+            continue
+        known = isinstance(future, _Known)
+        if store is not None and not known:
+            store.put(job.key, samples)
+        yield Outcome(job, tuple(rows(job, samples)), known=known)
+
+
+class _Known(Future[Samples]):
+    """A result that the store holds."""
+
+    def __init__(self, samples: Samples):
+        super().__init__()
+        self.set_result(samples)
+
+
+def measure_all(jobs: Sequence[Job], pool: Pool, store: Store | None = None, progress: Progress | None = None) -> list[Outcome]:
+    """Run jobs as :func:`measure` does, long ones first; their outcomes in the order of the jobs."""
+    outcomes: dict[Job, Outcome] = {}
+    todo = sorted(dict.fromkeys(jobs), key=lambda job: -job.effort)
     if progress is not None:
-        progress.start(len(todo), sum(job.effort for job in todo))
-    finished: queue.SimpleQueue[int] = queue.SimpleQueue()
-    futures: dict[int, Future[dict[str, Any]]] = {}
-    outcomes: dict[int, Outcome] = {}
-    following = 0
+        progress.start(sum(job.effort for job in todo))
     try:
-        for number in sorted(range(len(todo)), key=lambda number: -todo[number].effort):
-            futures[number] = _submit(todo[number], executor, timeout, store)
-            futures[number].add_done_callback(partial(_announce, finished, number))
-        for _ in todo:
-            number = finished.get()
-            future = futures.pop(number)
-            outcomes[number] = outcome_of(todo[number], future, store)
+        for outcome in measure(todo, pool, store):
+            outcomes[outcome.job] = outcome
             if progress is not None:
-                progress.advance(outcomes[number])
-            while following in outcomes:
-                yield outcomes.pop(following)
-                following += 1
+                advance(progress, outcome, len(outcomes), len(todo), outcome.job.effort)
     finally:
-        if futures:
-            for future in futures.values():
-                future.cancel()
-            process.stop()
         if progress is not None:
-            progress.close()
+            progress.clear()
+    return [outcomes[job] for job in jobs]
+
+
+def advance(progress: Progress, outcome: Outcome, done: int, jobs: int, work: float = 1.0) -> None:
+    """Say that ``done`` of the jobs are done."""
+    failed = outcome.error is not None
+    progress.advance(f"{done}/{jobs} jobs", work, known=outcome.known, failed=failed, label=outcome.job.label)

@@ -6,25 +6,22 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from golden.refusal import BadValue
+
 
 class StoreError(OSError):
     """A store that fails on the way: a full disk, above all."""
 
 
 class Store:
-    """Results by key; plain data in, plain data out.
+    """Results by key in the file ``path``, which is made when missing; plain data in, plain data out.
 
     Several threads and processes may use a store at the same time. A result is there whole or not at all, whenever a process ends.
 
-    Parameters
-    ----------
-    path : path
-        Of the file; it and its folder are made when missing.
-
     Raises
     ------
-    ValueError
-        If the file cannot be used as a store; one sentence that names it. Where it fails later, that is a StoreError.
+    BadValue
+        If the file cannot be used as a store. Where it fails later, that is a StoreError.
     """
 
     def __init__(self, path: str | Path):
@@ -37,10 +34,10 @@ class Store:
             self._connection.execute("create table if not exists results (key text primary key, value text not null) without rowid")
             self._connection.execute("select key, value from results limit 0")  # a table of that name may be another's
         except (OSError, sqlite3.Error) as error:
-            raise ValueError(f"Store {str(self.path)!r} cannot be used: {error}") from error
+            raise BadValue("store", f"{str(self.path)!r} cannot be used: {error}") from error
 
     def _run(self, statement: str, *values: str) -> tuple[Any, ...] | None:
-        """Run a statement; the first row of what it gives."""
+        """Run a statement and return the first row of its result."""
         try:
             with self._lock:
                 row: tuple[Any, ...] | None = self._connection.execute(statement, values).fetchone()

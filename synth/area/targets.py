@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from golden.refusal import BadValue
 from hwgen.tools import yosys
 from hwgen.tools.process import ToolError
 from synth.area.liberty import GATES, Library, has_flip_flop, nand2_area, parse, richest_first
@@ -73,31 +74,24 @@ def alm_estimate(counts: Counts) -> float:
     return n6 + n5 + max(0, n4 + n23 - min(n5, n23)) / 2 + counts.get("MISTRAL_ALUT_ARITH", 0) / 2
 
 
-def _cyclonev(counts: Counts, area: float) -> dict[str, float]:
-    del area
+def _cyclonev(counts: Counts, _: float) -> dict[str, float]:
     aluts = sum(count for cell, count in counts.items() if cell.startswith("MISTRAL_ALUT"))
     return {"alm": alm_estimate(counts), "alut": aluts, "carry": counts.get("MISTRAL_ALUT_ARITH", 0)}
 
 
-def _xc7(counts: Counts, area: float) -> dict[str, float]:
-    del area
+def _xc7(counts: Counts, _: float) -> dict[str, float]:
     luts = sum(counts.get(f"LUT{inputs}", 0) for inputs in range(1, 7))
     return {"lut": luts, "carry": counts.get("CARRY4", 0), "mux": counts.get("MUXF7", 0) + counts.get("MUXF8", 0)}
 
 
-def _ice40(counts: Counts, area: float) -> dict[str, float]:
-    del area
+def _ice40(counts: Counts, _: float) -> dict[str, float]:
     return {"lut": counts.get("SB_LUT4", 0), "carry": counts.get("SB_CARRY", 0)}
 
 
-def _ecp5(counts: Counts, area: float) -> dict[str, float]:
-    del area
+def _ecp5(counts: Counts, _: float) -> dict[str, float]:
     carry = counts.get("CCU2C", 0)
-    return {"lut": counts.get("LUT4", 0) + 2 * carry, "carry": carry, "mux": counts.get("PFUMX", 0) + counts.get("L6MUX21", 0)}
-
-
-def _gates(counts: Counts, area: float) -> dict[str, float]:
-    return {"area": area, "cells": sum(count for cell, count in counts.items() if not cell.startswith("$"))}
+    muxes = counts.get("PFUMX", 0) + counts.get("L6MUX21", 0)
+    return {"lut": counts.get("LUT4", 0) + 2 * carry, "carry": carry, "mux": muxes}
 
 
 @functools.cache
@@ -114,24 +108,9 @@ def _xilinx_models() -> Mapping[str, str]:
     return MappingProxyType({"cells.v": "".join(models)})
 
 
-def _cyclonev_flow() -> tuple[str, str]:
-    command = "synth_intel_alm -family cyclonev -top {top} -nodsp -noiopad -noclkbuf -nobram -nolutram"
-    return f"{command} -run :map_luts", f"{command} -run map_luts:check"
-
-
-def _xc7_flow() -> tuple[str, str]:
-    command = "synth_xilinx -family xc7 -top {top} -flatten -nodsp -noiopad -noclkbuf"
-    models = "read_verilog -lib -specify cells.v\nhierarchy -check -top {top}"
-    return f"{models}\n{_without_memories(f'{command} -run prepare', 'map_memory', command)}", f"{command} -run map_luts:finalize"
-
-
-def _lattice_flow(command: str) -> tuple[str, str]:
-    return _without_memories(f"{command} -run ", "map_ram", command), f"{command} -run map_luts:check"
-
-
-def _without_memories(start: str, section: str, command: str) -> str:
+def _without_memories(command: str, section: str, first: str = "") -> str:
     """A flow up to the choice of LUTs but for its section on block memories, whose models would take 0.5 to 2 s to read."""
-    return f"{start}:{section}\n{command} -run map_ffram:map_luts"
+    return f"{command} -run {first}:{section}\n{command} -run map_ffram:map_luts"
 
 
 def _cells(name: str, title: str, unit: str, libraries: Sequence[Library], note: str) -> Target:
@@ -145,7 +124,8 @@ def _cells(name: str, title: str, unit: str, libraries: Sequence[Library], note:
         if unknown:
             raise ToolError(f"the netlist has cells without an area in the library: {', '.join(unknown)}")
         equivalents = {} if nand2 is None or unit == "NAND2" else {"nand2_equivalents": round(area / nand2, 3)}
-        return {**_gates(counts, area), **equivalents}
+        cells = sum(count for cell, count in counts.items() if cell in known)
+        return {"area": area, "cells": cells, **equivalents}
 
     return Target(
         name, title, "area", unit, "cells",
@@ -160,60 +140,71 @@ def timed(target: Target, libraries: tuple[Library, ...]) -> tuple[Target, tuple
 
     Raises
     ------
-    ValueError
+    BadValue
         For FPGAs without place and route.
     """
     if not (target.kind == "cells" or is_routed(target.name)):
-        raise ValueError(f"portfolio {SPEED} goes with targets gates, {LIBERTY}, ice40 and ecp5, not with {target.name}")
+        raise BadValue("portfolio", f"{SPEED} goes with targets gates, {LIBERTY}, ice40 and ecp5, not with {target.name}")
     if target.name != "gates":
         return target, libraries
     sized = (gates_with_drives(),)
     return _cells(target.name, "Gates in four sizes", target.unit, sized, _SPEED_NOTE), sized
 
 
-def liberty_target(libraries: Sequence[Library]) -> Target:
-    """The target of the user's own cells: area in the libraries' unit, and in NAND2 equivalents when they have a NAND2."""
-    if not libraries:
-        raise ValueError("target liberty needs at least one library (--liberty FILE)")
-    names = " + ".join(library.name for library in libraries)
-    note = "NAND2 equivalents divide by the area of the library's smallest two-input NAND."
-    return _cells(LIBERTY, names, "library's unit of area", libraries, note)
-
-
 _GATES_NOTE = f"Transistors / 4 of static CMOS gates (synth/{GATES.name})."
 _SPEED_NOTE = "Transistors / 4 times the gate's size; delays by logical effort (synth/area/timing.py)."
+_LIBERTY_NOTE = "NAND2 equivalents divide by the area of the library's smallest two-input NAND."
 _ALM_NOTE = "ALMs estimated from ALUTs and carry bits; not Quartus."
 _CARRY_NOTE = "Carry cells stand beside the LUTs and are not added."
 _ECP5_NOTE = "A carry cell takes the place of two LUTs and counts as two."
-_ICE40_FLOW = _lattice_flow("synth_ice40 -top {top}")
-_ECP5_FLOW = _lattice_flow("synth_ecp5 -top {top} -nodsp")
+_ALM_FLOW = "synth_intel_alm -family cyclonev -top {top} -nodsp -noiopad -noclkbuf -nobram -nolutram"
+_XC7_FLOW = "synth_xilinx -family xc7 -top {top} -flatten -nodsp -noiopad -noclkbuf"
+_XC7_MODELS = "read_verilog -lib -specify cells.v\nhierarchy -check -top {top}"
+_ICE40_FLOW = "synth_ice40 -top {top}"
+_ECP5_FLOW = "synth_ecp5 -top {top} -nodsp"
 
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
         _cells("gates", "Gates", "NAND2", [parse(GATES.read_text(), GATES.name)], _GATES_NOTE),
-        Target("cyclonev", "Cyclone V", "alm", "ALM", "lut", *_cyclonev_flow(), _cyclonev, dict, _ALM_NOTE),
-        Target("xc7", "Xilinx 7", "lut", "LUT6", "lut", *_xc7_flow(), _xc7, _xilinx_models, _CARRY_NOTE),
-        Target("ice40", "iCE40", "lut", "LUT4", "lut", *_ICE40_FLOW, _ice40, dict, _CARRY_NOTE),
-        Target("ecp5", "ECP5", "lut", "LUT4", "lut", *_ECP5_FLOW, _ecp5, dict, _ECP5_NOTE),
+        Target(
+            "cyclonev", "Cyclone V", "alm", "ALM", "lut", f"{_ALM_FLOW} -run :map_luts",
+            f"{_ALM_FLOW} -run map_luts:check", _cyclonev, dict, _ALM_NOTE,
+        ),
+        Target(
+            "xc7", "Xilinx 7", "lut", "LUT6", "lut",
+            f"{_XC7_MODELS}\n{_without_memories(_XC7_FLOW, 'map_memory', 'prepare')}",
+            f"{_XC7_FLOW} -run map_luts:finalize", _xc7, _xilinx_models, _CARRY_NOTE,
+        ),
+        Target(
+            "ice40", "iCE40", "lut", "LUT4", "lut", _without_memories(_ICE40_FLOW, "map_ram"),
+            f"{_ICE40_FLOW} -run map_luts:check", _ice40, dict, _CARRY_NOTE,
+        ),
+        Target(
+            "ecp5", "ECP5", "lut", "LUT4", "lut", _without_memories(_ECP5_FLOW, "map_ram"),
+            f"{_ECP5_FLOW} -run map_luts:check", _ecp5, dict, _ECP5_NOTE,
+        ),
     )
-}
+}  # fmt: skip
 """The targets that need nothing but Yosys, by name."""
 
 
 @functools.cache
 def find(name: str, libraries: tuple[Library, ...] = ()) -> Target:
-    """The target called ``name``; ``liberty`` is the one of ``libraries``.
+    """The target called ``name``; ``liberty`` is made of ``libraries``, with NAND2 equivalents if there is a NAND2.
 
     Raises
     ------
-    ValueError
+    BadValue
         When there is none, or libraries are missing or useless.
     """
     if name == LIBERTY:
-        return liberty_target(libraries)
+        if not libraries:
+            raise BadValue("target", f"{LIBERTY} needs at least one library (--liberty FILE)")
+        names = " + ".join(library.name for library in libraries)
+        return _cells(LIBERTY, names, "library's unit of area", libraries, _LIBERTY_NOTE)
     if name not in TARGETS:
-        raise ValueError(f"target must be one of {', '.join(TARGETS)}, or {LIBERTY} with a library, not {name!r}")
+        raise BadValue("target", f"must be one of {', '.join(TARGETS)}, or {LIBERTY} with a library, not {name!r}")
     if libraries:
-        raise ValueError(f"cell libraries go with target {LIBERTY} only, not with {name!r}")
+        raise BadValue("libraries", f"go with target {LIBERTY} only, not with {name!r}")
     return TARGETS[name]

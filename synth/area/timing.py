@@ -31,8 +31,6 @@ class TimingError(ToolError):
     """A timer, or place and route, that did not deliver."""
 
 
-# -- our own gates with drive strengths -----------------------------------------------------------------------------------------
-
 DRIVES = (1, 2, 4, 8)
 
 _EFFORTS: dict[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
@@ -75,11 +73,7 @@ def gates_with_drives() -> Library:
         f'    index_1 ("{points}"); index_2 ("{points}"); }}',
     ]  # fmt: skip
     for cell in parse(GATES.read_text(), GATES.name).cells:
-        if cell.sequential:
-            lines += _flip_flop(cell)
-            continue
-        for drive in DRIVES:
-            lines += _sized(cell, drive)
+        lines += _flip_flop(cell) if cell.sequential else [line for drive in DRIVES for line in _sized(cell, drive)]
     return parse("\n".join([*lines, "}"]) + "\n", "gates with drives")
 
 
@@ -106,23 +100,16 @@ def _sized(cell: Cell, drive: int) -> list[str]:
     return [*lines, "    }", "  }"]
 
 
-# -- the reference ----------------------------------------------------------------------------------------------------------------
-
-
-def _inverter(libraries: Sequence[Library]) -> tuple[str, str, str]:
-    """The smallest inverter: its name, input and output."""
+def _chain(libraries: Sequence[Library]) -> tuple[str, str, str, list[tuple[str, str]], list[str]]:
+    """A chain of the smallest inverters: cell, its pins, each one's input and output net, and the chain's outputs."""
     if not any(library.has_delays for library in libraries):
         raise TimingError("the library's cells have no delays")
-    inverters = [cell for library in libraries for cell in library.cells if len(cell.inputs) == 1 and cell.truth() == (True, False)]
+    cells = [cell for library in libraries for cell in library.cells if len(cell.inputs) == 1]
+    inverters = [cell for cell in cells if cell.truth() == (True, False)]
     if not inverters:
         raise TimingError("the library has no inverter to measure delays in")
-    cell = min(inverters, key=lambda cell: (cell.area, len(cell.name), cell.name))  # of equal ones the plain, not the one for clocks
-    return cell.name, cell.inputs[0], next(iter(cell.functions))
-
-
-def _chain(libraries: Sequence[Library]) -> tuple[str, str, str, list[tuple[str, str]], list[str]]:
-    """The chain: cell, its pins, input and output net of every inverter, and the nets that are outputs."""
-    cell, pin, out = _inverter(libraries)
+    # of equally small ones the plain, not the one for clocks
+    inverter = min(inverters, key=lambda cell: (cell.area, len(cell.name), cell.name))
     links, ends, before = [], [], "a"
     for stage in range(STAGES):
         links.append((before, f"n{stage}"))
@@ -130,7 +117,7 @@ def _chain(libraries: Sequence[Library]) -> tuple[str, str, str, list[tuple[str,
         for load in range(FANOUT - (stage < STAGES - 1)):
             links.append((before, f"y{stage}_{load}"))
             ends.append(f"y{stage}_{load}")
-    return cell, pin, out, links, ends
+    return inverter.name, inverter.inputs[0], next(iter(inverter.functions)), links, ends
 
 
 def chain_blif(libraries: Sequence[Library]) -> str:
@@ -149,8 +136,6 @@ def chain_verilog(libraries: Sequence[Library]) -> str:
     return "\n".join([f"module chain (input a{ports});", *nets, *gates, "endmodule", ""])
 
 
-# -- ABC --------------------------------------------------------------------------------------------------------------------------
-
 CHAIN = "chain.blif"
 STATS = "stats.txt"
 """Where ABC's ``stime -d`` writes: of the first netlist cells, area and delay in ps; of the next ones these in per cent of the first's."""
@@ -160,13 +145,7 @@ MEASURE_CHAIN = f"strash; write_blif before.blif; read_blif {CHAIN}; stime -d; r
 
 
 def abc_delays(stats: str, count: int) -> tuple[float, list[float]]:
-    """FO4 in ps, and the delays of ``count`` netlists in ps.
-
-    Raises
-    ------
-    TimingError
-        When that is not what ABC wrote.
-    """
+    """FO4 and the delays of ``count`` netlists, in ps; a TimingError when that is not what ABC wrote."""
     words = stats.split()
     if len(words) != 6 + 4 * count or words[0] != "netlist":
         raise TimingError("ABC's timer did not deliver: the library's cells need delays")
@@ -176,17 +155,15 @@ def abc_delays(stats: str, count: int) -> tuple[float, list[float]]:
     return chain / _CHAIN_FO4, [chain * float(word) / 100 for word in words[8::4]]
 
 
-# -- OpenSTA ----------------------------------------------------------------------------------------------------------------------
-
-
 @cache
 def opensta() -> str | None:
     """Name and version of OpenSTA, e.g. ``opensta 2.0.17``, or None where it is not installed."""
     program = shutil.which("sta")
     if program is None:
         return None
-    said = subprocess.run([program, "-version"], capture_output=True, text=True, check=False, timeout=60).stdout.split()
-    return f"opensta {said[0]}" if said and re.fullmatch(r"\d[\w.]*", said[0]) else None
+    stdout = subprocess.run([program, "-version"], capture_output=True, text=True, check=False, timeout=60).stdout
+    version = re.match(r"\s*(\d[\w.]*)(?!\S)", stdout)
+    return f"opensta {version[1]}" if version else None
 
 
 _PERIOD = 1e5
@@ -205,7 +182,7 @@ puts "slack [worst_slack]"
 def opensta_delays(
     libraries: Sequence[Library], netlists: Sequence[str], top: str, timeout: float | None = None
 ) -> tuple[float, list[float]]:
-    """FO4 in ps, and the delays of netlists of the module ``top``, in ps.
+    """FO4 and the delays of netlists of the module ``top``, in ps.
 
     Raises
     ------
@@ -221,8 +198,7 @@ def opensta_delays(
         raise TimingError(f"the library's time_unit must be one of {', '.join(units)}")
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         root = Path(folder)
-        script = []
-        period = _PERIOD / unit
+        script, period = [], _PERIOD / unit
         for number, library in enumerate(libraries):
             (root / f"{number}.lib").write_text(library.text)
             script.append(f"read_liberty {number}.lib\n")
@@ -231,15 +207,15 @@ def opensta_delays(
             script.append(_TIME.format(file=f"{number}.v", top=name, period=period))
         (root / "time.tcl").write_text("".join(script))
         try:
-            said, status = supervised(["sta", "-no_splash", "-exit", "time.tcl"], root, timeout)
+            output, status = supervised(["sta", "-no_splash", "-exit", "time.tcl"], root, timeout)
         except OSError as error:
             raise TimingError(f"OpenSTA did not deliver: {error}") from error
-    found = [period - float(slack) for slack in re.findall(r"^slack (\S+)$", said, re.MULTILINE)]
-    if len(found) != len(netlists) + 1 or "rror:" in said:
+    slacks = re.findall(r"^slack (\S+)$", output, re.MULTILINE)
+    if len(slacks) != len(netlists) + 1 or "rror:" in output:
         silent = "it was killed" if status < 0 else "no message"
-        complaint = next((line for line in said.splitlines() if "rror" in line), silent)
-        raise TimingError(f"OpenSTA did not deliver: {complaint}", said, status < 0)
-    chain, *delays = (delay * unit for delay in found)
+        complaint = next((line for line in output.splitlines() if "rror" in line), silent)
+        raise TimingError(f"OpenSTA did not deliver: {complaint}", output, status < 0)
+    chain, *delays = ((period - float(slack)) * unit for slack in slacks)
     if not all(0 <= delay < 1e9 for delay in (chain, *delays)):
-        raise TimingError("OpenSTA did not deliver: there is no path from an input to an output", said)
+        raise TimingError("OpenSTA did not deliver: there is no path from an input to an output", output)
     return chain / _CHAIN_FO4, delays

@@ -1,59 +1,59 @@
 """What ``hwgen sweep`` does with its options."""
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
-from hwgen.cli.parser import check_jobs, option
+from golden.refusal import BadValue, about
 from hwgen.tools.files import check_writable
-from synth.area.runner import Outcome
+from hwgen.tools.progress import Progress
+from synth.area.pool import LocalPool, Pool
+from synth.area.runner import Outcome, advance, measure
 from synth.area.store import Store, StoreError
+from synth.cli.checks import check_jobs
 from synth.sweep import engine, space
-from synth.sweep.pools import DaskPool, LocalPool, Pool, PoolError
+from synth.sweep.pools import DaskPool
 
 
 def sweep(arguments: argparse.Namespace) -> int:
-    """Run the jobs of a file; 0 if all delivered, else 1.
-
-    Raises
-    ------
-    ValueError
-        One sentence that names the option.
-    """
+    """Run the jobs of a file; 0 if all delivered, else 1."""
     check_jobs(arguments.jobs)
     if arguments.jobs is not None and arguments.dask:
-        raise ValueError("--jobs goes with this machine's cores, not with --dask")
-    if arguments.timeout <= 0:
-        raise ValueError(f"--timeout must be positive, not {arguments.timeout:g}")
-    with option("-o"):
+        raise BadValue("--jobs", "goes with this machine's cores, not with --dask")
+    if not 0 < arguments.timeout < math.inf:
+        raise BadValue("--timeout", f"must be a positive number of seconds, not {arguments.timeout:g}")
+    with about("-o"):
         check_writable(Path(arguments.output))
-    with option("FILE"):
+    with about("FILE"):
         described = space.read(arguments.file)
-    with option("--store"):
+    with about("--store"):
         store = Store(arguments.store)
     total = sum(1 for _ in described.designs()) * described.places
-    try:
+    with about("--dask"):
         pool: Pool = DaskPool(arguments.dask) if arguments.dask else LocalPool(arguments.jobs)
-    except PoolError as error:
-        raise ValueError(f"--dask: {error}") from error
-    progress = engine.Progress(total)
+    progress = Progress()
+    progress.start(total)
+    done = 0
     failures: list[Outcome] = []
     try:
-        for outcome in engine.run(engine.jobs(described, store), pool, store, arguments.timeout):
-            progress.advance(outcome)
+        for done, outcome in enumerate(measure(engine.jobs(described, store), pool, store, arguments.timeout), 1):
+            advance(progress, outcome, done, total)
             if outcome.error is not None:
+                progress.clear()
                 failures.append(outcome)
                 print(f"hwgen: {outcome.error}", file=sys.stderr)
     except KeyboardInterrupt:
-        print(f"hwgen: interrupted; {progress.done} of {total} jobs are done and kept, the same command goes on", file=sys.stderr)
+        progress.clear()
+        print(f"hwgen: interrupted; {done} of {total} jobs are done and kept, the same command goes on", file=sys.stderr)
         return 130
     finally:
+        progress.clear()
         pool.close()
-        progress.close()
     try:
         print(engine.write(described, store, failures, Path(arguments.output)))
     except StoreError:
         raise
     except OSError as error:
-        raise ValueError(f"-o: {arguments.output!r} cannot be written to: {error.strerror}") from error
+        raise BadValue("-o", f"{arguments.output!r} cannot be written to: {error.strerror}", ": ") from error
     return 1 if failures else 0

@@ -72,6 +72,14 @@ extern "C" uint64_t compare(const uint64_t *groups, size_t count, const V *runni
 
 
 @dataclass(frozen=True)
+class Batch:
+    """Held bits of groups of cases, and the planes that golden expects of all of them, or of each."""
+
+    groups: NDArray[np.uint64]
+    expected: NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
 class Mismatch:
     """How many cases of a batch differ, and a group and the first of 512 cases among which one does."""
 
@@ -84,36 +92,30 @@ class Mismatch:
 def compiler() -> str | None:
     """The machine's C++ compiler, if it compiles; or None."""
     for name in (os.environ.get("CXX"), "g++", "clang++", "c++"):
-        found = shutil.which(name) if name else None
-        if found is not None:
+        path = shutil.which(name) if name else None
+        if path is not None:
             try:
-                _compile(found, 'extern "C" void compare() {}')
+                _compile(path, 'extern "C" void compare() {}')
             except (OSError, subprocess.CalledProcessError):
                 continue
-            return found
+            return path
     return None
 
 
 @cache
 def compiler_version() -> str:
     """First line of what the compiler says of itself, or NumPy's version where there is none."""
-    found = compiler()
-    if found is None:
+    path = compiler()
+    if path is None:
         return f"numpy {np.__version__}"
-    said = subprocess.run([found, "--version"], check=False, capture_output=True, text=True).stdout.splitlines()
-    return said[0] if said else Path(found).name
+    lines = subprocess.run([path, "--version"], check=False, capture_output=True, text=True).stdout.splitlines()
+    return lines[0] if lines else Path(path).name
 
 
 class Evaluator:
-    """A netlist, ready to be evaluated; compiled unless there is no compiler, or few cases that would not repay it.
+    """A netlist, ready to be evaluated; compiled if there is a compiler, unless ``compiled`` is false as for few cases.
 
-    Parameters
-    ----------
-    netlist : Netlist
-    running : sequence of int
-        The nets of the input bits that run; the others are held, in their order from bit 0 of the groups' words on.
-    compiled : bool
-        Whether to compile where that is possible.
+    ``running`` are the nets of the input bits that run; the others are held, from bit 0 of a group's word on.
     """
 
     def __init__(self, netlist: Netlist, running: Sequence[int], compiled: bool = True):
@@ -122,16 +124,16 @@ class Evaluator:
         if len(self.held) > 64:
             raise ValueError(f"At most 64 bits can be held, not {len(self.held)}")
         self._moving = netlist.reached_from(self.running)
-        found = compiler() if compiled else None
-        self._code = None if found is None else _compile(found, self._source())
+        path = compiler() if compiled else None
+        self._code = None if path is None else _compile(path, self._source())
 
     def evaluate(self, held: int, running: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Output planes, shape (output bits, words), of one group."""
         out = np.empty((len(self.netlist.driven), running.shape[1]), np.uint64)
-        if self._code is not None:
+        if self._code is None:
+            self._walk(held, running, out)
+        else:
             self._code.evaluate(ctypes.c_uint64(held), _pointer(running), _pointer(out), ctypes.c_size_t(_vectors(running)))
-            return out
-        self._walk(held, running, out)
         return out
 
     def compare(self, groups: NDArray[np.uint64], running: NDArray[np.uint64], expected: NDArray[np.uint64]) -> Mismatch | None:
@@ -158,6 +160,15 @@ class Evaluator:
         )  # fmt: skip
         return Mismatch(wrong, first[0], first[1] * CASES) if wrong else None
 
+    def differing(self, batch: Batch, running: NDArray[np.uint64], mismatch: Mismatch) -> list[dict[str, int]]:
+        """Inputs of the cases in a mismatch's vector that differ."""
+        held = int(batch.groups[mismatch.group])
+        expected = batch.expected if batch.expected.ndim == 2 else batch.expected[mismatch.group]
+        window = slice(mismatch.start // 64, (mismatch.start + CASES) // 64)
+        differs = self.evaluate(held, np.ascontiguousarray(running[:, window])) ^ expected[:, window]
+        cases = np.unpackbits(np.bitwise_or.reduce(differs, axis=0).view(np.uint8), bitorder="little")
+        return [self.pins(held, mismatch.start + place) for place in np.flatnonzero(cases).tolist()]
+
     def pins(self, held: int, case: int) -> dict[str, int]:
         """Inputs of a case: its group's held bits, and its place among those that run."""
         bits = {net: held >> place & 1 for place, net in enumerate(self.held)}
@@ -177,10 +188,10 @@ class Evaluator:
 
     def _walk(self, held: int, running: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
         """The gates one by one, in NumPy."""
-        ones = np.uint64(0xFFFFFFFFFFFFFFFF)
-        values: list[Any] = [np.uint64(0), ones, *[np.uint64(0)] * (self.netlist.first_gate - 2)]
+        levels = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF)
+        values: list[Any] = [*levels, *[levels[0]] * (self.netlist.first_gate - 2)]
         for place, net in enumerate(self.held):
-            values[net] = ones if held >> place & 1 else np.uint64(0)
+            values[net] = levels[held >> place & 1]
         for place, net in enumerate(self.running):
             values[net] = running[place]
         for gate in self.netlist.gates:
@@ -190,19 +201,10 @@ class Evaluator:
 
     def _source(self) -> str:
         """C text of the netlist."""
-        netlist, place_held, place_running = (
-            self.netlist,
-            dict(zip(self.held, range(64), strict=False)),
-            {n: i for i, n in enumerate(self.running)},
-        )
-        used = {pin for gate in netlist.gates for pin in gate.pins} | set(netlist.driven)
+        netlist = self.netlist
         before = ["const uint64_t n0 = 0, n1 = ~n0;"]
-        inside = []
-        for net in range(2, netlist.first_gate):
-            if net in used and net in place_held:
-                before.append(f"const uint64_t n{net} = -(held >> {place_held[net]} & 1);")
-            elif net in used:
-                inside.append(f"const V n{net} = running[{place_running[net]} * vectors + v];")
+        before += [f"const uint64_t n{net} = -(held >> {place} & 1);" for place, net in enumerate(self.held)]
+        inside = [f"const V n{net} = running[{place} * vectors + v];" for place, net in enumerate(self.running)]
         for net, gate in enumerate(netlist.gates, netlist.first_gate):
             moving = net in self._moving
             expression = _SYMBOLS[gate.kind].format(*(f"n{pin}" for pin in gate.pins))
@@ -214,10 +216,10 @@ class Evaluator:
         return _SOURCE.format(bytes=8 * VECTOR, words=VECTOR, **{name: "\n".join(lines) for name, lines in parts.items()})
 
 
-def _compile(found: str, source: str) -> ctypes.CDLL:
+def _compile(compiler_path: str, source: str) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         (Path(folder) / "netlist.cpp").write_text(source)
-        command = [found, "-O1", "-march=native", "-shared", "-fPIC", "-w", "-o", "netlist.so", "netlist.cpp"]
+        command = [compiler_path, "-O1", "-march=native", "-shared", "-fPIC", "-w", "-o", "netlist.so", "netlist.cpp"]
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         code = ctypes.CDLL(str(Path(folder) / "netlist.so"))
     code.compare.restype = ctypes.c_uint64

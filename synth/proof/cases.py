@@ -1,7 +1,7 @@
 """All inputs of a block, in groups of which some bits are held while the others run, with golden's answers: what a sweep goes through."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,17 +11,14 @@ from numpy.typing import NDArray
 import golden
 from golden.encode import by_upper_half
 from golden.rows import Rounding
-from hwgen.blocks.design import Design
-from synth.proof.bitslice import CASES, to_planes
-from synth.proof.questions import ports, unpacked
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Held bits of groups of cases, and the planes that golden expects of all of them, or of each (see :mod:`synth.proof.bitslice`)."""
-
-    groups: NDArray[np.uint64]
-    expected: NDArray[np.uint64]
+from hwgen.blocks.block import Design
+from hwgen.blocks.decoder import Decoder
+from hwgen.blocks.encoder import Encoder
+from hwgen.blocks.mac import Mac
+from hwgen.reference import reference
+from hwgen.reference.decoder import DecoderReference
+from hwgen.reference.encoder import EncoderReference
+from synth.proof.bitslice import CASES, Batch, to_planes
 
 
 class Sweep(ABC):
@@ -38,7 +35,8 @@ class Sweep(ABC):
     chunks: int
 
     def __init__(self, design: Design, running_port: str, running_bits: int):
-        self.inputs, self.outputs = ports(design)
+        model = reference(design)
+        self.inputs, self.outputs = model.inputs, model.outputs
         self.running_port, self.running_bits = running_port, running_bits
 
     @property
@@ -69,19 +67,16 @@ class DecoderSweep(Sweep):
     chunks = 1
 
     def __init__(self, design: Design):
-        self.fmt, self.target = design.formats[0], design.options["to"]
-        super().__init__(design, "code", self.fmt.width)
+        super().__init__(design, "code", design.core.fmt.width)
+        self._columns = DecoderReference(design).columns()
 
-    def groups(self, chunk: int) -> NDArray[np.uint64]:
+    def groups(self, _: int) -> NDArray[np.uint64]:
         """One group: nothing is held."""
-        del chunk
         return np.zeros(1, np.uint64)
 
     def batches(self, chunk: int) -> Iterator[Batch]:
         """All codes."""
-        codes = np.arange(1 << self.fmt.width)
-        columns = unpacked(self.fmt) if self.target == "unpacked" else {"bits": self.fmt.decode_bits(codes, self.target)}
-        planes = [to_planes(self._tiled(columns[name].astype(np.int64)), width) for name, width in self.outputs.items()]
+        planes = [to_planes(self._tiled(self._columns[name].astype(np.int64)), width) for name, width in self.outputs.items()]
         yield Batch(self.groups(chunk), np.concatenate(planes))
 
 
@@ -127,7 +122,7 @@ class EncoderSweep(Sweep):
     """Groups, of 65,536 cases, that golden is asked about at a time."""
 
     def __init__(self, design: Design):
-        self._design = design
+        self._model = EncoderReference(design)
         super().__init__(design, "bits", 16)
         self.held_bits = sum(self.inputs.values()) - 16
         self.chunks = max(1, (1 << self.held_bits) // (4 * self.BATCH))
@@ -139,45 +134,41 @@ class EncoderSweep(Sweep):
 
     def batches(self, chunk: int) -> Iterator[Batch]:
         """Golden's codes."""
-        groups, options = self.groups(chunk), self._design.options
+        groups, rounding = self.groups(chunk), self._model.core.rounding
         source_bits = self.inputs["bits"] - 16  # 0 or 16
         low = np.arange(1 << 16, dtype=np.uint32)
         for start in range(0, len(groups), self.BATCH):
             part = groups[start : start + self.BATCH]
             high = (part & np.uint64((1 << source_bits) - 1)).astype(np.uint32) << np.uint32(16)
-            choices: dict[str, Any] = {}
+            bits, words = high[:, np.newaxis] | low, None
             if "random" in self.inputs:
-                words = np.broadcast_to((part >> np.uint64(source_bits))[:, np.newaxis], (len(part), low.size))
-                choices = {"random": words, "random_bits": self.inputs["random"]}
-            bits = high[:, np.newaxis] | low
-            codes = _encoded(self._design, bits, options["rounding"], choices)
+                words = np.broadcast_to((part >> np.uint64(source_bits))[:, np.newaxis], bits.shape)
+            codes = _encoded(self._model, bits, rounding, words)
             if "hybrid" in self.inputs:
                 pinned = (part >> np.uint64(source_bits) & np.uint64(1)).astype(bool)
-                codes[~pinned] = _encoded(self._design, bits[~pinned], Rounding.TIES_TO_AWAY, choices)
+                codes[~pinned] = _encoded(self._model, bits[~pinned], Rounding.TIES_TO_AWAY)
             yield Batch(part, to_planes(codes, sum(self.outputs.values())))
 
 
-def _encoded(design: Design, bits: NDArray[np.uint32], rounding: str, choices: Mapping[str, Any]) -> NDArray[Any]:
+def _encoded(
+    model: EncoderReference, bits: NDArray[np.uint32], rounding: Rounding, random: NDArray[np.uint64] | None = None
+) -> NDArray[Any]:
     """Golden's codes, with their flags above them if there are such."""
-    fmt, options = design.formats[0], design.options
-    arguments = options["from"], rounding, options["overflow"], "nan-to-zero" in options
-    if not design.has_flags:
-        return fmt.encode(bits, *arguments, **choices)
-    codes, flags = fmt.encode_with_flags(bits, *arguments, **choices)
-    return codes | flags.astype(np.uint32) << np.uint32(fmt.width)
+    codes, flags = model.encode(bits, rounding, random)
+    return codes if flags is None else codes | flags.astype(np.uint32) << np.uint32(model.core.fmt.width)
 
 
 class EncoderClassSweep(ClassSweep):
     """All binary32 inputs of an encoder: the lower half runs, and upper halves of which golden's tables say the same stand together."""
 
     def __init__(self, design: Design, rows: NDArray[np.int32]):
-        self._design = design
+        self._model = EncoderReference(design)
         super().__init__(design, "bits", 16)
         self._sort(*rows.T)
 
     def _answers(self, held: int) -> NDArray[Any]:
         bits = np.arange(1 << 16, dtype=np.uint32) | np.uint32(held << 16)
-        return _encoded(self._design, bits, self._design.options["rounding"], {})
+        return _encoded(self._model, bits, self._model.core.rounding)
 
 
 @dataclass(frozen=True)
@@ -223,11 +214,9 @@ class MacSweep(ClassSweep):
     """
 
     def __init__(self, design: Design):
-        self.formats, self.accumulator = design.formats, design.options["accumulator"]
         super().__init__(design, "acc_in", 16)
-        fa, fb = self.formats
-        self._scale_bits, self._has_flags = design.scale_bits, design.has_flags
-        self._all = Products.of(design)
+        self._design, self._all = design, Products.of(design)
+        fa, fb = design.formats
         pattern = self._all.values.view(np.uint64)
         # the sign of special products, which some accumulators keep
         sign = (self._all.a >> np.uint16(fa.width - 1)) ^ (self._all.b >> np.uint16(fb.width - 1))
@@ -235,11 +224,11 @@ class MacSweep(ClassSweep):
         self._sort(*((sign, self._all.undefined, pattern) if design.has_flags else (sign, pattern)))
 
     def _answers(self, held: int) -> NDArray[Any]:
-        """Golden's sums."""
         a, b, scale = (column[held] for column in (self._all.a, self._all.b, self._all.scale))
-        operands = a, b, np.arange(1 << 16, dtype=np.uint16), *self.formats, self.accumulator
-        scaled = {"scale": scale, "scale_bits": self._scale_bits}
-        if not self._has_flags:
+        accumulators = np.arange(1 << 16, dtype=np.uint16)
+        operands = a, b, accumulators, *self._design.formats, self._design.core.accumulator
+        scaled = {"scale": scale, "scale_bits": self._design.scale_bits}
+        if not self._design.has_flags:
             return golden.mac(*operands, **scaled)
         bits, flags = golden.mac_with_flags(*operands, **scaled)
         return bits | flags.astype(np.uint32) << np.uint32(16)
@@ -254,37 +243,30 @@ MAX_STOCHASTIC_BITS = 24
 
 def is_enumerated(design: Design) -> bool:
     """Whether the inputs of a block are few enough to be gone through, every one."""
-    inputs, _ = ports(design)
+    inputs = reference(design).inputs
     bits = sum(inputs.values())
-    match design.kind:
-        case "decoder":
+    match design.core:
+        case Decoder():
             return True
-        case "encoder":
+        case Encoder():
             return bits <= (MAX_STOCHASTIC_BITS if "random" in inputs else MAX_SWEPT_BITS)
-        case "mac":
+        case Mac():
             return inputs["acc_in"] == 16 and bits <= MAX_SWEPT_BITS
-        case "readout":
+        case _:
             return False
-    raise ValueError(f"Block must be decoder, encoder, mac or readout, not {design.kind!r}")
 
 
 def sweep(design: Design) -> Sweep | None:
     """The sweep over all inputs of a block; None where there are too many."""
     if not is_enumerated(design):
         return None
-    match design.kind:
-        case "decoder":
+    match design.core:
+        case Decoder():
             return DecoderSweep(design)
-        case "encoder":
-            rows = _upper_halves(design)
+        case Encoder() as core:
+            rows = None  # what distinguishes the upper halves of the inputs, where a table of golden's says it
+            if core.source.name == "binary32" and not core.rounding_pin:
+                rows = by_upper_half(core.fmt, core.rounding, core.overflow, core.nan_to_zero, core.has_flags)
             return EncoderSweep(design) if rows is None else EncoderClassSweep(design, rows)
         case _:
             return MacSweep(design)
-
-
-def _upper_halves(design: Design) -> NDArray[np.int32] | None:
-    """What tells apart the upper halves of an encoder's inputs; None where no table of golden's does."""
-    options = design.options
-    if options["from"] != "binary32" or "rounding-pin" in options:
-        return None
-    return by_upper_half(design.formats[0], options["rounding"], options["overflow"], "nan-to-zero" in options, design.has_flags)

@@ -7,7 +7,11 @@ comparison that defines it, between integers. Products, values and codes in them
 
 import numpy as np
 
-from hwgen.blocks.design import Design
+from golden import Rounding
+from hwgen.blocks.block import Design
+from hwgen.blocks.encoder import Encoder
+from hwgen.blocks.mac import Mac
+from hwgen.blocks.readout import Readout
 from synth.proof.cases import Products
 from synth.proof.mac import Binary32Proof, ExactProof
 from synth.proof.readout import ReadoutProof
@@ -17,29 +21,31 @@ from synth.proof.stochastic import StochasticProof
 MAX_HELD_BITS = 20
 """Bits of both codes up to which all pairs are evaluated."""
 
+VERIFIED = ("decoder", "encoder", "mac", "readout")
+"""Blocks that are checked on all inputs."""
+
 
 def proof(design: Design) -> type[Proof] | str:
     """The proof that reaches all inputs of a block; or one sentence why there is none."""
-    if design.kind == "encoder":
-        if design.options["rounding"] == "stochastic":
+    match design.core:
+        case Encoder(rounding=Rounding.STOCHASTIC):
             return StochasticProof
-        return "there are too many inputs to enumerate, and the proof is written for stochastic rounding only"
-    if design.kind == "readout" and "random-bits" in design.options:
-        return "there are too many inputs to enumerate, and the proof of readouts knows no random bits"
-    if design.kind == "readout":
-        return ReadoutProof
-    if design.kind != "mac":
-        return "there are too many inputs to enumerate"
-    fa, fb = design.formats
-    if fa.width + fb.width + design.scale_bits > MAX_HELD_BITS:
-        return f"there are more than 2^{MAX_HELD_BITS} pairs of codes and scales, too many to evaluate one by one"
-    if design.options["accumulator"] == "exact":
-        return ExactProof
-    if design.options["accumulator"] == "binary32":
-        product = Products.of(design).values
-        with np.errstate(invalid="ignore", over="ignore"):
-            narrow = product.astype(np.float32)
-        if np.array_equal(narrow.astype(np.float64), product, equal_nan=True):
-            return Binary32Proof
-        return "some products lie outside binary32, where SMT-LIB's addition cannot take them"
-    return "there are too many inputs to enumerate"
+        case Encoder():
+            return "there are too many inputs to enumerate, and the proof is written for stochastic rounding only"
+        case Readout(random_bits=None):
+            return ReadoutProof
+        case Readout():
+            return "there are too many inputs to enumerate, and the proof of readouts knows no random bits"
+        case Mac() as core if core.a_format.width + core.b_format.width + core.scale_bits > MAX_HELD_BITS:
+            return f"there are more than 2^{MAX_HELD_BITS} pairs of codes and scales, too many to evaluate one by one"
+        case Mac(accumulator="exact"):
+            return ExactProof
+        case Mac(accumulator="binary32"):
+            product = Products.of(design).values
+            with np.errstate(invalid="ignore", over="ignore"):
+                narrow = product.astype(np.float32)
+            if np.array_equal(narrow.astype(np.float64), product, equal_nan=True):
+                return Binary32Proof
+            return "some products lie outside binary32, where SMT-LIB's addition cannot take them"
+        case _:
+            return "there are too many inputs to enumerate"

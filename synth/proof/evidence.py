@@ -1,23 +1,19 @@
 """Evidence: for each module what was checked, by what, in how many cases, with which tools; and the folder that keeps it."""
 
-import hashlib
 import json
-import os
-import platform
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 import golden
 import synth.proof
-from golden import Format
+from golden.refusal import BadValue
+from hwgen.tools.files import write_files
 from synth.area.digest import sha256, texts
 
 EMITTED = "emitted"
@@ -25,6 +21,10 @@ EMITTED = "emitted"
 
 EQUAL, DIFFERENT, INCOMPLETE, UNPROVED = "equal", "different", "incomplete", "unproved"
 """Verdicts: all cases agree with golden; one does not; a run was broken off; no method reaches all cases."""
+
+
+SWEPT, PROVED = "swept", "proved"
+"""Kinds of method: every input is evaluated; a solver proves a claim about all of them."""
 
 
 @dataclass
@@ -40,8 +40,10 @@ class Evidence:
         Where the Verilog comes from: :data:`EMITTED`, or the name of the Verilog file that was checked.
     libraries : list of str
         Cell libraries that the module was mapped to, each cell being what its library says; none for simple gates.
+    kind : str
+        :data:`SWEPT` or :data:`PROVED`; empty where no method reaches all inputs.
     method : str
-        How all inputs were reached, or why they were not.
+        How all inputs were reached, or why they were not: a sentence.
     inputs : int
         Number of all inputs.
     cases : int
@@ -56,13 +58,14 @@ class Evidence:
     done : list of int
         Parts that an incomplete check has behind it.
     place : str
-        Of a file of the user's eight digits that tell it from others of its name: of the hash of where it lies.
+        Of a file of the user's eight digits of the hash of its path, which distinguish it from others of its name.
     """
 
     module: str
     command: str
     source: str
     libraries: list[str]
+    kind: str
     method: str
     inputs: int
     hashes: Mapping[str, str]
@@ -81,10 +84,10 @@ class Evidence:
         parts = [self.module, *([] if self.source == EMITTED else [self.source, self.place]), *cells]
         return re.sub(r"[^A-Za-z0-9_.-]", "_", ".".join(parts))[:200]
 
-    def continues(self, earlier: "Evidence | None") -> bool:
+    def continues(self, earlier: "Evidence") -> bool:
         """Whether an earlier record is about the same thing, so that its parts need not be done again."""
-        names = ("name", "command", "method", "inputs", "hashes", "tools")
-        return earlier is not None and all(getattr(self, name) == getattr(earlier, name) for name in names)
+        names = ("name", "command", "kind", "method", "inputs", "hashes", "tools")
+        return all(getattr(self, name) == getattr(earlier, name) for name in names)
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
@@ -95,8 +98,8 @@ class Evidence:
         return record
 
 
-class Store:
-    """A folder with one file for each module's evidence."""
+class EvidenceStore:
+    """A folder with one file for each module's evidence; one that cannot be written to is refused."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -105,7 +108,7 @@ class Store:
             with tempfile.TemporaryFile(dir=folder):
                 pass
         except OSError as error:
-            raise ValueError(f"Folder {str(folder)!r} cannot be written to: {error.strerror}") from None
+            raise BadValue("folder", f"{str(folder)!r} cannot be written to: {error.strerror}", ": ") from None
 
     def path(self, name: str) -> Path:
         """The file of a record."""
@@ -114,26 +117,23 @@ class Store:
     def load(self, name: str) -> Evidence | None:
         """The record under a name; None where there is nothing, or nothing that can be read."""
         try:
-            found = Evidence(**json.loads(self.path(name).read_text()))
-        except (OSError, ValueError, TypeError, RecursionError):
+            record = json.loads(self.path(name).read_text())
+        except (OSError, ValueError, RecursionError):
             return None
+        names = {each.name for each in fields(Evidence)}
+        needed = {each.name for each in fields(Evidence) if each.default is MISSING and each.default_factory is MISSING}
+        if not isinstance(record, dict) or not needed <= record.keys() <= names:
+            return None
+        found = Evidence(**record)
         return found if _is_sound(found) else None
 
     def save(self, evidence: Evidence) -> None:
         """Write a record, whole or not at all."""
-        path = self.path(evidence.name)
-        fresh = path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            fresh.write_text(json.dumps(evidence.record(), indent=2) + "\n")
-            os.replace(fresh, path)
-        finally:
-            fresh.unlink(missing_ok=True)
+        write_files(self.folder, {self.path(evidence.name).name: json.dumps(evidence.record(), indent=2) + "\n"})
 
     def __iter__(self) -> Iterator[Evidence]:
-        for path in sorted(self.folder.glob("*.json")):
-            found = self.load(path.stem)
-            if found is not None:
-                yield found
+        records = (self.load(path.stem) for path in sorted(self.folder.glob("*.json")))
+        return (evidence for evidence in records if evidence is not None)
 
 
 def power(count: int) -> str:
@@ -141,30 +141,22 @@ def power(count: int) -> str:
     return f"2^{count.bit_length() - 1}" if count & (count - 1) == 0 and count > 4096 else f"{count:,}"
 
 
-def _is_sound(found: Evidence) -> bool:
+def _is_sound(record: Evidence) -> bool:
     """Whether a record has the form of one, whoever has written it."""
-    parts, seconds = found.done, found.seconds
-    lists = isinstance(parts, list) and all(type(part) is int and part >= 0 for part in parts) and len(set(parts)) == len(parts)
-    numbers = type(seconds) in (int, float) and seconds >= 0 and type(found.cases) is int and type(found.inputs) is int
-    dicts = isinstance(found.hashes, dict) and isinstance(found.tools, dict) and isinstance(found.libraries, list)
-    words = all(isinstance(word, str) for word in (found.module, found.command, found.source, found.method, found.verdict, found.place))
-    return lists and numbers and dicts and words and (found.verdict != EQUAL or found.cases == found.inputs)
+    kinds = {
+        str: (record.module, record.command, record.source, record.kind, record.method, record.verdict, record.place),
+        int: (record.cases, record.inputs), dict: (record.hashes, record.tools), list: (record.libraries, record.done),
+    }  # fmt: skip
+    if any(type(value) is not kind for kind, values in kinds.items() for value in values):
+        return False
+    if not all(type(part) is int and part >= 0 for part in record.done) or len(set(record.done)) < len(record.done):
+        return False
+    if type(record.seconds) not in (int, float) or record.seconds < 0:
+        return False
+    return record.verdict != EQUAL or record.cases == record.inputs
 
 
 @cache
 def program_hashes() -> Mapping[str, str]:
-    """SHA-256 of golden's text, and of the text that holds gates against it."""
-    found = {"golden": texts(golden), "checks": texts(synth.proof)}
-    return MappingProxyType({name: sha256(*files) for name, files in found.items()})
-
-
-def formats_hash(formats: Sequence[Format]) -> str:
-    """SHA-256 of the formats' descriptions and tables of values."""
-    return sha256(*(hashlib.sha256(fmt.values.tobytes()).hexdigest() + str(fmt) for fmt in formats))
-
-
-def tools() -> dict[str, str]:
-    """What every check rests on."""
-    from hwgen.tools import yosys
-
-    return {"yosys": yosys.version(), "numpy": np.__version__, "python": platform.python_version()}
+    """SHA-256 of golden's text, and of the text that compares gates with it."""
+    return MappingProxyType({"golden": sha256(*texts(golden)), "checks": sha256(*texts(synth.proof))})

@@ -4,9 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from hwgen.datapath.code_ports import Bits
+from hwgen.datapath.ports import Bits
 
 GATES = ("NOT", "AND", "OR", "XOR", "NAND", "NOR", "XNOR", "ANDNOT", "ORNOT", "MUX")
 
@@ -52,16 +50,13 @@ class Netlist:
 
     def input_nets(self, port: str) -> range:
         """Nets of an input's bits."""
-        start = 2
-        for name, width in self.inputs.items():
-            if name == port:
-                return range(start, start + width)
-            start += width
-        raise KeyError(port)
+        names = list(self.inputs)
+        start = 2 + sum(self.inputs[name] for name in names[: names.index(port)])
+        return range(start, start + self.inputs[port])
 
     def evaluate(self, pins: Mapping[str, int]) -> dict[str, int]:
         """Outputs of one case."""
-        values = [0, 1, *(value >> place & 1 for port, width in self.inputs.items() for value in [pins[port]] for place in range(width))]
+        values = [0, 1, *(pins[port] >> place & 1 for port, width in self.inputs.items() for place in range(width))]
         for gate in self.gates:
             values.append(apply(gate.kind, [values[pin] for pin in gate.pins]) & 1)
         bits = iter(values[net] for net in self.driven)
@@ -117,14 +112,18 @@ def arrange(netlist: Netlist, inputs: Mapping[str, int], outputs: Mapping[str, i
     real: dict[str, int] = {}
     for name, place in bits:
         real[name] = max(place + 1, real.get(name, 0))
-    for way, found, wanted in (("inputs", netlist.inputs, real), ("outputs", netlist.outputs, outputs)):
-        if dict(found) != dict(wanted):
-            said, must = (", ".join(f"{name}[{width}]" for name, width in ports.items()) or "none" for ports in (found, wanted))
-            raise NetlistError(f"{netlist.top} must have the {way} {must}, not {said}")
+    for way, actual, expected in (("inputs", netlist.inputs, real), ("outputs", netlist.outputs, outputs)):
+        if dict(actual) != dict(expected):
+            raise NetlistError(f"{netlist.top} must have the {way} {_listed(expected)}, not {_listed(actual)}")
     places = list(range(netlist.first_gate + len(netlist.gates)))
     for place, (name, bit) in enumerate(bits, 2):
         places[netlist.input_nets(name)[bit]] = place
     gates = tuple(Gate(gate.kind, tuple(places[pin] for pin in gate.pins)) for gate in netlist.gates)
-    ends = dict(zip(netlist.outputs, np.split(np.array(netlist.driven), np.cumsum(list(netlist.outputs.values())))[:-1], strict=True))
-    driven = tuple(places[net] for port in outputs for net in ends[port].tolist())
+    bits_driven = iter(netlist.driven)
+    ends = {port: [next(bits_driven) for _ in range(width)] for port, width in netlist.outputs.items()}
+    driven = tuple(places[net] for port in outputs for net in ends[port])
     return Netlist(netlist.top, dict(inputs), dict(outputs), gates, driven)
+
+
+def _listed(ports: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}[{width}]" for name, width in ports.items()) or "none"

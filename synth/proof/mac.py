@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 import golden
 from golden import Flag
-from golden.mac import exact
-from hwgen.blocks.design import Design
+from hwgen.blocks.block import Design
 from synth.proof.bitslice import CASES, from_planes, to_planes
 from synth.proof.cases import Products
 from synth.proof.gates import Netlist, apply
@@ -44,17 +43,41 @@ class _Class:
     cut: tuple[bool, ...]
 
 
+@dataclass(frozen=True)
+class _Query:
+    """Any accumulator and any class of a group; ``chosen`` says of each class whether it is the one."""
+
+    solver: Solver
+    acc: "Term"
+    group: Sequence[_Class]
+    chosen: Sequence["Term"]
+
+    def any(self, which: Sequence[bool]) -> "Term":
+        """Whether the chosen class is one of these."""
+        hit = [term for term, this in zip(self.chosen, which, strict=True) if this]
+        if not hit or len(hit) == len(which):
+            return self.solver.true if hit else self.solver.false
+        return self.solver.either(hit)
+
+    def select(self, values: Sequence[int], width: int) -> "Term":
+        """The word that belongs to the chosen class."""
+        return self.solver.join([self.any([bool(value >> place & 1) for value in values]) for place in range(width)])
+
+    @property
+    def undefined(self) -> "Term":
+        """Whether the product is 0 * infinity."""
+        return self.any([member.undefined for member in self.group])
+
+
 class MacProof(Proof):
     """A MAC; a part is all pairs of codes whose products have the same exponent."""
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
-        held = [name for name in self.inputs if name != "acc_in"]
-        width = sum(self.inputs[name] for name in held)
-        count = 1 << width
+        nets = [net for name in self.inputs if name != "acc_in" for net in netlist.input_nets(name)]
+        count = 1 << len(nets)
         pair = np.tile(np.arange(count), -(-CASES // count))
-        bits = dict(zip([net for name in held for net in netlist.input_nets(name)], to_planes(pair, width), strict=True))
-        self.cut, words = self._cut(bits, count)
+        self.cut, words = self._cut(dict(zip(nets, to_planes(pair, len(nets)), strict=True)), count)
         products = Products.of(design)
         product = products.values
         exponents = np.where(np.isfinite(product) & (product != 0), np.frexp(product)[1], _NO_EXPONENT)
@@ -66,9 +89,8 @@ class MacProof(Proof):
             pins = {"a": int(products.a[place]), "b": int(products.b[place])}
             if design.scale_bits:
                 pins["scale"] = int(products.scale[place]) & (1 << design.scale_bits) - 1
-            groups.setdefault(int(exponents[place]), []).append(
-                _Class(pins, float(product[place]), bool(products.undefined[place]), number, cut)
-            )
+            pairs_alike = _Class(pins, float(product[place]), bool(products.undefined[place]), number, cut)
+            groups.setdefault(int(exponents[place]), []).append(pairs_alike)
         self.groups = [groups[exponent] for exponent in sorted(groups)]
         self.parts = len(self.groups)
 
@@ -98,44 +120,26 @@ class MacProof(Proof):
         """Any class of the group, any accumulator."""
         solver, group, width = Solver(), self.groups[part], self.inputs["acc_in"]
         acc = solver.variable("acc_in", width)
-        number = solver.variable("class", max(len(group).bit_length(), 1))
-        size = max(len(group).bit_length(), 1)
+        size = len(group).bit_length()
+        number = solver.variable("class", size)
         chosen = [solver.equal(number, solver.word(i, size)) for i in range(len(group))]
         known = dict(zip(self.netlist.input_nets("acc_in"), solver.bits(acc, width), strict=True))
+        query = _Query(solver, acc, group, chosen)
         for place, net in enumerate(self.cut):
-            ones = [chosen[i] for i, member in enumerate(group) if member.cut[place]]
-            known[net] = solver.false if not ones else solver.true if len(ones) == len(group) else solver.either(ones)
+            known[net] = query.any([member.cut[place] for member in group])
         out = solver.outputs(self.netlist, known)
-        flags = None
         if self.design.has_flags:
-            flags = solver.bits(solver.term("BV_EXTRACT", out, indices=(width + len(Flag) - 1, width)), len(Flag))
-            out = solver.term("BV_EXTRACT", out, indices=(width - 1, 0))
-        claim = self._claim(solver, acc, out, flags, group, chosen)
-        found = solver.search(solver.term("IMPLIES", solver.either(chosen), claim), {"acc_in": acc, "class": number})
-        if found is None:
-            return None
-        member = group[found["class"]]
-        return {**member.pins, "acc_in": found["acc_in"]}
-
-    @staticmethod
-    def _any(solver: Solver, chosen: Sequence["Term"], which: Sequence[bool]) -> "Term":
-        """Whether the chosen class is one of these."""
-        hit = [term for term, this in zip(chosen, which, strict=True) if this]
-        return solver.either(hit) if hit else solver.false
-
-    def _select(self, solver: Solver, chosen: Sequence["Term"], values: Sequence[int], width: int) -> "Term":
-        """The word that belongs to the chosen class."""
-        bits = []
-        for place in range(width):
-            ones = [term for term, value in zip(chosen, values, strict=True) if value >> place & 1]
-            bits.append(solver.false if not ones else solver.true if len(ones) == len(values) else solver.either(ones))
-        return solver.join(bits)
+            flags = solver.bits(solver.extract(out, width + len(Flag) - 1, width), len(Flag))
+            claim, expected = self._claim(query, solver.extract(out, width - 1))
+            claim = solver.all([claim, *(solver.equal(*pair) for pair in zip(flags, expected, strict=True))])
+        else:
+            claim, _ = self._claim(query, out)
+        values = solver.search(solver.term("IMPLIES", solver.either(chosen), claim), {"acc_in": acc, "class": number})
+        return None if values is None else {**group[values["class"]].pins, "acc_in": values["acc_in"]}
 
     @abstractmethod
-    def _claim(
-        self, solver: Solver, acc: "Term", out: "Term", flags: list["Term"] | None, group: Sequence[_Class], chosen: Sequence["Term"]
-    ) -> "Term":
-        """What holds of every accumulator and the class that is chosen; ``flags`` are the port's bits, if there is one."""
+    def _claim(self, query: _Query, out: "Term") -> tuple["Term", list["Term"]]:
+        """What holds of every accumulator, the chosen class and their sum ``out``; and the flags that are expected."""
 
 
 class Binary32Proof(MacProof):
@@ -146,33 +150,15 @@ class Binary32Proof(MacProof):
         "what they make of each pair of codes is evaluated"
     )
 
-    def _claim(
-        self, solver: Solver, acc: "Term", out: "Term", flags: list["Term"] | None, group: Sequence[_Class], chosen: Sequence["Term"]
-    ) -> "Term":
+    def _claim(self, query: _Query, out: "Term") -> tuple["Term", list["Term"]]:
         from bitwuzla import RoundingMode
 
-        wide = golden.get("binary32")
+        solver, wide = query.solver, golden.get("binary32")
         assert wide.canonical_nan is not None
-        products = [np.float32(member.product) for member in group]
+        products = [np.float32(member.product) for member in query.group]
         words = [wide.canonical_nan if np.isnan(product) else int(product.view(np.uint32)) for product in products]
-        addend = self._select(solver, chosen, words, 32)
-        first, second, result = (solver.term("FP_TO_FP_FROM_BV", word, indices=(8, 24)) for word in (acc, addend, out))
-        total = solver.term("FP_ADD", solver.manager.mk_rm_value(RoundingMode.RNE), first, second)
-        nan = solver.term("FP_IS_NAN", total)
-        canonical = solver.equal(out, solver.word(wide.canonical_nan, 32))
-        same = solver.all([solver.negate(solver.term("FP_IS_NAN", result)), solver.equal(result, total)])
-        claim = solver.choose(nan, canonical, same)
-        if flags is None:
-            return claim
-        undefined = self._any(solver, chosen, [member.undefined for member in group])
-        return solver.all([claim, self._flags_hold(solver, acc, first, second, total, flags, undefined)])
-
-    @staticmethod
-    def _flags_hold(
-        solver: Solver, acc: "Term", first: "Term", second: "Term", total: "Term", flags: list["Term"], undefined: "Term"
-    ) -> "Term":
-        """A sum is inexact where rounding it down and up are two numbers; what is cut off towards zero tells its size."""
-        from bitwuzla import RoundingMode
+        numbers = query.acc, query.select(words, 32), out
+        first, second, result = (solver.term("FP_TO_FP_FROM_BV", number, indices=(8, 24)) for number in numbers)
 
         def added(mode: RoundingMode) -> "Term":
             return solver.term("FP_ADD", solver.manager.mk_rm_value(mode), first, second)
@@ -180,16 +166,23 @@ class Binary32Proof(MacProof):
         def none(kind: str) -> "Term":
             return solver.all([solver.negate(solver.term(kind, operand)) for operand in (first, second)])
 
+        total = added(RoundingMode.RNE)
+        nan = solver.term("FP_IS_NAN", total)
+        canonical = solver.equal(out, solver.word(wide.canonical_nan, 32))
+        same = solver.all([solver.negate(solver.term("FP_IS_NAN", result)), solver.equal(result, total)])
+        claim = solver.choose(nan, canonical, same)
+        if not self.design.has_flags:
+            return claim, []
+        # a sum is inexact where rounding it down and up are two numbers; what is cut off towards zero tells its size
         finite = solver.all([none("FP_IS_INF"), none("FP_IS_NAN")])
         unequal = solver.negate(solver.term("FP_EQUAL", added(RoundingMode.RTN), added(RoundingMode.RTP)))
         lost = solver.all([finite, unequal])
         tiny = solver.negate(solver.term("FP_IS_NORMAL", added(RoundingMode.RTZ)))
         overflow = solver.all([finite, solver.term("FP_IS_INF", total)])
-        quiet = solver.bits(acc, 32)[22]
+        quiet = solver.bits(query.acc, 32)[22]
         signaling = solver.all([solver.term("FP_IS_NAN", first), solver.negate(quiet)])
-        opposite = solver.all([none("FP_IS_NAN"), solver.term("FP_IS_NAN", total)])
-        wanted = [lost, solver.all([lost, tiny]), overflow, solver.either([undefined, opposite, signaling])]
-        return solver.all([solver.equal(flag, wish) for flag, wish in zip(flags, wanted, strict=True)])
+        opposite = solver.all([none("FP_IS_NAN"), nan])
+        return claim, [lost, solver.all([lost, tiny]), overflow, solver.either([query.undefined, opposite, signaling])]
 
 
 class ExactProof(MacProof):
@@ -200,32 +193,26 @@ class ExactProof(MacProof):
         "what they make of each pair of codes is evaluated"
     )
 
-    def _claim(
-        self, solver: Solver, acc: "Term", out: "Term", flags: list["Term"] | None, group: Sequence[_Class], chosen: Sequence["Term"]
-    ) -> "Term":
-        unit = exact(*self.design.formats, self.design.options["terms"], self.design.scale_bits)
+    def _claim(self, query: _Query, out: "Term") -> tuple["Term", list["Term"]]:
+        solver, acc, unit = query.solver, query.acc, self.design.exact
+        assert unit is not None
         width = unit.value_width
-        products = [member.product for member in group]
-        multiples = [Fraction(product) / Fraction(2) ** unit.lsb_exponent if np.isfinite(product) else Fraction(0) for product in products]
+        products = [member.product for member in query.group]
+        unit_in_last_place = Fraction(2) ** unit.lsb_exponent
+        multiples = [Fraction(product if np.isfinite(product) else 0) / unit_in_last_place for product in products]
         if any(multiple.denominator != 1 for multiple in multiples):  # the proof rests on it, under every option of Python
             raise RuntimeError("a product is no multiple of the accumulator's last bit")
-        addend = self._select(solver, chosen, [multiple.numerator % (1 << width) for multiple in multiples], width)
-        value = solver.term("BV_ADD", solver.term("BV_EXTRACT", acc, indices=(width - 1, 0)), addend)
+        addend = query.select([multiple.numerator % (1 << width) for multiple in multiples], width)
+        before = solver.extract(acc, width - 1)
 
         def flag(place: int, sets: Sequence[bool]) -> "Term":
-            return solver.either([solver.bits(acc, unit.width)[place], self._any(solver, chosen, sets)])
+            return solver.either([solver.bits(acc, unit.width)[place], query.any(sets)])
 
         pos = flag(width, [product == np.inf for product in products])
         neg = flag(width + 1, [product == -np.inf for product in products])
         known_nan = flag(width + 2, [bool(np.isnan(product)) for product in products])
         both = solver.all([pos, neg])
-        claim = solver.equal(out, solver.term("BV_CONCAT", solver.join([pos, neg, solver.either([known_nan, both])]), value))
-        if flags is None:
-            return claim
-        undefined = self._any(solver, chosen, [member.undefined for member in group])
-        before = solver.term("BV_EXTRACT", acc, indices=(width - 1, 0))
-        wanted = [
-            solver.false, solver.false, solver.term("BV_SADD_OVERFLOW", before, addend),
-            solver.either([undefined, solver.all([both, solver.negate(known_nan)])]),
-        ]  # fmt: skip
-        return solver.all([claim, *(solver.equal(one, wish) for one, wish in zip(flags, wanted, strict=True))])
+        sticky = solver.join([pos, neg, solver.either([known_nan, both])])
+        claim = solver.equal(out, solver.term("BV_CONCAT", sticky, solver.term("BV_ADD", before, addend)))
+        invalid = solver.either([query.undefined, solver.all([both, solver.negate(known_nan)])])
+        return claim, [solver.false, solver.false, solver.term("BV_SADD_OVERFLOW", before, addend), invalid]

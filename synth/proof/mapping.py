@@ -3,10 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 
+from hwgen.blocks.block import Pipeline
 from hwgen.tools import yosys
 from synth.area.liberty import Library, richest_first
 from synth.proof.gates import Netlist, NetlistError
-from synth.proof.unroll import Pipeline, parse
+from synth.proof.unroll import COMBINATIONAL, parse
 
 _READ = """\
 read_verilog {sv}module.v
@@ -84,7 +85,7 @@ tee -q -o equal.txt equiv_status
 """
 
 
-def read(verilog: str, top: str, system_verilog: bool = False, pipeline: Pipeline | None = None) -> Netlist:
+def read(verilog: str, top: str, system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
     """Map a module to simple gates; of a ``pipeline`` what it delays.
 
     Raises
@@ -94,7 +95,7 @@ def read(verilog: str, top: str, system_verilog: bool = False, pipeline: Pipelin
     NetlistError
         If it is no combinational block in which every net has one driver and every output a value.
     """
-    script = _source(top, system_verilog) + _SIMPLIFY + _MAP
+    script = _READ.format(top=top, sv=_sv(system_verilog)) + _SIMPLIFY + _MAP
     return parse(yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"], top, pipeline)
 
 
@@ -109,33 +110,29 @@ def check(verilog: str, top: str, system_verilog: bool = False, registers: bool 
         Whether it is a netlist: whether any cell in it is one of the libraries'.
     """
     files = _files(libraries)
-    script = _LOOK.format(functions=_functions(files), sv="-sv " if system_verilog else "", top=top)
-    found = yosys.run(script, {"module.v": verilog, **files}, ["whole.json", "early.json"])
-    module = json.loads(found["early.json"])["modules"][top]
-    for cell in module["cells"].values():
+    script = _LOOK.format(functions=_functions(files), sv=_sv(system_verilog), top=top)
+    whole, early = yosys.run(script, {"module.v": verilog, **files}, ["whole.json", "early.json"]).values()
+    state = ("latch", "$sr", "memwr", *(() if registers else ("dff", "$ff", "$_ff_")))
+    for cell in json.loads(early)["modules"][top]["cells"].values():
         kind = cell["type"].lower()
-        state = ("latch", "$sr", "memwr") if registers else ("dff", "latch", "$sr", "$ff", "memwr", "$_ff_")
         if any(part in kind for part in state):
             raise NetlistError(f"{top} must be combinational; it holds a register or latch ({cell['type']})")
         if any("z" in bits for bits in cell["connections"].values()):
             raise NetlistError(f"{top} must not use the value z, which gates do not have")
     names = {cell.name for library in libraries for cell in library.cells}
-    return any(cell["type"] in names for module in json.loads(found["whole.json"])["modules"].values() for cell in module["cells"].values())
-
-
-def _source(top: str, system_verilog: bool) -> str:
-    return _READ.format(top=top, sv="-sv " if system_verilog else "")
+    modules = json.loads(whole)["modules"].values()
+    return any(cell["type"] in names for module in modules for cell in module["cells"].values())
 
 
 def read_mapped(
-    verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool = False, pipeline: Pipeline | None = None
+    verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL
 ) -> Netlist:
     """Map a module to the cells of libraries by Yosys's own recipe, but for its registers; take each cell for what its library states."""
     return read_cells(_mapped(verilog, top, libraries, system_verilog)[1], top, libraries, pipeline=pipeline)
 
 
 def read_cells(
-    cells: str, top: str, libraries: Sequence[Library], system_verilog: bool = False, pipeline: Pipeline | None = None
+    cells: str, top: str, libraries: Sequence[Library], system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL
 ) -> Netlist:
     """Take each cell of a netlist for the function that its library states."""
     files = _files(libraries)
@@ -162,7 +159,7 @@ def prove_mapping(verilog: str, top: str, libraries: Sequence[Library], function
 def _mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool) -> tuple[str, str]:
     """The script that reads the module, and the module in cells."""
     files = _files(libraries)
-    source = _source(top, system_verilog) + _SIMPLIFY
+    source = _READ.format(top=top, sv=_sv(system_verilog)) + _SIMPLIFY
     mapping = _MAP_TO_CELLS.format(liberty=" ".join(f"-liberty {file}" for file in files))
     return source, yosys.run(source + mapping, {"module.v": verilog, **files}, ["cells.v"])["cells.v"]
 
@@ -171,9 +168,13 @@ def _files(libraries: Sequence[Library]) -> dict[str, str]:
     return {f"cells{number}.lib": library.text for number, library in enumerate(richest_first(libraries))}
 
 
+def _sv(system_verilog: bool) -> str:
+    return "-sv " if system_verilog else ""
+
+
 def _functions(files: Mapping[str, str]) -> str:
     return "\n".join(f"read_liberty -ignore_miss_func -ignore_miss_dir -setattr keep_hierarchy=0 {file}" for file in files)
 
 
 def _cells_script(top: str, files: Mapping[str, str], system_verilog: bool = False) -> str:
-    return _READ_CELLS.format(top=top, liberty=_functions(files), sv="-sv " if system_verilog else "")
+    return _READ_CELLS.format(top=top, liberty=_functions(files), sv=_sv(system_verilog))

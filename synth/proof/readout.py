@@ -1,11 +1,13 @@
 """The proof of readouts: accumulators of too many bits to enumerate, one binade of their value at a time."""
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from golden.rows import Biased
-from hwgen.blocks.design import Design
+from hwgen.blocks.block import Design
+from hwgen.blocks.readout import Readout, output
+from hwgen.reference import reference
 from synth.proof.gates import Netlist
-from synth.proof.questions import answer, readout_output, readout_target
 from synth.proof.solver import Proof, Solver
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ class ReadoutProof(Proof):
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
-        self.unit, self.target = design.accumulator, readout_target(design)
+        core: Readout = design.core
+        self.unit, self.target, self.rounds_to_code = core.exact, core.target, core.rounding is not None
         self.width = self.unit.value_width
         self.parts = self.width + 1
 
@@ -39,35 +42,35 @@ class ReadoutProof(Proof):
         acc = solver.variable("acc", width + 3)
         known = dict(zip(self.netlist.input_nets("acc"), solver.bits(acc, width + 3), strict=True))
         out = solver.outputs(self.netlist, known)
-        value = solver.term("BV_EXTRACT", acc, indices=(width - 1, 0))
-        finite = solver.equal(solver.term("BV_EXTRACT", acc, indices=(width + 2, width)), solver.word(0, 3))
+        value = solver.extract(acc, width - 1)
+        finite = solver.equal(solver.extract(acc, width + 2, width), solver.word(0, 3))
         if part == 0:
             zero = solver.all([finite, solver.equal(value, solver.word(0, width))])
             here, expected = solver.either([zero, solver.negate(finite)]), self._special(solver, acc)
         else:
-            negative = solver.equal(solver.term("BV_EXTRACT", acc, indices=(width - 1, width - 1)), solver.word(1, 1))
+            sign = solver.extract(acc, width - 1, width - 1)
+            negative = solver.equal(sign, solver.word(1, 1))
             magnitude = solver.choose(negative, solver.term("BV_NEG", value), value)
-            above = solver.term("BV_EXTRACT", magnitude, indices=(width - 1, part - 1))
+            above = solver.extract(magnitude, width - 1, part - 1)
             here = solver.all([finite, solver.equal(above, solver.word(1, width - part + 1))])
-            if "rounding" in self.design.options:
-                down, up = (self._codes(solver, magnitude, part - 1, sign) for sign in (True, False))
+            if self.rounds_to_code:
+                down, up = (self._codes(solver, magnitude, part - 1, is_negative) for is_negative in (True, False))
                 expected = solver.choose(negative, down, up)
             else:
-                sign = solver.choose(negative, solver.word(1, 1), solver.word(0, 1))
                 expected = solver.term("BV_CONCAT", sign, self._bits(solver, magnitude, part - 1))
         return solver.search(solver.term("IMPLIES", here, solver.equal(out, expected)), {"acc": acc})
 
     def _golden(self, acc: int) -> int:
-        return answer(self.design, {"acc": acc})[readout_output(self.target)]
+        return reference(self.design).answer({"acc": acc})[output(self.target)]
 
     def _special(self, solver: Solver, acc: "Term") -> "Term":
         """Golden's answer to each combination of flags, and to zero."""
-        found = solver.word(self._golden(0), self.target.width)
-        flags = solver.term("BV_EXTRACT", acc, indices=(self.width + 2, self.width))
+        code = solver.word(self._golden(0), self.target.width)
+        flags = solver.extract(acc, self.width + 2, self.width)
         for word in range(1, 8):
-            result = solver.word(self._golden(word << self.width), self.target.width)
-            found = solver.choose(solver.equal(flags, solver.word(word, 3)), result, found)
-        return found
+            special = solver.word(self._golden(word << self.width), self.target.width)
+            code = solver.choose(solver.equal(flags, solver.word(word, 3)), special, code)
+        return code
 
     def _codes(self, solver: Solver, magnitude: "Term", place: int, negative: bool) -> "Term":
         """Golden's codes of the magnitudes whose first 1 is at a place."""
@@ -75,25 +78,24 @@ class ReadoutProof(Proof):
         if place == self.width - 1 and not negative:
             return solver.word(0, self.target.width)  # there is no such number
 
+        @cache
         def code(number: int) -> int:
             return self._golden((-number if negative else number) & (1 << self.width) - 1)
 
-        steps, ends = [], [(1 << place, code(1 << place), last, code(last))]
-        found = solver.word(code(1 << place), self.target.width)
+        steps, ends = [], [(1 << place, last)]
         while ends:
-            low, first, high, final = ends.pop()
-            if first == final:
-                continue
-            if high == low + 1:
-                steps.append((high, final))
-                continue
-            middle = (low + high) // 2
-            between = code(middle)
-            ends += [(low, first, middle, between), (middle, between, high, final)]
-        for start, result in sorted(steps):
+            low, high = ends.pop()
+            if code(low) != code(high):
+                if high == low + 1:
+                    steps.append(high)
+                else:
+                    middle = (low + high) // 2
+                    ends += [(low, middle), (middle, high)]
+        result = solver.word(code(1 << place), self.target.width)
+        for start in sorted(steps):
             reached = solver.term("BV_UGE", magnitude, solver.word(start, self.width))
-            found = solver.choose(reached, solver.word(result, self.target.width), found)
-        return found
+            result = solver.choose(reached, solver.word(code(start), self.target.width), result)
+        return result
 
     def _bits(self, solver: Solver, magnitude: "Term", place: int) -> "Term":
         """Bits of a wide format but for the sign: nearest, ties to even, or in ``dlfloat16`` away from zero and flushed below."""
@@ -113,7 +115,7 @@ class ReadoutProof(Proof):
             kept = solver.term("BV_SHR", wide, solver.word(dropped, size))
             tail = solver.term("BV_AND", wide, solver.word((1 << dropped) - 1, size))
             half = solver.word(1 << (dropped - 1), size)
-            odd = solver.equal(solver.term("BV_EXTRACT", kept, indices=(0, 0)), solver.word(1, 1))
+            odd = solver.equal(solver.extract(kept, 0), solver.word(1, 1))
             tie = solver.true if flush else odd
             up = solver.either([solver.term("BV_UGT", tail, half), solver.all([solver.equal(tail, half), tie])])
             kept = solver.term("BV_ADD", kept, solver.choose(up, solver.word(1, size), solver.word(0, size)))
@@ -124,4 +126,4 @@ class ReadoutProof(Proof):
         assert limit is not None
         last = solver.word(limit & (1 << body) - 1, size)
         code = solver.choose(solver.term("BV_UGE", code, last), last, code)
-        return solver.term("BV_EXTRACT", code, indices=(body - 1, 0))
+        return solver.extract(code, body - 1)

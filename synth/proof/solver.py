@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hwgen.blocks.design import Design
+from hwgen.blocks.block import Design
+from hwgen.reference import reference
 from synth.proof.gates import Netlist
-from synth.proof.questions import ports
 
 if TYPE_CHECKING:
     from bitwuzla import Term
@@ -37,14 +37,17 @@ class Solver:
         """An unknown word."""
         return self.manager.mk_const(self.manager.mk_bv_sort(width), name)
 
+    def extract(self, word: "Term", last: int, first: int = 0) -> "Term":
+        """The bits of a word from place ``first`` to ``last``, as a word."""
+        return self.term("BV_EXTRACT", word, indices=(last, first))
+
     def bits(self, word: "Term", width: int) -> list["Term"]:
         """The bits of a word, least significant first."""
-        one = self.word(1, 1)
-        return [self.term("EQUAL", self.term("BV_EXTRACT", word, indices=(place, place)), one) for place in range(width)]
+        return [self.equal(self.extract(word, place, place), self.word(1, 1)) for place in range(width)]
 
     def join(self, bits: Sequence["Term"]) -> "Term":
         """The word of bits, least significant first."""
-        digits = [self.term("ITE", bit, self.word(1, 1), self.word(0, 1)) for bit in reversed(bits)]
+        digits = [self.choose(bit, self.word(1, 1), self.word(0, 1)) for bit in reversed(bits)]
         return self.term("BV_CONCAT", *digits) if len(digits) > 1 else digits[0]
 
     def choose(self, condition: "Term", then: "Term", otherwise: "Term") -> "Term":
@@ -70,14 +73,10 @@ class Solver:
     def outputs(self, netlist: Netlist, known: Mapping[int, "Term"]) -> "Term":
         """The word of a netlist's outputs, given terms of some of its nets."""
         terms: dict[int, Term] = {0: self.false, 1: self.true, **known}
-
-        def term(net: int) -> "Term":
-            return terms[net]
-
         for net, gate in enumerate(netlist.gates, netlist.first_gate):
             if net not in terms and all(pin in terms for pin in gate.pins):
-                terms[net] = self._gate(gate.kind, [term(pin) for pin in gate.pins])
-        return self.join([term(net) for net in netlist.driven])
+                terms[net] = self._gate(gate.kind, [terms[pin] for pin in gate.pins])
+        return self.join([terms[net] for net in netlist.driven])
 
     def _gate(self, kind: str, pins: Sequence["Term"]) -> "Term":
         match kind:
@@ -92,13 +91,7 @@ class Solver:
         raise ValueError(f"Unknown gate {kind!r}")
 
     def search(self, claim: "Term", names: Mapping[str, "Term"]) -> dict[str, int] | None:
-        """None if a claim always holds, else words for which it does not.
-
-        Raises
-        ------
-        RuntimeError
-            If the solver gives up.
-        """
+        """None if a claim always holds, else words for which it does not; a RuntimeError if the solver gives up."""
         from bitwuzla import Result
 
         self.solver.assert_formula(self.negate(claim))
@@ -128,7 +121,8 @@ class Proof(ABC):
 
     def __init__(self, design: Design, netlist: Netlist):
         self.design, self.netlist = design, netlist
-        self.inputs, self.outputs = ports(design)
+        model = reference(design)
+        self.inputs, self.outputs = model.inputs, model.outputs
 
     @abstractmethod
     def cases(self, part: int) -> int:

@@ -10,7 +10,8 @@ from golden.codes import codes_of
 from golden.options import options
 from golden.rounding import grid
 from golden.rows import Biased, Fixed, Kind, Overflow
-from hwgen.blocks.design import Design
+from hwgen.blocks.block import Design
+from hwgen.blocks.encoder import Encoder
 from synth.proof.gates import Netlist
 from synth.proof.solver import Proof, Solver
 
@@ -29,20 +30,18 @@ class StochasticProof(Proof):
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
-        self.fmt = design.formats[0]
-        self.options = options(
-            self.fmt, design.options["from"], design.options["rounding"], design.options["overflow"], "nan-to-zero" in design.options
-        )
-        self.source = self.options.source
+        core: Encoder = design.core
+        self.fmt, self.source = core.fmt, core.source
+        self.options = options(core.fmt, core.source, core.rounding, core.overflow, core.nan_to_zero)
         normal = self.source.rows[-1]
         assert isinstance(normal.exponent, Biased)
         self.fraction_bits, self.field_bits = normal.fraction_bits, normal.exponent.bits
+        self._bias = normal.exponent.bias
         self.random_bits = self.inputs["random"]
         self.parts = 1 << self.field_bits
 
-    def cases(self, part: int) -> int:
+    def cases(self, _: int) -> int:
         """All signs, fractions and random words."""
-        del part
         return 2 << (self.fraction_bits + self.random_bits)
 
     def prove(self, part: int) -> dict[str, int] | None:
@@ -55,18 +54,13 @@ class StochasticProof(Proof):
         known |= dict(zip(self.netlist.input_nets("random"), solver.bits(random, self.random_bits), strict=True))
         out = solver.outputs(self.netlist, known)
         code = self._finite(solver, part, fraction, random, sign)
+        fields, fractions = ((1 << self.field_bits) - 1) << k, (1 << k) - 1
         for special in reversed(self.source.specials):
-            if special.value & self._field_mask & special.mask == (part << k) & special.mask & self._field_mask:
-                hit = solver.equal(
-                    solver.term("BV_AND", fraction, solver.word(special.mask & ((1 << k) - 1), k)),
-                    solver.word(special.value & ((1 << k) - 1), k),
-                )
+            if special.value & fields & special.mask == (part << k) & special.mask & fields:
+                masked = solver.term("BV_AND", fraction, solver.word(special.mask & fractions, k))
+                hit = solver.equal(masked, solver.word(special.value & fractions, k))
                 code = solver.choose(hit, self._special(solver, special.kind, sign, fraction), code)
         return solver.search(solver.equal(out, code), {"bits": bits, "random": random})
-
-    @property
-    def _field_mask(self) -> int:
-        return ((1 << self.field_bits) - 1) << self.fraction_bits
 
     def _special(self, solver: Solver, kind: Kind, sign: "Term", fraction: "Term") -> "Term":
         """Golden's code of a special of the source, with either sign; and its flags."""
@@ -129,9 +123,3 @@ class StochasticProof(Proof):
         lost = solver.either([past, solver.negate(solver.either(values))])
         tiny = solver.term("BV_ULT", number, solver.word(int(Fraction(self.fmt.smallest_normal) / unit), width))
         return solver.term("BV_CONCAT", solver.join([lost, solver.all([lost, tiny]), past, solver.false]), code)
-
-    @property
-    def _bias(self) -> int:
-        normal = self.source.rows[-1].exponent
-        assert isinstance(normal, Biased)
-        return normal.bias

@@ -1,7 +1,9 @@
-"""From a block to its evidence: emit or take its Verilog, map it to gates, and reach all its inputs by a sweep or by a proof."""
+"""From a block to its evidence: emit or take its Verilog, map it to gates, and reach all its inputs by evaluation or by a proof."""
 
+import hashlib
 import multiprocessing
 import os
+import platform
 import signal
 import threading
 from collections.abc import Callable, Sequence
@@ -10,34 +12,27 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 
-from hwgen.blocks.design import Design
+import numpy as np
+
+from hwgen.blocks.block import Design
+from hwgen.reference import reference
+from hwgen.tools import yosys
 from synth.area.digest import sha256
 from synth.area.jobs import mapped_netlist
 from synth.area.liberty import Library
-from synth.proof import exhaustive as sweep
+from synth.proof import exhaustive
 from synth.proof.bitslice import compiler_version
 from synth.proof.cases import is_enumerated
 from synth.proof.cases import sweep as sweep_of
 from synth.proof.choose import proof
-from synth.proof.evidence import (
-    DIFFERENT,
-    EMITTED,
-    EQUAL,
-    INCOMPLETE,
-    UNPROVED,
-    Evidence,
-    Store,
-    formats_hash,
-    program_hashes,
-    tools,
-)
+from synth.proof.evidence import EMITTED, INCOMPLETE, PROVED, SWEPT, UNPROVED, Evidence, EvidenceStore, program_hashes
 from synth.proof.gates import Netlist, arrange
 from synth.proof.mapping import check, read, read_cells, read_mapped
-from synth.proof.questions import made_of, pipeline, ports
+from synth.proof.parts import Check, Counterexamples, Save, require
 from synth.proof.solver import Proof
 
 Report = Callable[[Evidence], None]
-"""Called every few seconds with what is known so far."""
+"""Called at the start, and every few seconds, with what is known so far."""
 
 
 @dataclass(frozen=True)
@@ -78,30 +73,33 @@ class Subject:
 
     def netlist(self) -> Netlist:
         """Its gates."""
+        top, libraries, pipeline = self.top, self.libraries, self.design.pipeline
         system_verilog = self.source.endswith(".sv")
-        pipelined = pipeline(self.design)
         if self.placed is not None:
-            return arrange(read_cells(self.cells, self.top, self.libraries, pipeline=pipelined), *ports(self.design), made_of(self.design))
-        is_netlist = self.source != EMITTED and check(self.verilog, self.top, system_verilog, pipelined is not None, self.libraries)
-        if is_netlist:
-            found = read_cells(self.verilog, self.top, self.libraries, system_verilog, pipelined)
-        elif self.libraries:
-            found = read_mapped(self.verilog, self.top, self.libraries, system_verilog, pipelined)
+            netlist = read_cells(self.cells, top, libraries, pipeline=pipeline)
+        elif self.source != EMITTED and check(self.verilog, top, system_verilog, bool(pipeline.stages), libraries):
+            netlist = read_cells(self.verilog, top, libraries, system_verilog, pipeline)
+        elif libraries:
+            netlist = read_mapped(self.verilog, top, libraries, system_verilog, pipeline)
         else:
-            found = read(self.verilog, self.top, system_verilog, pipelined)
-        return arrange(found, *ports(self.design), made_of(self.design))
+            netlist = read(self.verilog, top, system_verilog, pipeline)
+        model = reference(self.design)
+        return arrange(netlist, model.inputs, model.outputs, model.made_of)
 
-    def evidence(self, method: str) -> Evidence:
+    def evidence(self, kind: str = "", method: str = "") -> Evidence:
         """A record that knows nothing yet."""
-        hashes = {"verilog": sha256(self.verilog), "formats": formats_hash(self.design.formats), **program_hashes()}
+        formats = sha256(*(hashlib.sha256(fmt.values.tobytes()).hexdigest() + str(fmt) for fmt in self.design.formats))
+        hashes = {"verilog": sha256(self.verilog), "formats": formats, **program_hashes()}
         if self.libraries:
             hashes["libraries"] = sha256(*(library.text for library in self.libraries))
         if self.placed is not None:
             hashes["cells"] = sha256(self.cells)
-        extra = {"bitwuzla": version("bitwuzla")} if method.startswith("proof") else {"compiler": compiler_version()}
+        tools = {"yosys": yosys.version(), "numpy": np.__version__, "python": platform.python_version()}
+        tools |= {"bitwuzla": version("bitwuzla")} if kind == PROVED else {"compiler": compiler_version()}
         return Evidence(
             module=self.top, command=self.command, source=self.source, libraries=[library.name for library in self.libraries],
-            method=method, inputs=1 << sum(ports(self.design)[0].values()), hashes=hashes, tools={**tools(), **extra}, place=self.place,
+            kind=kind, method=method, inputs=1 << sum(reference(self.design).inputs.values()), hashes=hashes, tools=tools,
+            place=self.place,
         )  # fmt: skip
 
 
@@ -111,38 +109,30 @@ def emitted(design: Design, libraries: Sequence[Library] = (), words: str = "", 
     return Subject(design, design.verilog(), design.name, EMITTED, tuple(libraries), command, placed=placed)
 
 
-def begin(subject: Subject, store: Store | None = None) -> Evidence:
+def begin(subject: Subject, store: EvidenceStore | None = None) -> Evidence:
     """What is known of a module before it is checked: in the store, or nothing.
 
-    The store's record counts where it is of the same Verilog, golden model, method and tools; an incomplete one is gone on with.
+    The store's record counts where it is of the same Verilog, golden model, method and tools; an incomplete one is resumed.
     """
-    evidence = subject.evidence(_method(subject.design))
+    evidence = subject.evidence(*_method(subject.design))
     earlier = store.load(evidence.name) if store else None
     return earlier if earlier is not None and evidence.continues(earlier) else evidence
 
 
-def _method(design: Design) -> str:
+def _method(design: Design) -> tuple[str, str]:
+    """Kind of the method that reaches all inputs, and the method in words; or no kind, and why there is none."""
     if is_enumerated(design):
-        return "every input, evaluated on the gates"
+        return SWEPT, "every input, evaluated on the gates"
     prover = proof(design)
-    return prover if isinstance(prover, str) else prover.method
+    return ("", prover) if isinstance(prover, str) else (PROVED, prover.method)
 
 
 def verify(
-    subject: Subject, netlist: Netlist, store: Store | None = None, workers: int | None = None, report: Report | None = None
+    subject: Subject, netlist: Netlist, store: EvidenceStore | None = None, workers: int | None = None, report: Report | None = None
 ) -> Evidence:
-    """Check a module against golden on all its inputs; where the store holds an incomplete record, on those that are left.
+    """Check a module, whose gates are ``netlist``, against golden on all its inputs; by default one worker per core.
 
-    Parameters
-    ----------
-    netlist : Netlist
-        The subject's gates.
-    store : Store, optional
-        Keeps the evidence.
-    workers : int, optional
-        Default: one per core.
-    report : callable, optional
-        Told of progress.
+    Where the store, which keeps the evidence, holds an incomplete record, only the inputs that are left are checked.
 
     Raises
     ------
@@ -152,18 +142,20 @@ def verify(
     design = subject.design
     evidence = begin(subject, store)
     if evidence.verdict != INCOMPLETE:  # it is asked for again
-        evidence = subject.evidence(_method(design))
+        evidence = subject.evidence(*_method(design))
     question, prover = sweep_of(design), proof(design)
 
-    def save(found: Evidence) -> None:
+    def save(known: Evidence) -> None:
         if store:
-            store.save(found)
+            store.save(known)
         if report:
-            report(found)
+            report(known)
 
     try:
+        if report:
+            report(evidence)
         if question is not None:
-            sweep.run(design, netlist, question, evidence, save, workers)
+            exhaustive.run(design, netlist, question, evidence, save, workers)
         elif isinstance(prover, str):
             evidence.verdict = UNPROVED
         else:
@@ -173,37 +165,45 @@ def verify(
     return evidence
 
 
-def prove(
-    prover: type[Proof], subject: Subject, netlist: Netlist, evidence: Evidence, save: sweep.Save, workers: int | None = None
-) -> None:
+def prove(prover: type[Proof], subject: Subject, netlist: Netlist, evidence: Evidence, save: Save, workers: int | None = None) -> None:
     """Prove every part and complete the evidence; parts that it names as done are not proved again."""
-    design = subject.design
-    claim = prover(design, netlist)
-    evidence.done = [part for part in evidence.done if part < claim.parts]
-    evidence.cases = sum(claim.cases(part) for part in evidence.done)
-    todo = [part for part in range(claim.parts) if part not in set(evidence.done)]
+    claim = prover(subject.design, netlist)
     executor: Executor
     if prover.quick:
         executor, work = ThreadPoolExecutor(1), claim.prove
     else:
-        context = multiprocessing.get_context("spawn")  # the solver keeps Python's lock, so that threads would wait for each other
-        initial = (prover, design, netlist)
-        executor, work = ProcessPoolExecutor(workers or os.cpu_count(), context, initializer=_start, initargs=initial), _prove
+        executor, work = _processes((prover, subject.design, netlist), workers), _prove
+
+    def judge(_: int, pins: dict[str, int] | None) -> Counterexamples:
+        """A solver's counterexample, evaluated: the gates and golden must differ there."""
+        if pins is None:
+            return []
+        case = exhaustive.counterexample(subject.design, pins, netlist.evaluate(pins))
+        require(case["got"] != case["golden"], f"the proof's specification and golden differ: {case['sentence']}")
+        return [case]
+
     try:
-        _submit_quietly(executor)
-        for part, found in sweep.complete(work, todo, executor, evidence, save, threading.Event()):
-            if found is not None:
-                evidence.counterexamples = [_confirmed(subject, netlist, found)]
-                evidence.verdict = DIFFERENT
-                return
-            evidence.done.append(part)
-            evidence.cases += claim.cases(part)
+        Check(evidence, [claim.cases(part) for part in range(claim.parts)], save).run(executor, work, judge)
     finally:
         for process in multiprocessing.active_children():
             process.terminate()
         executor.shutdown(wait=True, cancel_futures=True)
-    sweep.require(evidence.cases == evidence.inputs, f"{evidence.cases} of {evidence.inputs} cases were proved")
-    evidence.verdict = EQUAL
+
+
+def _processes(claim: tuple[type[Proof], Design, Netlist], workers: int | None) -> ProcessPoolExecutor:
+    """Processes that prove parts of a claim; threads would wait for each other, since the solver keeps Python's lock.
+
+    An interrupt does not reach them: it is the parent's to report, and to end them.
+    """
+    context = multiprocessing.get_context("spawn")
+    executor = ProcessPoolExecutor(workers or os.cpu_count(), context, initializer=_start, initargs=claim)
+    if threading.current_thread() is threading.main_thread():
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            executor.submit(os.getpid)
+        finally:
+            signal.signal(signal.SIGINT, before)
+    return executor
 
 
 _claim: list[Proof] = []
@@ -222,22 +222,5 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _submit_quietly(executor: Executor) -> None:
-    """Start the workers so that an interrupt does not reach them: it is the parent's to report, and to end them."""
-    if isinstance(executor, ProcessPoolExecutor) and threading.current_thread() is threading.main_thread():
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
-            executor.submit(os.getpid)
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-
 def _prove(part: int) -> dict[str, int] | None:
     return _claim[0].prove(part)
-
-
-def _confirmed(subject: Subject, netlist: Netlist, pins: dict[str, int]) -> dict[str, object]:
-    """A solver's counterexample, evaluated: the gates and golden must differ there."""
-    case = sweep.counterexample(subject.design, pins, netlist.evaluate(pins))
-    sweep.require(case["got"] != case["golden"], f"the proof's specification and golden differ: {case['sentence']}")
-    return case

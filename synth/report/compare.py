@@ -1,21 +1,21 @@
-"""Two reports' figures against each other: what has changed by more than spreads tell apart."""
+"""Compare two reports: which figures changed by more than their spreads."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import NamedTuple
 
-from synth.area.jobs import Row
-from synth.area.recipes import SPEED
+from golden.refusal import BadValue
+from synth.area.rows import Row
 from synth.report.chapters import speed
-from synth.report.figures import Figure, figure, listing
-from synth.report.sections import target_key
+from synth.report.figures import Figure, listing
+from synth.report.measured import figure
 
 
 class Key(NamedTuple):
-    """What a figure is of: figures of two reports that agree in it compare.
+    """What a figure is of. Figures of two reports compare if they have the same key.
 
-    Of a curve these are the smallest area and the fastest delay, which compare where they come from the same timer.
+    A curve has two: its smallest area and its fastest delay, which compare where they come from the same timer.
     """
 
     module: str
@@ -31,22 +31,21 @@ class Key(NamedTuple):
 
 def figures(rows: Iterable[Row]) -> dict[Key, Figure]:
     """The figures of a report's rows; of several for one key the first."""
-    found: dict[Key, Figure] = {}
+    by_key: dict[Key, Figure] = {}
     curves: dict[Key, list[Row]] = {}
     for row in rows:
-        quantity, how = ("smallest area", row["timer"]) if row["portfolio"] == SPEED else ("area", row["portfolio"])
-        key = Key(row["name"], target_key(row), f"{quantity} [{row['unit']}]", str(how))
-        if row["recipe"] == "best":
-            found.setdefault(key, figure(row))
-        elif row["portfolio"] == SPEED:
-            curves.setdefault(key._replace(quantity=f"fastest delay [{speed.delay_unit(row)}]"), []).append(row)
+        quantity, how = ("area", row.portfolio) if row.timing is None else ("smallest area", row.timing.source)
+        key = Key(row.name, row.place, f"{quantity} [{row.unit}]", how)
+        if row.is_best:
+            by_key.setdefault(key, figure(row))
+        elif row.timing is not None:
+            curves.setdefault(key._replace(quantity=f"fastest delay [{row.timing.unit}]"), []).append(row)
     for key, points in curves.items():
-        found[key] = min((point.time for point in speed.points(points)), key=lambda time: time.median)
-    return found
+        by_key[key] = min((point.time for point in speed.points(points)), key=attrgetter("median"))
+    return by_key
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """A figure that has changed beyond the spreads."""
 
     key: Key
@@ -59,20 +58,19 @@ class Change:
         return self.new.median / self.old.median - 1 if self.old.median else float("inf")
 
     def exceeds(self, share: float) -> bool:
-        """Whether it grew by more than that, not counting what binary fractions add."""
+        """Whether it grew by more than that; rounding of binary fractions does not count."""
         return self.growth > share + 1e-9
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What became of an old report's figures; ``changes`` from the one that grew most to the one that shrank most."""
+class Comparison(NamedTuple):
+    """Changes from the largest growth to the largest shrinkage; how many figures are in both reports, new, and gone."""
 
     changes: tuple[Change, ...]
     common: int
     added: int
     gone: int
     tools: tuple[str, str]
-    """Of the old figures that both have, and of the new ones."""
+    """Tools of the figures in both reports: the old ones', the new ones'."""
 
     def grown(self, above: float) -> list[Change]:
         """Figures that grew by more than a share."""
@@ -84,39 +82,41 @@ def compare(old: Sequence[Row], new: Sequence[Row]) -> Comparison:
     before, after = figures(old), figures(new)
     common = [key for key in after if key in before]
     changes = [Change(key, before[key], after[key]) for key in common if after[key].differs(before[key])]
-    tools = [listing(sorted({found[key].tool for key in common})) if common else "" for found in (before, after)]
+    old_tools, new_tools = (listing(sorted({by_key[key].tool for key in common})) if common else "" for by_key in (before, after))
     return Comparison(
-        tuple(sorted(changes, key=lambda change: -change.growth)), len(common), len(after) - len(common), len(before) - len(common),
-        (tools[0], tools[1]),
+        tuple(sorted(changes, key=attrgetter("growth"), reverse=True)), len(common), len(after) - len(common),
+        len(before) - len(common), (old_tools, new_tools),
     )  # fmt: skip
 
 
-def lines(found: Comparison, above: float | None = None) -> Iterator[str]:
+def lines(comparison: Comparison, above: float | None = None) -> Iterator[str]:
     """A table of the changes, and what they come to; ``above`` is the share of growth that is marked."""
-    if found.changes:
-        width = max(len(change.key.text) for change in found.changes)
+    changes = comparison.changes
+    if changes:
+        width = max(len(change.key.text) for change in changes)
         yield f"{'figure':{width}} {'old':>22} {'new':>22} {'change':>8}"
-        for change in found.changes:
+        for change in changes:
             mark = f"  above {100 * above:g}%" if above is not None and change.exceeds(above) else ""
             yield f"{change.key.text:{width}} {change.old.text:>22} {change.new.text:>22} {change.growth:>+8.1%}{mark}"
-    grown = len(found.grown(0))
+    grown = len(comparison.grown(0))
     yield (
-        f"{len(found.changes)} of {found.common} figures changed beyond their spreads: {grown} grew, {len(found.changes) - grown} shrank; "
-        f"{found.added} new, {found.gone} gone."
+        f"{len(changes)} of {comparison.common} figures changed beyond their spreads: {grown} grew, "
+        f"{len(changes) - grown} shrank; {comparison.added} new, {comparison.gone} gone."
     )
-    if found.tools[0] != found.tools[1]:
-        yield f"The old figures are by {found.tools[0]}, the new ones by {found.tools[1]}."
+    old_tools, new_tools = comparison.tools
+    if old_tools != new_tools:
+        yield f"The old figures are by {old_tools}, the new ones by {new_tools}."
 
 
-def percentage(text: str) -> float:
-    """The share that ``2%`` is, with a ValueError for what is no percentage."""
+def percentage(text: str, argument: str = "fail_above") -> float:
+    """The share that ``2%`` is; BadValue for what is no percentage."""
     if not re.fullmatch(r"[0-9]+(\.[0-9]+)?%", text):
-        raise ValueError(f"it must be a percentage such as 2%, not {text!r}")
+        raise BadValue(argument, f"must be a percentage such as 2%, not {text!r}")
     return float(text[:-1]) / 100
 
 
-def check_spreads(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Refuse figures of one renaming, of which no change could be told, with a ValueError."""
-    single = next((row["name"] for row in rows if row["renamings"] < 2), None)
-    if single is not None:
-        raise ValueError(f"{single} was measured under one renaming, of which no spread is known")
+def check_spreads(rows: Iterable[Row]) -> None:
+    """Refuse figures of one renaming, whose changes could not be judged, with a BadValue."""
+    for row in rows:
+        if row.renamings < 2:
+            raise BadValue(None, f"{row.name} was measured under one renaming, so that its spread is not known")

@@ -1,24 +1,12 @@
-"""Figures: picking them from rows, writing them, and comparing them no further than their spreads allow."""
+"""A figure is a median with its spread: how figures are written, and compared no further than their spreads allow."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from synth.area.jobs import Row
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A median with its spread, and where it comes from.
-
-    Attributes
-    ----------
-    low, median, high : float
-        Smallest, median and largest sample of the recipe with the lowest median.
-    unit, recipe, tool, command : str
-    samples : int
-        Renamings. Of a single one no spread is known, and nothing is told apart.
-    """
+    """Smallest, median and largest sample of the recipe with the lowest median, and where they come from."""
 
     low: float
     median: float
@@ -28,6 +16,7 @@ class Figure:
     tool: str = ""
     command: str = ""
     samples: int = 2
+    """Renamings. A single one has no known spread, and so differs from nothing."""
     nand2: float | None = None
     """The median in NAND2 equivalents, where the unit is a library's own."""
 
@@ -62,28 +51,11 @@ def number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0") if value >= 10 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-def figure(row: Row) -> Figure:
-    """The figure of a row."""
-    recipe = row["best_recipe"] if row["recipe"] == "best" else row["recipe"]
-    return Figure(
-        row["min"], row["median"], row["max"], row["unit"], recipe, row["tool"], row["command"], row.get("renamings", 2),
-        row.get("median_nand2_equivalents"),
-    )  # fmt: skip
-
-
-def pick(rows: Iterable[Row], component: str, target: str, **options: Any) -> Figure | None:
-    """The figure of the block with these options on a target, or None when it was not measured."""
-    wanted = {"component": component, "target": target, "recipe": "best", **options}
-    return next((figure(row) for row in rows if all(row.get(key) == value for key, value in wanted.items())), None)
-
-
 def compared(value: Figure, base: Figure) -> str:
     """``+12%``, ``-3%`` or ``no difference``; ``more`` than nothing."""
     if not value.differs(base):
         return "no difference"
-    if not base.median:
-        return "more"
-    return f"{value.median / base.median - 1:+.0%}"
+    return f"{value.median / base.median - 1:+.0%}" if base.median else "more"
 
 
 def ranked(figures: Mapping[str, Figure]) -> list[str]:
@@ -91,27 +63,30 @@ def ranked(figures: Mapping[str, Figure]) -> list[str]:
     return sorted(figures, key=lambda name: figures[name].median)
 
 
+def smallest(figures: Mapping[str, Figure]) -> tuple[str, list[str], str | None]:
+    """The smallest, those it does not differ from, and the largest, if that is none of these."""
+    first, *others = ranked(figures)
+    ties = [name for name in others if not figures[name].differs(figures[first])]
+    return first, ties, others[-1] if others and others[-1] not in ties else None
+
+
 def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str) -> str:
     """Which is the smallest, from which of the others it does not differ, and how far the largest is."""
-    order = ranked(figures)
-    first, last = order[0], order[-1]
-    ties = [name for name in order[1:] if not figures[name].differs(figures[first])]
-    sentence = f"{where}: the smallest {what} is that of {first} ({number(figures[first].median)} {figures[first].unit})"
-    if ties:
-        sentence += f", with no difference from {listing(ties)}"
-    if last != first and last not in ties:
-        sentence += f"; the largest is that of {last} ({compared(figures[last], figures[first])})"
-    return sentence + "."
+    first, ties, last = smallest(figures)
+    size = f"{number(figures[first].median)} {figures[first].unit}"
+    same = f", with no difference from {listing(ties)}" if ties else ""
+    most = f"; the largest is that of {last} ({compared(figures[last], figures[first])})" if last else ""
+    return f"{where}: the smallest {what} is that of {first} ({size}){same}{most}."
 
 
 def pair_sentence(first: tuple[str, Figure], second: tuple[str, Figure], what: str, where: str) -> str:
     """How the second compares with the first."""
     (base_name, base), (name, value) = first, second
-    said = f"{number(value.median)} against {number(base.median)} {base.unit}"
+    sizes = f"{number(value.median)} against {number(base.median)} {base.unit}"
     if not value.differs(base):
-        return f"{where}: no difference between {what} with {name} and with {base_name} ({said})."
-    verb = "more" if value.median > base.median else "less"
-    return f"{where}: {what} costs {abs(value.median / base.median - 1):.0%} {verb} with {name} than with {base_name} ({said})."
+        return f"{where}: no difference between {what} with {name} and with {base_name} ({sizes})."
+    share = f"{abs(value.median / base.median - 1):.0%} {'more' if value.median > base.median else 'less'}"
+    return f"{where}: {what} costs {share} with {name} than with {base_name} ({sizes})."
 
 
 def listing(names: Sequence[str]) -> str:

@@ -1,14 +1,32 @@
-"""What a report has measured, as its sections ask for it."""
+"""Which figures a report has: picked from its rows, for its chapters."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
-from synth.area.jobs import Row
-from synth.area.recipes import SPEED
-from synth.report.figures import Figure, pick, ranked
+from synth.area.rows import Option, Row
+from synth.report.columns import Column, columns
+from synth.report.figures import Figure, ranked
 from synth.report.plan import OPTIONAL, REPORT_ACCUMULATOR
 from synth.report.render.palette import Style, styles
-from synth.report.sections import Column, columns, label, target_key
+
+
+def figure(row: Row) -> Figure:
+    """The figure of a row."""
+    nand2 = row.medians.get("nand2_equivalents")
+    return Figure(row.min, row.median, row.max, row.unit, row.recipe, row.tool, row.command, row.renamings, nand2)
+
+
+def pick(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Figure | None:
+    """The figure of the block with these options in a place, or None; a block lacks the options that are None."""
+    same = (row for row in rows if (row.component, row.place, row.is_best) == (component, place, True))
+    return next((figure(row) for row in same if all(row.options.get(key) == value for key, value in options.items())), None)
+
+
+def by_format(rows: Sequence[Row], part: str, place: str) -> dict[str, Figure]:
+    """Figures of a MAC into the report's accumulator, or of a part of it, by format."""
+    options = {} if part == "multiplier" else {"accumulator": REPORT_ACCUMULATOR}
+    names = dict.fromkeys(row.format for row in rows if row.component == part and "format_b" not in row.options)
+    figures = {name: pick(rows, part, place, format=name, format_b=None, **options) for name in names}
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 class Measured:
@@ -16,43 +34,39 @@ class Measured:
 
     Attributes
     ----------
-    rows, optional, timed : list of dict
-        Rows of area, each ``target`` being the key of its column: of plain blocks, and of those with
-        :data:`synth.report.plan.OPTIONAL` ones; and rows of curves, as they are.
+    rows, optional, timed : list of Row
+        Areas of plain blocks; of blocks with :data:`synth.report.plan.OPTIONAL` options; and points of curves.
     columns : dict of str to Column
-        Targets and cell libraries of ``rows``.
-    formats : list of str
-        That are compared.
+        Targets and cell libraries of the areas.
+    formats : tuple of str
+        Formats that are compared.
     styles : dict of str to Style
         How each format is drawn.
     """
 
-    def __init__(self, report: Mapping[str, Any]):
-        everything: list[Row] = report["rows"]
-        areas = [row for row in everything if row["portfolio"] != SPEED]
-        keyed: list[Row] = [{**row, "target": target_key(row)} for row in areas]
-        self.rows = [row for row in keyed if OPTIONAL.isdisjoint(row)]
-        self.optional = [row for row in keyed if not OPTIONAL.isdisjoint(row)]
-        self.timed = [row for row in everything if row["portfolio"] == SPEED]
+    def __init__(self, rows: Sequence[Row], formats: Sequence[str]):
+        areas = [row for row in rows if row.timing is None]
+        self.rows = [row for row in areas if OPTIONAL.isdisjoint(row.options)]
+        self.optional = [row for row in areas if not OPTIONAL.isdisjoint(row.options)]
+        self.timed = [row for row in rows if row.timing is not None]
         self.columns: dict[str, Column] = {column.key: column for column in columns(areas)}
-        self.formats: list[str] = list(report["formats"])
-        self.styles: dict[str, Style] = styles([*self.formats, *(name for row in everything for name in (row["format"], label(row)))])
+        self.formats = tuple(formats)
+        self.styles: dict[str, Style] = styles([*self.formats, *(name for row in rows for name in (row.format, row.operands))])
 
-    def part(self, part: str, target: str) -> dict[str, Figure]:
-        """Figures of a MAC into the report's accumulator, or of a part of it, by format."""
-        options = {} if part == "multiplier" else {"accumulator": REPORT_ACCUMULATOR}
-        found = {name: pick(self.rows, part, target, format=name, format_b=None, **options) for name in self.formats}
-        return {name: value for name, value in found.items() if value is not None}
+    def part(self, part: str, place: str) -> dict[str, Figure]:
+        """Figures of a MAC into the report's accumulator, or of a part of it, by format that is compared."""
+        figures = by_format(self.rows, part, place)
+        return {name: figures[name] for name in self.formats if name in figures}
 
     def parts(self, part: str) -> dict[str, dict[str, Figure]]:
-        """The same by target, where there are any."""
-        return {target: figures for target in self.columns if (figures := self.part(part, target))}
+        """The same by place, where there are any."""
+        return {place: figures for place in self.columns if (figures := self.part(part, place))}
 
-    def order(self, by_target: Mapping[str, Mapping[str, Figure]]) -> list[str]:
-        """Formats by the mean of their places over the targets, so that a table reads from small to large."""
+    def order(self, by_place: Mapping[str, Mapping[str, Figure]]) -> list[str]:
+        """Formats by the mean of their ranks over the places, so that a table reads from small to large."""
 
-        def place(name: str) -> float:
-            places = [ranked(figures).index(name) / len(figures) for figures in by_target.values() if name in figures]
-            return sum(places) / len(places) if places else 2.0
+        def rank(name: str) -> float:
+            ranks = [ranked(figures).index(name) / len(figures) for figures in by_place.values() if name in figures]
+            return sum(ranks) / len(ranks) if ranks else 2.0
 
-        return sorted(self.formats, key=place)
+        return sorted(self.formats, key=rank)

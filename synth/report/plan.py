@@ -1,24 +1,25 @@
-"""The default report: which blocks are measured on which targets."""
+"""What the report measures: its formats, studies and claims, and the jobs that they come to."""
 
-import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import partial
 from typing import Any
 
-from hwgen.blocks.design import Design
-from hwgen.netlist.ports import ports
+from golden import Format
+from hwgen.blocks.block import Design
+from hwgen.blocks.catalog import BLOCKS, build
+from synth.area.emission import verilog
 from synth.area.jobs import DEFAULT_RENAMINGS, Job
 from synth.area.liberty import Libraries
+from synth.area.plan import NO_LIBRARIES, area_jobs
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
-from synth.area.route import is_routed, router
+from synth.area.store import Store
 from synth.area.targets import LIBERTY, TARGETS
-from synth.area.timing import ABC, opensta
-from synth.report.chapters.claims import CLAIMS
 
 FORMATS = (
-    "hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3", "binary8p4", "e5m2_nosub", "e5m3", "e5m3_nosub", "e5m2b1", "gc_1_4_3_b7",
-    "ibm_fp9_1_5_3",
+    "hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3", "binary8p4", "e5m2_nosub", "e5m3", "e5m3_nosub", "e5m2b1",
+    "gc_1_4_3_b7", "ibm_fp9_1_5_3",
 )  # fmt: skip
 """The formats that are compared unless others are asked for."""
 
@@ -43,20 +44,8 @@ EVERY_ROUNDING = ("hif8",)
 
 @dataclass(frozen=True)
 class Extra:
-    """An option whose cost is measured: a block with it against one without; or a pair of formats against one of them.
-
-    Attributes
-    ----------
-    text : str
-        What the option is.
-    kind, base_kind : str
-        Of the two blocks.
-    format : str
-        Of the block without the option.
-    options, base : dict
-        By the argument names of :mod:`hwgen.blocks.build`.
-    pair : str
-        Formats of the block with the option, if they are two behind a select pin.
+    """An option whose cost is measured: a block with it against one without (``base_kind`` with the options ``base``),
+    or a pair of formats against one of them.
     """
 
     text: str
@@ -66,6 +55,7 @@ class Extra:
     base: dict[str, Any]
     base_kind: str
     pair: str = ""
+    """Formats of the block with the option, if they are two behind a select pin."""
 
     @property
     def unit(self) -> str:
@@ -76,8 +66,8 @@ class Extra:
     def comparison(self) -> str:
         """What is measured."""
         more = [f"{name.replace('_', '-')} {value}" for name, value in self.options.items() if self.base.get(name) != value]
-        said = ", ".join([f"{self.unit} {self.kind}", *more])
-        return f"{said}, against {self.format} {self.base_kind}, {' '.join(map(str, self.base.values()))}"
+        block = ", ".join([f"{self.unit} {self.kind}", *more])
+        return f"{block}, against {self.format} {self.base_kind}, {' '.join(map(str, self.base.values()))}"
 
 
 def _extra_of_mac(text: str, fmt: str, kind: str = "mac", pair: str = "", **options: Any) -> Extra:
@@ -96,14 +86,58 @@ EXTRAS = (
     _extra_of_mac("ocp_e5m2 as a second format, chosen by a pin for each operand", "ocp_e4m3", pair=_PAIR),
     _extra_of_mac("ocp_e4m3 as a second format, chosen by a pin for each operand", "ocp_e5m2", pair=_PAIR),
 )
-"""Options whose cost the report tells, on :data:`EXTRA_TARGETS`."""
+"""Options whose cost the report shows, on :data:`EXTRA_TARGETS`."""
 EXTRA_TARGETS = ("gates", "cyclonev")
-OPTIONAL = frozenset({"scale_bits", "rounding_pin", "flags", "lanes", "stages"})
-"""Keys of rows that only blocks with such options have."""
+OPTIONAL = frozenset(
+    option.name.replace("-", "_")
+    for block in BLOCKS.values() for option in block.all_options
+    if option not in block.formats and not option.always and block.default(option) is not None
+)  # fmt: skip
+"""Options of rows that plain blocks lack. Where a default is None the component chooses a value, and all rows have it."""
 
 
-Build = Callable[..., Design]
-"""``build(kind, format, **options)``, by the argument names of `hwgen.blocks.build`."""
+@dataclass(frozen=True)
+class Claim:
+    """A paper's claim that one unit costs a certain share of another: between ``low`` and ``high``; 1.05 is 5% more."""
+
+    text: str
+    """What is claimed, where, and what is compared here."""
+    part: str
+    """Block that is measured."""
+    base: str
+    unit: str
+    """Formats of the two units, or pairs of formats behind a select pin."""
+    low: float
+    high: float
+    accumulator: str = REPORT_ACCUMULATOR
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Of the blocks beside their formats."""
+        return {} if self.part == "multiplier" else {"accumulator": self.accumulator}
+
+    @property
+    def comparison(self) -> str:
+        """What is measured."""
+        into = f" into {self.accumulator}" if self.options else ""
+        return f"{'MAC' if self.part == 'mac' else 'decode + multiply'}{into}: {self.unit} against {self.base}"
+
+
+_SUBNORMALS = (
+    "Without subnormals at its inputs the multiplier of an 8-bit fused MAC saves 25% to 40% (Supernormals paper, section 1, citing [6])"
+)
+_REPLACES = "HiFloat8 takes the place of the pair E4M3 and E5M2 (HiFloat8 paper, section 1): is a unit for it no larger than one for both?"
+CLAIMS = (
+    Claim(
+        "FPUs for both formats are only 5% larger than those for 1-5-2 alone (Hybrid 8-bit Floating Point paper, "
+        "section 2).",
+        "mac", "ibm_1_5_2", "ibm_1_4_3+ibm_1_5_2", 0.0, 1.05, "dlfloat16",
+    ),
+    Claim(f"{_SUBNORMALS}: 5-2.", "multiplier", "binary8p3", "e5m2_nosub", 0.60, 0.75),
+    Claim(f"{_SUBNORMALS}: 4-3.", "multiplier", "binary8p4", "e4m3_nosub", 0.60, 0.75),
+    Claim(_REPLACES, "multiplier", "ocp_e4m3+ocp_e5m2", "hif8", 0.0, 1.0),
+    Claim(_REPLACES, "mac", "ocp_e4m3+ocp_e5m2", "hif8", 0.0, 1.0),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -115,127 +149,63 @@ class Measurement:
     portfolio: str = DEFAULT_PORTFOLIO
 
 
-def area_jobs(
-    design: Design,
-    verilog: str,
-    targets: Iterable[str],
-    portfolio: str = DEFAULT_PORTFOLIO,
-    renamings: int = DEFAULT_RENAMINGS,
-    libraries: Libraries = MappingProxyType({}),
-    seed: int = 1,
-) -> list[Job]:
-    """Jobs that measure one design, one for each target; of target ``liberty`` one for each library.
+def measurements(formats: Mapping[str, Format], libraries: bool = False, claims: bool = True) -> Iterator[Measurement]:
+    """The parts of every format's MAC, encoders by rounding, MACs by accumulator, MACs in small and in fast, options, claims.
 
-    Parameters
-    ----------
-    design : Design
-    verilog : str
-        Text of the design's module.
-    targets : iterable of str
-    portfolio, renamings, seed
-        See :class:`synth.area.jobs.Job`.
-    libraries : mapping
-        Cell libraries for target ``liberty``, by the names of their files.
-    """
-    jobs = []
-    for target, files in [(name, files) for name in targets for files in (libraries if name == LIBERTY else [()])]:
-        timer = router(target) if portfolio == SPEED and is_routed(target) else ABC if design.latency else opensta() or ABC
-        command = f"hwgen area {design.command()} --target {target}"
-        command += f" --liberty {shlex.quote(','.join(files))}" if files else ""
-        command += f" --portfolio {portfolio}" if portfolio != DEFAULT_PORTFOLIO else ""
-        command += f" --renamings {renamings}" if renamings != DEFAULT_RENAMINGS else ""
-        command += f" --seed {seed}" if seed != 1 else ""
-        jobs.append(Job(
-            design.kind, tuple(design.options.items()), verilog, design.name, target, portfolio, renamings,
-            libraries[files] if files else (), command, _facts(verilog, design.name), timer, seed,
-        ))  # fmt: skip
-    return jobs
-
-
-def _facts(verilog: str, top: str) -> tuple[tuple[str, Any], ...]:
-    """The width of a block's accumulator, which its rows carry for the plots."""
-    return tuple(("accumulator_bits", port.width) for port in ports(verilog, top) if port.name == "acc_out")
-
-
-def measurements(formats: Sequence[str], build: Build, libraries: bool = False, claims: bool = True) -> Iterator[Measurement]:
-    """What the report measures: the parts of every format's MAC, encoders by rounding, MACs by accumulator, MACs in small and in fast.
-
-    Parameters
-    ----------
-    formats, build
-        See :func:`report_jobs`.
-    libraries : bool
-        Whether there are cell libraries besides the targets.
-    claims : bool
-        Whether to measure what the papers claim, too.
+    ``libraries`` says whether there are any besides the targets, ``claims`` whether to measure what the papers claim.
     """
     everywhere = (*TARGETS, LIBERTY) if libraries else tuple(TARGETS)
+
+    def block(kind: str, name: str, **options: Any) -> Design:
+        return build(kind, formats.get(name, name), **options)
+
     for name in formats:
         for part in PARTS:
             options = {} if part == "multiplier" else {"accumulator": REPORT_ACCUMULATOR}
-            yield Measurement(build(part, name, **options), everywhere)
+            yield Measurement(block(part, name, **options), everywhere)
     studied, roundings = ROUNDING_STUDY
     for name in formats:
-        if "+" in name:  # two formats in one unit have no encoder
-            continue
-        if name != studied:
-            yield Measurement(build("encoder", name, source=ENCODER_SOURCE), ENCODER_TARGETS)
-            continue
-        for rounding in roundings:
-            yield Measurement(build("encoder", name, source=ENCODER_SOURCE, rounding=rounding), everywhere)
-    for name in formats:
-        if name in EVERY_ROUNDING:
-            for rounding in build("encoder", name, source=ENCODER_SOURCE).formats[0].roundings:
-                yield Measurement(build("encoder", name, source=ENCODER_SOURCE, rounding=rounding.value), ENCODER_TARGETS)
-    for name in formats:
+        if name == studied:
+            for rounding in roundings:
+                yield Measurement(block("encoder", name, source=ENCODER_SOURCE, rounding=rounding), everywhere)
+        elif "+" not in name:  # two formats in one unit have no encoder
+            yield Measurement(block("encoder", name, source=ENCODER_SOURCE), ENCODER_TARGETS)
+    for name in (name for name in formats if name in EVERY_ROUNDING):
+        for mode in formats[name].roundings:
+            yield Measurement(block("encoder", name, source=ENCODER_SOURCE, rounding=mode.value), ENCODER_TARGETS)
+    for name in (name for name in formats if name in WIDTH_STUDY):
         for accumulator in ACCUMULATORS:
-            if name in WIDTH_STUDY and accumulator != REPORT_ACCUMULATOR:
-                choice: dict[str, Any] = {"accumulator": accumulator} | ({"terms": TERMS} if accumulator == "exact" else {})
-                yield Measurement(build("mac", name, **choice), WIDTH_TARGETS)
-    for name in formats:
-        if name in SPEED_STUDY:
-            yield Measurement(build("mac", name, accumulator=REPORT_ACCUMULATOR), SPEED_TARGETS, SPEED)
+            if accumulator != REPORT_ACCUMULATOR:
+                terms = TERMS if accumulator == "exact" else None
+                yield Measurement(block("mac", name, accumulator=accumulator, terms=terms), WIDTH_TARGETS)
+    for name in (name for name in formats if name in SPEED_STUDY):
+        yield Measurement(block("mac", name, accumulator=REPORT_ACCUMULATOR), SPEED_TARGETS, SPEED)
     for extra in EXTRAS:
         if extra.format in formats:
-            yield Measurement(build(extra.base_kind, extra.format, **extra.base), EXTRA_TARGETS)
-            yield Measurement(build(extra.kind, extra.unit, **extra.options), EXTRA_TARGETS)
+            yield Measurement(block(extra.base_kind, extra.format, **extra.base), EXTRA_TARGETS)
+            yield Measurement(block(extra.kind, extra.unit, **extra.options), EXTRA_TARGETS)
     for claim in CLAIMS if claims else ():
         for name in (claim.base, claim.unit):
-            yield Measurement(build(claim.part, name, **claim.options), everywhere)
+            yield Measurement(block(claim.part, name, **claim.options), everywhere)
 
 
 def report_jobs(
-    formats: Sequence[str],
-    build: Build,
+    formats: Mapping[str, Format],
+    executor: Executor,
+    store: Store,
     renamings: int = DEFAULT_RENAMINGS,
-    emit: Callable[[Sequence[Design]], Iterable[str]] | None = None,
-    libraries: Libraries = MappingProxyType({}),
+    libraries: Libraries = NO_LIBRARIES,
     claims: bool = True,
     seed: int = 1,
 ) -> list[Job]:
-    """The report's jobs.
+    """The jobs of all :func:`measurements`, by :func:`synth.area.plan.area_jobs`.
 
-    Parameters
-    ----------
-    formats : sequence of str
-        Names, e.g. :data:`FORMATS`.
-    build : callable
-        ``build("mac", "hif8", accumulator="binary16")`` and the like give a Design.
-    renamings : int
-    emit : callable
-        From designs to their Verilog, which takes half a second a module.
-    libraries : mapping, optional
-        Cell libraries by the names of their files.
-    claims : bool
-        Whether to measure what the papers claim, too.
-    seed : int
-        See :class:`synth.area.jobs.Job`.
+    The ``executor`` emits the designs' Verilog, half a second each, and the ``store`` keeps it.
     """
-    planned = list(measurements(formats, build, bool(libraries), claims))
+    planned = list(measurements(formats, bool(libraries), claims))
     designs = {one.design.name: one.design for one in planned}
-    texts = dict(zip(designs, emit(list(designs.values())) if emit else (design.verilog() for design in designs.values()), strict=True))
-    jobs = (
-        job for one in planned
-        for job in area_jobs(one.design, texts[one.design.name], one.targets, one.portfolio, renamings, libraries, seed)
-    )  # fmt: skip
+    texts = dict(zip(designs, executor.map(partial(verilog, store=store), designs.values()), strict=True))
+    jobs: list[Job] = []
+    for one in planned:
+        jobs += area_jobs(one.design, texts[one.design.name], one.targets, one.portfolio, renamings, libraries, seed)
     return list(dict.fromkeys(jobs))

@@ -1,4 +1,4 @@
-"""Figures in README and docs: those of a report, with the small data file that they are made of, and those of golden's accuracy.
+"""Figures in README and docs: a report's, kept in a small data file, and those of golden's accuracy.
 
 Usage: python -m synth.report.readme [REPORT.json]: with a report, take its figures over into docs/results.json first.
 """
@@ -9,23 +9,23 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import golden
-from synth.area.recipes import SPEED
 from synth.area.targets import TARGETS
-from synth.report.figures import figure, number
+from synth.report.data import Report
+from synth.report.figures import Figure, number, ranked
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
 from synth.report.render.palette import styles
 from synth.report.render.svg import standalone
+from synth.studies.script import status
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PICTURE, README, ACCURACY = (
     Path(name) for name in ("docs/results.json", "docs/mac_area.svg", "README.md", "docs/accuracy.md")
 )  # fmt: skip
 _KEPT = ("component", "format", "accumulator", "target", "recipe", "best_recipe", "min", "median", "max", "unit", "tool", "command")
-
 _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 
 _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc_1_4_3_b7", "gc_1_3_4_b3")
@@ -35,69 +35,78 @@ _ACCURACY_FORMATS = (*FORMATS, "gc_1_0_7_b0")
 _SCALES = range(-16, 17, 4)
 
 
-def results(report: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of a report that README shows: MACs and multipliers of the formats compared."""
-    shown = [row for row in report["rows"] if row["recipe"] == "best" and row["component"] in ("mac", "multiplier")]
-    shown = [row for row in shown if row["portfolio"] != SPEED and row["format"] in report["formats"]]
-    shown = [row for row in shown if row.get("accumulator", REPORT_ACCUMULATOR) == REPORT_ACCUMULATOR]
-    rows = [{key: row[key] for key in _KEPT if key in row} for row in shown]
-    return {"tool": report["tool"], "renamings": report["renamings"], "rows": rows}
+class Results(NamedTuple):
+    """The figures that README shows: MACs and multipliers of the formats compared."""
+
+    tool: str
+    renamings: int
+    figures: Mapping[tuple[str, str], Mapping[str, Figure]]
+    """By component and target, then by format."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Results":
+        """From docs/results.json."""
+        figures: dict[tuple[str, str], dict[str, Figure]] = {}
+        for row in data["rows"]:
+            one = Figure(row["min"], row["median"], row["max"], row["unit"], row["best_recipe"], row["tool"], row["command"])
+            figures.setdefault((row["component"], row["target"]), {})[row["format"]] = one
+        return cls(data["tool"], data["renamings"], figures)
 
 
-def _figures(rows: Sequence[Mapping[str, Any]], component: str, target: str) -> dict[str, Any]:
-    return {row["format"]: figure(dict(row)) for row in rows if row["component"] == component and row["target"] == target}
+def results(report: Report) -> dict[str, Any]:
+    """The part of a report that docs/results.json keeps."""
+    shown = [row for row in report.rows if row.is_best and row.component in ("mac", "multiplier") and row.timing is None]
+    shown = [row for row in shown if row.options.get("accumulator", REPORT_ACCUMULATOR) == REPORT_ACCUMULATOR]
+    lines = [row.to_json() for row in shown if row.format in report.formats]
+    rows = [{key: line[key] for key in _KEPT if key in line} for line in lines]
+    return {"tool": report.tool, "renamings": report.renamings, "rows": rows}
 
 
-def picture(found: Mapping[str, Any]) -> str:
+def picture(shown: Results) -> str:
     """MAC area by format on NAND2-equivalent gates, as a file that stands alone."""
-    macs = _figures(found["rows"], "mac", "gates")
+    macs = shown.figures["mac", "gates"]
     return standalone(plots.bars(macs, f"MAC into {REPORT_ACCUMULATOR}, area by format", "area [NAND2 equivalents]", styles(macs)))
 
 
-def section(found: Mapping[str, Any]) -> str:
+def section(shown: Results) -> str:
     """README's lines between its markers."""
-    rows = found["rows"]
-    macs = _figures(rows, "mac", "gates")
     head = ["format", *(f"{target.title} [{target.unit}]" for target in TARGETS.values()), "multiplier alone [ALM]"]
     lines = [
-        f"What a fused multiply-accumulate unit into {REPORT_ACCUMULATOR} costs, by format: the lowest median over a portfolio of recipes, "
-        f"of {found['renamings']} renamings each, with its spread ({found['tool']}; ALMs are estimated, nothing is placed and routed).",
+        f"What a fused multiply-accumulate unit into {REPORT_ACCUMULATOR} costs, by format: the lowest median over a "
+        f"portfolio of recipes, of {shown.renamings} renamings each, with its spread ({shown.tool}; ALMs are "
+        "estimated, nothing is placed and routed).",
         "", f"![Area of the MAC by format, in NAND2 equivalents]({PICTURE})", "",
         f"| {' | '.join(head)} |", f"|{'---|' * len(head)}",
     ]  # fmt: skip
-    for name in sorted(macs, key=lambda name: macs[name].median):
-        found_figures = [_figures(rows, "mac", target)[name] for target in TARGETS] + [_figures(rows, "multiplier", "cyclonev")[name]]
-        lines.append(f"| {name} | {' | '.join(_cell(value) for value in found_figures)} |")
-    return "\n".join([*lines, ""])
+    columns = [shown.figures[key] for key in (*(("mac", target) for target in TARGETS), ("multiplier", "cyclonev"))]
+    body = (f"| {name} | {' | '.join(_cell(column[name]) for column in columns)} |" for name in ranked(columns[0]))
+    return "\n".join([*lines, *body, ""])
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Figure) -> str:
     return number(value.median) if value.low == value.high else f"{number(value.median)} <sub>{value.spread}</sub>"
 
 
 def accuracy() -> str:
     """The lines of docs/accuracy.md between its markers: figures by :mod:`golden.accuracy` alone."""
     ranges = [(name, f"{golden.dynamic_range(name):.1f}", f"{golden.model_snr(name):.1f}") for name in _TABLE_1]
-    best = [
-        (name, f"{golden.dynamic_range(name):.1f}", *(_best(name, distribution) for distribution in golden.DISTRIBUTIONS))
-        for name in _ACCURACY_FORMATS
-    ]
-    scaled = [
-        (name, *(f"{snr:.1f}" for snr in golden.quantization_snr(name, [2.0**e for e in _SCALES]).tolist())) for name in _ACCURACY_FORMATS
-    ]
+    best, scaled = [], []
+    for name in _ACCURACY_FORMATS:
+        scales = (golden.best_scale(name, distribution) for distribution in golden.DISTRIBUTIONS)
+        words = [f"{snr:.1f} at 2^{exponent}" for exponent, snr in scales]
+        best.append((name, f"{golden.dynamic_range(name):.1f}", *words))
+        ratios = golden.quantization_snr(name, [2.0**e for e in _SCALES]).tolist()
+        scaled.append((name, *(f"{ratio:.1f}" for ratio in ratios)))
     return "\n".join([
-        "**Table 1 of the Graphcore paper, in dB: as printed, all rows.**", "", *_markdown(("format", "D", "SNR"), ranges), "",
+        "**Table 1 of the Graphcore paper, in dB: as printed, all rows.**", "",
+        *_markdown(("format", "D", "SNR"), ranges), "",
         "**Dynamic range, and SNR on data at the best power-of-two scale σ, in dB.**", "",
         *_markdown(("format", "dynamic range", *golden.DISTRIBUTIONS), best), "",
-        "**SNR on Gaussian data over the scale σ, in dB.**", "", *_markdown(("format", *(f"2^{e}" for e in _SCALES)), scaled), "",
+        "**SNR on Gaussian data over the scale σ, in dB.**", "",
+        *_markdown(("format", *(f"2^{e}" for e in _SCALES)), scaled), "",
         "**Significand bits over exponents, as in Figure 1 of the HiFloat8 paper.**", "",
         *_markdown(("format", "bits: exponents"), [(name, _bits(name)) for name in _ACCURACY_FORMATS]), "",
     ])  # fmt: skip
-
-
-def _best(name: str, distribution: str) -> str:
-    exponent, snr = golden.best_scale(name, distribution)
-    return f"{snr:.1f} at 2^{exponent}"
 
 
 def _bits(name: str) -> str:
@@ -112,7 +121,6 @@ def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _insert(page: Path, text: str) -> None:
-    """Between the markers of a page."""
     before, _, rest = (ROOT / page).read_text().partition(_BEGIN)
     _, _, after = rest.partition(_END)
     (ROOT / page).write_text(f"{before}{_BEGIN}{text}{_END}{after}")
@@ -121,13 +129,13 @@ def _insert(page: Path, text: str) -> None:
 def main(arguments: Sequence[str]) -> None:
     """Rewrite the picture and the sections of README and docs; with a report's path, the data file before."""
     if arguments:
-        found = results(json.loads(Path(arguments[0]).read_text()))
-        (ROOT / RESULTS).write_text(json.dumps(found, indent=1) + "\n")
-    found = json.loads((ROOT / RESULTS).read_text())
-    (ROOT / PICTURE).write_text(picture(found))
-    _insert(README, section(found))
+        report = Report.from_json(json.loads(Path(arguments[0]).read_text()))
+        (ROOT / RESULTS).write_text(json.dumps(results(report), indent=1) + "\n")
+    shown = Results.from_json(json.loads((ROOT / RESULTS).read_text()))
+    (ROOT / PICTURE).write_text(picture(shown))
+    _insert(README, section(shown))
     _insert(ACCURACY, accuracy())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(status("readme", lambda: main(sys.argv[1:])))

@@ -3,8 +3,12 @@
 Usage: python -m synth.studies.delays
 """
 
+import sys
+
 from synth.area.jobs import Job, execute, rows
 from synth.area.recipes import SPEED
+from synth.area.rows import FO4
+from synth.studies.script import status
 
 WIDTHS = (2, 4, 8, 16, 32, 64)
 
@@ -25,20 +29,11 @@ LARGEST_PRODUCT = 16
 
 
 def delay(name: str, width: int) -> float:
-    """Delay of an operation in FO4, on our own gates, by the fastest recipe.
-
-    Raises
-    ------
-    RuntimeError
-        If it cannot be synthesized.
-    """
+    """Delay of an operation in FO4, on our own gates, by the fastest recipe."""
     ports, expression = (text.format(top=width - 1, places=(width - 1).bit_length() - 1) for text in OPERATIONS[name])
     verilog = f"module operation ({ports});\n  assign y = {expression};\nendmodule\n"
-    job = Job("operation", (), verilog, "operation", "gates", portfolio=SPEED, renamings=1)
-    result = execute(job)
-    if "samples" not in result:
-        raise RuntimeError(result["error"])
-    return min(float(row["median_delay_fo4"]) for row in rows(job, result["samples"]))
+    job = Job("operation", (), verilog, "operation", (), "gates", portfolio=SPEED, renamings=1)
+    return min(row.medians[FO4] for row in rows(job, execute(job)))
 
 
 def main() -> None:
@@ -49,4 +44,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(status("delays", main))

@@ -1,29 +1,29 @@
 """Are the checks any good? Faults are put into a module, many at a time, and each must be found unless it changes nothing at all.
 
-Yosys chooses the faults and builds them into one netlist, behind an input that selects one of them (``mutate -ctrl``). A sweep over all
-inputs then either finds an input on which a fault shows, its *killing vector*, or has proved that it changes nothing.
+Yosys chooses the faults and builds them into one netlist, behind an input that selects one of them (``mutate -ctrl``). Evaluating all
+inputs either finds one on which a fault shows, its *killing vector*, or proves that it changes nothing.
 """
 
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hwgen.blocks import build
-from hwgen.blocks.design import Design
+from hwgen.blocks.block import Design
+from hwgen.blocks.catalog import build
+from hwgen.reference import reference
 from hwgen.tools import yosys
 from synth.area.digest import sha256
-from synth.proof.bitslice import CASES, Evaluator, from_planes, to_planes
-from synth.proof.cases import Batch, Sweep
+from synth.proof.bitslice import CASES, Batch, Evaluator, from_planes, to_planes
 from synth.proof.cases import sweep as sweep_of
 from synth.proof.gates import Netlist, arrange
-from synth.proof.questions import answer, made_of, ports
 from synth.proof.unroll import parse
+from synth.studies.script import status
 
 FORMATS = ("hif8", "e5m2b1", "binary8p3", "ocp_e4m3")
 MUTANTS = 60
@@ -55,10 +55,10 @@ write_json netlist.json
 
 def designs() -> list[Design]:
     """The blocks whose checks are checked."""
-    found = []
+    blocks = []
     for name in FORMATS:
-        found += [build.decoder(name), build.encoder(name, rounding="ties_to_away"), build.mac(name)]
-    return [*found, build.encoder("hif8", rounding="hybrid")]
+        blocks += [build("decoder", name), build("encoder", name, rounding="ties_to_away"), build("mac", name)]
+    return [*blocks, build("encoder", "hif8", rounding="hybrid")]
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,6 @@ class Mutants:
     faults: tuple[str, ...]
     netlist: Netlist
 
-    @property
-    def select_bits(self) -> int:
-        """Width of the selecting input."""
-        return self.netlist.inputs[SELECT]
-
 
 def mutate(design: Design, count: int = MUTANTS, seed: int = SEED) -> Mutants:
     """Put ``count`` faults into a block."""
@@ -96,56 +91,43 @@ def mutate(design: Design, count: int = MUTANTS, seed: int = SEED) -> Mutants:
     assert len(faults) == count, f"Yosys found {len(faults)} faults, not {count}"
     width = count.bit_length()
     insert = "".join(f"mutate -ctrl {SELECT} {width} {number} {fault}\n" for number, fault in enumerate(faults, 1))
-    found = yosys.run(prepare + insert + _MAP, files, ["netlist.json"])["netlist.json"]
-    inputs, outputs = ports(design)
-    netlist = arrange(parse(found, design.name), {**inputs, SELECT: width}, outputs, made_of(design))
+    text = yosys.run(prepare + insert + _MAP, files, ["netlist.json"])["netlist.json"]
+    model = reference(design)
+    netlist = arrange(parse(text, design.name), {**model.inputs, SELECT: width}, model.outputs, model.made_of)
     return Mutants(design, sha256(files["module.v"]), faults, netlist)
 
 
 def killing_vectors(mutants: Mutants) -> dict[int, dict[str, int] | None]:
     """For each fault an input on which it shows; None for those that show on no input at all."""
-    sweep = sweep_of(mutants.design)
-    assert sweep is not None, f"{mutants.design.name} has too many inputs to enumerate"
-    running_nets = list(mutants.netlist.input_nets(sweep.running_port)[: sweep.running_bits])
-    code, running = Evaluator(mutants.netlist, running_nets, compiled=sweep.cases > 1 << 16), sweep.running
-    place = len(code.held) - mutants.select_bits  # the selecting bits are the last that are held
-    alive = set(range(1, len(mutants.faults) + 1))
-    vectors: dict[int, dict[str, int] | None] = dict.fromkeys(sorted(alive))
+    question = sweep_of(mutants.design)
+    assert question is not None, f"{mutants.design.name} has too many inputs to enumerate"
+    nets, running = mutants.netlist.input_nets(question.running_port)[: question.running_bits], question.running
+    code = Evaluator(mutants.netlist, nets, compiled=question.cases > 1 << 16)
+    place = len(code.held) - mutants.netlist.inputs[SELECT]  # the selecting bits are the last that are held
+    vectors: dict[int, dict[str, int] | None] = dict.fromkeys(range(1, len(mutants.faults) + 1))
 
     def attack(number: int, batch: Batch) -> dict[str, int] | None:
-        found = code.compare(batch.groups | np.uint64(number << place), running, batch.expected)
-        if found is None:
+        """The first case that differs; None where there is none."""
+        faulty = Batch(batch.groups | np.uint64(number << place), batch.expected)
+        mismatch = code.compare(faulty.groups, running, faulty.expected)
+        if mismatch is None:
             return None
-        held = int(batch.groups[found.group])
-        wanted = batch.expected if batch.expected.ndim == 2 else batch.expected[found.group]
-        return _first(code, sweep, held | number << place, wanted, found.start)
+        first, *_ = code.differing(faulty, running, mismatch)
+        return {port: value for port, value in first.items() if port != SELECT}
 
     with ThreadPoolExecutor(os.cpu_count()) as executor:
-        for chunk in range(sweep.chunks):
-            for batch in sweep.batches(chunk):
+        for chunk in range(question.chunks):
+            for batch in question.batches(chunk):
                 unharmed = code.compare(batch.groups, running, batch.expected)
                 assert unharmed is None, f"{mutants.design.name} differs from golden without a fault"
-                numbers = sorted(alive)
-                for number, pins in zip(numbers, executor.map(attack, numbers, [batch] * len(numbers)), strict=True):
-                    if pins is not None:
-                        vectors[number] = pins
-                        alive.discard(number)
+                alive = [number for number, pins in vectors.items() if pins is None]
+                vectors |= zip(alive, executor.map(attack, alive, [batch] * len(alive)), strict=True)
     return vectors
-
-
-def _first(code: Evaluator, sweep: Sweep, held: int, wanted: NDArray[np.uint64], start: int) -> dict[str, int]:
-    """The first case of a vector that differs."""
-    window = slice(start // 64, (start + CASES) // 64)
-    got = code.evaluate(held, np.ascontiguousarray(sweep.running[:, window]))
-    differs = np.bitwise_or.reduce(got ^ wanted[:, window], axis=0)
-    case = start + int(np.flatnonzero(np.unpackbits(differs.view(np.uint8), bitorder="little"))[0])
-    return {port: value for port, value in code.pins(held, case).items() if port != SELECT}
 
 
 def killed(mutants: Mutants, vectors: Sequence[Mapping[str, int]]) -> set[int]:
     """The faults that show on at least one of some inputs."""
-    inputs, _ = ports(mutants.design)
-    netlist = mutants.netlist
+    model, netlist = reference(mutants.design), mutants.netlist
     numbers = range(len(mutants.faults) + 1)
     cases = [(vector, number) for number in numbers for vector in vectors]
     size = -(-len(cases) // CASES) * CASES
@@ -155,43 +137,37 @@ def killed(mutants: Mutants, vectors: Sequence[Mapping[str, int]]) -> set[int]:
         planes.append(to_planes(np.array(column + [0] * (size - len(cases)), np.uint64), width))
     code = Evaluator(netlist, [net for port in netlist.inputs for net in netlist.input_nets(port)], compiled=False)
     out = from_planes(code.evaluate(0, np.concatenate(planes)))[: len(cases)].reshape(len(numbers), len(vectors))
-    wanted = np.array([_joined(netlist, answer(mutants.design, {port: vector[port] for port in inputs})) for vector in vectors], np.uint64)
-    assert np.array_equal(out[0], wanted), f"{mutants.design.name} differs from golden without a fault"
-    return {int(number) for number in np.flatnonzero((out != wanted).any(axis=1))}
-
-
-def _joined(netlist: Netlist, outputs: Mapping[str, int]) -> int:
-    word, place = 0, 0
-    for port, width in netlist.outputs.items():
-        word |= outputs[port] << place
-        place += width
-    return word
+    expected = np.zeros(len(vectors), np.uint64)
+    for place, vector in enumerate(vectors):
+        answer = model.answer({port: vector[port] for port in model.inputs})
+        digits = "".join(f"{answer[port]:0{netlist.outputs[port]}b}" for port in reversed(list(netlist.outputs)))
+        expected[place] = int(digits, 2)
+    assert np.array_equal(out[0], expected), f"{mutants.design.name} differs from golden without a fault"
+    return {int(number) for number in np.flatnonzero((out != expected).any(axis=1))}
 
 
 def record(design: Design) -> dict[str, Any]:
-    """What a block's faults, swept over all inputs, came to; as it is kept for replay."""
+    """A block's faults and the vectors that find them, as they are kept for replay."""
     mutants = mutate(design)
-    found = killing_vectors(mutants)
+    killing = killing_vectors(mutants)
     vectors: list[dict[str, int]] = []
-    left = {number for number, pins in found.items() if pins is not None}
-    for number in sorted(left):  # vectors of earlier faults often kill later ones
-        pins = found[number]
-        if number in left and pins is not None:
+    dead: set[int] = set()
+    for number, pins in killing.items():  # vectors of earlier faults often kill later ones
+        if number not in dead and pins is not None:
             vectors.append(pins)
-            left -= killed(mutants, [pins])
+            dead |= killed(mutants, [pins])
     return {
         "verilog_sha256": mutants.verilog_sha256, "tool": yosys.version(), "faults": len(mutants.faults),
-        "equivalent": [number for number, pins in found.items() if pins is None],
+        "equivalent": [number for number, pins in killing.items() if pins is None],
         "ports": list(vectors[0]), "vectors": [list(pins.values()) for pins in vectors],
     }  # fmt: skip
 
 
-def records() -> str:
-    """All blocks' records as text."""
-    rows = {design.name: record(design) for design in designs()}
-    lines = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items()]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+def main() -> None:
+    """Print all blocks' records."""
+    lines = [f"{json.dumps(design.name)}: {json.dumps(record(design))}" for design in designs()]
+    print("{\n" + ",\n".join(lines) + "\n}")
 
 
 if __name__ == "__main__":
-    print(records(), end="")
+    sys.exit(status("mutation", main))

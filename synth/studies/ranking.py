@@ -1,35 +1,37 @@
 """Whether the formats rank alike when everything is measured again, under other renamings: decode and multiply, and whole MACs.
 
-Usage: python -m synth.studies.ranking [--liberty FILE]...: prints Markdown. Status 1 if one run puts a pair one way round and the
-other run puts it
-the other way, or if something could not be measured; 2 for bad input. A pair that one run alone tells apart is counted, no more.
+Usage: python -m synth.studies.ranking [--liberty FILE]...: prints Markdown. Status 1 if the runs put a pair in opposite orders, or if
+something could not be measured; 2 for bad input. A pair that only one run distinguishes is counted, no more.
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise, permutations, product
 from typing import NamedTuple
 
 from golden import Format
-from hwgen.blocks import build
-from hwgen.blocks.design import block_format
-from hwgen.cli.parser import option
+from golden.refusal import BadValue
+from hwgen.blocks.arguments import code_format
+from hwgen.blocks.catalog import build
 from hwgen.tools.process import ToolError
+from hwgen.tools.progress import Progress
 from synth.area.emission import verilog
-from synth.area.jobs import Job, Row
+from synth.area.jobs import Job
 from synth.area.liberty import Libraries
 from synth.area.liberty import read_all as read_libraries
+from synth.area.plan import area_jobs
+from synth.area.pool import LocalPool
 from synth.area.recipes import DEFAULT_PORTFOLIO
-from synth.area.runner import Progress, measure
+from synth.area.rows import Row
+from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.area.targets import LIBERTY, TARGETS
-from synth.report.chapters.papers import figures
+from synth.report.columns import columns
 from synth.report.figures import Figure, listing, number, ranked
-from synth.report.plan import FORMATS, PARTS, area_jobs
-from synth.report.sections import columns, target_key
+from synth.report.measured import by_format
+from synth.report.plan import FORMATS, PARTS
+from synth.studies.script import status
 
 MEASURED = ("multiplier", "mac")
 Pair = tuple[str, str]
@@ -43,10 +45,8 @@ def told_apart(found: Mapping[str, Figure]) -> set[Pair]:
 def order(found: Mapping[str, Figure]) -> str:
     """The formats from small to large; ``=`` between neighbours whose spreads meet."""
     names = ranked(found)
-    said = f"{names[0]} {number(found[names[0]].median)}"
-    for before, name in pairwise(names):
-        said += f" {'<' if found[before].below(found[name]) else '='} {name} {number(found[name].median)}"
-    return said
+    signs = ["", *(" < " if found[before].below(found[name]) else " = " for before, name in pairwise(names))]
+    return "".join(f"{sign}{name} {number(found[name].median)}" for sign, name in zip(signs, names, strict=True))
 
 
 class Agreement(NamedTuple):
@@ -75,21 +75,19 @@ def verdict(first: Mapping[str, Figure], second: Mapping[str, Figure]) -> tuple[
 
 def document(runs: Sequence[Sequence[Row]], formats: Sequence[str], renamings: int) -> tuple[str, Agreement]:
     """Markdown on two runs' rows, and the counts over all targets."""
-    first, second = ([{**row, "target": target_key(row)} for row in rows] for rows in runs)
     lines = [
         "# The ranking, twice", "",
-        f"Each module measured twice, each time under {renamings} renamings of its own, by {runs[0][0]['tool']}. `<`: every sample on the "
+        f"Each module measured twice, each time under {renamings} renamings of its own, by {runs[0][0].tool}. `<`: every sample on the "
         "left is below every sample on the right; `=`: the spreads meet, and no difference is claimed.",
     ]  # fmt: skip
     counts = []
-    for part in MEASURED:
-        for column in columns(runs[0]):
-            one, other = (figures(rows, part, column.key) for rows in (first, second))
-            shared = [name for name in formats if name in one and name in other]
-            said, found = verdict({name: one[name] for name in shared}, {name: other[name] for name in shared})
-            counts.append(found)
-            lines += ["", f"**{PARTS[part]}, {column.head}: {said}.**", ""]
-            lines += [f"{place}. {order({name: run[name] for name in shared})}" for place, run in enumerate((one, other), 1)]
+    for part, column in product(MEASURED, columns(runs[0])):
+        figures = [by_format(rows, part, column.key) for rows in runs]
+        shared = [name for name in formats if all(name in run for run in figures)]
+        first, second = ({name: run[name] for name in shared} for run in figures)
+        sentence, agreement = verdict(first, second)
+        counts.append(agreement)
+        lines += ["", f"**{PARTS[part]}, {column.head}: {sentence}.**", "", f"1. {order(first)}", f"2. {order(second)}"]
     total = Agreement(*map(sum, zip(*counts, strict=True)))
     said = "One run's rankings contradict the other's" if total.contradicted else "No ranking contradicted"
     lines += ["", f"{said}: {total.text}."]
@@ -102,7 +100,7 @@ def jobs(formats: Mapping[str, Format], libraries: Libraries, renamings: int, se
     """Both parts of every format on every target and library."""
     found = []
     for part, fmt in product(MEASURED, formats.values()):
-        design = build.BLOCKS[part](fmt)
+        design = build(part, fmt)
         found += area_jobs(design, verilog(design, store), (*TARGETS, LIBERTY), DEFAULT_PORTFOLIO, renamings, libraries, seed)
     return found
 
@@ -116,47 +114,22 @@ def main() -> int:
     parser.add_argument("--formats", default=",".join(FORMATS), metavar="F[,F...]", help="formats to rank (default: the report's)")
     parser.add_argument("--store", default="build/store.sqlite", metavar="FILE", help="keeps results (default: build/store.sqlite)")
     arguments = parser.parse_args()
-    try:
-        return rank(arguments)
-    except ValueError as error:
-        print(f"ranking: {error}", file=sys.stderr)
-        return 2
-    except (ToolError, OSError) as error:
-        print(f"ranking: {error}", file=sys.stderr)
-        return 1
-
-
-def rank(arguments: argparse.Namespace) -> int:
-    """Measure, and print the document.
-
-    Raises
-    ------
-    ValueError
-        One sentence on what cannot be.
-    ToolError
-        When something could not be measured.
-    """
     first, second = sorted(arguments.seeds)
     if arguments.renamings < 2:
-        raise ValueError(f"--renamings must be at least 2, for of one renaming no spread is known, not {arguments.renamings}")
-    if second - first < arguments.renamings:
-        raise ValueError(
-            f"--seeds must be at least {arguments.renamings} apart, so that no renaming is in both runs, not {first} and {second}"
-        )
-    with option("--formats"):
-        formats = {fmt.name: fmt for fmt in map(block_format, arguments.formats.split(","))}
-    with option("--liberty"):
-        libraries = read_libraries(arguments.liberty)
-    with option("--store"):
-        store = Store(arguments.store)
+        raise BadValue("renamings", f"must be at least 2, for of one renaming no spread is known, not {arguments.renamings}")
+    if second - first < (least := arguments.renamings):
+        problem = f"must be at least {least} apart, so that no renaming is in both runs, not {first} and {second}"
+        raise BadValue("seeds", problem)
+    formats = {fmt.name: fmt for fmt in (code_format("formats", name) for name in arguments.formats.split(","))}
+    libraries = read_libraries(arguments.liberty)
+    store = Store(arguments.store)
     runs: list[list[Row]] = []
-    with ThreadPoolExecutor(os.cpu_count()) as executor:
+    with LocalPool() as pool:
         for seed in arguments.seeds:
-            todo = jobs(formats, libraries, arguments.renamings, seed, store)
-            outcomes = list(measure(todo, executor, Progress(), store=store))
-            failed = [outcome.error for outcome in outcomes if outcome.error]
-            if failed:
-                raise ToolError(failed[0])
+            outcomes = measure_all(jobs(formats, libraries, arguments.renamings, seed, store), pool, store, Progress())
+            for outcome in outcomes:
+                if outcome.error:
+                    raise ToolError(outcome.error)
             runs.append([row for outcome in outcomes for row in outcome.rows])
     text, total = document(runs, list(formats), arguments.renamings)
     print(text, end="")
@@ -164,4 +137,4 @@ def rank(arguments: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(status("ranking", main))

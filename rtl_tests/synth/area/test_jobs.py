@@ -1,4 +1,4 @@
-"""Area jobs: rows that keep their contract, the same ones every time, and errors that are data."""
+"""Area jobs: rows that keep their contract, the same ones every time, and errors that name the tool's complaint."""
 
 import json
 import pickle
@@ -7,7 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from golden.refusal import BadKind, BadValue
+from hwgen.blocks.catalog import build
 from hwgen.tools import yosys
+from hwgen.tools.process import ToolError
+from rtl_tests.support.blocks import texts
+from rtl_tests.support.ports import ports
 from rtl_tests.synth.area.test_liberty import CELLS, cut
 from synth.area import jobs
 from synth.area.jobs import Job, execute
@@ -23,11 +28,20 @@ module small (input [4:0] a, input [4:0] b, input c, output [5:0] y, output z);
   assign z = (a & b) == m || &(a | m);
 endmodule
 """
-JOB = Job("toy", (("format", "hif8"), ("format-b", "e5m2")), VERILOG, "small", "gates", renamings=2, command="hwgen area toy")
+JOB = Job(
+    "toy",
+    (("format", "hif8"), ("format-b", "e5m2")),
+    VERILOG,
+    "small",
+    tuple(ports(VERILOG, "small")),
+    "gates",
+    renamings=2,
+    command="hwgen area toy",
+)
 
 
 def rows_of(job):
-    return jobs.rows(job, execute(job)["samples"])
+    return [row.to_json() for row in jobs.rows(job, execute(job))]
 
 
 @pytest.mark.parametrize("target", [*TARGETS, LIBERTY])
@@ -61,9 +75,15 @@ def test_the_same_job_gives_the_same_rows(target):
     assert execute(job) == execute(pickle.loads(pickle.dumps(job)))
 
 
-def test_more_renamings_keep_the_first_ones():
-    few, many = (rows_of(replace(JOB, renamings=count))[0]["samples"] for count in (1, 3))
-    assert many[:1] == few
+@pytest.mark.parametrize(("target", "portfolio"), [("gates", "full"), ("cyclonev", "standard"), ("gates", SPEED)])
+def test_a_renaming_depends_on_its_own_seed_alone(target, portfolio):
+    """A job of four has the samples of four jobs of one."""
+    design = build("mac", "hif8")  # where an order that depended on the renamings before showed
+    job = Job(design.kind, (), texts([design])[design.name], design.name, design.ports, target, portfolio, renamings=4)
+    together = execute(job)
+    for number, seed in enumerate(job.seeds):
+        alone = execute(replace(job, renamings=1, seed=seed))
+        assert alone == {recipe: [samples[number]] for recipe, samples in together.items()}
 
 
 def test_hashes_follow_what_matters():
@@ -75,13 +95,14 @@ def test_hashes_follow_what_matters():
 
 
 @pytest.mark.parametrize("verilog", ["module small (input a output y);", "module other; endmodule"])
-def test_errors_are_data(verilog):
-    result = execute(replace(JOB, verilog=verilog))
-    assert set(result) == {"error", "log", "killed"}
-    assert not result["killed"]
-    assert result["error"].startswith("small on gates: Yosys did not write")
-    assert "\n" not in result["error"]
-    assert "ERROR" in result["log"]
+def test_errors_pass_process_boundaries(verilog):
+    with pytest.raises(ToolError, match=r"^Yosys did not write") as caught:
+        execute(replace(JOB, verilog=verilog))
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert str(error) == str(caught.value)
+    assert not error.killed
+    assert "\n" not in str(error)
+    assert "ERROR" in error.log
 
 
 @pytest.mark.parametrize("target", ["gates", "ice40"])
@@ -99,9 +120,10 @@ def test_registers_need_a_flip_flop(portfolio):
     without = parse(cut(*CELLS), "cut.lib")
     job = replace(JOB, target=LIBERTY, libraries=(without,), renamings=1)
     assert rows_of(job)[-1]["median"] > 0
-    with pytest.raises(ValueError, match=r"^the library cut has no flip-flop, which small needs; add the file that holds one, "):
-        replace(job, verilog=REGISTERS, portfolio=portfolio)
-    whole = replace(job, verilog=REGISTERS, libraries=(without, parse(cut("DFF"), "dff.lib")))
+    with pytest.raises(BadValue, match=r"^liberty: the library cut has no flip-flop, which small needs; add the file that holds one, "):
+        replace(job, verilog=REGISTERS, ports=tuple(ports(REGISTERS, "small")), portfolio=portfolio)
+    libraries = (without, parse(cut("DFF"), "dff.lib"))
+    whole = replace(job, verilog=REGISTERS, ports=tuple(ports(REGISTERS, "small")), libraries=libraries)
     assert rows_of(whole)[-1]["median"] == 6.5
 
 
@@ -111,30 +133,48 @@ def test_a_cell_without_an_area_is_an_error(portfolio, area):
     text = gates_with_drives().text if portfolio == SPEED else GATES.read_text()
     odd = parse(re.sub(r"(cell \(NAND2\w*\) \{\s*)area : \w+;", rf"\1{area}", text), "odd.lib")
     job = replace(JOB, target=LIBERTY, libraries=(odd,), renamings=1, portfolio=portfolio)
-    assert execute(job)["error"].startswith("small on liberty: the netlist has cells without an area in the library: NAND2")
+    with pytest.raises(ToolError, match=r"^the netlist has cells without an area in the library: NAND2"):
+        execute(job)
 
 
 def test_of_a_crash_the_cause_is_told_and_no_calls():
     """ABC ends itself when a library has no gate to begin with; :func:`synth.area.liberty.read_all` refuses such ones."""
     crashing = parse(cut("INV", "BUF", "XOR2"), "cut.lib")
-    result = execute(replace(JOB, target=LIBERTY, libraries=(crashing,), renamings=1, portfolio="stock"))
-    assert result["error"].startswith("small on liberty: Yosys did not write stock.1.json: ERROR: the tool crashed: wasm trap: ")
-    assert result["log"].splitlines()[-1] == result["error"].partition("stock.1.json: ")[2]
-    assert not re.search("Traceback|backtrace|wasmtime", result["log"])
+    with pytest.raises(ToolError, match=r"^Yosys did not write stock\.1\.json: ERROR: the tool crashed: wasm trap: ") as caught:
+        execute(replace(JOB, target=LIBERTY, libraries=(crashing,), renamings=1, portfolio="stock"))
+    log = caught.value.log
+    assert log.splitlines()[-1] == str(caught.value).partition("stock.1.json: ")[2]
+    assert not re.search("Traceback|backtrace|wasmtime", log)
 
 
 def test_a_time_limit_is_an_error():
-    assert "no result within 0.01 s" in execute(JOB, timeout=0.01)["log"]
+    with pytest.raises(ToolError) as caught:
+        execute(JOB, timeout=0.01)
+    assert "no result within 0.01 s" in caught.value.log
 
 
 @pytest.mark.parametrize("renamings", [0, -3, 65])
 def test_bad_renamings(renamings):
-    with pytest.raises(ValueError, match=rf"^renamings must be from 1 to 64, not {renamings}$"):
+    with pytest.raises(BadValue, match=rf"^renamings must be an integer from 1 to 64, not {renamings}$"):
         replace(JOB, renamings=renamings)
 
 
+def test_bad_seeds():
+    with pytest.raises(BadValue, match=r"^seed must be an integer from 1 to 1000000, not 0$"):
+        replace(JOB, seed=0)
+    with pytest.raises(BadKind, match=r"^seed must be an integer from 1 to 1000000, not 1\.5$"):
+        replace(JOB, seed=1.5)
+
+
+def test_a_mapped_netlist_has_a_recipe_and_a_seed():
+    with pytest.raises(BadValue, match=r"^recipe must be one of stock, amap, .*, not 'best'$"):
+        jobs.mapped_netlist(VERILOG, "small", [read(GATES)], "best", 1)
+    with pytest.raises(BadValue, match=r"^seed must be an integer from 1 to 1000000, not 0$"):
+        jobs.mapped_netlist(VERILOG, "small", [read(GATES)], "amap", 0)
+
+
 def test_bad_target_and_portfolio():
-    with pytest.raises(ValueError, match=r"^target must be one of .*, not 'gate'$"):
+    with pytest.raises(BadValue, match=r"^target must be one of .*, not 'gate'$"):
         replace(JOB, target="gate")
-    with pytest.raises(ValueError, match=r"^portfolio must be one of .*, not 'all'$"):
+    with pytest.raises(BadValue, match=r"^portfolio must be one of .*, not 'all'$"):
         replace(JOB, portfolio="all")

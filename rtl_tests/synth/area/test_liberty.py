@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from golden.refusal import BadValue
 from hwgen.__main__ import main
 from rtl_tests.support.optional import NEEDS_SHARED, SHARED
 from synth.area import liberty
@@ -94,14 +95,14 @@ def test_bad_functions(function, sentence):
 def test_bad_files(tmp_path, content, sentence):
     path = tmp_path / "cells.lib"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=f"^{re.escape(sentence.format(path))}$"):
+    with pytest.raises(BadValue, match=f"^liberty: {re.escape(sentence.format(path))}$"):
         liberty.read(path)
 
 
 def test_missing_files(tmp_path):
-    with pytest.raises(ValueError, match=r"none\.lib cannot be read: No such file or directory$"):
+    with pytest.raises(BadValue, match=r"none\.lib cannot be read: No such file or directory$"):
         liberty.read(tmp_path / "none.lib")
-    with pytest.raises(ValueError, match=r"cannot be read: Is a directory$"):
+    with pytest.raises(BadValue, match=r"cannot be read: Is a directory$"):
         liberty.read(tmp_path)
 
 
@@ -156,7 +157,7 @@ def test_cells_that_synthesis_may_not_use_do_not_count():
     text = cut("INV", "BUF", "NAND2").replace("cell (BUF) {", "cell (BUF) {\n    dont_use : true;")
     library = liberty.parse(text, "cut.lib")
     assert [cell.name for cell in library.cells] == ["INV", "NAND2"]
-    with pytest.raises(ValueError, match=r"^the library cut\.lib has no buffer; "):
+    with pytest.raises(BadValue, match=r"^liberty: the library cut\.lib has no buffer; "):
         liberty.check_gates([library], "cut.lib")
 
 
@@ -164,7 +165,7 @@ def test_a_latch_is_no_flip_flop():
     latch = liberty.parse(cut("INV", "DFF").replace("ff (IQ, IQN)", "latch (IQ, IQN)"), "cut.lib")
     assert [cell.sequential for cell in latch.cells] == [False, True]
     assert liberty.has_flip_flop([liberty.read(liberty.GATES)])
-    with pytest.raises(ValueError, match=r"^the library cut \+ cut has no flip-flop, which m needs; add the file that holds one, "):
+    with pytest.raises(BadValue, match=r"^liberty: the library cut \+ cut has no flip-flop, which m needs; add the file that holds one, "):
         liberty.check_flip_flop([latch, latch], "m")
 
 
@@ -176,11 +177,11 @@ def test_a_latch_is_no_flip_flop():
 def test_a_library_in_several_files(lacking, lacks):
     files = ",".join(str(SHARED / f"asap7_{part}_TT.lib.gz") for part in ("INVBUF", "SIMPLE", "SEQ") if part != lacking)
     if lacks:
-        with pytest.raises(ValueError, match=f"has {lacks}; add"):
+        with pytest.raises(BadValue, match=f"has {lacks}; add"):
             liberty.read_all([files])
         return
     (libraries,) = liberty.read_all([files]).values()
-    with pytest.raises(ValueError, match="has no flip-flop"):
+    with pytest.raises(BadValue, match="has no flip-flop"):
         liberty.check_flip_flop(libraries, "m")
 
 

@@ -1,138 +1,170 @@
-"""The runner: order, failures, progress, and being broken off."""
+"""The runner: outcomes, their order, failures and bugs, and being broken off."""
 
 import io
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 
 import pytest
 
+from golden.refusal import BadValue
+from hwgen.tools.process import ToolError
+from hwgen.tools.progress import Progress
 from rtl_tests.synth.area.test_jobs import JOB
+from synth.area import pool as pool_module
 from synth.area import runner
-from synth.area.runner import Progress, measure
+from synth.area.pool import LocalPool
+from synth.area.runner import measure, measure_all
 from synth.area.store import Store
 
 JOBS = [replace(JOB, top=f"m{number}", renamings=number % 3 + 1) for number in range(6)]
 
 
-def stub(job, timeout):
+def stub(job, timeout=None):
     if job.top == "m2":
-        return {"error": "m2: no", "log": "a log"}
+        raise ToolError("no", "a log")
     if job.top == "m4":
         raise OSError("disk\nfull")
-    return {"samples": {"amap": [{"area": 1.0}] * job.renamings}}
+    return {"amap": [{"area": 1.0}] * job.renamings}
 
 
-class Backwards(Executor):
-    """Does nothing until as many jobs as ``last`` were submitted; then the last one first."""
+class Stub:
+    """A pool that remembers its jobs; their results are there when ``batch`` of them are under way, the last one first."""
 
-    def __init__(self, last):
-        self.last, self.waiting = last, []
+    slots = 3
 
-    def submit(self, function, /, *args, **kwargs):
+    def __init__(self, work=stub, batch=1):
+        self.work, self.batch, self.ran, self.futures = work, batch, [], []
+        self._open = []
+
+    def submit(self, job, timeout):
         future = Future()
-        self.waiting.append((future, function, args))
-        if len(self.waiting) == self.last:
-            for future_, function_, arguments in reversed(self.waiting):
+        self.ran.append(job)
+        self.futures.append(future)
+        self._open.append((future, job))
+        if len(self._open) == self.batch:
+            for one, its_job in reversed(self._open):
                 try:
-                    future_.set_result(function_(*arguments))
-                except OSError as error:
-                    future_.set_exception(error)
+                    one.set_result(self.work(its_job))
+                except Exception as error:
+                    one.set_exception(error)
+            self._open.clear()
         return future
 
 
 @pytest.fixture
 def stubbed(monkeypatch):
-    monkeypatch.setattr(runner, "execute", stub)
+    monkeypatch.setattr(pool_module, "execute", stub)
 
 
 def test_outcomes_come_in_the_order_of_the_jobs(stubbed):
-    for executor in (Backwards(len(JOBS)), ThreadPoolExecutor(2)):
-        outcomes = list(measure(JOBS, executor))
-        assert [outcome.job for outcome in outcomes] == JOBS
-        assert [len(outcome.rows) for outcome in outcomes] == [2, 2, 0, 2, 0, 2]
-        executor.shutdown()
+    with LocalPool(2) as local:
+        for pool in (Stub(batch=len(JOBS)), local):
+            outcomes = measure_all(JOBS, pool)
+            assert [outcome.job for outcome in outcomes] == JOBS
+            assert [len(outcome.rows) for outcome in outcomes] == [2, 2, 0, 2, 0, 2]
 
 
 def test_a_failure_is_told_and_the_others_go_on(stubbed):
-    with ThreadPoolExecutor(2) as executor:
-        outcomes = list(measure(JOBS, executor))
-    assert (outcomes[2].error, outcomes[2].log) == ("m2: no", "a log")
-    assert outcomes[4].error == "m4 on gates: OSError: disk full"
+    with LocalPool(2) as pool:
+        outcomes = measure_all(JOBS, pool)
+    assert (outcomes[2].error, outcomes[2].log) == ("m2 on gates: no", "a log")
+    assert (outcomes[4].error, outcomes[4].log) == ("m4 on gates: OSError: disk full", "")
     assert [outcome.error for outcome in outcomes if outcome.rows] == [None] * 4
 
 
-def test_long_jobs_start_first(stubbed):
-    executor = Backwards(len(JOBS))
-    list(measure(JOBS, executor))
-    efforts = [arguments[0].effort for _, _, arguments in executor.waiting]
+def test_a_bug_is_no_failed_job(monkeypatch):
+    """It comes out as it is, and says where it is."""
+
+    def wrong(job, timeout):
+        return list(zip((1,), (), strict=True)) if job.top == "m3" else stub(job)
+
+    monkeypatch.setattr(pool_module, "execute", wrong)
+    with LocalPool(2) as pool, pytest.raises(ValueError, match="zip") as caught:
+        measure_all(JOBS, pool)
+    assert caught.traceback[-1].name == "wrong"
+
+
+def test_long_jobs_start_first():
+    pool = Stub()
+    measure_all(JOBS, pool)
+    efforts = [job.effort for job in pool.ran]
     assert efforts == sorted(efforts, reverse=True)
 
 
-def test_breaking_off_cancels_what_has_not_begun(stubbed, monkeypatch):
-    class OnlyTheFirst(Backwards):
-        def submit(self, function, /, *args, **kwargs):
-            future = super().submit(function, *args)
-            if len(self.waiting) == 1:
-                future.set_result(function(*args))
-            return future
+def test_no_more_jobs_are_under_way_than_the_pool_needs():
+    """So that memory stays flat; the source is asked for a job when there is room for one."""
+    asked = []
+
+    def source():
+        for number in range(1000):
+            asked.append(number)
+            yield replace(JOB, verilog=f"// {number}\n{JOB.verilog}", top=f"n{number}", renamings=1)
+
+    outcomes = measure(source(), Stub())
+    next(outcomes)
+    assert len(asked) <= runner.AHEAD * Stub.slots
+    assert sum(1 for _ in outcomes) == 999
+
+
+def test_breaking_off_cancels_what_has_not_begun():
+    pool = Stub(batch=99)
 
     class Interrupted(Progress):
-        def advance(self, outcome):
+        def advance(self, *_, **__):
             raise KeyboardInterrupt
 
-    stopped = []
-    monkeypatch.setattr(runner.process, "stop", lambda: stopped.append(True))
-    executor = OnlyTheFirst(last=99)
+    first = pool.submit
+
+    def submit(job, timeout):
+        future = first(job, timeout)
+        if len(pool.futures) == 1:
+            future.set_result(stub(JOB))
+        return future
+
+    pool.submit = submit
     with pytest.raises(KeyboardInterrupt):
-        list(measure(JOBS, executor, Interrupted(io.StringIO())))
-    assert [future.cancelled() for future, _, _ in executor.waiting] == [False] + [True] * 5
+        measure_all(JOBS, pool, progress=Interrupted(io.StringIO()))
+    assert [future.cancelled() for future in pool.futures] == [False] + [True] * 5
+
+
+def test_a_pool_of_no_jobs_is_refused():
+    with pytest.raises(BadValue, match=r"^jobs must be at least 1, not 0$"):
+        LocalPool(0)
+
+
+def test_closing_a_pool_ends_its_tools(monkeypatch):
+    stopped = []
+    monkeypatch.setattr(pool_module.process, "stop", lambda: stopped.append(True))
+    with pytest.raises(KeyboardInterrupt), LocalPool(1):
+        raise KeyboardInterrupt
     assert stopped
 
 
-def test_progress_without_a_terminal_is_a_line_now_and_then(stubbed):
+def test_progress_counts_jobs(stubbed):
     stream = io.StringIO()
-    with ThreadPoolExecutor(1) as executor:
-        list(measure(JOBS, executor, Progress(stream, every=1000)))
+    with LocalPool(1) as pool:
+        measure_all(JOBS, pool, progress=Progress(stream, every=1000))
     (line,) = stream.getvalue().splitlines()
     assert line.startswith("6/6 jobs, 2 failed, about 0 s left, last: m")
 
 
-def test_progress_on_a_terminal_rewrites_its_line(stubbed):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    stream = Terminal()
-    with ThreadPoolExecutor(1) as executor:
-        list(measure(JOBS, executor, Progress(stream)))
-    assert stream.getvalue().count("\r") == len(JOBS)
-    assert stream.getvalue().count("\n") == 1
-
-
 def test_real_jobs_one_of_which_fails():
     broken = replace(JOB, top="broken", renamings=1)
-    with ThreadPoolExecutor(2) as executor:
-        outcomes = list(measure([broken, replace(JOB, renamings=1)], executor))
+    with LocalPool(2) as pool:
+        outcomes = measure_all([broken, replace(JOB, renamings=1)], pool)
     assert outcomes[0].error.startswith("broken on gates: Yosys did not write")
     assert "broken" in outcomes[0].log
-    assert outcomes[1].rows[-1]["recipe"] == "best"
+    assert outcomes[1].rows[-1].is_best
 
 
-def test_what_the_store_holds_is_not_run_again(tmp_path, monkeypatch):
-    ran = []
-
-    def counted(job, timeout):
-        ran.append(job.top)
-        return stub(job, timeout)
-
-    monkeypatch.setattr(runner, "execute", counted)
+def test_what_the_store_holds_is_not_run_again(tmp_path):
     store = Store(tmp_path / "store.sqlite")
-    with ThreadPoolExecutor(2) as executor:
-        first = list(measure(JOBS, executor, store=store))
-        assert sorted(ran) == [f"m{number}" for number in range(6)]
-        ran.clear()
-        second = list(measure([*JOBS, replace(JOBS[0], command="another")], executor, store=store))
-    assert sorted(ran) == ["m2", "m4"]
+    pools = Stub(), Stub()
+    first = measure_all(JOBS, pools[0], store)
+    second = measure_all([*JOBS, replace(JOBS[0], command="another")], pools[1], store)
+    assert sorted(job.top for job in pools[0].ran) == [f"m{number}" for number in range(6)]
+    assert sorted(job.top for job in pools[1].ran) == ["m2", "m4"]
     assert [outcome.rows for outcome in second[:6]] == [outcome.rows for outcome in first]
-    assert second[6].rows[0]["command"] == "another"
+    assert [outcome.known for outcome in second] == [True, True, False, True, False, True, True]
+    assert second[6].rows[0].command == "another"
     assert len(store) == 4

@@ -9,9 +9,10 @@ from contextlib import closing
 
 import pytest
 
+from golden.refusal import BadValue
 from hwgen.__main__ import main
-from hwgen.blocks import build
-from hwgen.blocks.design import Design
+from hwgen.blocks.block import Design
+from hwgen.blocks.catalog import build
 from synth.area import emission
 from synth.area.store import Store, StoreError
 from synth.cli import sweep as commands
@@ -41,20 +42,20 @@ def test_threads_and_processes_share_it(tmp_path):
 
 def test_a_file_that_is_no_store_is_refused(tmp_path):
     (tmp_path / "text").write_text("this is no database, and long enough to look like one" * 100)
-    with pytest.raises(ValueError, match=r"^Store '.*text' cannot be used: file is not a database$"):
+    with pytest.raises(BadValue, match=r"^store '.*text' cannot be used: file is not a database$"):
         Store(tmp_path / "text")
-    with pytest.raises(ValueError, match=r"^Store '.*text/below' cannot be used: "):
+    with pytest.raises(BadValue, match=r"^store '.*text/below' cannot be used: "):
         Store(tmp_path / "text" / "below")
 
 
 def test_a_file_with_other_results_is_refused(tmp_path, capsys):
     with closing(sqlite3.connect(tmp_path / "other")) as other:
         other.execute("create table results (run integer, score real)")
-    sentence = f"Store {str(tmp_path / 'other')!r} cannot be used: no such column: key"
-    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+    sentence = f"store {str(tmp_path / 'other')!r} cannot be used: no such column: key"
+    with pytest.raises(BadValue, match=f"^{re.escape(sentence)}$"):
         Store(tmp_path / "other")
     assert main(["area", "decoder", "--format", "hif8", "--store", str(tmp_path / "other")]) == 2
-    assert capsys.readouterr().err == f"hwgen: --store: {sentence}\n"
+    assert capsys.readouterr().err == f"hwgen: --{sentence}\n"
 
 
 def test_a_store_that_fails_on_the_way_is_told(tmp_path, monkeypatch, capsys):
@@ -78,8 +79,8 @@ def test_a_store_that_fails_on_the_way_is_told(tmp_path, monkeypatch, capsys):
 
 def test_verilog_is_emitted_once(tmp_path, monkeypatch):
     store = Store(tmp_path / "store.sqlite")
-    text = emission.verilog(build.decoder("hif8"), store)
-    assert text == build.decoder("hif8").verilog() == emission.verilog(build.decoder("hif8"))
+    text = emission.verilog(build("decoder", "hif8"), store)
+    assert text == build("decoder", "hif8").verilog() == emission.verilog(build("decoder", "hif8"))
     monkeypatch.setattr(Design, "verilog", lambda self: "emitted again")
-    assert emission.verilog(build.decoder("hif8"), store) == text
-    assert emission.verilog(build.decoder("hif8", name="other"), store) == "emitted again"
+    assert emission.verilog(build("decoder", "hif8"), store) == text
+    assert emission.verilog(build("decoder", "hif8", name="other"), store) == "emitted again"

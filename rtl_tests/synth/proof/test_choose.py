@@ -5,13 +5,13 @@ import re
 import pytest
 
 import golden
-from hwgen.blocks import build
+from hwgen.blocks.catalog import build
+from hwgen.reference import reference
 from rtl_tests.support.blocks import texts
 from rtl_tests.synth.proof.test_exhaustive import check, inputs, subject
 from synth.proof.choose import proof
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED
 from synth.proof.mac import Binary32Proof, ExactProof
-from synth.proof.questions import ports
 from synth.proof.stochastic import StochasticProof
 
 TAPERED = """
@@ -40,7 +40,7 @@ def prover(design, text=None):
     ("name", "source"), [("hif8", "binary32"), *(left_out(*pair) for pair in (("e5m2_nosub", "bfloat16"), ("gc_1_0_7_b0", "dlfloat16")))]
 )
 def test_stochastic_encoders_whole(name, source):
-    design = build.encoder(name, source, "stochastic")
+    design = build("encoder", name, source=source, rounding="stochastic")
     evidence = check(design)
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (golden.get(source).width + 16))
     assert evidence.method == StochasticProof.method
@@ -48,14 +48,14 @@ def test_stochastic_encoders_whole(name, source):
 
 @pytest.mark.parametrize(("name", "random_bits"), [left_out("hif8", 1), ("hif8", 32), ("e5m2_nosub", 2), left_out("ibm_fp9_1_5_3", 7)])
 def test_stochastic_encoders_with_other_random_widths(name, random_bits):
-    design = build.encoder(name, rounding="stochastic", random_bits=random_bits)
+    design = build("encoder", name, rounding="stochastic", random_bits=random_bits)
     evidence = check(design)
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (32 + random_bits))
 
 
 @pytest.mark.parametrize(("name", "terms"), [("ocp_e4m3", 3)])
 def test_exact_macs_whole(name, terms):
-    design = build.mac(name, accumulator="exact", terms=terms)
+    design = build("mac", name, accumulator="exact", terms=terms)
     evidence = check(design)
     assert (evidence.verdict, evidence.cases) == (EQUAL, inputs(design))
     assert evidence.method == ExactProof.method
@@ -63,7 +63,7 @@ def test_exact_macs_whole(name, terms):
 
 def test_binary32_macs_in_some_parts():
     """The rest of the parts, and the other formats, are left to `hwgen verify all`."""
-    claim = prover(build.mac("e5m2_nosub", accumulator="binary32"))
+    claim = prover(build("mac", "e5m2_nosub", accumulator="binary32"))
     assert isinstance(claim, Binary32Proof)
     assert sum(claim.cases(part) for part in range(claim.parts)) == 1 << 48
     for part in (0, claim.parts // 2, claim.parts - 1):
@@ -75,14 +75,14 @@ def test_binary32_macs_in_some_parts():
 CODE, SUM = r"(assign code = )([^;]+);", r"(assign acc_out = )([^;]+);"
 FAULTS = {
     "a random word": (
-        build.encoder("hif8", rounding="stochastic"), CODE, r"\1(\2) ^ (bits[30:0] == 31'h3fa12345 & random == 16'h8001);",
+        build("encoder", "hif8", rounding="stochastic"), CODE, r"\1(\2) ^ (bits[30:0] == 31'h3fa12345 & random == 16'h8001);",
     ),
-    "a NaN": (build.encoder("ocp_e4m3", rounding="stochastic"), CODE, r"\1(\2) ^ (bits == 32'hff800001);"),
+    "a NaN": (build("encoder", "ocp_e4m3", rounding="stochastic"), CODE, r"\1(\2) ^ (bits == 32'hff800001);"),
     "a large state": (
-        build.mac("hif8", accumulator="exact"), SUM, r"\1(\2) ^ (a == 8'h31 & b == 8'h05 & (&acc_in[70:0]));",
+        build("mac", "hif8", accumulator="exact"), SUM, r"\1(\2) ^ (a == 8'h31 & b == 8'h05 & (&acc_in[70:0]));",
     ),
-    "a flag": (build.mac("ocp_e5m2", accumulator="exact"), SUM, r"\1(\2) ^ (a == 8'h7c & b == 8'h00 & acc_in == 0);"),
-    "a sticky bit": (build.mac("e5m2b1", accumulator="binary32"), r"(wire adder__sticky = )([^;]+);", r"\1(\2) & ~(&acc_in[8:0]);"),
+    "a flag": (build("mac", "ocp_e5m2", accumulator="exact"), SUM, r"\1(\2) ^ (a == 8'h7c & b == 8'h00 & acc_in == 0);"),
+    "a sticky bit": (build("mac", "e5m2b1", accumulator="binary32"), r"(wire adder__sticky = )([^;]+);", r"\1(\2) & ~(&acc_in[8:0]);"),
 }  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def test_a_fault_is_found(what):
 
 
 def test_one_wrong_sum_of_2_to_the_48_is_found():
-    design, pins = build.mac("ocp_e4m3", accumulator="binary32"), {"a": 0x5A, "b": 0xC3, "acc_in": 0x41234567}
+    design, pins = build("mac", "ocp_e4m3", accumulator="binary32"), {"a": 0x5A, "b": 0xC3, "acc_in": 0x41234567}
     claim = prover(design, broken(design, SUM, r"\1(\2) ^ (a == 8'h5a & b == 8'hc3 & acc_in == 32'h41234567);"))
     (part,) = (part for part, group in enumerate(claim.groups) for member in group if member.pins == {"a": 0x5A, "b": 0xC3})
     assert claim.prove(part) == pins
@@ -116,7 +116,7 @@ def test_one_wrong_sum_of_2_to_the_48_is_found():
 def test_what_no_proof_reaches_is_said_to_be_unproved(tmp_path):
     file = tmp_path / "wide_range.toml"
     file.write_text(TAPERED)
-    evidence = check(build.mac(str(file), accumulator="binary32"))
+    evidence = check(build("mac", str(file), accumulator="binary32"))
     assert (evidence.verdict, evidence.cases) == (UNPROVED, 0)
     assert evidence.method == "some products lie outside binary32, where SMT-LIB's addition cannot take them"
 
@@ -131,4 +131,4 @@ def test_every_module_of_the_catalogue_has_a_method():
     assert {design.formats[0].name for design in plan if "+" not in design.formats[0].name} == {
         name for name in golden.names() if name not in golden.WIDE
     }
-    assert all(ports(design) for design in plan)
+    assert all(reference(design).inputs for design in plan)

@@ -1,4 +1,4 @@
-"""Exhaustive sweeps: what must hold is counted, what is broken is found and named, what was broken off goes on."""
+"""All inputs: they are counted, what is broken is found and named, what was broken off is resumed."""
 
 import re
 
@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import golden
-from hwgen.blocks import build
-from rtl_tests.support.blocks import texts
-from synth.proof import exhaustive as sweep
+from hwgen.blocks.catalog import build
+from hwgen.reference import reference
+from rtl_tests.support.blocks import answer, texts
+from synth.proof import parts
 from synth.proof.bitslice import from_planes
 from synth.proof.cases import sweep as sweep_of
-from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, Store
-from synth.proof.questions import answer, ports
+from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, EvidenceStore
 from synth.proof.verify import Subject, verify
 
 
@@ -29,7 +29,7 @@ def check(design, text=None, **options):
 
 def inputs(design):
     """Number of all inputs, from the ports."""
-    return 1 << sum(ports(design)[0].values())
+    return 1 << sum(reference(design).inputs.values())
 
 
 # -- whole blocks --------------------------------------------------------------------------------------------------------------
@@ -37,25 +37,25 @@ def inputs(design):
 
 @pytest.mark.parametrize("name", golden.names())
 def test_every_case_of_every_mac_into_binary16(name):
-    evidence = check(build.mac(name))
+    evidence = check(build("mac", name))
     assert (evidence.verdict, evidence.counterexamples) == (EQUAL, [])
     assert evidence.cases == 1 << (2 * golden.get(name).width + 16)
 
 
 @pytest.mark.parametrize("rounding", ["ties_to_away", "hybrid"])
 def test_every_case_of_hif8s_encoders_from_binary32(rounding):
-    evidence = check(build.encoder("hif8", rounding=rounding))
+    evidence = check(build("encoder", "hif8", rounding=rounding))
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 32)
 
 
 @pytest.mark.parametrize("source", ["binary16", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("bfloat16", "binary32"))])
 def test_every_case_of_both_roundings_behind_a_pin(source):
-    evidence = check(build.encoder("hif8", source, "hybrid", rounding_pin=True))
+    evidence = check(build("encoder", "hif8", source=source, rounding="hybrid", rounding_pin=True))
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (golden.get(source).width + 1))
 
 
 def test_a_pin_that_is_not_looked_at_is_found():
-    design = build.encoder("hif8", "bfloat16", "hybrid", rounding_pin=True)
+    design = build("encoder", "hif8", source="bfloat16", rounding="hybrid", rounding_pin=True)
     evidence = check(design, re.sub(r"\bhybrid \?", "1'b1 ?", texts([design])[design.name]))
     assert evidence.verdict == DIFFERENT
 
@@ -66,13 +66,13 @@ def test_every_case_of_hif8s_encoders_from_16_bits(source):
         if (source, rounding) == ("dlfloat16", "hybrid"):
             continue
         random = {"random_bits": 4} if rounding == "stochastic" else {}
-        evidence = check(build.encoder("hif8", source, rounding, overflow="infinity", **random))
+        evidence = check(build("encoder", "hif8", source=source, rounding=rounding, overflow="infinity", **random))
         assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (16 + random.get("random_bits", 0)))
 
 
 @pytest.mark.parametrize("name", golden.names())
 def test_every_code_of_the_unpacked_decoders(name):
-    evidence = check(build.decoder(name, "unpacked"))
+    evidence = check(build("decoder", name, target="unpacked"))
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << golden.get(name).width)
 
 
@@ -82,14 +82,20 @@ def test_every_code_of_the_unpacked_decoders(name):
 @pytest.mark.parametrize(
     "design",
     [
-        build.decoder("hif8"), build.decoder("ibm_fp9_1_5_3", "unpacked"), build.encoder("ocp_e4m3"), build.encoder("hif8", "bfloat16"),
-        build.encoder("hif8", rounding="hybrid"), build.encoder("hif8", rounding="hybrid", flags=True),
-        build.encoder("gc_1_0_7_b0", flags=True),
-        build.encoder("e5m2b1", "binary16", "stochastic", random_bits=6), build.mac("hif8"), build.mac("ocp_e4m3", "ibm_fp9_1_5_3"),
-        build.mac("gc_1_0_7_b0", accumulator="dlfloat16"),
+        build("decoder", "hif8"),
+        build("decoder", "ibm_fp9_1_5_3", target="unpacked"),
+        build("encoder", "ocp_e4m3"),
+        build("encoder", "hif8", source="bfloat16"),
+        build("encoder", "hif8", rounding="hybrid"),
+        build("encoder", "hif8", rounding="hybrid", flags=True),
+        build("encoder", "gc_1_0_7_b0", flags=True),
+        build("encoder", "e5m2b1", source="binary16", rounding="stochastic", random_bits=6),
+        build("mac", "hif8"),
+        build("mac", "ocp_e4m3", "ibm_fp9_1_5_3"),
+        build("mac", "gc_1_0_7_b0", accumulator="dlfloat16"),
     ],
     ids=lambda design: design.name,
-)  # fmt: skip
+)
 def test_a_sweep_asks_every_case_once_and_expects_what_golden_says(design):
     """The held bits are every value once; and the batches' answers are golden's to the very case, asked one by one."""
     question = sweep_of(design)
@@ -128,19 +134,19 @@ def test_a_sweep_asks_every_case_once_and_expects_what_golden_says(design):
 # -- faults --------------------------------------------------------------------------------------------------------------------
 
 PATCHES = {
-    "decoder, an exponent": (build.decoder("hif8"), r"(assign bits = )([^;]+);", r"\1(\2) ^ {5'd0, code == 8'h5f, 10'd0};"),
-    "decoder, a subnormal": (build.decoder("ocp_e4m3"), r"(assign bits = )([^;]+);", r"\1(\2) ^ (code == 8'h87);"),
-    "decoder, a special": (build.decoder("hif8"), r"(wire is_inf = )magnitude == 7'h6f;", r"\1magnitude == 7'h6e;"),
-    "encoder, a tie": (build.encoder("hif8", "binary16"), r"(assign code = )([^;]+);", r"\1(\2) ^ (bits == 16'h4380);"),
-    "encoder, one rounding of all 2^32": (build.encoder("hif8"), r"(assign code = )([^;]+);", r"\1(\2) ^ (bits == 32'h3fb7ffff);"),
-    "encoder, NaN": (build.encoder("e5m2b1", "bfloat16"), r"(assign code = )([^;]+);", r"\1(bits == 16'hff81) ? 8'h7f : (\2);"),
+    "decoder, an exponent": (build("decoder", "hif8"), r"(assign bits = )([^;]+);", r"\1(\2) ^ {5'd0, code == 8'h5f, 10'd0};"),
+    "decoder, a subnormal": (build("decoder", "ocp_e4m3"), r"(assign bits = )([^;]+);", r"\1(\2) ^ (code == 8'h87);"),
+    "decoder, a special": (build("decoder", "hif8"), r"(wire is_inf = )magnitude == 7'h6f;", r"\1magnitude == 7'h6e;"),
+    "encoder, a tie": (build("encoder", "hif8", source="binary16"), r"(assign code = )([^;]+);", r"\1(\2) ^ (bits == 16'h4380);"),
+    "encoder, one rounding of all 2^32": (build("encoder", "hif8"), r"(assign code = )([^;]+);", r"\1(\2) ^ (bits == 32'h3fb7ffff);"),
+    "encoder, NaN": (build("encoder", "e5m2b1", source="bfloat16"), r"(assign code = )([^;]+);", r"\1(bits == 16'hff81) ? 8'h7f : (\2);"),
     "MAC, the sticky bit": (
-        build.mac("e5m2b1"), r"(wire adder__sticky = )([^;]+);", r"\1(\2) & ~(adder__distance[3] & adder__trailing[5]);",
+        build("mac", "e5m2b1"), r"(wire adder__sticky = )([^;]+);", r"\1(\2) & ~(adder__distance[3] & adder__trailing[5]);",
     ),
-    "MAC, a tie": (build.mac("ocp_e4m3"), r"(wire adder__up = )([^;]+);", r"\1(\2) & (adder__below | ~(&acc_in[6:0]));"),
-    "MAC, the sign of zero": (build.mac("hif8"), r"(wire adder__plus_zero = )([^;]+);", r"\1(\2) & ~(&acc_in[4:1]);"),
+    "MAC, a tie": (build("mac", "ocp_e4m3"), r"(wire adder__up = )([^;]+);", r"\1(\2) & (adder__below | ~(&acc_in[6:0]));"),
+    "MAC, the sign of zero": (build("mac", "hif8"), r"(wire adder__plus_zero = )([^;]+);", r"\1(\2) & ~(&acc_in[4:1]);"),
     "MAC, infinity less infinity": (
-        build.mac("ocp_e5m2"), r"(wire adder__nan = )([^;]+);", r"\1(\2) & ~(a == 8'hfc & b == 8'h3c & acc_in == 16'h7c00);",
+        build("mac", "ocp_e5m2"), r"(wire adder__nan = )([^;]+);", r"\1(\2) & ~(a == 8'hfc & b == 8'h3c & acc_in == 16'h7c00);",
     ),
 }  # fmt: skip
 
@@ -171,8 +177,8 @@ class BrokenOffError(Exception):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, BrokenOffError])
 def test_a_sweep_that_was_broken_off_goes_on(tmp_path, monkeypatch, error):
-    monkeypatch.setattr(sweep, "SAVE_EVERY", 0.0)
-    store, design = Store(tmp_path), build.mac("e5m2_nosub")
+    monkeypatch.setattr(parts, "SAVE_EVERY", 0.0)
+    store, design = EvidenceStore(tmp_path), build("mac", "e5m2_nosub")
     seen = []
 
     def stop(evidence):
@@ -200,8 +206,8 @@ def test_a_sweep_that_was_broken_off_goes_on(tmp_path, monkeypatch, error):
 
 
 def test_partial_counts_of_other_verilog_are_not_taken_over(tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep, "SAVE_EVERY", 0.0)
-    store, design = Store(tmp_path), build.mac("e5m2_nosub")
+    monkeypatch.setattr(parts, "SAVE_EVERY", 0.0)
+    store, design = EvidenceStore(tmp_path), build("mac", "e5m2_nosub")
 
     def stop(_):
         raise KeyboardInterrupt
@@ -218,8 +224,8 @@ def test_partial_counts_of_other_verilog_are_not_taken_over(tmp_path, monkeypatc
 
 
 def test_a_sweep_that_skips_cases_is_no_proof(monkeypatch):
-    design = build.encoder("hif8", "binary16", "stochastic", random_bits=6)
+    design = build("encoder", "hif8", source="binary16", rounding="stochastic", random_bits=6)
     question = sweep_of(design)
     monkeypatch.setattr(question.__class__, "groups", lambda self, chunk: np.zeros(64, np.uint64))
-    with pytest.raises(RuntimeError, match="does not hold every value"):
+    with pytest.raises(RuntimeError, match=r"^the groups are not every value of the held bits once$"):
         check(design)

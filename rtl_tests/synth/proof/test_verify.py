@@ -11,19 +11,19 @@ import sys
 import pytest
 
 from hwgen.__main__ import main
-from hwgen.blocks import build
+from hwgen.blocks.catalog import build
 from hwgen.tools.yosys import YosysError
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.optional import ASAP7, NEEDS_OSU018, NEEDS_SHARED, OSU018, WHOLE
 from rtl_tests.support.processes import started, wait_until
 from synth.area import liberty
 from synth.area.jobs import Job, execute, mapped_netlist
-from synth.area.recipes import RECIPES, SIZING
+from synth.area.recipes import RECIPES, SIZING, SPEED
 from synth.area.targets import LIBERTY
 from synth.area.timing import gates_with_drives
-from synth.proof import exhaustive as sweep
+from synth.proof import parts
 from synth.proof.cases import sweep as sweep_of
-from synth.proof.evidence import Store
+from synth.proof.evidence import EvidenceStore
 from synth.proof.mapping import prove_mapping, read_cells
 from synth.proof.verify import Subject, begin
 
@@ -54,7 +54,7 @@ def test_the_emitted_module_is_equal(tmp_path, capsys):
 
 
 def test_a_users_own_file_is_held_against_golden(tmp_path, capsys):
-    design = build.encoder("hif8", "binary16")
+    design = build("encoder", "hif8", source="binary16")
     assert main([*ENCODER, *own(tmp_path, design)]) == 0
     assert capsys.readouterr().out.startswith("mine: equal to golden on all 2^16 inputs")
     broken = own(tmp_path, design, lambda text: text.replace("assign code = ", "assign code = (bits == 16'h3c01) ? 8'h09 : "))
@@ -70,7 +70,7 @@ def test_a_users_own_file_is_held_against_golden(tmp_path, capsys):
     ("words", "sentence"),
     [
         (["--verilog", "{tmp}/none.v"], "--verilog: '{tmp}/none.v' cannot be read: No such file or directory"),
-        (["--top", "x"], "--top: it goes with --verilog only"),
+        (["--top", "x"], "--top goes with --verilog only"),
         (["--jobs", "0"], "--jobs must be at least 1, not 0"),
         (["--liberty", "{tmp}/none.lib"], "--liberty: {tmp}/none.lib cannot be read: No such file or directory"),
         (
@@ -122,15 +122,15 @@ def test_what_simulators_and_synthesis_see_differently_is_refused(tmp_path, caps
 @pytest.mark.parametrize("top", ["", "mine; log hi", "x\nwrite_verilog y.v", "\\a/b ", "nope"])
 def test_a_top_that_is_none_is_refused(tmp_path, capsys, top):
     file = tmp_path / "mine.v"
-    file.write_text(texts([build.encoder("hif8", "binary16")])["hif8_encoder_binary16_ties_to_away"])
+    file.write_text(texts([build("encoder", "hif8", source="binary16")])["hif8_encoder_binary16_ties_to_away"])
     assert main([*ENCODER, "--verilog", str(file), "--top", top, "-o", str(tmp_path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_what_was_covered_for_one_block_counts_for_no_other(tmp_path):
     """A file that is right for half of the inputs under one option, and for the other half under another, is wrong for both."""
-    designs = [build.encoder("hif8", overflow=overflow) for overflow in ("saturate", "infinity")]
-    store = Store(tmp_path)
+    designs = [build("encoder", "hif8", overflow=overflow) for overflow in ("saturate", "infinity")]
+    store = EvidenceStore(tmp_path)
     subjects = [Subject(design, "some text", "mine", "mine.v", (), f"hwgen verify {design.command()}") for design in designs]
     partial = begin(subjects[0], store)
     partial.done, partial.cases = [0, 1], 1 << 25
@@ -153,7 +153,7 @@ def test_what_was_covered_for_one_block_counts_for_no_other(tmp_path):
     ],
 )
 def test_a_record_that_is_none_counts_for_nothing(tmp_path, key, value):
-    store, this = Store(tmp_path), Subject(build.encoder("hif8"), "some text", "mine", "mine.v", (), "")
+    store, this = EvidenceStore(tmp_path), Subject(build("encoder", "hif8"), "some text", "mine", "mine.v", (), "")
     partial = begin(this, store)
     store.save(partial)
     path = store.path(partial.name)
@@ -162,7 +162,7 @@ def test_a_record_that_is_none_counts_for_nothing(tmp_path, key, value):
 
 
 def test_equal_needs_every_input(tmp_path):
-    store, this = Store(tmp_path), Subject(build.encoder("hif8"), "some text", "mine", "mine.v", (), "")
+    store, this = EvidenceStore(tmp_path), Subject(build("encoder", "hif8"), "some text", "mine", "mine.v", (), "")
     partial = begin(this, store)
     partial.verdict, partial.cases = "equal", 5
     store.save(partial)
@@ -192,7 +192,7 @@ def test_mapped_cells_are_checked_by_their_own_functions(tmp_path, capsys, libra
 
 def test_a_cell_with_a_wrong_function_is_found():
     """The cells are taken for what the library says they do, not for what they were chosen for."""
-    design = build.decoder("hif8")
+    design = build("decoder", "hif8")
     cells = mapped_netlist(texts([design])[design.name], design.name, [liberty.read(GATES)], "amap", 1)
     assert "NAND2 " in cells
     right, other = (read_cells(cells, design.name, [library]) for library in (liberty.read(GATES), wrong_nand()))
@@ -202,10 +202,10 @@ def test_a_cell_with_a_wrong_function_is_found():
 @pytest.mark.parametrize(
     ("recipe", "design"),
     [
-        ("lut_amap", build.encoder("hif8", "binary16", "hybrid")),
-        ("amap", build.pipelined(build.decoder("ocp_e4m3"), 2, clock_enable=True)),
-        ("depth_map", build.encoder("hif8", "binary16", "hybrid")),
-        *(pytest.param(recipe, build.mac("hif8"), marks=pytest.mark.exhaustive) for recipe in RECIPES["cells"]),
+        ("lut_amap", build("encoder", "hif8", source="binary16", rounding="hybrid")),
+        ("amap", build("decoder", "ocp_e4m3", stages=2, clock_enable=True)),
+        ("depth_map", build("encoder", "hif8", source="binary16", rounding="hybrid")),
+        *(pytest.param(recipe, build("mac", "hif8"), marks=pytest.mark.exhaustive) for recipe in RECIPES["cells"]),
     ],
     ids=lambda one: getattr(one, "name", one),
 )
@@ -230,22 +230,24 @@ def test_sizes_need_delays(tmp_path, capsys):
     )
 
 
+@pytest.mark.parametrize("portfolio", ["full", SPEED])
 @pytest.mark.parametrize(
-    "design", [build.decoder("hif8"), build.pipelined(build.encoder("e5m2b1", "binary16"), 2)], ids=lambda one: one.name
+    "design", [build("mac", "hif8"), build("encoder", "e5m2b1", source="binary16", stages=2)], ids=lambda one: one.name
 )
-def test_the_mapped_netlist_is_the_one_that_is_counted(design):
-    """Cell by cell the area that a job reports, for each recipe of the portfolios for area."""
-    gates, text = liberty.read(GATES), texts([design])[design.name]
-    job = Job(design.kind, (), text, design.name, LIBERTY, "full", 1, (gates,), seed=3)
-    areas = {cell.name: cell.area for cell in gates.cells}
-    for recipe, (sample,) in execute(job)["samples"].items():
-        cells = re.findall(r"^  (\w+) \S+ \($", mapped_netlist(text, design.name, [gates], recipe, 3), re.M)
-        assert len(cells) == sample["cells"]
-        assert sum(areas[name] for name in cells) == pytest.approx(sample["area"])
+def test_the_mapped_netlist_is_the_one_that_is_counted(design, portfolio):
+    """Cell by cell the area that a job reports, for each recipe and the renaming of a seed, whichever renamings come before."""
+    library = gates_with_drives() if portfolio == SPEED else liberty.read(GATES)
+    text, areas = texts([design])[design.name], {cell.name: cell.area for cell in library.cells}
+    job = Job(design.kind, (), text, design.name, design.ports, LIBERTY, portfolio, 2, (library,), seed=2)
+    for recipe, samples in execute(job).items():
+        for seed, sample in zip(job.seeds, samples, strict=True):
+            names = re.findall(r"^  (\w+) \S+ \($", mapped_netlist(text, design.name, [library], recipe, seed), re.M)
+            assert len(names) == sample["cells"]
+            assert sum(areas[name] for name in names) == pytest.approx(sample["area"])
 
 
 def test_a_netlist_of_cells_is_checked_as_it_is(tmp_path, capsys):
-    design = build.encoder("ocp_e4m3", "binary16")
+    design = build("encoder", "ocp_e4m3", source="binary16")
     cells = mapped_netlist(texts([design])[design.name], design.name, [liberty.read(GATES)], "amap2", 1)
     file = tmp_path / "placed.v"
     words = ["verify", *design.command().split(), "--verilog", str(file), "--liberty", str(GATES), "-o", str(tmp_path)]
@@ -261,7 +263,7 @@ def test_a_netlist_of_cells_is_checked_as_it_is(tmp_path, capsys):
 
 
 def test_files_of_one_name_have_evidence_each(tmp_path):
-    design = build.decoder("ocp_e4m3")
+    design = build("decoder", "ocp_e4m3")
     for folder in ("right", "wrong"):
         file = tmp_path / folder / "mine.v"
         file.parent.mkdir()
@@ -270,13 +272,13 @@ def test_files_of_one_name_have_evidence_each(tmp_path):
         words = ["verify", *design.command().split(), "--verilog", str(file), "-o", str(tmp_path / "evidence")]
         assert main(words) == (folder == "wrong")
         assert main(words) == (folder == "wrong")
-    assert sorted(known.verdict for known in Store(tmp_path / "evidence")) == ["different", "equal"]
+    assert sorted(known.verdict for known in EvidenceStore(tmp_path / "evidence")) == ["different", "equal"]
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--recipe", "amap"], "--recipe: it goes with --liberty, and not with --verilog"),
+        (["--recipe", "amap"], "--recipe goes with --liberty, and not with --verilog"),
         (["--liberty", str(GATES), "--recipe", "amap", "--renaming", "0"], "--renaming must be an integer from 1 to 1000000, not 0"),
         (["--liberty", str(GATES), "--recipe", "best"], "argument --recipe: invalid choice: 'best'"),
     ],
@@ -298,13 +300,13 @@ def wrong_nand():
 @pytest.mark.parametrize("kind", ["decoder", "encoder"])
 @pytest.mark.parametrize("files", [pytest.param((GATES,), id=GATES.name), pytest.param(ASAP7, id="asap7", marks=NEEDS_SHARED)])
 def test_yosys_proves_the_mapping_by_itself(kind, files):
-    design = build.BLOCKS[kind]("hif8")
+    design = build(kind, "hif8")
     found = prove_mapping(texts([design])[design.name], design.name, [liberty.read(file) for file in files])
     assert "Equivalence successfully proven!" in found
 
 
 def test_yosys_proves_no_wrong_mapping():
-    design = build.decoder("hif8")
+    design = build("decoder", "hif8")
     with pytest.raises(YosysError, match="unproven"):
         prove_mapping(texts([design])[design.name], design.name, [liberty.read(GATES)], [wrong_nand()])
 
@@ -314,20 +316,20 @@ def test_yosys_proves_no_wrong_mapping():
 @pytest.mark.parametrize("name", ["hif8", "e5m2b1", "ocp_e4m3"])
 def test_yosys_proves_the_mapping_of_macs(name, library):
     """With every library that is whole in one file; ASAP7's take it more than a quarter of an hour each."""
-    design = build.mac(name)
+    design = build("mac", name)
     assert "Equivalence successfully proven!" in prove_mapping(texts([design])[design.name], design.name, [liberty.read(library)])
 
 
 OFTEN = """\
 import signal, sys, time
 from hwgen.__main__ import main
-from synth.proof import evidence, sweep
+from synth.proof import evidence, parts
 
-def slowly(store, known, save=evidence.Store.save):
+def slowly(store, known, save=evidence.EvidenceStore.save):
     save(store, known)
     time.sleep(0.3)
 
-evidence.Store.save, sweep.SAVE_EVERY = slowly, 0.0
+evidence.EvidenceStore.save, parts.SAVE_EVERY = slowly, 0.0
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background has them ignore it
 sys.exit(main())
 """
@@ -337,13 +339,13 @@ sys.exit(main())
 @pytest.fixture
 def begun(monkeypatch):
     """Collects the parts that checks in this process have before them."""
-    begun, complete = [], sweep.complete
+    begun, completed = [], parts.completed
 
-    def noted(work, todo, *others):
+    def noted(todo, *others):
         begun.extend(todo)
-        return complete(work, todo, *others)
+        return completed(todo, *others)
 
-    monkeypatch.setattr(sweep, "complete", noted)
+    monkeypatch.setattr(parts, "completed", noted)
     return begun
 
 
@@ -355,7 +357,7 @@ def told(known, reason=""):
 
 def test_a_run_that_was_broken_off_goes_on(tmp_path, capsys, begun):
     """Killed without a chance to say anything, and interrupted, runs leave what they have covered, and no verdict."""
-    design, store = build.mac("hif8"), Store(tmp_path)
+    design, store = build("mac", "hif8"), EvidenceStore(tmp_path)
     words = ["verify", *design.command().split(), "--jobs", "1", "-o", str(tmp_path)]
 
     def done():
@@ -384,25 +386,25 @@ def test_a_run_that_was_broken_off_goes_on(tmp_path, capsys, begun):
 
 
 def test_a_lost_worker_breaks_a_proof_off_and_it_goes_on(tmp_path, monkeypatch, capsys, begun):
-    design, store = build.mac("e4m3_nosub", accumulator="exact", terms=1), Store(tmp_path)
+    design, store = build("mac", "e4m3_nosub", accumulator="exact", terms=1), EvidenceStore(tmp_path)
     words = ["verify", *design.command().split(), "--jobs", "2", "-o", str(tmp_path)]
-    save = Store.save
+    save = EvidenceStore.save
 
     def save_and_lose(self, evidence):
         save(self, evidence)
         for worker in multiprocessing.active_children()[:1]:
             worker.kill()
 
-    monkeypatch.setattr(sweep, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(parts, "SAVE_EVERY", 0.0)
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "save", save_and_lose)
+        patched.setattr(EvidenceStore, "save", save_and_lose)
         assert main(words) == 1
     known, (out, err) = store.load(design.name), capsys.readouterr()
     assert (out, known.verdict) == ("", "incomplete")
     assert 0 < known.cases < known.inputs
     assert re.sub(r"lost: [^)]*", "lost", err).endswith(told(known, " (a worker was lost)"))
-    parts = sorted(begun)
+    before = sorted(begun)
     begun.clear()
     assert main(words) == 0
-    assert sorted(begun + known.done) == parts
+    assert sorted(begun + known.done) == before
     assert capsys.readouterr().out.startswith(f"{design.name}: equal to golden on all 2^58 inputs")

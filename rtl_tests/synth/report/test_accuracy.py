@@ -5,7 +5,8 @@ import json
 import pytest
 
 from hwgen.__main__ import main
-from synth.report.chapters.accuracy import section
+from synth.report.chapters import accuracy
+from synth.report.data import Accuracy
 
 
 def rows(name, **ratios):
@@ -32,11 +33,15 @@ DIGITS = {
 }  # fmt: skip
 
 
+def section(data):
+    return accuracy.section(Accuracy.from_json(data))
+
+
 def test_the_study_as_sentences_and_tables():
     made = section(DIGITS)
     assert "200 test images" in made.intro
     assert "one image is 0.5% of accuracy" in made.intro
-    assert made.findings == [
+    assert [finding.text for finding in made.findings] == [
         "Rounded sums lose against exact ones, scales calibrated: less than 0.1 dB with binary16 and up to 2.4 dB with bfloat16 (d).",
         "With sums in binary16, the search of scales gains 1 dB or more for 2 of 4 formats: d (+32.0 dB) and a (+2.0 dB); it costs as much "
         "for b.",
@@ -59,7 +64,7 @@ def test_where_no_scale_helps_nothing_is_claimed():
     made = section(
         {**DIGITS, "study": [*rows("a", binary16=(5.0, 5.2), exact=(5.0, 5.2)), *rows("b", binary16=(None, 3.0), exact=(1.0, 3.0))]}
     )
-    assert made.findings == [
+    assert [finding.text for finding in made.findings] == [
         "Rounded sums lose against exact ones, scales calibrated: less than 0.1 dB with binary16.",
         "With sums in binary16, the search of scales gains 1 dB or more for 0 of 1 formats.",
     ]
@@ -68,7 +73,7 @@ def test_where_no_scale_helps_nothing_is_claimed():
 def test_without_a_study_there_is_one_table_and_without_data_no_section():
     made = section({key: value for key, value in DIGITS.items() if key != "study"})
     assert (len(made.tables), made.findings) == (1, [])
-    assert section(None) is None
+    assert accuracy.section(None) is None
 
 
 @pytest.mark.parametrize(
@@ -83,4 +88,4 @@ def test_a_file_of_something_else_is_refused(tmp_path, capsys, change):
     assert capsys.readouterr().err == f"hwgen: -o: {str(file)!r} cannot be written to: {str(file)!r} is not a folder\n"
     file.write_text(json.dumps({**DIGITS, **change}))
     assert main(command) == 2
-    assert capsys.readouterr().err == f"hwgen: --accuracy: {str(file)!r} is not what examples/digits.py --json writes\n"
+    assert capsys.readouterr().err == f"hwgen: --accuracy {str(file)!r} is not what examples/digits.py --json writes\n"

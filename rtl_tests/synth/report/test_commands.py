@@ -1,7 +1,7 @@
 """`hwgen area`: which jobs its options are."""
 
 from hwgen.__main__ import main
-from hwgen.blocks import build
+from hwgen.blocks.catalog import build
 from rtl_tests.synth.report.test_load import made_up
 from synth.area.liberty import GATES
 from synth.area.runner import Outcome
@@ -12,11 +12,11 @@ def test_each_library_is_measured_by_itself(tmp_path, monkeypatch, capsys):
     """As in a report; commas stand between the files of one."""
     asked = []
 
-    def measure(jobs, executor, progress, store):
+    def measure(jobs, pool, store, progress):
         asked.extend(jobs)
-        return [Outcome(job, tuple(made_up(build.mac("hif8"), job.target))) for job in jobs]
+        return [Outcome(job, tuple(made_up(build("mac", "hif8"), job.target))) for job in jobs]
 
-    monkeypatch.setattr(commands, "measure", measure)
+    monkeypatch.setattr(commands, "measure_all", measure)
     other = tmp_path / "other.lib"
     other.write_text(GATES.read_text().replace("library (gates)", "library (other)"))
     words = ["area", "mac", "--format", "hif8", "--liberty", str(GATES), "--liberty", f"{GATES},{other}"]

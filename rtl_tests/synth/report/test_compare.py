@@ -1,19 +1,21 @@
 """Reports against each other: what is a change, what fails, and what is refused."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from golden.refusal import BadValue
 from hwgen.__main__ import main
 from rtl_tests.synth.report.test_report import made_up
 from rtl_tests.synth.report.test_speed import timed_rows
 from synth.report.compare import compare, lines, percentage
-from synth.report.write import assemble
+from synth.report.data import assemble
 
 
 def row(name, area, **options):
-    made = made_up("mac", "gates", area, format=name, accumulator="binary16")
-    return [{**one, "seed": 1, "accumulator_bits": 16, "verilog_sha256": name, **options} for one in made]
+    rows = made_up("mac", "gates", area, format=name, accumulator="binary16")
+    return [replace(one, verilog_sha256=name, **options) for one in rows]
 
 
 OLD = [*row("same", 100), *row("noisy", 100), *row("grown", 100), *row("shrunk", 100), *row("gone", 100)]
@@ -50,8 +52,8 @@ def test_a_curve_has_its_smallest_area_and_its_fastest_delay():
 
 
 def test_figures_of_libraries_compare_by_their_content():
-    of = {"target": "liberty", "libraries": ["cells"]}
-    old, same, other = (row("a", 100, **of, libraries_sha256=[digest * 64]) for digest in "001")
+    of = {"target": "liberty", "libraries": ("cells",)}
+    old, same, other = (row("a", 100, **of, libraries_sha256=(digest * 64,)) for digest in "001")
     assert compare(old, same).common == 1
     assert compare(old, other).common == 0
 
@@ -63,15 +65,15 @@ def test_percentages(text, share):
 
 @pytest.mark.parametrize("text", ["2", "-2%", "two%", "", "%", "1e1%", "nan%", "2 %", "٢%"])
 def test_no_percentages(text):
-    with pytest.raises(ValueError, match=r"^it must be a percentage such as 2%, not "):
+    with pytest.raises(BadValue, match=r"^fail_above must be a percentage such as 2%, not "):
         percentage(text)
 
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, rows in (("old", OLD), ("new", NEW), ("single", [{**one, "renamings": 1} for one in OLD]), ("other", row("other", 7))):
-        (tmp_path / f"{name}.json").write_text(json.dumps({**assemble([], []), "rows": rows}))
+    for name, rows in (("old", OLD), ("new", NEW), ("single", [replace(one, renamings=1) for one in OLD]), ("other", row("other", 7))):
+        (tmp_path / f"{name}.json").write_text(json.dumps(replace(assemble([], []), rows=tuple(rows)).to_json()))
     (tmp_path / "word.json").write_text('{"rows": "many", "failures": []}')
     return tmp_path
 
@@ -93,21 +95,21 @@ def test_two_files_are_compared_and_nothing_is_written(words, status, files, cap
 def test_a_report_that_is_asked_for_is_written(files, capsys):
     assert main([*NEWS, "--compare", "old.json", "--fail-above", "2%", "-o", "out", "--store", "store"]) == 1
     assert capsys.readouterr().out.splitlines()[0] == "out/index.html"
-    assert {row["name"] for row in json.loads((files / "out" / "report.json").read_text())["rows"]} == {row["name"] for row in NEW}
+    assert {row["name"] for row in json.loads((files / "out" / "report.json").read_text())["rows"]} == {row.name for row in NEW}
     assert main([*NEWS, "--compare", "out/report.json", "--fail-above", "0%"]) == 0
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--fail-above", "2%"], "--fail-above: it goes with --compare only"),
-        (["--compare", "old.json", "--fail-above", "2"], "--fail-above: it must be a percentage such as 2%, not '2'"),
-        (["--compare", "none.json"], "--compare: 'none.json' cannot be read: No such file or directory"),
-        (["--compare", "word.json"], "--compare: 'word.json' is not what hwgen sweep or hwgen report writes"),
+        (["--fail-above", "2%"], "--fail-above goes with --compare only"),
+        (["--compare", "old.json", "--fail-above", "2"], "--fail-above must be a percentage such as 2%, not '2'"),
+        (["--compare", "none.json"], "--compare 'none.json' cannot be read: No such file or directory"),
+        (["--compare", "word.json"], "--compare 'word.json' is not what hwgen sweep or hwgen report writes"),
         (["--compare", "other.json"], "--compare: the two reports have no figure in common"),
         (
             ["--compare", "single.json", "--fail-above", "2%"],
-            "--fail-above: mac_same_binary16 was measured under one renaming, of which no spread is known",
+            "--fail-above: mac_same_binary16 was measured under one renaming, so that its spread is not known",
         ),
     ],
 )
@@ -127,8 +129,9 @@ def test_what_cannot_be_compared_is_refused(words, sentence, files, capsys):
     ],
 )
 def test_refusals_come_before_minutes_are_spent(words, sentence, files, capsys, monkeypatch):
-    monkeypatch.setattr("synth.cli.area.measure", lambda *_, **__: pytest.fail("measured"))
-    monkeypatch.setattr("synth.cli.area.verilog", lambda design, _: f"module {design.name}(acc_in);\n  input [15:0] acc_in;\nendmodule\n")
+    monkeypatch.setattr("synth.cli.report.measure_all", lambda *_, **__: pytest.fail("measured"))
+    text = "module {}(acc_in);\n  input [15:0] acc_in;\nendmodule\n"
+    monkeypatch.setattr("synth.report.plan.verilog", lambda design, store: text.format(design.name))
     assert main(["report", "--formats", "hif8", "-o", "out", "--store", "store", *words]) == 2
     assert capsys.readouterr().err.startswith(f"hwgen: {sentence}")
     assert not (files / "out").exists()

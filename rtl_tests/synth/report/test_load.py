@@ -4,15 +4,17 @@ import json
 
 import pytest
 
+from golden.refusal import BadValue
 from hwgen.__main__ import main
-from hwgen.blocks import build
+from hwgen.blocks.catalog import build
 from rtl_tests.support.paths import ROOT
 from synth.area.jobs import rows
 from synth.area.liberty import GATES, read_all
+from synth.area.plan import area_jobs
 from synth.area.targets import LIBERTY
-from synth.report import load as given
-from synth.report.plan import area_jobs
-from synth.report.write import assemble, render, with_sweeps
+from synth.report import load
+from synth.report.data import assemble, with_sweeps
+from synth.report.write import render
 
 NOT_SWEPT = "is not what hwgen sweep or hwgen report writes"
 NOT_ACCURACY = "is not what examples/digits.py --json writes"
@@ -30,16 +32,18 @@ ACCURACY = {
 def made_up(design, target="gates", portfolio="standard"):
     """The rows of a design, its areas and delays made up."""
     (job,) = area_jobs(design, TEXT.format(design.name), (target,), portfolio, 2, read_all([str(GATES)]))
-    sample = {job._target().metric: 50.0, "nand2_equivalents": 50.0} | ({"delay_fo4": 9.0} if job.is_timed else {})
+    sample = {job._place[0].metric: 50.0, "nand2_equivalents": 50.0} | ({"delay_fo4": 9.0} if job.is_timed else {})
     return rows(job, {recipe: [sample, sample] for recipe in job.recipes()})
 
 
 @pytest.fixture(scope="module")
 def swept():
-    found = made_up(build.mac("hif8")) + made_up(build.adder("hif8")) + made_up(build.multiplier("hif8"), LIBERTY)
-    found += made_up(build.encoder("hif8")) + made_up(build.encoder("hif8", rounding="hybrid")) + made_up(build.decoder("hif8"), "xc7")
-    found += made_up(build.mac("hif8", accumulator="binary32")) + made_up(build.mac("hif8"), portfolio="speed")
-    return {"rows": json.loads(json.dumps(found)), "failures": [{"name": "n", "target": "gates", "error": "no"}]}
+    found = made_up(build("mac", "hif8")) + made_up(build("adder", "hif8")) + made_up(build("multiplier", "hif8"), LIBERTY)
+    found += (
+        made_up(build("encoder", "hif8")) + made_up(build("encoder", "hif8", rounding="hybrid")) + made_up(build("decoder", "hif8"), "xc7")
+    )
+    found += made_up(build("mac", "hif8", accumulator="binary32")) + made_up(build("mac", "hif8"), portfolio="speed")
+    return {"rows": [row.to_json() for row in found], "failures": [{"name": "n", "target": "gates", "error": "no"}]}
 
 
 def refused(tmp_path, capsys, option, text, sentence):
@@ -47,8 +51,20 @@ def refused(tmp_path, capsys, option, text, sentence):
     file.write_text(text)
     words = ["report", option, str(file), "-o", str(tmp_path / "out"), "--store", str(tmp_path / "store")]
     assert main(words) == 2
-    assert capsys.readouterr().err == f"hwgen: {option}: {str(file)!r} {sentence}\n"
+    assert capsys.readouterr().err == f"hwgen: {option} {str(file)!r} {sentence}\n"
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("read", "argument"),
+    [(load.sweep, "sweep"), (load.sweep, "compare"), (load.accuracy, "accuracy")],
+    ids=["sweep", "compare", "accuracy"],
+)
+def test_refusals_are_about_the_argument(read, argument, tmp_path):
+    with pytest.raises(BadValue) as refused:
+        read(str(tmp_path), argument)
+    assert refused.value.argument == argument
+    assert str(refused.value) == f"{argument} {str(tmp_path)!r} cannot be read: Is a directory"
 
 
 def test_rows_of_a_sweep_are_shown(swept, tmp_path):
@@ -70,12 +86,12 @@ def test_a_row_without_one_of_its_keys_is_refused_or_not_missed(swept, tmp_path)
             less = {name: value for name, value in row.items() if name != key}
             file.write_text(json.dumps({**swept, "rows": [*swept["rows"][:place], less, *swept["rows"][place + 1 :]]}))
             try:
-                found = given.rows(str(file), "--sweep")
-            except ValueError:
+                kept = load.sweep(str(file), "sweep")
+            except BadValue:
                 needed.add(key)
                 continue
             if row["component"] in ("mac", "encoder") and row["target"] == "gates" and key not in ("metric", "samples"):
-                render(with_sweeps(assemble([], []), [found]), tmp_path / "out")
+                render(with_sweeps(assemble([], []), [kept]), tmp_path / "out")
     assert needed >= {"best_recipe", "accumulator_bits", "accumulator", "rounding", "timer", "delay_samples", "libraries", "median"}
 
 
@@ -137,4 +153,4 @@ def test_every_key_of_a_row_is_documented(swept):
 
 def test_accuracy_is_taken(tmp_path):
     (tmp_path / "found.json").write_text(json.dumps(ACCURACY))
-    assert given.accuracy(str(tmp_path / "found.json")) == ACCURACY
+    assert load.accuracy(str(tmp_path / "found.json")).source == ACCURACY

@@ -1,6 +1,7 @@
 """What options cost: each beside the plain block, and two formats behind a select pin beside either alone."""
 
-from hwgen.blocks import build
+import golden
+from hwgen.blocks.catalog import build
 from rtl_tests.synth.report.test_report import made_up
 from synth.report import plan
 from synth.report.chapters import options as extras
@@ -12,7 +13,7 @@ PAIR = "ocp_e4m3+ocp_e5m2"
 
 def planned(formats, claims):
     """Names and targets of what a report measures."""
-    found = measurements(formats, lambda kind, name, **options: build.BLOCKS[kind](name, **options), claims=claims)
+    found = measurements({name: golden.get(name) for name in formats}, claims=claims)
     return {(one.design.name, target) for one in found for target in one.targets}
 
 
@@ -21,8 +22,8 @@ def test_a_pair_beside_either_format_alone():
     for target in (*plan.EXTRA_TARGETS, "xc7"):
         for name, area in (("ocp_e4m3", 100), (PAIR, 120), ("ocp_e5m2", 119)):
             rows += made_up("mac", target, area, format=name, accumulator="binary16")
-    section = extras.section(Measured({"rows": rows, "formats": ["ocp_e4m3", "ocp_e5m2"]}))
-    assert section.findings == [
+    section = extras.section(Measured(rows, ["ocp_e4m3", "ocp_e5m2"]))
+    assert [finding.text for finding in section.findings] == [
         f"{title}: {text}."
         for title, unit in (("Gates", "NAND2"), ("Cyclone V", "ALM"))
         for text in (
@@ -36,6 +37,11 @@ def test_a_pair_beside_either_format_alone():
     ]  # fmt: skip
 
 
+def test_options_that_plain_blocks_lack():
+    assert {"scale_bits", "flags", "lanes", "stages", "interleave", "rounding_pin", "nan_to_zero"} <= plan.OPTIONAL
+    assert plan.OPTIONAL.isdisjoint({"format", "format_b", "from", "to", "rounding", "overflow", "accumulator", "terms"})
+
+
 def test_what_is_compared():
     assert [extra.comparison for extra in plan.EXTRAS[:2]] == [
         "hif8 mac, scale-bits 8, against hif8 mac, binary16", "hif8 encoder, rounding-pin True, against hif8 encoder, hybrid",
@@ -46,10 +52,10 @@ def test_a_pair_costs_a_job_a_target_and_nothing_where_the_claims_have_it(monkey
     both = ["ocp_e4m3", "ocp_e5m2"]
     few, default = planned(both, False), planned(FORMATS, True)
     monkeypatch.setattr(plan, "EXTRAS", [extra for extra in plan.EXTRAS if not extra.pair])
-    assert few - planned(both, False) == {(build.mac(PAIR).name, target) for target in plan.EXTRA_TARGETS}
+    assert few - planned(both, False) == {(build("mac", PAIR).name, target) for target in plan.EXTRA_TARGETS}
     assert default == planned(FORMATS, True)
 
 
 def test_nothing_measured_is_no_section():
     rows = made_up("mac", "gates", 100, format="ocp_e4m3", accumulator="binary16")
-    assert extras.section(Measured({"rows": rows, "formats": ["ocp_e4m3"]})) is None
+    assert extras.section(Measured(rows, ["ocp_e4m3"])) is None

@@ -14,16 +14,19 @@ import synth
 from rtl_tests.synth.area.test_jobs import JOB
 from rtl_tests.synth.report.test_accuracy import DIGITS
 from rtl_tests.synth.report.test_speed import timed_rows
+from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.area.targets import TARGETS
-from synth.proof.evidence import EMITTED, EQUAL, Evidence
+from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence
 from synth.report import write as module
-from synth.report.chapters.claims import CLAIMS
-from synth.report.chapters.table2 import PAPER, verdict
+from synth.report.chapters.papers import PRINTED, order_verdict
+from synth.report.chapters.summary import summary
 from synth.report.content import Content
+from synth.report.data import Accuracy, Ratio, Report, assemble
 from synth.report.figures import Figure, compared, number, pair_sentence, smallest_sentence
-from synth.report.plan import ACCUMULATORS, FORMATS, SPEED_STUDY, WIDTH_STUDY
-from synth.report.write import assemble, render
+from synth.report.plan import ACCUMULATORS, CLAIMS, FORMATS, SPEED_STUDY, WIDTH_STUDY
+from synth.report.sections import Command
+from synth.report.write import render
 
 SECTIONS = {
     "mac": ("What a MAC costs", 6), "tradeoff": ("Area against accuracy", 5), "speed": ("Area against delay", 1),
@@ -42,18 +45,20 @@ def spread(low, high):
 
 def made_up(component, target, area, **options):
     unit, name = TARGETS[target].unit, "_".join(map(str, (component, *options.values())))
+    bits = {"accumulator_bits": 16} if "accumulator" in options else {}
     row = {
-        "component": component, **options, "target": target, "recipe": "synch", "metric": "area", "unit": unit, "tool": "yosys 0",
+        "component": component, **bits, **options, "target": target, "recipe": "synch", "metric": "area", "unit": unit, "tool": "yosys 0",
         "min": area - 1, "median": area, "max": area + 1, "samples": [area - 1, area + 1], "portfolio": "standard", "renamings": 2,
+        "seed": 1,
         "name": name, "command": f"hwgen area {component} --target {target}", "verilog_sha256": name, "script_sha256": "1",
     }  # fmt: skip
-    return [row, {**row, "recipe": "best", "best_recipe": "synch"}]
+    return [Row.from_json(row), Row.from_json(row).best()]
 
 
-def checked(module, method, cases):
+def checked(module, kind, method, cases):
     """A module that equals golden."""
     command, hashes = f"hwgen verify {module}", {"verilog": module}
-    return Evidence(module, command, EMITTED, [], method, cases, hashes, {}, cases, EQUAL, seconds=1.5).record()
+    return Evidence(module, command, EMITTED, [], kind, method, cases, hashes, {}, cases, EQUAL, seconds=1.5)
 
 
 def made_up_report():
@@ -63,7 +68,7 @@ def made_up_report():
         for target in TARGETS:
             rows += made_up("mac", target, 150 + 3 * place, format=name, accumulator="binary16", accumulator_bits=16)
             rows += made_up("adder", target, 120 + place % 3, format=name, accumulator="binary16")
-            rows += made_up("multiplier", target, PAPER.get(name, [40])[0] + 0.25 * place, format=name)
+            rows += made_up("multiplier", target, PRINTED.get(name, [40])[0] + 0.25 * place, format=name)
         rounding = "ties_to_away" if name == "hif8" else "ties_to_even"
         rows += made_up("encoder", "gates", 200 + place, format=name, rounding=rounding)
     for target in TARGETS:
@@ -85,9 +90,9 @@ def made_up_report():
         points = [(40 + place, 100 - place), (20 - 2 * place, 130), (10 - place, 180 + 5 * place)]
         rows += timed_rows(name, points, command=f"hwgen area mac --format {name} --portfolio speed")
     outcomes = [Outcome(JOB, tuple(rows)), Outcome(replace(JOB, top="broken", target="xc7"), (), "broken on xc7: <no> luck", "long\nlog\n")]
-    evidence = [checked("multiplier_hif8", "every input, evaluated on the gates", 1 << 16), checked("other", "proof (a solver)", 1 << 48)]
-    snr = {name: {"snr_db": 20.5 + 5 * (place % 3), "exponent": place} for place, name in enumerate(FORMATS)}
-    return assemble(outcomes, FORMATS, DIGITS, evidence) | {"snr": snr}
+    evidence = [checked("multiplier_hif8", SWEPT, "every input", 1 << 16), checked("other", PROVED, "a solver", 1 << 48)]
+    ratios = {name: Ratio(20.5 + 5 * (place % 3), place) for place, name in enumerate(FORMATS)}
+    return replace(assemble(outcomes, FORMATS, Accuracy.from_json(DIGITS), evidence), ratios=ratios)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +109,7 @@ def folder(data, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def content(folder):
-    return Content(json.loads((folder / "report.json").read_text()))
+    return Content(Report.from_json(json.loads((folder / "report.json").read_text())))
 
 
 def read(folder):
@@ -115,12 +120,12 @@ def test_files(data, folder):
     files = read(folder)
     assert set(files) == {"report.json", "report.csv", "report.md", "index.html", "logs/broken.xc7.log"}
     assert files["logs/broken.xc7.log"] == b"long\nlog\n"
-    assert json.loads(files["report.json"])["rows"] == data["rows"]
+    assert json.loads(files["report.json"])["rows"] == [row.to_json() for row in data.rows]
 
 
 def test_the_same_data_give_the_same_bytes_and_json_is_the_source(folder, tmp_path):
     first = read(folder)
-    render(json.loads(first["report.json"]), tmp_path)
+    render(Report.from_json(json.loads(first["report.json"])), tmp_path)
     assert read(tmp_path) == {name: text for name, text in first.items() if not name.startswith("logs/")}
 
 
@@ -171,10 +176,27 @@ def test_the_summary_says_what_matters(data, content):
     assert said["Speed"].endswith("Gates: the fastest is e5m2b1 with 6 FO4; the slowest is hif8 with 10.")
     assert said["Verified"].startswith("2 of 2 modules equal the golden model on all inputs: 65,536 cases evaluated, ")
     assert said["Verified"].endswith(" Of the modules measured here these are multiplier_hif8.")
-    jobs = sum(row["recipe"] == "best" for row in data["rows"])
-    netlists = 2 * (len(data["rows"]) - jobs)
+    jobs = sum(row.is_best for row in data.rows)
+    netlists = 2 * (len(data.rows) - jobs)
     assert said["Measured"].startswith(f"{jobs} jobs on 5 targets, {netlists} netlists under 2 renamings; 1 job failed. minifloat-rtl ")
-    assert said["Measured"].endswith(f"{data['tool']}, abc.")
+    assert said["Measured"].endswith(f"{data.tool}, abc.")
+
+
+def test_the_summary_does_not_depend_on_the_words_of_findings(content):
+    reworded = [
+        replace(section, findings=[replace(finding, text=section.anchor) for finding in section.findings]) for section in content.sections
+    ]
+    points = summary(content.report, content.measured, reworded)
+    assert [point.subject for point in points] == [point.subject for point in content.summary]
+    assert {point.text for point in points} >= {"tradeoff", "speed", "encoders", "paper"}
+
+
+def test_commands_are_set_as_code(folder, content):
+    cells = [cell for section in content.sections for table in section.tables for row in table.rows for cell in row]
+    expected = [f"<code>{escape(cell.text)}</code>" for cell in cells if isinstance(cell, Command)]
+    assert len(expected) > 200
+    assert re.findall("<code>.*?</code>", (folder / "index.html").read_text()) == expected
+    assert not any(cell.text.startswith("hwgen ") for cell in cells if not isinstance(cell, Command))
 
 
 def test_the_paper_stands_beside_the_same_part(content):
@@ -192,9 +214,9 @@ def test_every_plot_names_the_commands_of_its_figures(content):
 
 def test_the_table_of_rows(data, folder):
     rows = list(csv.DictReader(io.StringIO((folder / "report.csv").read_text())))
-    assert len(rows) == len(data["rows"])
-    assert rows[0]["component"] == data["rows"][0]["component"]
-    assert rows[0]["samples"] == " ".join(map(str, data["rows"][0]["samples"]))
+    assert len(rows) == len(data.rows)
+    assert rows[0]["component"] == data.rows[0].component
+    assert rows[0]["samples"] == " ".join(map(str, data.rows[0].samples))
 
 
 def test_a_report_of_little_data_is_a_report(tmp_path):
@@ -221,12 +243,12 @@ def test_nothing_is_left_half_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr(module, "page", fail)
     with pytest.raises(RuntimeError, match="no"):
-        render({**few, "tool": "another"}, tmp_path)
+        render(replace(few, tool="another"), tmp_path)
     assert read(tmp_path) == before
     monkeypatch.undo()
-    monkeypatch.setattr(module.os, "replace", fail)
+    monkeypatch.setattr("os.replace", fail)
     with pytest.raises(RuntimeError, match="no"):
-        render({**few, "tool": "another"}, tmp_path)
+        render(replace(few, tool="another"), tmp_path)
     assert read(tmp_path) == before
 
 
@@ -234,27 +256,29 @@ FIGURES = {"e5m3_nosub": spread(19, 21), "e5m2b1": spread(22, 24), "binary8p3": 
 
 
 def test_the_order_comes_out():
-    assert verdict(FIGURES, "X") == (
+    assert order_verdict(FIGURES, "X") == (
         "X: the order of the paper (20 < 24.5 < 27 < 34) comes out. e5m3_nosub 20, e5m2b1 23, binary8p3 26, e5m3 31.5."
     )
 
 
 def test_the_order_is_swapped():
-    said = verdict({**FIGURES, "e5m2b1": spread(29, 29.5)}, "X")
+    said = order_verdict({**FIGURES, "e5m2b1": spread(29, 29.5)}, "X")
     assert said.startswith(
         "X: the order of the paper (20 < 24.5 < 27 < 34) does not come out: swapped are e5m2b1 (12% above binary8p3). e5m3_nosub 20"
     )
-    said = verdict({**FIGURES, "e5m3_nosub": spread(26, 28)}, "X")
+    said = order_verdict({**FIGURES, "e5m3_nosub": spread(26, 28)}, "X")
     assert "swapped are e5m3_nosub (17% above e5m2b1); no difference between e5m3_nosub and binary8p3. " in said
 
 
 def test_the_order_is_inside_the_spread():
-    said = verdict({**FIGURES, "e5m2b1": spread(22, 25)}, "X")
+    said = order_verdict({**FIGURES, "e5m2b1": spread(22, 25)}, "X")
     assert "is not contradicted, but lies within the spread: no difference between e5m2b1 and binary8p3. " in said
 
 
 def test_the_order_needs_all_four():
-    assert verdict({"e5m3": spread(1, 2)}, "X") == ("X: the order of the paper cannot be judged without e5m3_nosub, e5m2b1 and binary8p3.")
+    assert order_verdict({"e5m3": spread(1, 2)}, "X") == (
+        "X: the order of the paper cannot be judged without e5m3_nosub, e5m2b1 and binary8p3."
+    )
 
 
 def test_no_difference_where_spreads_meet():
@@ -276,7 +300,7 @@ def test_numbers():
 
 def test_options_are_held_against_the_plain_block(content):
     (section,) = (section for section in content.sections if section.anchor == "options")
-    assert [text for text in section.findings if "scale" in text] == [
+    assert [finding.text for finding in section.findings if "scale" in finding.text] == [
         f"{title}: hif8 mac with a port for a scale of 8 bits: +10% (165 against 150 {unit})."
         for title, unit in (("Gates", "NAND2"), ("Cyclone V", "ALM"))
     ]
@@ -284,6 +308,6 @@ def test_options_are_held_against_the_plain_block(content):
     assert found[0] == "a port for a scale of 8 bits"
     assert "status flags" not in found  # which nothing was measured of
     (every,) = (section for section in content.sections if section.anchor == "figures")
-    areas = [row for row in content.report["rows"] if "timer" not in row]
-    assert len(every.tables[0].rows) == sum(row["recipe"] == "best" for row in areas)
-    assert all(row["name"] != "mac_hif8_binary16_16_8" for row in content.measured.rows)
+    areas = [row for row in content.report.rows if row.timing is None]
+    assert len(every.tables[0].rows) == sum(row.is_best for row in areas)
+    assert all(row.name != "mac_hif8_binary16_16_8" for row in content.measured.rows)

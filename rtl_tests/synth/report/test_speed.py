@@ -3,13 +3,16 @@
 import pytest
 
 from rtl_tests.synth.area.test_jobs import JOB
+from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.report.chapters import papers, speed
-from synth.report.chapters.claims import CLAIMS, INSIDE, NOT_REPRODUCED, REPRODUCED, Claim, ratio, verdict
+from synth.report.chapters.papers import INSIDE, NOT_REPRODUCED, REPRODUCED, ratio, verdict
 from synth.report.chapters.speed import Point, at, front
+from synth.report.data import Failure, Sweep, assemble, with_sweeps
 from synth.report.figures import Figure
-from synth.report.sections import columns
-from synth.report.write import assemble, render, with_sweeps
+from synth.report.measured import Measured
+from synth.report.plan import CLAIMS, Claim
+from synth.report.write import render
 
 
 def point(delay, area, spread=1.0):
@@ -18,7 +21,8 @@ def point(delay, area, spread=1.0):
 
 def timed_rows(name, found, target="gates", **options):
     base = {
-        "component": "mac", "format": name, "accumulator": "binary16", "target": target, "metric": "area", "unit": "NAND2", "tool": "t",
+        "component": "mac", "format": name, "accumulator": "binary16", "accumulator_bits": 16, "target": target,
+        "metric": "area", "unit": "NAND2", "tool": "t",
         "portfolio": "speed", "renamings": 2, "name": f"{name}_mac", "verilog_sha256": name, "script_sha256": target,
         "timer": "abc, before layout", "command": "hwgen area", "seed": 1, "delay": "delay_fo4", **options,
     }  # fmt: skip
@@ -34,7 +38,9 @@ def timed_rows(name, found, target="gates", **options):
         }
         for i, (d, area) in enumerate(found)
     ]
-    return [*rows, {**rows[0], "recipe": "best", "best_recipe": "r0"}]
+    if base["portfolio"] != "speed":
+        rows = [{key: value for key, value in row.items() if key not in ("delay", "timer", "delay_samples")} for row in rows]
+    return [*map(Row.from_json, rows), Row.from_json(rows[0]).best()]
 
 
 def test_the_front_is_what_nothing_beats_in_both():
@@ -59,8 +65,8 @@ def test_the_cheapest_at_each_speed():
 
 def test_a_section_of_curves(tmp_path):
     rows = timed_rows("hif8", [(40, 100), (10, 200)]) + timed_rows("e5m3", [(30, 90)])
-    report = with_sweeps(assemble([], []), [{"rows": rows, "failures": [{"name": "n", "target": "t", "error": "e"}]}])
-    assert report["formats"] == ["hif8", "e5m3"]
+    report = with_sweeps(assemble([], []), [Sweep(tuple(rows), (Failure("n", "t", "e"),))])
+    assert report.formats == ("hif8", "e5m3")
     render(report, tmp_path)
     page = (tmp_path / "index.html").read_text()
     assert '<section id="speed">' in page
@@ -71,7 +77,7 @@ def test_a_section_of_curves(tmp_path):
 def test_rows_of_a_sweep_do_not_come_twice():
     rows = timed_rows("hif8", [(40, 100)])
     report = assemble([Outcome(JOB, tuple(rows))], ["hif8"])
-    assert with_sweeps(report, [{"rows": rows, "failures": []}])["rows"] == rows
+    assert with_sweeps(report, [Sweep(tuple(rows))]).rows == tuple(rows)
     assert with_sweeps(report, []) is report
 
 
@@ -97,15 +103,15 @@ def test_every_claim_is_judged_on_every_target():
             for name, area in ((claim.base, 100), (claim.unit, 70)):
                 row = timed_rows(name, [(1, area)], target, component=claim.part, portfolio="standard", **claim.options)[-1]
                 rows.append(row)
-    section = papers.section(rows, columns(rows))
+    section = papers.claims(Measured(rows, []))
     assert len(section.findings) == 2 * len(CLAIMS)
-    assert sum(REPRODUCED in text and NOT_REPRODUCED not in text for text in section.findings) == 2 * len(CLAIMS)
-    assert papers.section([], columns(rows)) is None
+    assert sum(REPRODUCED in one.text and NOT_REPRODUCED not in one.text for one in section.findings) == 2 * len(CLAIMS)
+    assert papers.claims(Measured([], [])) is None
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim.part}-{claim.unit}")
 def test_claims_are_of_blocks_that_exist(claim):
-    from hwgen.blocks import build
+    from hwgen.blocks.catalog import build
 
     for name in (claim.base, claim.unit):
-        assert build.BLOCKS[claim.part](name, **claim.options).formats[0].name == name
+        assert build(claim.part, name, **claim.options).formats[0].name == name

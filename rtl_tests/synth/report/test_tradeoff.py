@@ -5,6 +5,7 @@ import pytest
 import golden
 from rtl_tests.synth.report.test_report import made_up
 from synth.report.chapters.tradeoff import front, ratios, section
+from synth.report.data import Ratio
 from synth.report.figures import Figure
 from synth.report.measured import Measured
 
@@ -29,15 +30,17 @@ def test_the_front(areas, ratio, edge):
 def test_ratios_of_single_formats():
     found = ratios(["ocp_e4m3", "ocp_e4m3+ocp_e5m2", "unheard_of", golden.get("hif8")])
     assert list(found) == ["ocp_e4m3", "hif8"]
-    assert found["ocp_e4m3"] == {"snr_db": 31.5211, "exponent": 0}
+    assert found["ocp_e4m3"] == Ratio(31.5211, 0)
 
 
 def test_a_section():
     names = ["ocp_e5m2", "ocp_e4m3", "hif8"]
     rows = [row for place, name in enumerate(names) for row in made_up("mac", "gates", 100 + place, format=name, accumulator="binary16")]
-    made = section(Measured({"rows": rows, "formats": names}), ratios(names))
-    assert made.findings == ["Gates: no format beats ocp_e5m2 (25.5 dB, 100 NAND2) and ocp_e4m3 (31.5 dB, 101 NAND2) in both."]
+    made = section(Measured(rows, names), ratios(names))
+    assert [(finding.text, finding.place) for finding in made.findings] == [
+        ("Gates: no format beats ocp_e5m2 (25.5 dB, 100 NAND2) and ocp_e4m3 (31.5 dB, 101 NAND2) in both.", "gates")
+    ]
     assert [row[0].text for row in made.tables[0].rows] == names
     assert "quantization SNR [dB]" in made.plots[0].svg
     assert made.plots[0].commands[-1] == "python -c \"import golden; print(golden.best_scale('hif8'))\""
-    assert section(Measured({"rows": rows, "formats": names}), {}) is None
+    assert section(Measured(rows, names), {}) is None

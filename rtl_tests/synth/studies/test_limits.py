@@ -1,12 +1,17 @@
 """The limits: what is held against what, without measuring anything."""
 
+import sys
+from dataclasses import replace
+
 import pytest
 
-from hwgen.blocks.design import Design
+from hwgen.blocks.block import Design
 from hwgen.tools.process import ToolError
+from synth.area.jobs import rows
 from synth.area.liberty import GATES, read_all
 from synth.area.runner import Outcome
 from synth.studies import limits
+from synth.studies.script import status
 
 LIBRARIES = read_all([str(GATES)])
 EXACT, ROUNDED = "ocp_e4m3_mac_exact", "ocp_e4m3_mac_binary32"
@@ -18,7 +23,7 @@ def areas(monkeypatch):
     found = {(limit.design.name, target): most for limit in limits.limits() for target, most in limit.must.items()}
     found |= {(EXACT, "cyclonev"): 100, (ROUNDED, "cyclonev"): 200}
 
-    def measure(jobs, executor, progress=None):
+    def measure(jobs, pool, progress=None):
         for job in jobs:
             if (job.top, job.target) not in found:
                 yield Outcome(job, (), f"{job.label}: no")
@@ -26,10 +31,10 @@ def areas(monkeypatch):
             area = found[job.top, job.target]
             for recipe in job.recipes():
                 other = 0 if recipe == limits.FLOWS[job.target] else 1e6  # which must not count
-                row = {"name": job.top, "target": job.target, "recipe": recipe, "min": area - 1, "median": area + other, "max": area + 1}
-                yield Outcome(job, ({**row, "unit": "", "tool": "t", "command": job.command, "renamings": job.renamings},))
+                (row, _) = rows(job, {recipe: [{job._place[0].metric: 1.0}]})
+                yield Outcome(job, (replace(row, min=area - 1, median=area + other, max=area + 1, tool="t"),))
 
-    monkeypatch.setattr(limits, "measure", measure)
+    monkeypatch.setattr(limits, "measure_all", measure)
     monkeypatch.setattr(
         Design, "verilog", lambda self: f"module {self.name} (\n  input wire a,\n  output wire [15:0] acc_out\n);\nendmodule\n"
     )
@@ -37,7 +42,7 @@ def areas(monkeypatch):
 
 
 def table(libraries):
-    return list(limits.table(libraries, 8, None))
+    return list(limits.table(limits.measured(libraries, 8, None)))
 
 
 def test_limits_are_kept_up_to_themselves(areas):
@@ -52,18 +57,18 @@ def test_limits_are_kept_up_to_themselves(areas):
 def test_a_limit_that_is_not_kept_is_told(areas, name, target, monkeypatch, capsys, tmp_path):
     library = tmp_path / "cells.lib"
     library.write_text(GATES.read_text().replace("library (gates)", "library (osu018_stdcells)"))
-    monkeypatch.setattr(limits.sys, "argv", ["limits", "--liberty", str(library)])
-    assert limits.main() == 0
+    monkeypatch.setattr(sys, "argv", ["limits", "--liberty", str(library)])
+    assert status("limits", limits.main) == 0
     capsys.readouterr()
     areas[name, target] += 0.5
-    assert limits.main() == 1
+    assert status("limits", limits.main) == 1
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.endswith("NOT KEPT")]
     assert line.split()[:2] == [name, target]
 
 
 def test_commands_name_the_library_that_was_given(areas, monkeypatch):
-    asked, measure = [], limits.measure
-    monkeypatch.setattr(limits, "measure", lambda jobs, *more: measure(asked.extend(jobs) or jobs, *more))
+    asked, measure = [], limits.measure_all
+    monkeypatch.setattr(limits, "measure_all", lambda jobs, *more, **others: measure(asked.extend(jobs) or jobs, *more, **others))
     table(LIBRARIES)
     words = [job.command for job in asked if job.target == "liberty"]
     assert len(words) == 6
@@ -85,20 +90,20 @@ def test_a_job_that_fails_is_a_failure_in_one_sentence(areas, monkeypatch, capsy
     del areas[EXACT, "cyclonev"]
     with pytest.raises(ToolError, match=rf"^{EXACT} on cyclonev: no$"):
         table({})
-    monkeypatch.setattr(limits.sys, "argv", ["limits", "--renamings", "2"])
-    assert limits.main() == 1
+    monkeypatch.setattr(sys, "argv", ["limits", "--renamings", "2"])
+    assert status("limits", limits.main) == 1
     assert capsys.readouterr().err == f"limits: {EXACT} on cyclonev: no\n"
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--renamings", "0"], "--renamings must be from 1 to 64, not 0"),
+        (["--renamings", "0"], "--renamings must be an integer from 1 to 64, not 0"),
         (["--liberty", "none.lib"], "--liberty: none.lib cannot be read: No such file or directory"),
-        (["--liberty", str(GATES)], "--liberty: the limits are for osu018_stdcells, not for gates"),
+        (["--liberty", str(GATES)], "--liberty must be osu018_stdcells, for which the limits are, not gates"),
     ],
 )
 def test_bad_input(words, sentence, monkeypatch, capsys):
-    monkeypatch.setattr(limits.sys, "argv", ["limits", *words])
-    assert limits.main() == 2
+    monkeypatch.setattr(sys, "argv", ["limits", *words])
+    assert status("limits", limits.main) == 2
     assert capsys.readouterr().err == f"limits: {sentence}\n"

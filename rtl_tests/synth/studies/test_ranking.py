@@ -1,5 +1,7 @@
 """The same modules measured twice: whether the rankings agree, and what is said when they do not."""
 
+import sys
+
 import pytest
 
 from hwgen.tools.yosys import YosysError
@@ -8,6 +10,7 @@ from synth.area.liberty import GATES
 from synth.area.runner import Outcome
 from synth.report.figures import Figure
 from synth.studies import ranking
+from synth.studies.script import status
 
 
 def run(areas):
@@ -53,25 +56,26 @@ def test_a_contradiction():
     assert "\nOne run's rankings contradict the other's: of 12 pairs 4 told apart in both runs, 4 in one only, 4 contradicted.\n" in said
 
 
-@pytest.mark.parametrize(("hif8", "e5m3", "status"), [(20, 10, 0), (20, 20, 0), (10, 20, 1)])
-def test_contradictions_alone_make_the_status(hif8, e5m3, status, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(("hif8", "e5m3", "expected"), [(20, 10, 0), (20, 20, 0), (10, 20, 1)])
+def test_contradictions_alone_make_the_status(hif8, e5m3, expected, tmp_path, monkeypatch, capsys):
     areas = {1: {"hif8": 20, "e5m3": 10}, 1001: {"hif8": hif8, "e5m3": e5m3}}
     monkeypatch.setattr(ranking, "jobs", lambda formats, libraries, renamings, seed, store: run(areas[seed]))
-    monkeypatch.setattr(ranking, "measure", lambda rows, *_, **__: [Outcome(None, tuple(rows))])
-    monkeypatch.setattr(ranking.sys, "argv", ["ranking", "--formats", "hif8,e5m3", "--store", str(tmp_path / "store")])
-    assert ranking.main() == status
-    assert ("4 contradicted" in capsys.readouterr().out) == bool(status)
+    monkeypatch.setattr(ranking, "measure_all", lambda rows, *_, **__: [Outcome(None, tuple(rows))])
+    monkeypatch.setattr(sys, "argv", ["ranking", "--formats", "hif8,e5m3", "--store", str(tmp_path / "store")])
+    assert status("ranking", ranking.main) == expected
+    assert ("4 contradicted" in capsys.readouterr().out) == bool(expected)
 
 
 def assert_refused(monkeypatch, capsys):
     for words, sentence in (
         (["--renamings", "1"], "--renamings must be at least 2"), (["--seeds", "1", "3"], "--seeds must be at least 4 apart"),
-        (["--formats", "hif9"], "ranking: --formats: Unknown format 'hif9'"), (["--liberty", "nope"], "--liberty: nope cannot be read"),
+        (["--formats", "hif9"], "ranking: --formats must be a known format, not 'hif9'"),
+        (["--liberty", "nope"], "--liberty: nope cannot be read"),
         (["--formats", "hif8,binary16"], "--formats: 'binary16' is a source, decoder target or accumulator"),
-        (["--store", "/dev/null/store"], "--store: Store '/dev/null/store' cannot be used"),
+        (["--store", "/dev/null/store"], "--store '/dev/null/store' cannot be used"),
     ):  # fmt: skip
-        monkeypatch.setattr(ranking.sys, "argv", ["ranking", *words])
-        assert ranking.main() == 2
+        monkeypatch.setattr(sys, "argv", ["ranking", *words])
+        assert status("ranking", ranking.main) == 2
         said = capsys.readouterr().err
         assert sentence in said
         assert said.count("\n") == 1
@@ -80,16 +84,16 @@ def assert_refused(monkeypatch, capsys):
 def test_a_failure_on_the_way_is_one_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ranking, "MEASURED", ("multiplier",))
     monkeypatch.setattr(ranking, "TARGETS", {"gates": ranking.TARGETS["gates"]})
-    monkeypatch.setattr(ranking, "measure", lambda jobs, *_, **__: [Outcome(job, (), f"{job.label}: no") for job in jobs])
-    monkeypatch.setattr(ranking.sys, "argv", ["ranking", "--formats", "gc_1_0_7_b0", "--store", str(tmp_path / "store")])
-    assert ranking.main() == 1
+    monkeypatch.setattr(ranking, "measure_all", lambda jobs, *_, **__: [Outcome(job, (), f"{job.label}: no") for job in jobs])
+    monkeypatch.setattr(sys, "argv", ["ranking", "--formats", "gc_1_0_7_b0", "--store", str(tmp_path / "store")])
+    assert status("ranking", ranking.main) == 1
     assert capsys.readouterr().err == "ranking: gc_1_0_7_b0_multiplier on gates: no\n"
 
     def emitted(design, store):
         raise YosysError("Yosys did not write module.json: no")
 
     monkeypatch.setattr(ranking, "verilog", emitted)
-    assert ranking.main() == 1
+    assert status("ranking", ranking.main) == 1
     assert capsys.readouterr().err == "ranking: Yosys did not write module.json: no\n"
 
 
@@ -99,8 +103,8 @@ def test_the_whole_way(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ranking, "MEASURED", ("multiplier",))
     monkeypatch.setattr(ranking, "TARGETS", {"gates": ranking.TARGETS["gates"]})
     words = ["ranking", "--formats", "gc_1_0_7_b0", "--renamings", "2", "--store", str(tmp_path / "store"), "--liberty", library]
-    monkeypatch.setattr(ranking.sys, "argv", words)
-    assert ranking.main() == 0
+    monkeypatch.setattr(sys, "argv", words)
+    assert status("ranking", ranking.main) == 0
     said = capsys.readouterr().out
     assert "Decode + multiply, gates [area]" in said
     assert said.endswith("\nNo ranking contradicted: of 0 pairs 0 told apart in both runs, 0 in one only, 0 contradicted.\n")

@@ -10,9 +10,15 @@ from dataclasses import replace
 
 import pytest
 
+from golden.refusal import BadValue
+from hwgen.tools.process import ToolError
+from rtl_tests.synth.area.test_jobs import JOB
+from synth.area import pool as pool_module
+from synth.area.pool import LocalPool
+from synth.area.runner import measure
 from synth.area.store import Store
 from synth.sweep import engine, space
-from synth.sweep.pools import DaskPool, LocalPool, PoolError
+from synth.sweep.pools import DaskPool
 
 SPACE = """
 formats = ["hif8", "e5m2b1", "ocp_e4m3"]
@@ -75,7 +81,7 @@ def test_the_same_bytes_whatever_dies(cluster, tmp_path):
     described = space.read(tmp_path / "space.toml")
     store, pool = Store(tmp_path / "war"), connect(cluster)
     outcomes = []
-    for outcome in engine.run(engine.jobs(described, store), pool, store):
+    for outcome in measure(engine.jobs(described, store), pool, store):
         outcomes.append(outcome)
         if len(outcomes) in (1, 3):
             os.killpg(cluster.workers[-1].pid, signal.SIGKILL)
@@ -88,7 +94,7 @@ def test_the_same_bytes_whatever_dies(cluster, tmp_path):
     pool.close()
     assert [outcome.error for outcome in outcomes] == [None] * 9
     here, local = Store(tmp_path / "peace"), LocalPool(2)
-    assert [outcome.error for outcome in engine.run(engine.jobs(described, here), local, here)] == [None] * 9
+    assert [outcome.error for outcome in measure(engine.jobs(described, here), local, here)] == [None] * 9
     local.close()
     first, second = (engine.write(described, kept, [], tmp_path / name) for kept, name in ((store, "a"), (here, "b")))
     assert first.read_bytes() == second.read_bytes()
@@ -127,7 +133,7 @@ def test_a_large_sweep_survives_everything(cluster, tmp_path):
     for name in ("war", "peace"):
         store, pool = Store(tmp_path / name), connect(cluster) if name == "war" else LocalPool(2)
         outcomes = []
-        for outcome in engine.run(troubled(described, store), pool, store, timeout=30):
+        for outcome in measure(troubled(described, store), pool, store, timeout=30):
             outcomes.append(outcome)
             if name == "war" and len(outcomes) in (60, 120):
                 os.killpg(cluster.workers[-1].pid, signal.SIGKILL)
@@ -146,7 +152,26 @@ def test_a_large_sweep_survives_everything(cluster, tmp_path):
     assert written[0] == written[1]
 
 
+def with_a_bug(job, timeout):
+    """Stands for :func:`synth.area.jobs.execute` on a worker."""
+    if job.top == "broken":
+        raise ToolError("Yosys did not write it", "a log")
+    return list(zip((1,), (), strict=True))
+
+
+def test_a_bug_on_a_worker_comes_out_as_it_is(cluster):
+    """With the place where it is; a tool that fails is a failed job there as here."""
+    pool = connect(cluster)
+    pool._client.run(setattr, pool_module, "execute", with_a_bug)
+    (outcome,) = measure([replace(JOB, top="broken")], pool)
+    assert (outcome.error, outcome.log) == ("broken on gates: Yosys did not write it", "a log")
+    with pytest.raises(ValueError, match="zip") as caught:
+        list(measure([JOB], pool))
+    assert caught.traceback[-1].name == "with_a_bug"
+    pool.close()
+
+
 def test_another_version_is_refused(cluster):
     connect(cluster).close()
-    with pytest.raises(PoolError, match=r"runs another version of the program or its tools; install the same one everywhere$"):
+    with pytest.raises(BadValue, match=r"^dask: the worker .* runs another version of the program or its tools; install the same one "):
         DaskPool(cluster.address, expected="0" * 64)

@@ -7,7 +7,6 @@ import signal
 import sys
 import threading
 import time
-from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,17 +16,20 @@ import golden
 import hwgen
 import synth
 from hwgen.__main__ import main
-from hwgen.blocks import build
+from hwgen.blocks.catalog import BLOCKS
 from hwgen.tools import process
+from hwgen.tools.process import ToolError
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.processes import started, wait_until
 from rtl_tests.synth.area.test_liberty import CELLS, cut
+from rtl_tests.synth.area.test_runner import Stub
 from synth.area import jobs as jobs_module
+from synth.area import pool
 from synth.area.liberty import GATES
+from synth.area.pool import LocalPool
+from synth.area.runner import measure
 from synth.area.store import Store
 from synth.sweep import engine, pools, space
-from synth.sweep.engine import Progress
-from synth.sweep.pools import LocalPool
 
 SMALL = """
 formats = ["hif8", "ocp_e4m3"]
@@ -52,25 +54,7 @@ def stub(job, timeout=None):
     """As good as a real job, and quick: samples that depend on the job's text."""
     del timeout
     areas = [float(len(job.verilog) + seed) for seed in range(job.renamings)]
-    return {"samples": {recipe: [{"area": area, "cells": 1} for area in areas] for recipe in job.recipes()}}
-
-
-class Stub:
-    """A pool of the engine that does nothing but remember."""
-
-    slots = 3
-
-    def __init__(self, work=stub):
-        self.work, self.ran = work, []
-
-    def submit(self, job, timeout):
-        self.ran.append(job.top)
-        future = Future()
-        future.set_result(self.work(job))
-        return future
-
-    def close(self):
-        pass
+    return {recipe: [{"area": area, "cells": 1} for area in areas] for recipe in job.recipes()}
 
 
 # -- the space -----------------------------------------------------------------------------------------------------------------
@@ -97,32 +81,23 @@ def test_terms_count_for_exact_only(tmp_path):
     names = [design.name for design in space.read(path).designs()]
     assert names == ["hif8_mac_binary16", "hif8_mac_exact_n2", "hif8_mac_exact"]
     path.write_text('formats = ["hif8"]\n[mac]\nstages = [0, 3]\n[multiplier]\n')
-    assert [design.name for design in space.read(path).designs()] == ["hif8_multiplier", "hif8_mac_binary16", "hif8_mac_binary16_s3"]
+    assert [design.name for design in space.read(path).designs()] == ["hif8_mac_binary16", "hif8_mac_binary16_s3", "hif8_multiplier"]
 
 
-def table_of_the_documentation():
-    """Keys and defaults of every kind of block, as the page has them."""
-    page = (ROOT / "docs" / "sweep.md").read_text()
-    told = {}
-    for keys, kinds, default in re.findall(r"^\| (`[a-z`, -]+`) \| ([a-z, ]+) \| `(\[.*?\])` \| .* \|$", page, re.M):
-        for kind in kinds.split(", "):
-            told.setdefault(kind, {}).update(dict.fromkeys(re.findall(r"[\w-]+", keys), default))
-    return told
-
-
-def test_the_documentation_has_every_block_with_its_keys_and_their_defaults(tmp_path):
-    told = table_of_the_documentation()
-    assert {kind: set(keys) for kind, keys in told.items()} == {kind: set(keys) for kind, keys in space._BLOCKS.items()}
-    assert set(told) == set(build.BLOCKS)
-    path = tmp_path / "space.toml"
-    for kind, keys in told.items():
-        spelled = "\n".join(f"{key} = {value}" for key, value in keys.items())
-        found = []
-        for text in ("", spelled):
-            path.write_text(f'formats = ["hif8", "ocp_e4m3"]\n[{kind}]\n{text}\n')
-            found.append([(design.name, design.options) for design in space.read(path).designs()])
-        assert found[0] == found[1]
-        assert len(found[0]) == 2
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_defaults_that_are_spelled_out_change_nothing(kind, tmp_path):
+    """Every option of every block is a key; its default, or the word for it, makes the design that an empty table makes."""
+    block, path, found = BLOCKS[kind], tmp_path / "space.toml", []
+    choices = {option.name: block.default(option) for option in block.all_options if option is not block.formats[0]}
+    words = {name: value for name, value in choices.items() if value is not None}
+    words |= {name: space.DEFAULT for name in ("format-b", "rounding", "overflow") if name in choices}
+    words |= {"terms": golden.DEFAULT_TERMS} if "terms" in choices else {}
+    assert {*choices} - {*words} <= {"random-bits"}  # which no default rounding has
+    for table in ("", "\n".join(f"{name} = {json.dumps([value])}" for name, value in words.items())):
+        path.write_text(f'formats = ["hif8", "ocp_e4m3"]\n[{kind}]\n{table}\n')
+        found.append([(design.name, design.options) for design in space.read(path).designs()])
+    assert found[0] == found[1]
+    assert len(found[0]) == 2
 
 
 def test_every_option_makes_designs_of_its_own(tmp_path):
@@ -134,12 +109,22 @@ def test_every_option_makes_designs_of_its_own(tmp_path):
     )
     assert [design.name for design in space.read(path).designs()] == [
         "hif8_encoder_binary32_ties_to_away_flags",
-        "hif8_multiplier", "hif8_ocp_e5m2_multiplier",
         "hif8_mac_binary16", "hif8_mac_binary16_flags", "hif8_mac_binary16_scale8", "hif8_mac_binary16_scale8_flags",
         "hif8_dot2_binary16", "hif8_dot4_binary16",
         "hif8_pe_exact_n2", "hif8_pe_exact_n2_s1", "hif8_pe_exact_n2_s1_i2",  # four lanes are more than two terms
         "hif8_readout_binary32", "hif8_readout_ocp_e4m3_ties_to_even", "hif8_readout_ocp_e4m3_stochastic",
+        "hif8_multiplier", "hif8_ocp_e5m2_multiplier",
     ]  # fmt: skip
+
+
+def test_an_option_that_means_nothing_beside_the_others_loses_no_design(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text('formats = ["hif8"]\n[encoder]\nrounding = ["default", "stochastic"]\nrandom-bits = [4, 8]\n')
+    names = [design.name.removeprefix("hif8_encoder_binary32_") for design in space.read(path).designs()]
+    assert names == ["ties_to_away", "stochastic_r4", "stochastic_r8"]
+    path.write_text('formats = ["hif8"]\n[encoder]\nrandom-bits = [4]\n[mac]\nclock-enable = [true]\nstages = [0, 1]\n')
+    names = [design.name for design in space.read(path).designs()]
+    assert names == ["hif8_encoder_binary32_ties_to_away", "hif8_mac_binary16", "hif8_mac_binary16_s1_ce"]
 
 
 def test_the_formats_of_a_space_lie_beside_it(tmp_path):
@@ -186,7 +171,7 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
     ("text", "sentence"),
     [
         ("formats = 1", "formats must be a list of strings, not 1"),
-        ('formats = ["hif9"]', "Unknown format 'hif9'; the nearest known one is hif8"),
+        ('formats = ["hif9"]', "must be a known format, not 'hif9'; the nearest is hif8"),
         ("[macs]", "the file has an unknown key 'macs'; did you mean 'mac'?"),
         ("[mac]\naccumulators = []", "mac has an unknown key 'accumulators'; did you mean 'accumulator'?"),
         (
@@ -197,16 +182,16 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
         ("[mac]\nscale-bits = [11]", "mac.scale-bits must be a list of integers from 0 to 10, not [11]"),
         ("[dot]\nlanes = []", "dot.lanes must be a list of integers from 1 to 16, not []"),
         ('[encoder]\nflags = ["yes"]', "encoder.flags must be a list of true or false, not ['yes']"),
-        ('[mac]\nformat-b = ["hif9"]', "Unknown format 'hif9'; the nearest known one is hif8"),
+        ('[mac]\nformat-b = ["hif9"]', "must be a known format, not 'hif9'; the nearest is hif8"),
         ('[mac]\nformat-b = ["binary16"]', "'binary16' is a source, decoder target or accumulator, not one of the formats that blocks"),
-        ('[readout]\nto = ["binary17"]', "Unknown format 'binary17'; the nearest known ones are binary16, "),
+        ('[readout]\nto = ["binary17"]', "must be a known format, not 'binary17'; the nearest are binary16, "),
         ("[decoder]\n[pe]\ninterleave = [2]", "pe: no format has any of the options: there is nothing to measure"),
         ('targets = ["liberty"]\n[mac]', "ecp5, or liberty together with the key liberty, not 'liberty'"),
         ("[mac]\nstages = [17]", "mac.stages must be a list of integers from 0 to 16, not [17]"),
         ('targets = ["asic"]\n[mac]', "targets must be one of gates, cyclonev, xc7, ice40, ecp5, or liberty together with "),
         ("renamings = 0\n[mac]", "renamings must be an integer from 1 to 64, not 0"),
         ('portfolio = "all"\n[mac]', "portfolio must be one of standard, stock, speed, full, not 'all'"),
-        ("renamings = 8", "there must be a table for at least one of decoder, encoder, multiplier, adder, mac, dot, pe, readout"),
+        ("renamings = 8", "there must be a table for at least one of decoder, encoder, mac, dot, pe, readout, multiplier, adder"),
         ("mac = 3", "mac must be a table, not 3"),
         ('liberty = ["none.lib"]\n[mac]', "none.lib cannot be read: No such file or directory"),
         ("[mac", "'{path}' is no TOML file: "),
@@ -227,7 +212,7 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path, capsys, text, sentence)
     [
         (["--jobs", "0"], "--jobs must be at least 1, not 0"),
         (["--jobs", "2", "--dask", "tcp://127.0.0.1:1"], "--jobs goes with this machine's cores, not with --dask"),
-        (["--timeout", "0"], "--timeout must be positive, not 0"),
+        (["--timeout", "0"], "--timeout must be a positive number of seconds, not 0"),
         (["--dask", "tcp://127.0.0.1:1"], "--dask: there is no Dask scheduler at 'tcp://127.0.0.1:1'"),
     ],
 )
@@ -257,36 +242,21 @@ def test_without_dask_the_extra_is_named_once(file, tmp_path, capsys, monkeypatc
 
 def test_what_the_store_holds_is_not_run(file, tmp_path):
     described, store = space.read(file), Store(tmp_path / "store")
-    first, second = Stub(), Stub()
-    assert len(list(engine.run(engine.jobs(described, store), first, store))) == 7
-    assert len(list(engine.run(engine.jobs(described, store), second, store))) == 7
+    first, second = Stub(stub), Stub(stub)
+    assert len(list(measure(engine.jobs(described, store), first, store))) == 7
+    assert len(list(measure(engine.jobs(described, store), second, store))) == 7
     assert (len(first.ran), second.ran) == (7, [])
-
-
-def test_no_more_jobs_are_under_way_than_the_pool_needs(file, tmp_path):
-    """So that memory stays flat; the source is asked for a job when there is room for one."""
-    store, asked = Store(tmp_path / "store"), []
-    (job, *_) = engine.jobs(space.read(file), store)
-
-    def source():
-        for number in range(1000):
-            asked.append(number)
-            yield jobs_module.Job(job.component, job.options, f"// {number}\n{job.verilog}", job.top, job.target, renamings=1)
-
-    outcomes = engine.run(source(), Stub(), store)
-    next(outcomes)
-    assert len(asked) <= engine.AHEAD * Stub.slots + 1
-    assert sum(1 for _ in outcomes) == 999
-    assert len(store) >= 1000
 
 
 def test_a_failing_job_is_told_and_the_rest_finish(file, tmp_path):
     described, store = space.read(file), Store(tmp_path / "store")
 
     def work(job):
-        return {"error": f"{job.label}: no", "log": "", "killed": False} if "bfloat16" in job.top else stub(job)
+        if "bfloat16" in job.top:
+            raise ToolError("no")
+        return stub(job)
 
-    outcomes = list(engine.run(engine.jobs(described, store), Stub(work), store))
+    outcomes = list(measure(engine.jobs(described, store), Stub(work), store))
     assert sorted(outcome.error for outcome in outcomes if outcome.error) == [
         "hif8_decoder_bfloat16 on gates: no", "ocp_e4m3_decoder_bfloat16 on gates: no",
     ]  # fmt: skip
@@ -294,17 +264,6 @@ def test_a_failing_job_is_told_and_the_rest_finish(file, tmp_path):
     found = json.loads(path.read_text())
     assert {row["name"] for row in found["rows"]}.isdisjoint({one["name"] for one in found["failures"]})
     assert len({row["name"] for row in found["rows"]}) == 5
-
-
-def test_progress_tells_what_is_left():
-    import io
-
-    stream = io.StringIO()
-    progress = Progress(2, stream, every=0.0)
-    job = jobs_module.Job("toy", (), "", "small", "gates")
-    progress.advance(engine.Outcome(job, ()))
-    progress.advance(engine.Outcome(job, (), "small: no"))
-    assert stream.getvalue().splitlines() == ["1/2 jobs", "2/2 jobs, 1 failed"]
 
 
 # -- pools ---------------------------------------------------------------------------------------------------------------------
@@ -331,7 +290,7 @@ def test_a_killed_tool_is_started_again(file, tmp_path):
             pass  # the Verilog is in the store
         killer = threading.Thread(target=kill)
         killer.start()
-        outcomes = list(engine.run(engine.jobs(described, store), pool, store))
+        outcomes = list(measure(engine.jobs(described, store), pool, store))
         killer.join()
         pool.close()
         assert [outcome.error for outcome in outcomes] == [None] * 7
@@ -362,7 +321,7 @@ def test_the_program_is_known_by_every_file_that_results_depend_on(tmp_path, mon
 
 def test_a_job_that_hangs_is_given_up(file, tmp_path):
     store, pool = Store(tmp_path / "store"), LocalPool(2)
-    outcomes = list(engine.run(engine.jobs(space.read(file), store), pool, store, timeout=0.05))
+    outcomes = list(measure(engine.jobs(space.read(file), store), pool, store, timeout=0.05))
     pool.close()
     assert len(outcomes) == 7
     assert all("no result within 0.05 s" in outcome.log for outcome in outcomes)
@@ -371,13 +330,13 @@ def test_a_job_that_hangs_is_given_up(file, tmp_path):
 SLOWLY = """\
 import signal, sys, time
 from hwgen.__main__ import main
-from synth.sweep import pools
+from synth.area import pool
 
-def execute(job, timeout, run=pools.execute):
+def execute(job, timeout, run=pool.execute):
     time.sleep(1)
     return run(job, timeout)
 
-pools.execute = execute
+pool.execute = execute
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background has them ignore it
 sys.exit(main())
 """
@@ -409,7 +368,7 @@ def test_an_interrupted_sweep_goes_on(file, tmp_path, monkeypatch):
         ran.append(job.top)
         return jobs_module.execute(job, timeout)
 
-    monkeypatch.setattr(pools, "execute", execute)
+    monkeypatch.setattr(pool, "execute", execute)
     assert main(words) == 0
     assert sorted(ran + done) == sorted(job.top for job in jobs)
     assert len({row["name"] for row in json.loads((tmp_path / "out" / "sweep.json").read_text())["rows"]}) == 7

@@ -1,66 +1,65 @@
 """The report on accumulators: exact against rounded, by their width."""
 
-from synth.report.figures import Figure, compared, figure, listing, pair_sentence
-from synth.report.measured import Measured
+from synth.report.figures import compared, listing, pair_sentence
+from synth.report.measured import Measured, figure
 from synth.report.plan import ACCUMULATORS, TERMS, WIDTH_STUDY, WIDTH_TARGETS
 from synth.report.render import plots
-from synth.report.sections import Cell, Plot, Section, Table, commands, figure_cell
+from synth.report.render.plots import Mark
+from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
 
 
 def section(measured: Measured) -> Section | None:
     """Area over the width of the accumulator; None where there is only one accumulator."""
-    made = Section(
+    section = Section(
         "accumulators", "Exact against rounded accumulators",
         "The same products into wider accumulators. exact is a fixed-point register with room for "
         f"{TERMS:,} products of any size, and without rounding; its width follows from the format.",
     )  # fmt: skip
     for target in WIDTH_TARGETS:
-        found, bits = _of(measured, target)
-        kinds = [kind for kind in ACCUMULATORS if any(kind in figures for figures in found.values())]
+        by_format = _marks(measured, target)
+        kinds = [kind for kind in ACCUMULATORS if any(kind in marks for marks in by_format.values())]
         if len(kinds) < 2:
             continue
         column = measured.columns[target]
         title = f"MAC by accumulator, {column.title}"
-        marks = {name: {kind: plots.Mark(bits[name, kind], value) for kind, value in figures.items()} for name, figures in found.items()}
-        exact = {name: figures.pop("exact") for name, figures in marks.items() if "exact" in figures}
-        svg = plots.widths(marks, exact, title, "width of the accumulator [bits]", column.axis, measured.styles)
-        used = [value for figures in found.values() for value in figures.values()]
-        made.plots.append(Plot("Filled points round after every product, hollow ones never.", svg, commands(used)))
-        head = tuple(f"{kind}, {_bits({bits[name, kind] for name in found if (name, kind) in bits})}" for kind in kinds)
-        body = tuple((Cell(name), *(figure_cell(figures.get(kind)) for kind in kinds)) for name, figures in found.items())
-        made.tables.append(Table(f"{title} [{column.unit}]", ("format", *head), body))
-        for name, figures in found.items():
-            if {"exact", "binary32"} <= set(figures):
-                pair = (("binary32", figures["binary32"]), ("exact", figures["exact"]))
-                made.findings.append(pair_sentence(*pair, f"the MAC of {name}", column.title))
-    return made if made.tables else None
+        rounded = {name: {kind: marks[kind] for kind in marks if kind != "exact"} for name, marks in by_format.items()}
+        exact = {name: marks["exact"] for name, marks in by_format.items() if "exact" in marks}
+        svg = plots.widths(rounded, exact, title, "width of the accumulator [bits]", column.axis, measured.styles)
+        used = (mark.y for marks in by_format.values() for mark in marks.values())
+        section.plots.append(Plot("Filled points round after every product, hollow ones never.", svg, commands(used)))
+        head = ["format"]
+        for kind in kinds:
+            widths = sorted(marks[kind].x for marks in by_format.values() if kind in marks)
+            head.append(f"{kind}, {' to '.join(dict.fromkeys((str(widths[0]), str(widths[-1]))))} bits")
+        body = []
+        for name, marks in by_format.items():
+            body.append((Cell(name), *(figure_cell(marks[kind].y if kind in marks else None) for kind in kinds)))
+            if {"exact", "binary32"} <= set(marks):
+                pair = (("binary32", marks["binary32"].y), ("exact", marks["exact"].y))
+                section.findings.append(Finding(pair_sentence(*pair, f"the MAC of {name}", column.title), target))
+        section.tables.append(Table(f"{title} [{column.unit}]", tuple(head), tuple(body)))
+    return section if section.tables else None
 
 
-def _of(measured: Measured, target: str) -> tuple[dict[str, dict[str, Figure]], dict[tuple[str, str], int]]:
-    """Figures by format and accumulator, and the bits of each."""
-    found: dict[str, dict[str, Figure]] = {}
-    bits: dict[tuple[str, str], int] = {}
+def _marks(measured: Measured, target: str) -> dict[str, dict[str, Mark]]:
+    """Area over bits, by format and accumulator."""
+    by_format: dict[str, dict[str, Mark]] = {}
     for row in measured.rows:
-        wanted = row["component"] == "mac" and row["target"] == target and row["recipe"] == "best" and "format_b" not in row
-        if wanted and row["format"] in WIDTH_STUDY:
-            found.setdefault(row["format"], {}).setdefault(row["accumulator"], figure(row))
-            bits.setdefault((row["format"], row["accumulator"]), row["accumulator_bits"])
-    return found, bits
+        is_mac = (row.component, row.place, row.is_best) == ("mac", target, True) and "format_b" not in row.options
+        if is_mac and row.format in WIDTH_STUDY and row.accumulator_bits is not None:
+            mark = Mark(row.accumulator_bits, figure(row))
+            by_format.setdefault(row.format, {}).setdefault(str(row.options["accumulator"]), mark)
+    return by_format
 
 
 def sentence(measured: Measured) -> str | None:
-    """What exactness costs against rounding to binary32, on the first target where both are known; None where there is none."""
+    """What exactness costs against rounding to binary32, on the last target where both are known; None where there is none."""
     for target in reversed(WIDTH_TARGETS):
-        found, bits = _of(measured, target)
-        said = [
-            f"{name} {compared(figures['exact'], figures['binary32'])} ({bits[name, 'exact']} bits)"
-            for name, figures in found.items() if {"exact", "binary32"} <= set(figures)
+        costs = [
+            f"{name} {compared(marks['exact'].y, marks['binary32'].y)} ({marks['exact'].x} bits)"
+            for name, marks in _marks(measured, target).items() if {"exact", "binary32"} <= set(marks)
         ]  # fmt: skip
-        if said:
-            return f"{measured.columns[target].title}: a MAC that never rounds, against one into binary32: {listing(said)}."
+        if costs:
+            title = measured.columns[target].title
+            return f"{title}: a MAC that never rounds, against one into binary32: {listing(costs)}."
     return None
-
-
-def _bits(widths: set[int]) -> str:
-    least, most = min(widths), max(widths)
-    return f"{least} bits" if least == most else f"{least} to {most} bits"

@@ -1,58 +1,46 @@
 """The report on proof: which modules equal the golden model on all inputs, and how that is known."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, INCOMPLETE, UNPROVED, power
+from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, INCOMPLETE, PROVED, UNPROVED, Evidence, power
 from synth.report.figures import number
-from synth.report.sections import Cell, Section, Table
-
-Record = Mapping[str, Any]
+from synth.report.sections import Cell, Command, Finding, Section, Table
 
 
-def section(records: Sequence[Record]) -> Section:
+def section(evidence: Sequence[Evidence]) -> Section:
     """The evidence, or that there is none."""
-    made = Section(
+    section = Section(
         "evidence", "Proof: every input, on the gates",
-        "Each module below was mapped to gates, and the gates were held against the golden model on all inputs: evaluated one by "
-        "one, or, where there are too many, proved by a solver. The command repeats a line; make exhaustive covers every module.",
+        "Each module below was mapped to gates, and the gates were held against the golden model on all inputs: "
+        "evaluated one by one, or, where there are too many, proved by a solver. The command repeats a line; make "
+        "exhaustive covers every module.",
     )  # fmt: skip
-    if not records:
-        made.intro = "Nothing had been proved when this report was written: hwgen verify does so for a module, make exhaustive for all."
-        return made
-    made.findings.append(sentence(records))
+    if not evidence:
+        section.intro = "Nothing had been proved when this report was written: hwgen verify does so for a module, make exhaustive for all."
+        return section
+    section.findings.append(Finding(sentence(evidence)))
     head = ("module", "against golden", "inputs", "method", "time", "SHA-256 of the Verilog", "command")
-    made.tables.append(Table("Evidence", head, tuple(map(_line, records))))
-    return made
+    body = tuple(
+        (
+            Cell(known.module, ", ".join([*([] if known.source == EMITTED else [known.source]), *known.libraries])),
+            Cell(known.verdict), Cell(power(known.cases), value=known.cases), Cell(known.method),
+            Cell(f"{known.seconds:.1f} s", value=known.seconds), Cell(known.hashes["verilog"][:12]),
+            Command(known.command),
+        )
+        for known in evidence
+    )  # fmt: skip
+    section.tables.append(Table("Evidence", head, body))
+    return section
 
 
-def sentence(records: Sequence[Record]) -> str:
+def sentence(evidence: Sequence[Evidence]) -> str:
     """How many modules are equal, by evaluation and by proof."""
-    equal = [record for record in records if record["verdict"] == EQUAL]
-    cases = sum(0 if _proved(record) else int(record["cases"]) for record in equal)
-    proved = sum(map(_proved, equal))
-    said = f"{len(equal)} of {len(records)} modules equal the golden model on all inputs: {number(cases)} cases evaluated"
-    others = [f"{sum(record['verdict'] == word for record in records)} {word}" for word in (DIFFERENT, INCOMPLETE, UNPROVED)]
-    rest = "".join(f"; {count}" for count in others if not count.startswith("0 "))
-    return f"{said}, {proved} module{'s' * (proved > 1)} proved by a solver{rest}." if proved else f"{said}{rest}."
-
-
-def equal_verilog(records: Iterable[Record]) -> set[str]:
-    """SHA-256 of the modules that are equal to golden."""
-    return {record["hashes"]["verilog"] for record in records if record["verdict"] == EQUAL}
-
-
-def _line(record: Record) -> tuple[Cell, ...]:
-    return (
-        Cell(record["module"], ", ".join([*([] if record["source"] == EMITTED else [record["source"]]), *record["libraries"]])),
-        Cell(record["verdict"]),
-        Cell(power(record["cases"]), value=record["cases"]),
-        Cell(record["method"]),
-        Cell(f"{record['seconds']:.1f} s", value=record["seconds"]),
-        Cell(record["hashes"]["verilog"][:12]),
-        Cell(record["command"]),
-    )
-
-
-def _proved(record: Record) -> bool:
-    return str(record["method"]).startswith("proof")
+    equal = [known for known in evidence if known.verdict == EQUAL]
+    cases = sum(known.cases for known in equal if known.kind != PROVED)
+    proved = sum(known.kind == PROVED for known in equal)
+    text = f"{len(equal)} of {len(evidence)} modules equal the golden model on all inputs: {number(cases)} cases evaluated"
+    text += f", {proved} module{'s' * (proved > 1)} proved by a solver" if proved else ""
+    for verdict in (DIFFERENT, INCOMPLETE, UNPROVED):
+        count = sum(known.verdict == verdict for known in evidence)
+        text += f"; {count} {verdict}" if count else ""
+    return f"{text}."

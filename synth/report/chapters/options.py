@@ -1,51 +1,40 @@
 """The report on what options of the blocks cost."""
 
-from dataclasses import dataclass, field
-
-from synth.report.figures import Figure, number, pick
-from synth.report.measured import Measured
+from synth.report.figures import Figure, compared, number
+from synth.report.measured import Measured, pick
 from synth.report.plan import EXTRA_TARGETS, EXTRAS, Extra
-from synth.report.sections import Cell, Section, Table, figure_cell
-
-
-@dataclass
-class _Row:
-    """What was found of one option."""
-
-    extra: Extra
-    cells: list[Cell] = field(default_factory=list)
+from synth.report.sections import Cell, Finding, Section, Table, figure_cell
 
 
 def section(measured: Measured) -> Section | None:
     """Each option beside the same block without it; None where nothing was measured."""
-    made = Section(
+    section = Section(
         "options", "What options cost",
-        "A port for a power-of-two scale, a pin that chooses the rounding, status flags, several products, a second format: each beside "
-        "the plain block.",
+        "A port for a power-of-two scale, a pin that chooses the rounding, status flags, several products, a second "
+        "format: each beside the plain block.",
     )  # fmt: skip
-    rows = [_Row(extra) for extra in EXTRAS]
     columns = [measured.columns[target] for target in EXTRA_TARGETS if target in measured.columns]
+    body = [[Cell(extra.text, extra.comparison)] for extra in EXTRAS]
     for column in columns:
-        for row in rows:
-            base, other = (_picked(measured, row.extra, column.key, more) for more in (False, True))
-            if base is None or other is None:
-                row.cells.append(Cell("–"))
+        for extra, cells in zip(EXTRAS, body, strict=True):
+            plain, other = _figures(measured, extra, column.key)
+            if plain is None or other is None:
+                cells.append(Cell("–"))
                 continue
-            row.cells.append(figure_cell(other, base))
-            change = f"{other.median / base.median - 1:+.0%}" if other.differs(base) else "no difference"
-            sizes = f"{number(other.median)} against {number(base.median)} {base.unit}"
-            made.findings.append(f"{column.title}: {row.extra.format} {row.extra.base_kind} with {row.extra.text}: {change} ({sizes}).")
-    if not made.findings:
+            cells.append(figure_cell(other, plain))
+            sizes = f"{number(other.median)} against {number(plain.median)} {plain.unit}"
+            text = f"{extra.format} {extra.base_kind} with {extra.text}: {compared(other, plain)} ({sizes})"
+            section.findings.append(Finding(f"{column.title}: {text}.", column.key))
+    if not section.findings:
         return None
-    body = tuple(
-        (Cell(row.extra.text, row.extra.comparison), *row.cells) for row in rows if any(cell.value is not None for cell in row.cells)
-    )
-    made.tables.append(Table("Blocks with an option, against those without", ("option", *(column.head for column in columns)), body))
-    return made
+    rows = tuple(tuple(cells) for cells in body if any(cell.value is not None for cell in cells))
+    head = ("option", *(column.head for column in columns))
+    section.tables.append(Table("Blocks with an option, against those without", head, rows))
+    return section
 
 
-def _picked(measured: Measured, extra: Extra, target: str, more: bool) -> Figure | None:
-    if not more:
-        return pick(measured.rows, extra.base_kind, target, format=extra.format, format_b=None, **extra.base)
+def _figures(measured: Measured, extra: Extra, place: str) -> tuple[Figure | None, Figure | None]:
+    """Of the block without the option, and of the one with it."""
+    plain = pick(measured.rows, extra.base_kind, place, format=extra.format, format_b=None, **extra.base)
     rows = measured.rows if extra.pair else measured.optional
-    return pick(rows, extra.kind, target, format=extra.unit, format_b=None, **extra.options)
+    return plain, pick(rows, extra.kind, place, format=extra.unit, format_b=None, **extra.options)

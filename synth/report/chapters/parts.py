@@ -1,10 +1,10 @@
-"""The report on MACs, and on the parts that they are made of."""
+"""The report on MACs, and on the parts that they are section of."""
 
 from synth.report.figures import Figure, ranked, smallest_sentence
 from synth.report.measured import Measured
 from synth.report.plan import PARTS, REPORT_ACCUMULATOR
 from synth.report.render import plots
-from synth.report.sections import Cell, Plot, Section, Table, commands, figure_cell
+from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
 
 _SPREADS = "The stroke at the end of a bar is the spread; the band behind is that of the smallest, and ≈ is no difference from it."
 
@@ -14,22 +14,23 @@ def macs(measured: Measured) -> Section | None:
     by_target = measured.parts("mac")
     if not by_target:
         return None
-    made = Section(
+    section = Section(
         "mac", "What a MAC costs",
-        f"A fused multiply-accumulate unit, combinational: acc + a·b into {REPORT_ACCUMULATOR} with one rounding. {_SPREADS}",
+        f"A fused multiply-accumulate unit, combinational: acc + a·b into {REPORT_ACCUMULATOR} with one rounding. "
+        f"{_SPREADS}",
     )  # fmt: skip
     if len(by_target) > 1 and any(len(figures) > 1 for figures in by_target.values()):
         title = f"MAC into {REPORT_ACCUMULATOR} relative to the smallest, over {len(by_target)} targets"
         svg = plots.ranges(by_target, title, "area above that of the smallest", measured.styles)
-        made.plots.append(Plot("A point for each target; the line goes from the least to the most.", svg))
+        section.plots.append(Plot("A point for each target; the line goes from the least to the most.", svg))
     for target, figures in by_target.items():
         where = measured.columns[target]
-        said = smallest_sentence(figures, "MAC", where.title)
+        sentence = smallest_sentence(figures, "MAC", where.title)
         svg = plots.bars(figures, f"MAC into {REPORT_ACCUMULATOR}, {where.title}", where.axis, measured.styles)
-        made.plots.append(Plot(said, svg, commands(figures.values())))
-        made.findings.append(said)
-    made.tables.append(_table(measured, "mac"))
-    return made
+        section.plots.append(Plot(sentence, svg, commands(figures.values())))
+        section.findings.append(Finding(sentence, target, is_caption=True))
+    section.tables.append(_table(measured, "mac"))
+    return section
 
 
 def parts(measured: Measured) -> Section | None:
@@ -37,34 +38,35 @@ def parts(measured: Measured) -> Section | None:
     multipliers, adders, whole = (measured.parts(part) for part in ("multiplier", "adder", "mac"))
     if not (multipliers or adders):
         return None
-    made = Section(
+    section = Section(
         "parts", "Decode and multiply, and the adder",
-        "Decode and multiply is both decoders, the exact product, neither rounded nor normalized, the sum of the exponents and the flags; "
-        f"the adder is the rest of the MAC: alignment, addition and rounding into {REPORT_ACCUMULATOR}. Formats differ in the first most. "
-        "The parts are optimized each by itself, so that they need not add up to the MAC.",
+        "Decode and multiply is both decoders, the exact product, neither rounded nor normalized, the sum of the "
+        "exponents and the flags; the adder is the rest of the MAC: alignment, addition and rounding into "
+        f"{REPORT_ACCUMULATOR}. Formats differ in the first most. The parts are optimized each by itself, so that "
+        "they need not add up to the MAC.",
     )  # fmt: skip
     for target, column in measured.columns.items():
         if target in multipliers:
-            made.findings.append(smallest_sentence(multipliers[target], PARTS["multiplier"].lower(), column.title))
-        found = {
+            sentence = smallest_sentence(multipliers[target], PARTS["multiplier"].lower(), column.title)
+            section.findings.append(Finding(sentence, target))
+        stacks = {
             name: plots.Stack(first, adders[target][name], whole.get(target, {}).get(name))
             for name, first in multipliers.get(target, {}).items() if name in adders.get(target, {})
         }  # fmt: skip
-        if found:
+        if stacks:
             names = ("decode + multiply", "adder", "MAC, synthesized as one")
-            svg = plots.stacks(found, names, f"Decode + multiply and adder, {column.title}", column.axis, measured.styles)
-            used = [value for one in found.values() for value in (one.first, one.second)]
-            made.plots.append(Plot(_share(found, column.title), svg, commands(used)))
-    made.tables += [_table(measured, part) for part, by_target in (("multiplier", multipliers), ("adder", adders)) if by_target]
-    return made
+            svg = plots.stacks(stacks, names, f"Decode + multiply and adder, {column.title}", column.axis, measured.styles)
+            used = (value for one in stacks.values() for value in (one.first, one.second))
+            section.plots.append(Plot(_share(stacks, column.title), svg, commands(used)))
+    section.tables += [_table(measured, part) for part, by_target in (("multiplier", multipliers), ("adder", adders)) if by_target]
+    return section
 
 
-def _share(found: dict[str, plots.Stack], where: str) -> str:
-    """What part of the two is decoding and multiplying."""
-    shares = {name: one.first.median / ((one.first.median + one.second.median) or 1) for name, one in found.items()}
-    least, most = (pick(shares, key=lambda name: shares[name]) for pick in (min, max))
-    said = f"{shares[least]:.0%} of the two ({least})"
-    return f"{where}: decode and multiply is {said}" + (f" to {shares[most]:.0%} ({most})." if most != least else ".")
+def _share(stacks: dict[str, plots.Stack], where: str) -> str:
+    shares = {name: one.first.median / ((one.first.median + one.second.median) or 1) for name, one in stacks.items()}
+    least, most = (pick(shares, key=shares.__getitem__) for pick in (min, max))
+    share = f"{shares[least]:.0%} of the two ({least})"
+    return f"{where}: decode and multiply is {share}" + (f" to {shares[most]:.0%} ({most})." if most != least else ".")
 
 
 def _table(measured: Measured, part: str) -> Table:

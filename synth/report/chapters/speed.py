@@ -1,23 +1,23 @@
-"""Area against delay: the points that recipes between small and fast lead to, their outer edge, and what it says."""
+"""The report on area against delay: a point for each recipe between small and fast, and the edge of these points."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
-from synth.area.jobs import Row
-from synth.area.recipes import SPEED
-from synth.report.figures import Figure, counted, figure, listing, number, ranked
-from synth.report.measured import Measured
+from synth.area.rows import Row, Timing
+from synth.report.columns import Column, columns
+from synth.report.figures import Figure, counted, listing, number, smallest
+from synth.report.measured import Measured, figure
+from synth.report.plan import OPTIONAL
 from synth.report.render import plots
 from synth.report.render.plots import Mark
-from synth.report.sections import Cell, Column, Plot, Section, Table, columns, commands, label, target_key
+from synth.report.sections import Cell, Finding, Plot, Section, Table, commands
 
 DEADLINES = (1.0, 1.25, 1.6, 2.7)
 """Delays at which areas are compared, in multiples of the smallest that every format reaches."""
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """A recipe's netlists: delay and area, each a median with its spread."""
 
     time: Figure
@@ -34,7 +34,7 @@ Front = Sequence[Point]
 
 
 def front(points: Iterable[Point]) -> Front:
-    """The points that no other one beats in both."""
+    """The points that no other one beats in both area and delay."""
     kept: list[Point] = []
     for point in sorted(points, key=lambda point: (point.delay, point.area.median)):
         if not kept or point.area.median < kept[-1].area.median:
@@ -48,69 +48,81 @@ def at(curve: Front, deadline: float) -> Point | None:
     return met[-1] if met else None
 
 
-def delay_unit(row: Row) -> str:
-    """What a row's delays are told in: FO4 before layout, ns after place and route."""
-    return "FO4" if row["delay"] == "delay_fo4" else "ns"
-
-
 def points(rows: Iterable[Row]) -> list[Point]:
     """The points of one design on one target."""
-    return [Point(_time(row), figure(row)) for row in rows if row["recipe"] != "best"]
+    return [Point(_time(row.timing), figure(row)) for row in rows if row.timing is not None and not row.is_best]
 
 
-def _time(row: Row) -> Figure:
-    samples = [sample / (1 if delay_unit(row) == "FO4" else 1000) for sample in row["delay_samples"]]
-    return Figure(min(samples), median(samples), max(samples), delay_unit(row), samples=len(samples))
+def _time(timing: Timing) -> Figure:
+    delays = timing.delays
+    return Figure(min(delays), median(delays), max(delays), timing.unit, samples=len(delays))
 
 
 def fronts(rows: Iterable[Row]) -> dict[str, Front]:
     """The front of each format, of rows that differ in format and recipe only."""
     by_format: dict[str, list[Row]] = {}
     for row in rows:
-        by_format.setdefault(label(row), []).append(row)
-    return {name: front(points(found)) for name, found in by_format.items()}
+        by_format.setdefault(row.operands, []).append(row)
+    return {name: front(points(group)) for name, group in by_format.items()}
 
 
-def groups(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Row]]:
-    """Timed rows that compare: by kind of block with the options that are not its format, by target, by how they were timed."""
-    found: dict[tuple[str, str, str], list[Row]] = {}
+class Group(NamedTuple):
+    """What timed rows that compare have in common: the block but for its format, where and how it was timed."""
+
+    block: str
+    place: str
+    how: str
+    unit: str
+    """Of delays."""
+
+
+def groups(rows: Iterable[Row]) -> dict[Group, list[Row]]:
+    """Timed rows by what they have in common."""
+    by_group: dict[Group, list[Row]] = {}
     for row in rows:
-        if row["portfolio"] == SPEED:
-            options = [str(row[key]) for key in ("accumulator", "terms", "from", "rounding", "overflow", "to") if key in row]
-            more = {key: row[key] for key in ("lanes", "scale_bits", "flags", "stages", "interleave") if key in row}
-            options += [key if value is True else f"{value} {key}" for key, value in more.items()]
-            how = f"{row['timer']}, {counted(row['renamings'], 'renaming')} from seed {row['seed']}"
-            found.setdefault((" ".join([row["component"], *options]), target_key(row), how), []).append(row)
-    return found
+        if row.timing is not None:
+            how = f"{row.timing.source}, {counted(row.renamings, 'renaming')} from seed {row.seed}"
+            by_group.setdefault(Group(_block(row), row.place, how, row.timing.unit), []).append(row)
+    return by_group
+
+
+def _block(row: Row) -> str:
+    """The block by its options: what plain blocks have too by its value alone, then the others with their names."""
+    options = {name: value for name, value in row.options.items() if name not in ("format", "format_b")}
+    choices = [str(value) for name, value in options.items() if name not in OPTIONAL]
+    others = [name if value is True else f"{value} {name}" for name, value in options.items() if name in OPTIONAL]
+    return " ".join([row.component, *choices, *others])
 
 
 def section(measured: Measured) -> Section | None:
     """The report's section; None where nothing was timed."""
-    found = groups(measured.timed)
-    if not found:
+    by_group = groups(measured.timed)
+    if not by_group:
         return None
-    titles = {column.key: column for column in columns(row for group in found.values() for row in group)}
-    ways = sorted({how for _, _, how in found})
-    made = Section(
+    titles = {column.key: column for column in columns(row for rows in by_group.values() for row in rows)}
+    ways = sorted({group.how for group in by_group})
+    section = Section(
         "speed", "Area against delay",
-        "Each point is a recipe between small and fast (synth/area/recipes.py), cells sized and buffered; a format's line is the edge of "
-        f"its points, by medians, and the broad line that of all formats. Delays by {listing(ways)}: of a block alone, or between a "
-        "pipeline's registers, in FO4, the delay of an inverter that drives four, or in ns after place and route. Before layout there are "
-        "no wires, or those that a library estimates.",
+        "Each point is a recipe between small and fast (synth/area/recipes.py), cells sized and buffered; a format's "
+        "line is the edge of its points, by medians, and the broad line that of all formats. Delays by "
+        f"{listing(ways)}: of a block alone, or between a pipeline's registers, in FO4, the delay of an inverter that "
+        "drives four, or in ns after place and route. Before layout there are no wires, or those that a library "
+        "estimates.",
     )  # fmt: skip
-    for (block, key, how), group in found.items():
-        curves = fronts(group)
-        column, unit = titles[key], delay_unit(group[0])
-        title = f"{block}, {column.title}" + (f" ({how})" if len(ways) > 1 else "")
-        said = sentences(curves, title, unit)
-        if len(curves) <= plots.MOST_NAMES:
+    for group, rows in by_group.items():
+        curves = fronts(rows)
+        column, unit = titles[group.place], group.unit
+        title = f"{group.block}, {column.title}" + (f" ({group.how})" if len(ways) > 1 else "")
+        first, *others = sentences(curves, title, unit)
+        is_drawn = len(curves) <= plots.MOST_NAMES
+        if is_drawn:
             edge = _marks(front(point for curve in curves.values() for point in curve))
             drawn = {name: _marks(curve) for name, curve in curves.items()}
             svg = plots.curves(drawn, edge, f"Area against delay: {title}", f"delay [{unit}]", column.axis, measured.styles)
-            made.plots.append(Plot(said[0], svg, commands(point.area for curve in curves.values() for point in curve)))
-        made.findings += said
-        made.tables.append(_table(curves, title, unit, column))
-    return made
+            section.plots.append(Plot(first, svg, commands(point.area for curve in curves.values() for point in curve)))
+        section.findings += [Finding(first, group.place, is_drawn), *(Finding(sentence, group.place) for sentence in others)]
+        section.tables.append(_table(curves, title, unit, column))
+    return section
 
 
 def _marks(curve: Front) -> list[Mark]:
@@ -125,41 +137,35 @@ def deadlines(curves: Mapping[str, Front]) -> list[float]:
 
 def sentences(curves: Mapping[str, Front], where: str, unit: str) -> list[str]:
     """Which format is the cheapest at which speed."""
-    said = []
+    texts = []
     if len(curves) > 1:
         for deadline in deadlines(curves):
             met = {name: point.area for name, curve in curves.items() if (point := at(curve, deadline))}
-            order = sorted(met, key=lambda name: met[name].median)
-            best = met[order[0]]
-            ties = [name for name in order[1:] if not met[name].differs(best)]
-            same = f", no different from {listing(ties)}" if ties else ""
-            said.append(f"{where}, within {number(deadline)} {unit}: the cheapest is {order[0]} ({number(best.median)}){same}.")
+            best, ties, _ = smallest(met)
+            cheapest = f"the cheapest is {best} ({number(met[best].median)}){_same(ties)}"
+            texts.append(f"{where}, within {number(deadline)} {unit}: {cheapest}.")
     times = {name: curve[0].time for name, curve in curves.items()}
-    quickest = ranked(times)
-    ties = [name for name in quickest[1:] if not times[name].differs(times[quickest[0]])]
-    first = times[quickest[0]]
-    sentence = f"{where}: the fastest is {quickest[0]} with {number(first.median)} {unit}"
-    if ties:
-        sentence += f", no different from {listing(ties)}"
-    if quickest[-1] not in (quickest[0], *ties):
-        sentence += f"; the slowest is {quickest[-1]} with {number(times[quickest[-1]].median)}"
-    said.append(sentence + ".")
-    return said
+    first, ties, last = smallest(times)
+    slowest = f"; the slowest is {last} with {number(times[last].median)}" if last else ""
+    return [*texts, f"{where}: the fastest is {first} with {number(times[first].median)} {unit}{_same(ties)}{slowest}."]
+
+
+def _same(ties: Sequence[str]) -> str:
+    return f", no different from {listing(ties)}" if ties else ""
 
 
 def _table(curves: Mapping[str, Front], title: str, unit: str, column: Column) -> Table:
     limits = deadlines(curves)
     head = ("format", f"fastest [{unit}]", *(f"within {number(limit)} {unit} [{column.unit}]" for limit in limits))
-
-    def cell(point: Point | None) -> Cell:
-        if point is None:
-            return Cell("–")
-        small = f"{point.area.spread} at {number(point.delay)} {unit}"
-        return Cell(number(point.area.median), small, point.area.source, point.area.median)
-
-    order = sorted(curves, key=lambda name: curves[name][-1].area.median)
     body = []
-    for name in order:
-        delay = curves[name][0].delay
-        body.append((Cell(name), Cell(number(delay), value=delay), *(cell(at(curves[name], limit)) for limit in limits)))
+    for name, curve in sorted(curves.items(), key=lambda item: item[1][-1].area.median):
+        areas = [_cell(at(curve, limit), unit) for limit in limits]
+        body.append((Cell(name), Cell(number(curve[0].delay), value=curve[0].delay), *areas))
     return Table(f"{title}: the smallest area within a delay", head, tuple(body))
+
+
+def _cell(point: Point | None, unit: str) -> Cell:
+    if point is None:
+        return Cell("–")
+    small = f"{point.area.spread} at {number(point.delay)} {unit}"
+    return Cell(number(point.area.median), small, point.area.source, point.area.median)

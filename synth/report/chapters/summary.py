@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from synth.area.targets import TARGETS
 from synth.proof.evidence import EQUAL
-from synth.report.chapters import accumulators
-from synth.report.chapters import evidence as verified
+from synth.report.chapters import accumulators, evidence
+from synth.report.data import Report
 from synth.report.figures import Figure, compared, counted, listing, ranked
 from synth.report.measured import Measured
 from synth.report.plan import REPORT_ACCUMULATOR
-from synth.report.sections import Section, target_key
+from synth.report.sections import Section
 
 
 class Point(NamedTuple):
@@ -21,19 +20,17 @@ class Point(NamedTuple):
     text: str
 
 
-def summary(report: Mapping[str, Any], measured: Measured, sections: Sequence[Section]) -> list[Point]:
+def summary(report: Report, measured: Measured, sections: Sequence[Section]) -> list[Point]:
     """What a report says, in the order in which one would ask."""
     findings = {section.anchor: section.findings for section in sections}
-    said = [*_macs(measured)]
-    gates = TARGETS["gates"].title
-    said += [Point("Accuracy for area", text) for text in findings.get("tradeoff", []) if text.startswith(gates)]
+    points = [*_macs(measured)]
+    points += [Point("Accuracy for area", one.text) for one in findings.get("tradeoff", []) if one.place == "gates"]
     if timed := findings.get("speed"):
-        said.append(Point("Speed", " ".join(dict.fromkeys((timed[0], timed[-1])))))
-    said += [Point("Rounding", text) for text in findings.get("encoders", [])[:1]]
-    said += [Point("Exact accumulators", text) for text in [accumulators.sentence(measured)] if text]
-    verdicts = [text for text in findings.get("paper", []) if text.startswith(TARGETS["cyclonev"].title)]
-    said += [Point("Table 2 of the supernormal paper", text) for text in verdicts]
-    return [*said, Point("Verified", _verified(report)), Point("Measured", _measured(report))]
+        points.append(Point("Speed", " ".join(dict.fromkeys((timed[0].text, timed[-1].text)))))
+    points += [Point("Rounding", one.text) for one in findings.get("encoders", [])[:1]]
+    points += [Point("Exact accumulators", text) for text in [accumulators.sentence(measured)] if text]
+    points += [Point("Table 2 of the supernormal paper", one.text) for one in findings.get("paper", []) if one.place == "cyclonev"]
+    return [*points, Point("Verified", _verified(report)), Point("Measured", _measured(report))]
 
 
 def _macs(measured: Measured) -> Iterator[Point]:
@@ -56,34 +53,33 @@ def _macs(measured: Measured) -> Iterator[Point]:
 
 
 def _noise(columns: Sequence[Mapping[str, Figure]]) -> str:
-    """Which pairs of formats their spreads do not tell apart."""
+    """Pairs of formats whose spreads meet."""
     pairs = [((a, b), figures[a].differs(figures[b])) for figures in columns for a, b in combinations(sorted(figures), 2)]
     same = [pair for pair, differs in pairs if not differs]
-    told = {pair for pair, differs in pairs if differs}
-    nowhere = [f"{a} and {b}" for a, b in dict.fromkeys(same) if (a, b) not in told]
-    text = f"{len(same)} of {len(pairs)} pairs of MACs, over {counted(len(columns), 'target')}, differ by less than their spreads"
-    if nowhere:
-        text += f"; on no target are told apart {listing(nowhere)}"
-    return text + "."
+    distinct = {pair for pair, differs in pairs if differs}
+    nowhere = [f"{a} and {b}" for a, b in dict.fromkeys(same) if (a, b) not in distinct]
+    tail = f"; on no target are told apart {listing(nowhere)}" if nowhere else ""
+    where = f"over {counted(len(columns), 'target')}"
+    return f"{len(same)} of {len(pairs)} pairs of MACs, {where}, differ by less than their spreads{tail}."
 
 
-def _verified(report: Mapping[str, Any]) -> str:
-    records = report.get("evidence") or []
-    if not records:
+def _verified(report: Report) -> str:
+    known = report.evidence
+    if not known:
         return "No module had been held against the golden model on all inputs when this report was written; hwgen verify does so."
-    measured = {row["verilog_sha256"] for row in report["rows"]}
-    equal = [record["module"] for record in records if record["verdict"] == EQUAL and record["hashes"]["verilog"] in measured]
-    return f"{verified.sentence(records)} Of the modules measured here these are {listing(equal) if equal else 'none'}."
+    measured = {row.verilog_sha256 for row in report.rows}
+    equal = [one.module for one in known if one.verdict == EQUAL and one.hashes["verilog"] in measured]
+    return f"{evidence.sentence(known)} Of the modules measured here these are {listing(equal) if equal else 'none'}."
 
 
-def _measured(report: Mapping[str, Any]) -> str:
-    rows, failed = report["rows"], report.get("failures") or []
-    jobs = sum(row["recipe"] == "best" for row in rows)
-    netlists = sum(row["renamings"] for row in rows if row["recipe"] != "best")
-    targets = len({target_key(row) for row in rows})
-    tools = [f"{name} {version}" for name, version in report.get("versions", {}).items()]
-    tools += [report["tool"], *sorted({row["timer"].split(",")[0] for row in rows if "timer" in row})]
-    text = f"{counted(jobs, 'job')} on {counted(targets, 'target')}, {counted(netlists, 'netlist')} under"
-    text += f" {counted(report['renamings'], 'renaming')}"
+def _measured(report: Report) -> str:
+    rows, failed = report.rows, report.failures
+    jobs = sum(row.is_best for row in rows)
+    netlists = sum(row.renamings for row in rows if not row.is_best)
+    places = len({row.place for row in rows})
+    tools = [f"{name} {version}" for name, version in report.versions.items()]
+    tools += [report.tool, *sorted({row.timing.timer for row in rows if row.timing is not None})]
+    text = f"{counted(jobs, 'job')} on {counted(places, 'target')}, {counted(netlists, 'netlist')}"
+    text += f" under {counted(report.renamings, 'renaming')}"
     text += f"; {counted(len(failed), 'job')} failed" if failed else ""
     return f"{text}. {', '.join(dict.fromkeys(tools))}."

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else: style, script and plots are inside, and whatever else it asked for is forbidden."""
+"""The report as one HTML page: style, script and plots are inside, and a policy blocks all requests."""
 
 from base64 import b64encode
 from hashlib import sha256
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from synth.report.content import Content
 from synth.report.render.palette import css
-from synth.report.sections import Cell, Plot, Section, Table
+from synth.report.sections import Cell, Command, Plot, Section, Table
 
 _LONG = 30
 """Rows from which on a table has a height of its own."""
@@ -23,10 +23,12 @@ def page(content: Content) -> str:
     summary = "".join(f"<div><dt>{escape(subject)}</dt><dd>{escape(text)}</dd></div>\n" for subject, text in content.summary)
     body = "".join(map(_section, sections))
     style, script = css() + _STYLE.read_text(), _SCRIPT.read_text()
-    policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{_digest(script)}'"
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, '
-        f'initial-scale=1">\n<meta http-equiv="Content-Security-Policy" content="{policy}">\n<link rel="icon" href="data:,">\n'
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<link rel="icon" href="data:,">\n'
         f"<title>{escape(content.title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         f"<header>\n<h1>{escape(content.title)}</h1>\n<p>{escape(content.subtitle)}</p>\n"
         f'<dl class="summary">\n{summary}</dl>\n</header>\n'
@@ -35,25 +37,17 @@ def page(content: Content) -> str:
     )
 
 
-def _digest(script: str) -> str:
-    """What a browser holds the script against."""
-    return b64encode(sha256(script.encode()).digest()).decode()
-
-
 def _section(section: Section) -> str:
-    parts = [f'<section id="{section.anchor}">\n<h2>{escape(section.title)}</h2>\n<p class="intro">{escape(section.intro)}</p>\n']
-    captions = {plot.caption for plot in section.plots}
-    findings = "".join(f"<li>{escape(text)}</li>" for text in section.findings if text not in captions)
-    beside = f'<ul class="findings">{findings}</ul>\n' if findings else ""
-    if section.plots or findings:
-        parts.append(f'<div class="plots">\n{"".join(map(_plot, section.plots))}{beside}</div>\n')
+    head = f'<section id="{section.anchor}">\n<h2>{escape(section.title)}</h2>\n'
+    intro = f'<p class="intro">{escape(section.intro)}</p>\n'
+    findings = "".join(f"<li>{escape(finding.text)}</li>" for finding in section.findings if not finding.is_caption)
+    plots = "".join(map(_plot, section.plots)) + (f'<ul class="findings">{findings}</ul>\n' if findings else "")
+    plots = f'<div class="plots">\n{plots}</div>\n' if plots else ""
     tables = "".join(map(_table, section.tables))
-    parts.append(
-        f"<details><summary>Show the {'tables' if len(section.tables) > 1 else 'table'}</summary>\n{tables}</details>\n"
-        if section.folded
-        else tables
-    )
-    return "".join(parts) + "</section>\n"
+    if section.folded:
+        what = "tables" if len(section.tables) > 1 else "table"
+        tables = f"<details><summary>Show the {what}</summary>\n{tables}</details>\n"
+    return f"{head}{intro}{plots}{tables}</section>\n"
 
 
 def _plot(plot: Plot) -> str:
@@ -75,7 +69,7 @@ def _table(table: Table) -> str:
 
 def _cell(cell: Cell, is_head: bool = False) -> str:
     tag, scope = ("th", ' scope="row"') if is_head else ("td", "")
-    is_command = cell.text.startswith("hwgen ")
+    is_command = isinstance(cell, Command)
     small = f"<small>{escape(cell.small)}</small>" if cell.small else ""
     note = f' title="{escape(cell.note)}"' if cell.note else ""
     long = ' class="text"' if max(len(cell.text), len(cell.small)) > _WIDE and not is_command else ""

@@ -12,7 +12,7 @@ _HEIGHT = 10.0
 
 
 def apart(wanted: Sequence[float], gap: float) -> list[float]:
-    """Places in the order of the wanted ones, at least ``gap`` apart, and as near to them as can be: least squares, by pooling."""
+    """Places in the order of the wanted ones, at least ``gap`` apart and nearest to them by least squares (by pooling)."""
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     pools: list[list[float]] = []
     for rank, index in enumerate(order):
@@ -29,7 +29,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def name_points(drawn: Sheet, named: Sequence[Named], left: bool = False) -> None:
-    """Write names right of their points, or left of them; those that meet stand in a column, with thin lines to their points."""
+    """Write names right or left of their points; names that meet stand in a column, with thin lines to their points."""
     drawn.settle()
     inch = 72 / drawn.canvas.dpi
     where = [(float(x) * inch, float(y) * inch) for x, y in drawn.axes.transData.transform([(x, y) for _, x, y, _ in named])]
@@ -44,8 +44,8 @@ def name_points(drawn: Sheet, named: Sequence[Named], left: bool = False) -> Non
             across, up = edge - where[index][0], height + lift - where[index][1]
             line = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 4} if abs(across) + abs(up) > 4 else None
             drawn.axes.annotate(
-                name, (x, y), (across + side * (8 if len(group) == 1 else 14), up), textcoords="offset points", color=INK, fontsize=8.5,
-                ha="right" if left else "left", va="center", arrowprops=line, annotation_clip=False, zorder=5,
+                name, (x, y), (across + side * (8 if len(group) == 1 else 14), up), textcoords="offset points",
+                color=INK, fontsize=8.5, ha="right" if left else "left", va="center", arrowprops=line, annotation_clip=False, zorder=5,
             )  # fmt: skip
 
 

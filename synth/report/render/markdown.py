@@ -17,7 +17,7 @@ def document(content: Content) -> str:
 def _section(section: Section) -> list[str]:
     lines = ["", f"## {section.title}", "", section.intro]
     if section.findings:
-        lines += ["", *(f"- {text}" for text in section.findings)]
+        lines += ["", *(f"- {finding.text}" for finding in section.findings)]
     for table in section.tables:
         lines += ["", f"**{table.caption}**", "", *_table(table)]
     return lines

@@ -1,4 +1,4 @@
-"""Colours of the report, light and dark: every format has one, and keeps it from plot to plot and from report to report."""
+"""Colours of the report, light and dark: every format has one, the same in all plots and reports."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -15,12 +15,12 @@ NEUTRAL = {
 """What belongs to no format, by the name of its CSS variable: light, dark."""
 
 SERIES = (
-    ("#f356a3", "#b7487b"), ("#0c9ae8", "#3da5fd"), ("#283579", "#9dcafd"), ("#6c55e6", "#3771ff"), ("#821baf", "#9a46b8"),
-    ("#289573", "#8bfeba"), ("#652800", "#fcaf4e"), ("#959a07", "#edf03e"), ("#3c6526", "#869d60"), ("#9a498f", "#e169be"),
-    ("#4d4650", "#bab9aa"), ("#647f15", "#637d01"),
+    ("#f356a3", "#b7487b"), ("#0c9ae8", "#3da5fd"), ("#283579", "#9dcafd"), ("#6c55e6", "#3771ff"),
+    ("#821baf", "#9a46b8"), ("#289573", "#8bfeba"), ("#652800", "#fcaf4e"), ("#959a07", "#edf03e"),
+    ("#3c6526", "#869d60"), ("#9a498f", "#e169be"), ("#4d4650", "#bab9aa"), ("#647f15", "#637d01"),
 )  # fmt: skip
-"""Formats' colours: light, dark. A search put them as far apart as twelve can be, also for eyes that lack one kind of cones, at a
-contrast of 3 or more to the card they are drawn on; a test holds them to it."""
+"""Formats' colours: light, dark. A search put them as far apart as twelve can be, also for eyes that lack one kind of
+cones, at a contrast of 3 or more to the card they are drawn on; a test checks it."""
 
 _MARKERS = ("o", "s", "D", "^", "v")
 """Shapes of points: where a colour comes again, after twelve formats, it does so with another shape."""
@@ -44,7 +44,7 @@ def _variables() -> dict[str, tuple[str, str]]:
 
 
 def css() -> str:
-    """Rules that give each variable its light or dark value, as the reader's system asks for."""
+    """Rules that give each variable its light or dark value, by the theme of the reader's system."""
     light, dark = ("; ".join(f"{name}: {pair[theme]}" for name, pair in _variables().items()) for theme in (0, 1))
     return f":root {{ color-scheme: light dark; {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
 

@@ -1,9 +1,8 @@
-"""The report's plots: from figures to SVG, each with title, units, spreads, and words where the eye is already."""
+"""The report's plots: from figures to SVG, each with title, units, spreads and direct labels instead of a legend."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from matplotlib.container import BarContainer
 from matplotlib.lines import Line2D
@@ -22,25 +21,24 @@ _FAINT = 0.45
 """Opacity of what is the second of two things in one colour."""
 
 
-# -- bars ---------------------------------------------------------------------------------------------------------------------
-
-
 def bars(figures: Mapping[str, Figure], title: str, unit: str, styles: Styles) -> str:
-    """Bars, smallest on top, with their spreads and how they compare with the smallest, whose spread is a band behind all of them."""
+    """Bars, smallest on top, with their spreads; a band marks the spread of the smallest, which the others are compared with."""
     order = ranked(figures)
     smallest = figures[order[0]]
     with sheet(title, 0.55 + 0.25 * len(order)) as drawn:
         drawn.axes.axvspan(smallest.low, smallest.high, color=LINE, linewidth=0)
-        found = [figures[name] for name in order]
-        made = _bars(drawn, range(len(order)), found, [styles[name].colour for name in order])
-        said = [f"{number(value.median)}{_EN}{_against(value, smallest)}" for value in found]
-        drawn.axes.bar_label(made, said, padding=5, fontsize=8.5)
+        values = [figures[name] for name in order]
+        boxes = _bars(drawn, range(len(order)), values, [styles[name].colour for name in order])
+        words = []
+        for value in values:
+            share = compared(value, smallest) if value.differs(smallest) else "≈"
+            words.append(f"{number(value.median)}{_EN}{'' if value == smallest else share}")
+        drawn.axes.bar_label(boxes, words, padding=5, fontsize=8.5)
         _rows(drawn, order, unit)
     return drawn.svg
 
 
 def _bars(drawn: Sheet, places: Sequence[float], figures: Sequence[Figure], colours: str | Sequence[str], **more: Any) -> BarContainer:
-    """Bars with their spreads across the ends."""
     medians = [value.median for value in figures]
     return drawn.axes.barh(places, medians, xerr=_errors(figures), color=colours, **{"height": 0.7, **_SPREAD, **more})
 
@@ -50,12 +48,8 @@ def _errors(figures: Sequence[Figure]) -> list[list[float]]:
     return [[value.median - value.low for value in figures], [value.high - value.median for value in figures]]
 
 
-def _against(value: Figure, base: Figure) -> str:
-    return "" if value == base else compared(value, base).replace("no difference", "≈")
-
-
 def _rows(drawn: Sheet, names: Sequence[str], label: str) -> None:
-    """Named rows from top to bottom, room for words right of them, and what is told across."""
+    """Named rows from top to bottom, room for words right of them, and the label of the axis."""
     drawn.axes.set_yticks(range(len(names)), names, color=INK)
     drawn.axes.set_ylim(len(names) - 0.4, -0.6)
     drawn.axes.margins(x=0.38)
@@ -64,8 +58,7 @@ def _rows(drawn: Sheet, names: Sequence[str], label: str) -> None:
     drawn.axes.spines["left"].set_visible(False)
 
 
-@dataclass(frozen=True)
-class Stack:
+class Stack(NamedTuple):
     """Two parts, and the whole that they are of, where it was measured."""
 
     first: Figure
@@ -73,16 +66,16 @@ class Stack:
     whole: Figure | None = None
 
 
-def stacks(found: Mapping[str, Stack], parts: tuple[str, str, str], title: str, unit: str, styles: Styles) -> str:
-    """Bars of two parts, each with its spread, and a stroke where the whole lies; ``parts`` name first, second and whole."""
-    order = sorted(found, key=lambda name: found[name].first.median + found[name].second.median)
-    ones, colours, places = [found[name] for name in order], [styles[name].colour for name in order], range(len(order))
+def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str, unit: str, styles: Styles) -> str:
+    """Bars of two parts, each with its spread, and a stroke at the whole; ``parts`` name first, second and whole."""
+    order = sorted(by_name, key=lambda name: by_name[name].first.median + by_name[name].second.median)
+    ones, colours, places = [by_name[name] for name in order], [styles[name].colour for name in order], range(len(order))
     with sheet(title, 0.85 + 0.25 * len(order)) as drawn:
         starts = [one.first.median for one in ones]
         _bars(drawn, places, [one.first for one in ones], colours)
         faint = _bars(drawn, places, [one.second for one in ones], colours, left=starts, alpha=_FAINT)
-        said = [f"{number(one.first.median)} + {number(one.second.median)}" for one in ones]
-        drawn.axes.bar_label(faint, said, padding=8, fontsize=8.5)
+        sums = [f"{number(one.first.median)} + {number(one.second.median)}" for one in ones]
+        drawn.axes.bar_label(faint, sums, padding=8, fontsize=8.5)
         wholes = [(one.whole.median, place) for place, one in enumerate(ones) if one.whole is not None]
         if wholes:
             drawn.axes.plot(*zip(*wholes, strict=True), **_WHOLE)
@@ -100,11 +93,11 @@ def pairs(groups: Mapping[str, tuple[Figure, Figure]], names: tuple[str, str], t
     with sheet(title, 0.85 + 0.42 * len(groups)) as drawn:
         marks: list[Patch] = []
         for index, (shift, alpha) in enumerate(((-0.2, _FAINT), (0.2, 1.0))):
-            found = [pair[index] for pair in groups.values()]
+            values = [pair[index] for pair in groups.values()]
             bases = [pair[0].median for pair in groups.values()]
-            scaled = [Figure(one.low / base, one.median / base, one.high / base) for one, base in zip(found, bases, strict=True)]
-            made = _bars(drawn, [place + shift for place in range(len(groups))], scaled, colour, height=0.36, alpha=alpha)
-            drawn.axes.bar_label(made, [number(one.median) for one in found], padding=5, fontsize=8.5)
+            scaled = [Figure(one.low / base, one.median / base, one.high / base) for one, base in zip(values, bases, strict=True)]
+            boxes = _bars(drawn, [place + shift for place in range(len(groups))], scaled, colour, height=0.36, alpha=alpha)
+            drawn.axes.bar_label(boxes, [number(one.median) for one in values], padding=5, fontsize=8.5)
             marks.append(Patch(color=colour, alpha=alpha))
         _rows(drawn, list(groups), label)
         drawn.canvas.legend(marks, names, loc="outside lower center", ncols=2)
@@ -112,7 +105,7 @@ def pairs(groups: Mapping[str, tuple[Figure, Figure]], names: tuple[str, str], t
 
 
 def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, label: str, styles: Styles) -> str:
-    """How much more than the smallest each format takes: a point for every column, and a line from the least to the most of them."""
+    """How much more than the smallest each format takes: a point for every column, and a line from least to most."""
     shares: dict[str, list[float]] = {}
     for figures in columns.values():
         least = figures[ranked(figures)[0]].median
@@ -121,12 +114,12 @@ def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, label: str, 
     order = sorted(shares, key=lambda name: median(shares[name]))
     with sheet(title, 0.55 + 0.25 * len(order)) as drawn:
         for place, name in enumerate(order):
-            found, style = shares[name], styles[name]
-            least, most = min(found), max(found)
+            points, style = shares[name], styles[name]
+            least, most = min(points), max(points)
             line = drawn.axes.barh(place, max(most - least, 0.01), left=least, height=0.18, color=style.colour, alpha=_FAINT)
-            drawn.axes.plot(found, [place] * len(found), style.marker, color=style.colour, markersize=6, markeredgecolor=CARD)
-            said = [f"{edge:+.0f}%" if round(edge) else "0%" for edge in (least, most)]
-            drawn.axes.bar_label(line, [" to ".join(dict.fromkeys(said))], padding=7, fontsize=8.5)
+            drawn.axes.plot(points, [place] * len(points), style.marker, color=style.colour, markersize=6, markeredgecolor=CARD)
+            edges = [f"{edge:+.0f}%" if round(edge) else "0%" for edge in (least, most)]
+            drawn.axes.bar_label(line, [" to ".join(dict.fromkeys(edges))], padding=7, fontsize=8.5)
         _rows(drawn, order, label)
         drawn.axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0f}%")
     return drawn.svg
@@ -136,11 +129,7 @@ MOST_NAMES = len(SERIES)
 """Formats that a plot of points can hold apart: as many as there are colours."""
 
 
-# -- points -------------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """A point: where it lies across, with its spread where it has one, and the figure upwards."""
 
     x: float
@@ -149,7 +138,6 @@ class Mark:
 
 
 def _marks(drawn: Sheet, marks: Sequence[Mark], style: Style, **more: Any) -> None:
-    """Points with their spreads."""
     spreads = [mark.across or Figure(mark.x, mark.x, mark.x) for mark in marks]
     look: Any = {"fmt": style.marker, "color": style.colour, "markersize": 5.5, "elinewidth": 1.2, "markeredgecolor": style.colour}
     xs, ys = [mark.x for mark in marks], [mark.y.median for mark in marks]
@@ -157,7 +145,7 @@ def _marks(drawn: Sheet, marks: Sequence[Mark], style: Style, **more: Any) -> No
 
 
 def curves(series: Mapping[str, Sequence[Mark]], edge: Sequence[Mark], title: str, label: str, unit: str, styles: Styles) -> str:
-    """Steps through each format's points from fast to small, named at their ends, over the ``edge`` of all: what area a delay asks for."""
+    """The area that a delay needs: steps through each format's points from fast to small, over the ``edge`` of all formats."""
     with sheet(title, 3.5) as drawn:
         _edge(drawn, edge, "post")
         for name, marks in series.items():
@@ -176,15 +164,14 @@ def _edge(drawn: Sheet, edge: Sequence[Mark], where: Any) -> None:
 
 
 def _axes(drawn: Sheet, label: str, unit: str) -> None:
-    drawn.axes.set_xlabel(label)
-    drawn.axes.set_ylabel(unit)
+    drawn.axes.set(xlabel=label, ylabel=unit)
     drawn.axes.margins(x=0.05, y=0.06)
     left, right = drawn.axes.get_xlim()
     drawn.axes.set_xlim(left, right + 0.3 * (right - left))  # for names
 
 
 def scatter(points: Mapping[str, Mark], edge: Collection[str], title: str, label: str, unit: str, styles: Styles) -> str:
-    """A point for each format; those on the ``edge``, which no other one beats in both, are joined, and of many they alone are named."""
+    """A point for each format; those on the ``edge``, which no other beats in both, are joined; of many only these are named."""
     with sheet(title, 3.5) as drawn:
         _edge(drawn, sorted((points[name] for name in edge), key=lambda mark: mark.x), "pre")
         for name, mark in points.items():
@@ -196,7 +183,7 @@ def scatter(points: Mapping[str, Mark], edge: Collection[str], title: str, label
 
 
 def widths(rounded: Mapping[str, Mapping[str, Mark]], exact: Mapping[str, Mark], title: str, label: str, unit: str, styles: Styles) -> str:
-    """Points over bits, which double in equal steps: rounded accumulators by name, and hollow ones that are exact, named by format.
+    """Area over bits, on a logarithmic scale: rounded accumulators by name; hollow points are exact, named by format.
 
     ``rounded`` is by format, then by accumulator; formats stand side by side where they share a width.
     """
@@ -210,17 +197,15 @@ def widths(rounded: Mapping[str, Mapping[str, Mark]], exact: Mapping[str, Mark],
                 _marks(drawn, [exact[name]], styles[name], markerfacecolor=CARD, markersize=7)
         drawn.axes.set_xscale("log", base=2)
         drawn.axes.xaxis.set_major_formatter("{x:g}")
-        drawn.axes.set_xlabel(label)
-        drawn.axes.set_ylabel(unit)
+        drawn.axes.set(xlabel=label, ylabel=unit)
         drawn.axes.set_ylim(bottom=0)
         left, right = drawn.axes.get_xlim()
         drawn.axes.set_xlim(left * (left / right) ** 0.32, right * (right / left) ** 0.36)  # for names
-        points: dict[str, list[Mark]] = {}
-        for found in rounded.values():
-            for name, mark in found.items():
-                points.setdefault(name, []).append(mark)
         first = min(shift.values())
-        named = [(name, group[0].x * first, median(mark.y.median for mark in group), SOFT) for name, group in points.items()]
+        named = []
+        for kind in dict.fromkeys(kind for by_kind in rounded.values() for kind in by_kind):
+            marks = [by_kind[kind] for by_kind in rounded.values() if kind in by_kind]
+            named.append((kind, marks[0].x * first, median(mark.y.median for mark in marks), SOFT))
         name_points(drawn, named, left=True)
         name_points(drawn, [(f"{name}, exact", mark.x, mark.y.median, styles[name].colour) for name, mark in exact.items()])
     return drawn.svg

@@ -1,4 +1,4 @@
-"""Drawings of matplotlib as SVG elements of a page: the same bytes every time, in colours that follow the page's theme."""
+"""Matplotlib's drawings as SVG elements of a page: the same bytes every time, in colours of the page's theme."""
 
 import io
 import re
@@ -22,11 +22,12 @@ WIDTH = 4.7
 
 _FONT = "DejaVu Sans"  # comes with matplotlib: what is measured does not depend on the machine
 _SETTINGS: Any = {
-    "svg.fonttype": "none", "font.family": _FONT, "font.size": 10, "axes.spines.top": False, "axes.spines.right": False,
-    "axes.edgecolor": LINE, "axes.labelcolor": SOFT, "text.color": INK, "xtick.color": SOFT, "ytick.color": SOFT, "grid.color": LINE,
-    "grid.linewidth": 0.8, "axes.axisbelow": True, "axes.grid": True, "legend.frameon": False, "figure.facecolor": "none",
-    "axes.facecolor": "none", "xtick.major.size": 0, "ytick.major.size": 0, "figure.titlesize": 11, "figure.titleweight": "bold",
-    "legend.fontsize": 9, "legend.handlelength": 1.2, "legend.columnspacing": 1.2,
+    "svg.fonttype": "none", "font.family": _FONT, "font.size": 10, "text.color": INK,
+    "figure.facecolor": "none", "figure.titlesize": 11, "figure.titleweight": "bold",
+    "axes.facecolor": "none", "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": LINE,
+    "axes.labelcolor": SOFT, "axes.axisbelow": True, "axes.grid": True, "grid.color": LINE, "grid.linewidth": 0.8,
+    "xtick.color": SOFT, "ytick.color": SOFT, "xtick.major.size": 0, "ytick.major.size": 0,
+    "legend.frameon": False, "legend.fontsize": 9, "legend.handlelength": 1.2, "legend.columnspacing": 1.2,
 }  # fmt: skip
 _INHERITED = 'font-family="system-ui, sans-serif" stroke-linejoin="round"'
 _NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
@@ -51,7 +52,7 @@ class Sheet:
 def sheet(title: str, height: float) -> Iterator[Sheet]:
     """A sheet to draw on, ``height`` inches high below its title.
 
-    The title is also what those are told who cannot see it, and makes the ids in it unlike those of other sheets.
+    The title is also the text for readers who cannot see the drawing, and makes its ids differ from those of other sheets.
     """
     lines = textwrap.wrap(title, 44)
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": title}):
@@ -69,13 +70,17 @@ def _element(canvas: Canvas, title: str) -> str:
     view = re.search(r'viewBox="([^"]*)"', text)
     body = text[text.index("</defs>") + len("</defs>") :]  # a style sheet, which would be one for the whole page
     body = re.sub(rf"; font-family: '{_FONT}'| transform=\"rotate\(-0 [^\"]*\"|(?<=<g) id=\"[^\"]*\"", "", body)
-    body = re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d+", lambda found: f"{round(float(found[0]), 2):g}", tag[0]), body)
+    body = re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d+", _rounded, tag[0]), body)
     body = re.sub(r"\s*\n\s*", "\n", body.replace("<g/>", "")).strip()
     return f'<svg viewBox="{view and view[1]}" role="img" aria-label="{escape(title)}" {_INHERITED}>\n{themed(body)}'
 
 
+def _rounded(number: re.Match[str]) -> str:
+    return f"{round(float(number[0]), 2):g}"
+
+
 def standalone(svg: str) -> str:
-    """An element as a file of its own, on a card, light or dark as its reader's system asks for."""
+    """An element as a file of its own, on a card in the light or dark theme of the reader's system."""
     head, body = svg.split("\n", 1)
     head = head.replace("<svg ", f'<svg {_NAMESPACES} width="{140 * WIDTH:.0f}" ')
     return f'{head}\n<style>\n{css()}</style>\n<rect width="100%" height="100%" rx="6" fill="var(--card)"/>\n{body}\n'

@@ -1,18 +1,21 @@
-"""Ports for codes: one, and beside it a select pin where the codes are of two formats (:mod:`golden.multi`)."""
+"""Ports of blocks: for codes, with a select pin beside where these are of two formats (:mod:`golden.multi`), and for status flags."""
 
 from itertools import groupby
 from typing import Any, TypeVar
 
 import numpy as np
 from amaranth.hdl import Cat, Value
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Out
 
-from golden import Format
+from golden import Flag, Format
 from golden.multi import MultiFormat
 
 Word = TypeVar("Word", int, np.ndarray)
 Bits = tuple[tuple[str, int], ...]
 """Where the bits of a code are, least significant first: names of ports, and places in them."""
+
+MEANING = "inexact, underflow, overflow and invalid (IEEE 754-2019, section 7; tininess before rounding), from bit 0 on"
+"""What the bits of ``flags`` say, see :mod:`golden.flags`."""
 
 
 def code_ports(name: str, fmt: Format, lanes: int = 1) -> dict[str, Any]:
@@ -64,3 +67,18 @@ def code(component: Any, name: str, fmt: Format) -> Value:
         value: Value = getattr(component, name)
         return value
     return Cat(getattr(component, port)[place] for port, place in code_bits(name, fmt))
+
+
+def flag_port(flags: bool) -> dict[str, Any]:
+    """The member ``flags``, or none."""
+    return {"flags": Out(len(Flag))} if flags else {}
+
+
+def sum_ports(overflow: bool, flags: bool) -> dict[str, Any]:
+    """The members ``overflow`` and ``flags`` of what adds to an accumulator, where they are asked for."""
+    return ({"overflow": Out(1)} if overflow else {}) | flag_port(flags)
+
+
+def flag_word(inexact: Value, underflow: Value, overflow: Value, invalid: Value) -> Value:
+    """Flags side by side."""
+    return Cat(inexact, underflow, overflow, invalid)

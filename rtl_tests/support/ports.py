@@ -1,22 +1,8 @@
-"""The ports of an emitted module, read from its text."""
+"""The ports of a module, read from its text: what the tests compare a design's ports with."""
 
 import re
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class Port:
-    """A port: ``direction`` is ``input`` or ``output``."""
-
-    name: str
-    direction: str
-    width: int
-
-    @property
-    def range(self) -> str:
-        """As in a declaration, with a blank behind it."""
-        return f"[{self.width - 1}:0] " if self.width > 1 else ""
-
+from hwgen.netlist.emit import Port
 
 _PORT = re.compile(r"\b(input|output)\b\s+(?:wire\s+|reg\s+)?(?:\[(\d+):0\]\s*)?(\w+)")
 

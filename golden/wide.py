@@ -1,0 +1,165 @@
+"""Wide formats: what encoders read, decoders write, and sums accumulate in; one biased exponent field, then a fraction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+
+from golden.formats import Format
+from golden.refusal import check_choice
+from golden.rows import ALL_ROUNDINGS, Biased, Fixed, Kind, Overflow, Rounding, Row, Special
+from golden.validation import check_fields
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class WideFormat(Format):
+    """A format whose last row, that of the normal numbers, is a biased exponent field and a fraction."""
+
+    @property
+    def fraction_bits(self) -> int:
+        """Stored bits of the significand."""
+        return self.rows[-1].fraction_bits
+
+    @property
+    def exponent_bits(self) -> int:
+        """Bits of the exponent field."""
+        return self.rows[-1].exponent.bits
+
+    @property
+    def bias(self) -> int:
+        """The exponent field of 1."""
+        rule = self.rows[-1].exponent
+        assert isinstance(rule, Biased)
+        return rule.bias
+
+    @property
+    def has_subnormals(self) -> bool:
+        """Whether there are numbers without a hidden bit."""
+        return not self.rows[0].hidden
+
+    def is_signaling(self, bits: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether bits are a NaN whose first fraction bit is 0; ``dlfloat16`` has none."""
+        rest_bits, special = self.fraction_bits - 1, (2 << self.exponent_bits) - 2  # exponent and first fraction bit
+        first, rest = bits >> rest_bits & (special + 1), bits & ((1 << rest_bits) - 1)
+        signaling: NDArray[np.bool_] = (first == special) & (rest != 0)
+        return signaling & (not self.nan_keeps_sign)
+
+    def numbers(self, bits: NDArray[Any]) -> NDArray[Any]:
+        """Values of checked bits, as :meth:`decode` gives them, in any type of floats."""
+        return self.decode(bits)
+
+
+@dataclass(frozen=True)
+class Binary32(WideFormat):
+    """The one format with too many codes for tables: what others read off their tables comes from the fields."""
+
+    max_width: ClassVar[int] = 32
+    has_tables: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Its values need no check: no user describes such a format."""
+        check_fields(self)
+
+    def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
+        """Exact values of codes, see :meth:`golden.Format.decode`."""
+        return self._decode_by_rows(self.as_codes(codes).astype(np.int64))
+
+    def numbers(self, bits: NDArray[Any]) -> NDArray[Any]:
+        """Values of checked bits as float32, without a copy where the bits are uint32."""
+        return bits.astype(np.uint32, copy=False).view(np.float32)
+
+    @property
+    def largest_code(self) -> int:
+        """Code of the largest value."""
+        return self.infinity - 1
+
+    @cached_property
+    def infinity(self) -> int:
+        """Code of +Inf."""
+        return ((1 << self.exponent_bits) - 1) << self.fraction_bits
+
+    @property
+    def smallest(self) -> float:
+        """Smallest positive value."""
+        return float(2.0**self.ulp_exponent)
+
+    @cached_property
+    def smallest_normal(self) -> float:
+        """Smallest positive value with a hidden bit."""
+        return float(2.0 ** (1 - self.bias))
+
+    @property
+    def largest(self) -> float:
+        """Largest finite value."""
+        return float((2.0 - 2.0**-self.fraction_bits) * 2.0**self.bias)
+
+    @cached_property
+    def ulp_exponent(self) -> int:
+        """Exponent of the smallest value, whose multiples all others are."""
+        return 1 - self.bias - self.fraction_bits
+
+    @cached_property
+    def precision(self) -> int:
+        """Bits of the significand, hidden bit included."""
+        return self.fraction_bits + 1
+
+
+_F = TypeVar("_F", bound=Format)
+
+
+def ieee(kind: type[_F], name: str, exponent_bits: int, fraction_bits: int, cite: str, nan: int, overflows: tuple[Overflow, ...]) -> _F:
+    """A format with subnormals, infinities and NaNs where IEEE 754 has them."""
+    width, bias = 1 + exponent_bits + fraction_bits, (1 << (exponent_bits - 1)) - 1
+    infinity = ((1 << exponent_bits) - 1) << fraction_bits
+    subnormals = Row("0" * exponent_bits, Fixed(1 - bias), fraction_bits, hidden=0)
+    return kind(
+        name=name, width=width, cite=cite,
+        rows=(subnormals, Row("", Biased(exponent_bits, bias), fraction_bits)),
+        specials=(Special((1 << (width - 1)) - 1, infinity, Kind.INF), Special(infinity, infinity, Kind.NAN)),
+        canonical_nan=nan,
+        overflows=overflows,
+    )  # fmt: skip
+
+
+def _dlfloat16() -> WideFormat:
+    return WideFormat(
+        name="dlfloat16", width=16,
+        cite="Hybrid 8-bit Floating Point Training and Inference, section 3; specification, section 5",
+        rows=(Row("", Biased(6, 31), 9),),
+        specials=(Special(0x7FFF, 0, Kind.ZERO), Special(0x7FFF, 0x7FFF, Kind.NAN)),
+        canonical_nan=0x7FFF,
+        nan_keeps_sign=True,
+        flush=True,
+        roundings=(Rounding.TIES_TO_AWAY, *(r for r in ALL_ROUNDINGS if r is not Rounding.TIES_TO_AWAY)),
+        overflows=(Overflow.NAN, Overflow.SATURATE),
+    )  # fmt: skip
+
+
+_OVERFLOWS = (Overflow.INFINITY, Overflow.SATURATE)
+_CITE = "IEEE 754-2019, section 3.6; specification, section 6"
+_FORMATS = {
+    "binary16": lambda: ieee(WideFormat, "binary16", 5, 10, _CITE, 0x7E00, _OVERFLOWS),
+    "bfloat16": lambda: ieee(WideFormat, "bfloat16", 8, 7, "bfloat16 as in specification, section 6", 0x7FC0, _OVERFLOWS),
+    "binary32": lambda: ieee(Binary32, "binary32", 8, 23, _CITE, 0x7FC00000, _OVERFLOWS),
+    "dlfloat16": _dlfloat16,
+}
+
+WIDE = tuple(_FORMATS)
+"""Sources of encoders, targets of decoders, accumulators."""
+
+
+@cache
+def wide(name: str) -> WideFormat:
+    """The format of a name in :data:`WIDE`."""
+    return _FORMATS[name]()
+
+
+def check_wide(argument: str, name: str | Format) -> WideFormat:
+    """Return a wide format; refuse any other."""
+    return wide(check_choice(argument, name.name if isinstance(name, Format) else name, WIDE))

@@ -1,0 +1,98 @@
+"""Arguments that components have in common: checked before anything is built."""
+
+from __future__ import annotations
+
+import golden
+from golden import ACCUMULATORS, DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, ExactAccumulator, Format, Rounding
+from golden.exact import check_scale
+from golden.options import check_random_bits
+from golden.refusal import BadValue, about, check_choice, check_flag
+from hwgen.netlist.component import Checked
+
+
+def code_format(argument: str, fmt: Format | str) -> Format:
+    """The format of a block's codes; refuse those that are sources and accumulators only."""
+    with about(argument):
+        found = golden.get(fmt)
+        if found.name in WIDE:
+            problem = f"{found.name!r} is a source, decoder target or accumulator, not one of the formats that blocks are made for"
+            raise BadValue(None, problem)
+    return found
+
+
+def check_names(argument: str, fmt: Format, *others: Format) -> None:
+    """Refuse a format whose name is that of another one: nobody could distinguish them in a header or a module's name."""
+    if any(fmt.name == other.name and fmt != other for other in others):
+        problem = f"format {fmt.name!r} stands for two different formats here; give one of them another name"
+        raise BadValue(None, problem).about(argument)
+
+
+def operand_formats(a_format: Format | str, b_format: Format | str | None) -> tuple[Format, Format]:
+    """Formats of both operands; the second defaults to the first."""
+    a = code_format("a_format", a_format)
+    if b_format is None:
+        return a, a
+    b = code_format("b_format", b_format)
+    check_names("b_format", b, a)
+    return a, b
+
+
+def check_room(terms: int | None, lanes: int) -> None:
+    """Refuse an ``exact`` accumulator that has no room for the products of one step."""
+    if terms is not None and terms < lanes:
+        raise BadValue("terms", f"must be at least the {lanes} lanes, not {terms}")
+
+
+def random_width(rounding: Rounding, random_bits: int | None) -> int | None:
+    """Width of the port ``random``; None where a rounding has none."""
+    if rounding is Rounding.STOCHASTIC:
+        width = DEFAULT_RANDOM_BITS if random_bits is None else random_bits
+        check_random_bits(width)
+        return int(width)
+    if random_bits is not None:
+        raise BadValue("random_bits", f"goes with rounding 'stochastic' only, not with {rounding.value!r}")
+    return None
+
+
+class Accumulating(Checked):
+    """Arguments of all components that multiply codes and add the products to an accumulator; checked and kept alike.
+
+    Attributes
+    ----------
+    a_format, b_format : Format
+    accumulator : str
+    exact : golden.ExactAccumulator or None
+        Of accumulator ``exact``.
+    scale_bits : int
+    has_flags : bool
+    """
+
+    a_format: Format
+    b_format: Format
+    accumulator: str
+    exact: ExactAccumulator | None
+    scale_bits: int
+    has_flags: bool
+
+    def _keep(
+        self, a_format: Format | str, b_format: Format | str | None, accumulator: str, terms: int | None, scale_bits: int, flags: bool
+    ) -> None:
+        self.a_format, self.b_format = operand_formats(a_format, b_format)
+        self.accumulator = check_choice("accumulator", accumulator, ACCUMULATORS)
+        check_scale(self.a_format, self.b_format, scale_bits)
+        self.scale_bits, self.has_flags, self.exact = int(scale_bits), check_flag("flags", flags), None
+        if accumulator == "exact":
+            room = DEFAULT_TERMS if terms is None else terms
+            self.exact = ExactAccumulator(self.a_format, self.b_format, terms=room, scale_bits=self.scale_bits)
+        elif terms is not None:
+            raise BadValue("terms", f"goes with accumulator 'exact' only, not with {accumulator!r}")
+
+    @property
+    def terms(self) -> int | None:
+        """Products that an ``exact`` accumulator has room for; None with any other."""
+        return None if self.exact is None else self.exact.terms
+
+    @property
+    def accumulator_width(self) -> int:
+        """Bits of the accumulator's state."""
+        return golden.get(self.accumulator).width if self.exact is None else self.exact.width

@@ -1,0 +1,29 @@
+"""Every block, by name: what the command line, batches, sweeps, proofs and reports go through."""
+
+from typing import Any
+
+from golden import Format
+from golden.refusal import check_choice
+from hwgen.blocks.block import Block, Design
+from hwgen.blocks.decoder import DECODER
+from hwgen.blocks.dot import DOT
+from hwgen.blocks.encoder import ENCODER
+from hwgen.blocks.mac import MAC
+from hwgen.blocks.parts import ADDER, MULTIPLIER
+from hwgen.blocks.pe import PE
+from hwgen.blocks.readout import READOUT
+
+BLOCKS: dict[str, Block] = {block.name: block for block in (DECODER, ENCODER, MAC, DOT, PE, READOUT, MULTIPLIER, ADDER)}
+
+
+def build(kind: str, *formats: Format | str, name: str | None = None, **options: Any) -> Design:
+    """The design of a block: see :meth:`hwgen.blocks.block.Block.design`.
+
+    Parameters
+    ----------
+    kind : str
+        A name in :data:`BLOCKS`, e.g. ``mac``.
+    formats, name, options
+        See :meth:`hwgen.blocks.block.Block.design`; options by their Python names, e.g. ``scale_bits``.
+    """
+    return BLOCKS[check_choice("kind", kind, tuple(BLOCKS))].design(*formats, name=name, **options)

@@ -1,0 +1,127 @@
+"""The halves of a fused multiply-accumulate unit: the multiplier and the adder behind it."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from golden import Format
+from golden.refusal import check_flag
+from golden.wide import wide
+from hwgen.blocks.arguments import Accumulating
+from hwgen.blocks.block import Block
+from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, TERMS
+from hwgen.blocks.words import operands, sum_lines
+from hwgen.datapath import multiplier
+from hwgen.datapath.adder import FloatAdder
+from hwgen.datapath.exact import add_exact
+from hwgen.datapath.frame import AdderShape
+from hwgen.datapath.ports import sum_ports
+from hwgen.datapath.product import ProductShape, product_signature
+
+
+class Multiplier(Accumulating, multiplier.Multiplier):
+    """Exact product of two codes, neither rounded nor normalized; combinational.
+
+    Parameters
+    ----------
+    a_format, b_format : Format or str
+        ``b_format`` defaults to ``a_format``.
+    accumulator : str
+        Of the :class:`Adder` that takes the product: see :class:`hwgen.Mac`.
+    scale_bits : int
+        Bits of the port ``scale``, up to 10; 0 where there is none, and no scale.
+    flags : bool
+        Whether the product says that it is invalid, as an adder with flags needs to know.
+
+    Members
+    -------
+    a, b : ``In``
+        Codes; and ``a_select``, ``b_select`` where they are of two formats.
+    scale : ``In(scale_bits)``
+        Exponent of the power of two that the product is multiplied by, in two's complement.
+    product : ``Out(product_signature)``
+        See :func:`hwgen.datapath.product.product_signature`.
+    """
+
+    def __init__(
+        self,
+        a_format: Format | str,
+        b_format: Format | str | None = None,
+        *,
+        accumulator: str = "binary16",
+        scale_bits: int = 0,
+        flags: bool = False,
+    ):
+        self._keep(a_format, b_format, accumulator, None, scale_bits, flags)
+        super().__init__(product_shape(self), flags=flags)
+
+
+class Adder(Accumulating, wiring.Component):
+    """``acc_out = round(acc_in + product)``, rounded once; combinational.
+
+    Parameters
+    ----------
+    a_format, b_format, accumulator, terms, scale_bits, overflow, flags
+        As of :class:`hwgen.Mac`; those that a :class:`Multiplier` has too must be the same there.
+
+    Members
+    -------
+    product : ``In(product_signature)``
+        What the :class:`Multiplier` delivers.
+    acc_in, acc_out, overflow, flags
+        As of :class:`hwgen.Mac`.
+    """
+
+    def __init__(
+        self,
+        a_format: Format | str,
+        b_format: Format | str | None = None,
+        *,
+        accumulator: str = "binary16",
+        terms: int | None = None,
+        scale_bits: int = 0,
+        overflow: bool = False,
+        flags: bool = False,
+    ):
+        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags)
+        self.has_overflow = check_flag("overflow", overflow)
+        product, width = product_signature(product_shape(self), flags=flags), self.accumulator_width
+        super().__init__({"product": In(product), "acc_in": In(width), "acc_out": Out(width), **sum_ports(overflow, flags)})
+
+    def elaborate(self, _platform: object) -> Module:
+        """The adder of the accumulator's kind."""
+        m = Module()
+        layout = product_shape(self)
+        if self.exact is None:
+            total = FloatAdder(wide(self.accumulator), layout, flags=self.has_flags).add(m, self.product, self.acc_in)
+        else:
+            total = add_exact(m, self.exact, layout, self.product, self.acc_in)
+        m.d.comb += self.acc_out.eq(total.bits)
+        if self.has_overflow:
+            m.d.comb += self.overflow.eq(total.overflow)
+        if self.has_flags:
+            m.d.comb += self.flags.eq(total.flags)
+        return m
+
+
+def product_shape(part: Accumulating) -> ProductShape:
+    """What the multiplier and the adder of an accumulator agree on."""
+    formats, scale_bits = (part.a_format, part.b_format), part.scale_bits
+    if part.exact is not None:
+        return ProductShape.of(*formats, normalized=False, scale_bits=scale_bits)
+    plain = ProductShape.of(*formats, scale_bits=scale_bits)
+    spare_carry = AdderShape.spare_carry(wide(part.accumulator), plain)
+    return ProductShape.of(*formats, spare_carry=spare_carry, scale_bits=scale_bits)
+
+
+MULTIPLIER = Block(
+    "multiplier", "first part of a MAC: decoders, exact product, exponent sum, flags", Multiplier, (A_FORMAT, B_FORMAT), (),
+    codes=("a", "b"), title=lambda core: f"Exact product of {operands(core)}, neither rounded nor normalized", generated=False,
+)  # fmt: skip
+ADDER = Block(
+    "adder", "second part of a MAC: alignment, addition, rounding", Adder, (A_FORMAT, B_FORMAT), (ACCUMULATOR, TERMS),
+    title=lambda core: f"Adder behind the multiplier: {operands(core)} into {core.accumulator}", lines=sum_lines,
+    generated=False,
+)  # fmt: skip

@@ -1,0 +1,100 @@
+"""A module in plain data: what its ports mean, by which rules it computes, of which formats."""
+
+import hashlib
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from golden import Format
+from golden.multi import MultiFormat
+from golden.rows import Biased, Fixed, Row, SignMagnitude
+from hwgen.blocks.block import Design
+from hwgen.tools import yosys
+
+SCHEMA = "minifloat-rtl bundle 1"
+
+PIPELINE_MEANINGS = {
+    "clk": "clock, rising edge", "rst": "synchronous reset of the valid bits, active high",
+    "enable": "clock enable of all registers", "in_valid": "the inputs are to be computed on",
+    "out_valid": "in_valid, as many cycles before as the latency is; the outputs are of those inputs",
+}  # fmt: skip
+"""Ports that a pipeline adds."""
+
+
+def description(design: Design, verilog: str) -> dict[str, Any]:
+    """The module in plain data."""
+    return {
+        "schema": SCHEMA,
+        "module": design.name,
+        "kind": design.kind,
+        "options": dict(design.options),
+        "ports": [
+            {"name": port.name, "direction": port.direction, "width": port.width, "meaning": meaning(design, port.name)}
+            for port in design.ports
+        ],
+        "latency": design.latency,
+        "clock": "clk, rising edge" if design.latency else None,
+        "reset": "rst, synchronous, active high" if any(port.name == "rst" for port in design.ports) else None,
+        "rules": dict(design.block.rules(design.core)),
+        "exact_accumulator": _exact_accumulator(design),
+        "formats": [_format(fmt) for fmt in dict.fromkeys(member for fmt in design.formats for member in _members(fmt))],
+        "command": f"hwgen generate {design.command()}",
+        "verilog_sha256": hashlib.sha256(verilog.encode()).hexdigest(),
+        "tools": {"minifloat-rtl": version("minifloat-rtl"), "amaranth": version("amaranth"), "yosys": yosys.version()},
+    }
+
+
+def _members(fmt: Format) -> tuple[Format, ...]:
+    """The formats whose codes the ports have: of a pair both, for its own codes are golden's alone."""
+    return fmt.members if isinstance(fmt, MultiFormat) else (fmt,)
+
+
+def meaning(design: Design, name: str) -> str:
+    """What a port means."""
+    meanings = PIPELINE_MEANINGS | dict(design.block.meanings)
+    if not name.endswith("_select"):
+        text = meanings[name]
+    else:
+        word = name.removesuffix("_select")
+        fmt = design.codes[word]
+        assert isinstance(fmt, MultiFormat)
+        text = f"format of {word}: 0 is {fmt.members[0].name}, 1 is {fmt.members[1].name}"
+    has_lanes = design.lanes > 1 and name.removesuffix("_select") in design.codes
+    return text + ("; lane 0 in the least significant place" if has_lanes else "")
+
+
+def _exact_accumulator(design: Design) -> dict[str, int] | None:
+    """Where the bits of an exact accumulator lie and what they weigh; None where a block has none."""
+    unit = design.exact
+    if unit is None:
+        return None
+    first = unit.pos_inf_bit
+    flags = {"pos_inf_bit": first, "neg_inf_bit": first + 1, "nan_bit": first + 2}
+    return {"value_bits": unit.value_width, "lsb_exponent": unit.lsb_exponent, **flags}
+
+
+def _format(fmt: Format) -> dict[str, Any]:
+    """A format's table: rows, specials, and the hash of its values."""
+    return {
+        "name": fmt.name,
+        "width": fmt.width,
+        "cite": fmt.cite,
+        "rows": [
+            {"prefix": row.prefix, "exponent": _exponent(row), "fraction_bits": row.fraction_bits, "hidden": row.hidden} for row in fmt.rows
+        ],
+        "specials": [{"mask": special.mask, "value": special.value, "kind": special.kind.value} for special in fmt.specials],
+        "twos_complement": fmt.twos_complement,
+        "values_sha256": hashlib.sha256(np.where(np.isnan(fmt.values), np.nan, fmt.values).astype("<f8").tobytes()).hexdigest(),
+    }
+
+
+def _exponent(row: Row) -> dict[str, Any]:
+    """A row's rule, as a format's TOML file has it."""
+    match row.exponent:
+        case Fixed(exponent=exponent):
+            return {"rule": "fixed", "exponent": exponent}
+        case Biased(bits=bits, bias=bias):
+            return {"rule": "biased", "bits": bits, "bias": bias}
+        case SignMagnitude(bits=bits):
+            return {"rule": "sign_magnitude", "bits": bits}

@@ -1,0 +1,69 @@
+"""Commands that print what there is: formats, codes, tools."""
+
+import argparse
+import json
+from typing import Any
+
+import golden
+from golden.formats import Format
+from golden.refusal import BadValue, about
+
+
+def formats(arguments: argparse.Namespace) -> int:
+    """Print the catalogue."""
+    rows = [_summary(golden.get(name)) for name in golden.names()]
+    if arguments.json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    titles = f"{'name':14} {'bits':>4} {'precision':>9} {'smallest':>12} {'largest':>12}"
+    print(f"{titles}  {'specials':12} {'default rounding, overflow':28} source")
+    for row in rows:
+        default = f"{row['roundings'][0]}, {row['overflows'][0]}"
+        specials = " ".join(row["specials"]) or "none"
+        print(
+            f"{row['name']:14} {row['width']:4} {row['precision']:9} {row['smallest']:12.6g} {row['largest']:12.6g}"
+            f"  {specials:12} {default:28} {row['cite']}"
+        )
+    print(f"\nFamilies: {', '.join(golden.catalog.FAMILIES)}; a path to a .toml file is a format, too.")
+    print("A+B is two formats of one width in one unit, distinguished by a select pin: for every block but encoders.")
+    print(f"Sources, decoder targets and accumulators: {', '.join(golden.WIDE)}; accumulator only: exact.")
+    return 0
+
+
+def _summary(fmt: Format) -> dict[str, Any]:
+    specials = [word for word, has in (("Inf", fmt.has_infinity), ("NaN", fmt.has_nan), ("-0", fmt.has_negative_zero)) if has]
+    return {
+        "name": fmt.name,
+        "width": fmt.width,
+        "precision": fmt.precision,
+        "smallest": fmt.smallest,
+        "largest": fmt.largest,
+        "specials": specials,
+        "roundings": list(fmt.roundings),
+        "overflows": list(fmt.overflows),
+        "cite": fmt.cite,
+    }
+
+
+def explain(arguments: argparse.Namespace) -> int:
+    """Print what a code means."""
+    from golden.explain import explain as lines
+
+    with about("FORMAT"):
+        fmt = golden.get(arguments.format)
+    try:
+        code = int(arguments.code, 0)
+    except ValueError:
+        raise BadValue("CODE", f"must be an integer such as 0x5a, 90 or 0b1011010, not {arguments.code!r}") from None
+    with about("CODE"):
+        text = list(lines(fmt, code))
+    print("\n".join(text))
+    return 0
+
+
+def doctor(arguments: argparse.Namespace) -> int:
+    """Print which tools are there."""
+    del arguments
+    from hwgen.cli.doctor import examine
+
+    return examine()

@@ -1,0 +1,100 @@
+"""An exact product as it passes between blocks: widths and signature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from amaranth.hdl import Shape
+from amaranth.lib.wiring import Out, Signature
+
+from golden import Format
+from golden.exact import scale_range
+from hwgen.datapath.arithmetic import range_shape
+from hwgen.datapath.operand import OperandShape
+
+
+@dataclass(frozen=True)
+class ProductShape:
+    """Widths of the products of two formats: value = significand * 2**(exponent - bias - fraction_bits).
+
+    Parameters
+    ----------
+    a, b : OperandShape
+    spare_carry : int
+        1 adds 1 to the exponents' sum, through a carry-in that costs nothing: an adder asks for it where its constants get simpler.
+    scale_bits : int
+        Bits of a number in two's complement that is added to the exponents' sum; 0 where there is none.
+    """
+
+    a: OperandShape
+    b: OperandShape
+    spare_carry: int = 0
+    scale_bits: int = 0
+
+    @classmethod
+    def of(cls, a_format: Format, b_format: Format, *, normalized: bool = True, spare_carry: int = 0, scale_bits: int = 0) -> ProductShape:
+        """Widths of the products of two formats, whose operands are normalized or as they stand."""
+        return cls(OperandShape(a_format, normalized), OperandShape(b_format, normalized), spare_carry, scale_bits)
+
+    @property
+    def fraction_bits(self) -> int:
+        """Bits of the significand behind the binary point."""
+        return self.a.significand_bits + self.b.significand_bits - 2
+
+    @property
+    def integer_bits(self) -> int:
+        """Bits of the significand before the binary point: 2, but 1 where an operand has no fraction."""
+        return min(self.a.significand_bits, self.b.significand_bits, 2)
+
+    @property
+    def significand_bits(self) -> int:
+        """Bits of the exact product."""
+        return self.integer_bits + self.fraction_bits
+
+    @property
+    def bias(self) -> int:
+        """What the exponent exceeds the value's by."""
+        return self.a.bias + self.b.bias + self.spare_carry
+
+    @cached_property
+    def exponents(self) -> tuple[int, int]:
+        """Smallest and largest exponent."""
+        (a_low, a_high), (b_low, b_high), (low, high) = self.a.exponents, self.b.exponents, scale_range(self.scale_bits)
+        return a_low + b_low + low + self.spare_carry, a_high + b_high + high + self.spare_carry
+
+    @property
+    def exponent_shape(self) -> Shape:
+        """Smallest shape that holds every exponent."""
+        return range_shape(*self.exponents)
+
+
+def product_signature(layout: ProductShape, *, flags: bool = False) -> Signature:
+    """An exact product: value = significand * 2**(exponent - bias - fraction_bits), see ``ProductShape``.
+
+    Parameters
+    ----------
+    layout : ProductShape
+    flags : bool
+        Whether there is ``is_invalid``.
+
+    Members
+    -------
+    sign : ``Out(1)``
+        Exclusive or of the operands' sign bits, whatever the classes.
+    exponent : ``Out(layout.exponent_shape)``
+        Sum of the operands' exponents, without a bias constant.
+    significand : ``Out(layout.significand_bits)``
+        It and the exponent are meaningless unless the product is finite and not zero.
+    is_zero, is_inf, is_nan : ``Out(1)``
+        ``is_zero`` and ``is_inf`` are meaningless where ``is_nan`` is set.
+    is_invalid : ``Out(1)``
+        Whether the product is NaN because of 0 * infinity.
+    """
+    return number_signature(layout.exponent_shape, layout.significand_bits, *(("is_invalid",) if flags else ()))
+
+
+def number_signature(exponent: Shape, significand_bits: int, *flags: str) -> Signature:
+    """Sign, exponent, significand, and members that say of which class a number is."""
+    classes = dict.fromkeys(("is_zero", "is_inf", "is_nan", *flags), Out(1))
+    return Signature({"sign": Out(1), "exponent": Out(exponent), "significand": Out(significand_bits), **classes})

@@ -1,0 +1,88 @@
+"""The reference of decoders."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+import golden
+from golden import Format
+from golden.explain import describe
+from hwgen.blocks.decoder import Decoder
+from hwgen.datapath.ports import expression
+from hwgen.datapath.unpacked import exponent_shape
+from hwgen.netlist.emit import Port
+from hwgen.reference.reference import Pins, Reference, head, instance
+
+
+class DecoderReference(Reference):
+    """Every code."""
+
+    core: Decoder
+
+    @property
+    def fmt(self) -> Format:
+        """The format."""
+        return self.core.fmt
+
+    def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        del count, rng
+        return [{"code": code} for code in range(1 << self.fmt.width)]
+
+    def columns(self) -> Mapping[str, NDArray[np.uint64]]:
+        """The outputs for all codes."""
+        if self.core.target == "unpacked":
+            return unpacked(self.fmt)
+        return {"bits": self.fmt.decode_bits(np.arange(1 << self.fmt.width), self.core.target)}
+
+    def answer(self, pins: Pins) -> dict[str, int]:
+        if self.core.target == "unpacked":
+            return {name: int(column[pins["code"]]) for name, column in unpacked(self.fmt).items()}
+        return {"bits": int(self.fmt.decode_bits(np.array([pins["code"]]), self.core.target)[0])}
+
+    def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
+        del got, expected
+        return describe(self.fmt, pins["code"])
+
+    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+        """The whole table where there is one; otherwise the classes exclude each other."""
+        lines = [*head(ports), *instance(self.design.name, ports)]
+        if self.core.target == "unpacked":
+            bits = next(port.width for port in ports if port.name == "significand")
+            first = f"significand[{bits - 1}]" if bits > 1 else "significand"  # one bit alone has no index
+            return [
+                *lines, "  // no two classes at once, and a finite number other than zero is normalized", "  always @* begin",
+                "    assert (is_zero + is_inf + is_nan <= 1);", f"    if (!is_zero && !is_inf && !is_nan) assert ({first});",
+                "  end", "endmodule",
+            ]  # fmt: skip
+        width = golden.get(self.core.target).width
+        digits = self.fmt.width
+        rows = [f"      {digits}'h{code:x}: expected = {width}'h{vector['bits']:x};" for code, vector in enumerate(vectors)]
+        return [
+            *lines, f"  reg [{width - 1}:0] expected;", "  // the reference model's table", "  always @* begin",
+            f"    case ({expression('code', self.fmt)})", *rows, "    endcase", "    assert (bits == expected);", "  end",
+            "endmodule",
+        ]  # fmt: skip
+
+
+@cache
+def unpacked(fmt: Format) -> Mapping[str, NDArray[np.uint64]]:
+    """The unpacked decoder's outputs for all codes, from the exact values; a table, because it is asked for case by case."""
+    values = fmt.values
+    finite = np.isfinite(values) & (values != 0)
+    fraction, exponent = np.frexp(np.where(finite, np.abs(values), 1))
+    mask = (1 << exponent_shape(fmt).width) - 1
+    columns = {
+        "sign": np.arange(values.size) >> (fmt.width - 1),
+        "exponent": np.where(finite, (exponent - 1) & mask, 0),
+        "significand": np.where(finite, np.ldexp(fraction, fmt.precision), 0),
+        "is_zero": values == 0,
+        "is_inf": np.isinf(values),
+        "is_nan": np.isnan(values),
+    }
+    words = {name: column.astype(np.uint64) for name, column in columns.items()}
+    for column in words.values():
+        column.setflags(write=False)
+    return MappingProxyType(words)

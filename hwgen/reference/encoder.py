@@ -1,0 +1,94 @@
+"""The reference of encoders."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golden import Format, Overflow, Rounding
+from golden.explain import describe, number
+from hwgen.blocks.encoder import Encoder
+from hwgen.netlist.emit import Port
+from hwgen.reference import vectors
+from hwgen.reference.reference import Pins, Reference, head, instance
+
+_MONOTONE = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO)
+
+
+class EncoderReference(Reference):
+    """From 16-bit sources any bits; from binary32 boundaries, specials and random ones."""
+
+    core: Encoder
+
+    def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        fmt = self.core.fmt
+        bits = (
+            np.arange(1 << 16)
+            if self.core.source.width == 16
+            else np.concatenate([vectors.boundaries(fmt), vectors.random_binary32(fmt, 500, rng)])
+        )
+        picked = rng.choice(bits, min(count, bits.size), replace=False).tolist()
+        others = {"hybrid": 1} if self.core.rounding_pin else {}
+        if self.core.random_bits is not None:
+            others["random"] = self.core.random_bits
+        columns = {name: rng.integers(0, 1 << width, len(picked)).tolist() for name, width in others.items()}
+        return [
+            {"bits": int(word), **{name: int(column[place]) for name, column in columns.items()}}
+            for place, word in enumerate(picked)
+        ]  # fmt: skip
+
+    def encode(
+        self, bits: NDArray[Any], rounding: Rounding, random: NDArray[Any] | None = None
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Codes of arrays of bits, and their flags where there is a port for them."""
+        core = self.core
+        chosen: dict[str, Any] = {"nan_to_zero": core.nan_to_zero}
+        if random is not None:
+            chosen |= {"random": random, "random_bits": core.random_bits}
+        if core.has_flags:
+            return core.fmt.encode_with_flags(bits, core.source, rounding, core.overflow, **chosen)
+        return core.fmt.encode(bits, core.source, rounding, core.overflow, **chosen), None
+
+    def answer(self, pins: Pins) -> dict[str, int]:
+        rounding = self.core.rounding if pins.get("hybrid", 1) else Rounding.TIES_TO_AWAY
+        random = np.array([pins["random"]]) if "random" in pins else None
+        codes, flags = self.encode(np.array([pins["bits"]]), rounding, random)
+        return {"code": int(codes[0])} | ({} if flags is None else {"flags": int(flags[0])})
+
+    def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
+        fmt = self.core.fmt
+        value = number(float(self.core.source.decode(np.array([pins["bits"]]))[0]))
+        return f"{value} became {describe(fmt, got['code'])}; golden says {describe(fmt, expected['code'])}"
+
+    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+        """Codes of a number and its negative differ in their signs only; larger numbers have no smaller codes."""
+        del vectors
+        source, fmt = self.core.source, self.core.fmt
+        top = source.width - 1
+        k = source.rows[-1].fraction_bits
+        infinity = ((1 << source.rows[-1].exponent.bits) - 1) << k
+        rounding, overflow = self.core.rounding, self.core.overflow
+        monotone = rounding in _MONOTONE and not fmt.twos_complement and _in_order(fmt, rounding, overflow)
+        lines = [*head(ports, *([Port("other", "input", source.width)] if monotone else []))]
+        lines += instance(self.design.name, ports)
+        lines += instance(self.design.name, ports, "_negated", bits=f"{{~bits[{top}], bits[{top - 1}:0]}}")
+        nan = f"bits[{top - 1}:0] > {top}'h{infinity:x}" if source.name != "dlfloat16" else f"&bits[{top - 1}:0]"
+        lines += [f"  wire is_nan = {nan};", "  always @* begin"]
+        low = f"[{fmt.width - 2}:0]"
+        same = "code_negated == -code" if fmt.twos_complement else f"code_negated{low} == code{low}"
+        lines += [f"    if (!is_nan) assert ({same});", "  end"]
+        if monotone:
+            lines += instance(self.design.name, ports, "_other", bits="other")
+            ordered = f"!bits[{top}] && !other[{top}] && other <= bits && bits < {source.width}'h{infinity:x}"
+            lines += ["  always @*", f"    if ({ordered})", f"      assert (code_other{low} <= code{low});"]
+        return [*lines, "endmodule"]
+
+
+def _in_order(fmt: Format, rounding: Rounding, overflow: Overflow) -> bool:
+    """Whether larger positive values have larger codes, and what finite numbers overflow to has the largest."""
+    codes = fmt.magnitude_codes.tolist()
+    beyond = {Overflow.INFINITY: fmt.infinity, Overflow.NAN: fmt.canonical_nan}.get(overflow)
+    if beyond is not None and rounding is not Rounding.TOWARD_ZERO:  # which never overflows
+        codes.append(beyond & (fmt.sign_bit - 1))
+    return bool(codes == sorted(codes))

@@ -1,0 +1,60 @@
+"""The reference of readouts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from golden import WIDE
+from golden.explain import number
+from hwgen.blocks.readout import Readout, output
+from hwgen.netlist.emit import Port
+from hwgen.reference.reference import Pins, Reference, head, instance, limbs
+
+
+class ReadoutReference(Reference):
+    """Accumulators of every size, around midpoints between numbers of few bits, and specials."""
+
+    core: Readout
+
+    def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        width = self.core.exact.value_width
+        cases = []
+        for place in range(count):
+            size = int(rng.integers(1, width))
+            body = int.from_bytes(rng.bytes(-(-size // 8)), "little") & (1 << size) - 1 | 1 << size >> 1
+            few = int(rng.integers(1, 26))
+            if place % 3 == 0 and size > few:  # a number of few bits, or one next to it
+                body = (body >> (size - few) << (size - few)) + int(rng.integers(-1, 2))
+            value = (-body if rng.integers(0, 2) else body) & (1 << width) - 1
+            specials = int(rng.integers(0, 8)) if place % 16 == 1 else 0
+            cases.append({"acc": (0 if place == 0 else value) | specials << width})
+        if self.core.random_bits is not None:
+            words = rng.integers(0, 1 << self.core.random_bits, count).tolist()
+            cases = [{**pins, "random": word} for pins, word in zip(cases, words, strict=True)]
+        return cases
+
+    def answer(self, pins: Pins) -> dict[str, int]:
+        core, target = self.core, self.core.target
+        chosen: dict[str, Any] = {}
+        if target.name not in WIDE:
+            chosen = {"rounding": core.rounding, "overflow": core.overflow, "nan_to_zero": core.nan_to_zero}
+        if "random" in pins:
+            chosen |= {"random": np.array(pins["random"]), "random_bits": core.random_bits}
+        return {output(target): int(core.exact.encode(limbs(core.exact, pins["acc"]), target, **chosen))}
+
+    def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
+        value = number(float(self.core.exact.decode(limbs(self.core.exact, pins["acc"]))))
+        name = output(self.core.target)
+        return f"{value} became {got[name]:#x}; golden says {expected[name]:#x}"
+
+    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+        """Numbers and their negatives give the same but for the sign."""
+        del vectors
+        fmt, width = self.core.target, self.core.exact.value_width
+        out, low = output(fmt), f"[{fmt.width - 2}:0]"
+        lines = [*head(ports), *instance(self.design.name, ports)]
+        lines += instance(self.design.name, ports, "_negated", acc=f"{{3'b000, -acc[{width - 1}:0]}}")
+        same = f"{out}_negated == -{out}" if fmt.twos_complement else f"{out}_negated{low} == {out}{low}"
+        ordinary = f"acc[{width + 2}:{width}] == 0 && acc[{width - 1}:0] != {{1'b1, {width - 1}'b0}}"
+        return [*lines, f"  wire ordinary = {ordinary};", f"  always @* if (ordinary) assert ({same});", "endmodule"]

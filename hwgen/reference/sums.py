@@ -1,0 +1,222 @@
+"""The reference of blocks that add products: MACs, dot products, processing elements."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+import golden
+from golden import ExactAccumulator, Format, Kind, get
+from golden.explain import describe, number
+from golden.mac import exact
+from hwgen.blocks.dot import Dot
+from hwgen.blocks.mac import Mac
+from hwgen.blocks.pe import Pe
+from hwgen.datapath.ports import expression
+from hwgen.netlist.emit import Port
+from hwgen.reference import trace, vectors
+from hwgen.reference.reference import Pins, Reference, among, codes_word, head, instance, integer, limbs
+
+MODERATE = 8.0
+"""Largest magnitude of most of a processing element's operands."""
+
+
+class SumReference(Reference):
+    """Codes of one lane or several, an accumulator, and perhaps a scale."""
+
+    core: Mac | Dot | Pe
+
+    @property
+    def formats(self) -> tuple[Format, Format]:
+        """Formats of both operands."""
+        return self.core.a_format, self.core.b_format
+
+    def scaled(self, cases: list[dict[str, int]], scale: NDArray[np.int64]) -> list[dict[str, int]]:
+        """The cases with their scales, where the block has such."""
+        bits = self.core.scale_bits
+        if not bits:
+            return cases
+        return [{**pins, "scale": int(power) & (1 << bits) - 1} for pins, power in zip(cases, scale, strict=True)]
+
+    def scale_of(self, pins: Pins) -> int:
+        """The exponent of a power of two in a case's port ``scale``."""
+        half = 1 << self.core.scale_bits >> 1
+        return (pins["scale"] ^ half) - half if half else 0
+
+    def lane_codes(self, pins: Pins) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Codes of both operands, lane by lane."""
+        lanes = range(self.design.lanes)
+        words = zip((pins["a"], pins["b"]), self.formats, strict=True)
+        a, b = (np.array([word >> lane * fmt.width & (1 << fmt.width) - 1 for lane in lanes]) for word, fmt in words)
+        return a, b
+
+    def answer(self, pins: Pins) -> dict[str, int]:
+        """The accumulator after a sum, and its flags if there are any."""
+        core, (a, b), unit = self.core, self.lane_codes(pins), self.core.exact
+        state = pins["acc_in"] if unit is None else limbs(unit, pins["acc_in"])
+        chosen = (*self.formats, core.accumulator, core.terms or 1, self.scale_of(pins), core.scale_bits)
+        if core.has_flags:
+            total, flags = golden.fused_dot_with_flags(a, b, state, *chosen)
+            return {"acc_out": integer(total), "flags": int(flags)}
+        plain = unit is None and self.design.lanes == 1  # then golden.mac says the same, and is quicker
+        return {"acc_out": integer((golden.mac if plain else golden.fused_dot)(a, b, state, *chosen))}
+
+    def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
+        fa, fb = self.formats
+        codes = zip(*self.lane_codes(pins), strict=True)
+        factors = "; ".join(f"a {describe(fa, int(a))}; b {describe(fb, int(b))}" for a, b in codes)
+        if self.core.scale_bits:
+            factors += f"; times 2^{self.scale_of(pins)}"
+        if self.core.exact is not None:
+            return factors
+        wide = golden.get(self.core.accumulator)
+        rows = (("acc_in", pins["acc_in"]), ("acc_out", got["acc_out"]), ("golden", expected["acc_out"]))
+        return "; ".join([factors, *(f"{name} {number(float(wide.decode(np.array([bits]))[0]))}" for name, bits in rows)])
+
+    # -- properties ----------------------------------------------------------------------------------------------------------
+
+    def _nan_sum(self, top: int) -> str:
+        """Whether a sum, whose first bit has the place ``top``, is NaN."""
+        if self.core.exact is not None:
+            return f"acc_out[{top}]"
+        nan = golden.get(self.core.accumulator).canonical_nan or 0
+        return f"acc_out[{top - 1}:0] == {top}'h{nan & ((1 << top) - 1):x}"
+
+    def _field(self, top: int) -> str:
+        """The exponent field of the accumulator."""
+        return f"acc_in[{top - 1}:{golden.get(self.core.accumulator).rows[-1].fraction_bits}]"
+
+
+class MacReference(SumReference):
+    """Any codes, with accumulators that make them hard."""
+
+    core: Mac
+
+    def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        fa, fb = self.formats
+        a, b = (rng.integers(0, 1 << fmt.width, count).astype(np.uint64) for fmt in (fa, fb))
+        scale = vectors.scales(self.core.scale_bits, count, rng)
+        unit = self.core.exact
+        if unit is not None:
+            acc = vectors.exact_accumulators(unit, a, b, rng, scale)
+        else:
+            target = golden.get(self.core.accumulator)
+            acc = vectors.directed_accumulators(fa, fb, a, b, target, rng, scale, self.core.scale_bits)
+        rows = zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
+        return self.scaled([{"a": x, "b": y, "acc_in": integer(z)} for x, y, z in rows], scale)
+
+    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+        """A NaN operand makes a NaN; a product of zero leaves the accumulator as it is."""
+        del vectors
+        top = next(port.width for port in ports if port.name == "acc_out") - 1
+        field = "" if self.core.exact is not None else self._field(top)
+        ordinary = f"{field} != 0 && !(&{field})" if field else f"acc_in[{top}:{top - 2}] == 0"
+        checks = []
+        operands = [(expression(name, fmt), fmt) for name, fmt in zip("ab", self.formats, strict=True)]
+        for (one, fmt), (other, other_fmt) in (operands, operands[::-1]):
+            nans = among(one, fmt, Kind.NAN)
+            unlike = " || ".join(filter(None, (among(other, other_fmt, kind) for kind in (Kind.NAN, Kind.INF)))) or "0"
+            checks += [f"    if ({nans}) assert ({self._nan_sum(top)});"] if nans else []
+            checks.append(f"    if (({among(one, fmt, Kind.ZERO)}) && !({unlike}) && {ordinary}) assert (acc_out == acc_in);")
+        return [*head(ports), *instance(self.design.name, ports), "  always @* begin", *checks, "  end", "endmodule"]
+
+
+class DotReference(SumReference):
+    """Codes of all lanes: any ones, moderate ones, and products that cancel each other."""
+
+    core: Dot
+
+    def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        fa, fb = self.formats
+        scale = vectors.scales(self.core.scale_bits, count, rng)
+        unit = self.core.exact or exact(fa, fb, 1, self.core.scale_bits)
+        a, b, acc = vectors.dot_cases(unit, self.core.accumulator, self.core.lanes, rng, scale)
+        rows = zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
+        cases = [{"a": codes_word(fa, x), "b": codes_word(fb, y), "acc_in": integer(z)} for x, y, z in rows]
+        return self.scaled(cases, scale)
+
+    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+        """A NaN in any lane makes a NaN; zeros in all lanes leave the accumulator as it is, but for the sign of its zero."""
+        del vectors
+        top = next(port.width for port in ports if port.name == "acc_out") - 1
+        lanes, codes = self.core.lanes, []
+        lines = [*head(ports), *instance(self.design.name, ports)]
+        for name, fmt in zip("ab", self.formats, strict=True):
+            for lane in range(lanes):
+                word = f"{name}_{lane}"
+                codes.append((word, fmt))
+                lines.append(f"  wire [{fmt.width - 1}:0] {word} = {expression(name, fmt, lane, lanes)};")
+        nans = [among(word, fmt, Kind.NAN) for word, fmt in codes]
+        checks = [f"    if ({nan}) assert ({self._nan_sum(top)});" for nan in nans if nan]
+        silent = " && ".join(f"({among(word, fmt, Kind.ZERO)})" for word, fmt in codes)
+        if self.core.exact is not None:
+            ordinary, number_bits = f"acc_in[{top}:{top - 2}] == 0", f"[{top}:0]"
+        else:
+            ordinary, number_bits = f"!(&{self._field(top)})", f"[{top - 1}:0]"
+        return [
+            *lines, "  always @* begin", *checks, f"    if ({silent} && {ordinary})",
+            f"      assert (acc_out{number_bits} == acc_in{number_bits});", "  end", "endmodule",
+        ]  # fmt: skip
+
+
+class PeReference(SumReference):
+    """A processing element cycle by cycle; of one step the accumulator and what becomes sticky."""
+
+    core: Pe
+
+    def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        """Products; most of them are moderate, so that sums stay finite."""
+        choices = [np.flatnonzero(np.abs(fmt.values) <= MODERATE) for fmt in self.formats]
+        anything = [np.arange(1 << fmt.width) for fmt in self.formats]
+        products = [
+            {
+                name: codes_word(fmt, rng.choice(codes, self.core.lanes).tolist())
+                for name, fmt, codes in zip("ab", self.formats, choices if rng.integers(0, 16) else anything, strict=True)
+            }
+            for _ in range(count)
+        ]
+        return self.scaled(products, vectors.scales(self.core.scale_bits, count, rng))
+
+    def answer(self, pins: Pins) -> dict[str, int]:
+        """One step: ``acc_out``, ``overflow`` and perhaps ``flags``, from operands and ``acc_in``."""
+        step = super().answer(pins)
+        return step | {"overflow": self._overflows(pins, step["acc_out"])}
+
+    def cycles(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        """What the ports show in each cycle: see :func:`hwgen.reference.trace.processing_element`."""
+
+        def add(pins: Mapping[str, int], total: int) -> tuple[int, dict[str, int]]:
+            step = self.answer({**pins, "acc_in": total})
+            return step.pop("acc_out"), step
+
+        sticky = ("overflow", "flags") if self.core.has_flags else ("overflow",)
+        products = self.stimuli(count, rng)
+        cycles = trace.processing_element(products, self.core.interleave, self.core.stages, add, sticky, rng)
+        return [self.physical(cycle) for cycle in cycles]
+
+    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+        """From a reset to the first product, accumulators are 0, and nothing has become sticky."""
+        del vectors
+        zero = " && ".join(f"{port.name} == 0" for port in ports if port.direction == "output")
+        return [
+            *head(ports), *instance(self.design.name, ports), "  reg clean;", "  initial clean = 1'b0;",
+            "  always @(posedge clk) if (rst) clean <= 1'b1; else if (enable) clean <= 1'b0;",
+            f"  always @* if (clean) assert ({zero});", "endmodule",
+        ]  # fmt: skip
+
+    def _overflows(self, pins: Pins, after: int) -> int:
+        """Whether a sum of finite operands became infinite, or an exact one found no room."""
+        fa, fb = self.formats
+        a, b = self.lane_codes(pins)
+        with np.errstate(invalid="ignore"):
+            products = np.ldexp(fa.values[a] * fb.values[b], self.scale_of(pins)).tolist()
+        unit: ExactAccumulator | None = self.core.exact
+        if unit is None:
+            before, now = get(self.core.accumulator).decode(np.array([pins["acc_in"], after])).tolist()
+            return int(all(map(isfinite, [before, *products])) and not isfinite(now))
+        half = 1 << (unit.value_width - 1)
+        before = (pins["acc_in"] & (2 * half - 1) ^ half) - half
+        total = before + sum(int(Fraction(product) / Fraction(2) ** unit.lsb_exponent) for product in products if isfinite(product))
+        return int(not -half <= total < half)

@@ -1,0 +1,74 @@
+"""How far long work is."""
+
+import sys
+import time
+from typing import TextIO
+
+
+class Progress:
+    """Says how far work is and how long the rest takes: one line that is rewritten on a terminal, a line now and then elsewhere.
+
+    Parameters
+    ----------
+    stream : text stream, optional
+        Default: standard error.
+    every : float, optional
+        Least seconds between two lines; default: 0.2 on a terminal, 60 elsewhere. The line of the last part always comes.
+    """
+
+    def __init__(self, stream: TextIO | None = None, every: float | None = None):
+        self._stream = sys.stderr if stream is None else stream
+        self._terminal = self._stream.isatty()
+        self._every = (0.2 if self._terminal else 60.0) if every is None else every
+        self._shown = False
+        self._last = time.monotonic()
+
+    def start(self, work: float) -> None:
+        """Begin with ``work`` in all, in any unit."""
+        self._work = work
+        self.done: float = 0
+        self._known: float = 0
+        self.failed = 0
+        self._began = time.monotonic()
+
+    def advance(self, text: str, work: float = 1.0, *, known: bool = False, failed: bool = False, label: str = "") -> None:
+        """Count a part.
+
+        Parameters
+        ----------
+        text : str
+            How far the work is, e.g. ``"3/7 jobs"``; begins the line.
+        work : float
+            Of the part.
+        known : bool
+            Whether its result was there before, so that it says nothing about the time that the rest takes.
+        failed : bool
+        label : str
+            The part's name.
+        """
+        self.done += work
+        self._known += work if known else 0
+        self.failed += failed
+        now = time.monotonic()
+        if self.done < self._work and now - self._last < self._every:
+            return
+        self._last = now
+        failures = f", {self.failed} failed" if self.failed else ""
+        line = f"{text}{failures}{self._left(now)}{f', last: {label}' if label else ''}"
+        self._stream.write(f"\r\x1b[2K{line[:110]}" if self._terminal else f"{line}\n")
+        self._stream.flush()
+        self._shown = self._terminal
+
+    def _left(self, now: float) -> str:
+        fresh = self.done - self._known
+        if fresh <= 0:
+            return ""
+        seconds = (now - self._began) * (self._work - self.done) / fresh
+        return f", about {seconds / 60:.0f} min left" if seconds >= 90 else f", about {seconds:.0f} s left"
+
+    def clear(self) -> None:
+        """Take the line away, so that what is printed next does not stand behind it."""
+        if self._shown:
+            self._stream.write("\r\x1b[2K")
+            self._stream.flush()
+            self._shown = False

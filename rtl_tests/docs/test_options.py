@@ -1,0 +1,14 @@
+"""The page of options is the table of options."""
+
+from hwgen.blocks.catalog import BLOCKS
+from hwgen.cli.table import page
+from rtl_tests.support.paths import ROOT
+
+
+def test_the_page_is_up_to_date():
+    assert (ROOT / "docs" / "options.md").read_text() == page(), "run: .venv/bin/python -m hwgen.cli.table > docs/options.md"
+
+
+def test_every_option_of_every_block_has_its_row():
+    text = page()
+    assert text.count("\n| `") == sum(len(block.all_options) for block in BLOCKS.values())

@@ -1,0 +1,86 @@
+# amaranth: UnusedElaboratable=no
+"""A bug is never reported as bad input: it comes out of every command as itself, with its traceback and status 1."""
+
+import gc
+import subprocess
+import sys
+
+import pytest
+from amaranth.hdl import UnusedElaboratable
+
+from golden.refusal import Refusal, check_integer
+from hwgen.__main__ import main
+from hwgen.blocks.mac import Mac
+from hwgen.blocks.parts import Adder
+from hwgen.reference.sums import MacReference
+
+COMMANDS = {
+    "generate": ["generate", "mac", "--format", "hif8", "-o", "out"],
+    "build": ["build", "chip.toml", "-o", "out"],
+    "area": ["area", "mac", "--format", "hif8"],
+    "verify": ["verify", "mac", "--format", "hif8", "-o", "out"],
+    "verify all": ["verify", "all", "--only", "hif8_mac_binary16", "-o", "out"],
+    "sweep": ["sweep", "space.toml", "-o", "out", "--store", "store.sqlite"],
+    "report": ["report", "--formats", "hif8", "-o", "out", "--store", "store.sqlite"],
+}
+BATCH = '[[module]]\nblock = "mac"\nformat = "hif8"\n'
+SPACE = 'formats = ["hif8"]\ntargets = ["gates"]\n[mac]\n[decoder]\n'
+
+
+def buggy(*_, **__):
+    """What a slip in a block does, and what used to be shown as an option: a ValueError whose first word looks like one."""
+    list(zip([1], [1, 2], strict=True))
+
+
+def refused(*_, **__):
+    """Another slip: the block calls a part of its own with a value that the part refuses."""
+    check_integer("scale_bits", 99, 0, 10)
+
+
+@pytest.fixture(autouse=True)
+def _half_built(monkeypatch):
+    """Amaranth warns of components that are never elaborated; here a bug ends them before that."""
+    monkeypatch.setattr(UnusedElaboratable, "_MustUse__silence", True)
+    yield
+    gc.collect()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chip.toml").write_text(BATCH)
+    (tmp_path / "space.toml").write_text(SPACE)
+    return tmp_path
+
+
+@pytest.mark.parametrize("where", ["_keep", "elaborate"])
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_a_bug_in_a_block_comes_out_as_a_bug(command, where, folder, monkeypatch, capsys):
+    monkeypatch.setattr(Mac, where, buggy)
+    with pytest.raises(ValueError, match=r"^zip\(\) argument 2 is longer than argument 1$") as bug:
+        main(COMMANDS[command])
+    assert not isinstance(bug.value, Refusal)
+    assert "hwgen: " not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_a_value_of_our_own_that_is_refused_is_a_bug(command, folder, monkeypatch):
+    monkeypatch.setattr(Adder, "elaborate", refused)
+    with pytest.raises(RuntimeError, match=r"^a value of our own was refused: scale_bits must be an integer from 0 to 10, not 99$"):
+        main(COMMANDS[command])
+
+
+@pytest.mark.parametrize("command", ["generate", "build"])
+def test_a_refusal_in_the_reference_is_a_bug(command, folder, monkeypatch):
+    monkeypatch.setattr(MacReference, "answer", refused)
+    with pytest.raises(RuntimeError, match=r"^a value of our own was refused: "):
+        main(COMMANDS[command])
+    assert not (folder / "out").exists()
+
+
+def test_a_bug_ends_with_a_traceback_and_status_1(folder):
+    program = "import sys; from hwgen import Mac; from hwgen.__main__ import main; del Mac.elaborate; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run([sys.executable, "-c", program, *COMMANDS["generate"]], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback (most recent call last):" in done.stderr
+    assert not (folder / "out").exists()

@@ -1,0 +1,82 @@
+"""What a new option and a new block cost: a patch of a few files, after which everything knows them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from rtl_tests.support.optional import NEEDS_GIT, NEEDS_ICARUS
+from rtl_tests.support.paths import ROOT
+
+PATCHES = ROOT / "rtl_tests" / "support" / "patches"
+CASES = {
+    "toy_option.patch": ("mac", "invert", "hif8_mac_binary16_invert", ["hif8_mac_binary16", "hif8_mac_binary16_invert"]),
+    "toy_block.patch": ("magnitude", "negative", "hif8_magnitude_negative", ["hif8_magnitude", "hif8_magnitude_negative"]),
+}
+MAX_FILES = 5
+
+
+def files(patch):
+    """Production files that a patch touches."""
+    return re.findall(r"^diff --git a/(\S+)", (PATCHES / patch).read_text(), re.M)
+
+
+@pytest.fixture(scope="module", params=sorted(CASES))
+def patched(request, tmp_path_factory):
+    """A copy of the tree with one of the patches, and what the patch adds."""
+    tree = tmp_path_factory.mktemp("tree")
+    for package in ("golden", "hwgen", "synth"):
+        shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run(["git", "apply", str(PATCHES / request.param)], cwd=tree, check=True)
+    return tree, *CASES[request.param]
+
+
+def python(tree, *words):
+    environment = os.environ | {"PYTHONPATH": str(tree), "GIT_CEILING_DIRECTORIES": str(tree)}
+    done = subprocess.run([sys.executable, "-m", *words], cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("patch", sorted(CASES))
+def test_few_files_are_touched(patch):
+    assert 0 < len(files(patch)) <= MAX_FILES
+
+
+@NEEDS_GIT
+def test_command_line_json_and_docs(patched):
+    tree, block, option, name, _ = patched
+    assert f"--{option}" in python(tree, "hwgen", "generate", block, "--help")
+    python(tree, "hwgen", "generate", block, "--format", "hif8", f"--{option}", "-o", "out")
+    description = json.loads((tree / "out" / name / f"{name}.json").read_text())
+    assert description["options"][option] is True
+    assert description["command"].endswith(f" --{option}")
+    assert f"| `{option}` | true or false |" in python(tree, "hwgen.cli.table")
+    rows = json.loads(python(tree, "hwgen", "area", block, "--format", "hif8", f"--{option}", "--renamings", "1", "--json"))
+    assert {row[option] for row in rows} == {True}
+
+
+@NEEDS_GIT
+def test_batch_and_sweep(patched):
+    tree, block, option, name, names = patched
+    (tree / "chip.toml").write_text(f'[[module]]\nblock = "{block}"\nformat = "hif8"\n{option} = true\n')
+    assert python(tree, "hwgen", "build", "chip.toml", "-o", "batch").strip().endswith(f"{name}.v")
+    (tree / "space.toml").write_text(f'formats = ["hif8"]\ntargets = ["gates"]\nrenamings = 1\n[{block}]\n{option} = [false, true]\n')
+    python(tree, "hwgen", "sweep", "space.toml", "-o", "swept", "--store", "store.sqlite")
+    rows = json.loads((tree / "swept" / "sweep.json").read_text())["rows"]
+    assert sorted({row["name"] for row in rows}) == names
+
+
+@NEEDS_GIT
+@NEEDS_ICARUS
+def test_the_testbench_passes(patched):
+    tree, block, option, name, _ = patched
+    python(tree, "hwgen", "generate", block, "--format", "hif8", f"--{option}", "-o", "bench")
+    folder = tree / "bench" / name
+    subprocess.run(["iverilog", "-g2005", "-o", "t.vvp", f"tb/{name}_tb.v", f"{name}.v"], cwd=folder, check=True)
+    done = subprocess.run(["vvp", "t.vvp"], cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1].startswith("PASS ")

@@ -1,0 +1,66 @@
+"""The job loop: as much under way as is asked for, results in either order, nothing left behind."""
+
+from concurrent.futures import Future
+from itertools import count
+
+import pytest
+
+from hwgen.tools.ahead import completed
+
+
+class Executor:
+    """Finishes parts when as many as ``batch`` are under way, the last one first."""
+
+    def __init__(self, batch):
+        self.batch, self.futures, self.open = batch, {}, []
+
+    def submit(self, part):
+        future = Future()
+        self.futures[part] = future
+        self.open.append(future)
+        if len(self.open) == self.batch:
+            for one in reversed(self.open):
+                one.set_result(None)
+            self.open.clear()
+        return future
+
+
+def test_parts_come_as_they_are_finished():
+    futures = {part: Future() for part in "abc"}
+    found = completed("abc", futures.__getitem__, 3)
+    for part in "bca":
+        futures[part].set_result(part.upper())
+        assert next(found) == (part, futures[part])
+    assert next(found, None) is None
+
+
+def test_parts_come_in_their_own_order():
+    executor = Executor(3)
+    assert [part for part, _ in completed(range(9), executor.submit, 3, in_order=True)] == list(range(9))
+
+
+def test_no_more_is_taken_than_there_is_room_for():
+    """So that memory stays flat."""
+    source, executor = count(), Executor(1)
+    found = completed(source, executor.submit, 4)
+    for number in range(100):
+        next(found)
+        assert len(executor.futures) <= number + 4
+
+
+@pytest.mark.parametrize("end", [GeneratorExit, KeyboardInterrupt])
+def test_what_has_not_begun_is_cancelled_when_the_loop_is_left(end):
+    futures = {part: Future() for part in "abc"}
+    futures["b"].set_result(None)
+    found = completed("abcd", futures.__getitem__, 3)
+    assert next(found)[0] == "b"
+    with pytest.raises(end):
+        found.throw(end)
+    assert [future.cancelled() for future in futures.values()] == [True, False, True]
+
+
+def test_an_error_of_a_part_is_the_callers_to_see():
+    future = Future()
+    future.set_exception(OSError("disk full"))
+    ((part, same),) = completed(["a"], lambda _: future, 1)
+    assert (part, same) == ("a", future)

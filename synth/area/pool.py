@@ -1,0 +1,69 @@
+"""Where jobs run: the contract of a pool, and the pool of this machine's cores."""
+
+import os
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol
+
+from golden.refusal import BadValue
+from hwgen.tools import process, yosys
+from hwgen.tools.process import ToolError
+from synth.area.jobs import Job, Samples, execute
+
+TRIES = 4
+"""How often a job is started before it counts as failed."""
+
+
+class Pool(Protocol):
+    """Runs jobs."""
+
+    slots: int
+    """Jobs that run at the same time."""
+
+    def submit(self, job: Job, timeout: float | None) -> Future[Samples]:
+        """Start :func:`synth.area.jobs.execute` for a job."""
+
+    def close(self) -> None:
+        """Give up what has not begun."""
+
+
+class LocalPool:
+    """Workers on this machine, one for each core by default; as a context manager it closes itself.
+
+    Threads are enough, because the work is done in processes of the synthesis tool.
+    """
+
+    def __init__(self, jobs: int | None = None):
+        if jobs is not None and jobs < 1:
+            raise BadValue("jobs", f"must be at least 1, not {jobs}")
+        yosys.version()  # its first call ever compiles the tool, which no two workers should do at once
+        self.slots = jobs or os.cpu_count() or 1
+        self._executor = ThreadPoolExecutor(self.slots)
+        self._closed = threading.Event()
+
+    def submit(self, job: Job, timeout: float | None) -> Future[Samples]:
+        """Run a job when a worker is free."""
+        return self._executor.submit(persistently, job, timeout, self._closed)
+
+    def close(self) -> None:
+        """Give up what has not begun, and end what has."""
+        self._closed.set()
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        process.stop()
+
+    def __enter__(self) -> "LocalPool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def persistently(job: Job, timeout: float | None, closed: threading.Event | None = None) -> Samples:
+    """Run a job; again where its process was killed, unless that was because its pool is ``closed``."""
+    for _ in range(TRIES - 1):
+        try:
+            return execute(job, timeout)
+        except ToolError as error:
+            if not error.killed or (closed is not None and closed.is_set()):
+                raise
+    return execute(job, timeout)

@@ -1,0 +1,32 @@
+"""What several commands do alike: options checked, workers, failures printed."""
+
+import argparse
+import sys
+from collections.abc import Iterable
+
+from golden.refusal import BadValue
+from synth.area.jobs import MAX_RENAMINGS, MAX_SEED
+from synth.area.runner import Outcome
+
+
+def check_jobs(jobs: int | None) -> None:
+    """Refuse fewer than one parallel job; None is one for each core."""
+    if jobs is not None and jobs < 1:
+        raise BadValue("--jobs", f"must be at least 1, not {jobs}")
+
+
+def check_renamings(arguments: argparse.Namespace) -> None:
+    """Refuse too many or too few renamings, and seeds out of range."""
+    for name, value, most in (("--renamings", arguments.renamings, MAX_RENAMINGS), ("--seed", arguments.seed, MAX_SEED)):
+        if not 1 <= value <= most:
+            raise BadValue(name, f"must be from 1 to {most}, not {value}")
+
+
+def complain(outcomes: Iterable[Outcome]) -> int:
+    """Print what failed, with the end of its log; the exit status."""
+    failed = [outcome for outcome in outcomes if outcome.error]
+    for outcome in failed:
+        print(f"hwgen: {outcome.error}", file=sys.stderr)
+        if outcome.log:
+            print("\n".join(outcome.log.splitlines()[-10:]), file=sys.stderr)
+    return 1 if failed else 0

@@ -1,0 +1,126 @@
+"""What ``hwgen report`` does with its options."""
+
+import argparse
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import golden
+from golden import Format
+from golden.refusal import BadValue, about
+from hwgen.blocks.arguments import code_format
+from hwgen.tools.files import check_writable
+from hwgen.tools.progress import Progress
+from synth.area import liberty
+from synth.area.jobs import Job
+from synth.area.pool import LocalPool
+from synth.area.rows import Row
+from synth.area.runner import measure_all
+from synth.area.store import Store
+from synth.cli.checks import check_jobs, check_renamings, complain
+from synth.proof.evidence import Evidence, EvidenceStore, program_hashes
+from synth.report import compare, load
+from synth.report.chapters.tradeoff import ratios
+from synth.report.data import assemble, with_sweeps
+from synth.report.plan import FORMATS, report_jobs
+from synth.report.write import render
+
+_Older = tuple[Sequence[Row] | None, float | None]
+"""Rows of an older report, and by what share figures may grow."""
+
+
+def report(arguments: argparse.Namespace) -> int:
+    """Measure a set of formats, write the report, and compare it with an older one.
+
+    The status is 0 if every job delivered and nothing grew by more than is allowed, else 1.
+    """
+    check_renamings(arguments)
+    check_jobs(arguments.jobs)
+    formats = _formats(arguments.formats)
+    with about("--liberty"):
+        libraries = liberty.read_all(arguments.liberty)
+    with about("--sweep"):
+        swept = [load.sweep(file, "sweep") for file in arguments.sweep or []]
+    measures = bool(arguments.formats or not swept)
+    if not measures and arguments.liberty:
+        raise BadValue("--liberty", "with --sweep nothing is measured unless --formats says what", ": ")
+    with about("--accuracy"):
+        accuracy = None if arguments.accuracy is None else load.accuracy(arguments.accuracy)
+    rows = [row for sweep in swept for row in sweep.rows]
+    older, above = _older(arguments, rows, measures)
+    if older is not None and not measures and arguments.output is None:  # two files are compared
+        return _compared(older, rows, above)
+    folder = Path(arguments.output or "build/report")
+    with about("-o"):
+        check_writable(folder)
+    with about("--store"):
+        store = Store(arguments.store)
+    with LocalPool(arguments.jobs) as pool, ThreadPoolExecutor(pool.slots) as executor:
+        jobs: list[Job] = []
+        if measures:
+            claims = arguments.formats in (None, "all")
+            jobs = report_jobs(formats, executor, store, arguments.renamings, libraries, claims, arguments.seed)
+        names = {*(job.top for job in jobs), *(row.name for row in rows)}
+        if older is not None and names.isdisjoint(row.name for row in older):
+            raise _nothing_common()  # before minutes are spent
+        outcomes = measure_all(jobs, pool, store, Progress())
+    data = with_sweeps(assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence)), swept)
+    data = replace(data, ratios=ratios(formats.get(name, name) for name in data.formats))
+    try:
+        render(data, folder)
+    except OSError as error:
+        raise BadValue("-o", f"{str(folder)!r} cannot be written to: {error.strerror}", ": ") from error
+    print(folder / "index.html")
+    return max(complain(outcomes), 0 if older is None else _compared(older, data.rows, above))
+
+
+def _nothing_common() -> BadValue:
+    return BadValue("--compare", "the two reports have no figure in common", ": ")
+
+
+def _older(arguments: argparse.Namespace, rows: Sequence[Row], measures: bool) -> _Older:
+    """What to compare with; ``rows`` are the new ones that need not be measured."""
+    limit = arguments.fail_above
+    if arguments.compare is None:
+        if limit is not None:
+            raise BadValue("--fail-above", "goes with --compare only")
+        return None, None
+    with about("--compare"):
+        old = load.sweep(arguments.compare, "compare").rows
+    if limit is None:
+        return old, None
+    with about("--fail-above"):
+        above = compare.percentage(limit)
+        compare.check_spreads([*old, *rows])
+    if measures and arguments.renamings < 2:
+        raise BadValue("--fail-above", "of one renaming no spread is known; --renamings must be at least 2", ": ")
+    return old, above
+
+
+def _compared(older: Sequence[Row], rows: Sequence[Row], above: float | None) -> int:
+    comparison = compare.compare(older, rows)
+    if not comparison.common:
+        raise _nothing_common()
+    print("\n".join(compare.lines(comparison, above)))
+    return 1 if above is not None and comparison.grown(above) else 0
+
+
+def _formats(text: str | None) -> dict[str, Format]:
+    names = FORMATS if text is None else golden.names() if text == "all" else [name for name in text.split(",") if name]
+    if not names:
+        raise BadValue("--formats", "must name at least one format, or all")
+    named: dict[str, Format] = {}
+    for name in names:
+        fmt = code_format("--formats", name)
+        if named.setdefault(fmt.identifier, fmt) != fmt:
+            raise BadValue("--formats", f"two of them are called {fmt.identifier!r}; give one another name", ": ")
+    return {fmt.name: fmt for fmt in named.values()}
+
+
+def _evidence(folder: str) -> list[Evidence]:
+    """What is known of modules by the golden model of today; nothing where there is no such folder."""
+    if not Path(folder).is_dir():
+        return []
+    today = program_hashes()["golden"]
+    return [found for found in EvidenceStore(Path(folder)) if found.hashes.get("golden") == today]

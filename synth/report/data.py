@@ -1,0 +1,209 @@
+"""The report's data: rows, failures, accuracy and evidence, and how they are written as JSON."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from typing import Any
+
+from golden.refusal import BadValue
+from hwgen.tools import yosys
+from synth.area.keys import Keys
+from synth.area.rows import Row
+from synth.area.runner import Outcome
+from synth.proof.evidence import Evidence
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job that did not deliver; ``output`` is the tool's, in full."""
+
+    name: str
+    target: str
+    error: str
+    command: str = "hwgen sweep"
+    output: str = ""
+
+    @property
+    def log(self) -> str:
+        """File in the report's folder with the tool's output."""
+        return f"logs/{self.name}.{self.target}.log"
+
+    def to_json(self) -> dict[str, str]:
+        """As plain data, without the output."""
+        return {"name": self.name, "target": self.target, "command": self.command, "error": self.error, "log": self.log}
+
+    @classmethod
+    def from_json(cls, data: object) -> "Failure":
+        """From an entry of a report or a sweep; BadValue or BadKind if it is none."""
+        keys = Keys(data, "failure")
+        return cls(keys.text("name"), keys.text("target"), keys.text("error"))
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What ``hwgen sweep`` has measured, or a report."""
+
+    rows: tuple[Row, ...]
+    failures: tuple[Failure, ...] = ()
+
+    @classmethod
+    def from_json(cls, data: object) -> "Sweep":
+        """From a ``sweep.json`` or ``report.json``; BadValue or BadKind if it is none."""
+        keys = Keys(data, "sweep")
+        return cls(tuple(map(Row.from_json, keys.items("rows"))), tuple(map(Failure.from_json, keys.items("failures"))))
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well a network computes in a format."""
+
+    format: str
+    accuracy: float
+    """Share of images that are classified rightly."""
+    snr_db: float | None
+    """Signal-to-noise ratio of the outputs against the reference; None if a sum has overflowed."""
+    is_reference: bool = False
+    rtl_cases: int = 0
+    """Steps in which the Verilog was equal to golden."""
+    scaling: str = ""
+    accumulator: str = ""
+
+    @classmethod
+    def from_json(cls, data: object, in_study: bool) -> "Score":
+        """From a row that ``examples/digits.py --json`` writes, of its study or not; BadValue or BadKind if it is none."""
+        keys = Keys(data, "row")
+        is_reference, ratio = "snr_db" not in keys.rest, keys.take("snr_db")
+        if (in_study and is_reference) or (ratio is not None and not (isinstance(ratio, float | int) and math.isfinite(ratio))):
+            raise BadValue("snr_db", f"must be a finite number or null, not {ratio!r}")
+        score = cls(keys.text("format"), keys.number("accuracy"), ratio, is_reference)
+        if in_study:
+            return replace(score, scaling=keys.text("scaling"), accumulator=keys.text("accumulator"))
+        return replace(score, rtl_cases=keys.count("rtl_cases"))
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """What ``examples/digits.py`` has measured."""
+
+    images: int
+    """Number of test images."""
+    accumulator: str
+    """Of the sums of ``scores``."""
+    scores: tuple[Score, ...]
+    """One for each format, and that of the reference."""
+    study: tuple[Score, ...]
+    """By format, scaling and accumulator; empty in older files."""
+    source: Mapping[str, Any]
+    """The whole file."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Accuracy":
+        """From what ``examples/digits.py --json`` writes; BadValue or BadKind if it is something else."""
+        keys = Keys(data, "accuracy")
+        images, scores = keys.count("images"), tuple(Score.from_json(row, False) for row in keys.items("rows"))
+        if not images:
+            raise BadValue("images", "must be positive, not 0")
+        study = tuple(Score.from_json(row, True) for row in keys.items("study")) if "study" in keys.rest else ()
+        return cls(images, keys.text("accumulator"), scores, study, data)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Signal-to-noise ratio of a format on Gaussian data at its best power-of-two scale, 2**``exponent``."""
+
+    snr_db: float
+    exponent: int
+
+
+_PLAIN = ("formats", "tool", "versions", "portfolio", "renamings")
+"""Attributes of a report that are plain data."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a report shows."""
+
+    formats: tuple[str, ...]
+    """Formats that are compared."""
+    tool: str
+    versions: Mapping[str, str]
+    """Of the packages that made the Verilog."""
+    portfolio: str
+    renamings: int
+    """The most that a row has."""
+    rows: tuple[Row, ...]
+    accuracy: Accuracy | None = None
+    evidence: tuple[Evidence, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    ratios: Mapping[str, Ratio] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data, for ``report.json``."""
+        report = {key: getattr(self, key) for key in _PLAIN} | {
+            "rows": [row.to_json() for row in self.rows],
+            "accuracy": None if self.accuracy is None else dict(self.accuracy.source),
+            "evidence": [known.record() for known in self.evidence],
+            "failures": [failure.to_json() for failure in self.failures],
+        }
+        return report | ({} if self.ratios is None else {"snr": {name: asdict(ratio) for name, ratio in self.ratios.items()}})
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Report":
+        """From a ``report.json`` of this version."""
+        accuracy, snr = data["accuracy"], data.get("snr")
+        return cls(
+            **{key: data[key] for key in _PLAIN} | {"formats": tuple(data["formats"])},
+            rows=tuple(map(Row.from_json, data["rows"])),
+            accuracy=None if accuracy is None else Accuracy.from_json(accuracy),
+            evidence=tuple(Evidence(**record) for record in data["evidence"]),
+            failures=tuple(replace(Failure.from_json(one), command=one["command"]) for one in data["failures"]),
+            ratios=None if snr is None else {name: Ratio(**ratio) for name, ratio in snr.items()},
+        )
+
+
+def assemble(
+    outcomes: Iterable[Outcome], formats: Sequence[str], accuracy: Accuracy | None = None, evidence: Iterable[Evidence] = ()
+) -> Report:
+    """The report on jobs that were run, from :func:`synth.area.runner.measure`; ``formats`` are compared."""
+    done = list(outcomes)
+    jobs = [outcome.job for outcome in done]
+    return Report(
+        formats=tuple(formats),
+        tool=yosys.version(),
+        versions={name: version(name) for name in ("minifloat-rtl", "amaranth")},
+        portfolio=", ".join(sorted({job.portfolio for job in jobs})),
+        renamings=max((job.renamings for job in jobs), default=0),
+        rows=tuple(row for outcome in done for row in outcome.rows),
+        accuracy=accuracy,
+        evidence=tuple(evidence),
+        failures=tuple(
+            Failure(job.top, job.target, outcome.error, job.command, outcome.log)
+            for job, outcome in zip(jobs, done, strict=True) if outcome.error is not None
+        ),
+    )  # fmt: skip
+
+
+def with_sweeps(report: Report, sweeps: Sequence[Sweep]) -> Report:
+    """A report with the rows and failures of sweeps; rows that it has already stay as they are.
+
+    Where nothing but sweeps was measured, their formats are those that are compared.
+    """
+    if not sweeps:
+        return report
+    rows = [*report.rows, *(row for sweep in sweeps for row in sweep.rows)]
+    kept = tuple({_identity(row): row for row in reversed(rows)}.values())[::-1]
+    return replace(
+        report,
+        rows=kept,
+        formats=report.formats if report.rows else tuple(dict.fromkeys(row.format for row in kept)),
+        renamings=max((row.renamings for row in kept), default=0),
+        portfolio=", ".join(sorted({row.portfolio for row in kept})),
+        tool=", ".join(sorted({row.tool for row in kept})) or report.tool,
+        failures=(*report.failures, *(failure for sweep in sweeps for failure in sweep.failures)),
+    )
+
+
+def _identity(row: Row) -> tuple[object, ...]:
+    """What a measurement depends on: two rows that agree in it are the same measurement."""
+    return row.verilog_sha256, row.script_sha256, row.recipe, row.is_best, row.libraries_sha256, row.tool
