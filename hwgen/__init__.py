@@ -1,5 +1,6 @@
 """Hardware generation: Amaranth components and the Verilog they become."""
 
+from hwgen.blocks.catalog import build
 from hwgen.blocks.decoder import Decoder
 from hwgen.blocks.dot import Dot
 from hwgen.blocks.encoder import Encoder
@@ -10,4 +11,4 @@ from hwgen.blocks.readout import Readout
 from hwgen.netlist.emit import emit
 from hwgen.netlist.pipeline import Pipelined
 
-__all__ = ["Adder", "Decoder", "Dot", "Encoder", "Mac", "Multiplier", "Pe", "Pipelined", "Readout", "emit"]
+__all__ = ["Adder", "Decoder", "Dot", "Encoder", "Mac", "Multiplier", "Pe", "Pipelined", "Readout", "build", "emit"]

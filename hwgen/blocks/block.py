@@ -19,7 +19,7 @@ from amaranth.hdl import Value
 from amaranth.lib import wiring
 
 from golden import WIDE, ExactAccumulator, Format
-from golden.refusal import BadValue, check_choice, check_flag, check_integer, past_checking
+from golden.refusal import BadKind, BadValue, check_choice, check_flag, check_integer, past_checking
 from hwgen.netlist.emit import Port, check_name, emit
 from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
 
@@ -123,8 +123,7 @@ class Pipeline:
     @classmethod
     def of(cls, stages: int = 0, reset: str | None = None, clock_enable: bool = False) -> Pipeline:
         """Check the options and choose a reset where none is named."""
-        check_integer("stages", stages, 0, MAX_STAGES)
-        check_flag("clock_enable", clock_enable)
+        stages, clock_enable = check_integer("stages", stages, 0, MAX_STAGES), check_flag("clock_enable", clock_enable)
         if not stages:
             for argument, chosen in (("reset", reset is not None), ("clock_enable", clock_enable)):
                 if chosen:
@@ -208,6 +207,10 @@ class Block:
         Refusal
             Of an argument that is wrong.
         """
+        for argument in arguments:
+            if self.option(argument) is None:
+                known = ", ".join(option.argument for option in self.all_options if option not in self.formats)
+                raise BadKind(argument, f"is no option of the block {self.name}, which has {known or 'none'}")
         arguments = {option.argument: option.default for option in self.options if option.default is not None} | arguments
         pipelined = {option.argument for option in PIPELINE} if STAGES in self.all_options else set()
         pipeline = Pipeline.of(**{key: value for key, value in arguments.items() if key in pipelined})

@@ -63,7 +63,7 @@ class Encoder(Checked, wiring.Component):
         flags: bool = False,
     ):
         self.fmt = code_format("fmt", fmt)
-        check_flag("nan_to_zero", nan_to_zero)
+        nan_to_zero = check_flag("nan_to_zero", nan_to_zero)
         chosen = options(self.fmt, source, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
         self.source, self.rounding, self.overflow, self.nan_to_zero = chosen.source, chosen.rounding, chosen.overflow, nan_to_zero
         self.random_bits = random_width(self.rounding, random_bits)

@@ -10,8 +10,9 @@ INTRODUCTION = """\
 # Options of the blocks
 
 This page is generated from the table of options (`python -m hwgen.cli.table`); a test compares it with the code.
-On the command line an option is `--name`; in batch files, sweeps and JSON its key is the name; in Python it is the keyword
-argument in the last column. `multiplier` and `adder` are measured (`hwgen area`), not generated.
+On the command line an option is `--name`; in batch files, sweeps and JSON its key is the name; in Python it is the argument of
+`hwgen.build` in the last column. Components such as `hwgen.Mac` have the same arguments, but a pipeline's: those are of
+`hwgen.Pipelined`. `multiplier` and `adder` are measured (`hwgen area`), not generated.
 """
 
 

@@ -1,6 +1,7 @@
 """Commands that write Verilog: one block, or the modules of a file."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from golden.refusal import about
@@ -10,9 +11,7 @@ from hwgen.cli.parser import design_from
 
 def generate(arguments: argparse.Namespace) -> int:
     """Write a block's Verilog, and the files beside it."""
-    design = design_from(arguments)
-    print(_written(design, design.verilog(), arguments.output))
-    return 0
+    return _written([design_from(arguments)], arguments.output)
 
 
 def build_batch(arguments: argparse.Namespace) -> int:
@@ -21,17 +20,20 @@ def build_batch(arguments: argparse.Namespace) -> int:
 
     with about("FILE"):
         designs = batch.read(arguments.file)
-    texts = [design.verilog() for design in designs]  # all of them before the first is written
-    for design, text in zip(designs, texts, strict=True):
-        print(_written(design, text, arguments.output))
-    return 0
+    return _written(designs, arguments.output)
 
 
-def _written(design: Design, text: str, output: str) -> Path:
-    """The Verilog of a bundle that is written."""
+def _written(designs: Sequence[Design], output: str) -> int:
+    """Write bundles, once all of them are there and have a place, and say where the Verilog is."""
     from hwgen.bundle.files import files
-    from hwgen.tools.files import write_folder
+    from hwgen.tools.files import check_writable, write_folder
 
-    texts = files(design, text)
+    parent = Path(output)
     with about("-o"):
-        return write_folder(Path(output), design.name, texts) / f"{design.name}.v"
+        for design in designs:
+            check_writable(parent / design.name)
+    bundles = [files(design, design.verilog()) for design in designs]
+    for design, bundle in zip(designs, bundles, strict=True):
+        with about("-o"):
+            print(write_folder(parent, design.name, bundle) / f"{design.name}.v")
+    return 0

@@ -2,15 +2,17 @@
 """Components: arguments that are refused, attributes, and what they say they are."""
 
 import gc
+import json
 import re
 
+import numpy as np
 import pytest
 from amaranth.hdl import UnusedElaboratable
 
 import golden
 from golden import Overflow, Rounding
 from golden.refusal import Refusal
-from hwgen import Adder, Decoder, Dot, Encoder, Mac, Multiplier, Pe, Pipelined, Readout
+from hwgen import Adder, Decoder, Dot, Encoder, Mac, Multiplier, Pe, Pipelined, Readout, build
 from rtl_tests.support.toys import TOML_FORMAT
 
 SUMS = (Adder, Mac, Dot, Pe)
@@ -200,3 +202,16 @@ def test_attributes():
     readout = Readout("hif8", target="hif8", rounding="stochastic", random_bits=4)
     assert (readout.rounding, readout.overflow, readout.random_bits) == (Rounding.STOCHASTIC, Overflow.INFINITY, 4)
     assert (Decoder("hif8").fmt.name, Decoder("hif8").target) == ("hif8", "unpacked")
+
+
+def test_build_takes_options_of_blocks_and_nothing_else():
+    """Else two different modules would have one name."""
+    for block, argument in (("mac", "overflow"), ("multiplier", "flags"), ("mac", "lanes")):
+        refused(f"{argument} is no option of the block {block}, which has ", build, block, "hif8", **{argument: True})
+
+
+def test_values_of_numpy_are_plain_in_json_and_on_the_command_line():
+    design = build("mac", "hif8", stages=np.int64(2), clock_enable=np.True_, flags=np.True_)
+    assert json.loads(json.dumps(design.options))["clock-enable"] is True
+    assert design.command().endswith("--flags --stages 2 --clock-enable")
+    assert build("encoder", "hif8", nan_to_zero=np.True_).command().endswith("--nan-to-zero")

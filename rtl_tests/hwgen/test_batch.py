@@ -34,6 +34,15 @@ def test_modules(tmp_path, capsys):
     assert (tmp_path / "out" / "enc" / "tb" / "enc_tb.v").exists()
 
 
+def test_nothing_is_written_where_one_module_has_no_place(tmp_path, capsys):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "enc").write_text("mine")
+    status, said = run(tmp_path, GOOD, capsys)
+    assert status == 2
+    assert said.err.endswith("enc' is not a folder\n")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["enc"]
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

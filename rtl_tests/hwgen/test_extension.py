@@ -1,4 +1,4 @@
-"""What a new option and a new block cost: a patch of a few files, after which everything knows them."""
+"""What a new option and a new block cost: a patch of a few files, after which they are generated, measured and swept like all others."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from rtl_tests.support.formal import symbiyosys
 from rtl_tests.support.optional import NEEDS_GIT, NEEDS_ICARUS
 from rtl_tests.support.paths import ROOT
 
@@ -80,3 +81,10 @@ def test_the_testbench_passes(patched):
     subprocess.run(["iverilog", "-g2005", "-o", "t.vvp", f"tb/{name}_tb.v", f"{name}.v"], cwd=folder, check=True)
     done = subprocess.run(["vvp", "t.vvp"], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1].startswith("PASS ")
+
+
+@NEEDS_GIT
+def test_the_properties_are_proved(patched):
+    tree, block, option, name, _ = patched
+    python(tree, "hwgen", "generate", block, "--format", "hif8", f"--{option}", "-o", "formal")
+    assert symbiyosys(tree / "formal" / name, name).returncode == 0

@@ -74,9 +74,8 @@ class Space:
         """
         seen: dict[str, tuple[Any, ...]] = {}
         for kind, options in self.blocks.items():
-            for name, values in product(self.formats, product(*options.values())):
-                design = _design(BLOCKS[kind], name, dict(zip(options, values, strict=True)))
-                if design is None:
+            for design in _designs(kind, self.formats, options):
+                if isinstance(design, BadValue):
                     continue
                 made_of = (design.kind, design.options, design.formats)
                 if seen.setdefault(design.name, made_of) != made_of:
@@ -90,8 +89,14 @@ def _swept(block: Block) -> dict[str, Option]:
     return {option.name: option for option in block.all_options if option is not block.formats[0]}
 
 
-def _design(block: Block, name: str, chosen: Mapping[str, Any]) -> Design | None:
-    """None where the options do not go together, or the format lacks one."""
+def _designs(kind: str, formats: Iterable[str], options: Mapping[str, tuple[Any, ...]]) -> Iterator[Design | BadValue]:
+    """All combinations of a block's options, and what is wrong with those that are no design."""
+    for name, values in product(formats, product(*options.values())):
+        yield _design(BLOCKS[kind], name, dict(zip(options, values, strict=True)))
+
+
+def _design(block: Block, name: str, chosen: Mapping[str, Any]) -> Design | BadValue:
+    """A refusal where the options do not go together, or the format lacks one."""
     options = {option: chosen[option.name] for option in _swept(block).values() if chosen.get(option.name, DEFAULT) != DEFAULT}
     formats = [name, *(value for option, value in options.items() if option in block.formats)]
     given = {option: value for option, value in options.items() if option not in block.formats}
@@ -103,9 +108,10 @@ def _design(block: Block, name: str, chosen: Mapping[str, Any]) -> Design | None
             chosen_too = {option: value for option, value in given.items() if option not in conditional or option in applying}
             design = block.design(*formats, **{option.argument: value for option, value in chosen_too.items()})
     except BadValue as refusal:
-        if block.option(refusal.argument) is None:  # no choice of the file's
+        option = block.option(refusal.argument)
+        if option is None:  # no choice of the file's
             raise
-        return None
+        return refusal.about(f"{block.name}.{option.name}")
     return design
 
 
@@ -128,7 +134,7 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
     formats = table.get("formats", "all")
     names = [beside(folder, name) for name in (golden.names() if formats == "all" else _strings(formats, "formats"))]
     words = _strings(table["liberty"], "liberty") if table.get("liberty", []) != [] else []
-    near = [[str(folder / file) if (folder / file).exists() else file for file in word.split(",")] for word in words]
+    near = [[str(folder / file) if file and (folder / file).exists() else file for file in word.split(",")] for word in words]
     libraries = liberty.read_all(",".join(files) for files in near)
     portfolio = check_choice("portfolio", table.get("portfolio", DEFAULT_PORTFOLIO), tuple(PORTFOLIOS))
     default = [*(["gates"] if portfolio == SPEED else TARGETS), *([LIBERTY] if libraries else [])]
@@ -160,7 +166,8 @@ def _check_designs(space: Space) -> None:
             check_flip_flop(cells, design.name)
     for kind in space.blocks:
         if kind not in kinds:
-            raise BadValue(kind, "no format has any of the options: there is nothing to measure", ": ")
+            first = next(_designs(kind, space.formats, space.blocks[kind]))
+            raise BadValue(kind, f"no format has any of the options: there is nothing to measure; of the first format, {first}", ": ")
 
 
 def _options(block: Block, table: Any, folder: Path) -> dict[str, tuple[Any, ...]]:

@@ -185,7 +185,11 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
         ('[mac]\nformat-b = ["hif9"]', "must be a known format, not 'hif9'; the nearest is hif8"),
         ('[mac]\nformat-b = ["binary16"]', "'binary16' is a source, decoder target or accumulator, not one of the formats that blocks"),
         ('[readout]\nto = ["binary17"]', "must be a known format, not 'binary17'; the nearest are binary16, "),
-        ("[decoder]\n[pe]\ninterleave = [2]", "pe: no format has any of the options: there is nothing to measure"),
+        ('targets = ["liberty"]\nliberty = [""]\n[decoder]', "liberty: '' names no file"),
+        (
+            "[decoder]\n[pe]\ninterleave = [2]",
+            "pe: no format has any of the options: there is nothing to measure; of the first format, pe.interleave must be",
+        ),
         ('targets = ["liberty"]\n[mac]', "ecp5, or liberty together with the key liberty, not 'liberty'"),
         ("[mac]\nstages = [17]", "mac.stages must be a list of integers from 0 to 16, not [17]"),
         ('targets = ["asic"]\n[mac]', "targets must be one of gates, cyclonev, xc7, ice40, ecp5, or liberty together with "),
