@@ -10,6 +10,9 @@ from typing import Self, TypeVar
 
 import numpy as np
 
+LONGEST = 100
+"""Characters of a value that a sentence shows."""
+
 
 class Refusal(Exception):
     """Bad input, in one sentence.
@@ -64,9 +67,15 @@ def past_checking() -> Iterator[None]:
         raise RuntimeError(f"a value of our own was refused: {refusal}") from refusal
 
 
+def _shown(value: object) -> str:
+    """A value in a sentence, where a whole array or table would bury what is said of it."""
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
 def check_integer(argument: str, value: object, least: int, most: int) -> int:
     """Return an integer from ``least`` to ``most``; refuse any other value, truth values among them."""
-    problem = f"must be an integer from {least} to {most}, not {value!r}"
+    problem = f"must be an integer from {least} to {most}, not {_shown(value)}"
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise BadKind(argument, problem)
     if not least <= value <= most:
@@ -77,7 +86,7 @@ def check_integer(argument: str, value: object, least: int, most: int) -> int:
 def check_flag(argument: str, value: object) -> bool:
     """Return a truth value; refuse any other kind."""
     if not isinstance(value, (bool, np.bool_)):
-        raise BadKind(argument, f"must be True or False, not {value!r}")
+        raise BadKind(argument, f"must be True or False, not {_shown(value)}")
     return bool(value)
 
 
@@ -86,7 +95,7 @@ _C = TypeVar("_C", bound=str)
 
 def check_choice(argument: str, value: object, allowed: tuple[_C, ...]) -> _C:
     """Return one of the words in ``allowed``; refuse any other value."""
-    problem = f"must be one of {', '.join(allowed)}, not {value!r}"
+    problem = f"must be one of {', '.join(allowed)}, not {_shown(value)}"
     if not isinstance(value, str):
         raise BadKind(argument, problem)
     if value not in allowed:

@@ -13,7 +13,7 @@ from hwgen.blocks.block import Block
 from hwgen.blocks.options import FLAGS, FORMAT, FROM, NAN_TO_ZERO, OVERFLOW, RANDOM_BITS, ROUNDING, ROUNDING_PIN
 from hwgen.blocks.words import Rules, code_rules, label
 from hwgen.datapath.arithmetic import named
-from hwgen.datapath.ports import flag_port
+from hwgen.datapath.ports import FLAG_BITS, flag_port
 from hwgen.netlist.component import Checked
 from hwgen.rounding.position import Parts
 from hwgen.rounding.rounder import Rounder
@@ -165,6 +165,6 @@ ENCODER = Block(
     meanings={
         "bits": "bits of the wider format", "random": "random bits, uniformly distributed",
         "hybrid": "rounding: 1 is hybrid, 0 is ties_to_away", "code": "code of the format",
-        "flags": "status: bit 0 inexact, bit 1 underflow, bit 2 overflow, bit 3 invalid",
+        "flags": f"status: {FLAG_BITS}",
     },
 )  # fmt: skip

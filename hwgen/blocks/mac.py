@@ -16,7 +16,7 @@ from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, SCALE_BITS, SU
 from hwgen.blocks.parts import Adder, Multiplier
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.multiplier import operand_ports
-from hwgen.datapath.ports import sum_ports
+from hwgen.datapath.ports import FLAG_BITS, sum_ports
 
 
 class Mac(Accumulating, wiring.Component):
@@ -95,6 +95,6 @@ MAC = Block(
         "a": "code of the first operand", "b": "code of the second operand",
         "scale": "exponent, in two's complement, of the power of two that products are multiplied by",
         "acc_in": "accumulator before", "acc_out": "accumulator after",
-        "flags": "status: bit 0 inexact, bit 1 underflow, bit 2 overflow, bit 3 invalid",
+        "flags": f"status: {FLAG_BITS}",
     },
 )  # fmt: skip

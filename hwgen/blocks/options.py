@@ -9,7 +9,7 @@ from golden import ACCUMULATORS, DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, Forma
 from golden.exact import MAX_SCALE_BITS, MAX_TERMS, scale_range
 from golden.rows import MAX_RANDOM_BITS
 from hwgen.blocks.block import Component, Option
-from hwgen.datapath.ports import MEANING
+from hwgen.datapath.ports import FLAG_BITS, MEANING
 from hwgen.netlist.pipeline import MAX_STAGES
 
 TARGETS = (*WIDE, "unpacked")
@@ -62,7 +62,7 @@ SCALE_BITS = Option(
     range(MAX_SCALE_BITS + 1), suffix="_scale{}", line=_scale,
 )  # fmt: skip
 FLAGS = Option(
-    "flags", bool, "a port for status flags: bit 0 inexact, 1 underflow, 2 overflow, 3 invalid", attribute="has_flags",
+    "flags", bool, f"a port for status flags: {FLAG_BITS}", attribute="has_flags",
     suffix="_flags", line=lambda _: f"Flags: {MEANING}",
 )  # fmt: skip
 EXACT_FLAGS = "; overflow: the sum had no room and wrapped; nothing is inexact"

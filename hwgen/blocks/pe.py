@@ -19,7 +19,7 @@ from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, INTERLEAVE, LA
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.multiplier import operand_ports
-from hwgen.datapath.ports import sum_ports
+from hwgen.datapath.ports import FLAG_BITS, sum_ports
 from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
 
 
@@ -144,7 +144,6 @@ PE = Block(
         "clear": "begin at 0", "enable": "whether a product is added",
         "acc": "the accumulator that the inputs of latency cycles ago went to, after them",
         "overflow": "whether a sum since clear had no room, in the accumulator that acc shows",
-        "flags": "status of all sums since clear in that accumulator: bit 0 inexact, bit 1 underflow, bit 2 overflow, "
-        "bit 3 invalid",
+        "flags": f"status of all sums since clear in that accumulator: {FLAG_BITS}",
     },
 )  # fmt: skip

@@ -14,8 +14,11 @@ Word = TypeVar("Word", int, np.ndarray)
 Bits = tuple[tuple[str, int], ...]
 """Where the bits of a code are, least significant first: names of ports, and places in them."""
 
-MEANING = "inexact, underflow, overflow and invalid (IEEE 754-2019, section 7; tininess before rounding), from bit 0 on"
-"""What the bits of ``flags`` say, see :mod:`golden.flags`."""
+_FLAGS = [str(flag.name).lower() for flag in Flag]
+FLAG_BITS = ", ".join(f"bit {place} {name}" for place, name in enumerate(_FLAGS))
+"""What each bit of ``flags`` says, see :mod:`golden.flags`."""
+MEANING = f"{', '.join(_FLAGS[:-1])} and {_FLAGS[-1]} (IEEE 754-2019, section 7; tininess before rounding), from bit 0 on"
+"""The same as a sentence's end, with its source."""
 
 
 def code_ports(name: str, fmt: Format, lanes: int = 1) -> dict[str, Any]:
