@@ -57,6 +57,7 @@ def results(report: Report) -> dict[str, Any]:
     """The part of a report that docs/results.json keeps."""
     shown = [row for row in report.rows if row.is_best and row.component in ("mac", "multiplier") and row.timing is None]
     shown = [row for row in shown if row.options.get("accumulator", REPORT_ACCUMULATOR) == REPORT_ACCUMULATOR]
+    shown = [row for row in shown if row.options.keys() <= {"format", "accumulator"}]  # the report has blocks with further options, too
     lines = [row.to_json() for row in shown if row.format in report.formats]
     rows = [{key: line[key] for key in _KEPT if key in line} for line in lines]
     return {"tool": report.tool, "renamings": report.renamings, "rows": rows}
