@@ -11,7 +11,6 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +19,7 @@ from amaranth.lib import wiring
 
 from golden import WIDE, ExactAccumulator, Format
 from golden.refusal import BadKind, BadValue, check_choice, check_flag, check_integer, past_checking
+from hwgen.netlist.component import plain
 from hwgen.netlist.emit import Port, check_name, emit
 from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
 
@@ -265,7 +265,7 @@ class Design:
     @cached_property
     def options(self) -> dict[str, str | int | bool]:
         """What makes the block, by the names of the options; plain data."""
-        return {option.name: _plain(value) for option, value in self._shown}
+        return {option.name: plain(value) for option, value in self._shown}
 
     @cached_property
     def name(self) -> str:
@@ -278,7 +278,7 @@ class Design:
     def _suffix(self, option: Option, value: Any) -> str:
         if callable(option.suffix):
             return option.suffix(self.core)
-        return option.suffix.format(value.identifier if isinstance(value, Format) else _plain(value))
+        return option.suffix.format(value.identifier if isinstance(value, Format) else plain(value))
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -371,15 +371,9 @@ class Design:
         words = [self.kind]
         for option, value in self._shown:
             # the command line knows formats of files by their names
-            text = value.source_name or value.name if isinstance(value, Format) else _plain(value)
+            text = value.source_name or value.name if isinstance(value, Format) else plain(value)
             words.append(f"--{option.name}" if text is True else f"--{option.name} {shlex.quote(str(text))}")
         return " ".join(words)
-
-
-def _plain(value: Any) -> str | int | bool:
-    """An option's value as JSON, sweeps and commands have it."""
-    plain: str | int | bool = value.name if isinstance(value, Format) else value.value if isinstance(value, Enum) else value
-    return plain
 
 
 def _rebuilt(

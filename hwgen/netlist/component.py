@@ -20,6 +20,7 @@ class Checked:
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self:
         """Note the call, and tell Amaranth where it was made."""
+        # mypy sees `object.__new__` behind the mixin; behind it in a component is Amaranth's, which takes all of these
         self: Self = super().__new__(cls, *arguments, src_loc_at=1, **options)  # type: ignore[call-arg]
         self._call = arguments, options
         return self
@@ -32,10 +33,10 @@ class Checked:
         """The call that made it, without options that have their defaults."""
         arguments, options = self._call
         defaults = signature(type(self)).parameters
-        words = [f"{name}={_plain(value)!r}" for name, value in options.items() if value != defaults[name].default]
-        return f"{type(self).__name__}({', '.join([*(repr(_plain(value)) for value in arguments), *words])})"
+        words = [f"{name}={plain(value)!r}" for name, value in options.items() if value != defaults[name].default]
+        return f"{type(self).__name__}({', '.join([*(repr(plain(value)) for value in arguments), *words])})"
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> Any:
     """A value as users write it: formats by their names, members of enumerations as words."""
     return value.value if isinstance(value, Enum) else value.name if isinstance(value, Format) else value
