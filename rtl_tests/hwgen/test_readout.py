@@ -41,7 +41,7 @@ def test_wide_formats_are_the_fraction_rounded_to_nearest_even(target, precision
 
 @pytest.mark.parametrize("name", ["hif8", "e5m2b1", "ocp_e4m3", "gc_1_0_7_b0"])
 def test_codes_are_those_of_the_same_number_in_binary32(name):
-    """Numbers of up to 24 bits are the same there, and Format.encode is held against others elsewhere."""
+    """Numbers of up to 24 bits are the same there, and Format.encode is checked against others elsewhere."""
     fmt, rng = golden.get(name), generator("codes", name)
     unit = exact(fmt, fmt, 64)
     size = min(unit.value_width - 1, 24)

@@ -1,6 +1,6 @@
 """Proofs where enumeration ends, and which block has which.
 
-The specifications share nothing with the hardware. A MAC into binary32 is held against the addition of IEEE 754 as SMT-LIB's theory of
+The specifications share nothing with the hardware. A MAC into binary32 is checked against the addition of IEEE 754 as SMT-LIB's theory of
 floating-point numbers defines it; an ``exact`` one against an addition of integers; an encoder with stochastic rounding against the
 comparison that defines it, between integers. Products, values and codes in them are golden's.
 """

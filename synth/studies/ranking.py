@@ -37,7 +37,7 @@ MEASURED = ("multiplier", "mac")
 Pair = tuple[str, str]
 
 
-def told_apart(found: Mapping[str, Figure]) -> set[Pair]:
+def ranked_pairs(found: Mapping[str, Figure]) -> set[Pair]:
     """Pairs of which every sample of the first is below every one of the second."""
     return {(a, b) for a, b in permutations(found, 2) if found[a].below(found[b])}
 
@@ -50,7 +50,7 @@ def order(found: Mapping[str, Figure]) -> str:
 
 
 class Agreement(NamedTuple):
-    """How many pairs there are, and how many are told apart: in both runs, alike; in one only; in both, but the other way round."""
+    """How many pairs there are, and how many are ranked: in both runs, alike; in one only; in both, but the other way round."""
 
     pairs: int
     both: int
@@ -60,12 +60,12 @@ class Agreement(NamedTuple):
     @property
     def text(self) -> str:
         """The counts in words."""
-        return f"of {self.pairs} pairs {self.both} told apart in both runs, {self.single} in one only, {self.contradicted} contradicted"
+        return f"of {self.pairs} pairs {self.both} ranked in both runs, {self.single} in one only, {self.contradicted} contradicted"
 
 
 def verdict(first: Mapping[str, Figure], second: Mapping[str, Figure]) -> tuple[str, Agreement]:
     """One sentence on a target, and the counts in it."""
-    one, other = told_apart(first), told_apart(second)
+    one, other = ranked_pairs(first), ranked_pairs(second)
     contradicted = sorted((a, b) for a, b in one if (b, a) in other)
     single = len(one ^ other) - 2 * len(contradicted)
     found = Agreement(len(first) * (len(first) - 1) // 2, len(one & other), single, len(contradicted))

@@ -227,7 +227,7 @@ def test_a_report_of_little_data_is_a_report(tmp_path):
     assert '<section id="paper">' not in page
     assert '<section id="failures">' not in page
     assert "<p>1 format, 1 target, 1 figure: " in page
-    assert "No module had been held against the golden model on all inputs" in page
+    assert "No module had been checked against the golden model on all inputs" in page
     assert "Nothing had been proved when this report was written" in page
     assert page.count("<svg ") == 1
 

@@ -89,7 +89,7 @@ def test_verdicts():
 
     assert said(101, 102, 104) == REPRODUCED
     assert said(106, 107, 108) == NOT_REPRODUCED
-    assert verdict(claim, Figure(102, 102, 102, samples=1), Figure(100, 100, 100)) == "one sample: nothing is told apart"
+    assert verdict(claim, Figure(102, 102, 102, samples=1), Figure(100, 100, 100)) == "one sample: nothing is ranked"
     assert said(90, 95, 99) == NOT_REPRODUCED
     assert said(103, 104, 106) == f"{INSIDE}, within the claim by the medians"
     assert said(104, 106, 107) == f"{INSIDE}, outside the claim by the medians"

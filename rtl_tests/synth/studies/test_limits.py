@@ -1,4 +1,4 @@
-"""The limits: what is held against what, without measuring anything."""
+"""The limits: what is compared with what, without measuring anything."""
 
 import sys
 from dataclasses import replace

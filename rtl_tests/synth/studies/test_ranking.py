@@ -25,16 +25,16 @@ def run(areas):
 def test_orders():
     found = {"b": Figure(10, 11, 12), "a": Figure(3, 4, 5), "c": Figure(12, 13, 14)}
     assert ranking.order(found) == "a 4 < b 11 = c 13"
-    assert ranking.told_apart(found) == {("a", "b"), ("a", "c")}
+    assert ranking.ranked_pairs(found) == {("a", "b"), ("a", "c")}
 
 
 def test_the_same_ranking():
     first, second = run({"hif8": 20, "e5m3": 10, "e5m2b1": 21}), run({"hif8": 20, "e5m3": 11, "e5m2b1": 30})
     said, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
     assert total == (12, 8, 4, 0)
-    assert said.count("no ranking contradicted; of 3 pairs 2 told apart in both runs, 1 in one only, 0 contradicted") == 4
+    assert said.count("no ranking contradicted; of 3 pairs 2 ranked in both runs, 1 in one only, 0 contradicted") == 4
     assert "1. e5m3 10 < hif8 20 = e5m2b1 21" in said
-    end = "\nNo ranking contradicted: of 12 pairs 8 told apart in both runs, 4 in one only, 0 contradicted.\nNo cell library was given.\n"
+    end = "\nNo ranking contradicted: of 12 pairs 8 ranked in both runs, 4 in one only, 0 contradicted.\nNo cell library was given.\n"
     assert said.endswith(end)
 
 
@@ -44,7 +44,7 @@ def test_a_ranking_that_one_run_alone_has_is_counted_and_not_confirmed():
     said, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
     assert total == (12, 0, 12, 0)
     assert "1. e5m3 10 < hif8 20 < e5m2b1 30\n2. hif8 20 = e5m3 20 = e5m2b1 20" in said
-    assert said.count("no ranking contradicted; of 3 pairs 0 told apart in both runs, 3 in one only, 0 contradicted") == 4
+    assert said.count("no ranking contradicted; of 3 pairs 0 ranked in both runs, 3 in one only, 0 contradicted") == 4
     assert "the same" not in said
 
 
@@ -52,8 +52,8 @@ def test_a_contradiction():
     first, second = run({"hif8": 20, "e5m3": 10, "e5m2b1": 30}), run({"hif8": 10, "e5m3": 20, "e5m2b1": 21})
     said, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
     assert total.contradicted == 4
-    assert "contradicted: e5m3 < hif8; of 3 pairs 1 told apart in both runs, 1 in one only, 1 contradicted.**" in said
-    assert "\nOne run's rankings contradict the other's: of 12 pairs 4 told apart in both runs, 4 in one only, 4 contradicted.\n" in said
+    assert "contradicted: e5m3 < hif8; of 3 pairs 1 ranked in both runs, 1 in one only, 1 contradicted.**" in said
+    assert "\nOne run's rankings contradict the other's: of 12 pairs 4 ranked in both runs, 4 in one only, 4 contradicted.\n" in said
 
 
 @pytest.mark.parametrize(("hif8", "e5m3", "expected"), [(20, 10, 0), (20, 20, 0), (10, 20, 1)])
@@ -107,4 +107,4 @@ def test_the_whole_way(tmp_path, monkeypatch, capsys):
     assert status("ranking", ranking.main) == 0
     said = capsys.readouterr().out
     assert "Decode + multiply, gates [area]" in said
-    assert said.endswith("\nNo ranking contradicted: of 0 pairs 0 told apart in both runs, 0 in one only, 0 contradicted.\n")
+    assert said.endswith("\nNo ranking contradicted: of 0 pairs 0 ranked in both runs, 0 in one only, 0 contradicted.\n")

@@ -11,7 +11,7 @@ def section(evidence: Sequence[Evidence]) -> Section:
     """The evidence, or that there is none."""
     section = Section(
         "evidence", "Proof: every input, on the gates",
-        "Each module below was mapped to gates, and the gates were held against the golden model on all inputs: "
+        "Each module below was mapped to gates, and the gates were checked against the golden model on all inputs: "
         "evaluated one by one, or, where there are too many, proved by a solver. The command repeats a line; make "
         "exhaustive covers every module.",
     )  # fmt: skip

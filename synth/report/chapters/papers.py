@@ -54,7 +54,7 @@ def verdict(claim: Claim, unit: Figure, base: Figure) -> str:
     """Whether the claim's range contains the measured ratios, misses them, or overlaps them."""
     least, middle, most = ratio(unit, base)
     if min(unit.samples, base.samples) < 2:
-        return "one sample: nothing is told apart"
+        return "one sample: nothing is ranked"
     if claim.low <= least and most <= claim.high:
         return REPRODUCED
     if most < claim.low or least > claim.high:

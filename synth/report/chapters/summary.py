@@ -58,7 +58,7 @@ def _noise(columns: Sequence[Mapping[str, Figure]]) -> str:
     same = [pair for pair, differs in pairs if not differs]
     distinct = {pair for pair, differs in pairs if differs}
     nowhere = [f"{a} and {b}" for a, b in dict.fromkeys(same) if (a, b) not in distinct]
-    tail = f"; on no target are told apart {listing(nowhere)}" if nowhere else ""
+    tail = f"; on no target do spreads separate {listing(nowhere)}" if nowhere else ""
     where = f"over {counted(len(columns), 'target')}"
     return f"{len(same)} of {len(pairs)} pairs of MACs, {where}, differ by less than their spreads{tail}."
 
@@ -66,7 +66,7 @@ def _noise(columns: Sequence[Mapping[str, Figure]]) -> str:
 def _verified(report: Report) -> str:
     known = report.evidence
     if not known:
-        return "No module had been held against the golden model on all inputs when this report was written; hwgen verify does so."
+        return "No module had been checked against the golden model on all inputs when this report was written; hwgen verify does so."
     measured = {row.verilog_sha256 for row in report.rows}
     equal = [one.module for one in known if one.verdict == EQUAL and one.hashes["verilog"] in measured]
     return f"{evidence.sentence(known)} Of the modules measured here these are {listing(equal) if equal else 'none'}."
