@@ -1,11 +1,13 @@
 """Imports point one way: synth -> hwgen -> golden, rtl_tests -> all; golden knows neither Amaranth nor a test framework."""
 
 import ast
+import inspect
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+import golden
 from rtl_tests.support.paths import ROOT
 
 ALLOWED = {"golden": {"golden"}, "hwgen": {"hwgen", "golden"}, "synth": {"synth", "hwgen", "golden"}}
@@ -16,13 +18,16 @@ FORBIDDEN = {
 }
 OURS = {"golden", "hwgen", "synth", "rtl_tests"}
 COMPOSITION_ROOT = {"hwgen/__main__.py", "hwgen/cli/parser.py"}
-DESCRIPTORS_ONLY = {f"golden.{name}" for name in ("accuracy", "codes", "encode", "exact", "fixed", "flags", "mac", "rounding")}
+DESCRIPTORS_ONLY = {f"golden.{name}" for name in ("accuracy", "codes", "encode", "exact", "explain", "fixed", "flags", "mac", "rounding")}
 """Of golden's algorithms hwgen takes the exact accumulator's width and the range of scales, never a result."""
 
-TAKEN = {"exact", "check_scale", "scale_range", "MAX_SCALE_BITS", "MAX_TERMS"}
-RESULTS = {"encode", "encode_with_flags", "decode", "decode_bits", "quantize", "accumulate", "mac", "mac_with_flags", "dot"}
+TAKEN = {"exact", "check_scale", "scale_range", "MAX_SCALE_BITS", "MAX_TERMS", "ROUNDING_RULES", "OVERFLOW_RULES"}
+METHODS = {"encode", "encode_with_flags", "decode", "decode_bits", "quantize", "accumulate"}
+FUNCTIONS = {name for name in golden.__all__ if inspect.isfunction(getattr(golden, name))} - {"get", "names"}
 REFERENCE = "hwgen/reference/"
 """What checks hardware, not hardware: the one folder of hwgen that may call golden's algorithms."""
+EXPLAINS = "hwgen/cli/show.py"
+"""The command that shows what golden says of a code: it has no hardware."""
 
 
 LATE = {("golden.formats", "golden.encode")}
@@ -55,11 +60,17 @@ def test_imports_point_one_way(package):
 
 
 def results(source: str) -> list[str]:
-    """Calls of golden's algorithms: its functions, and methods of formats; those of strings and bytes take no argument here."""
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    asked = [call.func for call in calls if call.func.attr in RESULTS and call.args]
-    ours = [func for func in asked if func.attr not in ("mac", "dot") or ast.unparse(func.value) == "golden"]
-    return [ast.unparse(func) for func in ours]
+    """Uses of golden's algorithms: its functions, and methods of formats; those of strings and bytes take no argument here."""
+    uses = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name) as method) if name in METHODS and (node.args or node.keywords):
+                uses.append(ast.unparse(method))
+            case ast.Attribute(value=ast.Name("golden"), attr=name) if name in FUNCTIONS:
+                uses.append(ast.unparse(node))
+            case ast.ImportFrom(module="golden"):
+                uses += [f"golden.{alias.name}" for alias in node.names if alias.name in FUNCTIONS]
+    return uses
 
 
 def test_hardware_never_uses_goldens_algorithms():
@@ -70,15 +81,28 @@ def test_hardware_never_uses_goldens_algorithms():
             calls |= set(results(path.read_text()))
             continue
         assert not results(path.read_text()), name
+        if name == EXPLAINS:
+            continue
         for module, names in imports(path):
             if module in DESCRIPTORS_ONLY:
                 assert names <= TAKEN, f"{name} takes {names - TAKEN} from {module}"
     assert calls  # the folder is there, and does what the others may not
 
 
-def test_results_are_told_from_strings_and_builders():
-    assert results("fmt.decode_bits(codes, to); golden.mac(a, b, c); fmt.encode(bits)") == ["fmt.decode_bits", "golden.mac", "fmt.encode"]
-    assert not results("text.encode(); build.mac(name); fmt.values")
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("fmt.decode_bits(codes, to)", "fmt.decode_bits"), ("fmt.encode(bits=x)", "fmt.encode"), ("golden.mac(a, b, c)", "golden.mac"),
+        ("golden.fused_dot_with_flags(a, b)", "golden.fused_dot_with_flags"), ("step = golden.fused_dot", "golden.fused_dot"),
+        ("from golden import Format, mac", "golden.mac"), ("golden.best_scale(x)", "golden.best_scale"),
+    ],
+)  # fmt: skip
+def test_uses_of_goldens_algorithms_are_found(source, found):
+    assert results(source) == [found]
+
+
+def test_strings_builders_and_descriptors_are_none():
+    assert not results("text.encode(); build.mac(name); golden.get(name); golden.names(); from golden import Format, get")
 
 
 def loaded(tree: ast.AST, modules: set[str], *, late: bool = False) -> Iterator[tuple[str, bool]]:

@@ -153,6 +153,7 @@ def test_two_formats_of_one_name(tmp_path):
         files.append(tmp_path / folder / "mine.toml")
         files[-1].write_text(text.replace("bias = 1", f"bias = {1 - exponent}"))
     one, other = (golden.get(str(file)) for file in files)
+    assert one != other
     sentence = "format 'mine' stands for two different formats here; give one of them another name"
     for make in PRODUCTS:
         refused(f"b_format: {sentence}", make, one, other)

@@ -13,7 +13,6 @@ from hwgen.blocks.catalog import build
 from rtl_tests.golden.test_fused_dot import nearest_even
 from rtl_tests.support.blocks import generator, stimuli, texts
 from rtl_tests.support.gates import differing
-from rtl_tests.support.toys import TOML_FORMAT
 from rtl_tests.synth.proof.test_exhaustive import check, subject
 from synth.proof.evidence import EQUAL
 from synth.proof.readout import ReadoutProof
@@ -151,17 +150,3 @@ def test_refusals(words, sentence, tmp_path, capsys):
     assert main(["generate", "readout", "--format", "ocp_e4m3", *words, "-o", str(tmp_path)]) == 2
     assert sentence in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
-
-
-def test_two_formats_of_one_name_are_refused(tmp_path):
-    files = []
-    for folder, exponent in (("one", 0), ("other", -1)):
-        (tmp_path / folder).mkdir()
-        text = TOML_FORMAT.replace('"tiny"', '"mine"').replace("exponent = 0", f"exponent = {exponent}")
-        files.append(tmp_path / folder / "mine.toml")
-        files[-1].write_text(text.replace("bias = 1", f"bias = {1 - exponent}"))
-    one, other = (golden.get(str(file)) for file in files)
-    assert one != other
-    for refused in (lambda: build("readout", one, target=other), lambda: build("mac", one, other)):
-        with pytest.raises(ValueError, match="format 'mine' stands for two different formats here; give one of them another name"):
-            refused()
