@@ -62,7 +62,7 @@ def cases(design: Design) -> list[dict[str, int]]:
     if isinstance(model, PeReference):
         return model.cycles(VECTORS, rng)
     inputs = model.stimuli(VECTORS, rng)
-    physical, outputs = [model.physical(pins) for pins in inputs], [model.answer(pins) for pins in inputs]
+    physical, outputs = [model.physical(pins) for pins in inputs], model.answers(inputs)
     if not design.stages:
         return [pins | result for pins, result in zip(physical, outputs, strict=True)]
     pipeline = design.pipeline

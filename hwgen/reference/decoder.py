@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +32,11 @@ class DecoderReference(Reference):
         del count, rng
         return [{"code": code} for code in range(1 << self.fmt.width)]
 
-    def columns(self) -> Mapping[str, NDArray[np.uint64]]:
-        """The outputs for all codes."""
+    def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+        codes = inputs["code"]
         if self.core.target == "unpacked":
-            return unpacked(self.fmt)
-        return {"bits": self.fmt.decode_bits(np.arange(1 << self.fmt.width), self.core.target)}
-
-    def answer(self, pins: Pins) -> dict[str, int]:
-        if self.core.target == "unpacked":
-            return {name: int(column[pins["code"]]) for name, column in unpacked(self.fmt).items()}
-        return {"bits": int(self.fmt.decode_bits(np.array([pins["code"]]), self.core.target)[0])}
+            return {name: column[codes] for name, column in unpacked(self.fmt).items()}
+        return {"bits": self.fmt.decode_bits(codes, self.core.target)}
 
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
         del got, expected
@@ -69,7 +65,7 @@ class DecoderReference(Reference):
 
 @cache
 def unpacked(fmt: Format) -> Mapping[str, NDArray[np.uint64]]:
-    """The unpacked decoder's outputs for all codes, from the exact values; a table, because it is asked for case by case."""
+    """The unpacked decoder's outputs for all codes, from the exact values."""
     values = fmt.values
     finite = np.isfinite(values) & (values != 0)
     fraction, exponent = np.frexp(np.where(finite, np.abs(values), 1))

@@ -1,6 +1,6 @@
 """The reference of encoders."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,23 +38,25 @@ class EncoderReference(Reference):
             for place, word in enumerate(picked)
         ]  # fmt: skip
 
-    def encode(
-        self, bits: NDArray[Any], rounding: Rounding, random: NDArray[Any] | None = None
-    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Codes of arrays of bits, and their flags where there is a port for them."""
+    def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+        bits, core = inputs["bits"], self.core
+        if not core.rounding_pin:
+            return self._encoded(bits, core.rounding, inputs.get("random"))
+        other = self._encoded(bits, Rounding.TIES_TO_AWAY)
+        return {
+            name: np.where(inputs["hybrid"], codes, other[name])
+            for name, codes in self._encoded(bits, core.rounding, inputs.get("random")).items()
+        }
+
+    def _encoded(self, bits: NDArray[Any], rounding: Rounding, random: NDArray[Any] | None = None) -> Mapping[str, NDArray[Any]]:
         core = self.core
         chosen: dict[str, Any] = {"nan_to_zero": core.nan_to_zero}
         if random is not None:
-            chosen |= {"random": random, "random_bits": core.random_bits}
-        if core.has_flags:
-            return core.fmt.encode_with_flags(bits, core.source, rounding, core.overflow, **chosen)
-        return core.fmt.encode(bits, core.source, rounding, core.overflow, **chosen), None
-
-    def answer(self, pins: Pins) -> dict[str, int]:
-        rounding = self.core.rounding if pins.get("hybrid", 1) else Rounding.TIES_TO_AWAY
-        random = np.array([pins["random"]]) if "random" in pins else None
-        codes, flags = self.encode(np.array([pins["bits"]]), rounding, random)
-        return {"code": int(codes[0])} | ({} if flags is None else {"flags": int(flags[0])})
+            chosen |= {"random": np.broadcast_to(random, bits.shape), "random_bits": core.random_bits}
+        if not core.has_flags:
+            return {"code": core.fmt.encode(bits, core.source, rounding, core.overflow, **chosen)}
+        codes, flags = core.fmt.encode_with_flags(bits, core.source, rounding, core.overflow, **chosen)
+        return {"code": codes, "flags": flags}
 
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
         fmt = self.core.fmt

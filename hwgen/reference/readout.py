@@ -1,9 +1,10 @@
 """The reference of readouts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golden import WIDE
 from golden.explain import number
@@ -34,14 +35,14 @@ class ReadoutReference(Reference):
             cases = [{**pins, "random": word} for pins, word in zip(cases, words, strict=True)]
         return cases
 
-    def answer(self, pins: Pins) -> dict[str, int]:
+    def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         core, target = self.core, self.core.target
         chosen: dict[str, Any] = {}
         if target.name not in WIDE:
             chosen = {"rounding": core.rounding, "overflow": core.overflow, "nan_to_zero": core.nan_to_zero}
-        if "random" in pins:
-            chosen |= {"random": np.array(pins["random"]), "random_bits": core.random_bits}
-        return {output(target): int(core.exact.encode(limbs(core.exact, pins["acc"]), target, **chosen))}
+        if "random" in inputs:
+            chosen |= {"random": inputs["random"], "random_bits": core.random_bits}
+        return {output(target): core.exact.encode(limbs(core.exact, inputs["acc"]), target, **chosen)}
 
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
         value = number(float(self.core.exact.decode(limbs(self.core.exact, pins["acc"]))))

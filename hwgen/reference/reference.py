@@ -69,6 +69,20 @@ class Reference(ABC):
             values |= split(name, fmt, values[name], self.design.lanes)
         return values
 
+    # -- cases ---------------------------------------------------------------------------------------------------------------
+
+    def answers(self, cases: Sequence[Pins]) -> list[dict[str, int]]:
+        """The outputs of each case."""
+        inputs = {
+            name: np.array([pins[name] for pins in cases], np.uint64 if width <= 64 else object) for name, width in self.inputs.items()
+        }
+        columns = self.columns(inputs)
+        return [dict(zip(columns, map(int, row), strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def answer(self, pins: Pins) -> dict[str, int]:
+        """The outputs of one case."""
+        return self.answers([pins])[0]
+
     # -- what each block has of its own --------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -76,8 +90,8 @@ class Reference(ABC):
         """Inputs that show what the block does: boundaries, specials, cancellation, random ones; ``count`` at most, or every one."""
 
     @abstractmethod
-    def answer(self, pins: Pins) -> dict[str, int]:
-        """The outputs of one case."""
+    def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+        """The outputs of many cases, from arrays of their inputs; of integers of Python where a port is wider than 64 bits."""
 
     @abstractmethod
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
@@ -99,15 +113,22 @@ class Reference(ABC):
 # -- accumulators ------------------------------------------------------------------------------------------------------------
 
 
-def limbs(unit: ExactAccumulator, bits: int) -> NDArray[np.uint64]:
-    """Bits of an exact accumulator, as the reference model has them."""
-    return np.array([bits >> 64 * limb & (1 << 64) - 1 for limb in range(unit.limbs)], np.uint64)
+def limbs(unit: ExactAccumulator, bits: Any) -> NDArray[np.uint64]:
+    """Bits of exact accumulators, integers or an array of them, as the reference model has them."""
+    words = np.asarray(bits, object)
+    return np.stack([words >> 64 * limb & (1 << 64) - 1 for limb in range(unit.limbs)], axis=-1).astype(np.uint64)
+
+
+def integers(state: NDArray[np.uint64]) -> NDArray[Any]:
+    """Exact accumulators as integers of Python."""
+    weights = np.array([1 << 64 * limb for limb in range(state.shape[-1])], object)
+    total: NDArray[Any] = (state.astype(object) * weights).sum(axis=-1)
+    return total
 
 
 def integer(bits: Any) -> int:
     """Bits of an accumulator as one integer; those of an exact one come in limbs."""
-    words: list[int] = np.atleast_1d(np.asarray(bits, np.uint64)).tolist()
-    return sum(word << 64 * limb for limb, word in enumerate(words))
+    return int(integers(np.atleast_1d(np.asarray(bits, np.uint64))))
 
 
 def codes_word(fmt: Format, codes: Sequence[int]) -> int:

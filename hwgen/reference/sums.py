@@ -1,8 +1,7 @@
 """The reference of blocks that add products: MACs, dot products, processing elements."""
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from math import isfinite
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from hwgen.blocks.pe import Pe
 from hwgen.datapath.ports import expression
 from hwgen.netlist.emit import Port
 from hwgen.reference import trace, vectors
-from hwgen.reference.reference import Pins, Reference, among, codes_word, head, instance, integer, limbs
+from hwgen.reference.reference import Pins, Reference, among, codes_word, head, instance, integer, integers, limbs
 
 MODERATE = 8.0
 """Largest magnitude of most of a processing element's operands."""
@@ -40,28 +39,31 @@ class SumReference(Reference):
             return cases
         return [{**pins, "scale": int(power) & (1 << bits) - 1} for pins, power in zip(cases, scale, strict=True)]
 
-    def scale_of(self, pins: Pins) -> int:
-        """The exponent of a power of two in a case's port ``scale``."""
+    def scale_of(self, inputs: Mapping[str, Any]) -> NDArray[np.int64]:
+        """Exponents of the powers of two in the port ``scale``, if there is such; else 0."""
         half = 1 << self.core.scale_bits >> 1
-        return (pins["scale"] ^ half) - half if half else 0
+        return (np.asarray(inputs["scale"], np.int64) ^ half) - half if half else np.zeros((), np.int64)
 
-    def lane_codes(self, pins: Pins) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Codes of both operands, lane by lane."""
-        lanes = range(self.design.lanes)
-        words = zip((pins["a"], pins["b"]), self.formats, strict=True)
-        a, b = (np.array([word >> lane * fmt.width & (1 << fmt.width) - 1 for lane in lanes]) for word, fmt in words)
+    def lane_codes(self, inputs: Mapping[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Codes of both operands, their lanes on a last axis."""
+        words = zip((np.asarray(inputs["a"]), np.asarray(inputs["b"])), self.formats, strict=True)
+        a, b = (
+            np.stack([word >> lane * fmt.width & (1 << fmt.width) - 1 for lane in range(self.design.lanes)], axis=-1).astype(np.int64)
+            for word, fmt in words
+        )
         return a, b
 
-    def answer(self, pins: Pins) -> dict[str, int]:
-        """The accumulator after a sum, and its flags if there are any."""
-        core, (a, b), unit = self.core, self.lane_codes(pins), self.core.exact
-        state = pins["acc_in"] if unit is None else limbs(unit, pins["acc_in"])
-        chosen = (*self.formats, core.accumulator, core.terms or 1, self.scale_of(pins), core.scale_bits)
+    def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+        """The accumulators after the sums, and their flags if there are any."""
+        core, (a, b), unit = self.core, self.lane_codes(inputs), self.core.exact
+        state = inputs["acc_in"] if unit is None else limbs(unit, inputs["acc_in"])
+        operands = (a, b, state, *self.formats, core.accumulator, core.terms or 1, self.scale_of(inputs), core.scale_bits)
+        flags = {}
         if core.has_flags:
-            total, flags = golden.fused_dot_with_flags(a, b, state, *chosen)
-            return {"acc_out": integer(total), "flags": int(flags)}
-        plain = unit is None and self.design.lanes == 1  # then golden.mac says the same, and is quicker
-        return {"acc_out": integer((golden.mac if plain else golden.fused_dot)(a, b, state, *chosen))}
+            total, flags["flags"] = golden.fused_dot_with_flags(*operands)
+        else:
+            total = golden.fused_dot(*operands)
+        return {"acc_out": total if unit is None else integers(total), **flags}
 
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
         fa, fb = self.formats
@@ -179,10 +181,10 @@ class PeReference(SumReference):
         ]
         return self.scaled(products, vectors.scales(self.core.scale_bits, count, rng))
 
-    def answer(self, pins: Pins) -> dict[str, int]:
-        """One step: ``acc_out``, ``overflow`` and perhaps ``flags``, from operands and ``acc_in``."""
-        step = super().answer(pins)
-        return step | {"overflow": self._overflows(pins, step["acc_out"])}
+    def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+        """Single steps: ``acc_out``, ``overflow`` and perhaps ``flags``, from operands and ``acc_in``."""
+        step = super().columns(inputs)
+        return {**step, "overflow": self._overflows(inputs, step["acc_out"])}
 
     def cycles(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         """What the ports show in each cycle: see :func:`hwgen.reference.trace.processing_element`."""
@@ -206,17 +208,19 @@ class PeReference(SumReference):
             f"  always @* if (clean) assert ({zero});", "endmodule",
         ]  # fmt: skip
 
-    def _overflows(self, pins: Pins, after: int) -> int:
-        """Whether a sum of finite operands became infinite, or an exact one found no room."""
+    def _overflows(self, inputs: Mapping[str, NDArray[Any]], after: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether sums of finite operands became infinite, or exact ones found no room."""
         fa, fb = self.formats
-        a, b = self.lane_codes(pins)
+        a, b = self.lane_codes(inputs)
         with np.errstate(invalid="ignore"):
-            products = np.ldexp(fa.values[a] * fb.values[b], self.scale_of(pins)).tolist()
+            products = np.ldexp(fa.values[a] * fb.values[b], self.scale_of(inputs)[..., np.newaxis])
         unit: ExactAccumulator | None = self.core.exact
         if unit is None:
-            before, now = get(self.core.accumulator).decode(np.array([pins["acc_in"], after])).tolist()
-            return int(all(map(isfinite, [before, *products])) and not isfinite(now))
+            before, now = get(self.core.accumulator).decode(np.stack([inputs["acc_in"], after]))
+            finite: NDArray[np.bool_] = np.isfinite(before) & np.isfinite(products).all(axis=-1) & ~np.isfinite(now)
+            return finite
         half = 1 << (unit.value_width - 1)
-        before = (pins["acc_in"] & (2 * half - 1) ^ half) - half
-        total = before + sum(int(Fraction(product) / Fraction(2) ** unit.lsb_exponent) for product in products if isfinite(product))
-        return int(not -half <= total < half)
+        before = ((inputs["acc_in"].astype(object) & (2 * half - 1)) ^ half) - half
+        added = np.where(np.isfinite(products), np.ldexp(products, -unit.lsb_exponent), 0).astype(object)
+        total = before + np.vectorize(int, [object])(added).sum(axis=-1)
+        return (total < -half) | (total >= half)

@@ -88,3 +88,11 @@ def test_the_properties_are_proved(patched):
     tree, block, option, name, _ = patched
     python(tree, "hwgen", "generate", block, "--format", "hif8", f"--{option}", "-o", "formal")
     assert symbiyosys(tree / "formal" / name, name).returncode == 0
+
+
+@NEEDS_GIT
+@pytest.mark.parametrize("patched", ["toy_option.patch"], indirect=True)
+def test_verify_takes_the_option_from_the_reference(patched):
+    tree, block, option, _, _ = patched
+    said = python(tree, "hwgen", "verify", block, "--format", "ocp_e4m3", f"--{option}", "-o", "evidence")
+    assert said.startswith(f"ocp_e4m3_mac_binary16_{option}: equal to golden on all 2^32 inputs")

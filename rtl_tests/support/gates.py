@@ -25,11 +25,11 @@ def differing(
     planes = np.concatenate([_planes([case[name] for case in cases], width, size) for name, width in inputs.items()])
     code = Evaluator(netlist, range(2, netlist.first_gate), compiled=False)
     bits = np.unpackbits(code.evaluate(0, planes).view(np.uint8), axis=1, bitorder="little")[:, : len(cases)]
-    wrong = []
+    wrong, answers = [], model.answers(cases)
     for number, case in enumerate(cases):
         column = iter(bits[:, number].tolist())
         got = {name: sum(next(column) << place for place in range(width)) for name, width in outputs.items()}
-        if got != model.answer(case):
+        if got != answers[number]:
             wrong.append((case, got))
     return wrong
 

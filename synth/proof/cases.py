@@ -8,16 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import golden
 from golden.encode import by_upper_half
-from golden.rows import Rounding
 from hwgen.blocks.block import Design
 from hwgen.blocks.decoder import Decoder
 from hwgen.blocks.encoder import Encoder
 from hwgen.blocks.mac import Mac
 from hwgen.reference import reference
-from hwgen.reference.decoder import DecoderReference
-from hwgen.reference.encoder import EncoderReference
 from synth.proof.bitslice import CASES, Batch, to_planes
 
 
@@ -35,8 +31,8 @@ class Sweep(ABC):
     chunks: int
 
     def __init__(self, design: Design, running_port: str, running_bits: int):
-        model = reference(design)
-        self.inputs, self.outputs = model.inputs, model.outputs
+        self.model = reference(design)
+        self.inputs, self.outputs = self.model.inputs, self.model.outputs
         self.running_port, self.running_bits = running_port, running_bits
 
     @property
@@ -48,6 +44,11 @@ class Sweep(ABC):
     def running(self) -> NDArray[np.uint64]:
         """Planes of the bits that run; where there are fewer cases than a vector holds, they come more than once."""
         return to_planes(self._tiled(np.arange(1 << self.running_bits)), self.running_bits)
+
+    def answers(self, **inputs: NDArray[Any]) -> NDArray[np.uint64]:
+        """Planes of golden's outputs."""
+        columns = self.model.columns(inputs)
+        return np.concatenate([to_planes(columns[name], width) for name, width in self.outputs.items()], axis=-2)
 
     def _tiled(self, cases: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.tile(cases, -(-CASES // cases.size))
@@ -68,7 +69,6 @@ class DecoderSweep(Sweep):
 
     def __init__(self, design: Design):
         super().__init__(design, "code", design.core.fmt.width)
-        self._columns = DecoderReference(design).columns()
 
     def groups(self, _: int) -> NDArray[np.uint64]:
         """One group: nothing is held."""
@@ -76,8 +76,7 @@ class DecoderSweep(Sweep):
 
     def batches(self, chunk: int) -> Iterator[Batch]:
         """All codes."""
-        planes = [to_planes(self._tiled(self._columns[name].astype(np.int64)), width) for name, width in self.outputs.items()]
-        yield Batch(self.groups(chunk), np.concatenate(planes))
+        yield Batch(self.groups(chunk), self.answers(code=self._tiled(np.arange(1 << self.running_bits))))
 
 
 class ClassSweep(Sweep):
@@ -108,11 +107,11 @@ class ClassSweep(Sweep):
     def batches(self, chunk: int) -> Iterator[Batch]:
         """Class by class."""
         for held in self._slices(chunk):
-            yield Batch(held.astype(np.uint64), to_planes(self._answers(int(held[0])), sum(self.outputs.values())))
+            yield Batch(held.astype(np.uint64), self.answers(**self._inputs(int(held[0]))))
 
     @abstractmethod
-    def _answers(self, held: int) -> NDArray[Any]:
-        """Golden's word of outputs for each case of a group."""
+    def _inputs(self, held: int) -> dict[str, NDArray[Any]]:
+        """All cases of a group."""
 
 
 class EncoderSweep(Sweep):
@@ -122,7 +121,6 @@ class EncoderSweep(Sweep):
     """Groups, of 65,536 cases, that golden is asked about at a time."""
 
     def __init__(self, design: Design):
-        self._model = EncoderReference(design)
         super().__init__(design, "bits", 16)
         self.held_bits = sum(self.inputs.values()) - 16
         self.chunks = max(1, (1 << self.held_bits) // (4 * self.BATCH))
@@ -134,41 +132,26 @@ class EncoderSweep(Sweep):
 
     def batches(self, chunk: int) -> Iterator[Batch]:
         """Golden's codes."""
-        groups, rounding = self.groups(chunk), self._model.core.rounding
+        groups = self.groups(chunk)
         source_bits = self.inputs["bits"] - 16  # 0 or 16
+        others = [name for name in self.inputs if name != "bits"]  # random or hybrid, if any
         low = np.arange(1 << 16, dtype=np.uint32)
         for start in range(0, len(groups), self.BATCH):
             part = groups[start : start + self.BATCH]
             high = (part & np.uint64((1 << source_bits) - 1)).astype(np.uint32) << np.uint32(16)
-            bits, words = high[:, np.newaxis] | low, None
-            if "random" in self.inputs:
-                words = np.broadcast_to((part >> np.uint64(source_bits))[:, np.newaxis], bits.shape)
-            codes = _encoded(self._model, bits, rounding, words)
-            if "hybrid" in self.inputs:
-                pinned = (part >> np.uint64(source_bits) & np.uint64(1)).astype(bool)
-                codes[~pinned] = _encoded(self._model, bits[~pinned], Rounding.TIES_TO_AWAY)
-            yield Batch(part, to_planes(codes, sum(self.outputs.values())))
-
-
-def _encoded(
-    model: EncoderReference, bits: NDArray[np.uint32], rounding: Rounding, random: NDArray[np.uint64] | None = None
-) -> NDArray[Any]:
-    """Golden's codes, with their flags above them if there are such."""
-    codes, flags = model.encode(bits, rounding, random)
-    return codes if flags is None else codes | flags.astype(np.uint32) << np.uint32(model.core.fmt.width)
+            words = (part >> np.uint64(source_bits))[:, np.newaxis]
+            yield Batch(part, self.answers(bits=high[:, np.newaxis] | low, **dict.fromkeys(others, words)))
 
 
 class EncoderClassSweep(ClassSweep):
     """All binary32 inputs of an encoder: the lower half runs, and upper halves of which golden's tables say the same stand together."""
 
     def __init__(self, design: Design, rows: NDArray[np.int32]):
-        self._model = EncoderReference(design)
         super().__init__(design, "bits", 16)
         self._sort(*rows.T)
 
-    def _answers(self, held: int) -> NDArray[Any]:
-        bits = np.arange(1 << 16, dtype=np.uint32) | np.uint32(held << 16)
-        return _encoded(self._model, bits, self._model.core.rounding)
+    def _inputs(self, held: int) -> dict[str, NDArray[Any]]:
+        return {"bits": np.arange(1 << 16, dtype=np.uint32) | np.uint32(held << 16)}
 
 
 @dataclass(frozen=True)
@@ -215,7 +198,7 @@ class MacSweep(ClassSweep):
 
     def __init__(self, design: Design):
         super().__init__(design, "acc_in", 16)
-        self._design, self._all = design, Products.of(design)
+        self._all = Products.of(design)
         fa, fb = design.formats
         pattern = self._all.values.view(np.uint64)
         # the sign of special products, which some accumulators keep
@@ -223,15 +206,13 @@ class MacSweep(ClassSweep):
         # which NaN is an invalid operation, where there are flags
         self._sort(*((sign, self._all.undefined, pattern) if design.has_flags else (sign, pattern)))
 
-    def _answers(self, held: int) -> NDArray[Any]:
-        a, b, scale = (column[held] for column in (self._all.a, self._all.b, self._all.scale))
-        accumulators = np.arange(1 << 16, dtype=np.uint16)
-        operands = a, b, accumulators, *self._design.formats, self._design.core.accumulator
-        scaled = {"scale": scale, "scale_bits": self._design.scale_bits}
-        if not self._design.has_flags:
-            return golden.mac(*operands, **scaled)
-        bits, flags = golden.mac_with_flags(*operands, **scaled)
-        return bits | flags.astype(np.uint32) << np.uint32(16)
+    def _inputs(self, held: int) -> dict[str, NDArray[Any]]:
+        inputs, first = {"acc_in": np.arange(1 << 16, dtype=np.uint16)}, 0
+        for name, width in self.inputs.items():
+            if name not in inputs:
+                inputs[name] = np.array(held >> first & (1 << width) - 1)
+                first += width
+        return inputs
 
 
 MAX_SWEPT_BITS = 40

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 import golden
+import hwgen.reference
 import synth.proof
 from golden.refusal import BadValue
 from hwgen.tools.files import write_files
@@ -159,4 +160,4 @@ def _is_sound(record: Evidence) -> bool:
 @cache
 def program_hashes() -> Mapping[str, str]:
     """SHA-256 of golden's text, and of the text that compares gates with it."""
-    return MappingProxyType({"golden": sha256(*texts(golden)), "checks": sha256(*texts(synth.proof))})
+    return MappingProxyType({"golden": sha256(*texts(golden)), "checks": sha256(*texts(hwgen.reference), *texts(synth.proof))})
