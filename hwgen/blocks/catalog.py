@@ -1,4 +1,4 @@
-"""Every block, by name: what the command line, batches, sweeps, proofs and reports go through."""
+"""Every block, by name: what the command line, batches, sweeps and tables go through."""
 
 from typing import Any
 

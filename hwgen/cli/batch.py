@@ -15,6 +15,7 @@
 Keys are the options of ``hwgen generate``.
 """
 
+from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,11 @@ def _designs(table: dict[str, Any], folder: Path) -> list[Design]:
     if not isinstance(modules, list) or not modules:
         raise BadValue("module", "must be an array of tables: [[module]]")
     designs = [_design(entry, f"module {number}", folder) for number, entry in enumerate(modules, 1)]
-    names = [design.name for design in designs]
-    for number, name in enumerate(names, 1):
-        if name in names[: number - 1]:
-            raise BadValue(f"module {number}: name", f"{name!r} is that of module {names.index(name) + 1}; give it another one")
+    taken: dict[str, int] = {}  # by names as file systems may see them that do not distinguish cases
+    for number, design in enumerate(designs, 1):
+        first = taken.setdefault(design.name.lower(), number)
+        if first != number:
+            raise BadValue(f"module {number}: name", f"{design.name!r} is that of module {first}; give it another one")
     return designs
 
 
@@ -65,7 +67,8 @@ def _design(entry: Any, where: str, folder: Path) -> Design:
     if entry["block"] not in tuple(GENERATED):
         raise BadValue(f"{where}: block", f"must be one of {', '.join(GENERATED)}, not {entry['block']!r}")
     block = GENERATED[entry["block"]]
-    check_table(entry, {"block": str, **_keys(block), "name": str}, where, ("format",))
+    required = [option.name for option in block.all_options if block.default(option) is Parameter.empty]
+    check_table(entry, {"block": str, **_keys(block), "name": str}, where, required)
     chosen = {
         option.argument: beside(folder, entry[option.name]) if option.kind is Format else entry[option.name]
         for option in block.all_options

@@ -98,11 +98,16 @@ def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> 
     Raises
     ------
     Refusal
-        If the module or a port cannot have its name, or a port has no bits.
+        If the module or a port cannot have its name, a port has no bits, or a line of the header would be more than one.
     """
     check_name(name)
     if not isinstance(component, wiring.Component):
         raise BadKind("component", f"must be a wiring.Component, not {component!r}")
+    if isinstance(header, str) or not all(isinstance(line, str) for line in header):
+        raise BadKind("header", f"must be a sequence of lines, not {header!r}")
+    for line in header:
+        if not line.isprintable():  # the rest of it would be no comment
+            raise BadValue("header", f"must have lines of printable characters, not {line!r}")
     loaded = netlist(component, name)
     for path, _, value in component.signature.flatten(component):
         port = check_name("__".join(map(str, path)), "port name")

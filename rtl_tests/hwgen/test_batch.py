@@ -63,6 +63,10 @@ def test_nothing_is_written_where_one_module_has_no_place(tmp_path, capsys):
         ('[[module]]\nblock = "mac"\nformat = "hif8"\nname = "module"', "module 1: name must not be a keyword of Verilog"),
         ('[[module]]\nblock = "mac"\nformat = "hif8"\n' * 2, "module 2: name 'hif8_mac_binary16' is that of module 1; give it another one"),
         (
+            '[[module]]\nblock = "mac"\nformat = "hif8"\nname = "Sum"\n[[module]]\nblock = "mac"\nformat = "hif8"\nname = "sum"',
+            "module 2: name 'sum' is that of module 1; give it another one",
+        ),
+        (
             '[[module]]\nblock = "encoder"\nformat = "hif8"\nrandom-bits = 4',
             "module 1: random-bits goes with rounding 'stochastic' only, not with 'ties_to_away'",
         ),

@@ -15,7 +15,7 @@ from amaranth.hdl import Module, UnusedElaboratable
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from golden.refusal import BadValue
+from golden.refusal import BadValue, Refusal
 from hwgen import Mac
 from hwgen.blocks.catalog import build
 from hwgen.netlist.emit import KEYWORDS, check_name, emit
@@ -169,6 +169,21 @@ class Wired(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         return Module()
+
+
+@pytest.mark.parametrize(
+    ("header", "sentence"),
+    [
+        ("one line", "header must be a sequence of lines, not 'one line'"),
+        ([1], "header must be a sequence of lines, not [1]"),
+        (["of two\nlines"], "header must have lines of printable characters, not 'of two\\nlines'"),
+    ],
+)
+def test_a_header_is_lines_of_a_comment(header, sentence):
+    toy = Toy()
+    assert "// one line\n" in emit(toy, "toy", ["one line"])
+    with pytest.raises(Refusal, match=f"^{re.escape(sentence)}$"):
+        emit(toy, "toy", header)
 
 
 @pytest.mark.parametrize(
