@@ -6,6 +6,7 @@ Ratios are in decibels (dB), and of powers: 10 log10 of mean squares. Nothing he
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,13 +14,13 @@ import numpy as np
 
 from golden.catalog import get
 from golden.formats import Format
-from golden.refusal import BadKind, BadValue, check_choice
+from golden.refusal import BadKind, BadValue, check_choice, check_integer
 from golden.rounding import grid, round_to_grid
 from golden.rows import Rounding
 from golden.validation import MAX_WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -169,6 +170,10 @@ class Scales(NamedTuple):
     error: float
 
 
+_MAX_EXPONENT = 300
+"""Of a scale that :func:`calibrate` may try: beyond that, every number of binary32 over- or underflows."""
+
+
 def calibrate(
     activations: ArrayLike,
     weights: ArrayLike,
@@ -200,7 +205,10 @@ def calibrate(
         Of pairs with the same error the first, exponents being tried in the order 0, -1, 1, -2 and so on.
     """
     fmt = get(name)
-    tried = sorted(set(exponents), key=lambda exponent: (abs(exponent), exponent))
+    if not isinstance(exponents, Iterable):
+        raise BadKind("exponents", f"must be integers, not {exponents!r}")
+    checked = {check_integer("exponents", exponent, -_MAX_EXPONENT, _MAX_EXPONENT) for exponent in exponents}
+    tried = sorted(checked, key=lambda exponent: (abs(exponent), exponent))
     if not tried:
         raise BadValue("exponents", "must be at least one, not none")
     layer, matrix = np.asarray(activations, np.float32), np.asarray(weights, np.float32)

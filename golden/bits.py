@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden.refusal import BadKind, BadValue
+from golden.refusal import BadKind, BadValue, shown
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -15,12 +15,20 @@ BLOCK = 1 << 14
 """Elements that pass through a table at a time, so that NumPy's intermediate arrays stay in the cache."""
 
 
+def as_array(argument: str, codes: ArrayLike) -> NDArray[Any]:
+    """Return an array of any type; refuse lists of different lengths."""
+    try:
+        return np.asarray(codes)
+    except ValueError:
+        raise BadKind(argument, f"must be an array of unsigned integers, not {shown(codes)}") from None
+
+
 def as_codes(argument: str, codes: ArrayLike, width: int, name: str | None = None) -> NDArray[Any]:
     """Return an array of integers; refuse elements that are negative or need more than ``width`` bits.
 
     ``argument`` is what the caller calls the array, ``name`` the codes' format. Signed types are accepted.
     """
-    array = np.asarray(codes)
+    array = as_array(argument, codes)
     if array.size == 0 and array.dtype == np.float64:
         array = array.astype(np.uint8)
     if array.dtype.kind not in "iu":
@@ -32,6 +40,16 @@ def as_codes(argument: str, codes: ArrayLike, width: int, name: str | None = Non
             allowed = f"0 to {(1 << width) - 1:#x}" + (f" for {name}" if name else "")
             raise BadValue(argument, f"must lie in {allowed}, not {low if low < 0 else high:#x}")
     return array
+
+
+def check_shapes(**shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that arrays of these shapes broadcast to; refuse such as do not."""
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        first, *others = shapes
+        sizes = ", ".join(map(str, shapes.values()))
+        raise BadValue(first, f"and {' and '.join(others)} must have shapes that broadcast, not {sizes}") from None
 
 
 def look_up(table: NDArray[Any], index: NDArray[Any]) -> NDArray[Any]:

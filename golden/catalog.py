@@ -12,7 +12,7 @@ from pathlib import Path
 from golden.description import read
 from golden.formats import Format
 from golden.multi import pair
-from golden.refusal import BadKind, BadValue
+from golden.refusal import BadKind, BadValue, shown
 from golden.rows import ALL_ROUNDINGS, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
 from golden.validation import MAX_WIDTH, MIN_WIDTH
 from golden.wide import WIDE, ieee, wide
@@ -64,6 +64,8 @@ def get(name: str | os.PathLike[str] | Format) -> Format:
         raise BadKind("name", f"must be a format's name, a path or a Format, not {name!r}")
     if "+" in name and not os.path.exists(name):  # False, not an OSError, for names that are too long
         first, _, second = name.partition("+")
+        if "+" in second:
+            raise BadValue("name", f"{shown(name)}: two formats can share a unit, not more")
         return pair(get(first), get(second))
     if name.endswith(".toml"):
         return _untaken(read(Path(name)), name)
@@ -97,13 +99,23 @@ def _get(name: str) -> Format:
 
 def _untaken(fmt: Format, file: str) -> Format:
     """Refuse another format under a name that is known: its modules and figures would pass for the known one's."""
+    where = f"Format file {file!r}: name {fmt.name!r} is that of"
+    if fmt.name in WIDE:
+        raise BadValue(None, f"{where} a source and accumulator; choose another one")
     try:
         known = _get(fmt.name)
     except BadValue:
         return fmt
-    if (fmt.width, fmt.rows, fmt.specials) != (known.width, known.rows, known.specials):
-        raise BadValue(None, f"Format file {file!r}: name {fmt.name!r} is that of a known format with other rows; choose another one")
+    for field in _DEFINING:
+        if getattr(fmt, field) != getattr(known, field):
+            raise BadValue(None, f"{where} a known format with other {field}; choose another one")
+    if fmt.overflows[0] is not known.overflows[0]:  # modules' names say which overflow they have where it is not the first
+        raise BadValue(None, f"{where} a known format with another default of overflows; choose another one")
     return fmt
+
+
+_DEFINING = ("width", "rows", "specials", "canonical_nan", "nan_keeps_sign", "twos_complement", "flush")
+"""Fields of a format that its modules are made of."""
 
 
 def _sign_only(width: int) -> tuple[Special, int]:

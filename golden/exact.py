@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golden.bits import check_shapes
 from golden.catalog import get
 from golden.codes import codes_of
 from golden.encode import random_words
@@ -21,6 +22,7 @@ from golden.formats import Format
 from golden.options import target_options
 from golden.refusal import BadKind, BadValue, about, check_integer
 from golden.rows import DEFAULT_RANDOM_BITS
+from golden.validation import MAX_WIDTH
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -67,12 +69,21 @@ def as_scale(a: Format, b: Format, scale: ArrayLike | None, scale_bits: int) -> 
     return powers.astype(np.int64)
 
 
+def operand(argument: str, name: str | Format) -> Format:
+    """The format of an operand; refuse one that is too wide for tables."""
+    with about(argument):
+        fmt = get(name)
+    if fmt.width > MAX_WIDTH:
+        raise BadValue(argument, f"must have at most {MAX_WIDTH} bits, not the {fmt.width} of {fmt.name}")
+    return fmt
+
+
 class ExactAccumulator:
     """Widths and arithmetic of the ``exact`` accumulator for products of two formats.
 
     Parameters
     ----------
-    a_format, b_format : Format
+    a_format, b_format : str or Format
     terms : int
         Products whose sum must fit, whatever they are.
     scale_bits : int
@@ -90,13 +101,13 @@ class ExactAccumulator:
         uint64 words of the state.
     """
 
-    def __init__(self, a_format: Format, b_format: Format, terms: int, scale_bits: int = 0):
-        self.a_format, self.b_format = a_format, b_format
+    def __init__(self, a_format: str | Format, b_format: str | Format, terms: int, scale_bits: int = 0):
+        a, b = self.a_format, self.b_format = operand("a_format", a_format), operand("b_format", b_format)
         self.terms = check_integer("terms", terms, 1, MAX_TERMS)
-        low, high = self.scales = check_scale(a_format, b_format, scale_bits)
+        low, high = self.scales = check_scale(a, b, scale_bits)
         self.scale_bits = int(scale_bits)
-        self.lsb_exponent = a_format.ulp_exponent + b_format.ulp_exponent + low
-        largest = Fraction(a_format.largest) * Fraction(b_format.largest) * Fraction(2) ** (high - self.lsb_exponent)
+        self.lsb_exponent = a.ulp_exponent + b.ulp_exponent + low
+        largest = Fraction(a.largest) * Fraction(b.largest) * Fraction(2) ** (high - self.lsb_exponent)
         self.value_width = int(self.terms * largest).bit_length() + 1
         self.width = self.value_width + 3
         self.limbs = -(-self.width // 64)
@@ -157,10 +168,11 @@ class ExactAccumulator:
         right = self.b_format.as_codes(b, "b")
         ma, ea = (part.take(left) for part in _parts(self.a_format))
         mb, eb = (part.take(right) for part in _parts(self.b_format))
+        check_shapes(a=left.shape, b=right.shape)
         with np.errstate(invalid="ignore"):
             product = self.a_format.values.take(left) * self.b_format.values.take(right)
         powers = as_scale(self.a_format, self.b_format, scale, self.scale_bits) - self.scales[0]
-        whole = np.broadcast_shapes(product.shape, shape, powers.shape)
+        whole = check_shapes(acc=shape, products=product.shape, scale=powers.shape)
         magnitude = np.where(np.isfinite(product), ma * mb, 0).astype(np.uint64)
         columns = (product, magnitude, ea + eb + powers, np.signbit(product))
         value, integer, shift, negative = (np.broadcast_to(column, whole) for column in columns)

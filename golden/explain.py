@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROUNDING_RULES = {
     Rounding.TIES_TO_EVEN: "to nearest, ties to the even code",
     Rounding.TIES_TO_AWAY: "to nearest, ties away from zero",
-    Rounding.TOWARD_ZERO: "toward zero; finite values never overflow",
+    Rounding.TOWARD_ZERO: "toward zero; finite values never become infinity or NaN",
     Rounding.STOCHASTIC: "stochastic: away from zero iff floor(2^R t) + random >= 2^R, t being the position between the neighbours",
     Rounding.HYBRID: "HiFloat8's hybrid: ties away for exponents -3..3, elsewhere the tail against the source's own last bits",
     Rounding.MPTORCH: "as the supernormals' simulator: half away among powers of two, else ties to even; flush below, Inf above",
@@ -105,7 +105,7 @@ def explain(fmt: Format, code: int) -> Iterator[str]:
 def _place(fmt: Format, place: int, value: float) -> str:
     table = grid(fmt)
     if place >= len(table.codes):
-        return f"none; overflow is certain from {number(float(table.values[-1]))}"
+        return f"none; from {number(float(table.values[-1]))} overflow is certain, but toward zero"
     code = int(table.codes[place])
     if np.signbit(value) and (code or fmt.has_negative_zero):
         code = ((1 << fmt.width) - code) if fmt.twos_complement else code | fmt.sign_bit

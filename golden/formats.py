@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from golden.bits import as_codes, look_up
-from golden.refusal import BadKind, BadValue
+from golden.refusal import BadKind, BadValue, check_choice
 from golden.rows import ALL_ROUNDINGS, DEFAULT_RANDOM_BITS, Fixed, Kind, Overflow, Rounding, Row, Special
 from golden.validation import MAX_WIDTH, check_fields, check_values
 
@@ -72,6 +72,10 @@ class Format:
     """Whether there are tables of all codes: ``values``, ``kinds``, ``magnitudes`` and their like."""
 
     def __post_init__(self) -> None:
+        for argument, kind in (("roundings", Rounding), ("overflows", Overflow)):  # words of these are what users write
+            words = getattr(self, argument)
+            if isinstance(words, (tuple, list)):
+                object.__setattr__(self, argument, tuple(check_choice(argument, word, tuple(kind)) for word in words))
         check_fields(self)
         check_values(self)
 

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden.bits import BLOCK
-from golden.catalog import get
-from golden.exact import DEFAULT_TERMS, ExactAccumulator, as_scale, scale_range
+from golden.bits import BLOCK, as_array, check_shapes
+from golden.exact import DEFAULT_TERMS, MAX_TERMS, ExactAccumulator, as_scale, operand, scale_range
 from golden.fixed import add, rounded_to_odd
 from golden.flags import of_sum
 from golden.formats import Format
-from golden.refusal import BadValue, about, check_choice
-from golden.validation import MAX_WIDTH
+from golden.refusal import BadValue, check_choice, check_integer
 from golden.wide import WIDE, WideFormat, wide
 
 if TYPE_CHECKING:
@@ -61,7 +59,7 @@ def mac(
     -------
     Bits of the accumulator, in the broadcast shape.
     """
-    a, b = _one_lane(a), _one_lane(b)
+    a, b = as_array("a", a)[..., np.newaxis], as_array("b", b)[..., np.newaxis]
     return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits)[0]
 
 
@@ -84,7 +82,7 @@ def mac_with_flags(
         The flags, uint8, are words of :class:`golden.Flag`, see :func:`golden.flags.of_sum`. An ``exact`` accumulator
         overflows where it has no room for the sum, and is never inexact.
     """
-    a, b = _one_lane(a), _one_lane(b)
+    a, b = as_array("a", a)[..., np.newaxis], as_array("b", b)[..., np.newaxis]
     return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, flagged=True)
 
 
@@ -160,21 +158,9 @@ def dot(
     return total
 
 
-def _one_lane(codes: ArrayLike) -> NDArray[Any]:
-    return np.asarray(codes)[..., np.newaxis]
-
-
 def _operands(a_format: str | Format, b_format: str | Format | None) -> tuple[Format, Format]:
-    fa = _operand("a_format", a_format)
-    return fa, fa if b_format is None else _operand("b_format", b_format)
-
-
-def _operand(argument: str, name: str | Format) -> Format:
-    with about(argument):
-        fmt = get(name)
-    if fmt.width > MAX_WIDTH:
-        raise BadValue(argument, f"must have at most {MAX_WIDTH} bits, not the {fmt.width} of {fmt.name}")
-    return fmt
+    fa = operand("a_format", a_format)
+    return fa, fa if b_format is None else operand("b_format", b_format)
 
 
 @lru_cache(maxsize=None, typed=True)  # 1024.0 is not 1024: it is refused
@@ -198,9 +184,12 @@ def _sums(
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Bits of accumulators to which the products along the last axis were added, and flags, none unless asked for."""
     fa, fb = _operands(a_format, b_format)
-    left, right = np.broadcast_arrays(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
-    if left.ndim == 0 or left.shape[-1] == 0:
+    left, right = fa.as_codes(a, "a"), fb.as_codes(b, "b")
+    shape = check_shapes(a=left.shape, b=right.shape)
+    left, right = np.broadcast_to(left, shape), np.broadcast_to(right, shape)
+    if not shape or shape[-1] == 0:
         raise BadValue("a", "and b must have a last axis with at least one product")
+    terms = check_integer("terms", terms, 1, MAX_TERMS)
     if check_choice("accumulator", accumulator, ACCUMULATORS) == "exact":
         unit = exact(fa, fb, terms, scale_bits)
         state: NDArray[Any] = np.asarray(acc)
@@ -211,7 +200,7 @@ def _sums(
     powers = as_scale(fa, fb, scale, scale_bits)
     products, signs, undefined = _products(fa, fb, left, right, powers[..., np.newaxis])
     bits = target.as_codes(acc, "acc")
-    shape, lanes = np.broadcast_shapes(products.shape[:-1], powers.shape, bits.shape), products.shape[-1]
+    shape, lanes = check_shapes(acc=bits.shape, products=products.shape[:-1], scale=powers.shape), products.shape[-1]
     rows: list[NDArray[Any]] = [products, signs, undefined]
     rows = [np.broadcast_to(array, (*shape, lanes)).reshape(-1, lanes) for array in rows]
     before = np.broadcast_to(bits, shape).reshape(-1)

@@ -67,7 +67,7 @@ def past_checking() -> Iterator[None]:
         raise RuntimeError(f"a value of our own was refused: {refusal}") from refusal
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A value in a sentence, where a whole array or table would bury what is said of it."""
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
@@ -75,7 +75,7 @@ def _shown(value: object) -> str:
 
 def check_integer(argument: str, value: object, least: int, most: int) -> int:
     """Return an integer from ``least`` to ``most``; refuse any other value, truth values among them."""
-    problem = f"must be an integer from {least} to {most}, not {_shown(value)}"
+    problem = f"must be an integer from {least} to {most}, not {shown(value)}"
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise BadKind(argument, problem)
     if not least <= value <= most:
@@ -86,7 +86,7 @@ def check_integer(argument: str, value: object, least: int, most: int) -> int:
 def check_flag(argument: str, value: object) -> bool:
     """Return a truth value; refuse any other kind."""
     if not isinstance(value, (bool, np.bool_)):
-        raise BadKind(argument, f"must be True or False, not {_shown(value)}")
+        raise BadKind(argument, f"must be True or False, not {shown(value)}")
     return bool(value)
 
 
@@ -95,7 +95,7 @@ _C = TypeVar("_C", bound=str)
 
 def check_choice(argument: str, value: object, allowed: tuple[_C, ...]) -> _C:
     """Return one of the words in ``allowed``; refuse any other value."""
-    problem = f"must be one of {', '.join(allowed)}, not {_shown(value)}"
+    problem = f"must be one of {', '.join(allowed)}, not {shown(value)}"
     if not isinstance(value, str):
         raise BadKind(argument, problem)
     if value not in allowed:

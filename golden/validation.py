@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from golden.refusal import BadKind, BadValue, check_integer
-from golden.rows import Fixed, Kind, Overflow, Row
+from golden.refusal import BadKind, BadValue, check_flag, check_integer, shown
+from golden.rows import Exponent, Fixed, Kind, Overflow, Rounding, Row, Special
 
 if TYPE_CHECKING:
     from golden.formats import Format
@@ -28,9 +28,11 @@ def check_fields(fmt: Format) -> None:
         if not condition:
             raise BadValue(None, f"Format {fmt.name!r}: {sentence}")
 
-    if not isinstance(fmt.name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", fmt.name):
-        refusal = BadValue if isinstance(fmt.name, str) else BadKind
-        raise refusal("name", f"must be an identifier, not {fmt.name!r}")
+    _check_kinds(fmt)
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", fmt.name):
+        raise BadValue("name", f"must be an identifier, not {fmt.name!r}")
+    if not fmt.cite.isprintable():  # it stands in comments
+        raise BadValue("cite", f"must be one line of printable characters, not {fmt.cite!r}")
     check_integer("width", fmt.width, MIN_WIDTH, fmt.max_width)
     require(fmt.rows, "there must be at least one row")
     for row in fmt.rows:
@@ -52,6 +54,32 @@ def check_fields(fmt: Format) -> None:
     require(fmt.roundings and fmt.overflows, "there must be at least one rounding and one overflow rule")
     require(fmt.has_infinity or Overflow.INFINITY not in fmt.overflows, "overflow 'infinity' needs a code for infinity")
     require(fmt.has_nan or Overflow.NAN not in fmt.overflows, "overflow 'nan' needs a code for NaN")
+
+
+def _check_kinds(fmt: Format) -> None:
+    """Refuse fields of another type than their documentation says, and those of rows and specials."""
+
+    def require(condition: bool, argument: str, what: str) -> None:
+        if not condition:
+            raise BadKind(argument, f"must be {what}, not {shown(getattr(fmt, argument))}")
+
+    require(isinstance(fmt.name, str), "name", "an identifier")
+    require(isinstance(fmt.cite, str), "cite", "text")
+    require(type(fmt.canonical_nan) in (int, type(None)), "canonical_nan", "an integer or None")
+    for flag in ("nan_keeps_sign", "twos_complement", "flush"):
+        check_flag(flag, getattr(fmt, flag))
+    for argument, kind in (("rows", Row), ("specials", Special), ("roundings", Rounding), ("overflows", Overflow)):
+        values = getattr(fmt, argument)
+        require(isinstance(values, tuple) and all(isinstance(value, kind) for value in values), argument, f"a tuple of {kind.__name__}s")
+    for row in fmt.rows:
+        words = isinstance(row.prefix, str) and isinstance(row.exponent, Exponent)
+        numbers = (row.fraction_bits, row.hidden, *vars(row.exponent).values()) if words else ()
+        require(words and all(type(number) is int for number in numbers), "rows", "of a prefix, an exponent rule and integers each")
+    for special in fmt.specials:
+        numbers = (special.mask, special.value)
+        require(
+            all(type(number) is int for number in numbers) and isinstance(special.kind, Kind), "specials", "of integers and a Kind each"
+        )
 
 
 def _check_row(fmt: Format, row: Row, require: Callable[[object, str], None]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from golden.formats import Format
-from golden.refusal import check_choice
+from golden.refusal import BadValue, check_choice
 from golden.rows import ALL_ROUNDINGS, Biased, Fixed, Kind, Overflow, Rounding, Row, Special
 from golden.validation import check_fields
 
@@ -162,4 +162,7 @@ def wide(name: str) -> WideFormat:
 
 def check_wide(argument: str, name: str | Format) -> WideFormat:
     """Return a wide format; refuse any other."""
-    return wide(check_choice(argument, name.name if isinstance(name, Format) else name, WIDE))
+    known = wide(check_choice(argument, name.name if isinstance(name, Format) else name, WIDE))
+    if isinstance(name, Format) and name != known:
+        raise BadValue(argument, f"must be {known.name} itself, not another format of its name")
+    return known

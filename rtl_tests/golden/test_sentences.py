@@ -1,12 +1,14 @@
 """What golden says to bad input: one sentence each, with the option, the value and what is allowed."""
 
 import re
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 
 import golden
+from golden.rows import Fixed, Row
 
 HIF8_ROUNDINGS = "ties_to_away, ties_to_even, toward_zero, stochastic, hybrid"
 BINARY32 = np.float32([1.0, 2.0]).view(np.uint32)
@@ -140,6 +142,9 @@ SCALE_BITS, TERMS = "must be an integer from 0 to 10, not", "must be an integer 
 WITHOUT_SOURCE = "'hybrid' looks at the bits of a source, and an exact accumulator has none"
 STOCHASTIC = "must be given with rounding 'stochastic' only, not with 'ties_to_away'"
 ACCUMULATORS = "must be one of binary16, bfloat16, binary32, dlfloat16, exact, not 'hif8'"
+ROWS = f"{list(HIF8.rows)!r:.100}..."
+EXPONENTS = "must be an integer from -300 to 300, not"
+BINARY16 = replace(golden.get("ocp_e4m3"), name="binary16")
 PARTS = (HIF8.rows, HIF8.specials, "test")
 ARGUMENTS = [
     (golden.get, ("hif9",), {}, "name", ValueError, UNKNOWN),
@@ -162,6 +167,30 @@ ARGUMENTS = [
     (golden.Format, ("my hif8", 8, *PARTS), {}, "name", ValueError, "must be an identifier, not 'my hif8'"),
     (golden.Format, (8, 8, *PARTS), {}, "name", TypeError, "must be an identifier, not 8"),
     (golden.Format, ("x", 8.0, *PARTS), {}, "width", TypeError, "must be an integer from 3 to 16, not 8.0"),
+    (golden.Format, ("x", 8, list(HIF8.rows), HIF8.specials, "test"), {}, "rows", TypeError, f"must be a tuple of Rows, not {ROWS}"),
+    (golden.Format, ("x", 8, HIF8.rows, None, "test"), {}, "specials", TypeError, "must be a tuple of Specials, not None"),
+    (replace, (HIF8,), {"cite": "two\nlines"}, "cite", ValueError, "must be one line of printable characters, not 'two\\nlines'"),
+    (replace, (HIF8,), {"cite": None}, "cite", TypeError, "must be text, not None"),
+    (replace, (HIF8,), {"canonical_nan": 128.0}, "canonical_nan", TypeError, "must be an integer or None, not 128.0"),
+    (replace, (HIF8,), {"flush": 0}, "flush", TypeError, "must be True or False, not 0"),
+    (replace, (HIF8,), {"roundings": ("up",)}, "roundings", ValueError, f"must be one of {', '.join(golden.Rounding)}, not 'up'"),
+    (replace, (HIF8,), {"roundings": "hybrid"}, "roundings", TypeError, "must be a tuple of Roundings, not 'hybrid'"),
+    (replace, (HIF8,), {"overflows": (1,)}, "overflows", TypeError, f"must be one of {', '.join(golden.Overflow)}, not 1"),
+    *(
+        (replace, (HIF8,), {"rows": (row,)}, "rows", TypeError, f"must be of a prefix, an exponent rule and integers each, not {(row,)}")
+        for row in (Row(0, Fixed(0), 3), Row("", None, 3), Row("", Fixed(0), 3.0), Row("", Fixed(-6.5), 3), Row("", Fixed(0), 3, True))
+    ),
+    (HIF8.encode, (BINARY32,), {"source": BINARY16}, "source", ValueError, "must be binary16 itself, not another format of its name"),
+    (golden.mac, ([1, 2], [1, 2, 3], 0), {}, "a", ValueError, "and b must have shapes that broadcast, not (2, 1), (3, 1)"),
+    (golden.mac, ([1, 2], 1, [0] * 3), {}, "acc", ValueError, "and products and scale must have shapes that broadcast, not (3,), (2,), ()"),
+    (golden.mac, ([[1], [1, 2]], 1, 0), {}, "a", TypeError, "must be an array of unsigned integers, not [[1], [1, 2]]"),
+    (golden.mac, (0, 0, 0), {"terms": -5}, "terms", ValueError, f"{TERMS} -5"),
+    (EXACT, (0, 0, UNIT.zeros()), {"terms": [4]}, "terms", TypeError, f"{TERMS} [4]"),
+    (golden.ExactAccumulator, ("hif9", HIF8, 4), {}, "a_format", ValueError, UNKNOWN),
+    (golden.ExactAccumulator, (HIF8, "binary32", 4), {}, "b_format", ValueError, "must have at most 16 bits, not the 32 of binary32"),
+    (golden.calibrate, ([[1.0]], [[1.0]]), {"exponents": [1.5]}, "exponents", TypeError, f"{EXPONENTS} 1.5"),
+    (golden.calibrate, ([[1.0]], [[1.0]]), {"exponents": 3}, "exponents", TypeError, "must be integers, not 3"),
+    (golden.get, ("+".join(["hif8"] * 2000),), {}, "name", ValueError, f"'{'hif8+' * 19}hif8...: two formats can share a unit, not more"),
 ]  # fmt: skip
 
 
@@ -169,6 +198,14 @@ ARGUMENTS = [
 def test_refusals_name_the_argument(call, arguments, options, argument, error, problem):
     EXACT(0, 0, UNIT.zeros(), terms=4)  # so that 4.0 could be found in a cache
     refuses(error, f"{argument} {problem}", call, *arguments, **options)
+
+
+def test_words_of_rules_become_rules():
+    """They are compared by identity."""
+    fmt = replace(HIF8, name="x", roundings=["toward_zero", "hybrid"], overflows=("saturate",))
+    assert fmt.roundings == (golden.Rounding.TOWARD_ZERO, golden.Rounding.HYBRID)
+    bits = np.arange(1 << 16)
+    np.testing.assert_array_equal(fmt.encode(bits, "binary16"), HIF8.encode(bits, "binary16", "toward_zero", "saturate"))
 
 
 def test_refusals_of_files_name_no_argument():

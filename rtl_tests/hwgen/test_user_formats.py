@@ -94,10 +94,32 @@ def test_every_case_of_their_macs(formats, width):
         assert (evidence.verdict, evidence.cases) == (EQUAL, inputs(design)), design.name
 
 
-def test_a_known_name_is_refused(tmp_path):
-    (tmp_path / "x.toml").write_text(TOML_FORMAT.replace('"tiny"', '"ocp_e5m2"'))
-    with pytest.raises(ValueError, match=r"name 'ocp_e5m2' is that of a known format with other rows; choose another one$"):
+IBM = """
+    name = "ibm_1_4_3"
+    width = 8
+    rows = [{ prefix = "", exponent = { rule = "biased", bits = 4, bias = 11 }, fraction_bits = 3 }]
+    specials = [{ mask = 127, value = 0, kind = "zero" }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        (TOML_FORMAT.replace('"tiny"', '"ocp_e5m2"'), "name 'ocp_e5m2' is that of a known format with other width"),
+        (IBM.replace("bias = 11", "bias = 10"), "name 'ibm_1_4_3' is that of a known format with other rows"),
+        (IBM + 'overflows = ["saturate"]', "name 'ibm_1_4_3' is that of a known format with other flush"),
+        (TOML_FORMAT.replace('"tiny"', '"binary16"'), "name 'binary16' is that of a source and accumulator"),
+    ],
+)
+def test_a_known_name_is_refused(text, known, tmp_path):
+    (tmp_path / "x.toml").write_text(text)
+    with pytest.raises(ValueError, match=rf"{known}; choose another one$"):
         golden.get(str(tmp_path / "x.toml"))
+
+
+def test_a_known_name_with_the_known_description_is_taken(tmp_path):
+    (tmp_path / "x.toml").write_text(IBM + 'flush = true\noverflows = ["saturate"]')
+    assert golden.get(str(tmp_path / "x.toml")).values.tolist() == golden.get("ibm_1_4_3").values.tolist()
 
 
 @pytest.mark.parametrize(("inf", "nan"), [(55, 119), (119, 55)])
