@@ -20,7 +20,7 @@ from amaranth.lib import wiring
 from golden import WIDE, ExactAccumulator, Format
 from golden.refusal import BadKind, BadValue, check_choice, check_flag, check_integer, past_checking
 from hwgen.netlist.component import plain
-from hwgen.netlist.emit import Port, check_name, emit
+from hwgen.netlist.emit import CLOCK, Port, check_name, emit
 from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
 
 Component = Any
@@ -142,7 +142,7 @@ class Block:
     help : str
         What it does, in a phrase.
     component : type
-        Takes formats positionally and the options by keyword; the home of every default.
+        Takes formats positionally and the options by keyword; the home of every default but those that an option states.
     formats, options : tuple of Option
         In the order of the component's name, JSON and command.
     title : callable
@@ -244,7 +244,7 @@ class Design:
                 raise BadValue("name", f"must not be that of one of the module's ports, which {self.given_name!r} is")
 
     def __reduce__(self) -> tuple[Any, ...]:  # signals cannot be sent to other processes, what makes them can
-        return _rebuilt, (self.block.component, *self.core._call, self.pipeline, self.given_name)
+        return _rebuilt, (self.kind, self.block.component, *self.core._call, self.pipeline, self.given_name)
 
     @property
     def kind(self) -> str:
@@ -349,7 +349,7 @@ class Design:
     @cached_property
     def ports(self) -> tuple[Port, ...]:
         """Ports of the Verilog module, in their order."""
-        clock = [Port("clk", "input", 1)] if self.latency else []
+        clock = [Port(CLOCK, "input", 1)] if self.latency else []
         if self.latency and (self.block.clocked or self.pipeline.reset == RESETS[0]):
             clock.append(Port("rst", "input", 1))
         flat = self.component.signature.flatten(self.component)
@@ -377,9 +377,11 @@ class Design:
 
 
 def _rebuilt(
-    component: type[wiring.Component], formats: tuple[Any, ...], options: dict[str, Any], pipeline: Pipeline, name: str | None
+    kind: str, component: type[wiring.Component], formats: tuple[Any, ...], options: dict[str, Any], pipeline: Pipeline, name: str | None
 ) -> Design:
-    """A design in another process: its block stands beside the component."""
+    """A design in another process: its block, which holds functions and so is not sent, stands beside the component."""
     beside = vars(sys.modules[component.__module__]).values()
-    (block,) = (value for value in beside if isinstance(value, Block) and value.component is component)
-    return Design(block, component(*formats, **options), pipeline, name)
+    blocks = [value for value in beside if isinstance(value, Block) and value.component is component and value.name == kind]
+    if len(blocks) != 1:
+        raise RuntimeError(f"{component.__module__} must hold the block {kind} of its component {component.__name__}, once")
+    return Design(blocks[0], component(*formats, **options), pipeline, name)

@@ -23,7 +23,6 @@ from hwgen.bundle.properties import properties, sby
 from hwgen.bundle.testbench import memory, testbench
 from hwgen.netlist.emit import Port
 from hwgen.reference import reference, trace
-from hwgen.reference.sums import PeReference
 
 VECTORS = 2000
 """Vectors of a testbench at most; a decoder's are all codes."""
@@ -59,7 +58,7 @@ def cases(design: Design) -> list[dict[str, int]]:
     """A testbench's vectors, always the same: inputs and outputs, or what happens in each cycle."""
     rng = np.random.default_rng(list(design.name.encode()))
     model = reference(design)
-    if isinstance(model, PeReference):
+    if design.block.clocked:
         return model.cycles(VECTORS, rng)
     inputs = model.stimuli(VECTORS, rng)
     physical, outputs = [model.physical(pins) for pins in inputs], model.answers(inputs)

@@ -5,10 +5,8 @@ Of a clocked module, a vector is what the ports say in one cycle, before the clo
 
 from collections.abc import Mapping, Sequence
 
-from hwgen.netlist.emit import Port
+from hwgen.netlist.emit import CLOCK, Port
 from hwgen.reference.trace import CARE
-
-CLOCK = "clk"
 
 SHOWN = 10
 """Mismatches that are printed."""

@@ -22,9 +22,12 @@ A path to a .toml file that describes a format is accepted wherever a format's n
 
 _VERDICTS = """\
 Exit status 0: equal to golden on all inputs; 1: different, unproved or interrupted, as the evidence says.
-Dot products and processing elements are simulated against golden, not proved.
+Processing elements are simulated against golden, not proved, and so are most dot products: they have too many inputs.
 
 """
+
+
+_EVIDENCE = "build/evidence"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -176,8 +179,16 @@ def _add_liberty(parser: argparse.ArgumentParser, more: str = "; may be repeated
 
 
 def _add_renamings(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings to take the median over (default: 4)")
+    from synth.area.jobs import DEFAULT_RENAMINGS
+
+    text = "renamings to take the median over (default: %(default)s)"
+    parser.add_argument("--renamings", type=int, default=DEFAULT_RENAMINGS, metavar="N", help=text)
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first renaming, the others follow (default: 1)")
+
+
+def _add_store(parser: argparse.ArgumentParser, default: str | None = "build/store.sqlite") -> None:
+    text = f"keep results there, and do not measure again what it holds (default: {default or 'none'})"
+    parser.add_argument("--store", metavar="FILE", default=default, help=text)
 
 
 def _area_options(parser: argparse.ArgumentParser) -> None:
@@ -189,7 +200,7 @@ def _area_options(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--target", metavar="T[,T...]", help=text)
         _add_liberty(sub)
         _add_renamings(sub)
-        sub.add_argument("--store", metavar="FILE", help="keep results there, and do not measure again what it holds (default: none)")
+        _add_store(sub, None)
         text = f"recipes to try (default: {DEFAULT_PORTFOLIO})"
         sub.add_argument("--portfolio", choices=PORTFOLIOS, default=DEFAULT_PORTFOLIO, help=text)
         _add_jobs(sub)
@@ -200,11 +211,11 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
     from synth.area.recipes import RECIPES, STOCK
     from synth.proof.choose import VERIFIED
 
-    everything = "every block of every format in the catalogue; what the folder holds already is not checked again"
+    everything = "decoders, encoders, readouts and MACs of every format in the catalogue; what the folder holds is not checked again"
     parser.epilog = _VERDICTS + _EPILOG
     for name, sub in _blocks(parser, VERIFIED, ("all", everything)).items():
-        where = "folder that keeps the evidence (default: build/evidence)"
-        sub.add_argument("-o", dest="output", metavar="DIR", default="build/evidence", help=where)
+        where = "folder that keeps the evidence (default: %(default)s)"
+        sub.add_argument("-o", dest="output", metavar="DIR", default=_EVIDENCE, help=where)
         _add_jobs(sub)
         if name == "all":
             sub.add_argument(
@@ -225,8 +236,7 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="TOML file of formats, targets, blocks and options")
     parser.add_argument("-o", dest="output", metavar="DIR", default="build/sweep", help="folder to write to (default: build/sweep)")
-    text = "keep results there, and do not measure again what it holds (default: build/store.sqlite)"
-    parser.add_argument("--store", metavar="FILE", default="build/store.sqlite", help=text)
+    _add_store(parser)
     _add_jobs(parser)
     parser.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster, e.g. tcp://127.0.0.1:8786")
     parser.add_argument("--timeout", type=float, default=3600.0, metavar="S", help="seconds that a job may take (default: 3600)")
@@ -243,10 +253,9 @@ def _report_options(parser: argparse.ArgumentParser) -> None:
     text = "with --compare: exit status 1 if a figure grew by more than this, e.g. 2%%, and beyond the spreads"
     parser.add_argument("--fail-above", metavar="PERCENT", help=text)
     parser.add_argument("--accuracy", metavar="FILE", help="what examples/digits.py --json has written, to be shown, too")
-    text = "folder with what hwgen verify has found, to be shown, too (default: build/evidence)"
-    parser.add_argument("--evidence", metavar="DIR", default="build/evidence", help=text)
-    text = "keep results there, and do not measure again what it holds (default: build/store.sqlite)"
-    parser.add_argument("--store", metavar="FILE", default="build/store.sqlite", help=text)
+    text = "folder with what hwgen verify has found, to be shown, too (default: %(default)s)"
+    parser.add_argument("--evidence", metavar="DIR", default=_EVIDENCE, help=text)
+    _add_store(parser)
     _add_renamings(parser)
     _add_jobs(parser)
 

@@ -33,6 +33,9 @@ def _written(designs: Sequence[Design], output: str) -> int:
         for design in designs:
             check_writable(parent / design.name)
     bundles = [files(design, design.verilog()) for design in designs]
+    with about("-o"):
+        for design, bundle in zip(designs, bundles, strict=True):
+            check_writable(parent / design.name, bundle)
     for design, bundle in zip(designs, bundles, strict=True):
         with about("-o"):
             print(write_folder(parent, design.name, bundle) / f"{design.name}.v")

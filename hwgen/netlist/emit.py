@@ -50,6 +50,10 @@ KEYWORDS = frozenset(_WORDS.split())
 """Reserved words of IEEE 1364-2005 (Verilog) and IEEE 1800-2017 (SystemVerilog)."""
 
 
+CLOCK = "clk"
+"""Port of all modules with registers."""
+
+
 @dataclass(frozen=True)
 class Port:
     """A port: ``direction`` is ``input`` or ``output``."""

@@ -73,15 +73,17 @@ class Reference(ABC):
 
     def answers(self, cases: Sequence[Pins]) -> list[dict[str, int]]:
         """The outputs of each case."""
-        inputs = {
-            name: np.array([pins[name] for pins in cases], np.uint64 if width <= 64 else object) for name, width in self.inputs.items()
-        }
-        columns = self.columns(inputs)
+        inputs = {name: [pins[name] for pins in cases] for name in cases[0]}
+        columns = self.columns({name: np.array(values, np.uint64 if max(values) < 1 << 64 else object) for name, values in inputs.items()})
         return [dict(zip(columns, map(int, row), strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def answer(self, pins: Pins) -> dict[str, int]:
         """The outputs of one case."""
         return self.answers([pins])[0]
+
+    def cycles(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        """What the module's ports show in each cycle, of a block that holds registers by itself: ``count`` cycles or more."""
+        raise NotImplementedError(f"the reference of the block {self.design.kind} has no cycles")
 
     # -- what each block has of its own --------------------------------------------------------------------------------------
 

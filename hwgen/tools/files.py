@@ -1,9 +1,10 @@
 """Files that appear whole or not at all."""
 
+import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,11 +15,38 @@ def _refused(folder: Path, reason: str | None) -> BadValue:
     return BadValue("folder", f"{str(folder)!r} cannot be written to: {reason}", ": ")
 
 
-def check_writable(folder: Path) -> None:
-    """Refuse a folder that could not be written to, before minutes are spent on what belongs there; nothing is made."""
-    place = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-    if not place.is_dir() or not os.access(place, os.W_OK):
-        raise _refused(folder, f"{str(place)!r} is {'read-only' if place.is_dir() else 'not a folder'}")
+_UNWRITABLE = {
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY, errno.ENOENT, errno.ELOOP,
+    errno.ENAMETOOLONG, errno.EINVAL,
+}  # fmt: skip
+"""What another folder would mend; a full disk is a failure on the way."""
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """A folder that cannot be written to becomes a refusal of ``folder``; a full disk, say, does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _UNWRITABLE:
+            raise
+        raise _refused(folder, error.strerror) from error
+
+
+def check_writable(folder: Path, files: Iterable[str] = ()) -> None:
+    """Refuse a folder that could not be written to, or in which ``files`` have no place; nothing is made."""
+    with writing(folder):
+        place = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+        if not place.is_dir() or not os.access(place, os.W_OK):
+            raise _refused(folder, f"{str(place)!r} is {'read-only' if place.is_dir() else 'not a folder'}")
+        longest = os.pathconf(place, "PC_NAME_MAX")
+        for file in ("", *files):
+            if any(len(os.fsencode(part)) > longest for part in (folder / file).parts):
+                raise _refused(folder, os.strerror(errno.ENAMETOOLONG))
+        for file in files:
+            above = next(parent for parent in (folder / file).parents if parent.exists())
+            if not above.is_dir() or (folder / file).is_dir():
+                raise _refused(folder, f"{file!r} has no place there, where {str(above if above.is_file() else folder / file)!r} stands")
 
 
 @contextmanager
@@ -52,8 +80,6 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 def write_folder(parent: Path, name: str, files: Mapping[str, str]) -> Path:
     """Write files as :func:`write_files` does into ``parent/name``, which is returned; refuse a folder that cannot be written to."""
     folder = parent / name
-    try:
+    with writing(folder):
         write_files(folder, files)
-    except OSError as error:
-        raise _refused(folder, error.strerror) from None
     return folder

@@ -72,7 +72,7 @@ def test_a_value_of_our_own_that_is_refused_is_a_bug(command, folder, monkeypatc
 
 @pytest.mark.parametrize("command", ["generate", "build"])
 def test_a_refusal_in_the_reference_is_a_bug(command, folder, monkeypatch):
-    monkeypatch.setattr(MacReference, "answer", refused)
+    monkeypatch.setattr(MacReference, "columns", refused)
     with pytest.raises(RuntimeError, match=r"^a value of our own was refused: "):
         main(COMMANDS[command])
     assert not (folder / "out").exists()
@@ -84,3 +84,9 @@ def test_a_bug_ends_with_a_traceback_and_status_1(folder):
     assert done.returncode == 1
     assert "Traceback (most recent call last):" in done.stderr
     assert not (folder / "out").exists()
+
+
+def test_generate_needs_nothing_that_measures(folder):
+    program = "import sys; sys.modules['synth'] = None; from hwgen.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    subprocess.run([sys.executable, "-c", program, *COMMANDS["generate"]], check=True)
+    assert (folder / "out").exists()

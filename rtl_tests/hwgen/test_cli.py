@@ -271,6 +271,24 @@ def test_a_malformed_toml_format_is_refused(change, sentence, tmp_path, capsys, 
     assert [p.name for p in tmp_path.iterdir()] == ["tiny.toml"]
 
 
+def test_bundles_are_written_whole_or_not_at_all(tmp_path, capsys):
+    """Also where the place of one of their files is taken by a folder."""
+    (tmp_path / "two.toml").write_text("".join(f'[[module]]\nblock = "decoder"\nformat = "hif8"\nname = "{name}"\n' for name in "xy"))
+    taken = tmp_path / "out" / "y" / "y.json"
+    taken.mkdir(parents=True)
+    assert main(["build", str(tmp_path / "two.toml"), "-o", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert sorted((tmp_path / "out").rglob("*")) == [taken.parent, taken]
+
+
+@pytest.mark.parametrize("length", [250, 300])
+def test_a_name_that_is_too_long_for_files_is_refused(length, tmp_path, capsys):
+    assert main([*GENERATE, "--name", "a" * length, "-o", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.endswith(" cannot be written to: File name too long\n")
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_output_that_is_a_file_is_refused(tmp_path, capsys):
     (tmp_path / "taken").write_text("x")
     assert main([*GENERATE, "-o", str(tmp_path / "taken")]) == 2

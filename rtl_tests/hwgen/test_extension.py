@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 
+import jsonschema
 import pytest
 
 from rtl_tests.support.formal import symbiyosys
@@ -36,10 +37,10 @@ def patched(request, tmp_path_factory):
     return tree, *CASES[request.param]
 
 
-def python(tree, *words):
+def python(tree, *words, status=0):
     environment = os.environ | {"PYTHONPATH": str(tree), "GIT_CEILING_DIRECTORIES": str(tree)}
     done = subprocess.run([sys.executable, "-m", *words], cwd=tree, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 
 
@@ -55,6 +56,7 @@ def test_command_line_json_and_docs(patched):
     python(tree, "hwgen", "generate", block, "--format", "hif8", f"--{option}", "-o", "out")
     description = json.loads((tree / "out" / name / f"{name}.json").read_text())
     assert description["options"][option] is True
+    jsonschema.validate(description, json.loads((ROOT / "docs" / "bundle.schema.json").read_text()))
     assert description["command"].endswith(f" --{option}")
     assert f"| `{option}` | true or false |" in python(tree, "hwgen.cli.table")
     rows = json.loads(python(tree, "hwgen", "area", block, "--format", "hif8", f"--{option}", "--renamings", "1", "--json"))
@@ -96,3 +98,5 @@ def test_verify_takes_the_option_from_the_reference(patched):
     tree, block, option, _, _ = patched
     said = python(tree, "hwgen", "verify", block, "--format", "ocp_e4m3", f"--{option}", "-o", "evidence")
     assert said.startswith(f"ocp_e4m3_mac_binary16_{option}: equal to golden on all 2^32 inputs")
+    words = ["verify", block, "--format", "ocp_e4m3", "--accumulator", "binary32", f"--{option}", "-o", "evidence"]
+    assert f"the proof does not know the option {option}" in python(tree, "hwgen", *words, status=1)

@@ -14,8 +14,9 @@ from golden import Format
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.bundle.files import VECTORS
-from hwgen.bundle.testbench import CLOCK, columns
+from hwgen.bundle.testbench import columns
 from hwgen.datapath.ports import code_widths, split
+from hwgen.netlist.emit import CLOCK
 from hwgen.reference import Pins, reference, vectors
 from hwgen.reference.decoder import DecoderReference
 from hwgen.reference.trace import CARE
@@ -105,7 +106,7 @@ def decoder_case(fmt: Format, target: str) -> Case:
     """All codes of a format."""
     design = build("decoder", fmt, target=target)
     codes = all_codes(fmt.width)
-    return _case(design, {"code": codes}, DecoderReference(design).columns())
+    return _case(design, {"code": codes}, DecoderReference(design).columns({"code": codes}))
 
 
 # -- encoders -----------------------------------------------------------------------------------------------------------------

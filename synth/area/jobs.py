@@ -12,8 +12,7 @@ from statistics import median
 from typing import Any
 
 from golden.refusal import check_choice, check_integer
-from hwgen.bundle.testbench import CLOCK
-from hwgen.netlist.emit import Port
+from hwgen.netlist.emit import CLOCK, Port
 from hwgen.tools import yosys
 from hwgen.tools.process import ToolError
 from synth.area.digest import sha256

@@ -15,8 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from golden.refusal import BadValue
-from hwgen.bundle.testbench import CLOCK
-from hwgen.netlist.emit import Port
+from hwgen.netlist.emit import CLOCK, Port
 from hwgen.tools.process import alone, supervised
 from synth.area.timing import TimingError
 
@@ -25,7 +24,7 @@ WRAPPER = "between_registers"
 _FREQUENCY = 1000
 """MHz that are asked for: more than these devices have, so that the placer never rests."""
 
-_DEVICES = {
+DEVICES = {
     "ice40": ("--hx8k", "--package", "ct256", "--pcf-allow-unconstrained"),
     "ecp5": ("--85k", "--package", "CABGA756", "--lpf-allow-unconstrained"),
 }
@@ -34,7 +33,7 @@ _DEVICES = {
 
 def is_routed(target: str) -> bool:
     """Whether there is place and route for a target."""
-    return target in _DEVICES
+    return target in DEVICES
 
 
 def router(target: str) -> str:
@@ -97,7 +96,7 @@ def clock(target: str, netlist: str, seed: int, timeout: float | None = None) ->
     _compiled(target)
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         (Path(folder) / "netlist.json").write_text(netlist)
-        words = [*_DEVICES[target], "--json", "netlist.json", "--report", "report.json", "--seed", str(seed)]
+        words = [*DEVICES[target], "--json", "netlist.json", "--report", "report.json", "--seed", str(seed)]
         words += ["--freq", str(_FREQUENCY), "--timing-allow-fail", "--quiet"]
         output, status = _run(target, words, Path(folder), timeout)
         report = Path(folder) / "report.json"

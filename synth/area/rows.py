@@ -81,7 +81,7 @@ class Row:
     verilog_sha256: str
     script_sha256: str
     accumulator_bits: int | None = None
-    """Width of the accumulator of a block that has one."""
+    """Width of ``acc_out``, of a block that has such a port."""
     libraries: tuple[str, ...] = ()
     """Names of target ``liberty``'s cell libraries, whose contents are the next."""
     libraries_sha256: tuple[str, ...] = ()
@@ -155,6 +155,10 @@ class Row:
         )  # fmt: skip
         if component != "decoder" and row.min <= 0:  # a decoder may be wires alone
             raise BadValue("min", f"must be positive, not {row.min!r}")
+        if not row.min == min(row.samples) <= row.median <= max(row.samples) == row.max:
+            raise BadValue("samples", f"must have min {row.min}, median {row.median} and max {row.max}, not be {list(row.samples)}")
+        if len(row.samples) != row.renamings:
+            raise BadValue("renamings", f"must be the number of samples, {len(row.samples)}, not {row.renamings}")
         return row
 
 

@@ -6,7 +6,7 @@ are chosen, so that the first part runs once for all renamings and recipes.
 
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -15,7 +15,7 @@ from hwgen.tools import yosys
 from hwgen.tools.process import ToolError
 from synth.area.liberty import GATES, Library, has_flip_flop, nand2_area, parse, richest_first
 from synth.area.recipes import SPEED, Kind
-from synth.area.route import is_routed
+from synth.area.route import DEVICES, is_routed
 from synth.area.timing import gates_with_drives
 
 Counts = Mapping[str, int]
@@ -144,7 +144,7 @@ def timed(target: Target, libraries: tuple[Library, ...]) -> tuple[Target, tuple
         For FPGAs without place and route.
     """
     if not (target.kind == "cells" or is_routed(target.name)):
-        raise BadValue("portfolio", f"{SPEED} goes with targets gates, {LIBERTY}, ice40 and ecp5, not with {target.name}")
+        raise BadValue("portfolio", f"{SPEED} goes with targets gates, {LIBERTY}, {' and '.join(DEVICES)}, not with {target.name}")
     if target.name != "gates":
         return target, libraries
     sized = (gates_with_drives(),)
@@ -189,6 +189,12 @@ TARGETS: dict[str, Target] = {
 """The targets that need nothing but Yosys, by name."""
 
 
+def check_target(argument: str, name: str, libraries: str, known: Collection[str] = TARGETS) -> None:
+    """Refuse a name that is none of the ``known`` targets; ``libraries`` says how ``liberty`` becomes one."""
+    if name not in known:
+        raise BadValue(argument, f"must be one of {', '.join(TARGETS)}, or {libraries}, not {name!r}")
+
+
 @functools.cache
 def find(name: str, libraries: tuple[Library, ...] = ()) -> Target:
     """The target called ``name``; ``liberty`` is made of ``libraries``, with NAND2 equivalents if there is a NAND2.
@@ -203,8 +209,7 @@ def find(name: str, libraries: tuple[Library, ...] = ()) -> Target:
             raise BadValue("target", f"{LIBERTY} needs at least one library (--liberty FILE)")
         names = " + ".join(library.name for library in libraries)
         return _cells(LIBERTY, names, "library's unit of area", libraries, _LIBERTY_NOTE)
-    if name not in TARGETS:
-        raise BadValue("target", f"must be one of {', '.join(TARGETS)}, or {LIBERTY} with a library, not {name!r}")
+    check_target("target", name, f"{LIBERTY} with a library")
     if libraries:
         raise BadValue("libraries", f"go with target {LIBERTY} only, not with {name!r}")
     return TARGETS[name]

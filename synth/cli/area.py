@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 
-from golden.refusal import BadValue, about
+from golden.refusal import about
 from hwgen.blocks.block import Design
 from hwgen.tools.progress import Progress
 from synth.area import liberty
@@ -15,7 +15,7 @@ from synth.area.pool import LocalPool
 from synth.area.rows import Row
 from synth.area.runner import measure_all
 from synth.area.store import Store
-from synth.area.targets import LIBERTY, TARGETS
+from synth.area.targets import LIBERTY, TARGETS, check_target
 from synth.cli.checks import check_jobs, check_renamings, complain
 from synth.report.figures import counted
 
@@ -30,9 +30,7 @@ def area(design: Design, arguments: argparse.Namespace) -> int:
     if libraries and LIBERTY not in targets:
         targets.append(LIBERTY)
     for name in targets:
-        if name not in TARGETS and not (name == LIBERTY and libraries):
-            allowed = f"{', '.join(TARGETS)}, or {LIBERTY} together with --liberty"
-            raise BadValue("--target", f"must be one of {allowed}, not {name!r}")
+        check_target("--target", name, f"{LIBERTY} together with --liberty", (*TARGETS, *([LIBERTY] if libraries else [])))
     with LocalPool(arguments.jobs) as pool:
         with about("--store"):
             store = Store(arguments.store) if arguments.store else None

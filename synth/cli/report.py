@@ -10,7 +10,7 @@ import golden
 from golden import Format
 from golden.refusal import BadValue, about
 from hwgen.blocks.arguments import code_format
-from hwgen.tools.files import check_writable
+from hwgen.tools.files import check_writable, writing
 from hwgen.tools.progress import Progress
 from synth.area import liberty
 from synth.area.jobs import Job
@@ -67,10 +67,8 @@ def report(arguments: argparse.Namespace) -> int:
         outcomes = measure_all(jobs, pool, store, Progress())
     data = with_sweeps(assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence)), swept)
     data = replace(data, ratios=ratios(formats.get(name, name) for name in data.formats))
-    try:
+    with about("-o"), writing(folder):
         render(data, folder)
-    except OSError as error:
-        raise BadValue("-o", f"{str(folder)!r} cannot be written to: {error.strerror}", ": ") from error
     print(folder / "index.html")
     return max(complain(outcomes), 0 if older is None else _compared(older, data.rows, above))
 

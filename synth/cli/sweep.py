@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 from golden.refusal import BadValue, about
-from hwgen.tools.files import check_writable
+from hwgen.tools.files import check_writable, writing
 from hwgen.tools.progress import Progress
 from synth.area.pool import LocalPool, Pool
 from synth.area.runner import Outcome, advance, measure
-from synth.area.store import Store, StoreError
+from synth.area.store import Store
 from synth.cli.checks import check_jobs
 from synth.sweep import engine, space
 from synth.sweep.pools import DaskPool
@@ -50,10 +50,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     finally:
         progress.clear()
         pool.close()
-    try:
-        print(engine.write(described, store, failures, Path(arguments.output)))
-    except StoreError:
-        raise
-    except OSError as error:
-        raise BadValue("-o", f"{arguments.output!r} cannot be written to: {error.strerror}", ": ") from error
+    folder = Path(arguments.output)
+    with about("-o"), writing(folder):
+        print(engine.write(described, store, failures, folder))
     return 1 if failures else 0

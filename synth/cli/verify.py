@@ -50,13 +50,15 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
     try:
         netlist = subject.netlist()
     except NetlistError as error:
-        raise BadValue("--verilog" if arguments.verilog else design.name, str(error), ": ") from error
+        if not arguments.verilog:
+            raise
+        raise BadValue("--verilog", str(error), ": ") from error
     except YosysError as error:
-        if not arguments.verilog and not arguments.liberty:
+        if error.killed or not (arguments.verilog or arguments.liberty):
             raise
         where = "--verilog" if arguments.verilog else "--liberty"
-        hint = "; name yours with --top" if arguments.verilog and not arguments.top and "not found" in _reason(error) else ""
-        raise BadValue(where, f"{subject.top} cannot be mapped: {_reason(error)}{hint}", ": ") from error
+        hint = "; name yours with --top" if arguments.verilog and not arguments.top and "not found" in _reason(error, "") else ""
+        raise BadValue(where, f"{subject.top} cannot be mapped: {_reason(error, subject.source)}{hint}", ": ") from error
     progress = Progress()
     try:
         found = verify(subject, netlist, store, arguments.jobs, _shown(progress))
@@ -69,7 +71,7 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
 
 
 def everything(arguments: argparse.Namespace) -> int:
-    """Check every block of every format, keep the evidence, and print it as a table; 0 if all are equal to golden, else 1.
+    """Check the modules of :mod:`synth.proof.everything`, keep the evidence, and print it as a table; 0 if all are equal, else 1.
 
     What the folder holds already, of the same Verilog, golden model and tools, is not checked again.
     """
@@ -140,15 +142,15 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
         raise BadValue("--verilog", f"{arguments.verilog!r} cannot be read: {reason}", ": ") from error
     top = design.name if arguments.top is None else check_name(arguments.top, "--top")
     source = Path(arguments.verilog).name
-    command = f"hwgen verify {design.command()} --verilog {shlex.quote(source)} --top {shlex.quote(top)}{words}"
-    place = sha256(str(Path(arguments.verilog).resolve()))[:8]
+    command = f"hwgen verify {design.command()} --verilog {shlex.quote(arguments.verilog)} --top {shlex.quote(top)}{words}"
+    place = sha256(str(Path(arguments.verilog).resolve()), design.command())[:8]
     return Subject(design, text, top, source, libraries, command, place)
 
 
-def _reason(error: YosysError) -> str:
-    """The first complaint in a log, which tells more than the last."""
+def _reason(error: YosysError, source: str) -> str:
+    """The first complaint in a log, which tells more than the last; about the user's file, not the tool's copy of it."""
     complaint = re.search(r"^.*(Warning: |ERROR: |[Ee]rror:|no Liberty library|same name).*$", error.log, re.MULTILINE)
-    return complaint[0].strip() if complaint else str(error)
+    return re.sub(r"\bmodule\.s?v\b", lambda _: source, complaint[0].strip()) if complaint else str(error)
 
 
 def _broken_off(store: EvidenceStore, name: str, error: BaseException) -> int:

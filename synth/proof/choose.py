@@ -8,7 +8,8 @@ comparison that defines it, between integers. Products, values and codes in them
 import numpy as np
 
 from golden import Rounding
-from hwgen.blocks.block import Design
+from hwgen.blocks.block import PIPELINE, Design
+from hwgen.blocks.catalog import BLOCKS
 from hwgen.blocks.encoder import Encoder
 from hwgen.blocks.mac import Mac
 from hwgen.blocks.readout import Readout
@@ -21,12 +22,21 @@ from synth.proof.stochastic import StochasticProof
 MAX_HELD_BITS = 20
 """Bits of both codes up to which all pairs are evaluated."""
 
-VERIFIED = ("decoder", "encoder", "mac", "readout")
-"""Blocks that are checked on all inputs."""
+VERIFIED = tuple(name for name, block in BLOCKS.items() if block.generated and not block.clocked)
+"""Blocks that ``hwgen verify`` takes; what holds registers by itself has sequences of inputs, not inputs."""
 
 
 def proof(design: Design) -> type[Proof] | str:
     """The proof that reaches all inputs of a block; or one sentence why there is none."""
+    prover = _proof(design)
+    if isinstance(prover, str):
+        return prover
+    known = prover.knows.union(option.name for option in PIPELINE)  # a pipeline's registers are gone from the gates
+    unknown = [option for option in design.options if option not in known]
+    return f"there are too many inputs to enumerate, and the proof does not know the option {unknown[0]}" if unknown else prover
+
+
+def _proof(design: Design) -> type[Proof] | str:
     match design.core:
         case Encoder(rounding=Rounding.STOCHASTIC):
             return StochasticProof

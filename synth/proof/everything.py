@@ -1,4 +1,4 @@
-"""Which modules make up everything: every block of every format in the catalogue."""
+"""Which modules ``hwgen verify all`` checks: decoders, encoders, readouts and MACs of every format in the catalogue, in many variants."""
 
 from collections.abc import Iterable, Iterator
 from itertools import product

@@ -59,7 +59,7 @@ class Evidence:
     done : list of int
         Parts that an incomplete check has behind it.
     place : str
-        Of a file of the user's eight digits of the hash of its path, which distinguish it from others of its name.
+        Of a file of the user's eight digits of a hash of its path and of the block that it claims to be: a record for each.
     """
 
     module: str

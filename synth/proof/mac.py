@@ -72,6 +72,8 @@ class _Query:
 class MacProof(Proof):
     """A MAC; a part is all pairs of codes whose products have the same exponent."""
 
+    knows = frozenset({"format", "format-b", "accumulator", "terms", "scale-bits", "flags"})
+
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
         nets = [net for name in self.inputs if name != "acc_in" for net in netlist.input_nets(name)]

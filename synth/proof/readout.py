@@ -22,6 +22,7 @@ class ReadoutProof(Proof):
     """
 
     method = "proof (bitwuzla): for all accumulators the gates give the one rounding of their value, a binade at a time"
+    knows = frozenset({"format", "format-b", "to", "terms", "scale-bits", "rounding", "overflow", "nan-to-zero"})
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)

@@ -113,11 +113,14 @@ class Proof(ABC):
     parts : int
     quick : bool
         Whether all parts together take less time than it takes to start processes for them.
+    knows : frozenset of str
+        Options of blocks that the claim takes into account, at any of their values.
     """
 
     method: str
     parts: int
     quick = False
+    knows: frozenset[str]
 
     def __init__(self, design: Design, netlist: Netlist):
         self.design, self.netlist = design, netlist

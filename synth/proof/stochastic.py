@@ -27,6 +27,7 @@ class StochasticProof(Proof):
 
     method = "proof (bitwuzla): for all inputs and random words the gates give the code that the definition picks, one binade at a time"
     quick = True
+    knows = frozenset({"format", "from", "rounding", "overflow", "nan-to-zero", "random-bits", "flags"})
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)

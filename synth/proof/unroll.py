@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from hwgen.blocks.block import RESETS, Pipeline
+from hwgen.netlist.emit import CLOCK
 from synth.proof.gates import GATES, Gate, Netlist, NetlistError, apply
 
 _PINS = {**dict.fromkeys(GATES, "AB"), "NOT": "A", "BUF": "A", "MUX": "ABS"}
@@ -38,7 +39,7 @@ def parse(text: str, top: str, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
     if not pipeline.stages:
         return module.follow(module.inputs, module.outputs)
     module.check_controls(pipeline)
-    data = {name: bits for name, bits in module.inputs.items() if name not in (*_CONTROLS, "clk")}
+    data = {name: bits for name, bits in module.inputs.items() if name not in (*_CONTROLS, CLOCK)}
     results = {name: bits for name, bits in module.outputs.items() if name != "out_valid"}
     running = [module.levels(rst=0, enable=1)] * (pipeline.stages - 1)
     return module.follow(data, results, [module.levels(rst=0, enable=1, in_valid=1), *running, {}])
@@ -64,7 +65,7 @@ class _Module:
         """What registers hold next, by what they hold."""
         cells = self._module["cells"].values() if self._clocked else ()
         pins = [cell["connections"] for cell in cells if cell["type"] == _REGISTER]
-        if any(register["C"] != self.inputs["clk"] for register in pins):
+        if any(register["C"] != self.inputs[CLOCK] for register in pins):
             raise self._error("must have all its registers on clk")
         return {register["Q"][0]: register["D"][0] for register in pins}
 
@@ -89,7 +90,7 @@ class _Module:
     def check_controls(self, pipeline: Pipeline) -> None:
         """Refuse a pipeline whose control ports are not there, or do not do what they are for."""
         has_reset = pipeline.reset == RESETS[0]
-        needed = [("inputs", name, "as every pipeline") for name in ("clk", "in_valid")]
+        needed = [("inputs", name, "as every pipeline") for name in (CLOCK, "in_valid")]
         needed.append(("outputs", "out_valid", "as every pipeline"))
         optional = (("enable", pipeline.clock_enable, "--clock-enable"), ("rst", has_reset, "--reset sync"))
         for name, present, option in optional:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from golden import Format
+from golden import DEFAULT_TERMS, Format
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import BLOCKS, build
 from synth.area.emission import verilog
@@ -33,7 +33,7 @@ SPEED_STUDY = ("hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3", "e5m2b1")
 """Formats whose MAC is measured from small to fast; `make speed` takes more of them, and more targets."""
 SPEED_TARGETS = ("gates",)
 ACCUMULATORS = ("binary16", "bfloat16", "dlfloat16", "binary32", "exact")
-TERMS = 1024
+TERMS = DEFAULT_TERMS
 ENCODER_SOURCE = "binary32"
 ENCODER_TARGETS = ("gates",)
 ROUNDING_STUDY = ("hif8", ("ties_to_away", "hybrid"))

@@ -71,7 +71,9 @@ def picture(shown: Results) -> str:
 
 def section(shown: Results) -> str:
     """README's lines between its markers."""
-    head = ["format", *(f"{target.title} [{target.unit}]" for target in TARGETS.values()), "multiplier alone [ALM]"]
+    targets = [name for name in TARGETS if ("mac", name) in shown.figures]
+    units = (f"{TARGETS[name].title} [{TARGETS[name].unit}]" for name in targets)
+    head = ["format", *units, f"multiplier alone [{TARGETS['cyclonev'].unit}]"]
     lines = [
         f"What a fused multiply-accumulate unit into {REPORT_ACCUMULATOR} costs, by format: the lowest median over a "
         f"portfolio of recipes, of {shown.renamings} renamings each, with its spread ({shown.tool}; ALMs are "
@@ -79,7 +81,7 @@ def section(shown: Results) -> str:
         "", f"![Area of the MAC by format, in NAND2 equivalents]({PICTURE})", "",
         f"| {' | '.join(head)} |", f"|{'---|' * len(head)}",
     ]  # fmt: skip
-    columns = [shown.figures[key] for key in (*(("mac", target) for target in TARGETS), ("multiplier", "cyclonev"))]
+    columns = [shown.figures[key] for key in (*(("mac", target) for target in targets), ("multiplier", "cyclonev"))]
     body = (f"| {name} | {' | '.join(_cell(column[name]) for column in columns)} |" for name in ranked(columns[0]))
     return "\n".join([*lines, *body, ""])
 

@@ -37,7 +37,7 @@ from synth.area import liberty
 from synth.area.jobs import MAX_RENAMINGS, MAX_SEED
 from synth.area.liberty import Libraries, check_flip_flop
 from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, SPEED
-from synth.area.targets import LIBERTY, TARGETS, find, timed
+from synth.area.targets import LIBERTY, TARGETS, check_target, find, timed
 
 DEFAULT = "default"
 """Stands for a format's own default."""
@@ -140,9 +140,7 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
     default = [*(["gates"] if portfolio == SPEED else TARGETS), *([LIBERTY] if libraries else [])]
     targets = _strings(table.get("targets", default), "targets")
     for target in targets:
-        if target not in TARGETS and not (target == LIBERTY and libraries):
-            known = f"{', '.join(TARGETS)}, or {LIBERTY} together with the key liberty"
-            raise BadValue("targets", f"must be one of {known}, not {target!r}")
+        check_target("targets", target, f"{LIBERTY} together with the key liberty", (*TARGETS, *([LIBERTY] if libraries else [])))
         if portfolio == SPEED:
             for cells in libraries.values() if target == LIBERTY else [()]:
                 timed(find(target, cells), cells)

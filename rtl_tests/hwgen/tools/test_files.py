@@ -1,5 +1,7 @@
 """Files: all of them or none, and nothing else in the folder changes."""
 
+import errno
+import os
 import re
 
 import pytest
@@ -42,3 +44,27 @@ def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path):
         check_writable(tmp_path / "file" / "out")
     check_writable(tmp_path / "new" / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_files_without_a_place_are_refused_before_any_is_written(tmp_path):
+    (tmp_path / "out" / "a").mkdir(parents=True)
+    (tmp_path / "out" / "in").touch()
+    before = sorted(tmp_path.rglob("*"))
+    for file, taken in (("a", "a"), ("in/b", "in")):
+        where = re.escape(repr(str(tmp_path / "out" / taken)))
+        with pytest.raises(BadValue, match=rf"cannot be written to: '{file}' has no place there, where {where} stands$"):
+            check_writable(tmp_path / "out", ["c", file])
+    with pytest.raises(BadValue, match=r"cannot be written to: File name too long$"):
+        check_writable(tmp_path / "out", ["c" * 300])
+    check_writable(tmp_path / "out", ["c", "d/e"])
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_full_disk_is_not_what_the_user_has_asked_for(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        write_folder(tmp_path, "out", {"a": ""})
+    assert not any((tmp_path / "out").iterdir())

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from golden.refusal import Refusal
-from hwgen.blocks.catalog import build
+from hwgen.blocks.catalog import BLOCKS, build
 from rtl_tests.synth.report.test_load import made_up
 from synth.area.rows import Row, Timing
 from synth.area.targets import LIBERTY, TARGETS
@@ -78,6 +78,8 @@ FAST = next(row for row in ROWS if row.timing is not None).to_json()
         ({**MAC, "scale_bits": [2]}, "scale_bits must be text, an integer or a truth value, not [2]"),
         ({**MAC, "accumulator": 16}, "accumulator must be text, not 16"),
         ({key: value for key, value in MAC.items() if key != "accumulator"}, "accumulator is missing"),
+        ({**MAC, "samples": [1.0]}, f"samples must have min {MAC['min']}, median {MAC['median']} and max {MAC['max']}, not be [1.0]"),
+        ({**MAC, "renamings": 3}, f"renamings must be the number of samples, {len(MAC['samples'])}, not 3"),
         ({**FAST, "delay": "delay_ns"}, "delay must be one of delay_fo4, delay_ps, not 'delay_ns'"),
         ({key: value for key, value in FAST.items() if key != "timer"}, "timer must be text, not None"),
     ],
@@ -86,3 +88,11 @@ def test_what_is_no_row_is_refused(data, sentence):
     with pytest.raises(Refusal) as refused:
         Row.from_json(data)
     assert str(refused.value) == sentence
+
+
+def test_no_option_has_the_name_of_another_key_of_a_row():
+    """Options stand among the others in JSON."""
+    own = {key for row in ROWS for key in row.to_json() if key not in row.options}
+    names = {option.name.replace("-", "_") for block in BLOCKS.values() for option in block.all_options}
+    assert not names & own
+    assert not any(name.startswith("median_") for name in names)

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,7 +12,9 @@ import sys
 import pytest
 
 from hwgen.__main__ import main
+from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
+from hwgen.tools import yosys
 from hwgen.tools.yosys import YosysError
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.optional import ASAP7, NEEDS_OSU018, NEEDS_SHARED, OSU018, WHOLE
@@ -24,6 +27,7 @@ from synth.area.timing import gates_with_drives
 from synth.proof import parts
 from synth.proof.cases import sweep as sweep_of
 from synth.proof.evidence import EvidenceStore
+from synth.proof.gates import NetlistError
 from synth.proof.mapping import prove_mapping, read_cells
 from synth.proof.verify import Subject, begin
 
@@ -273,6 +277,40 @@ def test_files_of_one_name_have_evidence_each(tmp_path):
         assert main(words) == (folder == "wrong")
         assert main(words) == (folder == "wrong")
     assert sorted(known.verdict for known in EvidenceStore(tmp_path / "evidence")) == ["different", "equal"]
+
+
+def test_one_file_has_evidence_for_each_block_that_it_is_checked_as(tmp_path):
+    words = own(tmp_path, build("decoder", "ocp_e4m3"))
+    assert main(["verify", "decoder", "--format", "ocp_e4m3", "--to", "binary16", *words]) == 0
+    assert main(["verify", "decoder", "--format", "ocp_e4m3", "--to", "bfloat16", *words]) == 1
+    records = list(EvidenceStore(tmp_path / "evidence"))
+    assert sorted(known.verdict for known in records) == ["different", "equal"]
+    again = shlex.split(next(known.command for known in records if known.verdict == "equal"))
+    assert main([*again[1:], "-o", str(tmp_path / "again")]) == 0
+
+
+def test_what_goes_wrong_with_our_own_module_is_a_bug(tmp_path, monkeypatch):
+    text = "module hif8_encoder_binary16_ties_to_away (input bits, output code); assign code = bits; endmodule"
+    monkeypatch.setattr(Design, "verilog", lambda _: text)
+    with pytest.raises(NetlistError, match="must have the inputs"):
+        main([*ENCODER, "-o", str(tmp_path)])
+
+
+def test_a_tool_that_was_killed_says_nothing_of_a_users_file(tmp_path, monkeypatch, capsys):
+    def killed(*_, **__):
+        raise YosysError("Yosys did not write netlist.json: no message", killed=True)
+
+    words = own(tmp_path, build("encoder", "hif8", source="binary16"))
+    monkeypatch.setattr(yosys, "run", killed)
+    assert main([*ENCODER, *words]) == 1
+    assert capsys.readouterr().err == "hwgen: Yosys did not write netlist.json: no message\n"
+
+
+def test_a_dot_product_of_one_lane_is_a_mac(tmp_path, capsys):
+    assert main(["verify", "dot", "--format", "ocp_e4m3", "--lanes", "1", "-o", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("ocp_e4m3_dot1_binary16: equal to golden on all 2^32 inputs")
+    assert main(["verify", "dot", "--format", "ocp_e4m3", "-o", str(tmp_path)]) == 1
+    assert "no method reaches all 2^48 inputs; there are too many inputs to enumerate" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,8 @@ def test_no_percentages(text):
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, rows in (("old", OLD), ("new", NEW), ("single", [replace(one, renamings=1) for one in OLD]), ("other", row("other", 7))):
+    single = [replace(one, renamings=1, samples=(one.median,), min=one.median, max=one.median) for one in OLD]
+    for name, rows in (("old", OLD), ("new", NEW), ("single", single), ("other", row("other", 7))):
         (tmp_path / f"{name}.json").write_text(json.dumps(replace(assemble([], []), rows=tuple(rows)).to_json()))
     (tmp_path / "word.json").write_text('{"rows": "many", "failures": []}')
     return tmp_path
