@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from golden.description import read
 from golden.formats import Format
 from golden.multi import pair
 from golden.refusal import BadKind, BadValue, shown
 from golden.rows import ALL_ROUNDINGS, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
+from golden.tables import read_format
 from golden.validation import MAX_WIDTH, MIN_WIDTH
 from golden.wide import WIDE, ieee, wide
 
@@ -68,7 +68,7 @@ def get(name: str | os.PathLike[str] | Format) -> Format:
             raise BadValue("name", f"{shown(name)}: two formats can share a unit, not more")
         return pair(get(first), get(second))
     if name.endswith(".toml"):
-        return _untaken(read(Path(name)), name)
+        return _untaken(read_format(Path(name)), name)
     return _get(name)
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golden.bits import BLOCK, as_codes, look_up
-from golden.codes import codes_of, encode_directly
 from golden.flags import of_conversion
 from golden.formats import Format
 from golden.options import Options, check_random_bits, options
 from golden.refusal import BadKind, BadValue
+from golden.rounding import codes_of, encode_directly
 from golden.rows import Rounding
 from golden.steps import Steps, steps
 from golden.wide import WideFormat, check_wide
@@ -80,7 +80,7 @@ def quantize(fmt: Format, x: NDArray[Any], **choices: Any) -> NDArray[Any]:
 
 
 def _unmarked(fmt: Format, raw: NDArray[Any], chosen: Options, marked: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Codes without their marks (see :func:`golden.codes.encode_directly`), and flags."""
+    """Codes without their marks (see :func:`golden.rounding.encode_directly`), and flags."""
     words, flat = marked.reshape(-1), np.ascontiguousarray(raw).reshape(-1)
     codes, flags = np.empty(flat.shape, fmt.code_dtype), np.empty(flat.shape, np.uint8)
     for start in range(0, flat.size, BLOCK):

@@ -14,13 +14,13 @@ import numpy as np
 
 from golden.bits import check_shapes
 from golden.catalog import get
-from golden.codes import codes_of
 from golden.encode import random_words
 from golden.fixed import add, rounded_to_odd
 from golden.flags import of_exact_sum
 from golden.formats import Format
 from golden.options import target_options
 from golden.refusal import BadKind, BadValue, about, check_integer
+from golden.rounding import codes_of
 from golden.rows import DEFAULT_RANDOM_BITS
 from golden.validation import MAX_WIDTH
 

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golden.bits import BLOCK
-from golden.codes import encode_directly
 from golden.formats import Format
 from golden.options import Options
-from golden.rounding import grid
+from golden.rounding import encode_directly, grid
 from golden.rows import Rounding
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import golden
-from golden.codes import encode_directly
 from golden.encode import by_upper_half
 from golden.flags import of_conversion
 from golden.options import options
+from golden.rounding import encode_directly
 from rtl_tests.support.paper_tables import CATALOGUE
 
 SEED = 20241

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from golden.codes import codes_of
 from golden.options import options
-from golden.rounding import grid
+from golden.rounding import codes_of, grid
 from golden.rows import Biased, Fixed, Kind, Overflow
 from hwgen.blocks.block import Design
 from hwgen.blocks.encoder import Encoder
