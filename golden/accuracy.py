@@ -6,7 +6,6 @@ Ratios are in decibels (dB), and of powers: 10 log10 of mean squares. Nothing he
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +19,7 @@ from golden.rows import Rounding
 from golden.validation import MAX_WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -205,7 +204,7 @@ def calibrate(
         Of pairs with the same error the first, exponents being tried in the order 0, -1, 1, -2 and so on.
     """
     fmt = get(name)
-    if not isinstance(exponents, Iterable):
+    if not np.iterable(exponents):
         raise BadKind("exponents", f"must be integers, not {exponents!r}")
     checked = {check_integer("exponents", exponent, -_MAX_EXPONENT, _MAX_EXPONENT) for exponent in exponents}
     tried = sorted(checked, key=lambda exponent: (abs(exponent), exponent))

@@ -15,12 +15,12 @@ BLOCK = 1 << 14
 """Elements that pass through a table at a time, so that NumPy's intermediate arrays stay in the cache."""
 
 
-def as_array(argument: str, codes: ArrayLike) -> NDArray[Any]:
+def as_array(argument: str, values: ArrayLike) -> NDArray[Any]:
     """Return an array of any type; refuse lists of different lengths."""
     try:
-        return np.asarray(codes)
+        return np.asarray(values)
     except ValueError:
-        raise BadKind(argument, f"must be an array of unsigned integers, not {shown(codes)}") from None
+        raise BadKind(argument, f"must be an array, not {shown(values)}") from None
 
 
 def as_codes(argument: str, codes: ArrayLike, width: int, name: str | None = None) -> NDArray[Any]:
@@ -50,6 +50,12 @@ def check_shapes(**shapes: tuple[int, ...]) -> tuple[int, ...]:
         first, *others = shapes
         sizes = ", ".join(map(str, shapes.values()))
         raise BadValue(first, f"and {' and '.join(others)} must have shapes that broadcast, not {sizes}") from None
+
+
+def broadcast(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Arrays ``a`` and ``b`` in one shape."""
+    shape = check_shapes(a=a.shape, b=b.shape)
+    return np.broadcast_to(a, shape), np.broadcast_to(b, shape)
 
 
 def look_up(table: NDArray[Any], index: NDArray[Any]) -> NDArray[Any]:

@@ -64,7 +64,7 @@ def get(name: str | os.PathLike[str] | Format) -> Format:
         raise BadKind("name", f"must be a format's name, a path or a Format, not {name!r}")
     if "+" in name and not os.path.exists(name):  # False, not an OSError, for names that are too long
         first, _, second = name.partition("+")
-        if "+" in second:
+        if "+" in second and not os.path.exists(second):
             raise BadValue("name", f"{shown(name)}: two formats can share a unit, not more")
         return pair(get(first), get(second))
     if name.endswith(".toml"):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden.bits import BLOCK, as_codes, look_up
+from golden.bits import BLOCK, as_array, as_codes, look_up
 from golden.flags import of_conversion
 from golden.formats import Format
 from golden.options import Options, check_random_bits, options
@@ -40,7 +40,7 @@ def encode(
     flagged: bool = False,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Codes, and flags, an empty array unless ``flagged``; see :meth:`golden.Format.encode_with_flags`."""
-    raw = np.asarray(bits)
+    raw = as_array("bits", bits)
     if source is None and raw.dtype.kind in "iu" and raw.dtype.itemsize == 2:
         problem = f"must be given for {raw.dtype} bits: 'binary16' or 'bfloat16' (or view bits of binary32 as uint32)"
         raise BadValue("source", problem)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden.bits import check_shapes
+from golden.bits import as_array, broadcast, check_shapes
 from golden.catalog import get
 from golden.encode import random_words
 from golden.fixed import add, rounded_to_odd
@@ -61,7 +61,7 @@ def check_scale(a: Format, b: Format, scale_bits: int) -> tuple[int, int]:
 def as_scale(a: Format, b: Format, scale: ArrayLike | None, scale_bits: int) -> NDArray[np.int64]:
     """Checked exponents of powers of two for the products of two formats; 0 where none are given."""
     low, high = check_scale(a, b, scale_bits)
-    powers = np.asarray(0 if scale is None else scale)
+    powers = as_array("scale", 0 if scale is None else scale)
     if powers.dtype.kind not in "iu":
         raise BadKind("scale", f"must be integers, not {powers.dtype}")
     if powers.size and not low <= int(powers.min()) <= int(powers.max()) <= high:
@@ -145,7 +145,7 @@ class ExactAccumulator:
         Overflow: W bits have no room for the sum. Invalid: 0 * Inf; or infinities of both signs, and no NaN. Never inexact.
         """
         state = self._checked(acc)
-        left, right = np.broadcast_arrays(a, b)
+        left, right = broadcast(as_array("a", a), as_array("b", b))
         lanes = [self._products(left[..., k], right[..., k], state.shape[:-1], scale) for k in range(left.shape[-1])]
         shape = lanes[0][0].shape
         total = np.broadcast_to(self._extended(state, 1), (*shape, self.limbs + 1))  # with a limb more no sum wraps
@@ -172,7 +172,7 @@ class ExactAccumulator:
         with np.errstate(invalid="ignore"):
             product = self.a_format.values.take(left) * self.b_format.values.take(right)
         powers = as_scale(self.a_format, self.b_format, scale, self.scale_bits) - self.scales[0]
-        whole = check_shapes(acc=shape, products=product.shape, scale=powers.shape)
+        whole = check_shapes(acc=shape, a=product.shape, **({} if scale is None else {"scale": powers.shape}))
         magnitude = np.where(np.isfinite(product), ma * mb, 0).astype(np.uint64)
         columns = (product, magnitude, ea + eb + powers, np.signbit(product))
         value, integer, shift, negative = (np.broadcast_to(column, whole) for column in columns)
@@ -221,7 +221,7 @@ class ExactAccumulator:
         return value
 
     def _checked(self, acc: ArrayLike) -> NDArray[np.uint64]:
-        state = np.asarray(acc)
+        state = as_array("acc", acc)
         if state.dtype != np.uint64 or state.shape[-1:] != (self.limbs,):
             refusal = BadKind if state.dtype != np.uint64 else BadValue
             problem = f"must be uint64 limbs with a last axis of {self.limbs}, not {state.dtype} of shape {state.shape}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden.bits import BLOCK, as_array, check_shapes
+from golden.bits import BLOCK, as_array, broadcast, check_shapes
 from golden.exact import DEFAULT_TERMS, MAX_TERMS, ExactAccumulator, as_scale, operand, scale_range
 from golden.fixed import add, rounded_to_odd
 from golden.flags import of_sum
@@ -59,7 +59,7 @@ def mac(
     -------
     Bits of the accumulator, in the broadcast shape.
     """
-    a, b = as_array("a", a)[..., np.newaxis], as_array("b", b)[..., np.newaxis]
+    a, b = _one_lane(a, b)
     return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits)[0]
 
 
@@ -82,7 +82,7 @@ def mac_with_flags(
         The flags, uint8, are words of :class:`golden.Flag`, see :func:`golden.flags.of_sum`. An ``exact`` accumulator
         overflows where it has no room for the sum, and is never inexact.
     """
-    a, b = as_array("a", a)[..., np.newaxis], as_array("b", b)[..., np.newaxis]
+    a, b = _one_lane(a, b)
     return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, flagged=True)
 
 
@@ -143,7 +143,7 @@ def dot(
     ``terms`` defaults to the length of that axis. Returns accumulator bits without that axis.
     """
     fa, fb = _operands(a_format, b_format)
-    left, right = np.broadcast_arrays(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
+    left, right = broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
     if left.ndim == 0:
         raise BadValue("a", "or b must have an axis to accumulate along")
     shape, length = left.shape[:-1], left.shape[-1]
@@ -156,6 +156,12 @@ def dot(
         lane = slice(k, k + 1)
         total, _ = _sums(left[..., lane], right[..., lane], total, fa, fb, accumulator, terms)
     return total
+
+
+def _one_lane(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    first, second = as_array("a", a), as_array("b", b)
+    check_shapes(a=first.shape, b=second.shape)
+    return first[..., np.newaxis], second[..., np.newaxis]
 
 
 def _operands(a_format: str | Format, b_format: str | Format | None) -> tuple[Format, Format]:
@@ -184,10 +190,8 @@ def _sums(
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Bits of accumulators to which the products along the last axis were added, and flags, none unless asked for."""
     fa, fb = _operands(a_format, b_format)
-    left, right = fa.as_codes(a, "a"), fb.as_codes(b, "b")
-    shape = check_shapes(a=left.shape, b=right.shape)
-    left, right = np.broadcast_to(left, shape), np.broadcast_to(right, shape)
-    if not shape or shape[-1] == 0:
+    left, right = broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
+    if left.ndim == 0 or left.shape[-1] == 0:
         raise BadValue("a", "and b must have a last axis with at least one product")
     terms = check_integer("terms", terms, 1, MAX_TERMS)
     if check_choice("accumulator", accumulator, ACCUMULATORS) == "exact":
@@ -200,7 +204,8 @@ def _sums(
     powers = as_scale(fa, fb, scale, scale_bits)
     products, signs, undefined = _products(fa, fb, left, right, powers[..., np.newaxis])
     bits = target.as_codes(acc, "acc")
-    shape, lanes = check_shapes(acc=bits.shape, products=products.shape[:-1], scale=powers.shape), products.shape[-1]
+    scaled = {} if scale is None else {"scale": powers.shape}
+    shape, lanes = check_shapes(acc=bits.shape, a=products.shape[:-1], **scaled), products.shape[-1]
     rows: list[NDArray[Any]] = [products, signs, undefined]
     rows = [np.broadcast_to(array, (*shape, lanes)).reshape(-1, lanes) for array in rows]
     before = np.broadcast_to(bits, shape).reshape(-1)

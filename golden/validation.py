@@ -31,8 +31,8 @@ def check_fields(fmt: Format) -> None:
     _check_kinds(fmt)
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", fmt.name):
         raise BadValue("name", f"must be an identifier, not {fmt.name!r}")
-    if not fmt.cite.isprintable():  # it stands in comments
-        raise BadValue("cite", f"must be one line of printable characters, not {fmt.cite!r}")
+    if "".join(fmt.cite.splitlines()) != fmt.cite:  # it stands in comments
+        raise BadValue("cite", f"must be one line, not {fmt.cite!r}")
     check_integer("width", fmt.width, MIN_WIDTH, fmt.max_width)
     require(fmt.rows, "there must be at least one row")
     for row in fmt.rows:
@@ -65,7 +65,7 @@ def _check_kinds(fmt: Format) -> None:
 
     require(isinstance(fmt.name, str), "name", "an identifier")
     require(isinstance(fmt.cite, str), "cite", "text")
-    require(type(fmt.canonical_nan) in (int, type(None)), "canonical_nan", "an integer or None")
+    require(fmt.canonical_nan is None or _is_integer(fmt.canonical_nan), "canonical_nan", "an integer or None")
     for flag in ("nan_keeps_sign", "twos_complement", "flush"):
         check_flag(flag, getattr(fmt, flag))
     for argument, kind in (("rows", Row), ("specials", Special), ("roundings", Rounding), ("overflows", Overflow)):
@@ -74,12 +74,14 @@ def _check_kinds(fmt: Format) -> None:
     for row in fmt.rows:
         words = isinstance(row.prefix, str) and isinstance(row.exponent, Exponent)
         numbers = (row.fraction_bits, row.hidden, *vars(row.exponent).values()) if words else ()
-        require(words and all(type(number) is int for number in numbers), "rows", "of a prefix, an exponent rule and integers each")
+        require(words and all(map(_is_integer, numbers)), "rows", "of a prefix, an exponent rule and integers each")
     for special in fmt.specials:
-        numbers = (special.mask, special.value)
-        require(
-            all(type(number) is int for number in numbers) and isinstance(special.kind, Kind), "specials", "of integers and a Kind each"
-        )
+        are_kinds = isinstance(special.kind, Kind) and _is_integer(special.mask) and _is_integer(special.value)
+        require(are_kinds, "specials", "of integers and a Kind each")
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _check_row(fmt: Format, row: Row, require: Callable[[object, str], None]) -> None:

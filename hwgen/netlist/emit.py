@@ -110,8 +110,8 @@ def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> 
     if isinstance(header, str) or not all(isinstance(line, str) for line in header):
         raise BadKind("header", f"must be a sequence of lines, not {header!r}")
     for line in header:
-        if not line.isprintable():  # the rest of it would be no comment
-            raise BadValue("header", f"must have lines of printable characters, not {line!r}")
+        if "".join(line.splitlines()) != line:  # the rest of it would be no comment
+            raise BadValue("header", f"must have one line in each string, not {line!r}")
     loaded = netlist(component, name)
     for path, _, value in component.signature.flatten(component):
         port = check_name("__".join(map(str, path)), "port name")

@@ -52,7 +52,8 @@ class EncoderReference(Reference):
         core = self.core
         chosen: dict[str, Any] = {"nan_to_zero": core.nan_to_zero}
         if random is not None:
-            chosen |= {"random": np.broadcast_to(random, bits.shape), "random_bits": core.random_bits}
+            bits, random = np.broadcast_arrays(bits, random)
+            chosen |= {"random": random, "random_bits": core.random_bits}
         if not core.has_flags:
             return {"code": core.fmt.encode(bits, core.source, rounding, core.overflow, **chosen)}
         codes, flags = core.fmt.encode_with_flags(bits, core.source, rounding, core.overflow, **chosen)

@@ -40,9 +40,11 @@ class ReadoutReference(Reference):
         chosen: dict[str, Any] = {}
         if target.name not in WIDE:
             chosen = {"rounding": core.rounding, "overflow": core.overflow, "nan_to_zero": core.nan_to_zero}
+        acc = inputs["acc"]
         if "random" in inputs:
-            chosen |= {"random": inputs["random"], "random_bits": core.random_bits}
-        return {output(target): core.exact.encode(limbs(core.exact, inputs["acc"]), target, **chosen)}
+            acc, random = np.broadcast_arrays(acc, inputs["random"])
+            chosen |= {"random": random, "random_bits": core.random_bits}
+        return {output(target): core.exact.encode(limbs(core.exact, acc), target, **chosen)}
 
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
         value = number(float(self.core.exact.decode(limbs(self.core.exact, pins["acc"]))))

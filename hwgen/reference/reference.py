@@ -117,8 +117,10 @@ class Reference(ABC):
 
 def limbs(unit: ExactAccumulator, bits: Any) -> NDArray[np.uint64]:
     """Bits of exact accumulators, integers or an array of them, as the reference model has them."""
-    words = np.asarray(bits, object)
-    return np.stack([words >> 64 * limb & (1 << 64) - 1 for limb in range(unit.limbs)], axis=-1).astype(np.uint64)
+    words = np.asarray(bits, object)[..., np.newaxis]
+    places = np.array([64 * limb for limb in range(unit.limbs)], object)
+    limbs: NDArray[np.uint64] = (words >> places & (1 << 64) - 1).astype(np.uint64)
+    return limbs
 
 
 def integers(state: NDArray[np.uint64]) -> NDArray[Any]:

@@ -1,6 +1,8 @@
 """The reference of blocks that add products: MACs, dot products, processing elements."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -221,6 +223,7 @@ class PeReference(SumReference):
             return finite
         half = 1 << (unit.value_width - 1)
         before = ((inputs["acc_in"].astype(object) & (2 * half - 1)) ^ half) - half
-        added = np.where(np.isfinite(products), np.ldexp(products, -unit.lsb_exponent), 0).astype(object)
-        total = before + np.vectorize(int, [object])(added).sum(axis=-1)
+        lsb = Fraction(2) ** unit.lsb_exponent
+        multiples = np.vectorize(lambda product: int(Fraction(product) / lsb) if isfinite(product) else 0, [object])
+        total = before + multiples(products).sum(axis=-1)
         return (total < -half) | (total >= half)

@@ -176,7 +176,7 @@ class Wired(wiring.Component):
     [
         ("one line", "header must be a sequence of lines, not 'one line'"),
         ([1], "header must be a sequence of lines, not [1]"),
-        (["of two\nlines"], "header must have lines of printable characters, not 'of two\\nlines'"),
+        (["of two\nlines"], "header must have one line in each string, not 'of two\\nlines'"),
     ],
 )
 def test_a_header_is_lines_of_a_comment(header, sentence):

@@ -117,6 +117,17 @@ def test_a_known_name_is_refused(text, known, tmp_path):
         golden.get(str(tmp_path / "x.toml"))
 
 
+def test_a_path_may_hold_a_plus(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c++").mkdir()
+    (tmp_path / "c++" / "tiny.toml").write_text(TOML_FORMAT)
+    (tmp_path / "c++" / "other.toml").write_text(TOML_FORMAT.replace('"tiny"', '"other"'))
+    assert golden.get("c++/tiny.toml").name == "tiny"
+    assert golden.get("ibm_1_4_3+ibm_1_5_2").name == "ibm_1_4_3+ibm_1_5_2"
+    (tmp_path / "first.toml").write_text(TOML_FORMAT)
+    assert golden.get("first.toml+c++/other.toml").name == "tiny+other"
+
+
 def test_a_known_name_with_the_known_description_is_taken(tmp_path):
     (tmp_path / "x.toml").write_text(IBM + 'flush = true\noverflows = ["saturate"]')
     assert golden.get(str(tmp_path / "x.toml")).values.tolist() == golden.get("ibm_1_4_3").values.tolist()
