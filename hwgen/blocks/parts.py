@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -13,7 +11,7 @@ from golden.refusal import check_flag
 from golden.wide import wide
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
-from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, FLAGS, SCALE_BITS, SUM_FLAGS, TERMS
+from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, TERMS
 from hwgen.blocks.words import operands, sum_lines
 from hwgen.datapath import multiplier
 from hwgen.datapath.adder import FloatAdder
@@ -118,15 +116,12 @@ def product_shape(part: Accumulating) -> ProductShape:
     return ProductShape.of(*formats, spare_carry=spare_carry, scale_bits=scale_bits)
 
 
-INVALID = replace(FLAGS, help="the product says whether it is 0 * infinity", line=None)
 MULTIPLIER = Block(
-    "multiplier", "first part of a MAC: decoders, exact product, exponent sum, flags", Multiplier, (A_FORMAT, B_FORMAT),
-    (replace(ACCUMULATOR, help="format of the accumulator behind it", always=False), SCALE_BITS, INVALID), codes=("a", "b"),
-    title=lambda core: f"Exact product of {operands(core)}, neither rounded nor normalized", generated=False,
+    "multiplier", "first part of a MAC: decoders, exact product, exponent sum, flags", Multiplier, (A_FORMAT, B_FORMAT), (),
+    codes=("a", "b"), title=lambda core: f"Exact product of {operands(core)}, neither rounded nor normalized", generated=False,
 )  # fmt: skip
 ADDER = Block(
-    "adder", "second part of a MAC: alignment, addition, rounding", Adder, (A_FORMAT, B_FORMAT),
-    (ACCUMULATOR, TERMS, replace(SCALE_BITS, help="width of the multiplier's port for an exponent of two", line=None), SUM_FLAGS),
+    "adder", "second part of a MAC: alignment, addition, rounding", Adder, (A_FORMAT, B_FORMAT), (ACCUMULATOR, TERMS),
     title=lambda core: f"Adder behind the multiplier: {operands(core)} into {core.accumulator}", lines=sum_lines,
     generated=False,
 )  # fmt: skip
