@@ -83,6 +83,7 @@ class Reference(ABC):
 
     def cycles(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         """What the module's ports show in each cycle, of a block that holds registers by itself: ``count`` cycles or more."""
+        # not abstract, because most blocks are combinational: those that hold registers override it
         raise NotImplementedError(f"the reference of the block {self.design.kind} has no cycles")
 
     # -- what each block has of its own --------------------------------------------------------------------------------------

