@@ -27,7 +27,9 @@ def signature_of_component(_app: Sphinx, what: str, _name: str, obj: Any, *_: ob
     """A component's own parameters; Amaranth's base class hides them behind ``*args``."""
     if what != "class" or not issubclass(obj, Component):
         return None
-    return inspect.stringify_signature(inspect.signature(obj.__init__, bound_method=True), unqualified_typehints=True), ""
+    return inspect.stringify_signature(
+        inspect.signature(obj.__init__, bound_method=True), unqualified_typehints=True
+    ), ""
 
 
 def setup(app: Sphinx) -> None:

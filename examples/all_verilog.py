@@ -29,7 +29,9 @@ def designs() -> list[Design]:
 def main() -> None:
     """Write them, one Yosys per core."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path, metavar="DIR", help="folder to write to; modules that stand there are overwritten")
+    parser.add_argument(
+        "folder", type=Path, metavar="DIR", help="folder to write to; modules that stand there are overwritten"
+    )
     folder = parser.parse_args().folder
     yosys.version()
     everything = designs()

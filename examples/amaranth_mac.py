@@ -1,4 +1,5 @@
-"""A design in Amaranth that uses the components: a dot product of codes, simulated against the reference model and emitted as Verilog.
+"""A design in Amaranth that uses the components: a dot product of codes, simulated against the reference model and
+emitted as Verilog.
 
 Usage: python examples/amaranth_mac.py DIR
 """
@@ -35,7 +36,9 @@ class Halves(wiring.Component):
 
 
 class DotProduct(wiring.Component):
-    """``sum`` grows by ``a * b`` each cycle, from 0 where ``clear`` is 1; ``code`` is the sum rounded to the format of ``a`` and ``b``."""
+    """``sum`` grows by ``a * b`` each cycle, from 0 where ``clear`` is 1; ``code`` is the sum rounded to the format of
+    ``a`` and ``b``.
+    """
 
     def __init__(self, fmt: str, mac: Mac | Halves):
         self.fmt, self.mac = fmt, mac
@@ -84,7 +87,9 @@ def main() -> None:
         check(DotProduct("hif8", mac), a, b)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "dot_product.v").write_text(emit(DotProduct("hif8", Mac("hif8")), "dot_product"))
-    print(f"{a.shape[0]} dot products of {a.shape[1]} agree with the reference model; {folder}/dot_product.v is written")
+    print(
+        f"{a.shape[0]} dot products of {a.shape[1]} agree with the reference model; {folder}/dot_product.v is written"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Speed, as ratios from one run: golden against ml_dtypes and en_dtypes, the evaluator of gates against Verilator; and commands in seconds.
+"""Speed, as ratios from one run: golden against ml_dtypes and en_dtypes, the evaluator of gates against Verilator; and
+commands in seconds.
 
 Usage: python examples/bench.py
 """
@@ -51,7 +52,9 @@ def against_peer(fmt: golden.Format, dtype: Any, samples: np.ndarray) -> None:
         encode = paired(lambda: fmt.encode(samples.view(np.uint32)), lambda: samples.astype(dtype))
         decode = paired(lambda: fmt.decode_bits(codes, "binary32"), lambda: foreign.astype(np.float32))
     for what, (mine, other, ratio) in (("encode from float32", encode), ("decode to float32", decode)):
-        print(f"{fmt.name:10} {what:20} {mine:7.0f} against {other:5.0f} of {dtype.__module__.split('.')[0]}: {ratio:.1f} times")
+        print(
+            f"{fmt.name:10} {what:20} {mine:7.0f} against {other:5.0f} of {dtype.__module__.split('.')[0]}: {ratio:.1f} times"
+        )
 
 
 _MAIN = """
@@ -73,7 +76,9 @@ int main(int, char **argv) {
 
 
 def evaluator_against_verilator(cases: int = 20_000_000) -> None:
-    """Print how many cases of a MAC both evaluate in a second; the evaluator on all cores, Verilator's model on one, as it comes."""
+    """Print how many cases of a MAC both evaluate in a second; the evaluator on all cores, Verilator's model on one, as
+    it comes.
+    """
     design = build("mac", "hif8")
     text = design.verilog()
     netlist = read(text, design.name)
@@ -84,7 +89,19 @@ def evaluator_against_verilator(cases: int = 20_000_000) -> None:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         (Path(folder) / "module.v").write_text(text.replace(f"module {design.name} ", "module module_under_test "))
         (Path(folder) / "main.cpp").write_text(_MAIN)
-        command = ["verilator_bin", "--cc", "--exe", "--build", "-O3", "-CFLAGS", "-O3", "--prefix", "Vmodule", "module.v", "main.cpp"]
+        command = [
+            "verilator_bin",
+            "--cc",
+            "--exe",
+            "--build",
+            "-O3",
+            "-CFLAGS",
+            "-O3",
+            "--prefix",
+            "Vmodule",
+            "module.v",
+            "main.cpp",
+        ]
         environment = os.environ | verilator_environment()
         subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
         ratios = []
@@ -97,7 +114,9 @@ def evaluator_against_verilator(cases: int = 20_000_000) -> None:
             ratios.append((ours, cases / (time.perf_counter() - start)))
     ours, theirs = (statistics.median(column) for column in zip(*ratios, strict=True))
     ratio = statistics.median(a / b for a, b in ratios)
-    print(f"{design.name}: {ours / 1e6:.0f} million cases a second on gates, {theirs / 1e6:.0f} in Verilator's model: {ratio:.0f} times")
+    print(
+        f"{design.name}: {ours / 1e6:.0f} million cases a second on gates, {theirs / 1e6:.0f} in Verilator's model: {ratio:.0f} times"
+    )
 
 
 def sweeps() -> None:

@@ -60,7 +60,9 @@ def real_jobs(count: int) -> list[Job]:
         for name in ("hif8", "e5m2b1", "ocp_e4m3", "binary8p3")
         for to in ("binary16", "bfloat16", "binary32")
     ]
-    return [job for design in designs for job in area_jobs(design, design.verilog(), ["gates", "ice40"], renamings=1)][:count]
+    return [job for design in designs for job in area_jobs(design, design.verilog(), ["gates", "ice40"], renamings=1)][
+        :count
+    ]
 
 
 def outcomes(todo: Iterable[Job], pool: Pool, store: Store) -> Iterator[Outcome]:
@@ -87,14 +89,21 @@ def workers(folder: Path) -> None:
         pool = LocalPool(count)
         rates.append(60 * len(todo) / run(todo, pool, Store(folder / f"workers{count}")))
         pool.close()
-    print(f"{len(todo)} real jobs: {rates[0]:.0f} a minute with 1 worker, {rates[1]:.0f} with 2: {rates[1] / rates[0]:.2f} times")
+    print(
+        f"{len(todo)} real jobs: {rates[0]:.0f} a minute with 1 worker, {rates[1]:.0f} with 2: {rates[1] / rates[0]:.2f} times"
+    )
 
 
 def warm_store(folder: Path) -> None:
     """Print how long a report and a sweep take when the store holds every result: by the clock, and of a core's time."""
-    (folder / "space.toml").write_text("[multiplier]\n[adder]\n[mac]\n[encoder]\n")  # whose Verilog the report has emitted
+    (folder / "space.toml").write_text(
+        "[multiplier]\n[adder]\n[mac]\n[encoder]\n"
+    )  # whose Verilog the report has emitted
     out = ["--store", str(folder / "store.sqlite"), "-o", str(folder)]
-    for words, file in ((["report", "--formats", "all"], "report.json"), (["sweep", str(folder / "space.toml")], "sweep.json")):
+    for words, file in (
+        (["report", "--formats", "all"], "report.json"),
+        (["sweep", str(folder / "space.toml")], "sweep.json"),
+    ):
         with (
             mock.patch.object(pool_module, "execute", stub),
             open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere),
@@ -102,7 +111,12 @@ def warm_store(folder: Path) -> None:
             if command_line([*words, *out]):
                 raise RuntimeError(f"hwgen {words[0]} failed")
         start, spent = time.perf_counter(), os.times()
-        subprocess.run([sys.executable, "-m", "hwgen", *words, *out], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, "-m", "hwgen", *words, *out],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         seconds, now = time.perf_counter() - start, os.times()
         core = now.children_user + now.children_system - spent.children_user - spent.children_system
         count = sum(row["recipe"] == "best" for row in json.loads((folder / file).read_text())["rows"])
@@ -132,7 +146,10 @@ class Processes:
 @contextmanager
 def dask(seconds: float) -> Iterator[tuple[DaskPool, Client]]:
     """A scheduler and two workers in processes of their own, over TCP, whose jobs are stubs."""
-    with SubprocessCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with (
+        SubprocessCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
         client.wait_for_workers(2)
         client.run(setattr, pool_module, "execute", partial(stub, seconds=seconds))
         pool = DaskPool(cluster.scheduler_address)

@@ -1,9 +1,9 @@
 """A classifier of handwritten digits in every 8-bit format: what formats, accumulators and scales do to real data.
 
-A small network is trained in float32 on the digits that ship with scikit-learn. Its weights and activations are quantized, as they are
-and after scaling by powers of two that HiFloat8's Algorithm 1 finds on training images; its matrix products run through ``golden.dot``
-with each accumulator. For three formats a batch of images runs through the emitted MAC's Verilog in simulation, equal to golden bit for
-bit.
+A small network is trained in float32 on the digits that ship with scikit-learn. Its weights and activations are
+quantized, as they are and after scaling by powers of two that HiFloat8's Algorithm 1 finds on training images; its
+matrix products run through ``golden.dot`` with each accumulator. For three formats a batch of images runs through the
+emitted MAC's Verilog in simulation, equal to golden bit for bit.
 
 Usage, after pip install '.[examples]': python examples/digits.py [--json FILE] [--formats F,...] [--without-rtl]
 """
@@ -53,7 +53,9 @@ class Network:
 
         digits = load_digits()
         images = (digits.data / 16).astype(np.float32)
-        train_x, self.images, train_y, self.labels = train_test_split(images, digits.target, test_size=450, random_state=0)
+        train_x, self.images, train_y, self.labels = train_test_split(
+            images, digits.target, test_size=450, random_state=0
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = MLPClassifier((HIDDEN,), max_iter=150, random_state=0).fit(train_x, train_y)
@@ -74,7 +76,9 @@ class Network:
         return float(np.mean(logits.argmax(axis=1) == self.labels))
 
 
-def quantized_product(fmt: Format, scales: Scales, accumulator: str, trace: list[tuple[np.ndarray, np.ndarray]] | None = None) -> Product:
+def quantized_product(
+    fmt: Format, scales: Scales, accumulator: str, trace: list[tuple[np.ndarray, np.ndarray]] | None = None
+) -> Product:
     """``x @ w`` on codes of scaled numbers, scaled back; ``trace`` collects the operands."""
 
     def product(x: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -90,7 +94,9 @@ def quantized_product(fmt: Format, scales: Scales, accumulator: str, trace: list
 
 
 def calibrated(fmt: Format, network: Network) -> list[Scales]:
-    """Scales of both layers: HiFloat8's Algorithm 1, whose inputs to the second layer are what the first one's quantized product gives."""
+    """Scales of both layers: HiFloat8's Algorithm 1, whose inputs to the second layer are what the first one's
+    quantized product gives.
+    """
     images, (first, second) = network.calibration, network.weights
     scales = golden.calibrate(images, first, name=fmt)
     quantized = network.hidden(quantized_product(fmt, scales, "exact")(images, first))
@@ -98,14 +104,17 @@ def calibrated(fmt: Format, network: Network) -> list[Scales]:
 
 
 def rtl_case(fmt: Format, scales: Sequence[Scales], network: Network) -> Case:
-    """Every multiply-accumulate of a batch of images, in order: each starts from what golden says that the one before has left.
+    """Every multiply-accumulate of a batch of images, in order: each starts from what golden says that the one before
+    has left.
 
     As every step must be equal, so is the chain.
     """
     from rtl_tests.support.bench import Case
 
     trace: list[tuple[np.ndarray, np.ndarray]] = []
-    network.logits(network.images[:RTL_IMAGES], [quantized_product(fmt, layer, RTL_ACCUMULATOR, trace) for layer in scales])
+    network.logits(
+        network.images[:RTL_IMAGES], [quantized_product(fmt, layer, RTL_ACCUMULATOR, trace) for layer in scales]
+    )
     columns: dict[str, list[np.ndarray]] = {"a": [], "b": [], "acc_in": [], "acc_out": []}
     for left, right in trace:
         a, b = np.broadcast_arrays(left, right)
@@ -124,8 +133,11 @@ def rtl_case(fmt: Format, scales: Sequence[Scales], network: Network) -> Case:
     )  # fmt: skip
 
 
-def study(fmt: Format, scales: dict[str, list[Scales]], network: Network, reference: np.ndarray) -> list[dict[str, Any]]:
-    """A row for each scaling and accumulator: share of images classified rightly, SNR of the outputs against a reference in dB.
+def study(
+    fmt: Format, scales: dict[str, list[Scales]], network: Network, reference: np.ndarray
+) -> list[dict[str, Any]]:
+    """A row for each scaling and accumulator: share of images classified rightly, SNR of the outputs against a
+    reference in dB.
 
     Where a sum has overflowed, there is no SNR.
     """
@@ -135,10 +147,16 @@ def study(fmt: Format, scales: dict[str, list[Scales]], network: Network, refere
             outputs = network.logits(network.images, [quantized_product(fmt, layer, accumulator) for layer in layers])
             finite = bool(np.isfinite(outputs).all())
             snr = 10 * np.log10(np.mean(reference**2) / np.mean((outputs - reference) ** 2)) if finite else np.nan
-            rows.append({
-                "format": fmt.name, "scaling": scaling, "accumulator": accumulator, "accuracy": network.accuracy(outputs),
-                "snr_db": float(snr) if finite else None, "scales": [[layer.activations, layer.weights] for layer in layers],
-            })  # fmt: skip
+            rows.append(
+                {
+                    "format": fmt.name,
+                    "scaling": scaling,
+                    "accumulator": accumulator,
+                    "accuracy": network.accuracy(outputs),
+                    "snr_db": float(snr) if finite else None,
+                    "scales": [[layer.activations, layer.weights] for layer in layers],
+                }
+            )
     return rows
 
 
@@ -157,7 +175,10 @@ def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield f"{'format':14} {'scales':21}" + "".join(f"{accumulator:>16}" for accumulator in ACCUMULATORS)
     for start in range(0, len(rows), len(ACCUMULATORS)):
         line = rows[start : start + len(ACCUMULATORS)]
-        cells = [f"{row['accuracy']:8.1%} " + ("overflow" if row["snr_db"] is None else f"{row['snr_db']:4.1f} dB") for row in line]
+        cells = [
+            f"{row['accuracy']:8.1%} " + ("overflow" if row["snr_db"] is None else f"{row['snr_db']:4.1f} dB")
+            for row in line
+        ]
         scales = ", ".join(f"{a} {w}" for a, w in line[0]["scales"]) if line[0]["scaling"] == "calibrated" else ""
         yield f"{line[0]['format']:14} {line[0]['scaling']:10} {scales:10}" + "".join(f"{cell:>16}" for cell in cells)
 
@@ -166,7 +187,9 @@ def main() -> int:
     """Print the table; with ``--json`` write it, too."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there, too")
-    parser.add_argument("--formats", default=",".join(golden.names()), metavar="F,...", help="default: the whole catalogue")
+    parser.add_argument(
+        "--formats", default=",".join(golden.names()), metavar="F,...", help="default: the whole catalogue"
+    )
     parser.add_argument("--without-rtl", action="store_true", help="golden only, no simulation")
     arguments = parser.parse_args()
     try:
@@ -182,14 +205,21 @@ def main() -> int:
     simulated = [] if arguments.without_rtl else [fmt for fmt in formats if fmt.name in RTL_FORMATS]
     checked = check_rtl([rtl_case(fmt, scales[fmt.name]["calibrated"], network) for fmt in simulated])
     rows = [row for fmt in formats for row in study(fmt, scales[fmt.name], network, reference)]
-    print(f"{len(network.labels)} test images, {network.accuracy(reference):.1%} right in float32; SNR of the outputs against float32's")
+    print(
+        f"{len(network.labels)} test images, {network.accuracy(reference):.1%} right in float32; SNR of the outputs against float32's"
+    )
     print("\n".join(table(rows)))
     print("\n".join(f"{name}: Verilog equal to golden in {steps} steps" for name, steps in checked.items()))
     if arguments.json:
         best = [row for row in rows if row["scaling"] == "calibrated" and row["accumulator"] == RTL_ACCUMULATOR]
         by_format = [{**row, "rtl_cases": checked.get(f"{row['format']}_mac_{RTL_ACCUMULATOR}", 0)} for row in best]
         unquantized = {"format": "binary32", "accuracy": network.accuracy(reference), "rtl_cases": 0}
-        result = {"images": len(network.labels), "accumulator": RTL_ACCUMULATOR, "rows": [unquantized, *by_format], "study": rows}
+        result = {
+            "images": len(network.labels),
+            "accumulator": RTL_ACCUMULATOR,
+            "rows": [unquantized, *by_format],
+            "study": rows,
+        }
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps(result, indent=2) + "\n")
     return 0

@@ -1,10 +1,18 @@
 """Golden model: what every format, rounding and fused multiply-accumulate means, in NumPy.
 
-Nothing here knows of hardware. Formats are data (:mod:`golden.formats`, :mod:`golden.catalog`); values are decoded by the papers'
-equations and rounded by definition.
+Nothing here knows of hardware. Formats are data (:mod:`golden.formats`, :mod:`golden.catalog`); values are decoded by
+the papers' equations and rounded by definition.
 """
 
-from golden.accuracy import DISTRIBUTIONS, best_scale, calibrate, dynamic_range, model_snr, quantization_snr, significand_bits
+from golden.accuracy import (
+    DISTRIBUTIONS,
+    best_scale,
+    calibrate,
+    dynamic_range,
+    model_snr,
+    quantization_snr,
+    significand_bits,
+)
 from golden.catalog import get, names
 from golden.exact import DEFAULT_TERMS, ExactAccumulator
 from golden.flags import Flag

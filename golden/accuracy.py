@@ -1,4 +1,5 @@
-"""What a format does to data: dynamic range, signal-to-noise ratio, significand bits over exponent, and the choice of scales.
+"""What a format does to data: dynamic range, signal-to-noise ratio, significand bits over exponent, and the choice of
+scales.
 
 Ratios are in decibels (dB), and of powers: 10 log10 of mean squares. Nothing here decides a code's value.
 """
@@ -30,10 +31,14 @@ DISTRIBUTIONS: Mapping[str, Density] = {
     "laplace": lambda x: math.sqrt(2) * np.exp(-math.sqrt(2) * x),
     "student_t3": lambda x: 4 / math.pi / (1 + x * x) ** 2,
 }
-"""Densities of the magnitudes of numbers with mean 0 and variance 1; ``student_t3`` is Student's t, 3 degrees of freedom, over √3."""
+"""Densities of the magnitudes of numbers with mean 0 and variance 1; ``student_t3`` is Student's t, 3 degrees of
+freedom, over √3.
+"""
 
 _END = 2.0**40
-"""In standard deviations: what lies beyond has less than 2**-39 of the power, even with Student's tail, which falls as x**-4."""
+"""In standard deviations: what lies beyond has less than 2**-39 of the power, even with Student's tail, which falls as
+x**-4.
+"""
 _MESH = np.append(0.0, 2.0 ** np.arange(-4, 40.5, 0.5))
 """Ends of pieces on which every density is smooth enough for 16 points of Gauss and Legendre."""
 _SCALE_LIMIT = 2.0**500
@@ -46,12 +51,14 @@ def dynamic_range(name: str | Format) -> float:
 
 
 def model_snr(name: str | Format) -> float:
-    """Signal-to-noise ratio in dB that the model of floating-point quantization gives (Graphcore paper, Table 1, column SNR).
+    """Signal-to-noise ratio in dB that the model of floating-point quantization gives (Graphcore paper, Table 1, column
+    SNR).
 
-    Its equation (5): the noise is 2.16 · 2**(-2p) / 12 of the signal, p being the bits of the significand with the hidden one, and nothing
-    over- or underflows. 2.16 is short for 1.5 / ln 2, a significand distributed log-uniformly; only so all seven rows come out as
-    printed (the paper's next line, 0.18 · 2**(-2p), would give DLFloat 67.7 instead of 67.6). Of a format with tapered precision it is the
-    ratio where the precision is highest. See :func:`quantization_snr` for what data see.
+    Its equation (5): the noise is 2.16 · 2**(-2p) / 12 of the signal, p being the bits of the significand with the
+    hidden one, and nothing over- or underflows. 2.16 is short for 1.5 / ln 2, a significand distributed log-uniformly;
+    only so all seven rows come out as printed (the paper's next line, 0.18 · 2**(-2p), would give DLFloat 67.7 instead
+    of 67.6). Of a format with tapered precision it is the ratio where the precision is highest. See
+    :func:`quantization_snr` for what data see.
 
     Raises
     ------
@@ -85,10 +92,10 @@ def significand_bits(name: str | Format) -> tuple[NDArray[np.int64], NDArray[np.
 def quantization_snr(name: str | Format, scale: ArrayLike = 1.0, distribution: str = "gaussian") -> NDArray[np.float64]:
     """Signal-to-noise ratio in dB of numbers rounded to the nearest value of a format; what overflows saturates.
 
-    Numbers have mean 0 and standard deviation ``scale``. The expected squared error is integrated over the distribution, interval by
-    interval of the format (16-point Gauss-Legendre quadrature; no samples), to less than 1e-6 dB. Ties have no weight, so that all
-    roundings to nearest are one. Saturation is that of the Graphcore paper's experiments (section 3.2), whose figures for a scaled
-    integer (section 2.2: 40.5 dB at best) come out.
+    Numbers have mean 0 and standard deviation ``scale``. The expected squared error is integrated over the
+    distribution, interval by interval of the format (16-point Gauss-Legendre quadrature; no samples), to less than 1e-6
+    dB. Ties have no weight, so that all roundings to nearest are one. Saturation is that of the Graphcore paper's
+    experiments (section 3.2), whose figures for a scaled integer (section 2.2: 40.5 dB at best) come out.
 
     Scales, numbers of any shape, lie between 2**-500 and 2**500; the distribution is one of :data:`DISTRIBUTIONS`; the
     format is a single one of at most 16 bits.
@@ -102,7 +109,9 @@ def quantization_snr(name: str | Format, scale: ArrayLike = 1.0, distribution: s
     outside = scales[~((scales >= 1 / _SCALE_LIMIT) & (scales <= _SCALE_LIMIT))]
     if outside.size:
         raise BadValue("scale", f"must lie in 2**-500 to 2**500, not {outside[0]}")
-    noise = [_noise(fmt, one, DISTRIBUTIONS[distribution]) for one in scales.reshape(-1).tolist()]  # each has intervals of its own
+    noise = [
+        _noise(fmt, one, DISTRIBUTIONS[distribution]) for one in scales.reshape(-1).tolist()
+    ]  # each has intervals of its own
     ratio: NDArray[np.float64] = -10 * np.log10(np.array(noise).reshape(scales.shape))
     return ratio
 
@@ -135,7 +144,9 @@ def _quadrature() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _noise(fmt: Format, scale: float, density: Density) -> float:
-    """Expected squared error of a number of standard deviation 1 that is multiplied by ``scale``, rounded, and divided again."""
+    """Expected squared error of a number of standard deviation 1 that is multiplied by ``scale``, rounded, and divided
+    again.
+    """
     table = grid(fmt)
     boundaries = (table.values[:-1] + table.values[1:]) / 2
     boundaries[0] = (table.flush_below + fmt.smallest) / 2
@@ -162,7 +173,9 @@ def _exponents(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 class Scales(NamedTuple):
-    """Exponents of the powers of two that a layer's inputs and weights are multiplied by, and the mean squared error that they leave."""
+    """Exponents of the powers of two that a layer's inputs and weights are multiplied by, and the mean squared error
+    that they leave.
+    """
 
     activations: int
     weights: int
@@ -183,9 +196,9 @@ def calibrate(
 ) -> Scales:
     """Two power-of-two scales for one layer: the inner part of HiFloat8's Algorithm 1, lines 6 to 13.
 
-    All pairs are tried; that whose product of quantized inputs and weights, scaled back, is nearest to the reference is taken. The
-    products are summed in binary64. For a network, call it layer by layer with inputs that earlier layers' quantized products have led
-    to (lines 4 and 14).
+    All pairs are tried; that whose product of quantized inputs and weights, scaled back, is nearest to the reference is
+    taken. The products are summed in binary64. For a network, call it layer by layer with inputs that earlier layers'
+    quantized products have led to (lines 4 and 14).
 
     Parameters
     ----------
@@ -212,8 +225,12 @@ def calibrate(
         raise BadValue("exponents", "must be at least one, not none")
     layer, matrix = np.asarray(activations, np.float32), np.asarray(weights, np.float32)
     if layer.ndim < 2 or matrix.ndim != 2 or layer.shape[-1] != matrix.shape[0]:
-        raise BadValue("activations", f"and weights must have shapes (..., m, k) and (k, n), not {layer.shape} and {matrix.shape}")
-    wanted = layer.astype(np.float64) @ matrix.astype(np.float64) if reference is None else np.asarray(reference, np.float64)
+        raise BadValue(
+            "activations", f"and weights must have shapes (..., m, k) and (k, n), not {layer.shape} and {matrix.shape}"
+        )
+    wanted = (
+        layer.astype(np.float64) @ matrix.astype(np.float64) if reference is None else np.asarray(reference, np.float64)
+    )
     if wanted.shape != (*layer.shape[:-1], matrix.shape[1]):
         raise BadValue("reference", f"must have the shape {(*layer.shape[:-1], matrix.shape[1])}, not {wanted.shape}")
     left, right = ([_through(fmt, operand, exponent, options) for exponent in tried] for operand in (layer, matrix))
@@ -222,7 +239,9 @@ def calibrate(
     errors[np.isnan(errors)] = np.inf
     a, w = np.unravel_index(int(np.argmin(errors)), errors.shape)
     if not np.isfinite(errors[a, w]):
-        raise BadValue("exponents", f"must leave some pair without overflow in {fmt.name}, not {', '.join(map(str, tried))}")
+        raise BadValue(
+            "exponents", f"must leave some pair without overflow in {fmt.name}, not {', '.join(map(str, tried))}"
+        )
     return Scales(tried[a], tried[w], float(errors[a, w]))
 
 

@@ -47,7 +47,8 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str | os.PathLike[str] | Format) -> Format:
-    """The format of a name, of a family's member, of a TOML file's path, or of two of these with a ``+`` between (:mod:`golden.multi`).
+    """The format of a name, of a family's member, of a TOML file's path, or of two of these with a ``+`` between
+    (:mod:`golden.multi`).
 
     Raises
     ------
@@ -74,7 +75,9 @@ def get(name: str | os.PathLike[str] | Format) -> Format:
 
 def beside(folder: Path, name: str) -> str:
     """A name for :func:`get` as a file in ``folder`` means it: TOML files that lie there are called by their paths."""
-    parts = (str(folder / part) if part.endswith(".toml") and (folder / part).exists() else part for part in name.split("+"))
+    parts = (
+        str(folder / part) if part.endswith(".toml") and (folder / part).exists() else part for part in name.split("+")
+    )
     return "+".join(parts)
 
 
@@ -109,7 +112,9 @@ def _untaken(fmt: Format, file: str) -> Format:
     for field in _DEFINING:
         if getattr(fmt, field) != getattr(known, field):
             raise BadValue(None, f"{where} a known format with other {field}; choose another one")
-    if fmt.overflows[0] is not known.overflows[0]:  # modules' names say which overflow they have where it is not the first
+    if (
+        fmt.overflows[0] is not known.overflows[0]
+    ):  # modules' names say which overflow they have where it is not the first
         raise BadValue(None, f"{where} a known format with another default of overflows; choose another one")
     return fmt
 
@@ -126,7 +131,9 @@ def _sign_only(width: int) -> tuple[Special, int]:
 def _hif8() -> Format:
     nan, code = _sign_only(8)
     return Format(
-        name="hif8", width=8, cite="Ascend HiFloat8 Format for Deep Learning, Tables 2 to 4; specification, section 1",
+        name="hif8",
+        width=8,
+        cite="Ascend HiFloat8 Format for Deep Learning, Tables 2 to 4; specification, section 1",
         rows=(
             Row("11", SignMagnitude(4), fraction_bits=1),
             Row("10", SignMagnitude(3), fraction_bits=2),
@@ -137,8 +144,12 @@ def _hif8() -> Format:
         ),
         specials=(Special(0xFF, 0x00, Kind.ZERO), nan, Special(0x7F, 0x6F, Kind.INF)),
         canonical_nan=code,
-        roundings=(Rounding.TIES_TO_AWAY, *(r for r in ALL_ROUNDINGS if r is not Rounding.TIES_TO_AWAY), Rounding.HYBRID),
-    )  # fmt: skip
+        roundings=(
+            Rounding.TIES_TO_AWAY,
+            *(r for r in ALL_ROUNDINGS if r is not Rounding.TIES_TO_AWAY),
+            Rounding.HYBRID,
+        ),
+    )
 
 
 _SUPERNORMALS = "Supernormals paper, Table 1; specification, section 2"
@@ -161,14 +172,19 @@ def _p3109(name: str, exponent_bits: int, fraction_bits: int, *, subnormals: boo
 def supernormal(name: str, x: int, y: int, low: int, high: int) -> Format:
     """``e{x}m{y}b{low}_{high}``: ``low`` binades at the bottom and ``high`` at the top hold powers of two only.
 
-    The fields of those binades, fraction included, count exponents (Supernormals paper, section 3). A run of ``l`` binades is a
-    row per set bit of ``l``.
+    The fields of those binades, fraction included, count exponents (Supernormals paper, section 3). A run of ``l``
+    binades is a row per set bit of ``l``.
     """
     width = 1 + x + y
     if not (x >= 2 and y >= 1 and width <= MAX_WIDTH):
-        raise BadValue("name", f"{name!r}: there must be at least 2 exponent bits, 1 fraction bit, and at most {MAX_WIDTH} bits in all")
+        raise BadValue(
+            "name",
+            f"{name!r}: there must be at least 2 exponent bits, 1 fraction bit, and at most {MAX_WIDTH} bits in all",
+        )
     if low + high >= 1 << x:
-        raise BadValue("name", f"{name!r}: {low} low and {high} high binades must leave one of the {1 << x} to the normals")
+        raise BadValue(
+            "name", f"{name!r}: {low} low and {high} high binades must leave one of the {1 << x} to the normals"
+        )
     bias = 1 << (x - 1)
     rows = []
     start, lowest = 0, low - bias - (low << y)  # exponent of code 0, which is zero instead
@@ -214,31 +230,39 @@ def _ocp_e4m3() -> Format:
 
 
 def graphcore(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Format:
-    """``gc_1_{e}_{p}_b{bias}``: one NaN in place of -0, no infinities; without exponent bits a two's complement scaled integer."""
+    """``gc_1_{e}_{p}_b{bias}``: one NaN in place of -0, no infinities; without exponent bits a two's complement scaled
+    integer.
+    """
     width = 1 + exponent_bits + fraction_bits
     if not (fraction_bits >= 1 and MIN_WIDTH <= width <= MAX_WIDTH):
-        raise BadValue("name", f"{name!r}: there must be at least 1 fraction bit and {MIN_WIDTH} to {MAX_WIDTH} bits in all")
+        raise BadValue(
+            "name", f"{name!r}: there must be at least 1 fraction bit and {MIN_WIDTH} to {MAX_WIDTH} bits in all"
+        )
     nan, code = _sign_only(width)
     normals = (Row("", Biased(exponent_bits, bias), fraction_bits),) if exponent_bits else ()
     return Format(
-        name=name, width=width, cite="8-bit Numerical Formats for Deep Neural Networks, section 2; specification, section 4",
+        name=name,
+        width=width,
+        cite="8-bit Numerical Formats for Deep Neural Networks, section 2; specification, section 4",
         rows=(Row("0" * exponent_bits, Fixed(1 - bias), fraction_bits, hidden=0), *normals),
         specials=(nan,),
         canonical_nan=code,
         twos_complement=exponent_bits == 0,
         overflows=(Overflow.SATURATE, Overflow.NAN),
-    )  # fmt: skip
+    )
 
 
 def _ibm(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Format:
     width = 1 + exponent_bits + fraction_bits
     return Format(
-        name=name, width=width, cite="Hybrid 8-bit Floating Point Training and Inference, section 3; specification, section 5",
+        name=name,
+        width=width,
+        cite="Hybrid 8-bit Floating Point Training and Inference, section 3; specification, section 5",
         rows=(Row("", Biased(exponent_bits, bias), fraction_bits),),
         specials=(Special((1 << (width - 1)) - 1, 0, Kind.ZERO),),
         flush=True,
         overflows=(Overflow.SATURATE,),
-    )  # fmt: skip
+    )
 
 
 _SINGLE: dict[str, Callable[[], Format]] = {

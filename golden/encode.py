@@ -79,7 +79,9 @@ def quantize(fmt: Format, x: NDArray[Any], **choices: Any) -> NDArray[Any]:
     return values.reshape(array.shape).astype(array.dtype, copy=False)
 
 
-def _unmarked(fmt: Format, raw: NDArray[Any], chosen: Options, marked: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+def _unmarked(
+    fmt: Format, raw: NDArray[Any], chosen: Options, marked: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Codes without their marks (see :func:`golden.rounding.encode_directly`), and flags."""
     words, flat = marked.reshape(-1), np.ascontiguousarray(raw).reshape(-1)
     codes, flags = np.empty(flat.shape, fmt.code_dtype), np.empty(flat.shape, np.uint8)
@@ -90,7 +92,9 @@ def _unmarked(fmt: Format, raw: NDArray[Any], chosen: Options, marked: NDArray[A
     return codes.reshape(raw.shape), flags.reshape(raw.shape)
 
 
-def random_words(chosen: Options, random: ArrayLike | None, random_bits: int, shape: tuple[int, ...]) -> NDArray[Any] | None:
+def random_words(
+    chosen: Options, random: ArrayLike | None, random_bits: int, shape: tuple[int, ...]
+) -> NDArray[Any] | None:
     """Checked random bits of ``stochastic``; None for other roundings, which refuse them."""
     if chosen.rounding is not Rounding.STOCHASTIC:
         if random is not None:
@@ -113,7 +117,11 @@ def _table(fmt: Format, chosen: Options, marked: bool) -> NDArray[Any]:
 
 
 def by_upper_half(
-    fmt: Format, rounding: str | None = None, overflow: str | None = None, nan_to_zero: bool = False, flags: bool = False
+    fmt: Format,
+    rounding: str | None = None,
+    overflow: str | None = None,
+    nan_to_zero: bool = False,
+    flags: bool = False,
 ) -> NDArray[np.int32] | None:
     """Rows that are equal for upper halves of binary32 inputs with equal codes, whatever the lower half is.
 

@@ -1,6 +1,7 @@
 """A fixed-point accumulator that holds every product of two formats, and every sum of N of them, without rounding.
 
-The state is the vector {nan, neg_inf, pos_inf, value[W-1:0]}: sticky flags above a two's complement value whose last bit weighs
+The state is the vector {nan, neg_inf, pos_inf, value[W-1:0]}: sticky flags above a two's complement value whose last
+bit weighs
 ``2**lsb_exponent``. In NumPy it is uint64 limbs on a last axis, little end first.
 """
 
@@ -49,12 +50,19 @@ def check_scale(a: Format, b: Format, scale_bits: int) -> tuple[int, int]:
     Raises
     ------
     BadKind, BadValue
-        As :func:`scale_range`, or where scaled products, or sums of as many as there may be, leave the normal numbers of binary64.
+        As :func:`scale_range`, or where scaled products, or sums of as many as there may be, leave the normal numbers
+        of binary64.
     """
     low, high = scale_range(scale_bits)
-    least, most = a.ulp_exponent + b.ulp_exponent + low, a.exponent_range[1] + b.exponent_range[1] + high + 2 + MAX_TERMS.bit_length()
+    least, most = (
+        a.ulp_exponent + b.ulp_exponent + low,
+        a.exponent_range[1] + b.exponent_range[1] + high + 2 + MAX_TERMS.bit_length(),
+    )
     if scale_bits and not -1022 <= least <= most <= 1023:
-        raise BadValue("scale_bits", f"must be fewer than {scale_bits} for products as far from 1 as those of {a.name} and {b.name}")
+        raise BadValue(
+            "scale_bits",
+            f"must be fewer than {scale_bits} for products as far from 1 as those of {a.name} and {b.name}",
+        )
     return low, high
 
 
@@ -65,7 +73,10 @@ def as_scale(a: Format, b: Format, scale: ArrayLike | None, scale_bits: int) -> 
     if powers.dtype.kind not in "iu":
         raise BadKind("scale", f"must be integers, not {powers.dtype}")
     if powers.size and not low <= int(powers.min()) <= int(powers.max()) <= high:
-        raise BadValue("scale", f"must be from {low} to {high}, which {scale_bits} bits hold, not from {powers.min()} to {powers.max()}")
+        raise BadValue(
+            "scale",
+            f"must be from {low} to {high}, which {scale_bits} bits hold, not from {powers.min()} to {powers.max()}",
+        )
     return powers.astype(np.int64)
 
 
@@ -87,12 +98,14 @@ class ExactAccumulator:
     terms : int
         Products whose sum must fit, whatever they are.
     scale_bits : int
-        Bits of the exponent of a power of two that products are multiplied by, in two's complement; 0 where there is none.
+        Bits of the exponent of a power of two that products are multiplied by, in two's complement; 0 where there is
+        none.
 
     Attributes
     ----------
     value_width : int
-        W: bits of the value, sign included; derived from the largest product, not from field widths (specification, section 6).
+        W: bits of the value, sign included; derived from the largest product, not from field widths (specification,
+        section 6).
     lsb_exponent : int
         Every product is a multiple of ``2**lsb_exponent``.
     width : int
@@ -121,11 +134,13 @@ class ExactAccumulator:
         """Cleared accumulators: limbs of shape ``(*shape, limbs)``."""
         return np.zeros((*shape, self.limbs), np.uint64)
 
-    def accumulate(self, a: ArrayLike, b: ArrayLike, acc: ArrayLike, scale: ArrayLike | None = None) -> NDArray[np.uint64]:
+    def accumulate(
+        self, a: ArrayLike, b: ArrayLike, acc: ArrayLike, scale: ArrayLike | None = None
+    ) -> NDArray[np.uint64]:
         """``acc + a * b * 2**scale``, exactly; sums beyond W bits wrap.
 
-        A NaN product, 0 * Inf, and infinities of both signs set ``nan``; an infinite product sets the flag of its sign; none of them
-        changes the value.
+        A NaN product, 0 * Inf, and infinities of both signs set ``nan``; an infinite product sets the flag of its sign;
+        none of them changes the value.
         """
         state = self._checked(acc)
         product, magnitude, shift, negative = self._products(a, b, state.shape[:-1], scale)
@@ -140,9 +155,11 @@ class ExactAccumulator:
         return sums
 
     def flags(self, a: ArrayLike, b: ArrayLike, acc: ArrayLike, scale: ArrayLike | None = None) -> NDArray[np.uint8]:
-        """What ``acc`` plus all products along the last axis of ``a`` and ``b`` has to report, see :class:`golden.Flag`.
+        """What ``acc`` plus all products along the last axis of ``a`` and ``b`` has to report, see
+        :class:`golden.Flag`.
 
-        Overflow: W bits have no room for the sum. Invalid: 0 * Inf; or infinities of both signs, and no NaN. Never inexact.
+        Overflow: W bits have no room for the sum. Invalid: 0 * Inf; or infinities of both signs, and no NaN. Never
+        inexact.
         """
         state = self._checked(acc)
         left, right = broadcast(as_array("a", a), as_array("b", b))
@@ -163,7 +180,9 @@ class ExactAccumulator:
     def _products(
         self, a: ArrayLike, b: ArrayLike, shape: tuple[int, ...], scale: ArrayLike | None
     ) -> tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Products as values without their scale, and as integers: magnitude (0 unless finite), places to the left, sign."""
+        """Products as values without their scale, and as integers: magnitude (0 unless finite), places to the left,
+        sign.
+        """
         left = self.a_format.as_codes(a, "a")
         right = self.b_format.as_codes(b, "b")
         ma, ea = (part.take(left) for part in _parts(self.a_format))

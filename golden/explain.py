@@ -1,4 +1,6 @@
-"""What a code or a rule means, in words: for the command line, the headers of generated files, and messages of failing tests."""
+"""What a code or a rule means, in words: for the command line, the headers of generated files, and messages of failing
+tests.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,11 @@ def fields(fmt: Format, code: int) -> str:
     body = text[1:]
     row = next(row for row in fmt.rows if body.startswith(row.prefix))
     exponent_start = len(body) - row.fraction_bits - row.exponent.bits
-    parts = [("sign", text[0]), ("prefix", body[:exponent_start]), ("exponent", body[exponent_start : len(body) - row.fraction_bits])]
+    parts = [
+        ("sign", text[0]),
+        ("prefix", body[:exponent_start]),
+        ("exponent", body[exponent_start : len(body) - row.fraction_bits]),
+    ]
     parts.append(("fraction", body[len(body) - row.fraction_bits :]))
     return f"{_hexadecimal(fmt, code)} = " + ", ".join(f"{name} {bits}" for name, bits in parts if bits)
 
@@ -69,7 +75,8 @@ def describe(fmt: Format, code: int) -> str:
 
 
 def explain(fmt: Format, code: int) -> Iterator[str]:
-    """Lines that tell a code's fields, value and neighbours, and from where each rounding leads to it (formats of at most 16 bits).
+    """Lines that tell a code's fields, value and neighbours, and from where each rounding leads to it (formats of at
+    most 16 bits).
 
     Of two formats in one unit, they tell first which of them the code is of, and its code there.
 
@@ -121,7 +128,9 @@ _CHANCE = {
 def _places(
     fmt: Format, points: NDArray[np.float64], rounding: Rounding, threshold: NDArray[np.float64] | None = None
 ) -> NDArray[np.int64]:
-    """Places of the grid that points round to; where the format's default saturates, those past the largest value are its."""
+    """Places of the grid that points round to; where the format's default saturates, those past the largest value are
+    its.
+    """
     places = round_to_grid(fmt, points, rounding, threshold, 32)
     saturates = fmt.overflows[0] in (Overflow.SATURATE, Overflow.OCP_PAPER)
     return np.minimum(places, len(grid(fmt).codes) - 1) if saturates else places
@@ -131,7 +140,15 @@ def _interval(fmt: Format, place: int, rounding: Rounding) -> str:
     """The interval of magnitudes that a rounding can send to a place of the grid, found by rounding its possible ends."""
     table = grid(fmt)
     low, here, high = float(table.values[max(place - 1, 0)]), float(table.values[place]), float(table.values[place + 1])
-    candidates = {low, (low + here) / 2, here, (here + high) / 2, high, table.flush_below, (table.flush_below + here) / 2}
+    candidates = {
+        low,
+        (low + here) / 2,
+        here,
+        (here + high) / 2,
+        high,
+        table.flush_below,
+        (table.flush_below + here) / 2,
+    }
     ends = sorted(x for x in candidates if low <= x <= high)
     points = np.array([p for a, b in zip(ends, [*ends[1:], high * 2], strict=True) for p in (a, (a + b) / 2)])
     if rounding in _CHANCE:
@@ -143,6 +160,8 @@ def _interval(fmt: Format, place: int, rounding: Rounding) -> str:
     hits = np.flatnonzero(possible)
     start, stop = int(hits[0]), int(hits[-1])
     lower = ("[" if start % 2 == 0 else "(") + number(float(points[start - start % 2]))
-    upper = "Inf)" if stop == len(points) - 1 else number(float(points[stop + stop % 2])) + ("]" if stop % 2 == 0 else ")")
+    upper = (
+        "Inf)" if stop == len(points) - 1 else number(float(points[stop + stop % 2])) + ("]" if stop % 2 == 0 else ")")
+    )
     chance = "" if np.array_equal(possible, certain) else f", {_CHANCE[rounding]}"
     return f"{lower}, {upper}{chance}"

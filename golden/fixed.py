@@ -37,8 +37,12 @@ def add(
 
 def _limb(magnitude: NDArray[np.uint64], shift: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Bits 63..0 of ``magnitude << shift`` for any shift, negative ones too."""
-    left: NDArray[np.uint64] = np.where((shift >= 0) & (shift < 64), magnitude << np.clip(shift, 0, 63).astype(np.uint64), np.uint64(0))
-    right: NDArray[np.uint64] = np.where((shift < 0) & (shift > -64), magnitude >> np.clip(-shift, 0, 63).astype(np.uint64), np.uint64(0))
+    left: NDArray[np.uint64] = np.where(
+        (shift >= 0) & (shift < 64), magnitude << np.clip(shift, 0, 63).astype(np.uint64), np.uint64(0)
+    )
+    right: NDArray[np.uint64] = np.where(
+        (shift < 0) & (shift > -64), magnitude >> np.clip(-shift, 0, 63).astype(np.uint64), np.uint64(0)
+    )
     return left | right
 
 
@@ -49,7 +53,8 @@ def rounded_to_odd(state: NDArray[np.uint64], lsb_exponent: int) -> NDArray[np.f
 
     References
     ----------
-    S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd, 2008.
+    S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd,
+    2008.
     """
     negative = (state[..., -1] >> np.uint64(63)).astype(bool)
     magnitude = np.where(negative[..., np.newaxis], _negated(state), state)

@@ -44,8 +44,8 @@ class Format:
     twos_complement : bool
         Negative codes are two's complements instead of sign and magnitude.
     flush : bool
-        Below the smallest value, whatever rounds to the unused pattern under it, or below that, becomes zero; otherwise the
-        nearest of zero and the smallest value.
+        Below the smallest value, whatever rounds to the unused pattern under it, or below that, becomes zero; otherwise
+        the nearest of zero and the smallest value.
     roundings, overflows : tuple
         What an encoder may be asked for; the first is the default.
     source_name, source_sha256 : str, optional
@@ -138,7 +138,8 @@ class Format:
     def smallest_normal(self) -> float:
         """Smallest positive value with a hidden bit, where underflow ends; where no row has one, the smallest value.
 
-        It is the smallest value of formats without subnormals, HiFloat8 among them: what its paper calls denormals are powers of two.
+        It is the smallest value of formats without subnormals, HiFloat8 among them: what its paper calls denormals are
+        powers of two.
         """
         hidden = np.array([row.hidden == 1 for row in self.rows])[self.magnitude_rows[self.magnitude_codes]]
         normals = self.magnitudes[hidden & (self.magnitudes > 0)]

@@ -1,7 +1,7 @@
 """The fused multiply-accumulate: one rounding of the exact sum of an accumulator and a product.
 
-Products of two codes are exact in binary64. Their sum with an accumulator is rounded to odd in binary64 (Boldo and Melquiond, 2008), so
-that the one rounding to at most 24 bits that follows is the rounding of the exact sum.
+Products of two codes are exact in binary64. Their sum with an accumulator is rounded to odd in binary64 (Boldo and
+Melquiond, 2008), so that the one rounding to at most 24 bits that follows is the rounding of the exact sum.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def mac(
     terms : int
         Products that an ``exact`` accumulator has room for.
     scale : integers, optional
-        Exponents of the powers of two that products are multiplied by: a scale of tensors, blocks (OCP MX's E8M0) or exponent biases.
+        Exponents of the powers of two that products are multiplied by: a scale of tensors, blocks (OCP MX's E8M0) or
+        exponent biases.
     scale_bits : int
         Bits of ``scale`` in two's complement, up to 10; 0 where there is none.
 
@@ -109,8 +110,8 @@ def fused_dot(
 
     Returns
     -------
-    Bits of the accumulator. An exact zero is -0 if all that is added is, else +0. Where an accumulator keeps a NaN's or infinity's sign
-    (``dlfloat16``), it is its own, else that of the first lane whose product is none.
+    Bits of the accumulator. An exact zero is -0 if all that is added is, else +0. Where an accumulator keeps a NaN's or
+    infinity's sign (``dlfloat16``), it is its own, else that of the first lane whose product is none.
     """
     return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits)[0]
 
@@ -275,7 +276,9 @@ def _pack(target: WideFormat, total: NDArray[np.float64], negative: NDArray[np.b
     """Bits of sums that are rounded to odd: to nearest, ties to even (``dlfloat16``: away from zero, flushed below)."""
     magnitude = np.abs(total)
     fraction_bits, bias = target.fraction_bits, target.bias
-    dropped = 52 - fraction_bits  # of a binary64's pattern, whose exponent and fraction are those of the target, but for the bias
+    dropped = (
+        52 - fraction_bits
+    )  # of a binary64's pattern, whose exponent and fraction are those of the target, but for the bias
     pattern = magnitude.view(np.int64)
     below_half = (1 << (dropped - 1)) - 1
     ties_up = 1 if target.flush else pattern >> dropped & 1

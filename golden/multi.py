@@ -48,7 +48,9 @@ class MultiFormat(Format):
 
         Both are unsigned integers, broadcast against each other; the result is a uint8 (up to 8 bits) or uint16 array.
         """
-        bits = as_codes("codes", codes, self.width - 1, " or ".join(member.name for member in self.members)).astype(np.uint32)
+        bits = as_codes("codes", codes, self.width - 1, " or ".join(member.name for member in self.members)).astype(
+            np.uint32
+        )
         chosen = as_codes("select", select, 1).astype(np.uint32)
         return np.asarray(_join(bits, chosen, self.width - 2)).astype(self.code_dtype)
 
@@ -64,8 +66,8 @@ def pair(first: Format, second: Format) -> MultiFormat:
     Raises
     ------
     BadValue
-        About ``name``, the two names with a ``+`` between: if the formats are the same, of different widths, too wide, or hold
-        negative numbers in different ways.
+        About ``name``, the two names with a ``+`` between: if the formats are the same, of different widths, too wide,
+        or hold negative numbers in different ways.
     """
     name = f"{first.name}+{second.name}"
     for member in (first, second):
@@ -74,23 +76,38 @@ def pair(first: Format, second: Format) -> MultiFormat:
     if first == second:
         raise BadValue("name", f"{name!r}: the two formats must be different ones")
     if first.width != second.width or first.width >= MAX_WIDTH:
-        raise BadValue("name", f"{name!r}: both must have the same width, below {MAX_WIDTH} bits, not {first.width} and {second.width}")
+        raise BadValue(
+            "name",
+            f"{name!r}: both must have the same width, below {MAX_WIDTH} bits, not {first.width} and {second.width}",
+        )
     if first.twos_complement or second.twos_complement:
-        raise BadValue("name", f"{name!r}: formats whose negative codes are two's complements cannot share a unit with others")
+        raise BadValue(
+            "name", f"{name!r}: formats whose negative codes are two's complements cannot share a unit with others"
+        )
     members = (first, second)
-    files = [member.source_name or member.name for member in members] if first.source_name or second.source_name else None
+    files = (
+        [member.source_name or member.name for member in members] if first.source_name or second.source_name else None
+    )
     low = first.width - 1
     nans = [_join(m.canonical_nan, number, low) for number, m in enumerate(members) if m.canonical_nan is not None]
     return MultiFormat(
-        name=name, width=first.width + 1, cite="; ".join(f"{member.name}: {member.cite}" for member in members),
-        rows=tuple(replace(row, prefix=f"{number}{row.prefix}") for number, member in enumerate(members) for row in member.rows),
+        name=name,
+        width=first.width + 1,
+        cite="; ".join(f"{member.name}: {member.cite}" for member in members),
+        rows=tuple(
+            replace(row, prefix=f"{number}{row.prefix}") for number, member in enumerate(members) for row in member.rows
+        ),
         specials=tuple(
             Special(_join(special.mask, 1, low), _join(special.value, number, low), special.kind)
-            for number, member in enumerate(members) for special in member.specials
+            for number, member in enumerate(members)
+            for special in member.specials
         ),
         canonical_nan=nans[0] if nans else None,
-        roundings=(), overflows=(), source_name=None if files is None else "+".join(files), members=members,
-    )  # fmt: skip
+        roundings=(),
+        overflows=(),
+        source_name=None if files is None else "+".join(files),
+        members=members,
+    )
 
 
 def _join(code: Any, select: Any, low: int) -> Any:

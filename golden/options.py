@@ -23,7 +23,11 @@ class Options:
 
 
 def options(
-    fmt: Format, source: str | Format = "binary32", rounding: str | None = None, overflow: str | None = None, nan_to_zero: bool = False
+    fmt: Format,
+    source: str | Format = "binary32",
+    rounding: str | None = None,
+    overflow: str | None = None,
+    nan_to_zero: bool = False,
 ) -> Options:
     """Check a combination against the specification's tables; None is the format's default."""
     wide = check_wide("source", source)
@@ -38,8 +42,12 @@ def options(
     return Options(wide, chosen, rule, check_flag("nan_to_zero", nan_to_zero))
 
 
-def target_options(fmt: Format, rounding: str | None = None, overflow: str | None = None, nan_to_zero: bool = False) -> Options:
-    """The same for values that come from no source's bits; :func:`options` says what is refused, and ``hybrid`` is, too."""
+def target_options(
+    fmt: Format, rounding: str | None = None, overflow: str | None = None, nan_to_zero: bool = False
+) -> Options:
+    """The same for values that come from no source's bits; :func:`options` says what is refused, and ``hybrid`` is,
+    too.
+    """
     chosen = options(fmt, "binary32", rounding, overflow, nan_to_zero)
     if chosen.rounding is Rounding.HYBRID:
         raise BadValue("rounding", "'hybrid' looks at the bits of a source, and an exact accumulator has none")

@@ -1,7 +1,7 @@
 """Bad input: one family of exceptions, which say which argument is wrong and why.
 
-A refusal is raised where a value is checked, before anything is built. It alone becomes a sentence with status 2 on the command line;
-every other exception is a bug, or a failure on the way.
+A refusal is raised where a value is checked, before anything is built. It alone becomes a sentence with status 2 on the
+command line; every other exception is a bug, or a failure on the way.
 """
 
 from collections.abc import Iterator

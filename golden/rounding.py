@@ -1,7 +1,8 @@
-"""Rounding by its definition: a value, its two neighbours on a format's grid, a choice between them, and the code of the chosen one.
+"""Rounding by its definition: a value, its two neighbours on a format's grid, a choice between them, and the code of
+the chosen one.
 
-All comparisons are exact in binary64: a source has at most 24 significant bits, a random word at most 32, a grid step is a power of
-two (or, below the smallest value of a format without subnormals, a number of at most 16 bits).
+All comparisons are exact in binary64: a source has at most 24 significant bits, a random word at most 32, a grid step
+is a power of two (or, below the smallest value of a format without subnormals, a number of at most 16 bits).
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 class Grid:
     """The non-negative values of a format, and what rounding must know of the steps between them.
 
-    ``values[i]`` is the lower neighbour of everything in [``values[i]``, ``values[i + 1]``); the last value is the grid point past
-    the largest finite one, where overflow is certain.
+    ``values[i]`` is the lower neighbour of everything in [``values[i]``, ``values[i + 1]``); the last value is the grid
+    point past the largest finite one, where overflow is certain.
     """
 
     values: NDArray[np.float64]
@@ -98,7 +99,9 @@ def _hybrid(
     threshold: NDArray[np.float64],
     tail_bits: int,
 ) -> NDArray[np.bool_]:
-    """HiFloat8's hybrid rounding (specification, 1.3): half away near 1, a bit comparison elsewhere, nothing below 2**-23."""
+    """HiFloat8's hybrid rounding (specification, 1.3): half away near 1, a bit comparison elsewhere, nothing below
+    2**-23.
+    """
     exponent = np.frexp(magnitude)[1] - 1
     reached = (magnitude - low) * 2.0**tail_bits >= threshold * (high - low)
     up = np.where(np.abs(exponent) <= 3, half, reached)
@@ -135,7 +138,9 @@ def encode_directly(
 
 
 def _hybrid_threshold(raw: NDArray[np.int64], source: Format) -> tuple[NDArray[np.float64], int]:
-    """The pseudo-random threshold T that hybrid rounding takes from the source's own bits (specification, 1.3), and its width."""
+    """The pseudo-random threshold T that hybrid rounding takes from the source's own bits (specification, 1.3), and its
+    width.
+    """
     if source.name == "binary32":
         return (raw & 0x3FFF).astype(np.float64), 14
     return ((raw & 1) * 2 + 1).astype(np.float64), 2

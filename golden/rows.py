@@ -1,7 +1,8 @@
-"""The parts of a format's description: rows of codes with their exponents, special codes, and the rules that an encoder may follow.
+"""The parts of a format's description: rows of codes with their exponents, special codes, and the rules that an encoder
+may follow.
 
-A row is a bit prefix after the sign, a rule for the exponent behind it, the number of fraction bits that remain, and the hidden bit;
-the first row that matches a code wins.
+A row is a bit prefix after the sign, a rule for the exponent behind it, the number of fraction bits that remain, and
+the hidden bit; the first row that matches a code wins.
 """
 
 from __future__ import annotations
@@ -97,7 +98,8 @@ Exponent = Fixed | Biased | SignMagnitude
 class Row:
     """Codes that start with ``prefix`` (after the sign): value = 2**exponent * (hidden + fraction / 2**fraction_bits).
 
-    Bits are counted from the fraction upwards: fraction, then the exponent field, then the prefix, which may overlap the field.
+    Bits are counted from the fraction upwards: fraction, then the exponent field, then the prefix, which may overlap
+    the field.
     """
 
     prefix: str

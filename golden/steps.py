@@ -1,9 +1,9 @@
 """A table for encoding binary32: for each pattern of upper bits two codes, and the lower bits where the second begins.
 
 The deterministic roundings of the formats' own bits have such a table where boundaries have few fraction bits: with its
-last bit set if any below is, the upper half of an input mostly lies on the same side of every boundary; finer boundaries
-take a few bits more. Hybrid rounding has one, too, because its threshold lies in the lower bits. Encoders use these
-tables, and so do sweeps over all inputs.
+last bit set if any below is, the upper half of an input mostly lies on the same side of every boundary; finer
+boundaries take a few bits more. Hybrid rounding has one, too, because its threshold lies in the lower bits. Encoders
+use these tables, and so do sweeps over all inputs.
 """
 
 from __future__ import annotations
@@ -67,14 +67,17 @@ class Steps:
 
     @cached_property
     def _table(self) -> NDArray[Any]:
-        """First codes and others in turn: what the upper bits with a sticky bit below them are looked up in, if they :attr:`are_exact`."""
+        """First codes and others in turn: what the upper bits with a sticky bit below them are looked up in, if they
+        :attr:`are_exact`.
+        """
         return np.stack([self.first, self.others], axis=1).reshape(-1)
 
     @cached_property
     def _needs_no_sticky(self) -> bool:
         """Whether the sticky bit never changes a code: every boundary belongs to the values above it.
 
-        A NaN whose payload lies in the lower bits alone looks like an infinity there, so formats that tell the two apart need it.
+        A NaN whose payload lies in the lower bits alone looks like an infinity there, so formats that tell the two
+        apart need it.
         """
         return bool(np.array_equal(self.first, self.others))
 
@@ -118,7 +121,9 @@ class Steps:
 
 @cache
 def steps(fmt: Format, chosen: Options, *, marked: bool = False) -> Steps | None:
-    """The steps of an encoder from binary32, with marked codes if asked for; None where there are none, or too many for a table."""
+    """The steps of an encoder from binary32, with marked codes if asked for; None where there are none, or too many for
+    a table.
+    """
     if not fmt.has_tables:
         return None
     if chosen.rounding in _DETERMINISTIC and (kept := _upper_bits(fmt)) <= _MOST_UPPER_BITS:
@@ -131,7 +136,9 @@ def steps(fmt: Format, chosen: Options, *, marked: bool = False) -> Steps | None
 
 @cache
 def _upper_bits(fmt: Format) -> int:
-    """How many upper bits of a binary32 pattern, the last one set if any below is, place it among the values and midpoints."""
+    """How many upper bits of a binary32 pattern, the last one set if any below is, place it among the values and
+    midpoints.
+    """
     values, flush = grid(fmt).values, grid(fmt).flush_below
     boundaries = np.concatenate([values, (values[:-1] + values[1:]) / 2, [flush, (flush + fmt.smallest) / 2]])
     with np.errstate(over="ignore"):
@@ -146,9 +153,10 @@ def _upper_bits(fmt: Format) -> int:
 def _hybrid(codes: Callable[[NDArray[np.int64]], NDArray[Any]]) -> Steps:
     """Steps of hybrid rounding.
 
-    Inputs with the same upper 18 bits have no more than two codes, one after the other: no boundary of the format lies between such
-    inputs, and of what hybrid rounding compares, the threshold grows faster with the lower bits than the position between the neighbours
-    does. So the place of the step is found by bisection. (Infinity and the NaNs above it are such a pair, too.)
+    Inputs with the same upper 18 bits have no more than two codes, one after the other: no boundary of the format lies
+    between such inputs, and of what hybrid rounding compares, the threshold grows faster with the lower bits than the
+    position between the neighbours does. So the place of the step is found by bisection. (Infinity and the NaNs above
+    it are such a pair, too.)
     """
     span = 1 << (32 - _HYBRID_UPPER_BITS)
     upper = np.arange(1 << _HYBRID_UPPER_BITS) * span

@@ -24,7 +24,8 @@ def read(path: str | Path, make: Callable[[dict[str, Any], bytes], _T], what: st
     Raises
     ------
     BadValue
-        If the file cannot be read or is no TOML file, or ``make`` refuses it. It is about no argument; the sentence begins with
+        If the file cannot be read or is no TOML file, or ``make`` refuses it. It is about no argument; the sentence
+        begins with
         ``what`` and the file's name.
     """
     name = f"{what}{str(path)!r}"
@@ -66,7 +67,8 @@ def check_table(table: Any, types: Mapping[str, type], where: str, required: Col
 _TYPE_NAMES = {str: "a string", int: "an integer", bool: "true or false", list: "a list", dict: "a table"}
 
 
-# -- formats -----------------------------------------------------------------------------------------------------------------
+# -- formats
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def read_format(path: Path) -> Format:
@@ -85,9 +87,18 @@ def read_format(path: Path) -> Format:
 
 
 _KEYS = {
-    "name": str, "width": int, "cite": str, "rows": list, "specials": list, "canonical_nan": int, "nan_keeps_sign": bool,
-    "twos_complement": bool, "flush": bool, "roundings": list, "overflows": list,
-}  # fmt: skip
+    "name": str,
+    "width": int,
+    "cite": str,
+    "rows": list,
+    "specials": list,
+    "canonical_nan": int,
+    "nan_keeps_sign": bool,
+    "twos_complement": bool,
+    "flush": bool,
+    "roundings": list,
+    "overflows": list,
+}
 _ROW_KEYS = {"prefix": str, "exponent": dict, "fraction_bits": int, "hidden": int}
 _SPECIAL_KEYS = {"mask": int, "value": int, "kind": str}
 _RULES: dict[str, tuple[type[Exponent], tuple[str, ...]]] = {

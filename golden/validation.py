@@ -18,7 +18,8 @@ MIN_WIDTH, MAX_WIDTH = 3, 16
 """Bits of a code in a format that a user may describe (``binary32`` is the one wider format)."""
 
 _EXPONENT_LIMIT = 400
-"""Largest magnitude of an exponent: squares of all values, and sums of those with a binary32, stay normal in binary64."""
+"""Largest magnitude of an exponent: squares of all values, and sums of those with a binary32, stay normal in binary64.
+"""
 
 
 def check_fields(fmt: Format) -> None:
@@ -46,7 +47,8 @@ def check_fields(fmt: Format) -> None:
         require(special.kind is not Kind.FINITE, "a special must be zero, inf or nan, not finite")
     nan = fmt.canonical_nan
     require(
-        (nan is not None) == any(s.kind is Kind.NAN for s in fmt.specials), "canonical_nan must be given exactly where a special is NaN"
+        (nan is not None) == any(s.kind is Kind.NAN for s in fmt.specials),
+        "canonical_nan must be given exactly where a special is NaN",
     )
     if nan is not None:
         hit = next((s.kind for s in fmt.specials if nan & s.mask == s.value), None)
@@ -70,7 +72,11 @@ def _check_kinds(fmt: Format) -> None:
         check_flag(flag, getattr(fmt, flag))
     for argument, kind in (("rows", Row), ("specials", Special), ("roundings", Rounding), ("overflows", Overflow)):
         values = getattr(fmt, argument)
-        require(isinstance(values, tuple) and all(isinstance(value, kind) for value in values), argument, f"a tuple of {kind.__name__}s")
+        require(
+            isinstance(values, tuple) and all(isinstance(value, kind) for value in values),
+            argument,
+            f"a tuple of {kind.__name__}s",
+        )
     for row in fmt.rows:
         words = isinstance(row.prefix, str) and isinstance(row.exponent, Exponent)
         numbers = (row.fraction_bits, row.hidden, *vars(row.exponent).values()) if words else ()
@@ -88,7 +94,9 @@ def _check_row(fmt: Format, row: Row, require: Callable[[object, str], None]) ->
     where, body, rule = f"row {row.prefix!r}", fmt.width - 1, row.exponent
     require(re.fullmatch("[01]*", row.prefix), f"{where}: a prefix must be of 0s and 1s")
     require(row.hidden in (0, 1), f"{where}: the hidden bit must be 0 or 1, not {row.hidden}")
-    require(isinstance(rule, Fixed) or rule.bits >= 1, f"{where}: the exponent must have at least 1 bit, not {rule.bits}")
+    require(
+        isinstance(rule, Fixed) or rule.bits >= 1, f"{where}: the exponent must have at least 1 bit, not {rule.bits}"
+    )
     require(row.fraction_bits >= 0, f"{where}: fraction_bits must not be negative, not {row.fraction_bits}")
     used = row.fraction_bits + rule.bits
     require(
@@ -112,7 +120,9 @@ def check_values(fmt: Format) -> None:
     codes, values = fmt.magnitude_codes, fmt.magnitudes
     if len(values) < 2 or values[0] != 0 or codes[0] != 0:
         refuse("code 0 must be zero, and there must be at least one positive value")
-    for low, high, v, w in zip(codes[:-1].tolist(), codes[1:].tolist(), values[:-1].tolist(), values[1:].tolist(), strict=True):
+    for low, high, v, w in zip(
+        codes[:-1].tolist(), codes[1:].tolist(), values[:-1].tolist(), values[1:].tolist(), strict=True
+    ):
         if v == w:
             refuse(f"codes {low:#x} and {high:#x} have the same value")
         if (low ^ high) & 1 == 0:
@@ -121,7 +131,9 @@ def check_values(fmt: Format) -> None:
             refuse(f"there must be no hole between the values of codes {low:#x} and {high:#x}")
     first = codes[1].item()
     binade = 2.0 ** fmt.exponent_range[0] if fmt.rows[fmt.magnitude_rows[first]].hidden else 0.0
-    if not (binade and values[1] == binade) and values[1] != binade + fmt.quantum(first):  # one pattern at most under the smallest value
+    if not (binade and values[1] == binade) and values[1] != binade + fmt.quantum(
+        first
+    ):  # one pattern at most under the smallest value
         refuse(f"there must be no hole below the smallest value, that of code {first:#x}, but the pattern of zero")
     negative = fmt.values[fmt.sign_bit :]
     mirrored = np.sort(np.abs(negative[np.isfinite(negative)]))

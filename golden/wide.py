@@ -113,7 +113,15 @@ class Binary32(WideFormat):
 _F = TypeVar("_F", bound=Format)
 
 
-def ieee(kind: type[_F], name: str, exponent_bits: int, fraction_bits: int, cite: str, nan: int, overflows: tuple[Overflow, ...]) -> _F:
+def ieee(
+    kind: type[_F],
+    name: str,
+    exponent_bits: int,
+    fraction_bits: int,
+    cite: str,
+    nan: int,
+    overflows: tuple[Overflow, ...],
+) -> _F:
     """A format with subnormals, infinities and NaNs where IEEE 754 has them."""
     width, bias = 1 + exponent_bits + fraction_bits, (1 << (exponent_bits - 1)) - 1
     infinity = ((1 << exponent_bits) - 1) << fraction_bits
@@ -145,7 +153,9 @@ _OVERFLOWS = (Overflow.INFINITY, Overflow.SATURATE)
 _CITE = "IEEE 754-2019, section 3.6; specification, section 6"
 _FORMATS = {
     "binary16": lambda: ieee(WideFormat, "binary16", 5, 10, _CITE, 0x7E00, _OVERFLOWS),
-    "bfloat16": lambda: ieee(WideFormat, "bfloat16", 8, 7, "bfloat16 as in specification, section 6", 0x7FC0, _OVERFLOWS),
+    "bfloat16": lambda: ieee(
+        WideFormat, "bfloat16", 8, 7, "bfloat16 as in specification, section 6", 0x7FC0, _OVERFLOWS
+    ),
     "binary32": lambda: ieee(Binary32, "binary32", 8, 23, _CITE, 0x7FC00000, _OVERFLOWS),
     "dlfloat16": _dlfloat16,
 }

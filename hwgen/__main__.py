@@ -47,7 +47,9 @@ COMMANDS: dict[str, Run] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; 0 is success, 1 a failure on the way, 2 bad input. Any other exception is a bug, and shows its traceback."""
+    """Run one command; 0 is success, 1 a failure on the way, 2 bad input. Any other exception is a bug, and shows its
+    traceback.
+    """
     from hwgen.tools.process import ToolError
 
     if threading.current_thread() is threading.main_thread():

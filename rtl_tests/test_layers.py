@@ -1,4 +1,6 @@
-"""Imports point one way: synth -> hwgen -> golden, rtl_tests -> all; golden knows neither Amaranth nor a test framework."""
+"""Imports point one way: synth -> hwgen -> golden, rtl_tests -> all; golden knows neither Amaranth nor a test
+framework.
+"""
 
 import ast
 import inspect
@@ -18,8 +20,13 @@ FORBIDDEN = {
 }
 OURS = {"golden", "hwgen", "synth", "rtl_tests"}
 COMPOSITION_ROOT = {"hwgen/__main__.py", "hwgen/cli/parser.py"}
-DESCRIPTIONS = {f"golden.{name}" for name in ("catalog", "formats", "multi", "options", "refusal", "rows", "tables", "validation", "wide")}
-"""What hwgen may take from golden without restriction: formats as data, and what is refused. Everything else there is an algorithm."""
+DESCRIPTIONS = {
+    f"golden.{name}"
+    for name in ("catalog", "formats", "multi", "options", "refusal", "rows", "tables", "validation", "wide")
+}
+"""What hwgen may take from golden without restriction: formats as data, and what is refused. Everything else there is
+an algorithm.
+"""
 
 TAKEN = {"check_scale", "scale_range", "MAX_SCALE_BITS", "MAX_TERMS", "ROUNDING_RULES", "OVERFLOW_RULES"}
 """Of golden's algorithms hwgen takes the range of scales and of terms, and rules in words, never a result."""
@@ -27,7 +34,9 @@ TAKEN = {"check_scale", "scale_range", "MAX_SCALE_BITS", "MAX_TERMS", "ROUNDING_
 METHODS = {"encode", "encode_with_flags", "decode", "decode_bits", "quantize", "accumulate", "numbers"}
 MODULES = {f"golden.{path.stem}" for path in (ROOT / "golden").glob("*.py")}
 FUNCTIONS = {name for name in golden.__all__ if inspect.isfunction(getattr(golden, name))} - {"get", "names"}
-MEASURES = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "synth").rglob("*.py")} | {"synth"}
+MEASURES = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "synth").rglob("*.py")} | {
+    "synth"
+}
 REFERENCE = "hwgen/reference/"
 """What checks hardware, not hardware: the one folder of hwgen that may call golden's algorithms."""
 EXPLAINS = "hwgen/cli/show.py"
@@ -35,7 +44,9 @@ EXPLAINS = "hwgen/cli/show.py"
 
 
 LATE = {("golden.formats", "golden.encode")}
-"""Imports inside functions that break a circle: formats encode by tables that are made of formats. A comment there says why."""
+"""Imports inside functions that break a circle: formats encode by tables that are made of formats. A comment there says
+why.
+"""
 
 
 def imports(path: Path) -> list[tuple[str, set[str]]]:
@@ -67,7 +78,9 @@ def test_imports_point_one_way(package):
 
 
 def results(source: str) -> list[str]:
-    """Uses of golden's algorithms: its functions, and methods of formats; those of strings and bytes take no argument here."""
+    """Uses of golden's algorithms: its functions, and methods of formats; those of strings and bytes take no argument
+    here.
+    """
     uses = []
     for node in ast.walk(ast.parse(source)):
         match node:
@@ -79,12 +92,18 @@ def results(source: str) -> list[str]:
                 taken = {alias.name: f"{module}.{alias.name}" for alias in node.names}
                 if module == "golden":
                     uses += [
-                        whole for name, whole in taken.items() if name in FUNCTIONS or (whole in MODULES and whole not in DESCRIPTIONS)
+                        whole
+                        for name, whole in taken.items()
+                        if name in FUNCTIONS or (whole in MODULES and whole not in DESCRIPTIONS)
                     ]
                 elif module not in DESCRIPTIONS:
                     uses += [whole for name, whole in taken.items() if name not in TAKEN]
             case ast.Import():
-                uses += [alias.name for alias in node.names if alias.name.startswith("golden.") and alias.name not in DESCRIPTIONS]
+                uses += [
+                    alias.name
+                    for alias in node.names
+                    if alias.name.startswith("golden.") and alias.name not in DESCRIPTIONS
+                ]
     return uses
 
 
@@ -102,20 +121,27 @@ def test_hardware_never_uses_goldens_algorithms():
 @pytest.mark.parametrize(
     ("source", "found"),
     [
-        ("fmt.decode_bits(codes, to)", "fmt.decode_bits"), ("fmt.encode(bits=x)", "fmt.encode"), ("golden.mac(a, b, c)", "golden.mac"),
-        ("golden.fused_dot_with_flags(a, b)", "golden.fused_dot_with_flags"), ("step = golden.fused_dot", "golden.fused_dot"),
-        ("from golden import Format, mac", "golden.mac"), ("golden.best_scale(x)", "golden.best_scale"),
-        ("import golden.mac as arithmetic", "golden.mac"), ("from golden import Format, steps", "golden.steps"),
+        ("fmt.decode_bits(codes, to)", "fmt.decode_bits"),
+        ("fmt.encode(bits=x)", "fmt.encode"),
+        ("golden.mac(a, b, c)", "golden.mac"),
+        ("golden.fused_dot_with_flags(a, b)", "golden.fused_dot_with_flags"),
+        ("step = golden.fused_dot", "golden.fused_dot"),
+        ("from golden import Format, mac", "golden.mac"),
+        ("golden.best_scale(x)", "golden.best_scale"),
+        ("import golden.mac as arithmetic", "golden.mac"),
+        ("from golden import Format, steps", "golden.steps"),
         ("from golden.steps import steps as grid", "golden.steps.steps"),
         ("from golden.exact import check_scale, operand", "golden.exact.operand"),
     ],
-)  # fmt: skip
+)
 def test_uses_of_goldens_algorithms_are_found(source, found):
     assert results(source) == [found]
 
 
 def test_strings_builders_and_descriptors_are_none():
-    assert not results("text.encode(); build.mac(name); golden.get(name); golden.names(); from golden import Format, get")
+    assert not results(
+        "text.encode(); build.mac(name); golden.get(name); golden.names(); from golden import Format, get"
+    )
 
 
 def loaded(tree: ast.AST, modules: set[str], *, late: bool = False) -> Iterator[tuple[str, bool]]:
@@ -153,7 +179,9 @@ def test_circles_are_seen():
 
 
 def test_there_are_no_import_circles():
-    """Over all packages; imports inside functions count, but those of the command line, which reaches up late, and ``LATE``."""
+    """Over all packages; imports inside functions count, but those of the command line, which reaches up late, and
+    ``LATE``.
+    """
     paths = [path for package in OURS for path in (ROOT / package).rglob("*.py")]
     names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths}
     graph: dict[str, set[str]] = {name: set() for name in names.values()}

@@ -75,7 +75,13 @@ class Accumulating(Checked):
     has_flags: bool
 
     def _keep(
-        self, a_format: Format | str, b_format: Format | str | None, accumulator: str, terms: int | None, scale_bits: int, flags: bool
+        self,
+        a_format: Format | str,
+        b_format: Format | str | None,
+        accumulator: str,
+        terms: int | None,
+        scale_bits: int,
+        flags: bool,
     ) -> None:
         self.a_format, self.b_format = operand_formats(a_format, b_format)
         self.accumulator = check_choice("accumulator", accumulator, ACCUMULATORS)

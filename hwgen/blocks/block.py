@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
-"""A block as data: a component, the options that make it, and its words; and a design, a block whose options are chosen.
+"""A block as data: a component, the options that make it, and its words; and a design, a block whose options are
+chosen.
 
 The command line, batch files, sweeps, the JSON beside a module, and the tables of docs and report are loops over these.
 """
@@ -49,7 +50,8 @@ class Option:
     always : bool
         Whether a design shows the option at its default, too. Others show it where it is not the default.
     suffix : str or callable
-        What the option adds to the module's name where it is shown: a template for its value, or a function of the component.
+        What the option adds to the module's name where it is shown: a template for its value, or a function of the
+        component.
     line : callable, optional
         From a component to the line that the option adds to the module's header.
     default : optional
@@ -86,18 +88,26 @@ class Option:
 
 
 STAGES = Option(
-    "stages", int, "ranks of registers; 0 is combinational", range(MAX_STAGES + 1), suffix="_s{}",
+    "stages",
+    int,
+    "ranks of registers; 0 is combinational",
+    range(MAX_STAGES + 1),
+    suffix="_s{}",
     line=lambda pipeline: (
         f"Pipeline: {pipeline.stages} rank{'s' if pipeline.stages > 1 else ''} of registers, a latency of as many cycles, one input a cycle"
     ),
-)  # fmt: skip
+)
 RESET = Option(
     "reset", str, "with --stages: synchronous reset of the valid bits, or no reset port", RESETS, suffix="_no_reset",
     only_with=("stages", None),
 )  # fmt: skip
 CLOCK_ENABLE = Option(
-    "clock-enable", bool, "with --stages: a port that lets the clock act where it is 1", suffix="_ce", only_with=("stages", None)
-)  # fmt: skip
+    "clock-enable",
+    bool,
+    "with --stages: a port that lets the clock act where it is 1",
+    suffix="_ce",
+    only_with=("stages", None),
+)
 PIPELINE = (STAGES, RESET, CLOCK_ENABLE)
 """Options of every block that is combinational by itself; :class:`Pipelined` has them, not the block's component."""
 
@@ -142,7 +152,8 @@ class Block:
     help : str
         What it does, in a phrase.
     component : type
-        Takes formats positionally and the options by keyword; the home of every default but those that an option states.
+        Takes formats positionally and the options by keyword; the home of every default but those that an option
+        states.
     formats, options : tuple of Option
         In the order of the component's name, JSON and command.
     title : callable
@@ -211,7 +222,9 @@ class Block:
             if self.option(argument) is None:
                 known = ", ".join(option.argument for option in self.all_options if option not in self.formats)
                 raise BadKind(argument, f"is no option of the block {self.name}, which has {known or 'none'}")
-        arguments = {option.argument: option.default for option in self.options if option.default is not None} | arguments
+        arguments = {
+            option.argument: option.default for option in self.options if option.default is not None
+        } | arguments
         pipelined = {option.argument for option in PIPELINE} if STAGES in self.all_options else set()
         pipeline = Pipeline.of(**{key: value for key, value in arguments.items() if key in pipelined})
         core = {key: value for key, value in arguments.items() if key not in pipelined}
@@ -273,7 +286,9 @@ class Design:
         if self.given_name is not None:
             return self.given_name
         identifiers = dict.fromkeys(fmt.identifier for fmt in self._positional)
-        return "_".join([*identifiers, self.kind]) + "".join(self._suffix(option, value) for option, value in self._shown)
+        return "_".join([*identifiers, self.kind]) + "".join(
+            self._suffix(option, value) for option, value in self._shown
+        )
 
     def _suffix(self, option: Option, value: Any) -> str:
         if callable(option.suffix):
@@ -300,7 +315,9 @@ class Design:
 
     @property
     def codes(self) -> dict[str, Format]:
-        """Inputs that are codes, as golden has them, and their formats; the codes of several lanes are one word, lane 0 lowest."""
+        """Inputs that are codes, as golden has them, and their formats; the codes of several lanes are one word, lane 0
+        lowest.
+        """
         return dict(zip(self.block.codes, self.formats, strict=False))
 
     @property
@@ -356,7 +373,9 @@ class Design:
         return (
             *clock,
             *(
-                Port("__".join(map(str, path)), "input" if member.flow is wiring.In else "output", len(Value.cast(value)))
+                Port(
+                    "__".join(map(str, path)), "input" if member.flow is wiring.In else "output", len(Value.cast(value))
+                )
                 for path, member, value in flat
             ),
         )
@@ -377,11 +396,20 @@ class Design:
 
 
 def _rebuilt(
-    kind: str, component: type[wiring.Component], formats: tuple[Any, ...], options: dict[str, Any], pipeline: Pipeline, name: str | None
+    kind: str,
+    component: type[wiring.Component],
+    formats: tuple[Any, ...],
+    options: dict[str, Any],
+    pipeline: Pipeline,
+    name: str | None,
 ) -> Design:
     """A design in another process: its block, which holds functions and so is not sent, stands beside the component."""
     beside = vars(sys.modules[component.__module__]).values()
-    blocks = [value for value in beside if isinstance(value, Block) and value.component is component and value.name == kind]
+    blocks = [
+        value for value in beside if isinstance(value, Block) and value.component is component and value.name == kind
+    ]
     if len(blocks) != 1:
-        raise RuntimeError(f"{component.__module__} must hold the block {kind} of its component {component.__name__}, once")
+        raise RuntimeError(
+            f"{component.__module__} must hold the block {kind} of its component {component.__name__}, once"
+        )
     return Design(blocks[0], component(*formats, **options), pipeline, name)

@@ -32,12 +32,13 @@ class Decoder(Checked, wiring.Component):
     code : ``In(fmt.width)``
         And ``code_select`` where ``fmt`` is of two formats.
     bits : ``Out(target width)``
-        The value in the target format: exact wherever the target holds it; otherwise rounded to nearest (ties to even, in
+        The value in the target format: exact wherever the target holds it; otherwise rounded to nearest (ties to even,
+        in
         ``dlfloat16`` away), overflow to infinity, gradual underflow. NaN is the target's canonical one.
     sign, exponent, significand, is_zero, is_inf, is_nan : ``Out``
-        Instead of ``bits``, with target ``unpacked``: value = significand * 2**(exponent - (width of significand - 1)). ``exponent``
-        are two's complement bits; ``significand`` is normalized; both are zero unless the value is finite and not zero. ``sign`` is
-        the code's first bit.
+        Instead of ``bits``, with target ``unpacked``: value = significand * 2**(exponent - (width of significand - 1)).
+        ``exponent`` are two's complement bits; ``significand`` is normalized; both are zero unless the value is finite
+        and not zero. ``sign`` is the code's first bit.
     """
 
     def __init__(self, fmt: Format | str, target: str = "unpacked"):

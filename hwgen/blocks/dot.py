@@ -47,8 +47,8 @@ class Dot(Accumulating, wiring.Component):
     Members
     -------
     a, b : ``In``
-        Codes of all lanes, lane 0 in the least significant bits; and ``a_select``, ``b_select``, a bit for each lane, where they are of
-        two formats.
+        Codes of all lanes, lane 0 in the least significant bits; and ``a_select``, ``b_select``, a bit for each lane,
+        where they are of two formats.
     scale, acc_in, acc_out, overflow, flags
         As of :class:`hwgen.Mac`. An exact zero is -0 if all that is added is, else +0. A NaN of ``dlfloat16`` has the
         accumulator's sign if that is one, else that of the first lane whose product is none.
@@ -103,7 +103,9 @@ class Dot(Accumulating, wiring.Component):
     def _total(m: Module, addends: list[Addend], width: int, *start: Value) -> Signal:
         """The sum in two's complement: negative addends as complements, whose missing units are counted together."""
         units: Value = reduce(add, (one.sign for one in addends))
-        places = (Cat(one.magnitude, Const(0, width - len(one.magnitude))) ^ one.sign.replicate(width) for one in addends)
+        places = (
+            Cat(one.magnitude, Const(0, width - len(one.magnitude))) ^ one.sign.replicate(width) for one in addends
+        )
         return named(m, "total", sum((*places, *start), units)[:width])
 
     def _exact(self, m: Module, multipliers: list[Multiplier], unit: ExactAccumulator) -> None:
@@ -128,7 +130,9 @@ class Dot(Accumulating, wiring.Component):
         smallest_scale, largest_scale = scale_range(self.scale_bits)
         product_lsb = fa.ulp_exponent + fb.ulp_exponent + smallest_scale
         lsb = min(product_lsb, (-bias if target.flush else 1 - bias) - fraction_bits)
-        largest = max(fa.exponent_range[1] + fb.exponent_range[1] + 2 + largest_scale, (1 << target.exponent_bits) - bias)
+        largest = max(
+            fa.exponent_range[1] + fb.exponent_range[1] + 2 + largest_scale, (1 << target.exponent_bits) - bias
+        )
         width = largest - lsb + self.lanes.bit_length() + 1
         acc = self._unpacked(m, target, lsb, largest - lsb)
         addends = [acc, *self._addends(m, multipliers, largest - lsb, lsb)]

@@ -44,7 +44,8 @@ class Encoder(Checked, wiring.Component):
     random : ``In(random_bits)``
         With ``stochastic`` only: uniformly distributed, fresh for every input.
     hybrid : ``In(1)``
-        With ``rounding_pin`` only: 1 rounds ``hybrid``, as in HiFloat8's backward pass, 0 ``ties_to_away``, as in its forward pass.
+        With ``rounding_pin`` only: 1 rounds ``hybrid``, as in HiFloat8's backward pass, 0 ``ties_to_away``, as in its
+        forward pass.
     code : ``Out(fmt.width)``
     flags : ``Out(4)``
         If there is one: a :class:`golden.Flag` word, see :func:`golden.flags.of_conversion`.
@@ -65,7 +66,12 @@ class Encoder(Checked, wiring.Component):
         self.fmt = code_format("fmt", fmt)
         nan_to_zero = check_flag("nan_to_zero", nan_to_zero)
         chosen = options(self.fmt, source, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
-        self.source, self.rounding, self.overflow, self.nan_to_zero = chosen.source, chosen.rounding, chosen.overflow, nan_to_zero
+        self.source, self.rounding, self.overflow, self.nan_to_zero = (
+            chosen.source,
+            chosen.rounding,
+            chosen.overflow,
+            nan_to_zero,
+        )
         self.random_bits = random_width(self.rounding, random_bits)
         self.rounding_pin, self.has_flags = check_flag("rounding_pin", rounding_pin), check_flag("flags", flags)
         if rounding_pin and self.rounding is not Rounding.HYBRID:
@@ -83,7 +89,15 @@ class Encoder(Checked, wiring.Component):
         random = None if self.random_bits is None else self.random
         threshold = self._hybrid_threshold() if self.rounding is Rounding.HYBRID else None
         pin = self.hybrid if self.rounding_pin else None
-        rounder = Rounder(self.fmt, self.rounding, self.overflow, nan_to_zero=self.nan_to_zero, random=random, threshold=threshold, pin=pin)
+        rounder = Rounder(
+            self.fmt,
+            self.rounding,
+            self.overflow,
+            nan_to_zero=self.nan_to_zero,
+            random=random,
+            threshold=threshold,
+            pin=pin,
+        )
         parts = source_parts(m, self.source, self.bits, rounder)
         if not self.has_flags:
             m.d.comb += self.code.eq(rounder.code(m, parts))
@@ -122,7 +136,8 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
     if rounder.lowest_relevant >= lowest_normal:
         return Parts(sign, field, bias, (-bias, special), one, fraction, rest, nothing, is_inf, is_nan, special)
 
-    # Subnormals matter: zeros in front of the fraction are counted and shifted out, down to the smallest that must be normalized.
+    # Subnormals matter: zeros in front of the fraction are counted and shifted out, down to the smallest that must be
+    # normalized.
     deepest = min(max(lowest_normal - rounder.normalized_from, 0), k)
     lowest = lowest_normal - deepest - 1
     zeros = Signal(range(deepest + 2), name="leading_zeros")
@@ -135,7 +150,9 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
     with m.Else():
         m.d.comb += [zeros.eq(deepest + 1), exponent.eq(-deepest)]
     hidden, is_zero = one, nothing
-    if rounder.lowest_relevant <= lowest < rounder.normalized_from:  # the lowest exponent stands for all that is left, zero too
+    if (
+        rounder.lowest_relevant <= lowest < rounder.normalized_from
+    ):  # the lowest exponent stands for all that is left, zero too
         hidden = exponent != -deepest
         hidden = named(m, "hidden", whole[k - 1 - deepest] | hidden if deepest < k else hidden)
     elif rounder.lowest_relevant <= lowest:  # it stands for zero, and does not tell it

@@ -28,7 +28,8 @@ class Mac(Accumulating, wiring.Component):
         ``b_format`` defaults to ``a_format``.
     accumulator : str
         ``binary16``, ``bfloat16``, ``binary32``: ties to even, subnormals kept, overflow to infinity, canonical NaN;
-        ``dlfloat16``: ties away from zero, flushed below its smallest value; ``exact``: see ``golden.ExactAccumulator``.
+        ``dlfloat16``: ties away from zero, flushed below its smallest value; ``exact``: see
+        ``golden.ExactAccumulator``.
     terms : int, optional
         Products that an ``exact`` accumulator, and no other, has room for. Default: 1024.
     scale_bits : int
@@ -48,9 +49,11 @@ class Mac(Accumulating, wiring.Component):
         Bits of the accumulator.
     acc_out : ``Out``
     overflow : ``Out(1)``
-        Whether a sum of finite operands became infinite; of an ``exact`` accumulator, whether it had no room for the sum, and wrapped.
+        Whether a sum of finite operands became infinite; of an ``exact`` accumulator, whether it had no room for the
+        sum, and wrapped.
     flags : ``Out(4)``
-        A :class:`golden.Flag` word, see :func:`golden.flags.of_sum`; of an ``exact`` accumulator ``golden.ExactAccumulator.flags``.
+        A :class:`golden.Flag` word, see :func:`golden.flags.of_sum`; of an ``exact`` accumulator
+        ``golden.ExactAccumulator.flags``.
     """
 
     def __init__(
@@ -73,9 +76,15 @@ class Mac(Accumulating, wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         """Multiplier, then adder."""
         m = Module()
-        common: dict[str, Any] = {"accumulator": self.accumulator, "scale_bits": self.scale_bits, "flags": self.has_flags}
+        common: dict[str, Any] = {
+            "accumulator": self.accumulator,
+            "scale_bits": self.scale_bits,
+            "flags": self.has_flags,
+        }
         m.submodules.multiplier = multiplier = Multiplier(self.a_format, self.b_format, **common)
-        m.submodules.adder = adder = Adder(self.a_format, self.b_format, terms=self.terms, overflow=self.has_overflow, **common)
+        m.submodules.adder = adder = Adder(
+            self.a_format, self.b_format, terms=self.terms, overflow=self.has_overflow, **common
+        )
         wiring.connect(m, multiplier.product, adder.product)
         for name in self._inputs:
             m.d.comb += getattr(multiplier, name).eq(getattr(self, name))
@@ -88,13 +97,21 @@ class Mac(Accumulating, wiring.Component):
 
 
 MAC = Block(
-    "mac", "fused multiply-accumulate: one rounding of the exact acc + a * b", Mac, (A_FORMAT, B_FORMAT),
-    (ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS), codes=("a", "b"),
-    title=lambda core: f"Fused multiply-accumulate: {operands(core)} into {core.accumulator}", lines=sum_lines, rules=sum_rules,
+    "mac",
+    "fused multiply-accumulate: one rounding of the exact acc + a * b",
+    Mac,
+    (A_FORMAT, B_FORMAT),
+    (ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS),
+    codes=("a", "b"),
+    title=lambda core: f"Fused multiply-accumulate: {operands(core)} into {core.accumulator}",
+    lines=sum_lines,
+    rules=sum_rules,
     meanings={
-        "a": "code of the first operand", "b": "code of the second operand",
+        "a": "code of the first operand",
+        "b": "code of the second operand",
         "scale": "exponent, in two's complement, of the power of two that products are multiplied by",
-        "acc_in": "accumulator before", "acc_out": "accumulator after",
+        "acc_in": "accumulator before",
+        "acc_out": "accumulator after",
         "flags": f"status: {FLAG_BITS}",
     },
-)  # fmt: skip
+)

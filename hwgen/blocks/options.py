@@ -1,6 +1,7 @@
 """The table of options: every choice that makes a block, once.
 
-What a block's component takes for each, and its default, stands in the component; ranges come from where the limits are.
+What a block's component takes for each, and its default, stands in the component; ranges come from where the limits
+are.
 """
 
 from dataclasses import replace
@@ -22,7 +23,8 @@ FORMAT = Option("format", Format, "a format's name (see `hwgen formats`) or a pa
 A_FORMAT = replace(FORMAT, argument="a_format", attribute="a_format")
 B_FORMAT = Option("format-b", Format, "format of the second operand (default: that of the first)", argument="b_format")
 
-# -- decoders and encoders -------------------------------------------------------------------------------------------------
+# -- decoders and encoders
+# -------------------------------------------------------------------------------------------------
 
 TO = Option("to", str, "what comes out", TARGETS, argument="target", always=True, suffix="_{}", default="binary16")
 FROM = Option("from", str, "what goes in", WIDE, argument="source", always=True, suffix="_{}")
@@ -44,7 +46,8 @@ ROUNDING_PIN = Option(
     only_with=("rounding", Rounding.HYBRID.value),
 )  # fmt: skip
 
-# -- what adds products ----------------------------------------------------------------------------------------------------
+# -- what adds products
+# ----------------------------------------------------------------------------------------------------
 
 
 def _scale(core: Component) -> str:
@@ -54,13 +57,21 @@ def _scale(core: Component) -> str:
 
 ACCUMULATOR = Option("accumulator", str, "format of the accumulator", ACCUMULATORS, always=True, suffix="_{}")
 TERMS = Option(
-    "terms", int, f"products that an exact accumulator has room for (default: {DEFAULT_TERMS})", range(1, MAX_TERMS + 1),
-    only_with=("accumulator", "exact"), suffix=lambda core: "" if core.terms == DEFAULT_TERMS else f"_n{core.terms}",
-)  # fmt: skip
+    "terms",
+    int,
+    f"products that an exact accumulator has room for (default: {DEFAULT_TERMS})",
+    range(1, MAX_TERMS + 1),
+    only_with=("accumulator", "exact"),
+    suffix=lambda core: "" if core.terms == DEFAULT_TERMS else f"_n{core.terms}",
+)
 SCALE_BITS = Option(
-    "scale-bits", int, "width of a port for the exponent of a power of two that products are multiplied by; 0: no such port",
-    range(MAX_SCALE_BITS + 1), suffix="_scale{}", line=_scale,
-)  # fmt: skip
+    "scale-bits",
+    int,
+    "width of a port for the exponent of a power of two that products are multiplied by; 0: no such port",
+    range(MAX_SCALE_BITS + 1),
+    suffix="_scale{}",
+    line=_scale,
+)
 FLAGS = Option(
     "flags", bool, f"a port for status flags: {FLAG_BITS}", attribute="has_flags",
     suffix="_flags", line=lambda _: f"Flags: {MEANING}",
@@ -78,18 +89,29 @@ INTERLEAVE = Option(
     range(1, MAX_STAGES + 2), suffix="_i{}",
 )  # fmt: skip
 
-# -- readouts --------------------------------------------------------------------------------------------------------------
+# -- readouts
+# --------------------------------------------------------------------------------------------------------------
 
 READOUT_TO = Option(
-    "to", Format, "what comes out: binary32, binary16, bfloat16, dlfloat16, or a format of codes, by name or .toml file",
-    argument="target", always=True, suffix="_{}",
-)  # fmt: skip
+    "to",
+    Format,
+    "what comes out: binary32, binary16, bfloat16, dlfloat16, or a format of codes, by name or .toml file",
+    argument="target",
+    always=True,
+    suffix="_{}",
+)
 READOUT_TERMS = replace(TERMS, help=f"as given to the accumulator (default: {DEFAULT_TERMS})", only_with=None)
 READOUT_SCALE_BITS = replace(SCALE_BITS, help="as given to the accumulator, which alone has the port", line=None)
 _OF_CODES = "for codes only; default: that of the format in --to"
 READOUT_ROUNDING = replace(ROUNDING, help=f"{_OF_CODES}; hybrid is for encoders alone")
 READOUT_OVERFLOW = replace(
-    OVERFLOW, help=_OF_CODES, suffix=lambda core: "" if core.overflow is core.target.overflows[0] else f"_{core.overflow}"
+    OVERFLOW,
+    help=_OF_CODES,
+    suffix=lambda core: "" if core.overflow is core.target.overflows[0] else f"_{core.overflow}",
 )
-READOUT_A_FORMAT = replace(A_FORMAT, help="format of the first operand, as given to the accumulator: a name or a path to a .toml file")
-READOUT_B_FORMAT = replace(B_FORMAT, help="format of the second operand, as given to the accumulator (default: that of the first)")
+READOUT_A_FORMAT = replace(
+    A_FORMAT, help="format of the first operand, as given to the accumulator: a name or a path to a .toml file"
+)
+READOUT_B_FORMAT = replace(
+    B_FORMAT, help="format of the second operand, as given to the accumulator (default: that of the first)"
+)

@@ -88,7 +88,9 @@ class Adder(Accumulating, wiring.Component):
         self._keep(a_format, b_format, accumulator, terms, scale_bits, flags)
         self.has_overflow = check_flag("overflow", overflow)
         product, width = product_signature(product_shape(self), flags=flags), self.accumulator_width
-        super().__init__({"product": In(product), "acc_in": In(width), "acc_out": Out(width), **sum_ports(overflow, flags)})
+        super().__init__(
+            {"product": In(product), "acc_in": In(width), "acc_out": Out(width), **sum_ports(overflow, flags)}
+        )
 
     def elaborate(self, _platform: object) -> Module:
         """The adder of the accumulator's kind."""
@@ -117,9 +119,15 @@ def product_shape(part: Accumulating) -> ProductShape:
 
 
 MULTIPLIER = Block(
-    "multiplier", "first part of a MAC: decoders, exact product, exponent sum, flags", Multiplier, (A_FORMAT, B_FORMAT), (),
-    codes=("a", "b"), title=lambda core: f"Exact product of {operands(core)}, neither rounded nor normalized", generated=False,
-)  # fmt: skip
+    "multiplier",
+    "first part of a MAC: decoders, exact product, exponent sum, flags",
+    Multiplier,
+    (A_FORMAT, B_FORMAT),
+    (),
+    codes=("a", "b"),
+    title=lambda core: f"Exact product of {operands(core)}, neither rounded nor normalized",
+    generated=False,
+)
 ADDER = Block(
     "adder", "second part of a MAC: alignment, addition, rounding", Adder, (A_FORMAT, B_FORMAT), (ACCUMULATOR, TERMS),
     title=lambda core: f"Adder behind the multiplier: {operands(core)} into {core.accumulator}", lines=sum_lines,

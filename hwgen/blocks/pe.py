@@ -1,4 +1,6 @@
-"""The processing element: a fused MAC or dot product with its accumulators, of which it has several where an adder is pipelined."""
+"""The processing element: a fused MAC or dot product with its accumulators, of which it has several where an adder is
+pipelined.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,18 @@ from hwgen.blocks.arguments import Accumulating, check_room
 from hwgen.blocks.block import Block
 from hwgen.blocks.dot import Dot
 from hwgen.blocks.mac import MAC, Mac
-from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, INTERLEAVE, LANES, MAX_LANES, PE_STAGES, SCALE_BITS, SUM_FLAGS, TERMS
+from hwgen.blocks.options import (
+    A_FORMAT,
+    ACCUMULATOR,
+    B_FORMAT,
+    INTERLEAVE,
+    LANES,
+    MAX_LANES,
+    PE_STAGES,
+    SCALE_BITS,
+    SUM_FLAGS,
+    TERMS,
+)
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.multiplier import operand_ports
@@ -24,10 +37,12 @@ from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
 
 
 class Pe(Accumulating, wiring.Component):
-    """``acc = (0 if clear else acc) + (a * b if enable else nothing)``, each sum rounded once; with several lanes, all their products.
+    """``acc = (0 if clear else acc) + (a * b if enable else nothing)``, each sum rounded once; with several lanes, all
+    their products.
 
-    With ranks of registers in the multiplier the products come later, and still one a cycle. An adder with registers in it is not done
-    when the next product comes, so that there must be an accumulator for each of the sums on their way: cycle t is accumulator t modulo
+    With ranks of registers in the multiplier the products come later, and still one a cycle. An adder with registers in
+    it is not done when the next product comes, so that there must be an accumulator for each of the sums on their way:
+    cycle t is accumulator t modulo
     ``interleave``'s. Their sum is the user's to make.
 
     Parameters
@@ -73,7 +88,10 @@ class Pe(Accumulating, wiring.Component):
         interleave: int = 1,
     ):
         self._keep(a_format, b_format, accumulator, terms, scale_bits, flags)
-        self.lanes, self.stages = check_integer("lanes", lanes, 1, MAX_LANES), check_integer("stages", stages, 0, MAX_STAGES)
+        self.lanes, self.stages = (
+            check_integer("lanes", lanes, 1, MAX_LANES),
+            check_integer("stages", stages, 0, MAX_STAGES),
+        )
         check_room(self.terms, self.lanes)
         self.interleave = _accumulators(interleave, self.stages)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes)
@@ -110,7 +128,10 @@ class Pe(Accumulating, wiring.Component):
         for rank in range(entry + 1, self.stages + 1):
             before, earlier = delayed(before, "acc_before", rank), delayed(earlier, f"{name}_before", rank)
             enable = delayed(enable, "enable", rank)
-        m.d.sync += [self.acc.eq(Mux(enable, unit.acc_out, before)), sticky.eq(earlier | (enable.replicate(len(sticky)) & fresh))]
+        m.d.sync += [
+            self.acc.eq(Mux(enable, unit.acc_out, before)),
+            sticky.eq(earlier | (enable.replicate(len(sticky)) & fresh)),
+        ]
         if self.has_flags:
             m.d.comb += self.overflow.eq(self.flags[Flag.OVERFLOW.bit_length() - 1])
         return m

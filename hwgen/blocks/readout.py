@@ -1,4 +1,6 @@
-"""The end of an exact accumulation: the state of an ``exact`` accumulator, rounded once to bits of a wide format or to a code."""
+"""The end of an exact accumulation: the state of an ``exact`` accumulator, rounded once to bits of a wide format or to
+a code.
+"""
 
 from functools import partial
 
@@ -48,7 +50,8 @@ class Readout(Accumulating, wiring.Component):
     terms, scale_bits
         The accumulator's: see :class:`hwgen.Mac`.
     rounding, overflow : str, optional
-        With a target of codes, one of that format's, but not ``hybrid``, which looks at the bits of a source; None is its default.
+        With a target of codes, one of that format's, but not ``hybrid``, which looks at the bits of a source; None is
+        its default.
     nan_to_zero : bool
         With a target of codes: whether NaN becomes code 0.
     random_bits : int, optional
@@ -88,7 +91,12 @@ class Readout(Accumulating, wiring.Component):
         self.nan_to_zero = check_flag("nan_to_zero", nan_to_zero)
         is_wide = self.target.name in WIDE
         if is_wide:
-            options = {"rounding": rounding, "overflow": overflow, "nan_to_zero": nan_to_zero or None, "random_bits": random_bits}
+            options = {
+                "rounding": rounding,
+                "overflow": overflow,
+                "nan_to_zero": nan_to_zero or None,
+                "random_bits": random_bits,
+            }
             for argument, value in options.items():
                 if value is not None:
                     raise BadValue(argument, f"goes with a format of codes, not with {self.target.name!r}")
@@ -96,7 +104,9 @@ class Readout(Accumulating, wiring.Component):
         self.random_bits = random_width(self._options.rounding, random_bits)
         self.rounding = None if is_wide else self._options.rounding
         self.overflow = None if is_wide else self._options.overflow
-        ports = {"acc": In(self.accumulator_width)} | ({} if self.random_bits is None else {"random": In(self.random_bits)})
+        ports = {"acc": In(self.accumulator_width)} | (
+            {} if self.random_bits is None else {"random": In(self.random_bits)}
+        )
         super().__init__({**ports, output(self.target): Out(self.target.width)})
 
     def elaborate(self, _platform: object) -> Module:
@@ -142,12 +152,18 @@ def _lines(core: Readout) -> list[str]:
 
 
 READOUT = Block(
-    "readout", "the end of an exact accumulation: its accumulator, rounded once to a wide format or to a code", Readout,
+    "readout",
+    "the end of an exact accumulation: its accumulator, rounded once to a wide format or to a code",
+    Readout,
     (READOUT_A_FORMAT, READOUT_B_FORMAT),
     (READOUT_TO, READOUT_TERMS, READOUT_SCALE_BITS, READOUT_ROUNDING, READOUT_OVERFLOW, NAN_TO_ZERO, RANDOM_BITS),
-    title=lambda core: f"Readout of an exact accumulator of {operands(core)}, to {label(core.target)}", lines=_lines, rules=_rules,
+    title=lambda core: f"Readout of an exact accumulator of {operands(core)}, to {label(core.target)}",
+    lines=_lines,
+    rules=_rules,
     meanings={
-        "acc": "the accumulator: nan, neg_inf, pos_inf, value", "random": "random bits, uniformly distributed",
-        "bits": "bits of the wider format", "code": "code of the format",
+        "acc": "the accumulator: nan, neg_inf, pos_inf, value",
+        "random": "random bits, uniformly distributed",
+        "bits": "bits of the wider format",
+        "code": "code of the format",
     },
-)  # fmt: skip
+)

@@ -32,7 +32,11 @@ def wide_rules(target: str, what: str) -> Rules:
     """Rules of a result in a wide format."""
     wide = get(target)
     nan = f"NaN is {wide.canonical_nan:#x}" + (", and keeps a sign" if wide.nan_keeps_sign else "")
-    return {"rounding": f"{what}, {ROUNDING_RULES[wide.roundings[0]]}", "overflow": OVERFLOW_RULES[wide.overflows[0]], "nan": nan}
+    return {
+        "rounding": f"{what}, {ROUNDING_RULES[wide.roundings[0]]}",
+        "overflow": OVERFLOW_RULES[wide.overflows[0]],
+        "nan": nan,
+    }
 
 
 def code_rules(core: Component, fmt: Format) -> Rules:

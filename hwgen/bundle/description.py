@@ -38,7 +38,9 @@ def description(design: Design, verilog: str) -> dict[str, Any]:
         "reset": "rst, synchronous, active high" if any(port.name == "rst" for port in design.ports) else None,
         "rules": dict(design.block.rules(design.core)),
         "exact_accumulator": _exact_accumulator(design),
-        "formats": [_format(fmt) for fmt in dict.fromkeys(member for fmt in design.formats for member in _members(fmt))],
+        "formats": [
+            _format(fmt) for fmt in dict.fromkeys(member for fmt in design.formats for member in _members(fmt))
+        ],
         "command": f"hwgen generate {design.command()}",
         "verilog_sha256": hashlib.sha256(verilog.encode()).hexdigest(),
         "tools": {"minifloat-rtl": version("minifloat-rtl"), "amaranth": version("amaranth"), "yosys": yosys.version()},
@@ -81,11 +83,16 @@ def _format(fmt: Format) -> dict[str, Any]:
         "width": fmt.width,
         "cite": fmt.cite,
         "rows": [
-            {"prefix": row.prefix, "exponent": _exponent(row), "fraction_bits": row.fraction_bits, "hidden": row.hidden} for row in fmt.rows
+            {"prefix": row.prefix, "exponent": _exponent(row), "fraction_bits": row.fraction_bits, "hidden": row.hidden}
+            for row in fmt.rows
         ],
-        "specials": [{"mask": special.mask, "value": special.value, "kind": special.kind.value} for special in fmt.specials],
+        "specials": [
+            {"mask": special.mask, "value": special.value, "kind": special.kind.value} for special in fmt.specials
+        ],
         "twos_complement": fmt.twos_complement,
-        "values_sha256": hashlib.sha256(np.where(np.isnan(fmt.values), np.nan, fmt.values).astype("<f8").tobytes()).hexdigest(),
+        "values_sha256": hashlib.sha256(
+            np.where(np.isnan(fmt.values), np.nan, fmt.values).astype("<f8").tobytes()
+        ).hexdigest(),
     }
 
 

@@ -1,13 +1,15 @@
 """The files beside a module's Verilog, with which it works in flows that know nothing of this project.
 
-========================  ===============================================================================================
+========================
+===============================================================================================
 ``NAME.json``             ports, options, rules in words, formats, hashes, tool versions (docs/bundle.schema.json)
 ``NAME.f``                file list
 ``NAME.core``             FuseSoC
 ``NAME.sby``              SymbiYosys, with ``formal/NAME_properties.v``
 ``NAME_template.v``       an instance to copy
 ``tb/NAME_tb.v``          self-checking testbench, with its vectors in ``tb/NAME.hex``
-========================  ===============================================================================================
+========================
+===============================================================================================
 """
 
 import json

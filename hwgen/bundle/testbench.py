@@ -1,4 +1,5 @@
-"""A testbench in plain Verilog-2005, and its vectors: inputs and what golden says of them, as one hexadecimal word a line.
+"""A testbench in plain Verilog-2005, and its vectors: inputs and what golden says of them, as one hexadecimal word a
+line.
 
 Of a clocked module, a vector is what the ports say in one cycle, before the clock rises.
 """
@@ -16,7 +17,9 @@ Vector = Mapping[str, int]
 
 
 def columns(ports: Sequence[Port]) -> list[Port]:
-    """What a word of the file holds, the first in the most significant bits; of a clocked module a flag for each output, too."""
+    """What a word of the file holds, the first in the most significant bits; of a clocked module a flag for each
+    output, too.
+    """
     clocked = any(port.name == CLOCK for port in ports)
     flags = [Port(CARE + port.name, "input", 1) for port in ports if port.direction == "output"]
     return [port for port in ports if port.name != CLOCK] + (flags if clocked else [])
@@ -38,8 +41,9 @@ def memory(ports: Sequence[Port], vectors: Sequence[Vector]) -> str:
 def testbench(name: str, ports: Sequence[Port], count: int, file: str) -> str:
     """The testbench ``NAME_tb``.
 
-    Its last line is ``PASS n vectors`` or ``FAIL n of m``, after the first mismatches. Vectors that the simulator did not find fail.
-    Where it is called with ``+fatal``, what fails ends in ``$fatal``, for the sake of the simulator's exit status.
+    Its last line is ``PASS n vectors`` or ``FAIL n of m``, after the first mismatches. Vectors that the simulator did
+    not find fail. Where it is called with ``+fatal``, what fails ends in ``$fatal``, for the sake of the simulator's
+    exit status.
 
     Parameters
     ----------

@@ -35,7 +35,8 @@ class _Parser(argparse.ArgumentParser):
         raise BadValue(None, message)
 
 
-# -- from arguments to designs -----------------------------------------------------------------------------------------------
+# -- from arguments to designs
+# -----------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -75,7 +76,8 @@ def _destination(option: Option) -> str:
     return f"block {option.argument}"
 
 
-# -- the options of blocks ---------------------------------------------------------------------------------------------------
+# -- the options of blocks
+# ---------------------------------------------------------------------------------------------------
 
 
 def _add_option(parser: argparse.ArgumentParser, block: Block, option: Option) -> None:
@@ -96,7 +98,9 @@ def _is_told(default: object) -> bool:
     return default not in (None, False, Parameter.empty)
 
 
-def _blocks(parent: argparse.ArgumentParser, names: Iterable[str], *others: tuple[str, str]) -> dict[str, argparse.ArgumentParser]:
+def _blocks(
+    parent: argparse.ArgumentParser, names: Iterable[str], *others: tuple[str, str]
+) -> dict[str, argparse.ArgumentParser]:
     """A command's blocks, each with its options; ``others`` are names that are no blocks, and what they mean."""
     kinds = parent.add_subparsers(dest="block", required=True, metavar="BLOCK", parser_class=_Parser)
     parsers = {}
@@ -108,7 +112,8 @@ def _blocks(parent: argparse.ArgumentParser, names: Iterable[str], *others: tupl
     return parsers | {name: _described(kinds, name, text) for name, text in others}
 
 
-# -- commands ----------------------------------------------------------------------------------------------------------------
+# -- commands
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def parser(runs: Mapping[str, Run], only: str | None = None) -> argparse.ArgumentParser:
@@ -123,8 +128,12 @@ def parser(runs: Mapping[str, Run], only: str | None = None) -> argparse.Argumen
     """
     about = "Synthesizable Verilog for 8-bit floating point: decoders, encoders, fused multiply-accumulate units, and what they cost."
     main = _Parser(
-        prog="hwgen", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_EPILOG, description=about,
-    )  # fmt: skip
+        prog="hwgen",
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_EPILOG,
+        description=about,
+    )
     main.add_argument("--version", action="version", version=f"hwgen {version('minifloat-rtl')}")
     commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
 
@@ -142,7 +151,9 @@ def _formats_options(listing: argparse.ArgumentParser) -> None:
 
 def _explain_options(explain: argparse.ArgumentParser) -> None:
     explain.add_argument("format", metavar="FORMAT")
-    explain.add_argument("code", metavar="CODE", help="e.g. 0x5a, 90 or 0b1011010; of two formats A+B with the select bit below the sign")
+    explain.add_argument(
+        "code", metavar="CODE", help="e.g. 0x5a, 90 or 0b1011010; of two formats A+B with the select bit below the sign"
+    )
 
 
 def _generate_options(parser: argparse.ArgumentParser) -> None:
@@ -183,7 +194,9 @@ def _add_renamings(parser: argparse.ArgumentParser) -> None:
 
     text = "renamings to take the median over (default: %(default)s)"
     parser.add_argument("--renamings", type=int, default=DEFAULT_RENAMINGS, metavar="N", help=text)
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first renaming, the others follow (default: 1)")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="seed of the first renaming, the others follow (default: 1)"
+    )
 
 
 def _add_store(parser: argparse.ArgumentParser, default: str | None = "build/store.sqlite") -> None:
@@ -219,7 +232,10 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         _add_jobs(sub)
         if name == "all":
             sub.add_argument(
-                "--only", metavar="PATTERN[,...]", default="*", help="modules of such names, e.g. '*_mac_binary16' (default: *)"
+                "--only",
+                metavar="PATTERN[,...]",
+                default="*",
+                help="modules of such names, e.g. '*_mac_binary16' (default: *)",
             )
             continue
         text = "check this file instead of what hwgen generate writes; .sv is SystemVerilog"
@@ -229,22 +245,30 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         text = "with --liberty: map it by this recipe, as hwgen area --portfolio full --renamings 1 does, and check the netlist"
         names = f"one of {', '.join(RECIPES['cells'])}; default: {STOCK}"
         sub.add_argument("--recipe", choices=RECIPES["cells"], metavar="NAME", help=f"{text} ({names})")
-        sub.add_argument("--renaming", type=int, default=1, metavar="N", help="with --liberty: and for this --seed (default: 1)")
+        sub.add_argument(
+            "--renaming", type=int, default=1, metavar="N", help="with --liberty: and for this --seed (default: 1)"
+        )
         sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
 
 
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="TOML file of formats, targets, blocks and options")
-    parser.add_argument("-o", dest="output", metavar="DIR", default="build/sweep", help="folder to write to (default: build/sweep)")
+    parser.add_argument(
+        "-o", dest="output", metavar="DIR", default="build/sweep", help="folder to write to (default: build/sweep)"
+    )
     _add_store(parser)
     _add_jobs(parser)
     parser.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster, e.g. tcp://127.0.0.1:8786")
-    parser.add_argument("--timeout", type=float, default=3600.0, metavar="S", help="seconds that a job may take (default: 3600)")
+    parser.add_argument(
+        "--timeout", type=float, default=3600.0, metavar="S", help="seconds that a job may take (default: 3600)"
+    )
 
 
 def _report_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", dest="output", metavar="DIR", help="folder to write (default: build/report)")
-    parser.add_argument("--formats", metavar="F[,F...]", help="formats to compare, or all (default: the ones of the README)")
+    parser.add_argument(
+        "--formats", metavar="F[,F...]", help="formats to compare, or all (default: the ones of the README)"
+    )
     _add_liberty(parser)
     text = "show the rows of this sweep.json or report.json, too; without --formats, these alone; may be repeated"
     parser.add_argument("--sweep", action="append", metavar="FILE", help=text)
@@ -252,7 +276,9 @@ def _report_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compare", metavar="FILE", help=text)
     text = "with --compare: exit status 1 if a figure grew by more than this, e.g. 2%%, and beyond the spreads"
     parser.add_argument("--fail-above", metavar="PERCENT", help=text)
-    parser.add_argument("--accuracy", metavar="FILE", help="what examples/digits.py --json has written, to be shown, too")
+    parser.add_argument(
+        "--accuracy", metavar="FILE", help="what examples/digits.py --json has written, to be shown, too"
+    )
     text = "folder with what hwgen verify has found, to be shown, too (default: %(default)s)"
     parser.add_argument("--evidence", metavar="DIR", default=_EVIDENCE, help=text)
     _add_store(parser)

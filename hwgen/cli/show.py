@@ -31,7 +31,9 @@ def formats(arguments: argparse.Namespace) -> int:
 
 
 def _summary(fmt: Format) -> dict[str, Any]:
-    specials = [word for word, has in (("Inf", fmt.has_infinity), ("NaN", fmt.has_nan), ("-0", fmt.has_negative_zero)) if has]
+    specials = [
+        word for word, has in (("Inf", fmt.has_infinity), ("NaN", fmt.has_nan), ("-0", fmt.has_negative_zero)) if has
+    ]
     return {
         "name": fmt.name,
         "width": fmt.width,

@@ -1,15 +1,20 @@
 """The adder of a fused MAC: an accumulator plus an exact product, rounded once.
 
-The accumulator's fraction and the product meet in a frame of ``frame_bits`` significand bits, two guard bits and a sticky bit. Four
-decisions keep the datapath small:
+The accumulator's fraction and the product meet in a frame of ``frame_bits`` significand bits, two guard bits and a
+sticky bit. Four decisions keep the datapath small:
 
-* The product is normalized first (its msb is a carry into the exponent): two guard bits are enough, wherever the operands stand.
-* The operand with the larger *exponent* leads; significands are not compared. The other one moves right by the exponent difference d,
+* The product is normalized first (its msb is a carry into the exponent): two guard bits are enough, wherever the
+operands stand.
+* The operand with the larger *exponent* leads; significands are not compared. The other one moves right by the exponent
+difference d,
   or by ~d = -d - 1 where d is negative and a wire has moved it by one already.
-* Subtraction is in one's complement. Without a carry-out the trailing operand was the larger one, and the complement of the sum is the
-  exact difference. With one, a unit of the infinitely distant last place is missing: ones move in from the right when the sum is
-  normalized, and the rounding decision counts the missing unit in. Nothing is ever negated or incremented but in rounding.
-* The frame has a carry bit on top. So the frame's exponent is itself the number of places that a sum may move left before it becomes
+* Subtraction is in one's complement. Without a carry-out the trailing operand was the larger one, and the complement of
+the sum is the
+  exact difference. With one, a unit of the infinitely distant last place is missing: ones move in from the right when
+  the sum is normalized, and the rounding decision counts the missing unit in. Nothing is ever negated or incremented
+  but in rounding.
+* The frame has a carry bit on top. So the frame's exponent is itself the number of places that a sum may move left
+before it becomes
   subnormal, and fraction and exponent can be packed with one addition.
 """
 
@@ -65,7 +70,9 @@ class _Aligned:
 
 @dataclass(frozen=True)
 class _Sum:
-    """The sum's magnitude, but for a unit in the infinitely distant last place where that is missing; and what decides its sign."""
+    """The sum's magnitude, but for a unit in the infinitely distant last place where that is missing; and what decides
+    its sign.
+    """
 
     magnitude: Value
     unit_missing: Value
@@ -138,13 +145,15 @@ class FloatAdder:
         ::
 
             frame:           | frame_bits ... | guard | round |   sticky: OR of what has left
-            the one trailing | 0 1.xxxx ..... |       |       |   one place to the right: d < 0 stands for a shift by -d = ~d + 1
+            the one trailing | 0 1.xxxx ..... |       |       |   one place to the right: d < 0 stands for a shift by -d
+            = ~d + 1
         """
         w = self.layout
         product_exponent, product_significand, at_least_two = self._normalize_product(m, product)
         low, high = w.difference
         width = range_shape(min(low, -1), high).width
-        # exponent + at_least_two - acc_exponent + offset (- 1), where -x = ~x + 1, and a carry-in enters below the last bit
+        # exponent + at_least_two - acc_exponent + offset (- 1), where -x = ~x + 1, and a carry-in enters below the last
+        # bit
         minus_acc = extended(Cat(~acc.exponent, Const(1, 1)).as_signed(), width)
         minus_acc = plus(minus_acc, w.offset + int(w.ties_lead))
         exponent = extended(product.exponent, width)
@@ -161,7 +170,9 @@ class FloatAdder:
         product_trailing = Cat(one_lower if w.ties_lead else straight, product_frame)
         places = w.frame_bits + GUARD_BITS
         product_trails = named(m, "product_trails", product_is_lower & ~product.is_zero)
-        trailing = (acc_trailing & (~acc_leads).replicate(places)) | (product_trailing & product_trails.replicate(places))
+        trailing = (acc_trailing & (~acc_leads).replicate(places)) | (
+            product_trailing & product_trails.replicate(places)
+        )
         trailing = named(m, "trailing", trailing)
 
         magnitude = difference[:-1] ^ product_is_lower.replicate(width - 1)
@@ -195,7 +206,9 @@ class FloatAdder:
         tail = tail ^ unit_missing.replicate(GUARD_BITS)
         frame = total[:-1] ^ trailing_is_larger.replicate(len(addend))
         magnitude = named(m, "sum", Cat(tail, frame, carry_out & ~subtract))
-        product_wins = named(m, "product_wins", aligned.acc_leads ^ carry_out)  # where the signs differ, the sum has its
+        product_wins = named(
+            m, "product_wins", aligned.acc_leads ^ carry_out
+        )  # where the signs differ, the sum has its
         sum_is_zero = named(m, "sum_is_zero", ~(magnitude.any() | aligned.sticky))
         plus_zero = named(m, "plus_zero", sum_is_zero & trailing_is_larger)
         return _Sum(magnitude, unit_missing, subtract, product_wins, plus_zero)
@@ -203,8 +216,8 @@ class FloatAdder:
     def _normalize(self, m: Module, total: _Sum, aligned: _Aligned) -> tuple[Value, Value]:
         """Move the sum left until its carry place is taken, but by no more places than its exponent allows.
 
-        Returns the significand, and the exponent: one less than the field, and 0 without a 1 in front. Zero and subnormal
-        sums end so, and their field is 0.
+        Returns the significand, and the exponent: one less than the field, and 0 without a 1 in front. Zero and
+        subnormal sums end so, and their field is 0.
         """
         subnormals, bits = self.accumulator.has_subnormals, len(aligned.exponent)
         room = aligned.exponent if subnormals else None
@@ -213,36 +226,46 @@ class FloatAdder:
         rest = Cat(rest[:bits], Const(0, 1)) if subnormals else Cat(rest[: bits + 1], rest[-1])
         return significand, named(m, "exponent_before_rounding", rest & significand[-1].replicate(len(rest)))
 
-    def _round(self, m: Module, total: _Sum, aligned: _Aligned, significand: Value, exponent: Value) -> tuple[Value, Value, Value]:
+    def _round(
+        self, m: Module, total: _Sum, aligned: _Aligned, significand: Value, exponent: Value
+    ) -> tuple[Value, Value, Value]:
         """Pack exponent and significand, and round them in one addition.
 
         ::
 
             | 1.fraction_bits ... | half | below ... |   sticky
 
-        Returns exponent and fraction side by side, whether infinity must replace them, and whether they differ from the sum.
+        Returns exponent and fraction side by side, whether infinity must replace them, and whether they differ from the
+        sum.
         """
         fmt = self.accumulator
         tail_bits = len(significand) - (fmt.fraction_bits + 1)
         kept, half, rest = significand[tail_bits:], significand[tail_bits - 1], significand[: tail_bits - 1]
         missing = total.unit_missing
         below = named(m, "below", (rest ^ missing.replicate(tail_bits - 1)).any() | aligned.sticky)
-        # Without the missing unit, half decides, and in a tie odd. With it, the tail is a complement: half still decides
-        # where anything is below, but half = 1 with nothing below is then a whole unit, and half = 0 the tie. The
-        # majority is both.
+        # Without the missing unit, half decides, and in a tie odd. With it, the tail is a complement: half still
+        # decides where anything is below, but half = 1 with nothing below is then a whole unit, and half = 0 the tie.
+        # The majority is both.
         odd = Const(1, 1) if fmt.flush else kept[0]  # ties away from zero, or to even
         tie = (half & missing) | (odd & (half | missing))
         up = named(m, "up", Mux(below, half, tie))
         packed = Cat(kept[:-1], exponent) + Cat(up, Const(0, fmt.fraction_bits - 1), kept[-1])
         packed = named(m, "packed", packed[: fmt.fraction_bits + len(exponent)])
-        # A carry into the exponent of infinities leaves fraction 0, which is infinity already; where sums are flushed, the
-        # one special has a fraction of ones, which a carry takes away.
+        # A carry into the exponent of infinities leaves fraction 0, which is infinity already; where sums are flushed,
+        # the one special has a fraction of ones, which a carry takes away.
         beyond = packed[fmt.fraction_bits + fmt.exponent_bits : -1].any()
         infinite = exponent[1:-1].all() if fmt.has_subnormals else ~packed[-1] & beyond
         return packed, named(m, "overflow", aligned.beyond | infinite), below | (half ^ missing)
 
     def _pack(
-        self, m: Module, product: PureInterface, acc: _Accumulator, total: _Sum, packed: Value, overflow: Value, leading_one: Value
+        self,
+        m: Module,
+        product: PureInterface,
+        acc: _Accumulator,
+        total: _Sum,
+        packed: Value,
+        overflow: Value,
+        leading_one: Value,
     ) -> tuple[Value, Value, Value]:
         """Specials over the rounded sum, and the sign.
 

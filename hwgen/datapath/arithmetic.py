@@ -1,8 +1,9 @@
 """Small circuits that the datapaths are made of.
 
-Comparisons and sums with constants are built from single gates: a general comparator or adder would get a carry chain in an FPGA, and
-with one side constant there is less to do than a chain costs. Logic on the bits of a code is known for every code, so that gates which no
-code needs are left out. Shifters move right with a sticky bit, left by a distance, and left up to the first 1.
+Comparisons and sums with constants are built from single gates: a general comparator or adder would get a carry chain
+in an FPGA, and with one side constant there is less to do than a chain costs. Logic on the bits of a code is known for
+every code, so that gates which no code needs are left out. Shifters move right with a sticky bit, left by a distance,
+and left up to the first 1.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ class Tabled:
         return Tabled(self.value ^ other.value, self.table ^ other.table)
 
     def __invert__(self) -> Tabled:
-        return self.constant(not self.value.value) if isinstance(self.value, Const) else Tabled(~self.value, ~self.table)
+        return (
+            self.constant(not self.value.value) if isinstance(self.value, Const) else Tabled(~self.value, ~self.table)
+        )
 
 
 Bit = TypeVar("Bit", Value, Tabled)
@@ -112,7 +115,8 @@ def any_of(values: list[Value]) -> Value:
 def reaches(value: Value, constant: int) -> Value:
     """``value >= constant``.
 
-    From the constant's last 1 to the front: where it has ones, the value must have them too; where it has zeros, any 1 is enough.
+    From the constant's last 1 to the front: where it has ones, the value must have them too; where it has zeros, any 1
+    is enough.
     """
     width = len(value)
     if value.shape().signed:  # counted from the lowest number
@@ -173,7 +177,9 @@ def moved_left(m: Module, value: Value, distance: Value, limit: int) -> Value:
     return value
 
 
-def normalized(m: Module, value: Value, steps: int, *, fill: Value | None = None, room: Value | None = None) -> tuple[Value, Value]:
+def normalized(
+    m: Module, value: Value, steps: int, *, fill: Value | None = None, room: Value | None = None
+) -> tuple[Value, Value]:
     """Move a value left until a 1 stands in front, by ``2**steps - 1`` places at most.
 
     Parameters

@@ -15,11 +15,14 @@ from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import ProductShape
 
 
-def add_exact(m: Module, accumulator: ExactAccumulator, layout: ProductShape, product: PureInterface, acc_in: Value) -> Total:
+def add_exact(
+    m: Module, accumulator: ExactAccumulator, layout: ProductShape, product: PureInterface, acc_in: Value
+) -> Total:
     """``acc_in + product`` in fixed point.
 
-    The state is {nan, neg_inf, pos_inf, value}; its flags are sticky, and products that are not finite leave the value alone. A sum
-    that has no room wraps and overflows. It is invalid where 0 * infinity comes in, or where infinities of both signs have, and no NaN.
+    The state is {nan, neg_inf, pos_inf, value}; its flags are sticky, and products that are not finite leave the value
+    alone. A sum that has no room wraps and overflows. It is invalid where 0 * infinity comes in, or where infinities of
+    both signs have, and no NaN.
     """
     width = accumulator.value_width
     term = addend(m, "magnitude", product, layout, width, accumulator.lsb_exponent)
@@ -34,7 +37,9 @@ def add_exact(m: Module, accumulator: ExactAccumulator, layout: ProductShape, pr
 
 def sticky_specials(m: Module, before: Value, addends: Sequence[Addend]) -> tuple[Value, Value]:
     """{nan, neg_inf, pos_inf} after some addends, and whether only infinities of both signs make it NaN."""
-    pos_inf, neg_inf, nan = (named(m, name, bit) for name, bit in zip(("pos_inf", "neg_inf", "nan"), before, strict=True))
+    pos_inf, neg_inf, nan = (
+        named(m, name, bit) for name, bit in zip(("pos_inf", "neg_inf", "nan"), before, strict=True)
+    )
     pos_inf = named(m, "pos_inf_out", reduce(or_, (one.is_inf & ~one.sign for one in addends), pos_inf))
     neg_inf = named(m, "neg_inf_out", reduce(or_, (one.is_inf & one.sign for one in addends), neg_inf))
     is_nan = reduce(or_, (one.is_nan for one in addends), nan)

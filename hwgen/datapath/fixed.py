@@ -22,7 +22,9 @@ class Addend:
 
 
 def addend(m: Module, name: str, product: PureInterface, shape: ProductShape, width: int, lsb_exponent: int) -> Addend:
-    """A product whose magnitude, called ``name``, has ``width`` bits; bit 0 weighs ``2**lsb_exponent``; 0 unless finite."""
+    """A product whose magnitude, called ``name``, has ``width`` bits; bit 0 weighs ``2**lsb_exponent``; 0 unless
+    finite.
+    """
     low, high = shape.exponents
     # Weight of the significand's last bit, counted from bit 0; below 0 the bits that stick out are zeros.
     offset = -shape.bias - shape.fraction_bits - lsb_exponent
@@ -43,8 +45,9 @@ def rounded(m: Module, magnitude: Value, lsb_exponent: int, target: WideFormat) 
 
         | 1.fraction_bits ... | half | below ... |       after moving left
 
-    The magnitude moves left until a 1 stands in front, but not so far that a subnormal's hidden bit would be passed. Zeros are put in front
-    of it so that this limit is 2**n - 1: then the exponent field is the complement of the distance.
+    The magnitude moves left until a 1 stands in front, but not so far that a subnormal's hidden bit would be passed.
+    Zeros are put in front of it so that this limit is 2**n - 1: then the exponent field is the complement of the
+    distance.
 
     Parameters
     ----------
@@ -58,8 +61,8 @@ def rounded(m: Module, magnitude: Value, lsb_exponent: int, target: WideFormat) 
     Returns
     -------
     body, overflow, lost, tiny : Value
-        The number without its sign, unless it overflows; whether it does; whether it differs from the magnitude; and, where
-        it does, whether the magnitude is below the smallest normal number.
+        The number without its sign, unless it overflows; whether it does; whether it differs from the magnitude; and,
+        where it does, whether the magnitude is below the smallest normal number.
     """
     k, exponent_bits, bias = target.fraction_bits, target.exponent_bits, target.bias
     lowest = -bias if target.flush else 1 - bias  # exponent of the smallest normal number

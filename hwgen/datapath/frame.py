@@ -9,7 +9,9 @@ from golden import WideFormat
 from hwgen.datapath.product import ProductShape
 
 GUARD_BITS = 2
-"""Bits between the frame and the sticky bit: a difference of operands that are more than one place apart moves left by one at most."""
+"""Bits between the frame and the sticky bit: a difference of operands that are more than one place apart moves left by
+one at most.
+"""
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,16 @@ class AdderShape:
 
     @property
     def ties_lead(self) -> bool:
-        """Whether the product leads when the exponents are equal: whichever gives the comparison a constant with more zeros at its end."""
+        """Whether the product leads when the exponents are equal: whichever gives the comparison a constant with more
+        zeros at its end.
+        """
         return trailing_zeros(self.offset + 1) >= trailing_zeros(self.offset)
 
     @property
     def highest_exponent(self) -> int:
-        """Largest exponent of a frame whose sum can still be finite: with more, no accumulator cancels enough of the product."""
+        """Largest exponent of a frame whose sum can still be finite: with more, no accumulator cancels enough of the
+        product.
+        """
         return (1 << self.accumulator.exponent_bits) - (1 if self.accumulator.has_subnormals else 0)
 
     @property
@@ -62,7 +68,9 @@ class AdderShape:
         """Range of the exponents' difference: product minus accumulator, minus 1 where ``ties_lead`` is not."""
         low, high = self.product_exponents
         ties = 0 if self.ties_lead else 1
-        return low - (1 << self.accumulator.exponent_bits) + 1 - ties, high - int(self.accumulator.has_subnormals) - ties
+        return low - (1 << self.accumulator.exponent_bits) + 1 - ties, high - int(
+            self.accumulator.has_subnormals
+        ) - ties
 
     @staticmethod
     def spare_carry(accumulator: WideFormat, product: ProductShape) -> int:

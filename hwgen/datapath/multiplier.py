@@ -1,4 +1,6 @@
-"""The multiplier of a fused MAC: decode, exact product, sum of the exponents, class flags. Nothing is normalized or rounded here."""
+"""The multiplier of a fused MAC: decode, exact product, sum of the exponents, class flags. Nothing is normalized or
+rounded here.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """A code as a multiplier wants it: class flags, a normalized significand, and an exponent that costs next to no logic.
 
-The public ``Decoder`` delivers exponents in two's complement and zeros where there is nothing to say. A multiplier is content with less,
-and that makes its operands smaller:
+The public ``Decoder`` delivers exponents in two's complement and zeros where there is nothing to say. A multiplier is
+content with less, and that makes its operands smaller:
 
 * the exponent keeps the bias of the format's largest row, so that most codes need no addition;
-* exponents stored as sign and magnitude (HiFloat8) become a one's complement, whose missing +1 the exponent sum takes in;
+* exponents stored as sign and magnitude (HiFloat8) become a one's complement, whose missing +1 the exponent sum takes
+in;
 * nothing is masked: exponent and significand of a zero, an infinity or a NaN are whatever the gates say.
 """
 
@@ -73,7 +74,9 @@ class OperandShape:
         return min(found) + self.bias, max(found) + self.bias
 
     def overhang(self, row: Row) -> int:
-        """-1 where a fraction without hidden bit is as wide as the significand, so that its first bit stands where the hidden one would."""
+        """-1 where a fraction without hidden bit is as wide as the significand, so that its first bit stands where the
+        hidden one would.
+        """
         return min(0, self.significand_bits - 1 - row.fraction_bits)
 
     @cached_property
@@ -85,7 +88,8 @@ class OperandShape:
 
 @dataclass
 class _Case:
-    """Codes that ``hit`` picks, and their exponent, increment and significand, least significant bit first; which of them are zero.
+    """Codes that ``hit`` picks, and their exponent, increment and significand, least significant bit first; which of
+    them are zero.
 
     Zeros that are a case of their own have no exponent.
     """
@@ -110,7 +114,8 @@ class Operand(wiring.Component):
     sign : ``Out(1)``
         The code's sign bit, whatever the class.
     exponent, increment, significand : ``Out``
-        See ``OperandShape``; meaningless unless the value is finite and not zero. ``increment`` exists where ``has_increment`` says so.
+        See ``OperandShape``; meaningless unless the value is finite and not zero. ``increment`` exists where
+        ``has_increment`` says so.
     is_zero, is_inf, is_nan : ``Out(1)``
         ``is_zero`` is meaningless where ``is_nan`` is set.
     """
@@ -211,7 +216,9 @@ class Operand(wiring.Component):
         return cases
 
     def _normal(self, row: Row, hit: Tabled, magnitude: list[Tabled]) -> _Case:
-        """Fraction behind a hidden 1; the exponent is the field, beside constant bits where the biases agree in its low ones."""
+        """Fraction behind a hidden 1; the exponent is the field, beside constant bits where the biases agree in its low
+        ones.
+        """
         k, zero, one = row.fraction_bits, hit.constant(0), hit.constant(1)
         significand = [*[zero] * (self.layout.significand_bits - 1 - k), *magnitude[:k], one]
         field = magnitude[k : k + row.exponent.bits]

@@ -1,4 +1,6 @@
-"""Ports of blocks: for codes, with a select pin beside where these are of two formats (:mod:`golden.multi`), and for status flags."""
+"""Ports of blocks: for codes, with a select pin beside where these are of two formats (:mod:`golden.multi`), and for
+status flags.
+"""
 
 from itertools import groupby
 from typing import Any, TypeVar
@@ -17,7 +19,9 @@ Bits = tuple[tuple[str, int], ...]
 _FLAGS = [str(flag.name).lower() for flag in Flag]
 FLAG_BITS = ", ".join(f"bit {place} {name}" for place, name in enumerate(_FLAGS))
 """What each bit of ``flags`` says, see :mod:`golden.flags`."""
-MEANING = f"{', '.join(_FLAGS[:-1])} and {_FLAGS[-1]} (IEEE 754-2019, section 7; tininess before rounding), from bit 0 on"
+MEANING = (
+    f"{', '.join(_FLAGS[:-1])} and {_FLAGS[-1]} (IEEE 754-2019, section 7; tininess before rounding), from bit 0 on"
+)
 """The same as a sentence's end, with its source."""
 
 
@@ -46,7 +50,9 @@ def _lane_bits(name: str, fmt: Format, lane: int) -> Bits:
 
 
 def split(name: str, fmt: Format, word: Word, lanes: int = 1) -> dict[str, Word]:
-    """Values of these members, from golden's code: an integer, or an array of them; of several lanes, one after the other in it."""
+    """Values of these members, from golden's code: an integer, or an array of them; of several lanes, one after the
+    other in it.
+    """
     found: dict[str, Any] = {}
     for at, (port, place) in enumerate(code_bits(name, fmt, lanes)):
         found[port] = found.get(port, 0) | (word >> at & 1) << place

@@ -22,7 +22,8 @@ class ProductShape:
     ----------
     a, b : OperandShape
     spare_carry : int
-        1 adds 1 to the exponents' sum, through a carry-in that costs nothing: an adder asks for it where its constants get simpler.
+        1 adds 1 to the exponents' sum, through a carry-in that costs nothing: an adder asks for it where its constants
+        get simpler.
     scale_bits : int
         Bits of a number in two's complement that is added to the exponents' sum; 0 where there is none.
     """
@@ -33,7 +34,9 @@ class ProductShape:
     scale_bits: int = 0
 
     @classmethod
-    def of(cls, a_format: Format, b_format: Format, *, normalized: bool = True, spare_carry: int = 0, scale_bits: int = 0) -> ProductShape:
+    def of(
+        cls, a_format: Format, b_format: Format, *, normalized: bool = True, spare_carry: int = 0, scale_bits: int = 0
+    ) -> ProductShape:
         """Widths of the products of two formats, whose operands are normalized or as they stand."""
         return cls(OperandShape(a_format, normalized), OperandShape(b_format, normalized), spare_carry, scale_bits)
 

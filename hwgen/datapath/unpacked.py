@@ -24,7 +24,8 @@ def unpacked_signature(fmt: Format) -> Signature:
         The code's sign bit, whatever the class.
     exponent : ``Out(exponent_shape(fmt))``
     significand : ``Out(fmt.precision)``
-        Normalized: its first bit is 1 for every finite nonzero value, subnormals too. It and the exponent are zero otherwise.
+        Normalized: its first bit is 1 for every finite nonzero value, subnormals too. It and the exponent are zero
+        otherwise.
     is_zero, is_inf, is_nan : ``Out(1)``
     """
     return number_signature(exponent_shape(fmt), fmt.precision)

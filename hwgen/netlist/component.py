@@ -33,8 +33,14 @@ class Checked:
         """The call that made it, without options that have their defaults."""
         arguments, options = self._call
         known = signature(type(self)).parameters
-        defaults = {name: parameter.default for name, parameter in known.items()}  # a subclass may take them as **options
-        words = [f"{name}={plain(value)!r}" for name, value in options.items() if name not in defaults or value != defaults[name]]
+        defaults = {
+            name: parameter.default for name, parameter in known.items()
+        }  # a subclass may take them as **options
+        words = [
+            f"{name}={plain(value)!r}"
+            for name, value in options.items()
+            if name not in defaults or value != defaults[name]
+        ]
         return f"{type(self).__name__}({', '.join([*(repr(plain(value)) for value in arguments), *words])})"
 
 

@@ -1,7 +1,8 @@
 """A flattened Yosys netlist as a list of operations in dataflow order, every operand as wide as its result.
 
-Here is all that Yosys's word-level cells leave to conventions: operands are extended or cut to one width, result bits that nobody reads
-are cut off on top, and selections among the patterns of one signal become a case table again. ``verilog`` prints what comes out.
+Here is all that Yosys's word-level cells leave to conventions: operands are extended or cut to one width, result bits
+that nobody reads are cut off on top, and selections among the patterns of one signal become a case table again.
+``verilog`` prints what comes out.
 """
 
 import json
@@ -23,7 +24,14 @@ _INVENTED = re.compile(r"\$signal|(^|\.)port\$\d+\$\d+$")
 BITWISE = {"$and": "&", "$or": "|", "$xor": "^", "$xnor": "~^"}
 MODULAR = {"$add": "+", "$sub": "-", "$mul": "*"} | BITWISE
 COMPARISONS = {"$eq": "==", "$ne": "!=", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
-REDUCTIONS = {"$reduce_and": "&", "$reduce_or": "|", "$reduce_bool": "|", "$reduce_xor": "^", "$reduce_xnor": "~^", "$logic_not": "~|"}
+REDUCTIONS = {
+    "$reduce_and": "&",
+    "$reduce_or": "|",
+    "$reduce_bool": "|",
+    "$reduce_xor": "^",
+    "$reduce_xnor": "~^",
+    "$logic_not": "~|",
+}
 LOGIC = {"$logic_and": "&", "$logic_or": "|"}
 RIGHT_SHIFTS = ("$shr", "$sshr", "$shift", "$shiftx")
 LEFT_SHIFTS = ("$shl", "$sshl")
@@ -36,10 +44,12 @@ class Operation:
     Members
     -------
     kind : str
-        A Yosys cell type, or ``"case"``, whose operands are the subject, the default and one value for each item of ``patterns``.
+        A Yosys cell type, or ``"case"``, whose operands are the subject, the default and one value for each item of
+        ``patterns``.
     operands : tuple of Bits
         Of modular and bitwise operations, comparisons and multiplexers: all of one width (but a select is one bit).
-        ``$mux`` is (select, if one, if zero), ``$pmux`` (select, one value per select bit ..., default), ``$dff`` (clock, data).
+        ``$mux`` is (select, if one, if zero), ``$pmux`` (select, one value per select bit ..., default), ``$dff``
+        (clock, data).
     signed : bool
         Comparison, product or right shift in two's complement.
     patterns : tuple of tuples of str
@@ -55,7 +65,8 @@ class Operation:
 
 @dataclass(frozen=True)
 class Netlist:
-    """``ports`` are (direction, name, bits) in order; ``names`` maps given names to bits; ``operations`` stand in dataflow order.
+    """``ports`` are (direction, name, bits) in order; ``names`` maps given names to bits; ``operations`` stand in
+    dataflow order.
 
     A bit in ``read`` is an operand of one of the operations, or leaves through an output.
     """
@@ -90,7 +101,11 @@ def load(text: str) -> Netlist:
     """The netlist in the text that ``write_json`` made of one module."""
     (module,) = json.loads(text)["modules"].values()
     ports = tuple((port["direction"], name, _bits(port["bits"])) for name, port in module["ports"].items())
-    names = {name: _bits(net["bits"]) for name, net in module["netnames"].items() if not (net["hide_name"] or _INVENTED.search(name))}
+    names = {
+        name: _bits(net["bits"])
+        for name, net in module["netnames"].items()
+        if not (net["hide_name"] or _INVENTED.search(name))
+    }
     fresh = _fresh(module)
     cells = [_operation(cell, fresh) for cell in module["cells"].values()]
     outputs = [bits for direction, _, bits in ports if direction == "output"]
@@ -135,7 +150,9 @@ def _operation(cell: dict, fresh: Iterator[int]) -> Operation:
         return Operation(kind, y, (extend(a, len(y), bool(parameters["A_SIGNED"])),))
     if kind in COMPARISONS:
         width = max(len(a), len(b))
-        return Operation(kind, y, (extend(a, width, signed), extend(b, width, signed)), signed and kind not in ("$eq", "$ne"))
+        return Operation(
+            kind, y, (extend(a, width, signed), extend(b, width, signed)), signed and kind not in ("$eq", "$ne")
+        )
     if kind in LOGIC:
         return Operation(kind, y, (a, b))
     if kind in REDUCTIONS:
@@ -156,7 +173,9 @@ def _operation(cell: dict, fresh: Iterator[int]) -> Operation:
 
 
 def _in_dataflow_order(cells: list[Operation], outputs: list[Bits]) -> list[Operation]:
-    """The operations that the outputs depend on, each behind the ones it reads; registers come where they are first read."""
+    """The operations that the outputs depend on, each behind the ones it reads; registers come where they are first
+    read.
+    """
     driver = {bit: operation for operation in cells for bit in operation.result}
     ordered: list[Operation] = []
     seen: set[int] = set()
@@ -185,8 +204,12 @@ def _in_dataflow_order(cells: list[Operation], outputs: list[Bits]) -> list[Oper
     return ordered
 
 
-def _trimmed(ordered: list[Operation], outputs: list[Bits], vectors: list[Bits]) -> tuple[tuple[Operation, ...], frozenset[Bit]]:
-    """Without operations that nobody reads and without unread bits on top of a result; selections as case tables where they are."""
+def _trimmed(
+    ordered: list[Operation], outputs: list[Bits], vectors: list[Bits]
+) -> tuple[tuple[Operation, ...], frozenset[Bit]]:
+    """Without operations that nobody reads and without unread bits on top of a result; selections as case tables where
+    they are.
+    """
     driver = {bit: operation for operation in ordered for bit in operation.result}
     read: set[Bit] = {bit for bits in outputs for bit in bits}
     read |= {bit for operation in ordered if operation.kind == "$dff" for bits in operation.operands for bit in bits}
@@ -229,7 +252,9 @@ def _patterns(bit: Bit, driver: dict[Bit, Operation]) -> list[Pattern]:
     """Patterns of other bits of which one must hold for ``bit`` to be 1."""
     operation = driver.get(bit)
     match operation:
-        case Operation("$eq", _, (bits, constant)) if all(isinstance(item, str) for item in constant) and len(set(bits)) == len(bits):
+        case Operation("$eq", _, (bits, constant)) if all(isinstance(item, str) for item in constant) and len(
+            set(bits)
+        ) == len(bits):
             return [dict(zip(bits, map(str, constant), strict=True))]
         case Operation("$logic_not", _, (bits,)):
             return [dict.fromkeys(bits, "0")]
@@ -257,5 +282,7 @@ def _as_case(operation: Operation, driver: dict[Bit, Operation], vectors: list[B
     subject = whole[places[0] : places[-1] + 1]
     if any(isinstance(bit, str) for bit in subject):
         return None
-    text = tuple(tuple("".join(pattern.get(bit, "?") for bit in reversed(subject)) for pattern in group) for group in patterns)
+    text = tuple(
+        tuple("".join(pattern.get(bit, "?") for bit in reversed(subject)) for pattern in group) for group in patterns
+    )
     return Operation("case", operation.result, (subject, default, *values), patterns=text)

@@ -5,11 +5,17 @@ from math import log2
 from hwgen.netlist.dataflow import Bits, Operation
 
 DELAYS: dict[str, tuple[float, ...]] = {
-    "add": (2.7, 3.7, 7.5, 10.0, 13.0, 16.2), "increment": (1.7, 2.4, 3.4, 5.2, 6.7, 9.4), "multiply": (2.2, 10.1, 20.4, 31.1),
-    "choose": (1.3, 1.4, 1.5, 1.8, 2.3, 3.4), "reduce": (0.8, 1.0, 1.5, 2.0, 3.1, 3.8), "equal": (1.9, 2.8, 3.6, 4.5, 5.1, 5.9),
-    "compare": (1.8, 3.1, 5.1, 6.1, 7.9, 8.8), "shift": (1.0, 2.9, 3.7, 6.3, 8.2, 11.1),
-}  # fmt: skip
-"""Delays of operations on 2, 4, 8, 16, 32 and 64 bits, in FO4: each alone on our own gates, by the fastest recipe of the portfolio
+    "add": (2.7, 3.7, 7.5, 10.0, 13.0, 16.2),
+    "increment": (1.7, 2.4, 3.4, 5.2, 6.7, 9.4),
+    "multiply": (2.2, 10.1, 20.4, 31.1),
+    "choose": (1.3, 1.4, 1.5, 1.8, 2.3, 3.4),
+    "reduce": (0.8, 1.0, 1.5, 2.0, 3.1, 3.8),
+    "equal": (1.9, 2.8, 3.6, 4.5, 5.1, 5.9),
+    "compare": (1.8, 3.1, 5.1, 6.1, 7.9, 8.8),
+    "shift": (1.0, 2.9, 3.7, 6.3, 8.2, 11.1),
+}
+"""Delays of operations on 2, 4, 8, 16, 32 and 64 bits, in FO4: each alone on our own gates, by the fastest recipe of
+the portfolio
 ``speed`` (``python -m synth.studies.delays`` measures them)."""
 
 _GATE, _XOR = 0.6, 0.9

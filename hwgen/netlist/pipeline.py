@@ -1,7 +1,7 @@
 """Pipelines: a combinational component cut into stages by ranks of registers, and still a component.
 
-The cut is made in the component's netlist (:mod:`hwgen.netlist.dataflow`), not in its source: whatever computes without a clock can be
-cut, and no datapath has to know of it.
+The cut is made in the component's netlist (:mod:`hwgen.netlist.dataflow`), not in its source: whatever computes without
+a clock can be cut, and no datapath has to know of it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Pipelined(Checked, wiring.Component):
     stages : int
         Ranks of registers, 1 to 16: the latency in cycles.
     reset : bool
-        Whether the domain's reset clears the valid bits. Data registers are never reset: nobody reads them before they are written.
+        Whether the domain's reset clears the valid bits. Data registers are never reset: nobody reads them before they
+        are written.
     clock_enable : bool
         Whether everything stands still while ``enable`` is 0.
     entries : mapping, optional
@@ -83,7 +84,9 @@ class Pipelined(Checked, wiring.Component):
     def netlist(self) -> Netlist:
         """The core's operations; it takes a run of Yosys."""
         parts = netlist(self.core, "core")
-        if not {*parts.inputs, *parts.outputs} <= {"__".join(map(str, path)) for path, _, _ in self.core.signature.flatten(self.core)}:
+        if not {*parts.inputs, *parts.outputs} <= {
+            "__".join(map(str, path)) for path, _, _ in self.core.signature.flatten(self.core)
+        }:
             raise BadValue("core", f"must be combinational, and {self.core!r} has a clock")
         return parts
 

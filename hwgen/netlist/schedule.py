@@ -1,7 +1,7 @@
 """Where a netlist is cut into stages.
 
-An operation goes into the first stage in which it ends in time; the time that a stage is given is the shortest that makes do with the
-ranks asked for. Then operations move to later stages where that saves registers.
+An operation goes into the first stage in which it ends in time; the time that a stage is given is the shortest that
+makes do with the ranks asked for. Then operations move to later stages where that saves registers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ def schedule(parts: Netlist, ranks: int, entries: Mapping[str, int] | None = Non
     """
     entry_stages = {name: (entries or {}).get(name, 0) for name in parts.inputs}
     graph = _Graph(parts, entry_stages)
-    low, high = 0.0, sum(graph.delays)  # the shortest period, by bisection: 2**-20 of the whole is finer than any delay here
+    low, high = (
+        0.0,
+        sum(graph.delays),
+    )  # the shortest period, by bisection: 2**-20 of the whole is finer than any delay here
     for _ in range(20):
         middle = (low + high) / 2
         low, high = (low, middle) if graph.fits(middle, ranks) else (middle, high)
@@ -93,7 +96,9 @@ class _Graph:
         """Time of the slowest stage."""
         ends: list[float] = []
         for number, lasts in enumerate(self.delays):
-            ends.append(max([ends[k] for k in self.sources[number] if stages[k] == stages[number]], default=0.0) + lasts)
+            ends.append(
+                max([ends[k] for k in self.sources[number] if stages[k] == stages[number]], default=0.0) + lasts
+            )
         return max(ends, default=0.0)
 
     def fits(self, period: float, ranks: int) -> bool:

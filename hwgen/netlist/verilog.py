@@ -1,7 +1,8 @@
-"""Verilog-2005 text of a netlist: declarations where the values arise, one statement for each value that has a name or two readers.
+"""Verilog-2005 text of a netlist: declarations where the values arise, one statement for each value that has a name or
+two readers.
 
-Expressions are nested only where Verilog's rules of width and sign cannot change their meaning: every operand is as wide as its result,
-and what is signed stands alone on a right-hand side.
+Expressions are nested only where Verilog's rules of width and sign cannot change their meaning: every operand is as
+wide as its result, and what is signed stands alone on a right-hand side.
 """
 
 import re
@@ -68,7 +69,9 @@ class Use:
 
 
 def module(name: str, netlist: Netlist, keywords: frozenset[str]) -> str:
-    """The module called ``name``; given names that are no identifiers, or in ``keywords``, are bent until they are free to use."""
+    """The module called ``name``; given names that are no identifiers, or in ``keywords``, are bent until they are free
+    to use.
+    """
     return _Module(netlist, keywords).text(name)
 
 
@@ -98,7 +101,11 @@ class _Module:
             results.append(Result(bits, name, port=bits in outputs, operation=operation))
             self._settle(results[-1])
         for bits, given_name in given.items():
-            arises = bool(bits) and isinstance(bits[0], int) and all(isinstance(bit, str) or bit in self.home for bit in bits)
+            arises = (
+                bool(bits)
+                and isinstance(bits[0], int)
+                and all(isinstance(bit, str) or bit in self.home for bit in bits)
+            )
             if arises and self.home[bits[0]][0].bits != bits:
                 self.aliases.setdefault(bits[0], []).append(Alias(bits, self._free(given_name)))
         return results
@@ -133,7 +140,11 @@ class _Module:
                 piece: Vector
                 piece, low = self.home[first]
                 width = 1
-                while low + width < len(piece.bits) and at + width < len(bits) and bits[at + width] == piece.bits[low + width]:
+                while (
+                    low + width < len(piece.bits)
+                    and at + width < len(bits)
+                    and bits[at + width] == piece.bits[low + width]
+                ):
                     width += 1
                 for alias in self.aliases.get(first, ()) if aliases else ():
                     size = len(alias.bits)
@@ -187,13 +198,17 @@ class _Module:
             return self.inlined[piece].value
         if isinstance(piece, Alias) and piece not in self.declared:
             self.declared.add(piece)
-            self.lines += _assignment(f"  wire {_range(len(piece.bits))}{piece.name} =", self._reference(piece.bits, aliases=False))
+            self.lines += _assignment(
+                f"  wire {_range(len(piece.bits))}{piece.name} =", self._reference(piece.bits, aliases=False)
+            )
         if width == len(piece.bits):
             return str(piece.name)
         return f"{piece.name}[{low}]" if width == 1 else f"{piece.name}[{low + width - 1}:{low}]"
 
     def _operand(self, bits: Bits, level: int, sign: str = "") -> str:
-        """``bits`` inside an expression where only what holds together at least as ``level``, or a chain of ``sign``, may stand bare."""
+        """``bits`` inside an expression where only what holds together at least as ``level``, or a chain of ``sign``,
+        may stand bare.
+        """
         text = self._reference(bits)
         return text.value if text.level <= level or (sign and text.sign == sign) else f"({text.value})"
 
@@ -201,7 +216,10 @@ class _Module:
         kind, operands = operation.kind, operation.operands
         if kind in ("$mux", "$pmux"):
             select, *values, otherwise = operands
-            choices = tuple((self._operand((bit,), UNARY), self._operand(bits, BINARY)) for bit, bits in zip(select, values, strict=True))
+            choices = tuple(
+                (self._operand((bit,), UNARY), self._operand(bits, BINARY))
+                for bit, bits in zip(select, values, strict=True)
+            )
             rest = self._reference(otherwise)
             return Text(rest.value, CHOICE, choices + rest.choices)
         if kind in REDUCTIONS:
@@ -209,12 +227,17 @@ class _Module:
             sign = REDUCTIONS[kind] if len(bits) > 1 else ("~" if "~" in REDUCTIONS[kind] else "")
             return Text(f"{sign}{self._operand(bits, ATOM)}", BINARY if len(sign) == 1 and sign != "~" else UNARY)
         if kind in ("$not", "$neg"):
-            return Text(f"{'~' if kind == '$not' else '-'}{self._operand(operands[0], ATOM)}", UNARY if kind == "$not" else BINARY)
+            return Text(
+                f"{'~' if kind == '$not' else '-'}{self._operand(operands[0], ATOM)}",
+                UNARY if kind == "$not" else BINARY,
+            )
         if kind == "$pos":
             return self._reference(operands[0])
         left, right = operands
         if kind in LOGIC:
-            sides = [self._operand(bits, UNARY) if len(bits) == 1 else f"(|{self._operand(bits, ATOM)})" for bits in operands]
+            sides = [
+                self._operand(bits, UNARY) if len(bits) == 1 else f"(|{self._operand(bits, ATOM)})" for bits in operands
+            ]
             return Text(f"{sides[0]} {LOGIC[kind]} {sides[1]}", BINARY)
         if kind in ("$shl", "$shr"):
             sign = "<<" if kind == "$shl" else ">>>" if operation.signed else ">>"
@@ -261,7 +284,9 @@ class _Module:
         if not result.port:
             self.lines.append(f"  reg {_range(len(result.bits))}{result.name};")
         self.lines += ["  always @*", f"    {keyword} ({select})"]
-        self.lines += [f"      {arm}: {result.name} = {text};" for arm, text in zip([*arms, "default"], texts, strict=True)]
+        self.lines += [
+            f"      {arm}: {result.name} = {text};" for arm, text in zip([*arms, "default"], texts, strict=True)
+        ]
         self.lines.append("    endcase")
 
     def text(self, name: str) -> str:
@@ -281,7 +306,9 @@ class _Module:
             self.lines.append(f"  always @(posedge {self._reference(clock).value}) begin")
             for register in registers:
                 if register.operation.operands[0] == clock:
-                    self.lines += _assignment(f"    {register.name} <=", self._reference(register.operation.operands[1]))
+                    self.lines += _assignment(
+                        f"    {register.name} <=", self._reference(register.operation.operands[1])
+                    )
             self.lines.append("  end")
         self._sink()
         ports = [

@@ -49,18 +49,31 @@ class DecoderReference(Reference):
             bits = next(port.width for port in ports if port.name == "significand")
             first = f"significand[{bits - 1}]" if bits > 1 else "significand"  # one bit alone has no index
             return [
-                *lines, "  // no two classes at once, and a finite number other than zero is normalized", "  always @* begin",
-                "    assert (is_zero + is_inf + is_nan <= 1);", f"    if (!is_zero && !is_inf && !is_nan) assert ({first});",
-                "  end", "endmodule",
-            ]  # fmt: skip
+                *lines,
+                "  // no two classes at once, and a finite number other than zero is normalized",
+                "  always @* begin",
+                "    assert (is_zero + is_inf + is_nan <= 1);",
+                f"    if (!is_zero && !is_inf && !is_nan) assert ({first});",
+                "  end",
+                "endmodule",
+            ]
         width = golden.get(self.core.target).width
         digits = self.fmt.width
-        rows = [f"      {digits}'h{code:x}: expected = {width}'h{vector['bits']:x};" for code, vector in enumerate(vectors)]
+        rows = [
+            f"      {digits}'h{code:x}: expected = {width}'h{vector['bits']:x};" for code, vector in enumerate(vectors)
+        ]
         return [
-            *lines, f"  reg [{width - 1}:0] expected;", "  // the reference model's table", "  always @* begin",
-            f"    case ({expression('code', self.fmt)})", *rows, "    endcase", "    assert (bits == expected);", "  end",
+            *lines,
+            f"  reg [{width - 1}:0] expected;",
+            "  // the reference model's table",
+            "  always @* begin",
+            f"    case ({expression('code', self.fmt)})",
+            *rows,
+            "    endcase",
+            "    assert (bits == expected);",
+            "  end",
             "endmodule",
-        ]  # fmt: skip
+        ]
 
 
 @cache

@@ -48,7 +48,9 @@ class EncoderReference(Reference):
             for name, codes in self._encoded(bits, core.rounding, inputs.get("random")).items()
         }
 
-    def _encoded(self, bits: NDArray[Any], rounding: Rounding, random: NDArray[Any] | None = None) -> Mapping[str, NDArray[Any]]:
+    def _encoded(
+        self, bits: NDArray[Any], rounding: Rounding, random: NDArray[Any] | None = None
+    ) -> Mapping[str, NDArray[Any]]:
         core = self.core
         chosen: dict[str, Any] = {"nan_to_zero": core.nan_to_zero}
         if random is not None:

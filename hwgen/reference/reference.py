@@ -34,7 +34,8 @@ class Reference(ABC):
         self.design = design
         self.core: Any = design.core
 
-    # -- ports -------------------------------------------------------------------------------------------------------------
+    # -- ports
+    # -------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def inputs(self) -> dict[str, int]:
@@ -60,7 +61,9 @@ class Reference(ABC):
     def made_of(self) -> dict[str, Bits]:
         """Inputs that are made of bits of several ports of the module, and of which."""
         lanes = self.design.lanes
-        return {name: code_bits(name, fmt, lanes) for name, fmt in self.design.codes.items() if isinstance(fmt, MultiFormat)}
+        return {
+            name: code_bits(name, fmt, lanes) for name, fmt in self.design.codes.items() if isinstance(fmt, MultiFormat)
+        }
 
     def physical(self, pins: Pins) -> dict[str, int]:
         """Values of the module's ports: codes of two formats come in two."""
@@ -69,12 +72,15 @@ class Reference(ABC):
             values |= split(name, fmt, values[name], self.design.lanes)
         return values
 
-    # -- cases ---------------------------------------------------------------------------------------------------------------
+    # -- cases
+    # ---------------------------------------------------------------------------------------------------------------
 
     def answers(self, cases: Sequence[Pins]) -> list[dict[str, int]]:
         """The outputs of each case."""
         inputs = {name: [pins[name] for pins in cases] for name in cases[0]}
-        columns = self.columns({name: np.array(values, np.uint64 if max(values) < 1 << 64 else object) for name, values in inputs.items()})
+        columns = self.columns(
+            {name: np.array(values, np.uint64 if max(values) < 1 << 64 else object) for name, values in inputs.items()}
+        )
         return [dict(zip(columns, map(int, row), strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def answer(self, pins: Pins) -> dict[str, int]:
@@ -82,19 +88,26 @@ class Reference(ABC):
         return self.answers([pins])[0]
 
     def cycles(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
-        """What the module's ports show in each cycle, of a block that holds registers by itself: ``count`` cycles or more."""
+        """What the module's ports show in each cycle, of a block that holds registers by itself: ``count`` cycles or
+        more.
+        """
         # not abstract, because most blocks are combinational: those that hold registers override it
         raise NotImplementedError(f"the reference of the block {self.design.kind} has no cycles")
 
-    # -- what each block has of its own --------------------------------------------------------------------------------------
+    # -- what each block has of its own
+    # --------------------------------------------------------------------------------------
 
     @abstractmethod
     def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
-        """Inputs that show what the block does: boundaries, specials, cancellation, random ones; ``count`` at most, or every one."""
+        """Inputs that show what the block does: boundaries, specials, cancellation, random ones; ``count`` at most, or
+        every one.
+        """
 
     @abstractmethod
     def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
-        """The outputs of many cases, from arrays of their inputs; of integers of Python where a port is wider than 64 bits."""
+        """The outputs of many cases, from arrays of their inputs; of integers of Python where a port is wider than 64
+        bits.
+        """
 
     @abstractmethod
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
@@ -113,7 +126,8 @@ class Reference(ABC):
         """
 
 
-# -- accumulators ------------------------------------------------------------------------------------------------------------
+# -- accumulators
+# ------------------------------------------------------------------------------------------------------------
 
 
 def limbs(unit: ExactAccumulator, bits: Any) -> NDArray[np.uint64]:
@@ -141,11 +155,14 @@ def codes_word(fmt: Format, codes: Sequence[int]) -> int:
     return sum(int(code) << lane * fmt.width for lane, code in enumerate(codes))
 
 
-# -- properties --------------------------------------------------------------------------------------------------------------
+# -- properties
+# --------------------------------------------------------------------------------------------------------------
 
 
 def instance(name: str, ports: Sequence[Port], suffix: str = "", **changed: str) -> list[str]:
-    """An instance whose outputs are wires with ``suffix``; inputs are this module's unless ``changed`` names other ones."""
+    """An instance whose outputs are wires with ``suffix``; inputs are this module's unless ``changed`` names other
+    ones.
+    """
     lines = [f"  wire {port.range}{port.name}{suffix};" for port in ports if port.direction == "output"]
     links = ", ".join(
         f".{p.name}({p.name + suffix if p.direction == 'output' else changed.get(p.name, p.name)})" for p in ports
@@ -157,7 +174,11 @@ def head(ports: Sequence[Port], *more: Port) -> list[str]:
     """The rest of a module's first line: its inputs are those of the block, and ``more``."""
     inputs = [*(port for port in ports if port.direction == "input"), *more]
     *first, last = inputs
-    return [*(f"  input wire {port.range}{port.name}," for port in first), f"  input wire {last.range}{last.name}", ");"]
+    return [
+        *(f"  input wire {port.range}{port.name}," for port in first),
+        f"  input wire {last.range}{last.name}",
+        ");",
+    ]
 
 
 def among(word: str, fmt: Format, kind: str) -> str:

@@ -50,7 +50,9 @@ class SumReference(Reference):
         """Codes of both operands, their lanes on a last axis."""
         words = zip((np.asarray(inputs["a"]), np.asarray(inputs["b"])), self.formats, strict=True)
         a, b = (
-            np.stack([word >> lane * fmt.width & (1 << fmt.width) - 1 for lane in range(self.design.lanes)], axis=-1).astype(np.int64)
+            np.stack(
+                [word >> lane * fmt.width & (1 << fmt.width) - 1 for lane in range(self.design.lanes)], axis=-1
+            ).astype(np.int64)
             for word, fmt in words
         )
         return a, b
@@ -59,7 +61,16 @@ class SumReference(Reference):
         """The accumulators after the sums, and their flags if there are any."""
         core, (a, b), unit = self.core, self.lane_codes(inputs), self.core.exact
         state = inputs["acc_in"] if unit is None else limbs(unit, inputs["acc_in"])
-        operands = (a, b, state, *self.formats, core.accumulator, core.terms or 1, self.scale_of(inputs), core.scale_bits)
+        operands = (
+            a,
+            b,
+            state,
+            *self.formats,
+            core.accumulator,
+            core.terms or 1,
+            self.scale_of(inputs),
+            core.scale_bits,
+        )
         flags = {}
         if core.has_flags:
             total, flags["flags"] = golden.fused_dot_with_flags(*operands)
@@ -77,9 +88,12 @@ class SumReference(Reference):
             return factors
         wide = golden.get(self.core.accumulator)
         rows = (("acc_in", pins["acc_in"]), ("acc_out", got["acc_out"]), ("golden", expected["acc_out"]))
-        return "; ".join([factors, *(f"{name} {number(float(wide.decode(np.array([bits]))[0]))}" for name, bits in rows)])
+        return "; ".join(
+            [factors, *(f"{name} {number(float(wide.decode(np.array([bits]))[0]))}" for name, bits in rows)]
+        )
 
-    # -- properties ----------------------------------------------------------------------------------------------------------
+    # -- properties
+    # ----------------------------------------------------------------------------------------------------------
 
     def _nan_sum(self, top: int) -> str:
         """Whether a sum, whose first bit has the place ``top``, is NaN."""
@@ -123,7 +137,9 @@ class MacReference(SumReference):
             nans = among(one, fmt, Kind.NAN)
             unlike = " || ".join(filter(None, (among(other, other_fmt, kind) for kind in (Kind.NAN, Kind.INF)))) or "0"
             checks += [f"    if ({nans}) assert ({self._nan_sum(top)});"] if nans else []
-            checks.append(f"    if (({among(one, fmt, Kind.ZERO)}) && !({unlike}) && {ordinary}) assert (acc_out == acc_in);")
+            checks.append(
+                f"    if (({among(one, fmt, Kind.ZERO)}) && !({unlike}) && {ordinary}) assert (acc_out == acc_in);"
+            )
         return [*head(ports), *instance(self.design.name, ports), "  always @* begin", *checks, "  end", "endmodule"]
 
 
@@ -142,7 +158,9 @@ class DotReference(SumReference):
         return self.scaled(cases, scale)
 
     def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
-        """A NaN in any lane makes a NaN; zeros in all lanes leave the accumulator as it is, but for the sign of its zero."""
+        """A NaN in any lane makes a NaN; zeros in all lanes leave the accumulator as it is, but for the sign of its
+        zero.
+        """
         del vectors
         top = next(port.width for port in ports if port.name == "acc_out") - 1
         lanes, codes = self.core.lanes, []
@@ -177,7 +195,9 @@ class PeReference(SumReference):
         products = [
             {
                 name: codes_word(fmt, rng.choice(codes, self.core.lanes).tolist())
-                for name, fmt, codes in zip("ab", self.formats, choices if rng.integers(0, 16) else anything, strict=True)
+                for name, fmt, codes in zip(
+                    "ab", self.formats, choices if rng.integers(0, 16) else anything, strict=True
+                )
             }
             for _ in range(count)
         ]

@@ -1,4 +1,6 @@
-"""What a clocked module does, cycle by cycle: stimuli, and what golden expects of every output that must be known by then."""
+"""What a clocked module does, cycle by cycle: stimuli, and what golden expects of every output that must be known by
+then.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -69,7 +71,9 @@ def pipeline(
         Whether there are ports ``rst`` and ``enable``.
     """
     none: Mapping[str, int] = dict.fromkeys(expected[0], 0)
-    ranks: list[tuple[bool, int, Mapping[str, int]]] = [(True, 0, none)] * stages  # whether it may hold anything, valid, outputs
+    ranks: list[tuple[bool, int, Mapping[str, int]]] = [
+        (True, 0, none)
+    ] * stages  # whether it may hold anything, valid, outputs
     todo = list(zip(vectors, expected, strict=True))
     cycles: list[Cycle] = []
     again = len(todo) // 2

@@ -10,7 +10,9 @@ from golden.rounding import grid
 
 
 def boundaries(fmt: Format) -> NDArray[np.uint32]:
-    """binary32 patterns of every value, every midpoint and what lies just below the smallest, each ± 1 ulp, in both signs; specials."""
+    """binary32 patterns of every value, every midpoint and what lies just below the smallest, each ± 1 ulp, in both
+    signs; specials.
+    """
     values = grid(fmt).values
     low = values[1] * np.exp2(-np.arange(0.0, 36.0))
     marks = np.concatenate([values, (values[:-1] + values[1:]) / 2, low, 1.5 * low, [grid(fmt).flush_below]])
@@ -22,7 +24,9 @@ def boundaries(fmt: Format) -> NDArray[np.uint32]:
 
 
 def random_binary32(fmt: Format, count: int, rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Patterns spread over the format's exponents and a few beyond, with random fractions: what hybrid rounding looks at."""
+    """Patterns spread over the format's exponents and a few beyond, with random fractions: what hybrid rounding looks
+    at.
+    """
     low, high = fmt.exponent_range
     exponents = rng.integers(low - 20, high + 4, count) + 127
     fractions = rng.integers(0, 1 << 23, count)
@@ -49,34 +53,48 @@ def directed_accumulators(
 ) -> NDArray[np.uint64]:
     """For each pair an accumulator that makes it hard.
 
-    By turns: a special, a subnormal or other corner; the product's opposite, rounded, and its neighbours (cancellation, exact zeros and
-    their signs); something that many binades away, on either side (alignment, sticky bits, ties); any pattern.
+    By turns: a special, a subnormal or other corner; the product's opposite, rounded, and its neighbours (cancellation,
+    exact zeros and their signs); something that many binades away, on either side (alignment, sticky bits, ties); any
+    pattern.
     """
     corners = np.array(_corners(accumulator), np.uint64)
     size, sign = codes_a.size, np.uint64(accumulator.sign_bit)
     nothing = np.zeros(size, np.uint64)
-    products = golden.mac(codes_a, codes_b, nothing, a, b, accumulator.name, scale=scale, scale_bits=scale_bits).astype(np.uint64)
+    products = golden.mac(codes_a, codes_b, nothing, a, b, accumulator.name, scale=scale, scale_bits=scale_bits).astype(
+        np.uint64
+    )
     kind = rng.integers(0, 8, size)
     step = rng.integers(-2, 3, size)
     body = (products & (sign - np.uint64(1))).astype(np.int64)
-    opposite = (np.clip(body + step, 0, int(sign) - 1).astype(np.uint64) | (~products & sign)) & np.uint64(2 * int(sign) - 1)
+    opposite = (np.clip(body + step, 0, int(sign) - 1).astype(np.uint64) | (~products & sign)) & np.uint64(
+        2 * int(sign) - 1
+    )
     fraction_bits = accumulator.rows[-1].fraction_bits
     far = body + (rng.integers(-fraction_bits - 3, fraction_bits + 4, size) << fraction_bits)
     far = np.clip(far, 0, int(sign) - 1).astype(np.uint64)
     few_bits = far & ~np.uint64((1 << max(fraction_bits - 3, 0)) - 1)
     signs = rng.integers(0, 2, size).astype(np.uint64) * sign
     anything = rng.integers(0, 2 * int(sign), size).astype(np.uint64)
-    choices = [corners[rng.integers(0, corners.size, size)], opposite, opposite, far | signs, far | signs, few_bits | signs]
+    choices = [
+        corners[rng.integers(0, corners.size, size)],
+        opposite,
+        opposite,
+        far | signs,
+        far | signs,
+        few_bits | signs,
+    ]
     return np.select([kind == k for k in range(len(choices))], choices, anything)
 
 
 def dot_cases(
     unit: ExactAccumulator, accumulator: str, lanes: int, rng: np.random.Generator, scale: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """Codes of shape (number of scales, lanes) and accumulators of a fused dot product, of the formats of an ``exact`` accumulator.
+    """Codes of shape (number of scales, lanes) and accumulators of a fused dot product, of the formats of an ``exact``
+    accumulator.
 
-    By turns any codes; codes of moderate size, so that sums stay finite; and, with two lanes or more, products that cancel each other but
-    for the others. Accumulators are made hard for the first lane's product, see :func:`directed_accumulators`.
+    By turns any codes; codes of moderate size, so that sums stay finite; and, with two lanes or more, products that
+    cancel each other but for the others. Accumulators are made hard for the first lane's product, see
+    :func:`directed_accumulators`.
     """
     a, b, count = unit.a_format, unit.b_format, scale.size
     kind = rng.integers(0, 4, count)[:, np.newaxis]
@@ -112,7 +130,9 @@ def exact_accumulators(
     rng: np.random.Generator,
     scale: NDArray[np.int64] | None = None,
 ) -> NDArray[np.uint64]:
-    """For each pair zero, the product's opposite (an exact zero comes out), any pattern, or one with a long run of ones or zeros."""
+    """For each pair zero, the product's opposite (an exact zero comes out), any pattern, or one with a long run of ones
+    or zeros.
+    """
     limbs = rng.integers(0, 1 << 64, (codes_a.size, unit.limbs), dtype=np.uint64)
     kind = rng.integers(0, 5, codes_a.size)
     limbs[kind == 0] = 0

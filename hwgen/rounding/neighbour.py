@@ -1,6 +1,7 @@
 """The lower neighbour of a number among the values of a format, and how far beyond it the number lies.
 
-The fraction is aligned so that the bits to keep end at a fixed place; they and the exponent make the neighbour's ordinal (see
+The fraction is aligned so that the bits to keep end at a fixed place; they and the exponent make the neighbour's
+ordinal (see
 :mod:`hwgen.rounding.ordinals`).
 """
 
@@ -71,7 +72,9 @@ def lower_neighbour(at: Position, rounding: Rounding, tail_bits: int) -> LowerNe
 
 def cut(fraction: Value, width: int) -> tuple[Value, Value]:
     """The first ``width`` bits of a fraction, and whether there are ones behind them."""
-    return Cat(Const(0, max(width - len(fraction), 0)), fraction)[-width:], fraction[: max(len(fraction) - width, 0)].any()
+    return Cat(Const(0, max(width - len(fraction), 0)), fraction)[-width:], fraction[
+        : max(len(fraction) - width, 0)
+    ].any()
 
 
 def _aligned(at: Position, fraction: Value, extends: bool) -> tuple[Value, Value]:
@@ -79,7 +82,8 @@ def _aligned(at: Position, fraction: Value, extends: bool) -> tuple[Value, Value
 
     ::
 
-        | hidden | fraction ................ |                before the shift; the hidden bit counts below the normals only
+        | hidden | fraction ................ |                before the shift; the hidden bit counts below the normals
+        only
         | kept: fraction bits of the finest binade | tail |   after it
     """
     order, width = at.order, len(fraction)
@@ -104,7 +108,9 @@ def _hybrid_tail(at: Position, fraction: Value) -> Value:
 
 
 def _zero_extends(at: Position, rounding: Rounding) -> bool:
-    """Whether zero stands where the lowest segment, of powers of two, would go on, and no value further below it counts."""
+    """Whether zero stands where the lowest segment, of powers of two, would go on, and no value further below it
+    counts.
+    """
     order, first = at.order, at.order.segments[0] if at.order.segments else None
     if order.subnormals or order.first_missing or rounding is Rounding.STOCHASTIC or order.bottom_fraction_bits:
         return False
@@ -164,7 +170,9 @@ def _ordinal(at: Position, kept: Value, extends: bool) -> Value:
         lacking = order.fraction_bits - segment.fraction_bits
         if places.get(lacking) != (bits, constant):
             place = _changing(at, segment, bits, constant)
-            changing[lacking] = Mux(at.at_least(segment.low), place, changing[lacking]) if lacking in changing else place
+            changing[lacking] = (
+                Mux(at.at_least(segment.low), place, changing[lacking]) if lacking in changing else place
+            )
             places[lacking] = (bits, constant)
     field = at.named("exponent_field", shared | _select(at.lacking, changing))
     present = at.at_least(segments[0].low - extends) & ~at.parts.is_zero
@@ -175,7 +183,9 @@ def _ordinal(at: Position, kept: Value, extends: bool) -> Value:
 
 
 def _place(at: Position, segment: Segment) -> tuple[int, int, int]:
-    """The leading bits that a segment's ordinals share, in place; how many exponent bits follow; what is added to those."""
+    """The leading bits that a segment's ordinals share, in place; how many exponent bits follow; what is added to
+    those.
+    """
     k, width = segment.fraction_bits, at.order.width
     low, high = at.order.ends(segment)
     bits = max((low ^ high).bit_length() - k, 0)

@@ -1,14 +1,17 @@
 """A format's non-negative values in order: what an encoder needs to know of its rows.
 
-The *ordinal* of a value is its place in an order of all of them. Rounding up is adding 1 to an ordinal, whatever the format; and within
-a binade the ordinal is an offset, plus the exponent and the fraction side by side. In most formats zero has the ordinal 0 and every
-ordinal is the code without its sign. Where that cannot be (HiFloat8 counts negative exponents downwards), an exclusive or that depends
-on the ordinal's leading bits makes it the code, and two liberties keep both ends of that simple:
+The *ordinal* of a value is its place in an order of all of them. Rounding up is adding 1 to an ordinal, whatever the
+format; and within a binade the ordinal is an offset, plus the exponent and the fraction side by side. In most formats
+zero has the ordinal 0 and every ordinal is the code without its sign. Where that cannot be (HiFloat8 counts negative
+exponents downwards), an exclusive or that depends on the ordinal's leading bits makes it the code, and two liberties
+keep both ends of that simple:
 
-* Exponents whose code is sign and magnitude are counted in *one's complement*: E where it is positive, E - 1 where it is not. Their bits
-  are then the code's, inverted where negative. The count 0 is a second zero, E = 0 being -1: it stands for the first value of E = 1,
-  and only the carry out of E = 0 comes there.
-* Zero's ordinal is whatever makes the binades begin at round numbers, so that the offsets are leading bits in front of the exponent's.
+* Exponents whose code is sign and magnitude are counted in *one's complement*: E where it is positive, E - 1 where it
+is not. Their bits
+  are then the code's, inverted where negative. The count 0 is a second zero, E = 0 being -1: it stands for the first
+  value of E = 1, and only the carry out of E = 0 comes there.
+* Zero's ordinal is whatever makes the binades begin at round numbers, so that the offsets are leading bits in front of
+the exponent's.
 """
 
 from collections.abc import Iterator
@@ -45,8 +48,8 @@ class Ordinals:
     segments : tuple of Segment
         Ascending, without gaps.
     bottom_exponent, bottom_fraction_bits : int
-        Below 2**``bottom_exponent`` the ordinals count multiples of 2**(``bottom_exponent`` - ``bottom_fraction_bits``) in a format
-        with subnormals; in the others these are the lowest segment's ``low`` and ``fraction_bits``.
+        Below 2**``bottom_exponent`` the ordinals count multiples of 2**(``bottom_exponent`` - ``bottom_fraction_bits``)
+        in a format with subnormals; in the others these are the lowest segment's ``low`` and ``fraction_bits``.
     subnormals : bool
         Whether there are values below 2**``bottom_exponent``.
     first_missing : bool
@@ -114,12 +117,16 @@ def ordinals(fmt: Format) -> Ordinals:
         bias, k = fmt.bias, fmt.fraction_bits
         segments = (Segment(1 - bias, bias, k, bias << k),)
         last = fmt.infinity - 1
-        return Ordinals(segments, 1 - bias, k, subnormals=True, first_missing=False, zero=0, last=last, ones_complement=False)
+        return Ordinals(
+            segments, 1 - bias, k, subnormals=True, first_missing=False, zero=0, last=last, ones_complement=False
+        )
     order = _from_zero(fmt)
     if np.array_equal(fmt.magnitude_codes, np.arange(len(fmt.magnitude_codes))):
         return order
     orders = sorted(map(order.starting_at, range(fmt.sign_bit)), key=_carries)[:_CANDIDATES]
-    return min((o for o in orders if _carries(o) == _carries(orders[0])), key=lambda o: len(list(code_masks(fmt, o, None))))
+    return min(
+        (o for o in orders if _carries(o) == _carries(orders[0])), key=lambda o: len(list(code_masks(fmt, o, None)))
+    )
 
 
 def _carries(order: Ordinals) -> int:
@@ -194,15 +201,17 @@ def code_masks(fmt: Format, order: Ordinals, past_last: int | None) -> Iterator[
     Yields
     ------
     (bits, mask)
-        ``bits`` are the leading ones of an ordinal; together they cover all ordinals. One item, with no bits, where ordinal and
-        code are the same everywhere.
+        ``bits`` are the leading ones of an ordinal; together they cover all ordinals. One item, with no bits, where
+        ordinal and code are the same everywhere.
     """
     if not fmt.has_tables:
         yield "", 0
         return
     body, skipped = fmt.sign_bit - 1, _second_zero(fmt)
     masks: list[int | None] = [None] * (1 << max(order.width, fmt.width - 1))
-    for ordinal, code, value in zip(_places(fmt, order.zero), fmt.magnitude_codes.tolist(), fmt.magnitudes.tolist(), strict=True):
+    for ordinal, code, value in zip(
+        _places(fmt, order.zero), fmt.magnitude_codes.tolist(), fmt.magnitudes.tolist(), strict=True
+    ):
         masks[ordinal] = (ordinal & body) ^ code
         if value == 2 and skipped:
             masks[ordinal - skipped] = ((ordinal - skipped) & body) ^ code

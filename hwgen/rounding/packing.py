@@ -31,7 +31,8 @@ class Packer:
         fmt, order, parts = self.fmt, self.order, self.parts
         body, magnitudes = fmt.width - 1, fmt.sign_bit - 1
         finite_code, infinite_code = self._overflow_code(infinite=False), self._overflow_code(infinite=True)
-        # The ordinal past the last becomes the overflow's code by itself, where it has room and the sign is not touched.
+        # The ordinal past the last becomes the overflow's code by itself, where it has room and the sign is not
+        # touched.
         natural = order.last + 1 < 1 << order.width and finite_code <= magnitudes
         overflow = self.at.named("overflow", self._beyond(ordinal, order.last + 1 if natural else order.last))
         rounded = self._unsigned(ordinal, finite_code if natural else None)
@@ -39,7 +40,9 @@ class Packer:
         if infinite_code != finite_code:
             instead = Mux(parts.is_inf, Const(infinite_code & magnitudes, body), instead)
         nan_code = 0 if fmt.canonical_nan is None or self.nan_to_zero else fmt.canonical_nan & magnitudes
-        unsigned_code = self.at.named("unsigned_code", Mux(parts.is_nan, Const(nan_code, body), Mux(overflow, instead, rounded)))
+        unsigned_code = self.at.named(
+            "unsigned_code", Mux(parts.is_nan, Const(nan_code, body), Mux(overflow, instead, rounded))
+        )
         to_nan: Value = Const(0, 1)
         if fmt.has_nan and finite_code == fmt.canonical_nan:
             to_nan = overflow | (ordinal == order.last + 1) if natural else overflow
@@ -64,8 +67,8 @@ class Packer:
             Whether the source is another magnitude than zero, and whether its NaN is a signaling one.
         """
         fmt, at, order, parts = self.fmt, self.at, self.order, self.parts
-        # Zero is the lower neighbour of whatever is below the smallest value; where no subnormals and no gap are there, the
-        # exponent tells. (Beyond the range an ordinal means nothing.)
+        # Zero is the lower neighbour of whatever is below the smallest value; where no subnormals and no gap are there,
+        # the exponent tells. (Beyond the range an ordinal means nothing.)
         next_to_zero = (lower.ordinal == order.zero) & ~at.at_least(order.top_exponent + 1)
         below_smallest = next_to_zero if order.subnormals or order.first_missing else at.under
         below_normals = next_to_zero if order.first_missing or not order.segments else at.under
@@ -125,7 +128,9 @@ class Packer:
             case Rounding.TIES_TO_AWAY:
                 return self.at.relevant
             case Rounding.TIES_TO_EVEN:  # the smallest relevant number is a tie
-                return self.at.relevant & (self.at.at_least(self.at.lowest_relevant + 1) | parts.fraction.any() | parts.rest)
+                return self.at.relevant & (
+                    self.at.at_least(self.at.lowest_relevant + 1) | parts.fraction.any() | parts.rest
+                )
             case _:
                 return unsigned_code.any()
 

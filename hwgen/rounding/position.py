@@ -1,7 +1,8 @@
 """A number on its way to a code, and where it lies among the values of the format.
 
-What segment a number is in, how far it moves, and whether it lies beyond the range or below it, all follows from whether its exponent
-reaches some constants: a few ANDs and ORs each, once for all who ask. The source's infinities and NaNs lie beyond every range.
+What segment a number is in, how far it moves, and whether it lies beyond the range or below it, all follows from
+whether its exponent reaches some constants: a few ANDs and ORs each, once for all who ask. The source's infinities and
+NaNs lie beyond every range.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,8 @@ class Parts:
     rest : Value
         Whether there are ones behind ``fraction``.
     exponents : (int, int)
-        Lowest and highest exponent of all numbers that can occur; of zero and specials too, where their exponents tell them.
+        Lowest and highest exponent of all numbers that can occur; of zero and specials too, where their exponents tell
+        them.
     is_zero : Value
         Constant 0 where zero has an exponent too low for anything but zero.
     is_inf, is_nan : Value
@@ -74,7 +76,8 @@ class Position:
     count : Value
         The exponent as ordinals count it, plus ``count_offset``.
     lacking : Value
-        How many fraction bits the number's binade lacks against the finest; below the normals, as many as the lowest segment's.
+        How many fraction bits the number's binade lacks against the finest; below the normals, as many as the lowest
+        segment's.
     """
 
     m: Module
@@ -126,4 +129,6 @@ def position(m: Module, parts: Parts, order: Ordinals, lowest_relevant: int) -> 
         if shift != earlier:
             lacking = Mux(at_least(segment.low), Const(shift, width), lacking)
     lacking = named(m, "bits_lacking", lacking) if width else lacking
-    return Position(m, parts, order, lowest_relevant, at_least, segments, exponent, relevant, under, count, count_offset, lacking)
+    return Position(
+        m, parts, order, lowest_relevant, at_least, segments, exponent, relevant, under, count, count_offset, lacking
+    )

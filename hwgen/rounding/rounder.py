@@ -1,7 +1,7 @@
 """From a number in parts to a code: the one place where hardware rounds to a format.
 
-The number's lower neighbour has an ordinal (see :mod:`hwgen.rounding.neighbour`); rounding up adds 1, and the carry runs into the
-exponent by itself. What remains is the ordinal's code (see :mod:`hwgen.rounding.packing`).
+The number's lower neighbour has an ordinal (see :mod:`hwgen.rounding.neighbour`); rounding up adds 1, and the carry
+runs into the exponent by itself. What remains is the ordinal's code (see :mod:`hwgen.rounding.packing`).
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -66,9 +66,13 @@ class Rounder:
 
     @property
     def normalized_from(self) -> int:
-        """From which exponent on numbers must come normalized: subnormals are multiples of one unit, whatever their first 1."""
+        """From which exponent on numbers must come normalized: subnormals are multiples of one unit, whatever their
+        first 1.
+        """
         order = self.order
-        simple = order.subnormals and all(segment.fraction_bits == order.bottom_fraction_bits for segment in order.segments)
+        simple = order.subnormals and all(
+            segment.fraction_bits == order.bottom_fraction_bits for segment in order.segments
+        )
         return order.bottom_exponent if simple else self.lowest_relevant
 
     def code(self, m: Module, parts: Parts) -> Value:
@@ -79,7 +83,9 @@ class Rounder:
     def code_and_flags(self, m: Module, parts: Parts, nonzero: Value, signaling: Value) -> tuple[Value, Value]:
         """The code and the flags; see :meth:`hwgen.rounding.packing.Packer.flags` for the parameters."""
         lower, up, ordinal, packer = self._rounded(m, parts)
-        moved = up if self.rounding is Rounding.HYBRID else Const(0, 1)  # hybrid rounding moves HiFloat8's own values, too
+        moved = (
+            up if self.rounding is Rounding.HYBRID else Const(0, 1)
+        )  # hybrid rounding moves HiFloat8's own values, too
         return packer.code(ordinal), packer.flags(lower, moved, ordinal, nonzero, signaling)
 
     def _rounded(self, m: Module, parts: Parts) -> tuple[LowerNeighbour, Value, Signal, Packer]:
@@ -113,14 +119,18 @@ class Rounder:
         return value
 
     def _hybrid(self, at: Position, half: Value, tail: Value) -> Value:
-        """HiFloat8 (specification, 1.3): half away near 1; elsewhere the tail against bits of the source; nothing below 2**-23."""
+        """HiFloat8 (specification, 1.3): half away near 1; elsewhere the tail against bits of the source; nothing below
+        2**-23.
+        """
         assert self.threshold is not None
         near_one = at.at_least(-3) & ~at.at_least(4)
         past_largest = at.equals(self.order.top_exponent) & tail[-1]
         return Mux(near_one, half, (carries(tail, ~self.threshold, Const(1, 1)) & at.relevant) | past_largest)
 
     def _mptorch(self, at: Position, lower: Value, half: Value, below: Value, odd: Value) -> Value:
-        """The authors' simulator: half away among the powers of two, zero below the smallest, infinity above the largest."""
+        """The authors' simulator: half away among the powers of two, zero below the smallest, infinity above the
+        largest.
+        """
         powers: Value = Const(0, 1)
         for segment in self.order.segments:
             if segment.fraction_bits == 0:
@@ -145,7 +155,11 @@ class Rounder:
                 return here & half & below
         # The middle of 0 and the smallest value is (1 + 2**-k) * 2**(bottom - 1).
         first, behind = cut(parts.fraction, k)
-        past = first.any() if self.rounding is Rounding.TIES_TO_AWAY else first[1:].any() | (first[0] & (behind | parts.rest))
+        past = (
+            first.any()
+            if self.rounding is Rounding.TIES_TO_AWAY
+            else first[1:].any() | (first[0] & (behind | parts.rest))
+        )
         return here | (under & past)
 
     def _stochastic_first_gap(self, at: Position) -> Value:

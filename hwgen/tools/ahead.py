@@ -14,8 +14,8 @@ def completed(
 ) -> Iterator[tuple[Part, Future[Result]]]:
     """Yield each part with its finished future.
 
-    A part is taken from ``parts`` when there is room for it, so that memory stays flat. What has not begun when the iteration is left
-    is cancelled.
+    A part is taken from ``parts`` when there is room for it, so that memory stays flat. What has not begun when the
+    iteration is left is cancelled.
 
     Parameters
     ----------

@@ -16,9 +16,18 @@ def _refused(folder: Path, reason: str | None) -> BadValue:
 
 
 _UNWRITABLE = {
-    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY, errno.ENOENT, errno.ELOOP,
-    errno.ENAMETOOLONG, errno.EINVAL,
-}  # fmt: skip
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.EEXIST,
+    errno.ENOTEMPTY,
+    errno.ENOENT,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.EINVAL,
+}
 """What another folder would mend; a full disk is a failure on the way."""
 
 
@@ -46,12 +55,16 @@ def check_writable(folder: Path, files: Iterable[str] = ()) -> None:
         for file in files:
             above = next(parent for parent in (folder / file).parents if parent.exists())
             if not above.is_dir() or (folder / file).is_dir():
-                raise _refused(folder, f"{file!r} has no place there, where {str(above if above.is_file() else folder / file)!r} stands")
+                raise _refused(
+                    folder,
+                    f"{file!r} has no place there, where {str(above if above.is_file() else folder / file)!r} stands",
+                )
 
 
 @contextmanager
 def staging(folder: Path) -> Iterator[Path]:
-    """A folder to write files into, which move into ``folder`` at the end, each whole; after an exception nothing has changed there.
+    """A folder to write files into, which move into ``folder`` at the end, each whole; after an exception nothing has
+    changed there.
 
     ``folder`` is made when missing. Files of other names stay.
     """
@@ -78,7 +91,9 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def write_folder(parent: Path, name: str, files: Mapping[str, str]) -> Path:
-    """Write files as :func:`write_files` does into ``parent/name``, which is returned; refuse a folder that cannot be written to."""
+    """Write files as :func:`write_files` does into ``parent/name``, which is returned; refuse a folder that cannot be
+    written to.
+    """
     folder = parent / name
     with writing(folder):
         write_files(folder, files)

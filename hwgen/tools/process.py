@@ -31,7 +31,8 @@ class ToolError(RuntimeError):
 def alone(package: str) -> Iterator[None]:
     """Wait until no other process or thread is in here for the same package.
 
-    The first run ever of a tool that is a WebAssembly package compiles it into a file, and whoever reads the half-written file is killed.
+    The first run ever of a tool that is a WebAssembly package compiles it into a file, and whoever reads the
+    half-written file is killed.
     """
     spec = find_spec(package)
     assert spec is not None

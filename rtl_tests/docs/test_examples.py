@@ -1,4 +1,6 @@
-"""The examples do what they say: the design that instantiates generated Verilog, the digits, the blocks in README and docs."""
+"""The examples do what they say: the design that instantiates generated Verilog, the digits, the blocks in README and
+docs.
+"""
 
 import importlib.util
 import json
@@ -51,7 +53,9 @@ def test_simulation_of_the_dot_product_example(tmp_path):
     rows = [f"{word:05x}" for word in (clear << 16 | a.astype(int) << 8 | b).reshape(-1).tolist()]
     (tmp_path / "stimuli.hex").write_text("\n".join(rows) + "\n")
     (tmp_path / "bench.v").write_text(BENCH.format(last=count * length - 1))
-    subprocess.run(["iverilog", "-g2005", "-o", "t.vvp", "bench.v", *(f"{name}.v" for name in modules)], cwd=tmp_path, check=True)
+    subprocess.run(
+        ["iverilog", "-g2005", "-o", "t.vvp", "bench.v", *(f"{name}.v" for name in modules)], cwd=tmp_path, check=True
+    )
     said = subprocess.run(["vvp", "t.vvp"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout.split()
     sums = np.array([int(word, 16) for word in said[0::2]], np.uint16).reshape(count, length)
     codes = np.array([int(word, 16) for word in said[1::2]], np.uint8).reshape(count, length)
@@ -92,7 +96,9 @@ def digits():
 
 @pytest.mark.parametrize("name", ["hif8", "ocp_e4m3", "gc_1_0_7_b0"])
 def test_products_of_the_study_are_those_of_scaled_codes(digits, name):
-    """Exact sums against binary64's, which are exact for few terms near each other; rounded ones against a chain of `golden.mac`."""
+    """Exact sums against binary64's, which are exact for few terms near each other; rounded ones against a chain of
+    `golden.mac`.
+    """
     fmt, rng = golden.get(name), generator("digits", name)
     x, w = ((rng.uniform(0.5, 2, shape) * rng.choice([-1, 1], shape)).astype(np.float32) for shape in ((5, 6), (6, 3)))
     scales = digits.Scales(2, -1, 0.0)
@@ -101,7 +107,13 @@ def test_products_of_the_study_are_those_of_scaled_codes(digits, name):
     assert np.array_equal(digits.quantized_product(fmt, scales, "exact")(x, w), exact.astype(np.float32))
     acc = np.zeros((5, 3), np.uint16)
     for k in range(6):
-        acc = golden.mac(fmt.encode(a[:, k : k + 1].view(np.uint32)), fmt.encode(b[k].view(np.uint32)), acc, fmt, accumulator="bfloat16")
+        acc = golden.mac(
+            fmt.encode(a[:, k : k + 1].view(np.uint32)),
+            fmt.encode(b[k].view(np.uint32)),
+            acc,
+            fmt,
+            accumulator="bfloat16",
+        )
     rounded = golden.get("bfloat16").decode(acc).astype(np.float32) / 2
     assert np.array_equal(digits.quantized_product(fmt, scales, "bfloat16")(x, w), rounded)
     assert not np.array_equal(rounded, exact)
@@ -110,7 +122,15 @@ def test_products_of_the_study_are_those_of_scaled_codes(digits, name):
 def test_the_study_of_digits(tmp_path):
     """Two formats from training to JSON: what the report reads; the scaled integer of range 2 lives from its scales."""
     file = tmp_path / "digits.json"
-    command = [sys.executable, "examples/digits.py", "--formats", "ocp_e4m3,gc_1_0_7_b0", "--without-rtl", "--json", str(file)]
+    command = [
+        sys.executable,
+        "examples/digits.py",
+        "--formats",
+        "ocp_e4m3,gc_1_0_7_b0",
+        "--without-rtl",
+        "--json",
+        str(file),
+    ]
     subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, capture_output=True)
     found = json.loads(file.read_text())
     assert accuracy.section(Accuracy.from_json(found))
@@ -119,8 +139,13 @@ def test_the_study_of_digits(tmp_path):
     assert [row["format"] for row in found["rows"]] == ["binary32", "ocp_e4m3", "gc_1_0_7_b0"]
     assert all(row["accuracy"] > 0.9 for row in found["rows"])
     assert study["gc_1_0_7_b0", "calibrated", "exact"]["snr_db"] > study["gc_1_0_7_b0", "none", "exact"]["snr_db"] + 20
-    assert study["gc_1_0_7_b0", "calibrated", "exact"]["snr_db"] > study["gc_1_0_7_b0", "calibrated", "bfloat16"]["snr_db"] + 1
-    assert study["ocp_e4m3", "none", "exact"]["snr_db"] == pytest.approx(study["ocp_e4m3", "none", "binary32"]["snr_db"], abs=0.01)
+    assert (
+        study["gc_1_0_7_b0", "calibrated", "exact"]["snr_db"]
+        > study["gc_1_0_7_b0", "calibrated", "bfloat16"]["snr_db"] + 1
+    )
+    assert study["ocp_e4m3", "none", "exact"]["snr_db"] == pytest.approx(
+        study["ocp_e4m3", "none", "binary32"]["snr_db"], abs=0.01
+    )
 
 
 def test_the_study_refuses_unknown_formats(digits, monkeypatch, capsys):

@@ -6,7 +6,9 @@ from rtl_tests.support.paths import ROOT
 
 
 def test_the_page_is_up_to_date():
-    assert (ROOT / "docs" / "options.md").read_text() == page(), "run: .venv/bin/python -m hwgen.cli.table > docs/options.md"
+    assert (ROOT / "docs" / "options.md").read_text() == page(), (
+        "run: .venv/bin/python -m hwgen.cli.table > docs/options.md"
+    )
 
 
 def test_every_option_of_every_block_has_its_row():

@@ -1,6 +1,7 @@
 """README and docs: every block of code does what it says, every link leads somewhere, every public name has its entry.
 
-Blocks of a page share a folder, in which each begins; files of the repository's ``examples`` are in it. What a language means:
+Blocks of a page share a folder, in which each begins; files of the repository's ``examples`` are in it. What a language
+means:
 
 ``sh``
     Commands, run by bash. One with ``# prints TEXT`` behind it prints that text.
@@ -9,7 +10,8 @@ Blocks of a page share a folder, in which each begins; files of the repository's
 ``python``
     Statements; each ``print(...)  # TEXT`` prints that text.
 ``toml``
-    A file, whose name is the first line; where the repository has that file, it is the file. A command of the page uses it.
+    A file, whose name is the first line; where the repository has that file, it is the file. A command of the page uses
+    it.
 ``verilog``
     A part of the file of the repository that the first line names, which has a test of its own.
 ``text``
@@ -17,8 +19,8 @@ Blocks of a page share a folder, in which each begins; files of the repository's
 ``{...}``
     Sphinx's, and read when the pages are made (``make docs``).
 
-A comment before a block, ``<!-- not run, because REASON -->`` or ``<!-- not run: COMMAND, because REASON -->``, takes the block or one
-command of it out. Such commands stand in ``NOT_RUN``, too; that they are accepted is tested.
+A comment before a block, ``<!-- not run, because REASON -->`` or ``<!-- not run: COMMAND, because REASON -->``, takes
+the block or one command of it out. Such commands stand in ``NOT_RUN``, too; that they are accepted is tested.
 """
 
 import doctest
@@ -47,7 +49,10 @@ from rtl_tests.support.paths import ROOT
 from rtl_tests.support.simulators import available
 from synth.sweep import space
 
-PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text()
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
 
 NOT_RUN = {
     "README.md": (
@@ -93,7 +98,9 @@ _ICARUS = ("iverilog", "vvp")
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a block, and what it must print: text of which ``...`` stands for anything, None for whatever it likes."""
+    """A command of a block, and what it must print: text of which ``...`` stands for anything, None for whatever it
+    likes.
+    """
 
     line: str
     prints: str | None
@@ -132,7 +139,9 @@ def _commands(match: re.Match[str]) -> list[Command]:
     else:
         return []
     taken_out = (match["one"] or "").removeprefix(": ")
-    assert not taken_out or taken_out in [line for line, _ in pairs], f"there is no command {taken_out!r} to be taken out"
+    assert not taken_out or taken_out in [line for line, _ in pairs], (
+        f"there is no command {taken_out!r} to be taken out"
+    )
     return [Command(line, prints, match["reason"] is None or taken_out not in ("", line)) for line, prints in pairs]
 
 
@@ -173,7 +182,17 @@ def accept(line: str, folder: Path) -> None:
             assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M), line
 
 
-STANDS_FOR = {"F": "hif8", "G": "e5m2b1", "A": "exact", "R": "hybrid", "O": "saturate", "N": "2", "S": "2", "T": "64", "DIR": "build"}
+STANDS_FOR = {
+    "F": "hif8",
+    "G": "e5m2b1",
+    "A": "exact",
+    "R": "hybrid",
+    "O": "saturate",
+    "N": "2",
+    "S": "2",
+    "T": "64",
+    "DIR": "build",
+}
 """Words of the text that are to be filled in, with what may stand there."""
 
 
@@ -185,7 +204,9 @@ def in_text(text: str) -> Iterator[list[str]]:
 
 
 def whole(command: str, *rest: str) -> list[str]:
-    """A command, with the block and the format that a sentence may leave out, and without a last option whose value it leaves out."""
+    """A command, with the block and the format that a sentence may leave out, and without a last option whose value it
+    leaves out.
+    """
     words = [command, *rest]
     if command in ("generate", "area", "verify"):
         block, *options = rest if rest and not rest[0].startswith("-") else ("mac", *rest)
@@ -238,7 +259,9 @@ def test_every_block_of_code(page, tmp_path, monkeypatch):
                 assert rest.strip() in (ROOT / first.removeprefix("// ")).read_text()
             case language:
                 assert language == "text" or language.startswith("{"), f"a block of {language!r}"
-    if without_icarus:  # a reader's simulator, which PyPI lacks: all other commands of the page have run by now, and the report says so
+    if (
+        without_icarus
+    ):  # a reader's simulator, which PyPI lacks: all other commands of the page have run by now, and the report says so
         pytest.skip("all but the simulations: Icarus Verilog is not installed")
 
 
@@ -250,11 +273,17 @@ def test_commands_in_the_text_are_accepted():
 
 
 def test_a_misspelt_option_is_found(tmp_path):
-    shown = [line.removeprefix("hwgen ").split() for lines in NOT_RUN.values() for line in lines if line.startswith("hwgen ")]
+    shown = [
+        line.removeprefix("hwgen ").split() for lines in NOT_RUN.values() for line in lines if line.startswith("hwgen ")
+    ]
     said = [words for text in PAGES.values() for words in in_text(text)]
-    wrong = [one for words in shown for one in misspelt(words)] + [whole(*one) for words in said for one in misspelt(words)]
+    wrong = [one for words in shown for one in misspelt(words)] + [
+        whole(*one) for words in said for one in misspelt(words)
+    ]
     for words in wrong:
-        with pytest.raises(Refusal, match=r"^unrecognized arguments: --|: invalid choice: |arguments are required: --format$"):
+        with pytest.raises(
+            Refusal, match=r"^unrecognized arguments: --|: invalid choice: |arguments are required: --format$"
+        ):
             accept(shlex.join(["hwgen", *words]), tmp_path)
 
 
@@ -266,7 +295,11 @@ def test_links_lead_somewhere():
 
 def test_pages_that_programs_name_are_there():
     """In help, messages and docstrings."""
-    texts = [file.read_text() for folder in ("golden", "hwgen", "synth", "examples") for file in (ROOT / folder).rglob("*.py")]
+    texts = [
+        file.read_text()
+        for folder in ("golden", "hwgen", "synth", "examples")
+        for file in (ROOT / folder).rglob("*.py")
+    ]
     named = {path for text in texts for path in re.findall(r"\bdocs/[\w./-]*\.(?:md|json)", text)}
     assert len(named) > 3
     assert not [path for path in named if not (ROOT / path).exists()]

@@ -1,4 +1,6 @@
-"""Dynamic range, signal-to-noise ratio, significand bits and the search of scales: the papers' figures, closed forms, brute force."""
+"""Dynamic range, signal-to-noise ratio, significand bits and the search of scales: the papers' figures, closed forms,
+brute force.
+"""
 
 import math
 import re
@@ -10,9 +12,17 @@ import pytest
 
 import golden
 from golden.accuracy import BestScale, Scales
-from rtl_tests.support.paper_tables import CATALOGUE, GRAPHCORE_INTEGER, GRAPHCORE_TABLE_1, HIF8_BITS, definition, values
+from rtl_tests.support.paper_tables import (
+    CATALOGUE,
+    GRAPHCORE_INTEGER,
+    GRAPHCORE_TABLE_1,
+    HIF8_BITS,
+    definition,
+    values,
+)
 
-# -- the Graphcore paper ---------------------------------------------------------------------------------------------------------
+# -- the Graphcore paper
+# ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", GRAPHCORE_TABLE_1)
@@ -37,11 +47,15 @@ def test_a_bias_moves_the_range_and_leaves_its_width():
 
 @pytest.mark.parametrize("p", range(1, 9))
 def test_the_model_is_that_of_a_log_uniform_significand(p):
-    """Mean of (rounded - x)^2 / x^2 over one binade in closed form. The model takes the error as uniform between neighbours: what it
-    lacks to the exact mean falls with their distance, and is 0.06 dB with the two fraction bits of 1.5.2."""
+    """Mean of (rounded - x)^2 / x^2 over one binade in closed form. The model takes the error as uniform between
+    neighbours: what it lacks to the exact mean falls with their distance, and is 0.06 dB with the two fraction bits of
+    1.5.2.
+    """
     values_, half = 1 + np.arange(2**p + 1) / 2**p, 2.0 ** -(p + 1)
     low, high = np.maximum(values_ - half, 1), np.minimum(values_ + half, 2)
-    noise = np.sum(np.log(high / low) + 2 * values_ * (1 / high - 1 / low) - values_**2 / 2 * (1 / high**2 - 1 / low**2)) / math.log(2)
+    noise = np.sum(
+        np.log(high / low) + 2 * values_ * (1 / high - 1 / low) - values_**2 / 2 * (1 / high**2 - 1 / low**2)
+    ) / math.log(2)
     difference = -10 * math.log10(noise) - golden.model_snr(f"gc_1_3_{p}_b3")
     assert 0.85 < difference * 4**p < 0.96
 
@@ -58,7 +72,8 @@ def test_graphcores_scaled_integer():
     assert golden.best_scale(fmt).exponent == -1
 
 
-# -- ratios on data --------------------------------------------------------------------------------------------------------------
+# -- ratios on data
+# --------------------------------------------------------------------------------------------------------------
 
 
 def gaussian(a, b):
@@ -83,7 +98,11 @@ def student_t3(a, b):
     if a >= 16:  # by the series in 1/x, as arcus tangents have no digits left there
 
         def power(k, x):
-            return sum((-1) ** j * (j + 1) * x ** (k - 3 - 2 * j) / (k - 3 - 2 * j) for j in range(12)) if x < math.inf else 0.0
+            return (
+                sum((-1) ** j * (j + 1) * x ** (k - 3 - 2 * j) / (k - 3 - 2 * j) for j in range(12))
+                if x < math.inf
+                else 0.0
+            )
 
         return tuple(4 / math.pi * (power(k, b) - power(k, a)) for k in range(3))
     if b > 16:
@@ -132,7 +151,9 @@ SAMPLES = {
     "student_t3": ("standard_t", (3,), math.sqrt(3)),
 }
 NARROW = ("ocp_e4m3", "binary8p4", "ibm_1_4_3", "gc_1_0_7_b0", "binary16")
-"""Formats that cut Student's tail, whose fourth moment is infinite: the mean of squared errors has no variance to measure it by."""
+"""Formats that cut Student's tail, whose fourth moment is infinite: the mean of squared errors has no variance to
+measure it by.
+"""
 
 
 @pytest.mark.parametrize(
@@ -141,13 +162,17 @@ NARROW = ("ocp_e4m3", "binary8p4", "ibm_1_4_3", "gc_1_0_7_b0", "binary16")
      if (name, distribution) not in [(narrow, "student_t3") for narrow in NARROW]],
 )  # fmt: skip
 def test_ratios_of_random_numbers_that_are_encoded_and_decoded(name, distribution):
-    """A million seeded numbers through the encoder: their mean squared error lies within five of its standard deviations."""
+    """A million seeded numbers through the encoder: their mean squared error lies within five of its standard
+    deviations.
+    """
     method, arguments, deviation = SAMPLES[distribution]
     fmt = golden.get(name)
     for exponent in (-6, 0, 3):
         x = getattr(np.random.default_rng(7), method)(*arguments, size=1_000_000) / deviation
         scaled = (x * 2.0**exponent).astype(np.float32)
-        squares = (fmt.decode(fmt.encode(scaled.view(np.uint32), overflow="saturate")) - scaled).astype(np.float64) ** 2 / 4.0**exponent
+        squares = (fmt.decode(fmt.encode(scaled.view(np.uint32), overflow="saturate")) - scaled).astype(
+            np.float64
+        ) ** 2 / 4.0**exponent
         noise = 10 ** (-golden.quantization_snr(fmt, 2.0**exponent, distribution) / 10)
         assert abs(squares.mean() - noise) < 5 * squares.std() / 1000
         assert squares.std() / 1000 < 0.3 * noise
@@ -179,7 +204,8 @@ def test_best_scale():
     assert heavy[0].snr == pytest.approx(heavy[2].snr, abs=1e-9)
 
 
-# -- significand bits ------------------------------------------------------------------------------------------------------------
+# -- significand bits
+# ------------------------------------------------------------------------------------------------------------
 
 
 def test_hif8_figure_1():
@@ -212,7 +238,8 @@ def test_significand_bits_count_the_values(name):
     assert all(2 ** (bits[end] - 1) >= counts[end] > 2 ** (bits[end] - 1) - 4 for end in (0, -1))
 
 
-# -- scales ----------------------------------------------------------------------------------------------------------------------
+# -- scales
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 fractions = np.vectorize(Fraction, otypes=[object])
@@ -238,7 +265,9 @@ def search(name, a, w, reference, exponents):
 
 @pytest.mark.parametrize("name", ["hif8", "ocp_e4m3", "e5m2b1", "gc_1_0_7_b0", "binary8p4", "ibm_1_4_3"])
 def test_calibration_finds_the_least_error(name):
-    """HiF8 paper, Algorithm 1, for scales 2^-4 to 2^5; of the largest matrices some pairs overflow in formats with infinities."""
+    """HiF8 paper, Algorithm 1, for scales 2^-4 to 2^5; of the largest matrices some pairs overflow in formats with
+    infinities.
+    """
     rng = np.random.default_rng(11)
     chosen, complete = set(), []
     for magnitude_a, magnitude_w in ((1, 1), (40, 0.01), (0.002, 9), (900, 0.3)):
@@ -266,15 +295,21 @@ def test_calibration_by_default():
     assert golden.calibrate(powers * 2**18, powers.T, exponents=[0, -1, -6]) == Scales(-6, 0, 0.0)
     x = np.float32(np.random.default_rng(3).standard_normal((4, 7, 5)))  # a further axis in front
     y = np.float32(np.random.default_rng(4).standard_normal((5, 3)))
-    stacked, flat = golden.calibrate(x, y), golden.calibrate(x.reshape(28, 5), y, None, "hif8", range(-4, 6), rounding="ties_to_away")
+    stacked, flat = (
+        golden.calibrate(x, y),
+        golden.calibrate(x.reshape(28, 5), y, None, "hif8", range(-4, 6), rounding="ties_to_away"),
+    )
     assert stacked[:2] == flat[:2]
     assert stacked.error == pytest.approx(flat.error, rel=1e-12)
     assert golden.calibrate(x, y, rounding="toward_zero").error > stacked.error
-    ends = [golden.calibrate(powers * 1.5 * 2.0**shift, powers.T * 1.0, name="gc_1_0_7_b0").activations for shift in (-9, 9)]
+    ends = [
+        golden.calibrate(powers * 1.5 * 2.0**shift, powers.T * 1.0, name="gc_1_0_7_b0").activations for shift in (-9, 9)
+    ]
     assert ends == [5, -4]
 
 
-# -- refusals --------------------------------------------------------------------------------------------------------------------
+# -- refusals
+# --------------------------------------------------------------------------------------------------------------------
 
 A, W = np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)
 SINGLE = "name must be a single format of at most 16 bits, not"
@@ -284,21 +319,38 @@ REFUSED = [
     (golden.significand_bits, ("ocp_e4m3+ocp_e5m2",), f"{SINGLE} 'ocp_e4m3+ocp_e5m2'"),
     (golden.quantization_snr, ("binary32",), f"{SINGLE} 'binary32'"),
     (golden.best_scale, ("ocp_e4m3+ocp_e5m2",), f"{SINGLE} 'ocp_e4m3+ocp_e5m2'"),
-    (golden.quantization_snr, ("hif8", 1.0, "cauchy"), "distribution must be one of gaussian, laplace, student_t3, not 'cauchy'"),
+    (
+        golden.quantization_snr,
+        ("hif8", 1.0, "cauchy"),
+        "distribution must be one of gaussian, laplace, student_t3, not 'cauchy'",
+    ),
     (golden.quantization_snr, ("hif8", [1.0, 0.0]), "scale must lie in 2**-500 to 2**500, not 0.0"),
     (golden.quantization_snr, ("hif8", np.nan), "scale must lie in 2**-500 to 2**500, not nan"),
     (golden.quantization_snr, ("hif8", -1), "scale must lie in 2**-500 to 2**500, not -1.0"),
     (golden.quantization_snr, ("hif8", 2.0**501), f"scale must lie in 2**-500 to 2**500, not {2.0**501}"),
     (golden.calibrate, (A, W, None, "hif8", []), "exponents must be at least one, not none"),
-    (golden.calibrate, (A, A), "activations and weights must have shapes (..., m, k) and (k, n), not (2, 3) and (2, 3)"),
-    (golden.calibrate, (A[0], W), "activations and weights must have shapes (..., m, k) and (k, n), not (3,) and (3, 4)"),
-    (golden.calibrate, (A, W[0]), "activations and weights must have shapes (..., m, k) and (k, n), not (2, 3) and (4,)"),
+    (
+        golden.calibrate,
+        (A, A),
+        "activations and weights must have shapes (..., m, k) and (k, n), not (2, 3) and (2, 3)",
+    ),
+    (
+        golden.calibrate,
+        (A[0], W),
+        "activations and weights must have shapes (..., m, k) and (k, n), not (3,) and (3, 4)",
+    ),
+    (
+        golden.calibrate,
+        (A, W[0]),
+        "activations and weights must have shapes (..., m, k) and (k, n), not (2, 3) and (4,)",
+    ),
     (golden.calibrate, (A, W, A), "reference must have the shape (2, 4), not (2, 3)"),
     (
-        golden.calibrate, (A, W, None, "hif8", [20, 16]),
+        golden.calibrate,
+        (A, W, None, "hif8", [20, 16]),
         "exponents must leave some pair without overflow in hif8, not 16, 20",
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("call", "arguments", "sentence"), REFUSED)

@@ -24,7 +24,8 @@ def refuses(error, sentence, call, *arguments):
         call(*arguments)
 
 
-# -- names -----------------------------------------------------------------------------------------------------------------------
+# -- names
+# -----------------------------------------------------------------------------------------------------------------------
 
 
 def test_the_catalogue_is_the_specifications():
@@ -45,7 +46,18 @@ def test_every_name_gives_one_valid_format_with_a_citation():
 
 
 @pytest.mark.parametrize(
-    "name", ["e3m2b1", "e4m3b0", "e5m2b1_3", "e2m1b0_1", "e6m1b2_0", "gc_1_4_3_b0", "gc_1_2_1_b1", "gc_1_5_4_b400", "gc_1_0_4_b2"]
+    "name",
+    [
+        "e3m2b1",
+        "e4m3b0",
+        "e5m2b1_3",
+        "e2m1b0_1",
+        "e6m1b2_0",
+        "gc_1_4_3_b0",
+        "gc_1_2_1_b1",
+        "gc_1_5_4_b400",
+        "gc_1_0_4_b2",
+    ],
 )
 def test_members_of_the_families_are_names_too(name):
     fmt = golden.get(name)
@@ -55,9 +67,24 @@ def test_members_of_the_families_are_names_too(name):
 
 def test_unknown_names_get_the_nearest_known_ones():
     refuses(ValueError, f"name must be a known format, not 'hif9'; the nearest is hif8 {HINT}", golden.get, "hif9")
-    refuses(ValueError, f"name must be a known format, not 'e5m2b1x'; the nearest are e5m2b1, e5m2b4, e5m2b2 {HINT}", golden.get, "e5m2b1x")
-    refuses(ValueError, f"name must be a known format, not ''; the nearest are hif8, binary8p3, binary8p4 {HINT}", golden.get, "")
-    refuses(ValueError, f"name must be a known format, not 'exact'; the nearest are hif8, binary8p3, binary8p4 {HINT}", golden.get, "exact")
+    refuses(
+        ValueError,
+        f"name must be a known format, not 'e5m2b1x'; the nearest are e5m2b1, e5m2b4, e5m2b2 {HINT}",
+        golden.get,
+        "e5m2b1x",
+    )
+    refuses(
+        ValueError,
+        f"name must be a known format, not ''; the nearest are hif8, binary8p3, binary8p4 {HINT}",
+        golden.get,
+        "",
+    )
+    refuses(
+        ValueError,
+        f"name must be a known format, not 'exact'; the nearest are hif8, binary8p3, binary8p4 {HINT}",
+        golden.get,
+        "exact",
+    )
     refuses(TypeError, "name must be a format's name, a path or a Format, not 8", golden.get, 8)
     for endless in ("e" + "9" * 5000 + "m1b1", "hif8+" + "x" * 5000):
         with pytest.raises(golden.BadValue, match=r"^name must be a known format, not '"):
@@ -65,7 +92,9 @@ def test_unknown_names_get_the_nearest_known_ones():
     refuses(TypeError, "name must be a format's name, a path or a Format, not b'hif8'", golden.get, b"hif8")
 
 
-@pytest.mark.parametrize(("name", "meant"), [("fp32", "binary32"), ("single", "binary32"), ("half", "binary16"), ("bf16", "bfloat16")])
+@pytest.mark.parametrize(
+    ("name", "meant"), [("fp32", "binary32"), ("single", "binary32"), ("half", "binary16"), ("bf16", "bfloat16")]
+)
 def test_what_others_call_wide_formats_is_understood_and_refused(name, meant):
     refuses(ValueError, f"name must be a known format, not {name!r}; the nearest is {meant} {HINT}", golden.get, name)
 
@@ -74,7 +103,9 @@ def test_a_path_is_one_as_a_string_and_as_an_object():
     path = ROOT / "examples/formats/mx_e2m3.toml"
     assert golden.get(path) == golden.get(str(path))
     assert golden.get(path).source_name == "mx_e2m3.toml"
-    refuses(ValueError, "Format file 'none.toml' cannot be read: No such file or directory", golden.get, Path("none.toml"))
+    refuses(
+        ValueError, "Format file 'none.toml' cannot be read: No such file or directory", golden.get, Path("none.toml")
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +128,8 @@ def test_members_out_of_range_are_refused(name, sentence):
     refuses(ValueError, f"{'Format' if 'row' in sentence else 'name'} {name!r}: {sentence}", golden.get, name)
 
 
-# -- TOML files ------------------------------------------------------------------------------------------------------------------
+# -- TOML files
+# ------------------------------------------------------------------------------------------------------------------
 
 HIF8 = """
 name = "my_hif8"
@@ -207,8 +239,14 @@ MALFORMED = {
     "name of two words": (edited("my_hif8", "my hif8"), "name must be an identifier, not 'my hif8'"),
     "too narrow": (edited("width = 8", "width = 2"), "width must be an integer from 3 to 16, not 2"),
     "row of a number": ('name = "x"\nwidth = 8\nrows = [1]', "rows[0] must be a table, not 1"),
-    "row without exponent": ('name = "x"\nwidth = 8\nrows = [{ prefix = "", fraction_bits = 3 }]', "rows[0] needs a key 'exponent'"),
-    "unknown rule": (edited('"fixed"', '"posit"'), "rows[4].exponent.rule must be one of fixed, biased, sign_magnitude, not 'posit'"),
+    "row without exponent": (
+        'name = "x"\nwidth = 8\nrows = [{ prefix = "", fraction_bits = 3 }]',
+        "rows[0] needs a key 'exponent'",
+    ),
+    "unknown rule": (
+        edited('"fixed"', '"posit"'),
+        "rows[4].exponent.rule must be one of fixed, biased, sign_magnitude, not 'posit'",
+    ),
     "rule without bias": (edited(", bias = 23", ""), "rows[5].exponent needs a key 'bias'"),
     "fixed with bits": (
         edited("exponent = 0 }", "exponent = 0, bits = 1 }"),
@@ -228,8 +266,14 @@ MALFORMED = {
         edited("bits = 1 }, fraction", "bits = 0 }, fraction"),
         "Format 'my_hif8': row '001': the exponent must have at least 1 bit, not 0",
     ),
-    "far exponent": (edited("exponent = 0 }", "exponent = 401 }"), "Format 'my_hif8': row '0001': exponents must lie within ±400"),
-    "endless bias": (edited("bias = 23", f"bias = {10**30}"), "Format 'my_hif8': row '0000': exponents must lie within ±400"),
+    "far exponent": (
+        edited("exponent = 0 }", "exponent = 401 }"),
+        "Format 'my_hif8': row '0001': exponents must lie within ±400",
+    ),
+    "endless bias": (
+        edited("bias = 23", f"bias = {10**30}"),
+        "Format 'my_hif8': row '0000': exponents must lie within ±400",
+    ),
     "hidden bit 2": (
         edited("fraction_bits = 1 }", "fraction_bits = 1, hidden = 2 }"),
         "Format 'my_hif8': row '11': the hidden bit must be 0 or 1, not 2",
@@ -244,8 +288,14 @@ MALFORMED = {
         "Format 'my_hif8': code 0 must be zero, and there must be at least one positive value",
     ),
     "a value twice": (edited("bias = 23", "bias = 22"), "Format 'my_hif8': codes 0x7 and 0x7e have the same value"),
-    "a hole": (edited("bias = 23", "bias = 24"), "Format 'my_hif8': there must be no hole between the values of codes 0x7 and 0x7e"),
-    "special of a list": (edited('{ mask = 0x7f, value = 0x6f, kind = "inf" }', "[]"), "specials[2] must be a table, not []"),
+    "a hole": (
+        edited("bias = 23", "bias = 24"),
+        "Format 'my_hif8': there must be no hole between the values of codes 0x7 and 0x7e",
+    ),
+    "special of a list": (
+        edited('{ mask = 0x7f, value = 0x6f, kind = "inf" }', "[]"),
+        "specials[2] must be a table, not []",
+    ),
     "special of no kind": (edited('"inf"', '"finite"'), "specials[2].kind must be one of zero, inf, nan, not 'finite'"),
     "special outside its mask": (
         edited("mask = 0x7f, value = 0x6f", "mask = 0x7f, value = 0xef"),
@@ -286,16 +336,24 @@ MALFORMED = {
         mx("x", 2, 1, 1) + 'overflows = ["infinity"]',
         "Format 'x': overflow 'infinity' needs a code for infinity",
     ),
-    "overflow without NaN": (mx("x", 2, 1, 1) + 'overflows = ["nan"]', "Format 'x': overflow 'nan' needs a code for NaN"),
-    "flush without a gap": (mx("x", 2, 1, 1) + "flush = true", "Format 'x': flush needs an unused pattern below the smallest value"),
-}  # fmt: skip
+    "overflow without NaN": (
+        mx("x", 2, 1, 1) + 'overflows = ["nan"]',
+        "Format 'x': overflow 'nan' needs a code for NaN",
+    ),
+    "flush without a gap": (
+        mx("x", 2, 1, 1) + "flush = true",
+        "Format 'x': flush needs an unused pattern below the smallest value",
+    ),
+}
 
 
 @pytest.mark.parametrize("kind", MALFORMED)
 def test_a_malformed_description_gets_one_sentence(describe, kind):
     text, sentence = MALFORMED[kind]
     path = describe(text)
-    refuses(ValueError, f"Format file {path!r}{'' if sentence.startswith('is no') else ':'} {sentence}", golden.get, path)
+    refuses(
+        ValueError, f"Format file {path!r}{'' if sentence.startswith('is no') else ':'} {sentence}", golden.get, path
+    )
 
 
 def test_a_file_may_not_be_wider_than_sixteen_bits_whatever_its_name(describe):
@@ -308,7 +366,9 @@ def test_a_file_may_not_be_wider_than_sixteen_bits_whatever_its_name(describe):
 def test_missing_files_and_folders_are_refused(tmp_path):
     missing, folder = tmp_path / "none.toml", tmp_path / "folder.toml"
     folder.mkdir()
-    refuses(ValueError, f"Format file {str(missing)!r} cannot be read: No such file or directory", golden.get, str(missing))
+    refuses(
+        ValueError, f"Format file {str(missing)!r} cannot be read: No such file or directory", golden.get, str(missing)
+    )
     refuses(ValueError, f"Format file {str(folder)!r} cannot be read: Is a directory", golden.get, str(folder))
 
 
@@ -318,13 +378,19 @@ def test_a_parity_that_does_not_alternate_is_refused():
     rows = tuple(Row(f"{code:03b}", Fixed(exponent), 0) for code, exponent in exponents.items())
     zeros = (Special(0x7, 0, Kind.ZERO),)
     sentence = "Format 'odd': codes 0x1 and 0x3 are neighbours of the same parity, so that ties have no even code"
-    refuses(ValueError, sentence, lambda: Format("odd", 4, (Row("000", Fixed(0), 0), *rows), zeros, "test", overflows=(Overflow.SATURATE,)))
+    refuses(
+        ValueError,
+        sentence,
+        lambda: Format("odd", 4, (Row("000", Fixed(0), 0), *rows), zeros, "test", overflows=(Overflow.SATURATE,)),
+    )
 
 
 def test_formats_are_built_in_python_too():
     """The same value as the catalogue's, from its parts."""
     rows = (Row("0000", Fixed(-6), 3, hidden=0), Row("", Biased(4, 7), 3))
     nan = (Special(0x7F, 0x7F, Kind.NAN),)
-    mine = Format("mine", 8, rows, nan, "test", canonical_nan=0x7F, roundings=(Rounding.TIES_TO_EVEN,), overflows=(Overflow.NAN,))
+    mine = Format(
+        "mine", 8, rows, nan, "test", canonical_nan=0x7F, roundings=(Rounding.TIES_TO_EVEN,), overflows=(Overflow.NAN,)
+    )
     same_values(mine.values, golden.get("ocp_e4m3").values)
     assert SignMagnitude(3).exponents(np.arange(8)).tolist() == [4, 5, 6, 7, -4, -5, -6, -7]

@@ -1,4 +1,6 @@
-"""Encoders against the libraries of the formats' owners, HiF8's hybrid rounding bit by bit, decoders' bits, and quantize."""
+"""Encoders against the libraries of the formats' owners, HiF8's hybrid rounding bit by bit, decoders' bits, and
+quantize.
+"""
 
 import math
 from functools import cache
@@ -22,7 +24,9 @@ def binary32_inputs(name):
     """Both signs of: every boundary with its neighbours, six lower halves under every upper half, and random bits."""
     print(f"seed {SEED}")
     random = np.random.default_rng(SEED).integers(0, 1 << 32, 100_000, dtype=np.uint32)
-    halves = (np.arange(1 << 16, dtype=np.uint32) << 16)[:, None] | np.array([0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF], np.uint32)
+    halves = (np.arange(1 << 16, dtype=np.uint32) << 16)[:, None] | np.array(
+        [0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF], np.uint32
+    )
     near = probes(name, "binary32").astype(np.uint32)
     return np.concatenate([near, near | 0x80000000, halves.ravel(), random])
 
@@ -31,11 +35,14 @@ def inputs(name, source):
     return binary32_inputs(name) if source == "binary32" else np.arange(1 << 16, dtype=np.uint16)
 
 
-# -- the owners' libraries -------------------------------------------------------------------------------------------------------
+# -- the owners' libraries
+# -------------------------------------------------------------------------------------------------------
 
-NATIVE = [("hif8", "ties_to_away", "infinity"), ("ocp_e4m3", "ties_to_even", "nan"), ("ocp_e5m2", "ties_to_even", "infinity")] + [
-    (name, "ties_to_even", "nan") for name in ("gc_1_5_2_b16", "gc_1_4_3_b8", "gc_1_4_3_b11")
-]
+NATIVE = [
+    ("hif8", "ties_to_away", "infinity"),
+    ("ocp_e4m3", "ties_to_even", "nan"),
+    ("ocp_e5m2", "ties_to_even", "infinity"),
+] + [(name, "ties_to_even", "nan") for name in ("gc_1_5_2_b16", "gc_1_4_3_b8", "gc_1_4_3_b11")]
 
 
 @pytest.mark.parametrize("source", FRACTION_BITS)
@@ -67,7 +74,9 @@ def gfloat_inputs(name, source):
 @pytest.mark.parametrize("source", FRACTION_BITS)
 @pytest.mark.parametrize("name", [n for n in GFLOAT if n in CATALOGUE])
 def test_values_equal_gfloats_rounding(name, source):
-    """Three roundings, both kinds of overflow; formats without subnormals from their smallest value on (specification, section 7)."""
+    """Three roundings, both kinds of overflow; formats without subnormals from their smallest value on (specification,
+    section 7).
+    """
     fmt, info = golden.get(name), GFLOAT[name]
     bits, numbers = inputs(name, source), gfloat_inputs(name, source)
     if not info.has_subnormals:
@@ -84,12 +93,17 @@ def test_values_equal_gfloats_rounding(name, source):
 def test_ocp_paper_overflow_saturates_finite_values_only():
     """FP8 paper, section 3.1: 448 and 57344 for what rounds past them; an infinity stays one, or becomes NaN."""
     bits = np.array([480.0, 1e9, -1e9, np.inf, -np.inf, 448.0], np.float32).view(np.uint32)
-    np.testing.assert_array_equal(golden.get("ocp_e4m3").encode(bits, overflow="ocp_paper"), [0x7E, 0x7E, 0xFE, 0x7F, 0x7F, 0x7E])
+    np.testing.assert_array_equal(
+        golden.get("ocp_e4m3").encode(bits, overflow="ocp_paper"), [0x7E, 0x7E, 0xFE, 0x7F, 0x7F, 0x7E]
+    )
     bits = np.array([61440.0, 1e9, -1e9, np.inf, -np.inf], np.float32).view(np.uint32)
-    np.testing.assert_array_equal(golden.get("ocp_e5m2").encode(bits, overflow="ocp_paper"), [0x7B, 0x7B, 0xFB, 0x7C, 0xFC])
+    np.testing.assert_array_equal(
+        golden.get("ocp_e5m2").encode(bits, overflow="ocp_paper"), [0x7B, 0x7B, 0xFB, 0x7C, 0xFC]
+    )
 
 
-# -- HiF8: the specification's own examples --------------------------------------------------------------------------------------
+# -- HiF8: the specification's own examples
+# --------------------------------------------------------------------------------------
 
 
 def test_hif8_carries_and_overflow_as_printed():
@@ -97,9 +111,16 @@ def test_hif8_carries_and_overflow_as_printed():
     hif8 = golden.get("hif8")
     below = float(np.nextafter(np.float32(1.25 * 2**15), np.float32(0)))
     pairs = {
-        7.9: 8, 15.5: 16, 240: 256, 1.5 * 2**-16: 2**-15, 1.5 * 2**-20: 2**-19, 1.25 * 2**15: np.inf, below: 2**15, 2**-23: 2**-22,
+        7.9: 8,
+        15.5: 16,
+        240: 256,
+        1.5 * 2**-16: 2**-15,
+        1.5 * 2**-20: 2**-19,
+        1.25 * 2**15: np.inf,
+        below: 2**15,
+        2**-23: 2**-22,
         float(np.nextafter(np.float32(2**-23), np.float32(0))): 0,
-    }  # fmt: skip
+    }
     for x, y in pairs.items():
         assert hif8.decode(hif8.encode(np.float32(x).view(np.uint32))) == y, x
         assert hif8.decode(hif8.encode(np.float32(-x).view(np.uint32))) == -y, x
@@ -155,7 +176,9 @@ def test_hybrid_rounding_bit_by_bit(source):
 
 
 def sr14_boundaries():
-    """binary32 inputs where F = T, which share bits, and one ulp to either side, for all kept bits of every binade that SR14 reaches."""
+    """binary32 inputs where F = T, which share bits, and one ulp to either side, for all kept bits of every binade that
+    SR14 reaches.
+    """
     equal = []
     for exponent in [*range(-23, -3), *range(4, 16)]:
         k = 2 if abs(exponent) <= 7 else 1 if abs(exponent) <= 15 else 0
@@ -167,7 +190,9 @@ def sr14_boundaries():
 
 
 def test_hybrid_from_binary32_moves_every_code_beyond_the_inner_binades():
-    """Specification, 1.3: F = T = 0 rounds up, so all 140 finite codes with |E| >= 4 move one step; from 16 bits none moves."""
+    """Specification, 1.3: F = T = 0 rounds up, so all 140 finite codes with |E| >= 4 move one step; from 16 bits none
+    moves.
+    """
     hif8 = golden.get("hif8")
     finite = np.array([c for c in range(256) if np.isfinite(hif8.values[c]) and hif8.values[c]])
     assert finite.size == 252
@@ -177,19 +202,24 @@ def test_hybrid_from_binary32_moves_every_code_beyond_the_inner_binades():
     assert moved.size == 140
     np.testing.assert_array_equal(moved, finite[np.abs(exponents) >= 4])
     order = np.append(hif8.magnitudes, np.inf)
-    step = np.searchsorted(order, np.abs(hif8.decode(again[again != finite]))) - np.searchsorted(order, np.abs(hif8.values[moved]))
+    step = np.searchsorted(order, np.abs(hif8.decode(again[again != finite]))) - np.searchsorted(
+        order, np.abs(hif8.values[moved])
+    )
     np.testing.assert_array_equal(step, 1)
     assert hif8.decode(hif8.encode(np.float32(16).view(np.uint32), rounding="hybrid")) == 20
     for source in ("binary16", "bfloat16"):
         np.testing.assert_array_equal(hif8.encode(hif8.decode_bits(finite, source), source, "hybrid"), finite)
 
 
-# -- decoders' bits --------------------------------------------------------------------------------------------------------------
+# -- decoders' bits
+# --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_decoded_bits_are_numpys_casts(name):
-    """binary16, bfloat16 and binary32 of every code: ties to even, overflow to infinity, subnormals kept, canonical NaN."""
+    """binary16, bfloat16 and binary32 of every code: ties to even, overflow to infinity, subnormals kept, canonical
+    NaN.
+    """
     fmt = golden.get(name)
     codes = np.arange(1 << fmt.width)
     exact = values(name)
@@ -240,13 +270,16 @@ def test_values_outside_every_wide_format_overflow_and_underflow():
     assert fmt.encode(np.float32(2.0**100).view(np.uint32)) == np.flatnonzero(fmt.values == 2.0**100)[0]
 
 
-# -- quantize --------------------------------------------------------------------------------------------------------------------
+# -- quantize
+# --------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [*CATALOGUE, "dlfloat16", "binary16"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
 def test_quantize_is_encode_then_decode(name, dtype):
-    source = {"float32": "binary32"}.get(np.dtype(dtype).name) or {"float16": "binary16", "bfloat16": "bfloat16"}[np.dtype(dtype).name]
+    source = {"float32": "binary32"}.get(np.dtype(dtype).name) or {"float16": "binary16", "bfloat16": "bfloat16"}[
+        np.dtype(dtype).name
+    ]
     fmt = golden.get(name)
     bits = probes(name, source) if name in CATALOGUE else probes("hif8", source)
     x = bits.astype(np.uint32 if source == "binary32" else np.uint16).view(dtype)
@@ -262,7 +295,13 @@ def test_quantize_takes_any_shape_layout_and_byte_order(dtype):
     fmt = golden.get("ocp_e4m3")
     x = (np.arange(2 * 300 * 301).reshape(2, 300, 301) / 2048).astype(dtype)
     flat = fmt.quantize(x.ravel())
-    for view, part in ((x, flat), (x.transpose(2, 0, 1), None), (x[:, ::3, ::-2], None), (x[:0], flat[:0]), (x[1, 2, 3], None)):
+    for view, part in (
+        (x, flat),
+        (x.transpose(2, 0, 1), None),
+        (x[:, ::3, ::-2], None),
+        (x[:0], flat[:0]),
+        (x[1, 2, 3], None),
+    ):
         y = fmt.quantize(view)
         assert y.shape == view.shape
         assert y.dtype == view.dtype
@@ -274,8 +313,12 @@ def test_quantize_takes_any_shape_layout_and_byte_order(dtype):
 def test_quantize_passes_its_options_on():
     fmt = golden.get("hif8")
     x = np.array([np.nan, 1e9, 1.06], np.float32)
-    np.testing.assert_array_equal(fmt.quantize(x, overflow="saturate", nan_to_zero=True), np.array([0, 2**15, 1], np.float32))
-    np.testing.assert_array_equal(fmt.quantize(x[2:], rounding="stochastic", random=[0xFFFF]), np.array([1.125], np.float32))
+    np.testing.assert_array_equal(
+        fmt.quantize(x, overflow="saturate", nan_to_zero=True), np.array([0, 2**15, 1], np.float32)
+    )
+    np.testing.assert_array_equal(
+        fmt.quantize(x[2:], rounding="stochastic", random=[0xFFFF]), np.array([1.125], np.float32)
+    )
     assert fmt.quantize(np.float32(1.06), rounding="stochastic", random=np.uint16(0)) == 1
 
 

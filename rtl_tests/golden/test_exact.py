@@ -53,7 +53,12 @@ def test_width_is_the_least_that_holds_the_largest_sums(a_name, b_name):
     for terms in (1, 3, 64, 1024):
         unit = accumulator(a_name, b_name, terms)
         assert Fraction(2) ** unit.lsb_exponent == lsb(a_name) * lsb(b_name)
-        largest = max(finite_fractions(a_name).values()) * max(finite_fractions(b_name).values()) * terms / (lsb(a_name) * lsb(b_name))
+        largest = (
+            max(finite_fractions(a_name).values())
+            * max(finite_fractions(b_name).values())
+            * terms
+            / (lsb(a_name) * lsb(b_name))
+        )
         assert 2 ** (unit.value_width - 2) <= largest < 2 ** (unit.value_width - 1)
         assert unit.width == unit.value_width + 3
         assert unit.limbs == (unit.width + 63) // 64
@@ -106,7 +111,9 @@ def test_dot_of_a_thousand_terms(name):
     codes = np.array(list(finite_fractions(name)))
     largest = golden.get(name).magnitude_codes[-1]
     a = np.concatenate([rng.choice(codes, (3, 1024)), np.full((2, 1024), largest)])
-    b = np.concatenate([rng.choice(codes, (3, 1024)), np.full((1, 1024), largest), np.full((1, 1024), golden_negative(name, largest))])
+    b = np.concatenate(
+        [rng.choice(codes, (3, 1024)), np.full((1, 1024), largest), np.full((1, 1024), golden_negative(name, largest))]
+    )
     sums = golden.dot(a, b, name, accumulator="exact")
     unit = accumulator(name)
     fractions = finite_fractions(name)
@@ -116,7 +123,9 @@ def test_dot_of_a_thousand_terms(name):
     np.testing.assert_array_equal(golden.dot(a, b, name, accumulator="exact", terms=1024), sums)
 
 
-@pytest.mark.parametrize(("name", "terms"), [("hif8", 1024), ("e5m2b4", 1), ("gc_1_4_3_b7", 3), ("gc_1_0_7_b0", 64), ("e7m2b4", 5)])
+@pytest.mark.parametrize(
+    ("name", "terms"), [("hif8", 1024), ("e5m2b4", 1), ("gc_1_4_3_b7", 3), ("gc_1_0_7_b0", 64), ("e7m2b4", 5)]
+)
 def test_decoded_values_are_the_nearest_where_53_bits_hold_them(name, terms):
     """Random states, those of few bits at any place, and both ends, against fractions; flags first."""
     rng = np.random.default_rng(502)
@@ -171,7 +180,9 @@ def test_mac_and_dot_reach_the_exact_accumulator_and_broadcast():
     state = golden.mac(a, b, unit.zeros(), "hif8", "ocp_e4m3", "exact", terms=4)
     assert state.shape == (256, b.size, unit.limbs)
     np.testing.assert_array_equal(state, unit.accumulate(a, b, unit.zeros((256, b.size))))
-    np.testing.assert_array_equal(golden.dot(a, np.array([[0x38]]), "hif8", "ocp_e4m3", "exact", terms=4), state[:, 0x38])
+    np.testing.assert_array_equal(
+        golden.dot(a, np.array([[0x38]]), "hif8", "ocp_e4m3", "exact", terms=4), state[:, 0x38]
+    )
 
 
 @pytest.mark.parametrize("terms", [0, -1, 1 << 25, 1.5, "8", True])
@@ -185,7 +196,9 @@ def test_states_of_the_wrong_shape_or_width_are_refused():
     unit = accumulator("hif8")
     with pytest.raises(TypeError, match=r"^acc must be uint64 limbs with a last axis of 2, not int64 of shape \(2,\)$"):
         unit.accumulate(0, 0, [0, 0])
-    with pytest.raises(ValueError, match=r"^acc must be uint64 limbs with a last axis of 2, not uint64 of shape \(3,\)$"):
+    with pytest.raises(
+        ValueError, match=r"^acc must be uint64 limbs with a last axis of 2, not uint64 of shape \(3,\)$"
+    ):
         unit.accumulate(0, 0, np.zeros(3, np.uint64))
     with pytest.raises(ValueError, match=r"^acc must have no bits beyond its 89$"):
         unit.accumulate(0, 0, np.array([0, 1 << 25], np.uint64))

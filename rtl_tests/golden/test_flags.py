@@ -1,4 +1,6 @@
-"""Status flags of the golden model: against their definitions in exact fractions, and cases of IEEE 754 worked out by hand."""
+"""Status flags of the golden model: against their definitions in exact fractions, and cases of IEEE 754 worked out by
+hand.
+"""
 
 from fractions import Fraction
 
@@ -12,12 +14,29 @@ from rtl_tests.golden.test_mac import INFINITY, NAN, SHAPE, SIGN, accumulators_n
 from rtl_tests.golden.test_rounding import OVERFLOWED, grid, rounded
 from rtl_tests.support.paper_tables import definition, values, wide_values
 
-NOTHING, INEXACT, UNDERFLOW, OVERFLOW, INVALID = 0, Flag.INEXACT, Flag.INEXACT | Flag.UNDERFLOW, Flag.INEXACT | Flag.OVERFLOW, Flag.INVALID
+NOTHING, INEXACT, UNDERFLOW, OVERFLOW, INVALID = (
+    0,
+    Flag.INEXACT,
+    Flag.INEXACT | Flag.UNDERFLOW,
+    Flag.INEXACT | Flag.OVERFLOW,
+    Flag.INVALID,
+)
 NORMAL = {
-    "hif8": -22, "binary8p3": -15, "binary8p4": -7, "e5m2_nosub": 1.25 * 2.0**-16, "e5m2b1": -18, "ocp_e4m3": -6, "ocp_e5m2": -14,
-    "gc_1_4_3_b7": -6, "gc_1_0_7_b0": -6, "ibm_1_4_3": 1.125 * 2.0**-11, "dlfloat16": 2.0**-31 * (1 + 2.0**-9), "binary16": -14,
-    "bfloat16": -126, "binary32": -126,
-}  # fmt: skip
+    "hif8": -22,
+    "binary8p3": -15,
+    "binary8p4": -7,
+    "e5m2_nosub": 1.25 * 2.0**-16,
+    "e5m2b1": -18,
+    "ocp_e4m3": -6,
+    "ocp_e5m2": -14,
+    "gc_1_4_3_b7": -6,
+    "gc_1_0_7_b0": -6,
+    "ibm_1_4_3": 1.125 * 2.0**-11,
+    "dlfloat16": 2.0**-31 * (1 + 2.0**-9),
+    "binary16": -14,
+    "bfloat16": -126,
+    "binary32": -126,
+}
 """Smallest normal values: exponents of powers of two, or the values that come after a missing one."""
 
 
@@ -36,7 +55,8 @@ def test_the_words_bits():
     assert [flag.value for flag in Flag] == [1, 2, 4, 8]
 
 
-# -- conversions ---------------------------------------------------------------------------------------------------------------
+# -- conversions
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def signaling(source, bits):
@@ -46,7 +66,9 @@ def signaling(source, bits):
 
 
 def conversion(name, source, bits, value, rounding, overflow, nan_to_zero):
-    """Flags by their definition: of a value whose rounding on the papers' grid is :func:`rtl_tests.golden.test_rounding.rounded`'s."""
+    """Flags by their definition: of a value whose rounding on the papers' grid is
+    :func:`rtl_tests.golden.test_rounding.rounded`'s.
+    """
     d, magnitude = definition(name), bits & (SIGN[source] - 1)
     if np.isnan(value):
         return INVALID if signaling(source, magnitude) or nan_to_zero or d.canonical_nan is None else NOTHING
@@ -63,14 +85,21 @@ def conversion(name, source, bits, value, rounding, overflow, nan_to_zero):
     return UNDERFLOW if x < normal else INEXACT
 
 
-@pytest.mark.parametrize("name", ["hif8", "e5m2_nosub", "gc_1_0_7_b0", *left_out("e5m2b1", "ocp_e4m3", "ocp_e5m2", "ibm_1_4_3")])
-@pytest.mark.parametrize("source", ["binary16", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("bfloat16", "dlfloat16"))])
+@pytest.mark.parametrize(
+    "name", ["hif8", "e5m2_nosub", "gc_1_0_7_b0", *left_out("e5m2b1", "ocp_e4m3", "ocp_e5m2", "ibm_1_4_3")]
+)
+@pytest.mark.parametrize(
+    "source", ["binary16", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("bfloat16", "dlfloat16"))]
+)
 def test_every_input_of_16_bits(name, source):
     """With every rounding and overflow rule, by turns with NaN to zero."""
     fmt, bits = golden.get(name), np.arange(1 << 16)
     numbers = wide_values(source, bits).tolist()
     for place, rounding in enumerate(r for r in fmt.roundings if r not in ("stochastic", "hybrid")):
-        overflow, zero = fmt.overflows[place % len(fmt.overflows)] if rounding != "mptorch" else "infinity", place % 2 == 1
+        overflow, zero = (
+            fmt.overflows[place % len(fmt.overflows)] if rounding != "mptorch" else "infinity",
+            place % 2 == 1,
+        )
         codes, flags = fmt.encode_with_flags(bits, source, rounding, overflow, zero)
         np.testing.assert_array_equal(codes, fmt.encode(bits, source, rounding, overflow, zero))
         known = {}  # of numbers that differ in their signs only
@@ -83,19 +112,40 @@ def test_every_input_of_16_bits(name, source):
 
 IEEE = [
     # binary32 to OCP E5M2, which is IEEE's binary8: ties to even
-    ("ocp_e5m2", {}, 1.25, NOTHING), ("ocp_e5m2", {}, 1.1, INEXACT), ("ocp_e5m2", {}, -57344.0, NOTHING),
-    ("ocp_e5m2", {}, 61439.0, INEXACT), ("ocp_e5m2", {}, 61440.0, OVERFLOW), ("ocp_e5m2", {"overflow": "saturate"}, 61440.0, OVERFLOW),
-    ("ocp_e5m2", {"rounding": "toward_zero"}, 65535.0, INEXACT), ("ocp_e5m2", {"rounding": "toward_zero"}, 65536.0, OVERFLOW),
-    ("ocp_e5m2", {}, 2.0**-16, NOTHING), ("ocp_e5m2", {}, 1.5 * 2.0**-16, UNDERFLOW), ("ocp_e5m2", {}, 2.0**-40, UNDERFLOW),
-    ("ocp_e5m2", {}, 2.0**-14 - 2.0**-30, UNDERFLOW),  # tiny before rounding, though it becomes the smallest normal number
-    ("ocp_e5m2", {}, 0.0, NOTHING), ("ocp_e5m2", {}, -0.0, NOTHING), ("ocp_e5m2", {}, np.inf, NOTHING),
-    ("ocp_e5m2", {"overflow": "saturate"}, -np.inf, INVALID), ("ocp_e4m3", {}, np.inf, INVALID), ("ocp_e4m3", {}, 465.0, OVERFLOW),
-    ("ocp_e5m2", {}, np.nan, NOTHING), ("ocp_e5m2", {"nan_to_zero": True}, np.nan, INVALID), ("ibm_1_5_2", {}, np.nan, INVALID),
-    ("hif8", {}, -0.0, NOTHING), ("hif8", {}, 2.0**-22, NOTHING), ("hif8", {}, 1.25 * 2.0**-22, INEXACT), ("hif8", {}, 2.0**-23, UNDERFLOW),
+    ("ocp_e5m2", {}, 1.25, NOTHING),
+    ("ocp_e5m2", {}, 1.1, INEXACT),
+    ("ocp_e5m2", {}, -57344.0, NOTHING),
+    ("ocp_e5m2", {}, 61439.0, INEXACT),
+    ("ocp_e5m2", {}, 61440.0, OVERFLOW),
+    ("ocp_e5m2", {"overflow": "saturate"}, 61440.0, OVERFLOW),
+    ("ocp_e5m2", {"rounding": "toward_zero"}, 65535.0, INEXACT),
+    ("ocp_e5m2", {"rounding": "toward_zero"}, 65536.0, OVERFLOW),
+    ("ocp_e5m2", {}, 2.0**-16, NOTHING),
+    ("ocp_e5m2", {}, 1.5 * 2.0**-16, UNDERFLOW),
+    ("ocp_e5m2", {}, 2.0**-40, UNDERFLOW),
+    (
+        "ocp_e5m2",
+        {},
+        2.0**-14 - 2.0**-30,
+        UNDERFLOW,
+    ),  # tiny before rounding, though it becomes the smallest normal number
+    ("ocp_e5m2", {}, 0.0, NOTHING),
+    ("ocp_e5m2", {}, -0.0, NOTHING),
+    ("ocp_e5m2", {}, np.inf, NOTHING),
+    ("ocp_e5m2", {"overflow": "saturate"}, -np.inf, INVALID),
+    ("ocp_e4m3", {}, np.inf, INVALID),
+    ("ocp_e4m3", {}, 465.0, OVERFLOW),
+    ("ocp_e5m2", {}, np.nan, NOTHING),
+    ("ocp_e5m2", {"nan_to_zero": True}, np.nan, INVALID),
+    ("ibm_1_5_2", {}, np.nan, INVALID),
+    ("hif8", {}, -0.0, NOTHING),
+    ("hif8", {}, 2.0**-22, NOTHING),
+    ("hif8", {}, 1.25 * 2.0**-22, INEXACT),
+    ("hif8", {}, 2.0**-23, UNDERFLOW),
     ("hif8", {"rounding": "hybrid"}, 16.0, INEXACT),  # hybrid rounding moves values of its own
     ("hif8", {"rounding": "hybrid", "overflow": "saturate"}, 2.0**15, OVERFLOW),  # moved past the largest, and back
     ("hif8", {"rounding": "hybrid"}, 1.5, NOTHING),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "options", "x", "wanted"), IEEE, ids=str)
@@ -122,7 +172,9 @@ def test_tables_say_what_the_definition_says(rounding):
     """From binary32 codes come by tables; flags of theirs, by those of the source's fractions."""
     fmt = golden.get("hif8")
     rng = np.random.default_rng(3)
-    bits = np.concatenate([rng.integers(0, 1 << 32, 3000, dtype=np.uint32), fmt.decode_bits(np.arange(256), "binary32")])
+    bits = np.concatenate(
+        [rng.integers(0, 1 << 32, 3000, dtype=np.uint32), fmt.decode_bits(np.arange(256), "binary32")]
+    )
     codes, flags = fmt.encode_with_flags(bits, rounding=rounding)
     for word, code, flag in zip(bits.tolist(), codes.tolist(), flags.tolist(), strict=True):
         x, result = wide_values("binary32", np.array([word]))[0], values("hif8")[code]
@@ -130,11 +182,14 @@ def test_tables_say_what_the_definition_says(rounding):
             continue
         same = np.isfinite(result) and Fraction(x) == Fraction(result)
         past = not np.isfinite(result) or (rounding == "toward_zero" and abs(Fraction(x)) >= Fraction(3, 2) * 2**15)
-        wanted = NOTHING if same else OVERFLOW if past else UNDERFLOW if abs(Fraction(x)) < Fraction(1, 2**22) else INEXACT
+        wanted = (
+            NOTHING if same else OVERFLOW if past else UNDERFLOW if abs(Fraction(x)) < Fraction(1, 2**22) else INEXACT
+        )
         assert flag == wanted, hex(word)
 
 
-# -- sums ----------------------------------------------------------------------------------------------------------------------
+# -- sums
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 def special(bits, target):
@@ -172,7 +227,13 @@ def test_sums_against_fractions(name, target):
     np.testing.assert_array_equal(bits, golden.mac(a, b, acc, name, None, target))
     columns = a, b, acc, wide_values(target, acc), bits, wide_values(target, bits.astype(int)), flags
     for x, y, before, start, after, now, flag in zip(*(column.tolist() for column in columns), strict=True):
-        assert flag == of_sum(target, values(name)[x], values(name)[y], before, start, after, now), (name, target, x, y, hex(before))
+        assert flag == of_sum(target, values(name)[x], values(name)[y], before, start, after, now), (
+            name,
+            target,
+            x,
+            y,
+            hex(before),
+        )
     dotted = golden.fused_dot_with_flags(a[:, None], b[:, None], acc, name, None, target)
     np.testing.assert_array_equal(dotted, (bits, flags))
 
@@ -201,7 +262,9 @@ def test_dlfloat16s_special_is_quiet_and_flushed_sums_underflow():
     assert golden.mac_with_flags(0, INF, 0, "ocp_e5m2", None, "dlfloat16")[1] == INVALID
     assert golden.mac_with_flags(ONE, ONE, 0x7FFE, "ocp_e5m2", None, "dlfloat16")[1] == INEXACT
     assert golden.mac_with_flags(0x01, 0x04, 0, "ocp_e5m2", None, "dlfloat16")[1] == NOTHING  # 2**-30
-    assert golden.mac_with_flags(0x01, 0x02, 0, "ocp_e5m2", None, "dlfloat16")[1] == UNDERFLOW  # 2**-31, which is none of its values
+    assert (
+        golden.mac_with_flags(0x01, 0x02, 0, "ocp_e5m2", None, "dlfloat16")[1] == UNDERFLOW
+    )  # 2**-31, which is none of its values
 
 
 def test_several_products_are_one_sum():

@@ -7,24 +7,43 @@ import gfloat
 import ml_dtypes
 import numpy as np
 import pytest
-from gfloat.formats import format_info_bfloat16, format_info_binary16, format_info_ocp_e4m3, format_info_ocp_e5m2, format_info_p3109
+from gfloat.formats import (
+    format_info_bfloat16,
+    format_info_binary16,
+    format_info_ocp_e4m3,
+    format_info_ocp_e5m2,
+    format_info_p3109,
+)
 
 import golden
 from golden.wide import Binary32, ieee
 from rtl_tests.support import paper_tables
 
 DTYPES = {
-    "hif8": en_dtypes.hifloat8, "ocp_e4m3": ml_dtypes.float8_e4m3fn, "ocp_e5m2": ml_dtypes.float8_e5m2,
-    "gc_1_5_2_b16": ml_dtypes.float8_e5m2fnuz, "gc_1_4_3_b8": ml_dtypes.float8_e4m3fnuz, "gc_1_4_3_b11": ml_dtypes.float8_e4m3b11fnuz,
-    "bfloat16": ml_dtypes.bfloat16, "binary16": np.float16,
-}  # fmt: skip
+    "hif8": en_dtypes.hifloat8,
+    "ocp_e4m3": ml_dtypes.float8_e4m3fn,
+    "ocp_e5m2": ml_dtypes.float8_e5m2,
+    "gc_1_5_2_b16": ml_dtypes.float8_e5m2fnuz,
+    "gc_1_4_3_b8": ml_dtypes.float8_e4m3fnuz,
+    "gc_1_4_3_b11": ml_dtypes.float8_e4m3b11fnuz,
+    "bfloat16": ml_dtypes.bfloat16,
+    "binary16": np.float16,
+}
 
 
 def gfloat_info(name, width, precision, bias, *, minus_zero, high_nans, subnormals, twos_complement=False):
     return gfloat.FormatInfo(
-        name, width, precision, bias=bias, is_signed=True, domain=gfloat.Domain.Finite, has_nz=minus_zero, num_high_nans=high_nans,
-        has_subnormals=subnormals, is_twos_complement=twos_complement,
-    )  # fmt: skip
+        name,
+        width,
+        precision,
+        bias=bias,
+        is_signed=True,
+        domain=gfloat.Domain.Finite,
+        has_nz=minus_zero,
+        num_high_nans=high_nans,
+        has_subnormals=subnormals,
+        is_twos_complement=twos_complement,
+    )
 
 
 def without_subnormals(k, precision):
@@ -37,17 +56,25 @@ def graphcore(name):
 
 
 GRAPHCORE = tuple(n for n in paper_tables.CATALOGUE if n.startswith("gc") and n != "gc_1_0_7_b0")
-GRAPHCORE_EXPERIMENTS = tuple(f"gc_1_4_3_b{b}" for b in (7, 10, 14, 16, 20)) + tuple(f"gc_1_5_2_b{b}" for b in (15, 24, 28, 31, 32, 33, 34))
+GRAPHCORE_EXPERIMENTS = tuple(f"gc_1_4_3_b{b}" for b in (7, 10, 14, 16, 20)) + tuple(
+    f"gc_1_5_2_b{b}" for b in (15, 24, 28, 31, 32, 33, 34)
+)
 GFLOAT = {
-    "binary8p3": format_info_p3109(8, 3), "binary8p4": format_info_p3109(8, 4), "e5m3": format_info_p3109(9, 4),
-    "e5m2_nosub": without_subnormals(8, 3), "e4m3_nosub": without_subnormals(8, 4), "e5m3_nosub": without_subnormals(9, 4),
-    "ocp_e4m3": format_info_ocp_e4m3, "ocp_e5m2": format_info_ocp_e5m2,
+    "binary8p3": format_info_p3109(8, 3),
+    "binary8p4": format_info_p3109(8, 4),
+    "e5m3": format_info_p3109(9, 4),
+    "e5m2_nosub": without_subnormals(8, 3),
+    "e4m3_nosub": without_subnormals(8, 4),
+    "e5m3_nosub": without_subnormals(9, 4),
+    "ocp_e4m3": format_info_ocp_e4m3,
+    "ocp_e5m2": format_info_ocp_e5m2,
     "ibm_1_4_3": gfloat_info("ibm_1_4_3", 8, 4, 11, minus_zero=True, high_nans=0, subnormals=False),
     "ibm_1_5_2": gfloat_info("ibm_1_5_2", 8, 3, 15, minus_zero=True, high_nans=0, subnormals=False),
     "ibm_fp9_1_5_3": gfloat_info("ibm_fp9_1_5_3", 9, 4, 15, minus_zero=True, high_nans=0, subnormals=False),
     "dlfloat16": gfloat_info("dlfloat16", 16, 10, 31, minus_zero=True, high_nans=1, subnormals=False),
-    "binary16": format_info_binary16, "bfloat16": format_info_bfloat16,
-} | {name: graphcore(name) for name in dict.fromkeys(GRAPHCORE + GRAPHCORE_EXPERIMENTS)}  # fmt: skip
+    "binary16": format_info_binary16,
+    "bfloat16": format_info_bfloat16,
+} | {name: graphcore(name) for name in dict.fromkeys(GRAPHCORE + GRAPHCORE_EXPERIMENTS)}
 
 
 def same_values(ours, theirs):
@@ -95,7 +122,9 @@ def test_every_code_decodes_by_the_papers_equation(name):
 
 def supernormal_members():
     symmetric = [f"e{x}m{y}b{low}" for x, y in ((5, 2), (4, 3), (3, 2), (2, 1), (6, 1)) for low in range(1 << (x - 1))]
-    lopsided = [f"e{x}m{y}b{low}_{high}" for x, y in ((4, 3), (3, 1)) for low in range(1 << x) for high in range((1 << x) - low)]
+    lopsided = [
+        f"e{x}m{y}b{low}_{high}" for x, y in ((4, 3), (3, 1)) for low in range(1 << x) for high in range((1 << x) - low)
+    ]
     return [*symmetric, *lopsided]
 
 
@@ -152,8 +181,12 @@ def test_hif8_exponents_by_width_of_fraction():
 def test_ocp_table_1():
     """FP8 Formats for Deep Learning, Table 1."""
     e4m3, e5m2 = golden.get("ocp_e4m3"), golden.get("ocp_e5m2")
-    np.testing.assert_array_equal(e4m3.decode([0b1111_110, 0b0001_000, 0b0000_111, 1]), [448, 2.0**-6, 0.875 * 2**-6, 2.0**-9])
-    np.testing.assert_array_equal(e5m2.decode([0b11110_11, 0b00001_00, 0b00000_11, 1]), [57344, 2.0**-14, 0.75 * 2**-14, 2.0**-16])
+    np.testing.assert_array_equal(
+        e4m3.decode([0b1111_110, 0b0001_000, 0b0000_111, 1]), [448, 2.0**-6, 0.875 * 2**-6, 2.0**-9]
+    )
+    np.testing.assert_array_equal(
+        e5m2.decode([0b11110_11, 0b00001_00, 0b00000_11, 1]), [57344, 2.0**-14, 0.75 * 2**-14, 2.0**-16]
+    )
     np.testing.assert_array_equal(e4m3.decode(np.arange(0x78, 0x7F)), [256, 288, 320, 352, 384, 416, 448])
 
 
@@ -189,7 +222,12 @@ def test_binary32_decodes_as_numpy():
 
 @pytest.mark.parametrize(
     ("name", "fields", "subnormals"),
-    [("binary16", (5, 10, 15), True), ("bfloat16", (8, 7, 127), True), ("binary32", (8, 23, 127), True), ("dlfloat16", (6, 9, 31), False)],
+    [
+        ("binary16", (5, 10, 15), True),
+        ("bfloat16", (8, 7, 127), True),
+        ("binary32", (8, 23, 127), True),
+        ("dlfloat16", (6, 9, 31), False),
+    ],
 )
 def test_fields_of_the_wide_formats(name, fields, subnormals):
     fmt = golden.get(name)
@@ -200,7 +238,11 @@ def test_fields_of_the_wide_formats(name, fields, subnormals):
 
 def test_binary32s_limits_are_numpys():
     fmt, limits = golden.get("binary32"), np.finfo(np.float32)
-    assert (fmt.smallest, fmt.smallest_normal, fmt.largest) == (limits.smallest_subnormal, limits.smallest_normal, limits.max)
+    assert (fmt.smallest, fmt.smallest_normal, fmt.largest) == (
+        limits.smallest_subnormal,
+        limits.smallest_normal,
+        limits.max,
+    )
     assert (fmt.precision, fmt.ulp_exponent, fmt.exponent_range) == (limits.nmant + 1, -149, (-149, limits.maxexp - 1))
     assert fmt.decode([fmt.largest_code, fmt.infinity]).tolist() == [limits.max, np.inf]
 
@@ -209,7 +251,16 @@ def test_binary32s_limits_are_numpys():
 def test_what_binary32_derives_from_its_fields_is_what_tables_give(name, exponent_bits, fraction_bits):
     tabled = golden.get(name)
     mine = ieee(Binary32, name, exponent_bits, fraction_bits, tabled.cite, tabled.canonical_nan, tabled.overflows)
-    for member in ("smallest", "smallest_normal", "largest", "largest_code", "infinity", "ulp_exponent", "precision", "exponent_range"):
+    for member in (
+        "smallest",
+        "smallest_normal",
+        "largest",
+        "largest_code",
+        "infinity",
+        "ulp_exponent",
+        "precision",
+        "exponent_range",
+    ):
         assert getattr(mine, member) == getattr(tabled, member), member
     codes = np.arange(1 << 16)
     same_values(mine.decode(codes), tabled.decode(codes))

@@ -21,12 +21,15 @@ def test_of_one_product_it_is_a_mac(name, accumulator):
     a, b = rng.integers(0, 1 << fmt.width, (2, 20000)).astype(np.uint64)
     acc = vectors.directed_accumulators(fmt, fmt, a, b, golden.get(accumulator), rng)
     np.testing.assert_array_equal(
-        golden.fused_dot(a[:, None], b[:, None], acc, name, None, accumulator), golden.mac(a, b, acc, name, None, accumulator)
+        golden.fused_dot(a[:, None], b[:, None], acc, name, None, accumulator),
+        golden.mac(a, b, acc, name, None, accumulator),
     )
 
 
 def nearest_even(value, precision, lowest):
-    """A fraction rounded to a multiple of the last place of ``precision`` bits, or of ``2**lowest`` where that is larger."""
+    """A fraction rounded to a multiple of the last place of ``precision`` bits, or of ``2**lowest`` where that is
+    larger.
+    """
     if value == 0:
         return value
     exponent = value.numerator.bit_length() - value.denominator.bit_length()
@@ -49,7 +52,9 @@ def test_it_is_the_sum_of_fractions_rounded_once(name, lanes):
     hits = 0
     for row in range(400):
         exact = Fraction(float(half.decode(acc[row : row + 1])[0]))
-        exact += sum(Fraction(float(fmt.values[x])) * Fraction(float(fmt.values[y])) for x, y in zip(a[row], b[row], strict=True))
+        exact += sum(
+            Fraction(float(fmt.values[x])) * Fraction(float(fmt.values[y])) for x, y in zip(a[row], b[row], strict=True)
+        )
         wanted = nearest_even(exact, 11, -24)
         if abs(wanted) > 65504:
             assert np.isinf(found[row])
@@ -65,7 +70,9 @@ def test_specials():
     minus_inf = 0xEF
 
     def bits(a, b, acc=0, accumulator="binary16"):
-        return int(golden.fused_dot(np.array(a, np.uint8), np.array(b, np.uint8), np.array(acc), "hif8", None, accumulator))
+        return int(
+            golden.fused_dot(np.array(a, np.uint8), np.array(b, np.uint8), np.array(acc), "hif8", None, accumulator)
+        )
 
     assert bits([inf, one], [one, one]) == 0x7C00
     assert bits([inf, minus_inf], [one, one]) == 0x7E00
@@ -82,7 +89,9 @@ def test_exact_accumulators_take_all_lanes():
     a, b = rng.integers(0, 256, (2, 50, 4)).astype(np.uint8)
     unit = golden.ExactAccumulator(golden.get("hif8"), golden.get("hif8"), 1024)
     zeros = unit.zeros((50,))
-    np.testing.assert_array_equal(golden.fused_dot(a, b, zeros, "hif8", None, "exact"), golden.dot(a, b, "hif8", None, "exact", 1024))
+    np.testing.assert_array_equal(
+        golden.fused_dot(a, b, zeros, "hif8", None, "exact"), golden.dot(a, b, "hif8", None, "exact", 1024)
+    )
 
 
 def test_rounding_to_odd():

@@ -17,7 +17,9 @@ WIDE = tuple(SHAPE)
 
 
 def nearest(target, x):
-    """Magnitude bits of a positive fraction: ties to even, subnormals kept; ``dlfloat16`` ties away, flushed from (0, 0) down."""
+    """Magnitude bits of a positive fraction: ties to even, subnormals kept; ``dlfloat16`` ties away, flushed from (0,
+    0) down.
+    """
     f, bias = SHAPE[target]
     exponent = x.numerator.bit_length() - x.denominator.bit_length()
     exponent -= x < power(exponent)
@@ -50,7 +52,9 @@ def reference(a_name, b_name, target, a, b, acc):
 
 
 def accumulators_near(rng, target, products):
-    """Accumulators whose sum with each product meets every case: apart, at half an ulp, overlapping, cancelling, subnormal."""
+    """Accumulators whose sum with each product meets every case: apart, at half an ulp, overlapping, cancelling,
+    subnormal.
+    """
     f, bias = SHAPE[target]
     exponent = np.frexp(np.where(np.isfinite(products) & (products != 0), products, 1))[1] - 1
     field = exponent + bias + rng.integers(-f - 4, f + 5, products.size)
@@ -61,7 +65,9 @@ def accumulators_near(rng, target, products):
     magnitudes = [0 if p == 0 or not np.isfinite(p) else nearest(target, abs(Fraction(p))) for p in products.tolist()]
     cancelling = np.clip(np.array(magnitudes) + rng.integers(-1, 2, products.size), 0, INFINITY[target])
     anything = rng.integers(0, SIGN[target], products.size)
-    special = rng.choice([0, 1, (1 << f) - 1, 1 << f, INFINITY[target] - 1, INFINITY[target], NAN[target]], products.size)
+    special = rng.choice(
+        [0, 1, (1 << f) - 1, 1 << f, INFINITY[target] - 1, INFINITY[target], NAN[target]], products.size
+    )
     kind = rng.integers(0, 8, products.size)
     bits = np.select([kind < 4, kind < 6, kind < 7], [near, cancelling, special], anything)
     signs = np.where(kind == 4, ~np.signbit(products), rng.integers(0, 2, products.size).astype(bool))
@@ -75,9 +81,13 @@ def check(a_name, b_name, target, count, seed):
     with np.errstate(invalid="ignore"):
         acc = accumulators_near(rng, target, values(a_name)[a] * values(b_name)[b])
     ours = golden.mac(a, b, acc, a_name, b_name, target)
-    expected = [reference(a_name, b_name, target, *case) for case in zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)]
+    expected = [
+        reference(a_name, b_name, target, *case) for case in zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
+    ]
     wrong = np.flatnonzero(ours != expected)
-    assert not wrong.size, [f"{a[i]:#x} * {b[i]:#x} + {acc[i]:#x} = {expected[i]:#x}, not {ours[i]:#x}" for i in wrong[:5]]
+    assert not wrong.size, [
+        f"{a[i]:#x} * {b[i]:#x} + {acc[i]:#x} = {expected[i]:#x}, not {ours[i]:#x}" for i in wrong[:5]
+    ]
     return ours
 
 
@@ -91,7 +101,13 @@ def test_mac_is_the_rounded_exact_sum(name, target):
 @pytest.mark.parametrize("target", WIDE)
 @pytest.mark.parametrize(
     ("a_name", "b_name"),
-    [("ocp_e4m3", "ocp_e5m2"), ("hif8", "e5m2b4"), ("e5m3", "gc_1_0_7_b0"), ("ibm_1_5_2", "ibm_1_4_3"), ("e5m2b1_3", "dlfloat16")],
+    [
+        ("ocp_e4m3", "ocp_e5m2"),
+        ("hif8", "e5m2b4"),
+        ("e5m3", "gc_1_0_7_b0"),
+        ("ibm_1_5_2", "ibm_1_4_3"),
+        ("e5m2b1_3", "dlfloat16"),
+    ],
 )
 def test_mixed_formats(a_name, b_name, target):
     check(a_name, b_name, target, 1200, seed=200)
@@ -102,7 +118,9 @@ EXACT_IN_BINARY64 = ["ocp_e4m3", "binary8p4", "e4m3_nosub", "ibm_1_4_3", "gc_1_4
 
 @pytest.mark.parametrize("name", EXACT_IN_BINARY64)
 def test_all_pairs_into_binary16_equal_numpys_cast(name):
-    """Where every sum is exact in binary64, NumPy's one cast to float16 is the reference: 2^16 pairs, 24 accumulators each."""
+    """Where every sum is exact in binary64, NumPy's one cast to float16 is the reference: 2^16 pairs, 24 accumulators
+    each.
+    """
     smallest, largest, _ = RANGES[name]
     assert np.log2(max(largest**2, 2.0**16)) + 1 - min(np.log2(smallest / 2**3) * 2, -24) < 53
     rng = np.random.default_rng(300)
@@ -134,9 +152,13 @@ def test_zeros_take_their_signs_from_the_specification():
     assert mac(one, one, acc_minus_one) == 0
     assert mac(one, minus_one, 0x3C00) == 0
     for accumulator, sign in SIGN.items():
-        zeros = mac([0, 0, minus_one, minus_one], [one, minus_one, 0, 0], np.array([1, 1, 1, 0]) * sign, accumulator=accumulator)
+        zeros = mac(
+            [0, 0, minus_one, minus_one], [one, minus_one, 0, 0], np.array([1, 1, 1, 0]) * sign, accumulator=accumulator
+        )
         np.testing.assert_array_equal(zeros, [0, sign, sign, 0])
-    np.testing.assert_array_equal(mac([0x80, 0x80, 0, 0x80], [0, 0x80, 0, 0], [0x8000, 0x8000, 0x8000, 0], "ocp_e4m3"), [0x8000, 0, 0, 0])
+    np.testing.assert_array_equal(
+        mac([0x80, 0x80, 0, 0x80], [0, 0x80, 0, 0], [0x8000, 0x8000, 0x8000, 0], "ocp_e4m3"), [0x8000, 0, 0, 0]
+    )
 
 
 def test_nan_and_infinity():
@@ -159,7 +181,9 @@ def test_the_product_is_not_rounded_before_the_sum():
 
 
 def test_a_tie_is_broken_by_the_smallest_accumulator():
-    """(1 + 1/16)^2 = 1 + 16.5/128 lies between two bfloat16 values: plus or minus 2^-133, 140 bits further down, decides."""
+    """(1 + 1/16)^2 = 1 + 16.5/128 lies between two bfloat16 values: plus or minus 2^-133, 140 bits further down,
+    decides.
+    """
     code = int(np.flatnonzero(golden.get("gc_1_3_4_b3").values == 1 + 1 / 16)[0])
     sums = golden.mac(code, code, [0x0000, 0x0001, 0x8001], "gc_1_3_4_b3", accumulator="bfloat16")
     np.testing.assert_array_equal(sums, [0x3F90, 0x3F91, 0x3F90])
@@ -193,7 +217,10 @@ def test_shapes_broadcast_and_empty_dots_are_zero():
 @pytest.mark.parametrize("accumulator", ["hif8", "binary64", 5])
 def test_unknown_accumulators_are_refused(accumulator):
     sentence = rf"^accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, not {accumulator!r}$"
-    for operation in (lambda: golden.mac(0, 0, 0, accumulator=accumulator), lambda: golden.dot([0], [0], accumulator=accumulator)):
+    for operation in (
+        lambda: golden.mac(0, 0, 0, accumulator=accumulator),
+        lambda: golden.dot([0], [0], accumulator=accumulator),
+    ):
         with pytest.raises(TypeError if accumulator == 5 else ValueError, match=sentence):
             operation()
 

@@ -1,9 +1,9 @@
 """Every rounding and overflow rule of every format, against its definition in exact fractions.
 
-The grid comes from the papers' equations (:mod:`rtl_tests.support.paper_tables`), not from golden. Of each pair of neighbours the
-eighths of
-the way between them are probed with the source's values at, just below and just above. Codes never fall as the source rises, which is
-tested on all values of the 16-bit sources: so the two sides of every boundary settle everything between.
+The grid comes from the papers' equations (:mod:`rtl_tests.support.paper_tables`), not from golden. Of each pair of
+neighbours the eighths of the way between them are probed with the source's values at, just below and just above. Codes
+never fall as the source rises, which is tested on all values of the 16-bit sources: so the two sides of every boundary
+settle everything between.
 """
 
 import bisect
@@ -114,7 +114,9 @@ def around(points, source):
 
 @cache
 def probes(name, source):
-    """Source bits around all values and all eighths between neighbours, from zero to past the largest, and the source's extremes."""
+    """Source bits around all values and all eighths between neighbours, from zero to past the largest, and the source's
+    extremes.
+    """
     values = np.array([0.0] + [float(v) for v in grid(name)[0]])
     if name == "dlfloat16":
         step = np.random.default_rng(7).choice(len(values) - 1, 600, replace=False)
@@ -137,7 +139,9 @@ def roundings(name):
 
 
 def negated(name, magnitude, nan):
-    """Codes of the negated values (specification, sections 1 to 5): NaN keeps its code, and zero gets a sign where there is a -0."""
+    """Codes of the negated values (specification, sections 1 to 5): NaN keeps its code, and zero gets a sign where
+    there is a -0.
+    """
     d = definition(name)
     if name == "dlfloat16":
         return magnitude | d.sign
@@ -166,7 +170,9 @@ def test_each_rounding_at_each_side_of_every_boundary(name, source):
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_codes_never_fall_as_the_source_rises(name, source):
     for rounding in roundings(name):
-        codes = golden.get(name).encode(np.arange(INFINITE[source]), source, rounding, "saturate" if rounding != "mptorch" else None)
+        codes = golden.get(name).encode(
+            np.arange(INFINITE[source]), source, rounding, "saturate" if rounding != "mptorch" else None
+        )
         values = golden.get(name).decode(codes)
         assert values.size == INFINITE[source]
         assert np.all(values[1:] >= values[:-1])
@@ -175,7 +181,9 @@ def test_codes_never_fall_as_the_source_rises(name, source):
 @pytest.mark.parametrize("source", golden.catalog.WIDE)
 @pytest.mark.parametrize("name", TARGETS)
 def test_negative_inputs_mirror_positive_ones(name, source):
-    bits = np.arange(INFINITE[source] + 1) if source != "binary32" else np.append(probes(name, source), INFINITE[source])
+    bits = (
+        np.arange(INFINITE[source] + 1) if source != "binary32" else np.append(probes(name, source), INFINITE[source])
+    )
     fmt = golden.get(name)
     for overflow in definition(name).overflows:
         positive = fmt.encode(bits, source, overflow=overflow)
@@ -268,7 +276,9 @@ def test_defaults_and_choices_are_the_specifications():
 def test_sixteen_bit_targets_round_as_numpy_does(target):
     """``binary32`` to IEEE halves: ties to even and overflow by NumPy's and ml_dtypes' own casts."""
     rng = np.random.default_rng(11)
-    bits = np.concatenate([rng.integers(0, 1 << 32, 200_000, dtype=np.uint32), np.arange(1 << 16, dtype=np.uint32) << 16])
+    bits = np.concatenate(
+        [rng.integers(0, 1 << 32, 200_000, dtype=np.uint32), np.arange(1 << 16, dtype=np.uint32) << 16]
+    )
     near = wide_values(target, rng.integers(0, INFINITE[target], 50_000)).astype(np.float32).view(np.uint32)
     bits = np.concatenate([bits, near, near + np.uint32(1 << 12), near + np.uint32(1 << 15), near - np.uint32(1)])
     bits = bits[(bits & 0x7FFFFFFF) <= INFINITE["binary32"]]

@@ -1,4 +1,6 @@
-"""Classes of binary32 inputs by which sweeps ask golden: upper halves of one class have the same codes and flags, by their definition."""
+"""Classes of binary32 inputs by which sweeps ask golden: upper halves of one class have the same codes and flags, by
+their definition.
+"""
 
 from itertools import product
 
@@ -13,7 +15,9 @@ from golden.rounding import encode_directly
 from rtl_tests.support.paper_tables import CATALOGUE
 
 SEED = 20241
-LOWER = np.array([0, 1, 2, 0x1FFF, 0x2000, 0x2001, 0x3FFF, 0x4000, 0x7FFF, 0x8000, 0x8001, 0xC000, 0xFFFE, 0xFFFF], np.uint32)
+LOWER = np.array(
+    [0, 1, 2, 0x1FFF, 0x2000, 0x2001, 0x3FFF, 0x4000, 0x7FFF, 0x8000, 0x8001, 0xC000, 0xFFFE, 0xFFFF], np.uint32
+)
 
 
 def words(name, bits, rounding, overflow, flags):
@@ -22,7 +26,11 @@ def words(name, bits, rounding, overflow, flags):
     chosen = options(fmt, "binary32", rounding, overflow)
     marked = encode_directly(fmt, bits, chosen, marked=True).ravel()
     codes, past_largest = marked & ((1 << fmt.width) - 1), marked >> fmt.width != 0
-    return codes | of_conversion(fmt, chosen.source, bits.ravel(), codes, past_largest).astype(np.uint32) << fmt.width if flags else codes
+    return (
+        codes | of_conversion(fmt, chosen.source, bits.ravel(), codes, past_largest).astype(np.uint32) << fmt.width
+        if flags
+        else codes
+    )
 
 
 @pytest.mark.parametrize("flags", [False, True])
@@ -42,8 +50,13 @@ def test_upper_halves_of_one_class_have_the_same_codes_by_definition(name, flags
         assert shared.size > 40_000
         some = rng.choice(shared, 300)
         lower = np.concatenate([LOWER, rng.integers(0, 1 << 16, 6, dtype=np.uint32)])
-        own, other = (halves.astype(np.uint32)[:, None] << np.uint32(16) | lower for halves in (some, firsts[inverse.ravel()[some]]))
-        np.testing.assert_array_equal(words(name, own, rounding, overflow, flags), words(name, other, rounding, overflow, flags))
+        own, other = (
+            halves.astype(np.uint32)[:, None] << np.uint32(16) | lower
+            for halves in (some, firsts[inverse.ravel()[some]])
+        )
+        np.testing.assert_array_equal(
+            words(name, own, rounding, overflow, flags), words(name, other, rounding, overflow, flags)
+        )
 
 
 def test_classes_that_are_too_wide_are_seen():
@@ -53,7 +66,8 @@ def test_classes_that_are_too_wide_are_seen():
     for kept, equal in ((rows, True), (rows[:, :-1], False)):
         _, firsts, inverse = np.unique(kept, axis=0, return_index=True, return_inverse=True)
         own, other = (
-            halves.astype(np.uint32)[:, None] << np.uint32(16) | lower for halves in (np.arange(1 << 16), firsts[inverse.ravel()])
+            halves.astype(np.uint32)[:, None] << np.uint32(16) | lower
+            for halves in (np.arange(1 << 16), firsts[inverse.ravel()])
         )
         both = [words("hif8", bits, "ties_to_even", "infinity", False) for bits in (own, other)]
         assert np.array_equal(*both) == equal

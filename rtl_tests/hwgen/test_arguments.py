@@ -22,7 +22,9 @@ REFUSED = (ValueError, TypeError)
 
 @pytest.fixture(autouse=True)
 def _only_looked_at(monkeypatch):
-    """Components that are never elaborated are no mistake here; Amaranth's own comment on top does not reach those that ``eval`` makes."""
+    """Components that are never elaborated are no mistake here; Amaranth's own comment on top does not reach those that
+    ``eval`` makes.
+    """
     monkeypatch.setattr(UnusedElaboratable, "_MustUse__silence", True)
     yield
     gc.collect()
@@ -43,9 +45,17 @@ def argument_of(make, *arguments, **options):
 @pytest.mark.parametrize("make", SUMS)
 def test_accumulators_and_terms(make):
     refused(
-        "accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, not 'binary64'", make, "hif8", accumulator="binary64"
+        "accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, not 'binary64'",
+        make,
+        "hif8",
+        accumulator="binary64",
     )
-    refused("accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, not 16", make, "hif8", accumulator=16)
+    refused(
+        "accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, not 16",
+        make,
+        "hif8",
+        accumulator=16,
+    )
     refused("terms goes with accumulator 'exact' only, not with 'binary16'", make, "hif8", terms=5)
     for terms in (-5, 0, 1 << 25, 2.0, True, "8"):
         problem = f"terms must be an integer from 1 to 16777216, not {terms!r}"
@@ -59,7 +69,12 @@ def test_scales_flags_and_formats(make):
     for scale_bits in (50, -1, "3", True, 11, 2.5):
         refused(f"scale_bits must be an integer from 0 to 10, not {scale_bits!r}", make, "hif8", scale_bits=scale_bits)
     refused("flags must be True or False, not 'no'", make, "hif8", flags="no")
-    refused("b_format: 'binary32' is a source, decoder target or accumulator, not one of the formats", make, "hif8", "binary32")
+    refused(
+        "b_format: 'binary32' is a source, decoder target or accumulator, not one of the formats",
+        make,
+        "hif8",
+        "binary32",
+    )
     refused("a_format: 'binary16' is a source, decoder target or accumulator, not one of the formats", make, "binary16")
     refused("b_format must be a known format, not 'hif9'; the nearest is hif8", make, "hif8", "hif9")
     with pytest.raises(TypeError):
@@ -112,33 +127,74 @@ def test_a_pipeline_starts_nothing_before_it_is_elaborated(monkeypatch):
 
 
 def test_decoders():
-    refused("target must be one of binary16, bfloat16, binary32, dlfloat16, unpacked, not 'binary64'", Decoder, "hif8", "binary64")
     refused(
-        "fmt: 'binary16' is a source, decoder target or accumulator, not one of the formats that blocks are made for", Decoder, "binary16"
+        "target must be one of binary16, bfloat16, binary32, dlfloat16, unpacked, not 'binary64'",
+        Decoder,
+        "hif8",
+        "binary64",
+    )
+    refused(
+        "fmt: 'binary16' is a source, decoder target or accumulator, not one of the formats that blocks are made for",
+        Decoder,
+        "binary16",
     )
     assert argument_of(Decoder, "hif8", "binary64") == "target"
 
 
 def test_encoders():
-    refused("random_bits goes with rounding 'stochastic' only, not with 'ties_to_away'", Encoder, "hif8", random_bits=99)
+    refused(
+        "random_bits goes with rounding 'stochastic' only, not with 'ties_to_away'", Encoder, "hif8", random_bits=99
+    )
     for bits in (0, 33, True, "4"):
-        refused(f"random_bits must be an integer from 1 to 32, not {bits!r}", Encoder, "hif8", rounding="stochastic", random_bits=bits)
-    refused("rounding_pin goes with rounding 'hybrid' only, not with 'ties_to_away'", Encoder, "hif8", rounding_pin=True)
+        refused(
+            f"random_bits must be an integer from 1 to 32, not {bits!r}",
+            Encoder,
+            "hif8",
+            rounding="stochastic",
+            random_bits=bits,
+        )
+    refused(
+        "rounding_pin goes with rounding 'hybrid' only, not with 'ties_to_away'", Encoder, "hif8", rounding_pin=True
+    )
     refused("rounding_pin must be True or False, not 1", Encoder, "hif8", rounding="hybrid", rounding_pin=1)
     refused("nan_to_zero must be True or False, not 1", Encoder, "hif8", nan_to_zero=1)
     refused("flags must be True or False, not None", Encoder, "hif8", flags=None)
     refused("fmt: 'bfloat16' is a source, decoder target or accumulator", Encoder, "bfloat16")
-    for options in ({"source": "binary64"}, {"rounding": "up"}, {"overflow": "wrap"}, {"source": "dlfloat16", "rounding": "hybrid"}):
+    for options in (
+        {"source": "binary64"},
+        {"rounding": "up"},
+        {"overflow": "wrap"},
+        {"source": "dlfloat16", "rounding": "hybrid"},
+    ):
         assert argument_of(Encoder, "hif8", **options) == list(options)[-1]
     with pytest.raises(ValueError, match="encode to one of the two"):
         Encoder("ocp_e4m3+ocp_e5m2")
 
 
 def test_readouts():
-    refused("target must be one format, not the two of 'ocp_e4m3+ocp_e5m2'", Readout, "hif8", target="ocp_e4m3+ocp_e5m2")
-    for option, value in (("rounding", "ties_to_even"), ("overflow", "infinity"), ("nan_to_zero", True), ("random_bits", 4)):
-        refused(f"{option} goes with a format of codes, not with 'binary16'", Readout, "hif8", target="binary16", **{option: value})
-    refused("random_bits goes with rounding 'stochastic' only, not with 'ties_to_away'", Readout, "hif8", target="hif8", random_bits=4)
+    refused(
+        "target must be one format, not the two of 'ocp_e4m3+ocp_e5m2'", Readout, "hif8", target="ocp_e4m3+ocp_e5m2"
+    )
+    for option, value in (
+        ("rounding", "ties_to_even"),
+        ("overflow", "infinity"),
+        ("nan_to_zero", True),
+        ("random_bits", 4),
+    ):
+        refused(
+            f"{option} goes with a format of codes, not with 'binary16'",
+            Readout,
+            "hif8",
+            target="binary16",
+            **{option: value},
+        )
+    refused(
+        "random_bits goes with rounding 'stochastic' only, not with 'ties_to_away'",
+        Readout,
+        "hif8",
+        target="hif8",
+        random_bits=4,
+    )
     refused("nan_to_zero must be True or False, not 'no'", Readout, "hif8", target="hif8", nan_to_zero="no")
     refused("terms must be an integer from 1 to 16777216, not 0", Readout, "hif8", terms=0)
     refused("rounding 'hybrid' looks at the bits of a source", Readout, "hif8", target="hif8", rounding="hybrid")
@@ -164,16 +220,27 @@ def test_two_formats_of_one_name(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "Mac('hif8')", "Mac('hif8', accumulator='exact', terms=64)", "Mac('ocp_e4m3', 'ocp_e5m2', scale_bits=3, overflow=True, flags=True)",
-        "Multiplier('hif8', accumulator='exact')", "Adder('hif8', 'e5m2b1', accumulator='dlfloat16', overflow=True)",
-        "Dot('hif8', lanes=4)", "Dot('hif8')", "Pe('hif8', accumulator='exact', lanes=2, stages=3, interleave=2)", "Pe('hif8', flags=True)",
-        "Decoder('hif8')", "Decoder('ocp_e4m3+ocp_e5m2', target='binary16')", "Encoder('hif8')",
+        "Mac('hif8')",
+        "Mac('hif8', accumulator='exact', terms=64)",
+        "Mac('ocp_e4m3', 'ocp_e5m2', scale_bits=3, overflow=True, flags=True)",
+        "Multiplier('hif8', accumulator='exact')",
+        "Adder('hif8', 'e5m2b1', accumulator='dlfloat16', overflow=True)",
+        "Dot('hif8', lanes=4)",
+        "Dot('hif8')",
+        "Pe('hif8', accumulator='exact', lanes=2, stages=3, interleave=2)",
+        "Pe('hif8', flags=True)",
+        "Decoder('hif8')",
+        "Decoder('ocp_e4m3+ocp_e5m2', target='binary16')",
+        "Encoder('hif8')",
         "Encoder('hif8', source='binary16', rounding='hybrid', overflow='saturate', nan_to_zero=True, rounding_pin=True, flags=True)",
-        "Encoder('hif8', rounding='stochastic', random_bits=4)", "Encoder('hif8', rounding='stochastic')", "Readout('hif8')",
+        "Encoder('hif8', rounding='stochastic', random_bits=4)",
+        "Encoder('hif8', rounding='stochastic')",
+        "Readout('hif8')",
         "Readout('hif8', 'e5m2b1', target='ocp_e4m3', terms=4, scale_bits=2, rounding='stochastic', random_bits=3)",
-        "Pipelined(Mac('hif8'), 3)", "Pipelined(Mac('hif8'), 3, reset=False, clock_enable=True, entries={'acc_in': 2})",
+        "Pipelined(Mac('hif8'), 3)",
+        "Pipelined(Mac('hif8'), 3, reset=False, clock_enable=True, entries={'acc_in': 2})",
     ],
-)  # fmt: skip
+)
 def test_repr_is_the_call(text):
     names = {made.__name__: made for made in (*PRODUCTS, Decoder, Encoder, Readout, Pipelined)}
     assert repr(eval(text, names)) == text
@@ -196,10 +263,20 @@ def test_attributes():
     encoder = Encoder("hif8", "bfloat16", rounding="stochastic")
     assert (encoder.fmt.name, encoder.source.name) == ("hif8", "bfloat16")
     assert (encoder.rounding, encoder.overflow) == (Rounding.STOCHASTIC, Overflow.INFINITY)
-    assert (encoder.random_bits, encoder.nan_to_zero, encoder.rounding_pin, encoder.has_flags) == (16, False, False, False)
+    assert (encoder.random_bits, encoder.nan_to_zero, encoder.rounding_pin, encoder.has_flags) == (
+        16,
+        False,
+        False,
+        False,
+    )
     assert Encoder("hif8").random_bits is None
     readout = Readout("hif8", terms=4)
-    assert (readout.target.name, readout.rounding, readout.overflow, readout.random_bits) == ("binary32", None, None, None)
+    assert (readout.target.name, readout.rounding, readout.overflow, readout.random_bits) == (
+        "binary32",
+        None,
+        None,
+        None,
+    )
     readout = Readout("hif8", target="hif8", rounding="stochastic", random_bits=4)
     assert (readout.rounding, readout.overflow, readout.random_bits) == (Rounding.STOCHASTIC, Overflow.INFINITY, 4)
     assert (Decoder("hif8").fmt.name, Decoder("hif8").target) == ("hif8", "unpacked")

@@ -49,19 +49,34 @@ def test_nothing_is_written_where_one_module_has_no_place(tmp_path, capsys):
         ("", "the file needs a key 'module'"),
         ("module = 1", "module must be an array of tables: [[module]]"),
         ('[[modul]]\nblock = "mac"', "the file has an unknown key 'modul'; did you mean 'module'?"),
-        ('[[module]]\nblock = "mac"\nformat = "hif8"\nacumulator = "exact"', "key 'acumulator'; did you mean 'accumulator'?"),
+        (
+            '[[module]]\nblock = "mac"\nformat = "hif8"\nacumulator = "exact"',
+            "key 'acumulator'; did you mean 'accumulator'?",
+        ),
         (
             '[[module]]\nblock = "decoder"\nformat = "hif8"\nterms = 4',
             "has an unknown key 'terms'; allowed are block, format, to, stages, reset, clock-enable, name",
         ),
-        ('[[module]]\nblock = "adder"\nformat = "hif8"', "1: block must be one of decoder, encoder, mac, dot, pe, readout, not 'adder'"),
+        (
+            '[[module]]\nblock = "adder"\nformat = "hif8"',
+            "1: block must be one of decoder, encoder, mac, dot, pe, readout, not 'adder'",
+        ),
         ('[[module]]\nblock = "mac"', "module 1 needs a key 'format'"),
         ('[[module]]\nformat = "hif8"', "module 1 needs a key 'block'"),
         ('[[module]]\nblock = "mac"\nformat = 8', "module 1: format must be a string, not 8"),
         ('[[module]]\nblock = "mac"\nformat = "hif9"', "must be a known format, not 'hif9'; the nearest is hif8"),
-        ('[[module]]\nblock = "mac"\nformat = "hif8"\nterms = 4', "module 1: terms goes with accumulator 'exact' only, not with 'b"),
-        ('[[module]]\nblock = "mac"\nformat = "hif8"\nname = "module"', "module 1: name must not be a keyword of Verilog"),
-        ('[[module]]\nblock = "mac"\nformat = "hif8"\n' * 2, "module 2: name 'hif8_mac_binary16' is that of module 1; give it another one"),
+        (
+            '[[module]]\nblock = "mac"\nformat = "hif8"\nterms = 4',
+            "module 1: terms goes with accumulator 'exact' only, not with 'b",
+        ),
+        (
+            '[[module]]\nblock = "mac"\nformat = "hif8"\nname = "module"',
+            "module 1: name must not be a keyword of Verilog",
+        ),
+        (
+            '[[module]]\nblock = "mac"\nformat = "hif8"\n' * 2,
+            "module 2: name 'hif8_mac_binary16' is that of module 1; give it another one",
+        ),
         (
             '[[module]]\nblock = "mac"\nformat = "hif8"\nname = "Sum"\n[[module]]\nblock = "mac"\nformat = "hif8"\nname = "sum"',
             "module 2: name 'sum' is that of module 1; give it another one",
@@ -70,14 +85,17 @@ def test_nothing_is_written_where_one_module_has_no_place(tmp_path, capsys):
             '[[module]]\nblock = "encoder"\nformat = "hif8"\nrandom-bits = 4',
             "module 1: random-bits goes with rounding 'stochastic' only, not with 'ties_to_away'",
         ),
-        ('[[module]]\nblock = "encoder"\nformat = "hif8+e5m2b1"', "'hif8+e5m2b1' is two formats in one unit; encode to"),
+        (
+            '[[module]]\nblock = "encoder"\nformat = "hif8+e5m2b1"',
+            "'hif8+e5m2b1' is two formats in one unit; encode to",
+        ),
         (
             '[[module]]\nblock = "mac"\nformat = "hif8"\n[[module]]\nblock = "decoder"\nformat = "hif8"\nname = "code"',
             "module 2: name must not be that of one of the module's ports, which 'code' is",
         ),
         ("[[module", "is no TOML file: "),
     ],
-)  # fmt: skip
+)
 def test_refusals(tmp_path, capsys, text, sentence):
     status, said = run(tmp_path, text, capsys)
     assert status == 2
@@ -89,8 +107,12 @@ def test_refusals(tmp_path, capsys, text, sentence):
 
 def test_random_bits_go_with_a_default_of_stochastic(tmp_path, capsys):
     """As of hwgen generate."""
-    (tmp_path / "chance.toml").write_text(TOML_FORMAT.replace('"tiny"', '"chance"') + 'roundings = ["stochastic", "ties_to_even"]\n')
-    status, said = run(tmp_path, '[[module]]\nblock = "encoder"\nformat = "chance.toml"\nfrom = "bfloat16"\nrandom-bits = 4', capsys)
+    (tmp_path / "chance.toml").write_text(
+        TOML_FORMAT.replace('"tiny"', '"chance"') + 'roundings = ["stochastic", "ties_to_even"]\n'
+    )
+    status, said = run(
+        tmp_path, '[[module]]\nblock = "encoder"\nformat = "chance.toml"\nfrom = "bfloat16"\nrandom-bits = 4', capsys
+    )
     assert status == 0
     assert said.out.strip().endswith("chance_encoder_bfloat16_stochastic_r4.v")
 

@@ -28,7 +28,9 @@ SPACE = 'formats = ["hif8"]\ntargets = ["gates"]\n[mac]\n[decoder]\n'
 
 
 def buggy(*_, **__):
-    """What a slip in a block does, and what used to be shown as an option: a ValueError whose first word looks like one."""
+    """What a slip in a block does, and what used to be shown as an option: a ValueError whose first word looks like
+    one.
+    """
     list(zip([1], [1, 2], strict=True))
 
 
@@ -66,7 +68,9 @@ def test_a_bug_in_a_block_comes_out_as_a_bug(command, where, folder, monkeypatch
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_a_value_of_our_own_that_is_refused_is_a_bug(command, folder, monkeypatch):
     monkeypatch.setattr(Adder, "elaborate", refused)
-    with pytest.raises(RuntimeError, match=r"^a value of our own was refused: scale_bits must be an integer from 0 to 10, not 99$"):
+    with pytest.raises(
+        RuntimeError, match=r"^a value of our own was refused: scale_bits must be an integer from 0 to 10, not 99$"
+    ):
         main(COMMANDS[command])
 
 
@@ -80,7 +84,9 @@ def test_a_refusal_in_the_reference_is_a_bug(command, folder, monkeypatch):
 
 def test_a_bug_ends_with_a_traceback_and_status_1(folder):
     program = "import sys; from hwgen import Mac; from hwgen.__main__ import main; del Mac.elaborate; sys.exit(main(sys.argv[1:]))"
-    done = subprocess.run([sys.executable, "-c", program, *COMMANDS["generate"]], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program, *COMMANDS["generate"]], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert "Traceback (most recent call last):" in done.stderr
     assert not (folder / "out").exists()

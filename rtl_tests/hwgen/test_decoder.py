@@ -14,7 +14,9 @@ SHORT = ("binary16", "unpacked")
 """Targets in `make test`; `make exhaustive` simulates the others, and holds the gates of all against golden."""
 
 
-@pytest.mark.parametrize("target", [pytest.param(name, marks=() if name in SHORT else pytest.mark.exhaustive) for name in TARGETS])
+@pytest.mark.parametrize(
+    "target", [pytest.param(name, marks=() if name in SHORT else pytest.mark.exhaustive) for name in TARGETS]
+)
 def test_simulation_of_all_codes(target, tmp_path):
     texts([build("decoder", fmt, target=target) for fmt in FORMATS])  # side by side
     cases = [decoder_case(fmt, target) for fmt in FORMATS]
@@ -40,5 +42,7 @@ def test_unpacked_is_what_the_contract_says(name):
 
 
 def test_bad_target():
-    with pytest.raises(ValueError, match=r"^target must be one of binary16, bfloat16, binary32, dlfloat16, unpacked, not 'binary64'$"):
+    with pytest.raises(
+        ValueError, match=r"^target must be one of binary16, bfloat16, binary32, dlfloat16, unpacked, not 'binary64'$"
+    ):
         build("decoder", "hif8", target="binary64")

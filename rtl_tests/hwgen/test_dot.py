@@ -29,7 +29,9 @@ MORE = [
 ]
 
 
-@pytest.mark.parametrize("design", [*DESIGNS, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE)], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "design", [*DESIGNS, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE)], ids=lambda one: one.name
+)
 def test_gates_equal_golden(design):
     given = stimuli(design)
     assert len(given) == 2000

@@ -98,15 +98,15 @@ def test_linters_are_asked(tmp_path, body, tool, finding):
 
 def test_same_bytes_under_any_hash_seed_and_in_any_folder(tmp_path):
     expected = emit(Toy(), "toy", ["format: none"])
-    program = (
-        "import sys; from hwgen import emit; from rtl_tests.support.toys import Toy; sys.stdout.write(emit(Toy(), 'toy', ['format: none']))"
-    )
+    program = "import sys; from hwgen import emit; from rtl_tests.support.toys import Toy; sys.stdout.write(emit(Toy(), 'toy', ['format: none']))"
     root = ROOT
     for hash_seed in ("0", "1", "4711"):
         folder = tmp_path / hash_seed
         folder.mkdir()
         environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(root)}
-        done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, check=True
+        )
         assert done.stdout == expected
 
 
@@ -137,7 +137,9 @@ def test_name_must_be_an_identifier(name):
 @pytest.mark.parametrize("name", ["module", "reg", "logic", "endcase"])
 def test_name_must_not_be_a_keyword(name):
     assert name in KEYWORDS
-    with pytest.raises(ValueError, match=f"^name must not be a keyword of Verilog or SystemVerilog, which '{name}' is$"):
+    with pytest.raises(
+        ValueError, match=f"^name must not be a keyword of Verilog or SystemVerilog, which '{name}' is$"
+    ):
         check_name(name)
 
 

@@ -1,4 +1,6 @@
-"""What a new option and a new block cost: a patch of a few files, after which they are generated, measured and swept like all others."""
+"""What a new option and a new block cost: a patch of a few files, after which they are generated, measured and swept
+like all others.
+"""
 
 import json
 import os
@@ -16,8 +18,18 @@ from rtl_tests.support.paths import ROOT
 
 PATCHES = ROOT / "rtl_tests" / "support" / "patches"
 CASES = {
-    "toy_option.patch": ("mac", "invert", "hif8_mac_binary16_invert", ["hif8_mac_binary16", "hif8_mac_binary16_invert"]),
-    "toy_block.patch": ("magnitude", "negative", "hif8_magnitude_negative", ["hif8_magnitude", "hif8_magnitude_negative"]),
+    "toy_option.patch": (
+        "mac",
+        "invert",
+        "hif8_mac_binary16_invert",
+        ["hif8_mac_binary16", "hif8_mac_binary16_invert"],
+    ),
+    "toy_block.patch": (
+        "magnitude",
+        "negative",
+        "hif8_magnitude_negative",
+        ["hif8_magnitude", "hif8_magnitude_negative"],
+    ),
 }
 MAX_FILES = 5
 
@@ -39,7 +51,9 @@ def patched(request, tmp_path_factory):
 
 def python(tree, *words, status=0):
     environment = os.environ | {"PYTHONPATH": str(tree), "GIT_CEILING_DIRECTORIES": str(tree)}
-    done = subprocess.run([sys.executable, "-m", *words], cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=tree, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 
@@ -59,7 +73,9 @@ def test_command_line_json_and_docs(patched):
     jsonschema.validate(description, json.loads((ROOT / "docs" / "bundle.schema.json").read_text()))
     assert description["command"].endswith(f" --{option}")
     assert f"| `{option}` | true or false |" in python(tree, "hwgen.cli.table")
-    rows = json.loads(python(tree, "hwgen", "area", block, "--format", "hif8", f"--{option}", "--renamings", "1", "--json"))
+    rows = json.loads(
+        python(tree, "hwgen", "area", block, "--format", "hif8", f"--{option}", "--renamings", "1", "--json")
+    )
     assert {row[option] for row in rows} == {True}
 
 
@@ -68,7 +84,9 @@ def test_batch_and_sweep(patched):
     tree, block, option, name, names = patched
     (tree / "chip.toml").write_text(f'[[module]]\nblock = "{block}"\nformat = "hif8"\n{option} = true\n')
     assert python(tree, "hwgen", "build", "chip.toml", "-o", "batch").strip().endswith(f"{name}.v")
-    (tree / "space.toml").write_text(f'formats = ["hif8"]\ntargets = ["gates"]\nrenamings = 1\n[{block}]\n{option} = [false, true]\n')
+    (tree / "space.toml").write_text(
+        f'formats = ["hif8"]\ntargets = ["gates"]\nrenamings = 1\n[{block}]\n{option} = [false, true]\n'
+    )
     python(tree, "hwgen", "sweep", "space.toml", "-o", "swept", "--store", "store.sqlite")
     rows = json.loads((tree / "swept" / "sweep.json").read_text())["rows"]
     assert sorted({row["name"] for row in rows}) == names

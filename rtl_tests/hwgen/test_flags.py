@@ -13,7 +13,8 @@ from rtl_tests.support.gates import differing
 from rtl_tests.synth.proof.test_exhaustive import check
 from synth.proof.evidence import DIFFERENT, EQUAL
 
-# -- every input -----------------------------------------------------------------------------------------------------------------
+# -- every input
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def encoders(name, source):
@@ -37,7 +38,12 @@ def encoders(name, source):
 
 
 SOME = [("gc_1_0_7_b0", "binary16")]
-MORE = [(name, source) for name in golden.names() for source in ("binary16", "bfloat16", "dlfloat16") if (name, source) not in SOME]
+MORE = [
+    (name, source)
+    for name in golden.names()
+    for source in ("binary16", "bfloat16", "dlfloat16")
+    if (name, source) not in SOME
+]
 EVERY = [*SOME, *(pytest.param(*one, marks=pytest.mark.exhaustive) for one in MORE)]
 
 
@@ -48,7 +54,10 @@ def test_every_case_of_every_encoder_from_16_bits(name, source):
         assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (16 + design.options.get("random-bits", 0)))
 
 
-FROM_32 = [build("encoder", "ocp_e5m2", overflow="saturate", flags=True), build("encoder", "hif8", rounding="ties_to_away", flags=True)]
+FROM_32 = [
+    build("encoder", "ocp_e5m2", overflow="saturate", flags=True),
+    build("encoder", "hif8", rounding="ties_to_away", flags=True),
+]
 
 
 @pytest.mark.parametrize("design", FROM_32, ids=lambda one: one.name)
@@ -80,13 +89,18 @@ PROVED = [
     *(
         pytest.param(build("encoder", name, rounding="stochastic", flags=True, **more), marks=pytest.mark.exhaustive)
         for name, more in (
-            ("ocp_e4m3", {}), ("hif8", {"overflow": "saturate", "nan_to_zero": True}), ("ocp_e5m2", {"overflow": "ocp_paper"}),
-            ("gc_1_0_7_b0", {}), ("ibm_fp9_1_5_3", {}),
+            ("ocp_e4m3", {}),
+            ("hif8", {"overflow": "saturate", "nan_to_zero": True}),
+            ("ocp_e5m2", {"overflow": "ocp_paper"}),
+            ("gc_1_0_7_b0", {}),
+            ("ibm_fp9_1_5_3", {}),
         )
     ),
     pytest.param(build("mac", "e5m2b1", accumulator="exact", terms=16, flags=True), marks=pytest.mark.exhaustive),
-    pytest.param(build("mac", "ocp_e5m2", accumulator="exact", terms=2, scale_bits=2, flags=True), marks=pytest.mark.exhaustive),
-]  # fmt: skip
+    pytest.param(
+        build("mac", "ocp_e5m2", accumulator="exact", terms=2, scale_bits=2, flags=True), marks=pytest.mark.exhaustive
+    ),
+]
 
 
 @pytest.mark.parametrize("design", PROVED, ids=lambda one: one.name)
@@ -96,15 +110,20 @@ def test_proofs_where_enumeration_ends(design):
     assert (evidence.verdict, evidence.cases) == (EQUAL, evidence.inputs)
 
 
-# -- some inputs -----------------------------------------------------------------------------------------------------------------
+# -- some inputs
+# -----------------------------------------------------------------------------------------------------------------
 
 SAMPLED = [
-    build("encoder", "hif8", rounding="stochastic", flags=True), build("mac", "hif8", accumulator="binary32", flags=True),
-    build("mac", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="dlfloat16", scale_bits=4, flags=True), build("dot", "ocp_e5m2", flags=True),
+    build("encoder", "hif8", rounding="stochastic", flags=True),
+    build("mac", "hif8", accumulator="binary32", flags=True),
+    build("mac", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="dlfloat16", scale_bits=4, flags=True),
+    build("dot", "ocp_e5m2", flags=True),
     pytest.param(build("dot", "e5m2b1", accumulator="dlfloat16", lanes=3, flags=True), marks=pytest.mark.exhaustive),
-    pytest.param(build("dot", "ocp_e5m2", accumulator="exact", lanes=2, terms=2, flags=True), marks=pytest.mark.exhaustive),
+    pytest.param(
+        build("dot", "ocp_e5m2", accumulator="exact", lanes=2, terms=2, flags=True), marks=pytest.mark.exhaustive
+    ),
     build("mac", "hif8", flags=True, stages=2),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("design", SAMPLED, ids=lambda one: one.name)
@@ -112,7 +131,8 @@ def test_gates_equal_golden(design):
     assert not differing(design, stimuli(design))
 
 
-# -- faults ----------------------------------------------------------------------------------------------------------------------
+# -- faults
+# ----------------------------------------------------------------------------------------------------------------------
 
 ENCODER = build("encoder", "ocp_e5m2", source="binary16", rounding="ties_to_even", overflow="saturate", flags=True)
 MAC = build("mac", "ocp_e5m2", flags=True)
@@ -127,17 +147,20 @@ WRONG = {
     "MAC, overflow": (MAC, "4'b0100 & {4{a == 8'h7b & b == 8'h3c & acc_in == 16'h7bff}}"),
     "MAC, invalid": (MAC, "4'b1000 & {4{a == 8'h7c & b == 8'h00 & acc_in == 16'h7e00}}"),
     "stochastic encoder, overflow": (
-        build("encoder", "ocp_e4m3", rounding="stochastic", flags=True), "4'b0100 & {4{bits == 32'h43e80000 & random == 16'h8000}}",
+        build("encoder", "ocp_e4m3", rounding="stochastic", flags=True),
+        "4'b0100 & {4{bits == 32'h43e80000 & random == 16'h8000}}",
     ),
     "exact MAC, overflow": (EXACT, "4'b0100 & {4{a == 8'h7e & b == 8'h7e & ~acc_in[0]}}"),
     "exact MAC, invalid": (EXACT, "4'b1000 & {4{a == 8'hff & b == 8'h01}}"),
-}  # fmt: skip
+}
 
 
 LONG = ("stochastic encoder, overflow", "exact MAC, overflow", "MAC, underflow", "MAC, overflow")
 
 
-@pytest.mark.parametrize("where", [pytest.param(where, marks=pytest.mark.exhaustive) if where in LONG else where for where in WRONG])
+@pytest.mark.parametrize(
+    "where", [pytest.param(where, marks=pytest.mark.exhaustive) if where in LONG else where for where in WRONG]
+)
 def test_a_wrong_flag_is_found_and_named(where):
     """One bit; in as little as a single case of 2^32."""
     design, fault = WRONG[where]
@@ -151,7 +174,8 @@ def test_a_wrong_flag_is_found_and_named(where):
     assert f"flags {first['got']['flags']}, golden" in first["sentence"]
 
 
-# -- the command line ------------------------------------------------------------------------------------------------------------
+# -- the command line
+# ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("block", ["encoder", "mac", "dot", "pe"])

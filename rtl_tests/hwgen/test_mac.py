@@ -23,14 +23,21 @@ MIXED = [("ocp_e4m3", "ocp_e5m2"), ("hif8", "binary8p4"), ("ibm_1_4_3", "ibm_1_5
 
 def run(cases, folder, **options):
     """Emit side by side, then simulate under one top."""
-    texts([build("mac", a, b, accumulator=options.get("accumulator", "binary16"), terms=options.get("terms")) for a, b in cases])
+    texts(
+        [
+            build("mac", a, b, accumulator=options.get("accumulator", "binary16"), terms=options.get("terms"))
+            for a, b in cases
+        ]
+    )
     simulate([mac_case(a, b, **options) for a, b in cases], folder)
 
 
 EIGHT_BITS = [fmt for fmt in FORMATS if fmt.width == 8]
 
 
-@pytest.mark.parametrize("formats", [TRIO, pytest.param(EIGHT_BITS, marks=pytest.mark.exhaustive)], ids=["three", "every"])
+@pytest.mark.parametrize(
+    "formats", [TRIO, pytest.param(EIGHT_BITS, marks=pytest.mark.exhaustive)], ids=["three", "every"]
+)
 def test_simulation_of_all_pairs_into_binary16(formats, tmp_path):
     eight_bits = [(fmt, None) for fmt in formats]
     assert mac_case(*eight_bits[0]).vectors == 1 << 16
@@ -71,7 +78,9 @@ def test_multiplier_and_adder_make_the_mac():
         ports = {}
         for kind in ("mac", "multiplier", "adder"):
             text = texts([build(kind, name)])[f"{name}_{kind}" + ("" if kind == "multiplier" else "_binary16")]
-            ports[kind] = {flow: set(re.findall(rf"{flow} wire (?:\[\d+:0\] )?(\w+)", text)) for flow in ("input", "output")}
+            ports[kind] = {
+                flow: set(re.findall(rf"{flow} wire (?:\[\d+:0\] )?(\w+)", text)) for flow in ("input", "output")
+            }
         assert ports["mac"] == {"input": {"a", "b", "acc_in"}, "output": {"acc_out"}}
         assert ports["multiplier"]["input"] == {"a", "b"}
         assert ports["adder"] == {"input": ports["multiplier"]["output"] | {"acc_in"}, "output": {"acc_out"}}
@@ -118,7 +127,11 @@ def test_directed_accumulators_reach_the_hard_cases():
 
 @pytest.mark.parametrize(
     ("options", "b_format"),
-    [({}, None), ({"accumulator": "dlfloat16", "scale_bits": 3, "flags": True}, "ocp_e5m2"), ({"accumulator": "exact"}, "e5m2b1")],
+    [
+        ({}, None),
+        ({"accumulator": "dlfloat16", "scale_bits": 3, "flags": True}, "ocp_e5m2"),
+        ({"accumulator": "exact"}, "e5m2b1"),
+    ],
     ids=["binary16", "dlfloat16", "exact"],
 )
 def test_halves_that_are_connected_in_a_design_are_the_mac(options, b_format):

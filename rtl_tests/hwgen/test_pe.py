@@ -40,9 +40,13 @@ def test_simulation_of_random_patterns(designs, tmp_path):
     simulate(cases, tmp_path)
 
 
-@pytest.mark.parametrize(("stages", "interleave", "lanes"), [(0, 1, 1), (3, 4, 2), pytest.param(2, 1, 1, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    ("stages", "interleave", "lanes"), [(0, 1, 1), (3, 4, 2), pytest.param(2, 1, 1, marks=pytest.mark.exhaustive)]
+)
 def test_simulation_of_products_every_cycle(stages, interleave, lanes, tmp_path):
-    """A dot product streams through; the accumulators add up to golden's sums of what came every ``interleave``-th cycle."""
+    """A dot product streams through; the accumulators add up to golden's sums of what came every ``interleave``-th
+    cycle.
+    """
     design = build("pe", "hif8", accumulator="exact", terms=128, stages=stages, interleave=interleave, lanes=lanes)
     rng, length = generator("stream", design.name), 64
     small = np.flatnonzero(np.abs(golden.get("hif8").values) < 100)
@@ -56,7 +60,9 @@ def test_simulation_of_products_every_cycle(stages, interleave, lanes, tmp_path)
     cycles = [{**quiet, "rst": 1}] * (interleave + interleave % 2)
     cycles += [{**quiet, "rst": 0, "enable": 1, "a": int(x), "b": int(y)} for x, y in zip(a, b, strict=True)]
     cycles += [{**quiet, "rst": 0}] * (stages + 1)
-    first = len(cycles) - (stages + 1) + stages + 1 - interleave  # the cycles that show the last sum of each accumulator
+    first = (
+        len(cycles) - (stages + 1) + stages + 1 - interleave
+    )  # the cycles that show the last sum of each accumulator
     for at in range(first, first + interleave):
         turn = (at - (stages + 1) - (interleave + interleave % 2)) % interleave
         cycles[at] = {**cycles[at], "acc": wanted[turn], "care_acc": 1}
@@ -75,7 +81,10 @@ def test_a_wrong_sum_is_found(tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--stages", "2", "--interleave", "4"], "--interleave must be an integer from 1 to stages + 1, which is 3, not 4"),
+        (
+            ["--stages", "2", "--interleave", "4"],
+            "--interleave must be an integer from 1 to stages + 1, which is 3, not 4",
+        ),
         (["--interleave", "0"], "--interleave must be an integer from 1 to stages + 1, which is 1, not 0"),
         (["--stages", "17"], "--stages must be an integer from 0 to 16, not 17"),
         (["--terms", "5"], "--terms goes with accumulator 'exact' only, not with 'binary16'"),

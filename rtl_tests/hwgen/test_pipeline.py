@@ -42,7 +42,10 @@ def test_it_is_the_block_that_it_delays(design, tmp_path):
     assert evidence.verdict == EQUAL
     assert evidence.cases == evidence.inputs
     controls = re.findall(r"input wire (clk|rst|enable|in_valid)\b", subject.verilog)
-    reset, enable = ([] if "reset" in design.options else ["rst"]), (["enable"] if "clock-enable" in design.options else [])
+    reset, enable = (
+        ([] if "reset" in design.options else ["rst"]),
+        (["enable"] if "clock-enable" in design.options else []),
+    )
     assert controls == ["clk", *reset, *enable, "in_valid"]
 
 
@@ -72,18 +75,23 @@ IGNORED = "has outputs that depend on {} in a cycle in which it must not matter 
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("", "", None), ("r2 <= f;", "if (v1) r2 <= f;", None),
+        ("", "", None),
+        ("r2 <= f;", "if (v1) r2 <= f;", None),
         ("assign out_valid = v2;", "assign out_valid = v2 & enable;", IGNORED.format("enable")),
         ("assign out_valid = v2;", "assign out_valid = v2 | rst;", IGNORED.format("rst")),
         ("r2 <= f;", "if (in_valid) r2 <= f;", IGNORED.format("in_valid")),
         ("assign bits = r2;", "assign bits = in_valid ? r2 : 0;", IGNORED.format("in_valid")),
         ("if (enable) begin r1", "if (enable | ~in_valid) begin r1", "while enable is 0; it changes (r1|bits)"),
-        ("else if (enable)", "else if (enable | ~in_valid)", "while enable is 0; it changes out_valid|while enable is 0; it changes v"),
+        (
+            "else if (enable)",
+            "else if (enable | ~in_valid)",
+            "while enable is 0; it changes out_valid|while enable is 0; it changes v",
+        ),
         ("if (rst)", "if (rst & in_valid)", "must clear its valid bits while rst is 1"),
         ("if (rst)", "if (rst & enable)", "must clear its valid bits while rst is 1"),
         ("v2 <= 0;", "", "must clear its valid bits while rst is 1"),
     ],
-)  # fmt: skip
+)
 def test_controls_matter_only_where_they_may(old, new, sentence):
     inner, design = (
         build("decoder", "ocp_e4m3", target="bfloat16"),
@@ -105,12 +113,21 @@ def test_controls_matter_only_where_they_may(old, new, sentence):
             ("product__sign_stage_2 <= product__sign_stage_1", "product__sign_stage_2 <= product__sign"),
             "must have a latency of 3 cycles from every input to every output",
         ),
-        (("valid_2 <= rst ? 1'b0 : valid_1", "valid_2 <= rst ? 1'b0 : in_valid"), "must have a latency of 3 cycles from every input"),
-        (("out_valid <= rst ? 1'b0 : valid_2", "out_valid <= rst ? 1'b0 : ~valid_2"), "must say with out_valid what in_valid was 3 cycles"),
+        (
+            ("valid_2 <= rst ? 1'b0 : valid_1", "valid_2 <= rst ? 1'b0 : in_valid"),
+            "must have a latency of 3 cycles from every input",
+        ),
+        (
+            ("out_valid <= rst ? 1'b0 : valid_2", "out_valid <= rst ? 1'b0 : ~valid_2"),
+            "must say with out_valid what in_valid was 3 cycles",
+        ),
         (("input wire in_valid,", ""), "must have in_valid of one bit among its inputs, as every pipeline"),
         (("always @(posedge clk) begin", "always @(posedge a[0]) begin"), "must have all its registers on clk"),
         (("sign_stage_2 <= enable ?", "sign_stage_2 <= 1'b1 ?"), "while enable is 0; it changes product__sign_stage_2"),
-        (("valid_2 <= rst ? 1'b0 : ", "valid_2 <= "), "must clear its valid bits while rst is 1; out_valid may be 1 in cycle 2 after that"),
+        (
+            ("valid_2 <= rst ? 1'b0 : ", "valid_2 <= "),
+            "must clear its valid bits while rst is 1; out_valid may be 1 in cycle 2 after that",
+        ),
     ],
 )
 def test_a_fault_is_found(change, sentence):
@@ -136,7 +153,12 @@ def test_ranks_shorten_the_slowest_stage_until_an_operation_is_left():
     longest = max(map(delay, parts.operations))
     assert periods[-1] < periods[0] / 4
     assert longest <= schedule(parts, MAX_STAGES).period < inf
-    for ranks in (1, 2, 3, 4):  # balanced: no cut into equal parts could be shorter, and this one is longer by an operation at most
+    for ranks in (
+        1,
+        2,
+        3,
+        4,
+    ):  # balanced: no cut into equal parts could be shorter, and this one is longer by an operation at most
         assert periods[0] / (ranks + 1) <= schedule(parts, ranks).period <= periods[0] / (ranks + 1) + longest
 
 

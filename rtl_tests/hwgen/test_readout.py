@@ -17,10 +17,13 @@ from rtl_tests.synth.proof.test_exhaustive import check, subject
 from synth.proof.evidence import EQUAL
 from synth.proof.readout import ReadoutProof
 
-# -- golden --------------------------------------------------------------------------------------------------------------------
+# -- golden
+# --------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("target", "precision", "lowest"), [("binary32", 24, -149), ("binary16", 11, -24), ("bfloat16", 8, -133)])
+@pytest.mark.parametrize(
+    ("target", "precision", "lowest"), [("binary32", 24, -149), ("binary16", 11, -24), ("bfloat16", 8, -133)]
+)
 def test_wide_formats_are_the_fraction_rounded_to_nearest_even(target, precision, lowest):
     fmt, wide, rng = golden.get("hif8"), golden.get(target), generator("readout", target)
     unit = exact(fmt, fmt, 64)
@@ -70,7 +73,8 @@ def test_flags_are_infinities_and_nan(flags, code):
     assert int(unit.encode(state, fmt)) == code
 
 
-# -- hardware ------------------------------------------------------------------------------------------------------------------
+# -- hardware
+# ------------------------------------------------------------------------------------------------------------------
 
 DESIGNS = [
     build("readout", "hif8"),
@@ -83,13 +87,18 @@ DESIGNS = [
 MORE = [
     build("readout", "hif8", target="e5m2b1", rounding="stochastic", random_bits=9),
     build("readout", "e5m3_nosub", target="e5m3_nosub", rounding="stochastic"),
-    build("readout", "gc_1_0_7_b0", target="gc_1_0_7_b0"), build("readout", "gc_1_0_7_b0", target="bfloat16"),
-    build("readout", "ibm_fp9_1_5_3", target="ocp_e5m2", rounding="toward_zero"), build("readout", "hif8", target="hif8", nan_to_zero=True),
-    build("readout", "ocp_e4m3+ocp_e5m2", target="binary8p4"), build("readout", "e5m2_nosub", target="e5m2b1", rounding="mptorch"),
-]  # fmt: skip
+    build("readout", "gc_1_0_7_b0", target="gc_1_0_7_b0"),
+    build("readout", "gc_1_0_7_b0", target="bfloat16"),
+    build("readout", "ibm_fp9_1_5_3", target="ocp_e5m2", rounding="toward_zero"),
+    build("readout", "hif8", target="hif8", nan_to_zero=True),
+    build("readout", "ocp_e4m3+ocp_e5m2", target="binary8p4"),
+    build("readout", "e5m2_nosub", target="e5m2b1", rounding="mptorch"),
+]
 
 
-@pytest.mark.parametrize("design", [*DESIGNS, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE)], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "design", [*DESIGNS, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE)], ids=lambda one: one.name
+)
 def test_gates_equal_golden(design):
     assert not differing(design, stimuli(design))
 

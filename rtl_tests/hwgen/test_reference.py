@@ -28,10 +28,13 @@ def test_limbs_of_one_accumulator_and_of_many():
 
 
 DESIGNS = [
-    build("decoder", "hif8", target="unpacked"), build("encoder", "hif8", rounding="stochastic", random_bits=32),
-    build("encoder", "hif8", source="binary16", rounding="hybrid", rounding_pin=True), build("mac", "ocp_e5m2", flags=True, scale_bits=3),
-    build("dot", "e5m3", lanes=9, accumulator="exact"), build("readout", "ocp_e5m2", target="hif8"),
-]  # fmt: skip
+    build("decoder", "hif8", target="unpacked"),
+    build("encoder", "hif8", rounding="stochastic", random_bits=32),
+    build("encoder", "hif8", source="binary16", rounding="hybrid", rounding_pin=True),
+    build("mac", "ocp_e5m2", flags=True, scale_bits=3),
+    build("dot", "e5m3", lanes=9, accumulator="exact"),
+    build("readout", "ocp_e5m2", target="hif8"),
+]
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
@@ -68,10 +71,12 @@ def test_an_exact_sum_overflows_where_its_integer_does(name):
     [
         ("readout", {"terms": 1, "rounding": "stochastic", "random_bits": 3}),
         ("readout", {"terms": 1, "rounding": "stochastic", "random_bits": 12}),
-        ("readout", {"terms": 1}), ("decoder", {"target": "unpacked"}), ("dot", {"lanes": 1, "accumulator": "exact", "terms": 1}),
+        ("readout", {"terms": 1}),
+        ("decoder", {"target": "unpacked"}),
+        ("dot", {"lanes": 1, "accumulator": "exact", "terms": 1}),
         ("encoder", {"source": "binary16", "rounding": "stochastic", "random_bits": 8}),
     ],
-)  # fmt: skip
+)
 def test_small_blocks_are_evaluated_on_every_input(kind, options, tmp_path):
     (tmp_path / "tiny.toml").write_text(TOML_FORMAT)
     tiny = golden.get(tmp_path / "tiny.toml")

@@ -1,4 +1,6 @@
-"""Powers of two that products are multiplied by: golden against other formats' biases and fractions, gates against golden."""
+"""Powers of two that products are multiplied by: golden against other formats' biases and fractions, gates against
+golden.
+"""
 
 from fractions import Fraction
 
@@ -15,7 +17,8 @@ from rtl_tests.support.gates import differing
 from rtl_tests.synth.proof.test_exhaustive import check
 from synth.proof.evidence import EQUAL
 
-# -- golden --------------------------------------------------------------------------------------------------------------------
+# -- golden
+# --------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("accumulator", golden.ACCUMULATORS)
@@ -34,7 +37,9 @@ def test_a_scale_is_graphcores_programmable_bias(accumulator):
             acc = vectors.directed_accumulators(fmt, fmt, a, b, golden.get(accumulator), rng)
             found = golden.mac(a, b, acc, fmt.name, None, accumulator, scale=scale, scale_bits=8)
             np.testing.assert_array_equal(found, golden.mac(a, b, acc, fmt.name, other, accumulator))
-            found = golden.fused_dot(a[:, None], b[:, None], acc, fmt.name, None, accumulator, scale=np.full(5000, scale), scale_bits=8)
+            found = golden.fused_dot(
+                a[:, None], b[:, None], acc, fmt.name, None, accumulator, scale=np.full(5000, scale), scale_bits=8
+            )
             np.testing.assert_array_equal(found, golden.mac(a, b, acc, fmt.name, other, accumulator))
 
 
@@ -65,12 +70,15 @@ def test_refused_scales(scale, bits, error, sentence, accumulator):
         golden.mac(1, 1, acc, "hif8", None, accumulator, 1, scale, bits)
 
 
-# -- hardware ------------------------------------------------------------------------------------------------------------------
+# -- hardware
+# ------------------------------------------------------------------------------------------------------------------
 
 DESIGNS = [
-    build("mac", "hif8", scale_bits=8), build("mac", "ocp_e4m3", "ocp_e5m2", accumulator="binary32", scale_bits=9),
-    build("mac", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", terms=16, scale_bits=4), build("dot", "ocp_e4m3", lanes=2, scale_bits=4),
-]  # fmt: skip
+    build("mac", "hif8", scale_bits=8),
+    build("mac", "ocp_e4m3", "ocp_e5m2", accumulator="binary32", scale_bits=9),
+    build("mac", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", terms=16, scale_bits=4),
+    build("dot", "ocp_e4m3", lanes=2, scale_bits=4),
+]
 MORE = [
     build("mac", "gc_1_0_7_b0", accumulator="dlfloat16", scale_bits=5),
     build("dot", "hif8", accumulator="exact", lanes=2, terms=64, scale_bits=3),
@@ -82,7 +90,9 @@ MORE = [
 ]
 
 
-@pytest.mark.parametrize("design", [*DESIGNS, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE)], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "design", [*DESIGNS, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE)], ids=lambda one: one.name
+)
 def test_gates_equal_golden(design):
     cases = stimuli(design)
     assert len({case["scale"] for case in cases}) > min(100, (1 << design.scale_bits) - 1)
@@ -93,7 +103,10 @@ def test_gates_equal_golden(design):
     "design",
     [
         build("mac", "e5m2b1", scale_bits=1),
-        *(pytest.param(build("mac", name, scale_bits=4), marks=pytest.mark.exhaustive) for name in ("hif8", "ocp_e4m3")),
+        *(
+            pytest.param(build("mac", name, scale_bits=4), marks=pytest.mark.exhaustive)
+            for name in ("hif8", "ocp_e4m3")
+        ),
         pytest.param(build("mac", "e5m2b1", scale_bits=8), marks=pytest.mark.exhaustive),
         pytest.param(build("mac", "hif8", accumulator="bfloat16", scale_bits=2), marks=pytest.mark.exhaustive),
         pytest.param(build("mac", "ocp_e4m3", accumulator="dlfloat16", scale_bits=2), marks=pytest.mark.exhaustive),

@@ -1,4 +1,6 @@
-"""Formats from users' files go through the whole of it: golden, decoder, encoder, MAC, equal in simulation or in every case."""
+"""Formats from users' files go through the whole of it: golden, decoder, encoder, MAC, equal in simulation or in every
+case.
+"""
 
 import gfloat
 import ml_dtypes
@@ -73,7 +75,10 @@ def formats(tmp_path):
 
 
 def test_simulation_of_their_decoders(formats, tmp_path):
-    simulate([decoder_case(fmt, target) for fmt in formats for target in ("unpacked", "binary16", "bfloat16", "binary32")], tmp_path)
+    simulate(
+        [decoder_case(fmt, target) for fmt in formats for target in ("unpacked", "binary16", "bfloat16", "binary32")],
+        tmp_path,
+    )
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
@@ -159,7 +164,8 @@ def test_values_missing_below_the_smallest_are_refused(tmp_path):
         golden.get(str(tmp_path / "x.toml"))
 
 
-# -- examples/formats ----------------------------------------------------------------------------------------------------------
+# -- examples/formats
+# ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_example_formats_are_all_held_against_others():
@@ -193,7 +199,9 @@ def test_the_supernormal_is_the_papers_and_the_familys():
     assert (fmt.rows, fmt.specials, fmt.canonical_nan) == (family.rows, family.specials, family.canonical_nan)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.exhaustive) if "3" in name[3:] else name for name in EXAMPLES])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.exhaustive) if "3" in name[3:] else name for name in EXAMPLES]
+)
 def test_every_case_of_the_example_formats(name, tmp_path, capsys):
     blocks = [["decoder"], ["encoder", "--from", "binary16"], ["mac"]]
     for block in blocks:

@@ -1,9 +1,10 @@
-"""Simulation against golden: many modules under one bench top, so that a simulator builds once and a step drives them all.
+"""Simulation against golden: many modules under one bench top, so that a simulator builds once and a step drives them
+all.
 
-Where building costs next to nothing (Icarus), there is such a top for each core, with its share of the modules. A top has one wide input
-and one wide output; each port of each module has its slice, which begins at a whole byte. ``simulate`` writes the tops and all vectors as
-files, lets cocotb run ``cocotb_bench``, and reports what differed with every field. Then the first case that differed runs once more, alone
-and with waves.
+Where building costs next to nothing (Icarus), there is such a top for each core, with its share of the modules. A top
+has one wide input and one wide output; each port of each module has its slice, which begins at a whole byte.
+``simulate`` writes the tops and all vectors as files, lets cocotb run ``cocotb_bench``, and reports what differed with
+every field. Then the first case that differed runs once more, alone and with waves.
 """
 
 import contextlib
@@ -29,13 +30,17 @@ from rtl_tests.support.simulators import verilator_environment
 
 TOP = "bench_top"
 BUILD_ARGUMENTS = {"icarus": (), "verilator": ("-CFLAGS", "-O0", "--output-split", "0")}
-"""Verilator's output stays in one file: of several, the makefile of the PyPI package precompiles a header that the compiler then misses."""
+"""Verilator's output stays in one file: of several, the makefile of the PyPI package precompiles a header that the
+compiler then misses.
+"""
 
 WAVES = {"icarus": f"build/{TOP}.fst", "verilator": "dump.vcd"}
 """Where cocotb has the simulators put their waves, in a run's folder."""
 
 WAVE_VECTORS = 1000
-"""Vectors of a combinational module that waves show at most, so that their file stays small; the last is the first that differs."""
+"""Vectors of a combinational module that waves show at most, so that their file stays small; the last is the first that
+differs.
+"""
 
 Explain = Callable[[Mapping[str, int], Mapping[str, int], Mapping[str, int]], str]
 """(inputs, got, expected), each port name to value, into a sentence with fields and exact values."""
@@ -54,15 +59,15 @@ class Case:
     ports : mapping of str to int
         Width of each of its ports.
     inputs, outputs : mapping of str to array of unsigned integers
-        What each input port is driven with, and what each output port must then say: arrays of one length. A port of more than 64
-        bits has uint64 limbs on a last axis, little end first.
+        What each input port is driven with, and what each output port must then say: arrays of one length. A port of
+        more than 64 bits has uint64 limbs on a last axis, little end first.
     explain : callable, optional
         Says more about a mismatch than the ports' values.
     seed : int, optional
         What the vectors were drawn with.
     care : mapping of str to array of 0 and 1, optional
-        Which vectors an output port must have its value for, where that is not all. Such a case is of a clocked module: its vectors
-        build on each other.
+        Which vectors an output port must have its value for, where that is not all. Such a case is of a clocked module:
+        its vectors build on each other.
     """
 
     name: str
@@ -76,10 +81,14 @@ class Case:
 
     def __post_init__(self):
         if sorted(self.ports) != sorted([*self.inputs, *self.outputs]):
-            raise ValueError(f"{self.name}: ports are {sorted(self.ports)}, vectors are for {sorted([*self.inputs, *self.outputs])}")
+            raise ValueError(
+                f"{self.name}: ports are {sorted(self.ports)}, vectors are for {sorted([*self.inputs, *self.outputs])}"
+            )
         lengths = {name: len(values) for name, values in (self.inputs | self.outputs).items()}
         if len(set(lengths.values())) != 1 or not self.vectors:
-            raise ValueError(f"{self.name}: the vectors of all ports must be equally many and at least one, not {lengths}")
+            raise ValueError(
+                f"{self.name}: the vectors of all ports must be equally many and at least one, not {lengths}"
+            )
 
     @property
     def vectors(self) -> int:
@@ -102,14 +111,16 @@ def simulate(cases: Sequence[Case], folder: Path, simulator: str | None = None) 
     Raises
     ------
     AssertionError
-        With the first mismatches of each module, a file of waves, the seed and the command that repeats the run; or when not all vectors
-        were visited.
+        With the first mismatches of each module, a file of waves, the seed and the command that repeats the run; or
+        when not all vectors were visited.
     """
     simulator = simulator or chosen_simulator()
     names = [case.name for case in cases]
     if len(set(names)) != len(names):
         raise ValueError(f"cases must have different names, not {names}")
-    parts = len(os.sched_getaffinity(0)) if simulator == "icarus" else 1  # a Verilator build costs more than a second simulation saves
+    parts = (
+        len(os.sched_getaffinity(0)) if simulator == "icarus" else 1
+    )  # a Verilator build costs more than a second simulation saves
     groups = [group for k in range(parts) if (group := cases[k * len(cases) // parts : (k + 1) * len(cases) // parts])]
     folders = [Path(folder).resolve() / f"bench_{simulator}_{k}" for k in range(len(groups))]
     environment = verilator_environment() if simulator == "verilator" else {}
@@ -130,7 +141,9 @@ def repeat(cases: Sequence[Case], simulator: str) -> str:
 
 
 def _waves(simulator: str, cases: Sequence[Case], folders: Sequence[Path]) -> list[str]:
-    """Run the first case that differed once more, up to its first mismatch, with waves; a line that says where they are."""
+    """Run the first case that differed once more, up to its first mismatch, with waves; a line that says where they
+    are.
+    """
     results = [json.loads(file.read_text()) for folder in folders if (file := folder / "results.json").exists()]
     first = {item["case"]: item["index"] for result in results for item in reversed(result["mismatches"])}
     case = next((case for case in cases if case.name in first), None)
@@ -139,7 +152,8 @@ def _waves(simulator: str, cases: Sequence[Case], folders: Sequence[Path]) -> li
     end = first[case.name] + 1
     start = 0 if case.care else max(0, end - WAVE_VECTORS)
     inputs, outputs, care = (
-        {port: values[start:end] for port, values in (ports or {}).items()} for ports in (case.inputs, case.outputs, case.care)
+        {port: values[start:end] for port, values in (ports or {}).items()}
+        for ports in (case.inputs, case.outputs, case.care)
     )
     folder = folders[0].with_name(f"waves_{simulator}")
     said = _simulate(simulator, [replace(case, inputs=inputs, outputs=outputs, care=care or None)], folder, waves=True)
@@ -180,7 +194,8 @@ def _simulate(simulator: str, cases: Sequence[Case], folder: Path, waves: bool =
 
 
 _RUNTIME: dict[bool, list[tuple[str, bytes]]] = {}
-"""Object files of Verilator's own runtime, with and without waves: the same in every build, and the longest part of it."""
+"""Object files of Verilator's own runtime, with and without waves: the same in every build, and the longest part of it.
+"""
 
 
 def _keep_runtime(build: Path, waves: bool) -> None:
@@ -193,7 +208,9 @@ def _lend_runtime(build: Path, waves: bool) -> None:
     build.mkdir(exist_ok=True)
     for name, content in _RUNTIME.get(waves, ()):
         (build / name).write_bytes(content)
-        os.utime(build / name, (time.time() + 3600,) * 2)  # newer than the makefile that is about to be written, on which they depend
+        os.utime(
+            build / name, (time.time() + 3600,) * 2
+        )  # newer than the makefile that is about to be written, on which they depend
 
 
 def _tail(log: Path) -> list[str]:
@@ -202,15 +219,24 @@ def _tail(log: Path) -> list[str]:
 
 
 def judge(cases: Sequence[Case], results: Mapping) -> list[str]:
-    """Complaints, a line each, unless ``results`` (of `cocotb_bench`) say that every vector of every case was visited and none differed."""
+    """Complaints, a line each, unless ``results`` (of `cocotb_bench`) say that every vector of every case was visited
+    and none differed.
+    """
     lines = []
     for case in cases:
         visited = min(results["steps"], case.vectors)
         if visited != case.vectors:
             lines.append(f"{case.name}: {visited} of {case.vectors} vectors were visited")
         if bad := results["bad"].get(case.name):
-            lines.append(f"{case.name}: {bad} of {case.vectors} vectors differ" + ("" if case.seed is None else f" (seed {case.seed})"))
-            lines += [_describe(case, item["index"], item["got"]) for item in results["mismatches"] if item["case"] == case.name]
+            lines.append(
+                f"{case.name}: {bad} of {case.vectors} vectors differ"
+                + ("" if case.seed is None else f" (seed {case.seed})")
+            )
+            lines += [
+                _describe(case, item["index"], item["got"])
+                for item in results["mismatches"]
+                if item["case"] == case.name
+            ]
     return lines
 
 
@@ -243,7 +269,9 @@ def _bytes(case: Case, port: str, width: int, values: NDArray) -> NDArray[np.uin
         limbs = limbs[:, None]
     count, size = len(limbs), (width + 7) // 8
     if not np.issubdtype(limbs.dtype, np.unsignedinteger) or limbs.shape[1] != (width + 63) // 64:
-        raise ValueError(f"{case.name}: values of {width} bits for {port} must be unsigned in uint64 limbs, not {limbs.dtype}{limbs.shape}")
+        raise ValueError(
+            f"{case.name}: values of {width} bits for {port} must be unsigned in uint64 limbs, not {limbs.dtype}{limbs.shape}"
+        )
     rows = np.ascontiguousarray(limbs.astype("<u8")).view(np.uint8).reshape(count, -1)
     if rows[:, size:].any() or (width % 8 and (rows[:, size - 1] >> (width % 8)).any()):
         raise ValueError(f"{case.name}: a value for {port} has more than {width} bits")
@@ -262,12 +290,19 @@ def _write(cases: Sequence[Case], folder: Path) -> None:
         slot: dict[str, dict[str, list[int]]] = {"stimulus": {}, "response": {}}
         care = case.care or {}
         flags = {CARE + port: np.asarray(values, np.uint8) for port, values in care.items()}
-        expected = {port: _masked(values, care[port]) if port in care else values for port, values in case.outputs.items()}
-        for bus, vectors, columns in (("stimulus", {**case.inputs, **flags}, stimuli), ("response", expected, responses)):
+        expected = {
+            port: _masked(values, care[port]) if port in care else values for port, values in case.outputs.items()
+        }
+        for bus, vectors, columns in (
+            ("stimulus", {**case.inputs, **flags}, stimuli),
+            ("response", expected, responses),
+        ):
             for port, values in vectors.items():
                 width = case.ports.get(port, 1)
                 rows = _bytes(case, port, width, values)
-                columns.append(np.concatenate([rows, np.repeat(rows[-1:], steps - len(rows), axis=0)]))  # a shorter case stands still
+                columns.append(
+                    np.concatenate([rows, np.repeat(rows[-1:], steps - len(rows), axis=0)])
+                )  # a shorter case stands still
                 slot[bus][port] = [8 * sizes[bus], width]
                 sizes[bus] += rows.shape[1]
         slots.append({"name": case.name, "vectors": case.vectors, "outputs": slot["response"]})
@@ -277,7 +312,9 @@ def _write(cases: Sequence[Case], folder: Path) -> None:
                 if bus == "response" and port in care:
                     instances.append(f"  wire [{width - 1}:0] net_{index}_{port};")
                     flag = slot["stimulus"][CARE + port][0]
-                    instances.append(f"  assign response[{low + width - 1}:{low}] = net_{index}_{port} & {{{width}{{stimulus[{flag}]}}}};")
+                    instances.append(
+                        f"  assign response[{low + width - 1}:{low}] = net_{index}_{port} & {{{width}{{stimulus[{flag}]}}}};"
+                    )
                     connections.append(f".{port}(net_{index}_{port})")
                 elif port in case.ports:
                     connections.append(f".{port}({bus}[{low + width - 1}:{low}])")
@@ -286,7 +323,8 @@ def _write(cases: Sequence[Case], folder: Path) -> None:
         instances += [f"  assign response[{low + width - 1}:{low}] = {width}'b0;" for low, width in padding]
         (folder / f"{case.name}.v").write_text(case.verilog)
     ports = ", ".join(
-        f"{direction} wire [{8 * sizes[bus] - 1}:0] {bus}" for direction, bus in (("input", "stimulus"), ("output", "response"))
+        f"{direction} wire [{8 * sizes[bus] - 1}:0] {bus}"
+        for direction, bus in (("input", "stimulus"), ("output", "response"))
     )
     (folder / f"{TOP}.v").write_text("\n".join([f"module {TOP} ({ports});", *instances, "endmodule", ""]))
     (folder / "stimuli.bin").write_bytes(np.concatenate(stimuli, axis=1).tobytes())

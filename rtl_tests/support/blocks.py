@@ -29,7 +29,9 @@ _TEXTS: dict[str, str] = {}
 
 
 def texts(designs: Sequence[Design]) -> dict[str, str]:
-    """Verilog of designs by name: emitted side by side, once however many tests ask for it, and linted before anybody sees it."""
+    """Verilog of designs by name: emitted side by side, once however many tests ask for it, and linted before anybody
+    sees it.
+    """
     missing = [design for design in designs if design.name not in _TEXTS]
     if missing:
         yosys.version()  # the first run of Yosys must be alone
@@ -56,7 +58,9 @@ def answer(design: Design, pins: Pins) -> dict[str, int]:
     return reference(design).answer(pins)
 
 
-def _case(design: Design, inputs: Mapping[str, NDArray], outputs: Mapping[str, NDArray], seed: int | None = None) -> Case:
+def _case(
+    design: Design, inputs: Mapping[str, NDArray], outputs: Mapping[str, NDArray], seed: int | None = None
+) -> Case:
     """Vectors for a block's module, whose codes of two formats come in two ports."""
     model = reference(design)
     widths, driven = {**model.inputs, **model.outputs}, dict(inputs)
@@ -68,14 +72,20 @@ def _case(design: Design, inputs: Mapping[str, NDArray], outputs: Mapping[str, N
 
 
 def clocked_case(design: Design, cycles: Sequence[Mapping[str, int]]) -> Case:
-    """What happens in each cycle (see :mod:`hwgen.reference.trace`), as two vectors: before the clock rises, and after it, when no output
-    counts."""
+    """What happens in each cycle (see :mod:`hwgen.reference.trace`), as two vectors: before the clock rises, and after
+    it, when no output counts.
+    """
     verilog = texts([design])[design.name]
     found = design.ports
-    twice = {port.name: np.repeat(_column(port.width, [cycle[port.name] for cycle in cycles]), 2, axis=0) for port in columns(found)}
+    twice = {
+        port.name: np.repeat(_column(port.width, [cycle[port.name] for cycle in cycles]), 2, axis=0)
+        for port in columns(found)
+    }
     clock = np.tile(np.array([0, 1], np.uint8), len(cycles))
     outputs = [port.name for port in found if port.direction == "output"]
-    inputs = {port.name: twice[port.name] for port in found if port.direction == "input" and port.name != CLOCK} | {CLOCK: clock}
+    inputs = {port.name: twice[port.name] for port in found if port.direction == "input" and port.name != CLOCK} | {
+        CLOCK: clock
+    }
     care = {name: twice[CARE + name] * (1 - clock) for name in outputs}
     widths = {port.name: port.width for port in found}
     return Case(design.name, verilog, widths, inputs, {name: twice[name] for name in outputs}, None, seed(), care)
@@ -85,7 +95,9 @@ def _column(width: int, values: Sequence[int]) -> NDArray:
     """Values of a port, beyond 64 bits in limbs."""
     if width <= 64:
         return np.array(values, np.uint64)
-    return np.array([[value >> 64 * limb & (1 << 64) - 1 for limb in range(-(-width // 64))] for value in values], np.uint64)
+    return np.array(
+        [[value >> 64 * limb & (1 << 64) - 1 for limb in range(-(-width // 64))] for value in values], np.uint64
+    )
 
 
 def all_codes(width: int) -> NDArray[np.uint64]:
@@ -99,7 +111,8 @@ def pairs(a: Format, b: Format) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]
     return index >> np.uint64(b.width), index & np.uint64((1 << b.width) - 1)
 
 
-# -- decoders -----------------------------------------------------------------------------------------------------------------
+# -- decoders
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def decoder_case(fmt: Format, target: str) -> Case:
@@ -109,7 +122,8 @@ def decoder_case(fmt: Format, target: str) -> Case:
     return _case(design, {"code": codes}, DecoderReference(design).columns({"code": codes}))
 
 
-# -- encoders -----------------------------------------------------------------------------------------------------------------
+# -- encoders
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def encoder_design(
@@ -133,12 +147,16 @@ def encoder_case(
     nan_to_zero: bool = False,
     random_bits: int | None = None,
 ) -> Case:
-    """All 65,536 inputs of a 16-bit source; from binary32 every rounding boundary ± 1 ulp, specials, and random patterns."""
+    """All 65,536 inputs of a 16-bit source; from binary32 every rounding boundary ± 1 ulp, specials, and random
+    patterns.
+    """
     design = encoder_design(fmt, source, rounding, overflow, nan_to_zero, random_bits)
     rng = generator(design.name)
     wide = golden.get(source)
     bits = (
-        all_codes(16) if wide.width == 16 else np.concatenate([vectors.boundaries(fmt), vectors.random_binary32(fmt, 5000, rng)])
+        all_codes(16)
+        if wide.width == 16
+        else np.concatenate([vectors.boundaries(fmt), vectors.random_binary32(fmt, 5000, rng)])
     ).astype(np.uint64)
     inputs = {"bits": bits}
     words = None
@@ -151,7 +169,8 @@ def encoder_case(
     return _case(design, inputs, {"code": codes}, seed())
 
 
-# -- multiply-accumulate ------------------------------------------------------------------------------------------------------
+# -- multiply-accumulate
+# ------------------------------------------------------------------------------------------------------
 
 
 def mac_design(a: Format, b: Format | None = None, accumulator: str = "binary16", terms: int | None = None) -> Design:
@@ -159,7 +178,9 @@ def mac_design(a: Format, b: Format | None = None, accumulator: str = "binary16"
     return build("mac", a, a if b is None else b, accumulator=accumulator, terms=terms)
 
 
-def mac_case(a: Format, b: Format | None = None, accumulator: str = "binary16", terms: int | None = None, some: int | None = None) -> Case:
+def mac_case(
+    a: Format, b: Format | None = None, accumulator: str = "binary16", terms: int | None = None, some: int | None = None
+) -> Case:
     """All pairs of codes, or ``some`` of them; each with a directed or random accumulator."""
     other = a if b is None else b
     design = mac_design(a, b, accumulator, terms)

@@ -16,7 +16,9 @@ KEPT = 5
 
 
 def _unsigned(value: LogicArray) -> int | None:
-    """``value`` as an integer, None when it has an X or Z; ``is_resolvable`` looks at each bit in Python, which takes ten times as long."""
+    """``value`` as an integer, None when it has an X or Z; ``is_resolvable`` looks at each bit in Python, which takes
+    ten times as long.
+    """
     try:
         return value.to_unsigned()
     except ValueError:

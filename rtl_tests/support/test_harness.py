@@ -29,12 +29,21 @@ def wide(name: str = "wide") -> Case:
         "  assign y = flip ? ~value : value + {87'd0, low};\n  assign last = value[89];\nendmodule\n"
     )
     rng = np.random.default_rng(seed())
-    numbers = [0, 1, (1 << 90) - 1, 1 << 64, (1 << 64) - 1, *(int.from_bytes(rng.bytes(12), "little") >> 6 for _ in range(200))]
+    numbers = [
+        0,
+        1,
+        (1 << 90) - 1,
+        1 << 64,
+        (1 << 64) - 1,
+        *(int.from_bytes(rng.bytes(12), "little") >> 6 for _ in range(200)),
+    ]
     flip, low = rng.integers(0, 2, len(numbers), dtype=np.uint8), rng.integers(0, 8, len(numbers), dtype=np.uint16)
     results = [(~v if f else v + k) % (1 << 90) for v, f, k in zip(numbers, flip.tolist(), low.tolist(), strict=True)]
     ports = {"value": 90, "flip": 1, "low": 3, "y": 90, "last": 1}
     inputs = {"value": limbs(numbers), "flip": flip, "low": low}
-    return Case(name, text, ports, inputs, {"y": limbs(results), "last": np.array([v >> 89 for v in numbers], np.uint8)})
+    return Case(
+        name, text, ports, inputs, {"y": limbs(results), "last": np.array([v >> 89 for v in numbers], np.uint8)}
+    )
 
 
 def limbs(numbers: list[int]) -> np.ndarray:
@@ -49,7 +58,9 @@ def test_right_modules_pass(tmp_path, name):
 
 
 def shown(file: Path) -> tuple[int, str]:
-    """The last time in a file of waves and, of a VCD, what changes at it; an FST begins with block type, length, first and last time."""
+    """The last time in a file of waves and, of a VCD, what changes at it; an FST begins with block type, length, first
+    and last time.
+    """
     if file.suffix == ".fst":
         return struct.unpack(">BQQQ", file.read_bytes()[:25])[-1], ""
     time, changes = file.read_text().rpartition("\n#")[2].split("\n", 1)
@@ -89,7 +100,10 @@ def test_wrong_module_is_caught(tmp_path, name, monkeypatch):
 @NEEDS_ICARUS
 def test_unknown_bits_fail(tmp_path):
     unknown = adder("unknown", "a == 8'd5 ? 8'bx : a + 8'd3", explain=lambda *_: "must not be asked")
-    with pytest.raises(AssertionError, match=r"^unknown: 1 of 256 vectors differ\n  vector 5: a=0x5, y=X{8} \(expected 0x8\)\nwaves of "):
+    with pytest.raises(
+        AssertionError,
+        match=r"^unknown: 1 of 256 vectors differ\n  vector 5: a=0x5, y=X{8} \(expected 0x8\)\nwaves of ",
+    ):
         simulate([unknown], tmp_path, "icarus")
 
 
@@ -99,7 +113,9 @@ def test_simulation_that_ends_early_fails(tmp_path):
         "  always @(a) if (a == 8'd200) $finish;\nendmodule\n"
     )
     case = Case("early", text, {"a": 8, "y": 8}, {"a": CODES}, {"y": (CODES + 3) & 255})
-    with pytest.raises(AssertionError, match=r"^the simulation ended before all vectors were driven\n(?s:.*)repeat with: SIM="):
+    with pytest.raises(
+        AssertionError, match=r"^the simulation ended before all vectors were driven\n(?s:.*)repeat with: SIM="
+    ):
         simulate([case], tmp_path)
 
 
@@ -125,9 +141,14 @@ def test_module_that_does_not_compile_fails(tmp_path, name):
 def test_vectors_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"^big: a value for a has more than 7 bits$"):
         simulate([Case("big", "", {"a": 7, "y": 8}, {"a": CODES}, {"y": CODES})], tmp_path)
-    with pytest.raises(ValueError, match=r"^signed: values of 8 bits for a must be unsigned in uint64 limbs, not int64\(256, 1\)$"):
+    with pytest.raises(
+        ValueError, match=r"^signed: values of 8 bits for a must be unsigned in uint64 limbs, not int64\(256, 1\)$"
+    ):
         simulate([Case("signed", "", {"a": 8, "y": 8}, {"a": CODES.astype(np.int64)}, {"y": CODES})], tmp_path)
-    with pytest.raises(ValueError, match=r"^few: the vectors of all ports must be equally many and at least one, not {'a': 256, 'y': 9}$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^few: the vectors of all ports must be equally many and at least one, not {'a': 256, 'y': 9}$",
+    ):
         Case("few", "", {"a": 8, "y": 8}, {"a": CODES}, {"y": CODES[:9]})
     with pytest.raises(ValueError, match=r"^odd: ports are \['a'\], vectors are for \['a', 'y'\]$"):
         Case("odd", "", {"a": 8}, {"a": CODES}, {"y": CODES})

@@ -1,4 +1,6 @@
-"""What has no use but to be tested: a format of four bits; components with everything, with registers, and any number of random ones."""
+"""What has no use but to be tested: a format of four bits; components with everything, with registers, and any number
+of random ones.
+"""
 
 import random
 
@@ -39,7 +41,17 @@ class Toy(wiring.Component):
 
     def __init__(self, twin: bool = False):
         self.twin = twin
-        super().__init__({"z": In(5), "code": In(8), "amount": In(4), "idle": In(2), "a_out": Out(16), "negative": Out(1), "zero": Out(1)})
+        super().__init__(
+            {
+                "z": In(5),
+                "code": In(8),
+                "amount": In(4),
+                "idle": In(2),
+                "a_out": Out(16),
+                "negative": Out(1),
+                "zero": Out(1),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -115,7 +127,9 @@ class Chance(wiring.Component):
 
     def _switch(self, m: Module, target: Signal, pool: list[Value]) -> None:
         subject = self._expression(pool)[:6]
-        patterns = ["".join(self.random.choice("01-") for _ in range(len(subject))) for _ in range(self.random.randint(2, 9))]
+        patterns = [
+            "".join(self.random.choice("01-") for _ in range(len(subject))) for _ in range(self.random.randint(2, 9))
+        ]
         with m.Switch(subject):
             while patterns:
                 with m.Case(*(patterns.pop() for _ in range(min(len(patterns), self.random.randint(1, 2))))):

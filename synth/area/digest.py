@@ -11,7 +11,8 @@ def sha256(*texts: str) -> str:
 
 
 def texts(package: ModuleType, *suffixes: str) -> list[str]:
-    """Paths and texts of a package's files with one of the suffixes (``.py`` if none is named), those of its subpackages too.
+    """Paths and texts of a package's files with one of the suffixes (``.py`` if none is named), those of its
+    subpackages too.
 
     Every file counts, so that none can be forgotten: a changed comment invalidates results as a changed rule does.
     """

@@ -1,4 +1,6 @@
-"""Verilog of designs, emitted once: the text depends on the design and on the program that makes it, and on nothing else."""
+"""Verilog of designs, emitted once: the text depends on the design and on the program that makes it, and on nothing
+else.
+"""
 
 from functools import cache
 from importlib.metadata import version
@@ -21,7 +23,9 @@ def verilog(design: Design, store: Store | None = None) -> str:
     """A design's text, from the store where it is there."""
     if store is None:
         return design.verilog()
-    key = sha256("verilog", _program(), design.kind, design.name, repr(design.options), repr(design.header), repr(design.formats))
+    key = sha256(
+        "verilog", _program(), design.kind, design.name, repr(design.options), repr(design.header), repr(design.formats)
+    )
     text = store.get(key)
     if text is None:
         text = design.verilog()

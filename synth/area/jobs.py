@@ -31,7 +31,9 @@ Samples = dict[str, list[dict[str, float]]]
 
 _SWAP = Path(__file__).with_name("data") / "swap.v"
 _TIMING = tuple(Path(__file__).with_name(name) for name in ("timing.py", "route.py"))
-"""What delays depend on besides the script: the chain and the wrapper that are made there, and how the tools are called."""
+"""What delays depend on besides the script: the chain and the wrapper that are made there, and how the tools are
+called.
+"""
 
 _RENAMING = """\
 design -load prepared
@@ -41,12 +43,14 @@ techmap -max_iter 1 -autoproc -map swap.v {top}/c:*[02468]_
 sort
 design -save renamed
 """
-"""A renaming: new names for all internal signals and cells, cells and wires put in the order of the new names, and the inputs of the
-commutative gates whose new name ends in an even digit exchanged (half of them, at random). Names alone do not move the figures of LUTs
-in this Yosys; the order in which a designer happened to write operands does, so that belongs to the spread.
+"""A renaming: new names for all internal signals and cells, cells and wires put in the order of the new names, and the
+inputs of the commutative gates whose new name ends in an even digit exchanged (half of them, at random). Names alone do
+not move the figures of LUTs in this Yosys; the order in which a designer happened to write operands does, so that
+belongs to the spread.
 
-The second ``sort`` makes a renaming depend on its seed alone: without it the cells that ``techmap`` has replaced stand in an order that
-depends on what Yosys did before."""
+The second ``sort`` makes a renaming depend on its seed alone: without it the cells that ``techmap`` has replaced stand
+in an order that depends on what Yosys did before.
+"""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,8 @@ class Job:
     Raises
     ------
     BadValue, BadKind
-        When target, portfolio, renamings or libraries do not go together, or a library has no flip-flop for a module with registers.
+        When target, portfolio, renamings or libraries do not go together, or a library has no flip-flop for a module
+        with registers.
     """
 
     component: str
@@ -170,11 +175,18 @@ class Job:
                 if self.is_routed:
                     lines += ["blackbox =A:whitebox", f"write_json {name}.netlist"]
                 elif self.is_timed and self.timer != ABC:
-                    lines += ["clean -purge", "splitnets -ports", "clean -purge", f"write_verilog -noattr -noexpr {name}.netlist"]
+                    lines += [
+                        "clean -purge",
+                        "splitnets -ports",
+                        "clean -purge",
+                        f"write_verilog -noattr -noexpr {name}.netlist",
+                    ]
         return "\n".join(lines) + "\n"
 
     def hashes(self) -> dict[str, str]:
-        """SHA-256 of the module, and of the script with every other file that it reads: together with ``tool`` they fix the result."""
+        """SHA-256 of the module, and of the script with every other file that it reads: together with ``tool`` they fix
+        the result.
+        """
         timing = [self.timer, *map(Path.read_text, _TIMING)] if self.is_timed else []
         script = sha256(self.script, _SWAP.read_text(), *self._place[0].inputs().values(), *timing)
         return {"verilog_sha256": sha256(self.verilog), "script_sha256": script}
@@ -194,12 +206,24 @@ def _mapping(target: Target, top: str, abc: str | None) -> list[str]:
 
 
 def mapped_netlist(verilog: str, top: str, libraries: Sequence[Library], recipe: str, seed: int) -> str:
-    """The netlist of cells, as Verilog, that a job on target ``liberty`` counts for a recipe and the renaming with this seed."""
+    """The netlist of cells, as Verilog, that a job on target ``liberty`` counts for a recipe and the renaming with this
+    seed.
+    """
     target = find(LIBERTY, tuple(libraries))
     check_choice("recipe", recipe, tuple(RECIPES[target.kind]))
     check_integer("seed", seed, 1, MAX_SEED)
-    lines = ["read_verilog module.v", target.prepare.format(top=top), "design -save prepared", _RENAMING.format(seed=seed, top=top)]
-    lines += ["design -load renamed", *_mapping(target, top, RECIPES[target.kind][recipe]), "write_verilog -noattr cells.v", ""]
+    lines = [
+        "read_verilog module.v",
+        target.prepare.format(top=top),
+        "design -save prepared",
+        _RENAMING.format(seed=seed, top=top),
+    ]
+    lines += [
+        "design -load renamed",
+        *_mapping(target, top, RECIPES[target.kind][recipe]),
+        "write_verilog -noattr cells.v",
+        "",
+    ]
     files = {"module.v": verilog, "swap.v": _SWAP.read_text(), **target.inputs()}
     return yosys.run("\n".join(lines), files, ["cells.v"])["cells.v"]
 
@@ -265,15 +289,30 @@ def rows(job: Job, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list
     def row(recipe: str, group: Sequence[Mapping[str, float]]) -> Row:
         areas = tuple(sample[target.metric] for sample in group)
         return Row(
-            component=job.component, options=options, target=job.target, recipe=recipe, metric=target.metric,
-            min=min(areas), median=median(areas), max=max(areas), samples=areas,
+            component=job.component,
+            options=options,
+            target=job.target,
+            recipe=recipe,
+            metric=target.metric,
+            min=min(areas),
+            median=median(areas),
+            max=max(areas),
+            samples=areas,
             medians={name: median(sample[name] for sample in group) for name in group[0] if name != target.metric},
-            unit=target.unit, tool=yosys.version(), portfolio=job.portfolio, renamings=job.renamings, seed=job.seed, name=job.top,
-            command=job.command, libraries=tuple(library.name for library in job.libraries),
+            unit=target.unit,
+            tool=yosys.version(),
+            portfolio=job.portfolio,
+            renamings=job.renamings,
+            seed=job.seed,
+            name=job.top,
+            command=job.command,
+            libraries=tuple(library.name for library in job.libraries),
             libraries_sha256=tuple(library.sha256 for library in job.libraries),
-            timing=_timing(job, group) if job.is_timed else None, verilog_sha256=hashes["verilog_sha256"],
-            script_sha256=hashes["script_sha256"], **dict(job.facts),
-        )  # fmt: skip
+            timing=_timing(job, group) if job.is_timed else None,
+            verilog_sha256=hashes["verilog_sha256"],
+            script_sha256=hashes["script_sha256"],
+            **dict(job.facts),
+        )
 
     measured = [row(recipe, group) for recipe, group in samples.items()]
     return [*measured, min(measured, key=attrgetter("median")).best()]

@@ -1,4 +1,6 @@
-"""Liberty files: read in full as text for Yosys, and in outline (cells, areas, functions) for what is said about a library."""
+"""Liberty files: read in full as text for Yosys, and in outline (cells, areas, functions) for what is said about a
+library.
+"""
 
 import gzip
 import re
@@ -43,7 +45,9 @@ class Cell:
     flip_flop: bool
 
     def truth(self) -> tuple[bool, ...] | None:
-        """Truth table of a combinational cell with one output, first input as the most significant digit; None for other cells."""
+        """Truth table of a combinational cell with one output, first input as the most significant digit; None for
+        other cells.
+        """
         if self.sequential or len(self.functions) != 1:
             return None
         (function,) = self.functions.values()
@@ -75,7 +79,9 @@ class Library:
     def cells(self) -> tuple[Cell, ...]:
         """The cells that state an area, and that synthesis may use, in the file's order."""
         (library,) = (child for child in _outline(self.text) if child.kind == "library")
-        cells = (group for group in library.children if group.kind == "cell" and group.attributes.get("dont_use") != "true")
+        cells = (
+            group for group in library.children if group.kind == "cell" and group.attributes.get("dont_use") != "true"
+        )
         return tuple(_cell(group) for group in cells if "area" in group.attributes)
 
 
@@ -128,13 +134,17 @@ def _cell(group: _Group) -> Cell:
     try:
         area = float(group.attributes["area"])
     except ValueError:
-        raise _Unreadable(f"the area of cell {group.argument} must be a number, not {group.attributes['area']!r}") from None
+        raise _Unreadable(
+            f"the area of cell {group.argument} must be a number, not {group.attributes['area']!r}"
+        ) from None
     return Cell(
         name=group.argument,
         area=area,
         inputs=tuple(pin.argument for pin in pins if pin.attributes.get("direction") == "input"),
         functions={pin.argument: pin.attributes["function"] for pin in pins if "function" in pin.attributes},
-        sequential=any(child.kind in {"ff", "latch", "ff_bank", "latch_bank", "statetable"} for child in group.children),
+        sequential=any(
+            child.kind in {"ff", "latch", "ff_bank", "latch_bank", "statetable"} for child in group.children
+        ),
         flip_flop=any(child.kind == "ff" for child in group.children),
     )
 
@@ -146,7 +156,8 @@ _NO_OPERAND = {"end", ")", "+", "|", "^"}
 
 
 def evaluate(function: str, values: Mapping[str, bool]) -> bool:
-    """Value of a liberty function: ``!x``, ``x'``, ``*``, ``&`` or a blank for AND, ``^``, ``+`` or ``|`` for OR, ``0``, ``1``.
+    """Value of a liberty function: ``!x``, ``x'``, ``*``, ``&`` or a blank for AND, ``^``, ``+`` or ``|`` for OR,
+    ``0``, ``1``.
 
     Raises
     ------
@@ -192,10 +203,18 @@ def evaluate(function: str, values: Mapping[str, bool]) -> bool:
 
 
 def nand2_area(libraries: Iterable[Library]) -> float | None:
-    """Area of the NAND2 equivalent: of all cells whose function is that of a two-input NAND, the smallest; None when there is none."""
+    """Area of the NAND2 equivalent: of all cells whose function is that of a two-input NAND, the smallest; None when
+    there is none.
+    """
     nand = (True, True, True, False)
     return min(
-        (cell.area for library in libraries for cell in library.cells if len(cell.inputs) == 2 and cell.truth() == nand), default=None
+        (
+            cell.area
+            for library in libraries
+            for cell in library.cells
+            if len(cell.inputs) == 2 and cell.truth() == nand
+        ),
+        default=None,
     )
 
 
@@ -209,7 +228,9 @@ def check_flip_flop(libraries: Iterable[Library], top: str) -> None:
     libraries = tuple(libraries)
     if not has_flip_flop(libraries):
         names = " + ".join(library.name for library in libraries)
-        raise _bad(f"the library {names} has no flip-flop, which {top} needs; add the file that holds one, with a comma between")
+        raise _bad(
+            f"the library {names} has no flip-flop, which {top} needs; add the file that holds one, with a comma between"
+        )
 
 
 def richest_first(libraries: Iterable[Library]) -> list[Library]:
@@ -231,7 +252,9 @@ def check_gates(libraries: Iterable[Library], name: str) -> None:
     missing = [gate for gate, is_one in _NEEDED.items() if not any(truth and is_one(truth) for truth in truths)]
     if missing:
         them = "it" if len(missing) == 1 else "them"
-        raise _bad(f"the library {name} has no {', no '.join(missing)}; add the file that holds {them}, with a comma between")
+        raise _bad(
+            f"the library {name} has no {', no '.join(missing)}; add the file that holds {them}, with a comma between"
+        )
 
 
 def parse(text: str, name: str) -> Library:

@@ -30,15 +30,34 @@ def area_jobs(
     :class:`synth.area.jobs.Job`.
     """
     facts = tuple(("accumulator_bits", port.width) for port in design.ports if port.name == "acc_out")
-    choices = (("portfolio", portfolio, DEFAULT_PORTFOLIO), ("renamings", renamings, DEFAULT_RENAMINGS), ("seed", seed, 1))
+    choices = (
+        ("portfolio", portfolio, DEFAULT_PORTFOLIO),
+        ("renamings", renamings, DEFAULT_RENAMINGS),
+        ("seed", seed, 1),
+    )
     words = [f"--{name} {value}" for name, value, default in choices if value != default]
     jobs = []
     for target, files in [(name, files) for name in targets for files in (libraries if name == LIBERTY else [()])]:
         cells = [f"--liberty {shlex.quote(','.join(files))}"] if files else []
         command = " ".join(["hwgen area", design.command(), f"--target {target}", *cells, *words])
-        timer = router(target) if portfolio == SPEED and is_routed(target) else ABC if design.latency else opensta() or ABC
-        jobs.append(Job(
-            design.kind, tuple(design.options.items()), verilog, design.name, design.ports, target, portfolio, renamings,
-            libraries[files] if files else (), command, facts, timer, seed,
-        ))  # fmt: skip
+        timer = (
+            router(target) if portfolio == SPEED and is_routed(target) else ABC if design.latency else opensta() or ABC
+        )
+        jobs.append(
+            Job(
+                design.kind,
+                tuple(design.options.items()),
+                verilog,
+                design.name,
+                design.ports,
+                target,
+                portfolio,
+                renamings,
+                libraries[files] if files else (),
+                command,
+                facts,
+                timer,
+                seed,
+            )
+        )
     return jobs

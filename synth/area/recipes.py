@@ -3,22 +3,25 @@
 What ABC's scripts below are made of:
 
 =================  =====================================================================================================
-``dc2``            rewriting of the and-inverter graph; ``dch`` adds structural choices, ``syn2``/``synch2`` do both harder
+``dc2``            rewriting of the and-inverter graph; ``dch`` adds structural choices, ``syn2``/``synch2`` do both
+harder
 ``&if -a``         covering by LUTs for least area (without ``-a``, as in Yosys's own flows, for least depth)
 ``&mfs -M 500``    resynthesis of mapped LUTs with don't-cares, its effort bounded (unbounded: twice the time for 1%)
 ``amap -m``        covering by cells for least area, multiplexers recognised; ``map``, ``&nf`` for least delay
 ``if -g``          the and-inverter graph made shallow at the price of area
-``buffer``         buffers for large loads; ``upsize``, ``dnsize``: larger cells where they help, so many steps (``-I``), smaller ones
+``buffer``         buffers for large loads; ``upsize``, ``dnsize``: larger cells where they help, so many steps
+(``-I``), smaller ones
                    elsewhere
 =================  =====================================================================================================
 
-How they were chosen (MACs, multipliers and encoders of three formats, four renamings each, one machine): the stock flows for LUTs
-came out 8% (ice40) to 50% (ecp5) above the best, spread over 5 to 10%, and took the longest; ``synch`` or ``syn2_dch`` was within
-2% of the best of 25 scripts nearly everywhere, spread over 1 to 2%. For cells, stock came out 10 to 40% above ``amap``; a second
-pass (``amap2``) wins on multipliers, resynthesis as 6-input LUTs (``lut_amap``) on encoders, by up to 20%. In the default report each
-recipe of the standard portfolio is the best somewhere. The speed portfolio is the outer edge, area against delay, of 40 scripts on our
-own gates, osu018, sky130 and sg13g2: a target for the delay moves a netlist by a few per cent, the number of sizing steps by a third, the
-structure that is sized by a factor of two.
+How they were chosen (MACs, multipliers and encoders of three formats, four renamings each, one machine): the stock
+flows for LUTs came out 8% (ice40) to 50% (ecp5) above the best, spread over 5 to 10%, and took the longest; ``synch``
+or ``syn2_dch`` was within 2% of the best of 25 scripts nearly everywhere, spread over 1 to 2%. For cells, stock came
+out 10 to 40% above ``amap``; a second pass (``amap2``) wins on multipliers, resynthesis as 6-input LUTs (``lut_amap``)
+on encoders, by up to 20%. In the default report each recipe of the standard portfolio is the best somewhere. The speed
+portfolio is the outer edge, area against delay, of 40 scripts on our own gates, osu018, sky130 and sg13g2: a target for
+the delay moves a netlist by a few per cent, the number of sizing steps by a third, the structure that is sized by a
+factor of two.
 """
 
 from typing import Literal
@@ -78,7 +81,9 @@ PORTFOLIOS: dict[str, dict[Kind, tuple[str, ...]]] = {
     },
     "full": {"lut": ("stock", "synch", "syn2_dch"), "cells": ("stock", "amap", "amap2", "lut_amap")},
 }  # fmt: skip
-"""``standard`` is what figures are quoted from; ``stock`` repeats Yosys's own flows; ``full`` is both; ``speed`` is a curve."""
+"""``standard`` is what figures are quoted from; ``stock`` repeats Yosys's own flows; ``full`` is both; ``speed`` is a
+curve.
+"""
 
 DEFAULT_PORTFOLIO = "standard"
 

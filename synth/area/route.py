@@ -1,8 +1,9 @@
-"""Place and route for the FPGAs that open tools know to the end: a module between registers, and the clock that it reaches.
+"""Place and route for the FPGAs that open tools know to the end: a module between registers, and the clock that it
+reaches.
 
-The module's inputs and outputs get a register each, so that every path that counts runs through the module alone; it is mapped by itself,
-so that its LUTs are those of its area and nothing of it moves into the registers. nextpnr places by a random seed; a figure is the median
-of several.
+The module's inputs and outputs get a register each, so that every path that counts runs through the module alone; it is
+mapped by itself, so that its LUTs are those of its area and nothing of it moves into the registers. nextpnr places by a
+random seed; a figure is the median of several.
 """
 
 import functools
@@ -46,7 +47,9 @@ def router(target: str) -> str:
     """
     package = f"yowasp-nextpnr-{target}"
     if importlib.util.find_spec(_package(target)) is None:
-        raise BadValue("target", f"{target} needs the package {package} for place and route: pip install 'minifloat-rtl[route]'")
+        raise BadValue(
+            "target", f"{target} needs the package {package} for place and route: pip install 'minifloat-rtl[route]'"
+        )
     return f"{package} {version(package)}"
 
 

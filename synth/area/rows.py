@@ -156,7 +156,9 @@ class Row:
         if component != "decoder" and row.min <= 0:  # a decoder may be wires alone
             raise BadValue("min", f"must be positive, not {row.min!r}")
         if not row.min == min(row.samples) <= row.median <= max(row.samples) == row.max:
-            raise BadValue("samples", f"must have min {row.min}, median {row.median} and max {row.max}, not be {list(row.samples)}")
+            raise BadValue(
+                "samples", f"must have min {row.min}, median {row.median} and max {row.max}, not be {list(row.samples)}"
+            )
         if len(row.samples) != row.renamings:
             raise BadValue("renamings", f"must be the number of samples, {len(row.samples)}, not {row.renamings}")
         return row

@@ -13,7 +13,9 @@ from synth.area.rows import Row
 from synth.area.store import Store
 
 AHEAD = 2
-"""Jobs under way for each slot of a pool: the next one is there when one is done, and memory stays flat however many there are."""
+"""Jobs under way for each slot of a pool: the next one is there when one is done, and memory stays flat however many
+there are.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,14 @@ class Outcome:
     known: bool = False
 
 
-def measure(jobs: Iterable[Job], pool: Pool, store: Store | None = None, timeout: float | None = None) -> Iterator[Outcome]:
+def measure(
+    jobs: Iterable[Job], pool: Pool, store: Store | None = None, timeout: float | None = None
+) -> Iterator[Outcome]:
     """Run jobs and yield the outcome of each as it is known, in no order.
 
-    A job whose tool or file fails yields an outcome with its error, and the others go on; any other exception is a bug and comes out
-    as it is. A result goes to the store before it is yielded, so that nothing done is lost, whatever happens next.
+    A job whose tool or file fails yields an outcome with its error, and the others go on; any other exception is a bug
+    and comes out as it is. A result goes to the store before it is yielded, so that nothing done is lost, whatever
+    happens next.
 
     Parameters
     ----------
@@ -83,7 +88,9 @@ class _Known(Future[Samples]):
         self.set_result(samples)
 
 
-def measure_all(jobs: Sequence[Job], pool: Pool, store: Store | None = None, progress: Progress | None = None) -> list[Outcome]:
+def measure_all(
+    jobs: Sequence[Job], pool: Pool, store: Store | None = None, progress: Progress | None = None
+) -> list[Outcome]:
     """Run jobs as :func:`measure` does, long ones first; their outcomes in the order of the jobs."""
     outcomes: dict[Job, Outcome] = {}
     todo = sorted(dict.fromkeys(jobs), key=lambda job: -job.effort)

@@ -16,7 +16,8 @@ class StoreError(OSError):
 class Store:
     """Results by key in the file ``path``, which is made when missing; plain data in, plain data out.
 
-    Several threads and processes may use a store at the same time. A result is there whole or not at all, whenever a process ends.
+    Several threads and processes may use a store at the same time. A result is there whole or not at all, whenever a
+    process ends.
 
     Raises
     ------
@@ -31,7 +32,9 @@ class Store:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.path, timeout=60, check_same_thread=False, isolation_level=None)
             self._connection.execute("pragma journal_mode = wal")
-            self._connection.execute("create table if not exists results (key text primary key, value text not null) without rowid")
+            self._connection.execute(
+                "create table if not exists results (key text primary key, value text not null) without rowid"
+            )
             self._connection.execute("select key, value from results limit 0")  # a table of that name may be another's
         except (OSError, sqlite3.Error) as error:
             raise BadValue("store", f"{str(self.path)!r} cannot be used: {error}") from error

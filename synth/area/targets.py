@@ -1,7 +1,7 @@
 """Targets: how Yosys gets a module down to a target's LUTs or cells, and what is counted there.
 
-Every target is the tool's own flow for it without block memories, DSP blocks, pads and clock buffers, cut in two before LUTs or cells
-are chosen, so that the first part runs once for all renamings and recipes.
+Every target is the tool's own flow for it without block memories, DSP blocks, pads and clock buffers, cut in two before
+LUTs or cells are chosen, so that the first part runs once for all renamings and recipes.
 """
 
 import functools
@@ -41,8 +41,8 @@ class Target:
     finish : str
         Yosys commands from there to the netlist that is counted; for cells ``{abc}`` is the call of ABC.
     measure : callable
-        From cell counts and, for libraries, area in the library's unit, to metrics; the first is the figure. A ToolError where a cell
-        would count as nothing.
+        From cell counts and, for libraries, area in the library's unit, to metrics; the first is the figure. A
+        ToolError where a cell would count as nothing.
     inputs : callable
         Files that the commands read, by name.
     note : str
@@ -64,9 +64,9 @@ class Target:
 def alm_estimate(counts: Counts) -> float:
     """Adaptive logic modules of a Cyclone V that a netlist of ALUTs fills, estimated.
 
-    An ALM takes one 6-input function, or two of up to 5 inputs with 8 inputs in all, or two bits of a carry chain. So a function of 6
-    inputs takes an ALM; one of 5 takes one too, whose other half is free for one of 2 or 3 inputs; functions of 4 and the 2- and
-    3-input ones left over go in pairs; carry bits go in pairs:
+    An ALM takes one 6-input function, or two of up to 5 inputs with 8 inputs in all, or two bits of a carry chain. So a
+    function of 6 inputs takes an ALM; one of 5 takes one too, whose other half is free for one of 2 or 3 inputs;
+    functions of 4 and the 2- and 3-input ones left over go in pairs; carry bits go in pairs:
     ``n6 + n5 + max(0, n4 + n23 - min(n5, n23)) / 2 + arith / 2``. This is not Quartus, which also shares inputs.
     """
     n6, n5, n4 = (counts.get(f"MISTRAL_ALUT{inputs}", 0) for inputs in (6, 5, 4))
@@ -96,8 +96,20 @@ def _ecp5(counts: Counts, _: float) -> dict[str, float]:
 
 @functools.cache
 def _xilinx_models() -> Mapping[str, str]:
-    """The simulation models that mapping needs, of the 161 kB with all Xilinx cells, which would take 1 s a run to read."""
-    names = ["CARRY4", "MUXF7", "MUXF8", "INV", "FDRE", "FDSE", "FDCE", "FDPE", *(f"LUT{inputs}" for inputs in range(1, 7))]
+    """The simulation models that mapping needs, of the 161 kB with all Xilinx cells, which would take 1 s a run to
+    read.
+    """
+    names = [
+        "CARRY4",
+        "MUXF7",
+        "MUXF8",
+        "INV",
+        "FDRE",
+        "FDSE",
+        "FDCE",
+        "FDPE",
+        *(f"LUT{inputs}" for inputs in range(1, 7)),
+    ]
     text = yosys.share("xilinx/cells_sim.v")
     models = []
     for name in names:
@@ -109,7 +121,9 @@ def _xilinx_models() -> Mapping[str, str]:
 
 
 def _without_memories(command: str, section: str, first: str = "") -> str:
-    """A flow up to the choice of LUTs but for its section on block memories, whose models would take 0.5 to 2 s to read."""
+    """A flow up to the choice of LUTs but for its section on block memories, whose models would take 0.5 to 2 s to
+    read.
+    """
     return f"{command} -run {first}:{section}\n{command} -run map_ffram:map_luts"
 
 
@@ -144,7 +158,9 @@ def timed(target: Target, libraries: tuple[Library, ...]) -> tuple[Target, tuple
         For FPGAs without place and route.
     """
     if not (target.kind == "cells" or is_routed(target.name)):
-        raise BadValue("portfolio", f"{SPEED} goes with targets gates, {LIBERTY}, {' and '.join(DEVICES)}, not with {target.name}")
+        raise BadValue(
+            "portfolio", f"{SPEED} goes with targets gates, {LIBERTY}, {' and '.join(DEVICES)}, not with {target.name}"
+        )
     if target.name != "gates":
         return target, libraries
     sized = (gates_with_drives(),)

@@ -1,7 +1,8 @@
 """Delays of mapped netlists, before layout: by ABC's timer, or by OpenSTA; in picoseconds and in *FO4*.
 
-FO4 is the delay of an inverter that drives four of its kind: the unit in which delays of different processes compare. Each run measures a
-chain of such inverters beside the netlists, by the same timer, from the library's smallest inverter.
+FO4 is the delay of an inverter that drives four of its kind: the unit in which delays of different processes compare.
+Each run measures a chain of such inverters beside the netlists, by the same timer, from the library's smallest
+inverter.
 """
 
 import re
@@ -54,8 +55,10 @@ _EFFORTS: dict[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
     "MAJI3": ({"A": 4, "B": 4, "C": 2}, dict.fromkeys("ABC", 4)),
     "MUX2": ({"A": 2, "B": 2, "S": 3}, {"A": 6, "B": 6, "S": 9}),
 }
-"""Logical efforts (Sutherland, Sproull and Harris, Logical Effort, chapter 4) of the gates in gates.lib; of two or three stages in one
-cell (BUF, AND2, OR2, XOR2 = NOR2 + AOI21, XNOR2 = NAND2 + OAI21, MUX2 = INV + AOI22 + INV) the sums, each stage driving the next."""
+"""Logical efforts (Sutherland, Sproull and Harris, Logical Effort, chapter 4) of the gates in gates.lib; of two or
+three stages in one cell (BUF, AND2, OR2, XOR2 = NOR2 + AOI21, XNOR2 = NAND2 + OAI21, MUX2 = INV + AOI22 + INV) the
+sums, each stage driving the next.
+"""
 
 _LOADS = (0, 100, 1000)
 """Points of the delay tables, which are straight lines: two would do, but ABC takes the last but one for its slope."""
@@ -63,15 +66,22 @@ _LOADS = (0, 100, 1000)
 
 @cache
 def gates_with_drives() -> Library:
-    """Our own gates in four sizes, with delays by logical effort: delay = parasitic + load / drive. No wires, no slopes."""
+    """Our own gates in four sizes, with delays by logical effort: delay = parasitic + load / drive. No wires, no
+    slopes.
+    """
     points = ", ".join(map(str, _LOADS))
     lines = [
-        "library (gates_with_drives) {", '  delay_model : table_lookup; time_unit : "1ps"; capacitive_load_unit (1, ff);',
+        "library (gates_with_drives) {",
+        '  delay_model : table_lookup; time_unit : "1ps"; capacitive_load_unit (1, ff);',
         *(f"  {name}_threshold_pct_{edge} : 50;" for name in ("input", "output") for edge in ("rise", "fall")),
-        *(f"  slew_{name}_threshold_pct_{edge} : {at};" for name, at in (("lower", 20), ("upper", 80)) for edge in ("rise", "fall")),
+        *(
+            f"  slew_{name}_threshold_pct_{edge} : {at};"
+            for name, at in (("lower", 20), ("upper", 80))
+            for edge in ("rise", "fall")
+        ),
         "  lu_table_template (by_load) { variable_1 : input_net_transition; variable_2 : total_output_net_capacitance;",
         f'    index_1 ("{points}"); index_2 ("{points}"); }}',
-    ]  # fmt: skip
+    ]
     for cell in parse(GATES.read_text(), GATES.name).cells:
         lines += _flip_flop(cell) if cell.sequential else [line for drive in DRIVES for line in _sized(cell, drive)]
     return parse("\n".join([*lines, "}"]) + "\n", "gates with drives")
@@ -82,15 +92,18 @@ def _flip_flop(cell: Cell) -> list[str]:
     return [
         f'  cell ({cell.name}) {{ area : {cell.area:g}; ff (IQ, IQN) {{ clocked_on : "C"; next_state : "D"; }}',
         "    pin (C) { direction : input; clock : true; capacitance : 1; } pin (D) { direction : input; capacitance : 1; }",
-        '    pin (Q) { direction : output; function : "IQ"; }', "  }",
-    ]  # fmt: skip
+        '    pin (Q) { direction : output; function : "IQ"; }',
+        "  }",
+    ]
 
 
 def _sized(cell: Cell, drive: int) -> list[str]:
     loads, parasitics = _EFFORTS[cell.name]
     ((output, function),) = cell.functions.items()
     lines = [f"  cell ({cell.name}X{drive}) {{ area : {cell.area * drive:g};"]
-    lines += [f"    pin ({pin}) {{ direction : input; capacitance : {loads[pin] * drive:.6g}; }}" for pin in cell.inputs]
+    lines += [
+        f"    pin ({pin}) {{ direction : input; capacitance : {loads[pin] * drive:.6g}; }}" for pin in cell.inputs
+    ]
     lines.append(f'    pin ({output}) {{ direction : output; function : "{function}"; max_capacitance : {40 * drive};')
     for pin in cell.inputs:
         row = ", ".join(f"{_TAU * (parasitics[pin] + load / drive):.6g}" for load in _LOADS)
@@ -138,7 +151,9 @@ def chain_verilog(libraries: Sequence[Library]) -> str:
 
 CHAIN = "chain.blif"
 STATS = "stats.txt"
-"""Where ABC's ``stime -d`` writes: of the first netlist cells, area and delay in ps; of the next ones these in per cent of the first's."""
+"""Where ABC's ``stime -d`` writes: of the first netlist cells, area and delay in ps; of the next ones these in per cent
+of the first's.
+"""
 
 MEASURE_CHAIN = f"strash; write_blif before.blif; read_blif {CHAIN}; stime -d; read_blif before.blif; strash; map"
 """ABC's commands that put the chain first."""
@@ -167,7 +182,8 @@ def opensta() -> str | None:
 
 
 _PERIOD = 1e5
-"""Of the clock that delays are measured against, in ps. OpenSTA computes in binary32: its step is then below 0.01 ps."""
+"""Of the clock that delays are measured against, in ps. OpenSTA computes in binary32: its step is then below 0.01 ps.
+"""
 
 _TIME = """\
 read_verilog {file}
@@ -202,7 +218,9 @@ def opensta_delays(
         for number, library in enumerate(libraries):
             (root / f"{number}.lib").write_text(library.text)
             script.append(f"read_liberty {number}.lib\n")
-        for number, (text, name) in enumerate([(chain_verilog(libraries), "chain"), *((text, top) for text in netlists)]):
+        for number, (text, name) in enumerate(
+            [(chain_verilog(libraries), "chain"), *((text, top) for text in netlists)]
+        ):
             (root / f"{number}.v").write_text(text)
             script.append(_TIME.format(file=f"{number}.v", top=name, period=period))
         (root / "time.tcl").write_text("".join(script))

@@ -26,11 +26,17 @@ def area(design: Design, arguments: argparse.Namespace) -> int:
     check_jobs(arguments.jobs)
     with about("--liberty"):
         libraries = liberty.read_all(arguments.liberty)
-    targets = ([] if libraries else ["gates"]) if arguments.target is None else list(dict.fromkeys(arguments.target.split(",")))
+    targets = (
+        ([] if libraries else ["gates"])
+        if arguments.target is None
+        else list(dict.fromkeys(arguments.target.split(",")))
+    )
     if libraries and LIBERTY not in targets:
         targets.append(LIBERTY)
     for name in targets:
-        check_target("--target", name, f"{LIBERTY} together with --liberty", (*TARGETS, *([LIBERTY] if libraries else [])))
+        check_target(
+            "--target", name, f"{LIBERTY} together with --liberty", (*TARGETS, *([LIBERTY] if libraries else []))
+        )
     with LocalPool(arguments.jobs) as pool:
         with about("--store"):
             store = Store(arguments.store) if arguments.store else None

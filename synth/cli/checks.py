@@ -17,7 +17,10 @@ def check_jobs(jobs: int | None) -> None:
 
 def check_renamings(arguments: argparse.Namespace) -> None:
     """Refuse too many or too few renamings, and seeds out of range."""
-    for name, value, most in (("--renamings", arguments.renamings, MAX_RENAMINGS), ("--seed", arguments.seed, MAX_SEED)):
+    for name, value, most in (
+        ("--renamings", arguments.renamings, MAX_RENAMINGS),
+        ("--seed", arguments.seed, MAX_SEED),
+    ):
         if not 1 <= value <= most:
             raise BadValue(name, f"must be from 1 to {most}, not {value}")
 

@@ -45,7 +45,9 @@ def sweep(arguments: argparse.Namespace) -> int:
                 print(f"hwgen: {outcome.error}", file=sys.stderr)
     except KeyboardInterrupt:
         progress.clear()
-        print(f"hwgen: interrupted; {done} of {total} jobs are done and kept, the same command goes on", file=sys.stderr)
+        print(
+            f"hwgen: interrupted; {done} of {total} jobs are done and kept, the same command goes on", file=sys.stderr
+        )
         return 130
     finally:
         progress.clear()

@@ -57,8 +57,14 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         if error.killed or not (arguments.verilog or arguments.liberty):
             raise
         where = "--verilog" if arguments.verilog else "--liberty"
-        hint = "; name yours with --top" if arguments.verilog and not arguments.top and "not found" in _reason(error, "") else ""
-        raise BadValue(where, f"{subject.top} cannot be mapped: {_reason(error, subject.source)}{hint}", ": ") from error
+        hint = (
+            "; name yours with --top"
+            if arguments.verilog and not arguments.top and "not found" in _reason(error, "")
+            else ""
+        )
+        raise BadValue(
+            where, f"{subject.top} cannot be mapped: {_reason(error, subject.source)}{hint}", ": "
+        ) from error
     progress = Progress()
     try:
         found = verify(subject, netlist, store, arguments.jobs, _shown(progress))
@@ -71,7 +77,8 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
 
 
 def everything(arguments: argparse.Namespace) -> int:
-    """Check the modules of :mod:`synth.proof.everything`, keep the evidence, and print it as a table; 0 if all are equal, else 1.
+    """Check the modules of :mod:`synth.proof.everything`, keep the evidence, and print it as a table; 0 if all are
+    equal, else 1.
 
     What the folder holds already, of the same Verilog, golden model and tools, is not checked again.
     """
@@ -90,14 +97,18 @@ def everything(arguments: argparse.Namespace) -> int:
             yosys.version()  # a fresh installation compiles the tool: once, not in every thread
             ahead = completed(plan, lambda design: executor.submit(_prepared, design, store), AHEAD, in_order=True)
             for subject, known, netlist in (future.result() for _, future in ahead):
-                report = _shown(progress, f"{len(rows) + 1} of {len(plan)}, {(time.monotonic() - start) / 60:.0f} min: ")
+                report = _shown(
+                    progress, f"{len(rows) + 1} of {len(plan)}, {(time.monotonic() - start) / 60:.0f} min: "
+                )
                 rows.append(known if netlist is None else verify(subject, netlist, store, arguments.jobs, report))
                 progress.clear()
                 if rows[-1].verdict != EQUAL:
                     print("\n".join(_said(rows[-1], store)), file=sys.stderr)
     except (IncompleteError, KeyboardInterrupt) as error:
         progress.clear()
-        print(f"hwgen: {len(rows)} of {len(plan)} modules are done; run the same command again to go on", file=sys.stderr)
+        print(
+            f"hwgen: {len(rows)} of {len(plan)} modules are done; run the same command again to go on", file=sys.stderr
+        )
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     print("\n".join(table(rows)))
     return 0 if all(row.verdict == EQUAL for row in rows) else 1
@@ -142,7 +153,9 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
         raise BadValue("--verilog", f"{arguments.verilog!r} cannot be read: {reason}", ": ") from error
     top = design.name if arguments.top is None else check_name(arguments.top, "--top")
     source = Path(arguments.verilog).name
-    command = f"hwgen verify {design.command()} --verilog {shlex.quote(arguments.verilog)} --top {shlex.quote(top)}{words}"
+    command = (
+        f"hwgen verify {design.command()} --verilog {shlex.quote(arguments.verilog)} --top {shlex.quote(top)}{words}"
+    )
     place = sha256(str(Path(arguments.verilog).resolve()), design.command())[:8]
     return Subject(design, text, top, source, libraries, command, place)
 

@@ -1,8 +1,8 @@
 """Bit-sliced evaluation of netlists: one C statement per gate, each word holding one bit of 64 cases.
 
-A case's input bits are split in two. The *held* ones are constant over a group of cases, a word each group; gates that depend on them
-alone are computed once a group. The *running* ones go through all their values in every group; they come as *bit planes*: row i of an
-array holds bit i of every case, 64 cases to a uint64 word, case 0 in bit 0 of word 0.
+A case's input bits are split in two. The *held* ones are constant over a group of cases, a word each group; gates that
+depend on them alone are computed once a group. The *running* ones go through all their values in every group; they come
+as *bit planes*: row i of an array holds bit i of every case, 64 cases to a uint64 word, case 0 in bit 0 of word 0.
 """
 
 import ctypes
@@ -28,9 +28,17 @@ CASES = 64 * VECTOR
 """Cases to a vector: the number of cases in a group is a multiple of it."""
 
 _SYMBOLS = {
-    "NOT": "~{0}", "AND": "{0} & {1}", "OR": "{0} | {1}", "XOR": "{0} ^ {1}", "NAND": "~({0} & {1})", "NOR": "~({0} | {1})",
-    "XNOR": "~({0} ^ {1})", "ANDNOT": "{0} & ~{1}", "ORNOT": "{0} | ~{1}", "MUX": "({1} & {2}) | ({0} & ~{2})",
-}  # fmt: skip
+    "NOT": "~{0}",
+    "AND": "{0} & {1}",
+    "OR": "{0} | {1}",
+    "XOR": "{0} ^ {1}",
+    "NAND": "~({0} & {1})",
+    "NOR": "~({0} | {1})",
+    "XNOR": "~({0} ^ {1})",
+    "ANDNOT": "{0} & ~{1}",
+    "ORNOT": "{0} | ~{1}",
+    "MUX": "({1} & {2}) | ({0} & ~{2})",
+}
 
 _SOURCE = """\
 #include <stddef.h>
@@ -133,10 +141,14 @@ class Evaluator:
         if self._code is None:
             self._walk(held, running, out)
         else:
-            self._code.evaluate(ctypes.c_uint64(held), _pointer(running), _pointer(out), ctypes.c_size_t(_vectors(running)))
+            self._code.evaluate(
+                ctypes.c_uint64(held), _pointer(running), _pointer(out), ctypes.c_size_t(_vectors(running))
+            )
         return out
 
-    def compare(self, groups: NDArray[np.uint64], running: NDArray[np.uint64], expected: NDArray[np.uint64]) -> Mismatch | None:
+    def compare(
+        self, groups: NDArray[np.uint64], running: NDArray[np.uint64], expected: NDArray[np.uint64]
+    ) -> Mismatch | None:
         """None if every case is as expected.
 
         Parameters
@@ -147,7 +159,9 @@ class Evaluator:
         expected : planes of shape (output bits, words), the same for all groups, or (groups, output bits, words)
         """
         shared = expected.ndim == 2
-        if expected.shape[-2:] != (len(self.netlist.driven), running.shape[1]) or (not shared and len(expected) != len(groups)):
+        if expected.shape[-2:] != (len(self.netlist.driven), running.shape[1]) or (
+            not shared and len(expected) != len(groups)
+        ):
             raise ValueError(f"Expected planes have the wrong shape {expected.shape}")
         if self._code is None:
             return self._compare_slowly(groups, running, expected)
@@ -155,9 +169,14 @@ class Evaluator:
         first = (ctypes.c_size_t * 2)()
         stride = 0 if shared else expected.shape[-2] * vectors
         wrong = self._code.compare(
-            _pointer(groups), ctypes.c_size_t(len(groups)), _pointer(running), _pointer(expected), ctypes.c_size_t(stride),
-            ctypes.c_size_t(vectors), first,
-        )  # fmt: skip
+            _pointer(groups),
+            ctypes.c_size_t(len(groups)),
+            _pointer(running),
+            _pointer(expected),
+            ctypes.c_size_t(stride),
+            ctypes.c_size_t(vectors),
+            first,
+        )
         return Mismatch(wrong, first[0], first[1] * CASES) if wrong else None
 
     def differing(self, batch: Batch, running: NDArray[np.uint64], mismatch: Mismatch) -> list[dict[str, int]]:
@@ -173,9 +192,14 @@ class Evaluator:
         """Inputs of a case: its group's held bits, and its place among those that run."""
         bits = {net: held >> place & 1 for place, net in enumerate(self.held)}
         bits |= {net: case >> place & 1 for place, net in enumerate(self.running)}
-        return {port: sum(bits[net] << place for place, net in enumerate(self.netlist.input_nets(port))) for port in self.netlist.inputs}
+        return {
+            port: sum(bits[net] << place for place, net in enumerate(self.netlist.input_nets(port)))
+            for port in self.netlist.inputs
+        }
 
-    def _compare_slowly(self, groups: NDArray[np.uint64], running: NDArray[np.uint64], expected: NDArray[np.uint64]) -> Mismatch | None:
+    def _compare_slowly(
+        self, groups: NDArray[np.uint64], running: NDArray[np.uint64], expected: NDArray[np.uint64]
+    ) -> Mismatch | None:
         out = np.empty((len(self.netlist.driven), running.shape[1]), np.uint64)
         wrong, first = 0, (0, 0)
         for group, held in enumerate(groups.tolist()):
@@ -213,7 +237,9 @@ class Evaluator:
         stores = [f"out[{i} * vectors + v] = n{net} | (V){{0}};" for i, net in enumerate(netlist.driven)]
         compares = [f"differs |= n{net} ^ expected[{i} * vectors + v];" for i, net in enumerate(netlist.driven)]
         parts = {"before": before, "inside": inside, "stores": stores, "compares": compares}
-        return _SOURCE.format(bytes=8 * VECTOR, words=VECTOR, **{name: "\n".join(lines) for name, lines in parts.items()})
+        return _SOURCE.format(
+            bytes=8 * VECTOR, words=VECTOR, **{name: "\n".join(lines) for name, lines in parts.items()}
+        )
 
 
 def _compile(compiler_path: str, source: str) -> ctypes.CDLL:
@@ -239,7 +265,9 @@ def _pointer(array: NDArray[np.uint64]) -> ctypes.c_void_p:
 
 
 def to_planes(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
-    """Bit planes, shape (..., width, words), of unsigned integers along the last axis, whose length must be a multiple of :data:`CASES`."""
+    """Bit planes, shape (..., width, words), of unsigned integers along the last axis, whose length must be a multiple
+    of :data:`CASES`.
+    """
     shape, count = values.shape[:-1], values.shape[-1]
     if count % CASES:
         raise ValueError(f"The number of cases must be a multiple of {CASES}, not {count}")
@@ -250,14 +278,24 @@ def to_planes(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
 
 
 def _row_to_planes(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
-    if (values[1:] == values[1]).all():  # as codes of numbers in a row often are; the first is an exact power of two, or zero
+    if (
+        values[1:] == values[1]
+    ).all():  # as codes of numbers in a row often are; the first is an exact power of two, or zero
         first, others = (int(value) >> np.arange(width) & 1 for value in (values[0], values[1]))
-        planes = np.repeat(others.astype(np.uint64)[:, np.newaxis] * np.uint64(0xFFFFFFFFFFFFFFFF), values.size // 64, axis=1)
+        planes = np.repeat(
+            others.astype(np.uint64)[:, np.newaxis] * np.uint64(0xFFFFFFFFFFFFFFFF), values.size // 64, axis=1
+        )
         planes[:, 0] ^= (first ^ others).astype(np.uint64)
         return planes
     size = -(-width // 8)
-    octets = np.ascontiguousarray(values).astype(f"<u{next(s for s in (1, 2, 4, 8) if s >= size)}", copy=False).view(np.uint8)
-    columns = octets.reshape(-1, 8, octets.size // values.size)[..., :size].swapaxes(-1, -2)  # bytes of one weight, of eight cases
+    octets = (
+        np.ascontiguousarray(values)
+        .astype(f"<u{next(s for s in (1, 2, 4, 8) if s >= size)}", copy=False)
+        .view(np.uint8)
+    )
+    columns = octets.reshape(-1, 8, octets.size // values.size)[..., :size].swapaxes(
+        -1, -2
+    )  # bytes of one weight, of eight cases
     eights = np.ascontiguousarray(columns).view("<u8")[..., 0]
     for shift, mask in ((7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F0F0F0)):
         swap = (eights ^ (eights >> np.uint64(shift))) & np.uint64(mask)  # 8 by 8 bits are turned over their diagonal

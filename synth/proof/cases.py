@@ -1,4 +1,6 @@
-"""All inputs of a block, in groups of which some bits are held while the others run, with golden's answers: what a sweep goes through."""
+"""All inputs of a block, in groups of which some bits are held while the others run, with golden's answers: what a
+sweep goes through.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -135,7 +137,8 @@ class ClassSweep(Sweep):
 
 @dataclass(frozen=True)
 class Products:
-    """Golden's product of every pair of codes with every scale, in the order of the bits: a lowest, then b, then the scale.
+    """Golden's product of every pair of codes with every scale, in the order of the bits: a lowest, then b, then the
+    scale.
 
     Attributes
     ----------

@@ -1,8 +1,9 @@
 """Proofs where enumeration ends, and which block has which.
 
-The specifications share nothing with the hardware. A MAC into binary32 is checked against the addition of IEEE 754 as SMT-LIB's theory of
-floating-point numbers defines it; an ``exact`` one against an addition of integers; an encoder with stochastic rounding against the
-comparison that defines it, between integers. Products, values and codes in them are golden's.
+The specifications share nothing with the hardware. A MAC into binary32 is checked against the addition of IEEE 754 as
+SMT-LIB's theory of floating-point numbers defines it; an ``exact`` one against an addition of integers; an encoder with
+stochastic rounding against the comparison that defines it, between integers. Products, values and codes in them are
+golden's.
 """
 
 import numpy as np
@@ -33,7 +34,11 @@ def proof(design: Design) -> type[Proof] | str:
         return prover
     known = prover.knows.union(option.name for option in PIPELINE)  # a pipeline's registers are gone from the gates
     unknown = [option for option in design.options if option not in known]
-    return f"there are too many inputs to enumerate, and the proof does not know the option {unknown[0]}" if unknown else prover
+    return (
+        f"there are too many inputs to enumerate, and the proof does not know the option {unknown[0]}"
+        if unknown
+        else prover
+    )
 
 
 def _proof(design: Design) -> type[Proof] | str:

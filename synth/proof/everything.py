@@ -1,4 +1,6 @@
-"""Which modules ``hwgen verify all`` checks: decoders, encoders, readouts and MACs of every format in the catalogue, in many variants."""
+"""Which modules ``hwgen verify all`` checks: decoders, encoders, readouts and MACs of every format in the catalogue, in
+many variants.
+"""
 
 from collections.abc import Iterable, Iterator
 from itertools import product
@@ -11,7 +13,9 @@ from hwgen.blocks.catalog import build
 from hwgen.blocks.options import TARGETS
 
 SOME = ("hif8", "e5m2b1", "ocp_e4m3", "ocp_e5m2")
-"""A prefix code, a supernormal format, one without infinity and one with it: for options that touch all formats alike, or take long."""
+"""A prefix code, a supernormal format, one without infinity and one with it: for options that touch all formats alike,
+or take long.
+"""
 
 MIXED = (("ocp_e4m3", "ocp_e5m2"), ("hif8", "ocp_e4m3"))
 """Pairs of different formats."""
@@ -45,7 +49,9 @@ def _encoders(blocks: Iterable[str]) -> Iterator[Design]:
         fmt = golden.get(name)
         for rounding, overflow, nan_to_zero in product(fmt.roundings, fmt.overflows, (False, True)):
             try:
-                yield build("encoder", name, source=source, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
+                yield build(
+                    "encoder", name, source=source, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero
+                )
             except Refusal:  # a rounding that this source or overflow rule lacks
                 assert rounding in (Rounding.HYBRID, Rounding.MPTORCH)
     for source in ("binary16", "bfloat16"):

@@ -1,4 +1,6 @@
-"""Evidence: for each module what was checked, by what, in how many cases, with which tools; and the folder that keeps it."""
+"""Evidence: for each module what was checked, by what, in how many cases, with which tools; and the folder that keeps
+it.
+"""
 
 import json
 import re
@@ -59,7 +61,8 @@ class Evidence:
     done : list of int
         Parts that an incomplete check has behind it.
     place : str
-        Of a file of the user's eight digits of a hash of its path and of the block that it claims to be: a record for each.
+        Of a file of the user's eight digits of a hash of its path and of the block that it claims to be: a record for
+        each.
     """
 
     module: str
@@ -80,7 +83,9 @@ class Evidence:
 
     @property
     def name(self) -> str:
-        """What the record is kept under: the module, and whatever else than plain gates of the emitted text was checked."""
+        """What the record is kept under: the module, and whatever else than plain gates of the emitted text was
+        checked.
+        """
         cells = [f"cells-{(self.hashes.get('cells') or self.hashes['libraries'])[:12]}"] if self.libraries else []
         parts = [self.module, *([] if self.source == EMITTED else [self.source, self.place]), *cells]
         return re.sub(r"[^A-Za-z0-9_.-]", "_", ".".join(parts))[:200]
@@ -160,4 +165,6 @@ def _is_sound(record: Evidence) -> bool:
 @cache
 def program_hashes() -> Mapping[str, str]:
     """SHA-256 of golden's text, and of the text that compares gates with it."""
-    return MappingProxyType({"golden": sha256(*texts(golden)), "checks": sha256(*texts(hwgen.reference), *texts(synth.proof))})
+    return MappingProxyType(
+        {"golden": sha256(*texts(golden)), "checks": sha256(*texts(hwgen.reference), *texts(synth.proof))}
+    )

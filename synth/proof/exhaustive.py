@@ -21,7 +21,9 @@ COMPILE_FROM = 1 << 22
 """Cases from which on it pays to compile a netlist."""
 
 
-def run(design: Design, netlist: Netlist, question: Sweep, evidence: Evidence, save: Save, workers: int | None = None) -> None:
+def run(
+    design: Design, netlist: Netlist, question: Sweep, evidence: Evidence, save: Save, workers: int | None = None
+) -> None:
     """Compare every input with golden and complete the evidence; parts that it names as done are not done again.
 
     Raises
@@ -52,7 +54,10 @@ def run(design: Design, netlist: Netlist, question: Sweep, evidence: Evidence, s
             batch, mismatch = result
             cases = code.differing(batch, running, mismatch)[:SHOWN]
             return [counterexample(design, pins, netlist.evaluate(pins)) for pins in cases]
-        require(result == len(groups[chunk]), f"chunk {chunk} has {len(groups[chunk])} groups, of which {result} were evaluated")
+        require(
+            result == len(groups[chunk]),
+            f"chunk {chunk} has {len(groups[chunk])} groups, of which {result} were evaluated",
+        )
         return []
 
     with ThreadPoolExecutor(workers or os.cpu_count()) as executor:

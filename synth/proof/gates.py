@@ -25,8 +25,8 @@ class Gate:
 class Netlist:
     """A combinational module.
 
-    Nets are numbers: 0 and 1 are the constants, then come the bits of the inputs in the order of the ports, least significant first,
-    then the outputs of the gates. A gate's operands have smaller numbers than the gate.
+    Nets are numbers: 0 and 1 are the constants, then come the bits of the inputs in the order of the ports, least
+    significant first, then the outputs of the gates. A gate's operands have smaller numbers than the gate.
 
     Attributes
     ----------
@@ -99,15 +99,20 @@ def apply(kind: str, pins: Sequence[Any]) -> Any:
     raise ValueError(f"Unknown gate {kind!r}")
 
 
-def arrange(netlist: Netlist, inputs: Mapping[str, int], outputs: Mapping[str, int], made_of: Mapping[str, Bits] | None = None) -> Netlist:
-    """The netlist with its ports in a given order; ``made_of`` says which of the inputs are made of bits of other ports, and how.
+def arrange(
+    netlist: Netlist, inputs: Mapping[str, int], outputs: Mapping[str, int], made_of: Mapping[str, Bits] | None = None
+) -> Netlist:
+    """The netlist with its ports in a given order; ``made_of`` says which of the inputs are made of bits of other
+    ports, and how.
 
     Raises
     ------
     NetlistError
         If its ports are others.
     """
-    whole = {port: tuple((port, place) for place in range(width)) for port, width in inputs.items()} | dict(made_of or {})
+    whole = {port: tuple((port, place) for place in range(width)) for port, width in inputs.items()} | dict(
+        made_of or {}
+    )
     bits = [bit for port in inputs for bit in whole[port]]
     real: dict[str, int] = {}
     for name, place in bits:

@@ -1,8 +1,8 @@
 """Proofs of MACs whose inputs are too many to enumerate.
 
-A MAC is taken apart where its netlist allows it, whoever wrote it: gates that depend on the codes alone are evaluated for all pairs, and
-what they hand on to the rest, together with golden's product, is a *class* of pairs. The solver then sees the classes and all
-accumulators, but no multiplier.
+A MAC is taken apart where its netlist allows it, whoever wrote it: gates that depend on the codes alone are evaluated
+for all pairs, and what they hand on to the rest, together with golden's product, is a *class* of pairs. The solver then
+sees the classes and all accumulators, but no multiplier.
 """
 
 from abc import abstractmethod
@@ -31,7 +31,8 @@ _NO_EXPONENT = 1 << 20
 
 @dataclass(frozen=True)
 class _Class:
-    """Pairs of codes, with a scale if there is one, that hand the same bits on to the rest of the netlist and have the same product.
+    """Pairs of codes, with a scale if there is one, that hand the same bits on to the rest of the netlist and have the
+    same product.
 
     ``undefined`` says whether that is NaN because of 0 * infinity.
     """
@@ -83,7 +84,9 @@ class MacProof(Proof):
         products = Products.of(design)
         product = products.values
         exponents = np.where(np.isfinite(product) & (product != 0), np.frexp(product)[1], _NO_EXPONENT)
-        keys = np.concatenate([words, product.view(np.uint64)[np.newaxis], products.undefined.astype(np.uint64)[np.newaxis]])
+        keys = np.concatenate(
+            [words, product.view(np.uint64)[np.newaxis], products.undefined.astype(np.uint64)[np.newaxis]]
+        )
         _, first, pairs = np.unique(keys, axis=1, return_index=True, return_counts=True)
         groups: dict[int, list[_Class]] = {}
         for place, number in zip(first.tolist(), pairs.tolist(), strict=True):
@@ -202,7 +205,9 @@ class ExactProof(MacProof):
         products = [member.product for member in query.group]
         unit_in_last_place = Fraction(2) ** unit.lsb_exponent
         multiples = [Fraction(product if np.isfinite(product) else 0) / unit_in_last_place for product in products]
-        if any(multiple.denominator != 1 for multiple in multiples):  # the proof rests on it, under every option of Python
+        if any(
+            multiple.denominator != 1 for multiple in multiples
+        ):  # the proof rests on it, under every option of Python
             raise RuntimeError("a product is no multiple of the accumulator's last bit")
         addend = query.select([multiple.numerator % (1 << width) for multiple in multiples], width)
         before = solver.extract(acc, width - 1)

@@ -1,4 +1,6 @@
-"""What Yosys makes of a module: simple gates, or the cells of libraries taken for the functions that the libraries state."""
+"""What Yosys makes of a module: simple gates, or the cells of libraries taken for the functions that the libraries
+state.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -99,8 +101,11 @@ def read(verilog: str, top: str, system_verilog: bool = False, pipeline: Pipelin
     return parse(yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"], top, pipeline)
 
 
-def check(verilog: str, top: str, system_verilog: bool = False, registers: bool = False, libraries: Sequence[Library] = ()) -> bool:
-    """Refuse a foreign module that synthesis would make something of which simulators do not: see the errors of :func:`read`.
+def check(
+    verilog: str, top: str, system_verilog: bool = False, registers: bool = False, libraries: Sequence[Library] = ()
+) -> bool:
+    """Refuse a foreign module that synthesis would make something of which simulators do not: see the errors of
+    :func:`read`.
 
     Emitted modules have passed linters, and need no such look.
 
@@ -125,9 +130,15 @@ def check(verilog: str, top: str, system_verilog: bool = False, registers: bool 
 
 
 def read_mapped(
-    verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL
+    verilog: str,
+    top: str,
+    libraries: Sequence[Library],
+    system_verilog: bool = False,
+    pipeline: Pipeline = COMBINATIONAL,
 ) -> Netlist:
-    """Map a module to the cells of libraries by Yosys's own recipe, but for its registers; take each cell for what its library states."""
+    """Map a module to the cells of libraries by Yosys's own recipe, but for its registers; take each cell for what its
+    library states.
+    """
     return read_cells(_mapped(verilog, top, libraries, system_verilog)[1], top, libraries, pipeline=pipeline)
 
 
@@ -140,8 +151,11 @@ def read_cells(
     return parse(yosys.run(script, {"cells.v": cells, **files}, ["netlist.json"])["netlist.json"], top, pipeline)
 
 
-def prove_mapping(verilog: str, top: str, libraries: Sequence[Library], functions: Sequence[Library] | None = None) -> str:
-    """Let Yosys prove, by ``equiv_simple``, that the cells which a module is mapped to do what the module says; what it reports.
+def prove_mapping(
+    verilog: str, top: str, libraries: Sequence[Library], functions: Sequence[Library] | None = None
+) -> str:
+    """Let Yosys prove, by ``equiv_simple``, that the cells which a module is mapped to do what the module says; what it
+    reports.
 
     ``functions`` are libraries to take the cells' functions from, where they are not the ones that it is mapped by.
 
@@ -173,7 +187,9 @@ def _sv(system_verilog: bool) -> str:
 
 
 def _functions(files: Mapping[str, str]) -> str:
-    return "\n".join(f"read_liberty -ignore_miss_func -ignore_miss_dir -setattr keep_hierarchy=0 {file}" for file in files)
+    return "\n".join(
+        f"read_liberty -ignore_miss_func -ignore_miss_dir -setattr keep_hierarchy=0 {file}" for file in files
+    )
 
 
 def _cells_script(top: str, files: Mapping[str, str], system_verilog: bool = False) -> str:

@@ -52,8 +52,11 @@ class Check:
         evidence.done = [part for part in evidence.done if part < len(cases)]
         evidence.cases = sum(cases[part] for part in evidence.done)
 
-    def run(self, executor: Executor, work: Callable[[int], Result], judge: Callable[[int, Result], Counterexamples]) -> None:
-        """Do what is left and reach the verdict: ``judge(part, work(part))`` names cases of the part that differ from golden, if any.
+    def run(
+        self, executor: Executor, work: Callable[[int], Result], judge: Callable[[int, Result], Counterexamples]
+    ) -> None:
+        """Do what is left and reach the verdict: ``judge(part, work(part))`` names cases of the part that differ from
+        golden, if any.
 
         Raises
         ------

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 
 class ReadoutProof(Proof):
-    """A readout without random bits; part 0 is zero and all that is not finite, part k + 1 magnitudes from ``2**k`` to ``2**(k + 1) - 1``.
+    """A readout without random bits; part 0 is zero and all that is not finite, part k + 1 magnitudes from ``2**k`` to
+    ``2**(k + 1) - 1``.
 
-    Of codes golden's are taken: within a binade and a sign they go one way, so that bisection finds where they change. A wide format has
-    too many steps for that; its rounding is written out in integers.
+    Of codes golden's are taken: within a binade and a sign they go one way, so that bisection finds where they change.
+    A wide format has too many steps for that; its rounding is written out in integers.
     """
 
     method = "proof (bitwuzla): for all accumulators the gates give the one rounding of their value, a binade at a time"
@@ -99,7 +100,9 @@ class ReadoutProof(Proof):
         return result
 
     def _bits(self, solver: Solver, magnitude: "Term", place: int) -> "Term":
-        """Bits of a wide format but for the sign: nearest, ties to even, or in ``dlfloat16`` away from zero and flushed below."""
+        """Bits of a wide format but for the sign: nearest, ties to even, or in ``dlfloat16`` away from zero and flushed
+        below.
+        """
         normal, flush = self.target.rows[-1], self.target.flush
         assert isinstance(normal.exponent, Biased)
         fraction_bits, bias = normal.fraction_bits, normal.exponent.bias

@@ -1,4 +1,6 @@
-"""Queries to an SMT solver: it searches for an input on which gates and specification differ, and finds that there is none."""
+"""Queries to an SMT solver: it searches for an input on which gates and specification differ, and finds that there is
+none.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

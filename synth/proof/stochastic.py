@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 
 class StochasticProof(Proof):
-    """An encoder with stochastic rounding; a part is one exponent field of the source, with all signs, fractions and random words.
+    """An encoder with stochastic rounding; a part is one exponent field of the source, with all signs, fractions and
+    random words.
 
-    Up to ``2**R`` times its place between two neighbours, in golden's grid, plus the random word, a number goes down, from there on up.
+    Up to ``2**R`` times its place between two neighbours, in golden's grid, plus the random word, a number goes down,
+    from there on up.
     """
 
     method = "proof (bitwuzla): for all inputs and random words the gates give the code that the definition picks, one binade at a time"
@@ -81,9 +83,13 @@ class StochasticProof(Proof):
     def _signed(self, solver: Solver, values: NDArray[np.float64], sign: "Term") -> "Term":
         """Golden's codes of a value and its negative."""
         below = np.full(2, 2.0**self.random_bits)  # stays with the lower neighbour
-        positive, negative = codes_of(self.fmt, values, np.array([False, True]), self.options, below, self.random_bits).tolist()
+        positive, negative = codes_of(
+            self.fmt, values, np.array([False, True]), self.options, below, self.random_bits
+        ).tolist()
         width = self.fmt.width
-        return solver.choose(solver.equal(sign, solver.word(1, 1)), solver.word(negative, width), solver.word(positive, width))
+        return solver.choose(
+            solver.equal(sign, solver.word(1, 1)), solver.word(negative, width), solver.word(positive, width)
+        )
 
     def _finite(self, solver: Solver, field: int, fraction: "Term", random: "Term", sign: "Term") -> "Term":
         """The code of a finite number, and its flags: in units small enough for everything to be an integer."""
@@ -98,9 +104,13 @@ class StochasticProof(Proof):
         scale = int(ulp / unit)
         least, most = hidden * scale, (hidden + (1 << k) - 1) * scale
         width = max(most, places[-1]).bit_length() + r + 2
-        number = solver.term("BV_ADD", solver.term("BV_ZERO_EXTEND", fraction, indices=(width - k,)), solver.word(hidden, width))
+        number = solver.term(
+            "BV_ADD", solver.term("BV_ZERO_EXTEND", fraction, indices=(width - k,)), solver.word(hidden, width)
+        )
         number = solver.term("BV_MUL", number, solver.word(scale, width))
-        threshold = solver.term("BV_SUB", solver.word(1 << r, width), solver.term("BV_ZERO_EXTEND", random, indices=(width - r,)))
+        threshold = solver.term(
+            "BV_SUB", solver.word(1 << r, width), solver.term("BV_ZERO_EXTEND", random, indices=(width - r,))
+        )
         codes = [self._signed(solver, np.array([float(point), -float(point)]), sign) for point in points]
         code, past = codes[-1], solver.true  # overflow is certain
         for place in reversed(range(len(points) - 1)):
@@ -111,7 +121,9 @@ class StochasticProof(Proof):
                 continue
             gap = high - low
             # up where (number - low) * 2**r reaches threshold * gap
-            position = solver.term("BV_SHL", solver.term("BV_SUB", number, solver.word(low, width)), solver.word(r, width))
+            position = solver.term(
+                "BV_SHL", solver.term("BV_SUB", number, solver.word(low, width)), solver.word(r, width)
+            )
             up = solver.term("BV_UGE", position, solver.term("BV_MUL", threshold, solver.word(gap, width)))
             here = solver.choose(up, codes[place + 1], codes[place])
             under = solver.term("BV_ULT", number, solver.word(high, width))

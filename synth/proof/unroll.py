@@ -1,11 +1,12 @@
 """From what ``write_json`` has written to a netlist as data.
 
-A pipeline is read as the combinational block that it delays: each output is followed back through gates and registers, as many cycles as
-the latency is, to inputs of one and the same cycle. That an output holds anything of another cycle's inputs is refused, and so is a
-register that does not stand still without ``enable``, or a valid bit that ``rst`` does not clear.
+A pipeline is read as the combinational block that it delays: each output is followed back through gates and registers,
+as many cycles as the latency is, to inputs of one and the same cycle. That an output holds anything of another cycle's
+inputs is refused, and so is a register that does not stand still without ``enable``, or a valid bit that ``rst`` does
+not clear.
 
-What the control ports say is known cycle by cycle, and no more is taken for known than what a user may rely on: ``in_valid`` in the cycle
-of the inputs, ``enable`` and ``rst`` up to, but not in, the cycle of the outputs.
+What the control ports say is known cycle by cycle, and no more is taken for known than what a user may rely on:
+``in_valid`` in the cycle of the inputs, ``enable`` and ``rst`` up to, but not in, the cycle of the outputs.
 """
 
 import json
@@ -110,13 +111,17 @@ class _Module:
             still = self._constants(self.levels(rst=0, enable=0))
             for output, data in self._registers.items():
                 if not self._is_kept(output, data, still):
-                    raise self._error(f"must keep what is in its registers while enable is 0; it changes {self._name(output)}")
+                    raise self._error(
+                        f"must keep what is in its registers while enable is 0; it changes {self._name(output)}"
+                    )
         if has_reset:
             known = self._constants(self.levels(rst=1))
             for cycle in range(1, pipeline.stages + 1):
                 held = self._held(known)
                 if self._constants(held).get(self.outputs["out_valid"][0]) != 0:
-                    raise self._error(f"must clear its valid bits while rst is 1; out_valid may be 1 in cycle {cycle} after that")
+                    raise self._error(
+                        f"must clear its valid bits while rst is 1; out_valid may be 1 in cycle {cycle} after that"
+                    )
                 known = self._constants(held | self.levels(rst=0, enable=1, in_valid=0))
 
     def _is_kept(self, output: _Bit, data: _Bit, constants: _Levels) -> bool:
@@ -182,11 +187,17 @@ class _Module:
                         waiting.append(before)
                     continue
                 if bit in controls:
-                    raise self._error(f"has outputs that depend on {controls[bit]} in a cycle in which it must not matter to them")
+                    raise self._error(
+                        f"has outputs that depend on {controls[bit]} in a cycle in which it must not matter to them"
+                    )
                 if bit in registers or bit in entering:
-                    raise self._error(f"must have a latency of {latency} cycles from every input to every output, as --stages says")
+                    raise self._error(
+                        f"must have a latency of {latency} cycles from every input to every output, as --stages says"
+                    )
                 if bit not in drivers:
-                    raise self._error("has outputs that may depend on the undefined value x, or on nets that nothing drives")
+                    raise self._error(
+                        "has outputs that may depend on the undefined value x, or on nets that nothing drives"
+                    )
                 kind, names = self._chosen(bit, constants[cycle])
                 pins = [(name, cycle) for name in names]
                 missing = [pin for pin in pins if pin not in nets]

@@ -1,4 +1,6 @@
-"""From a block to its evidence: emit or take its Verilog, map it to gates, and reach all its inputs by evaluation or by a proof."""
+"""From a block to its evidence: emit or take its Verilog, map it to gates, and reach all its inputs by evaluation or by
+a proof.
+"""
 
 import hashlib
 import multiprocessing
@@ -97,13 +99,22 @@ class Subject:
         tools = {"yosys": yosys.version(), "numpy": np.__version__, "python": platform.python_version()}
         tools |= {"bitwuzla": version("bitwuzla")} if kind == PROVED else {"compiler": compiler_version()}
         return Evidence(
-            module=self.top, command=self.command, source=self.source, libraries=[library.name for library in self.libraries],
-            kind=kind, method=method, inputs=1 << sum(reference(self.design).inputs.values()), hashes=hashes, tools=tools,
+            module=self.top,
+            command=self.command,
+            source=self.source,
+            libraries=[library.name for library in self.libraries],
+            kind=kind,
+            method=method,
+            inputs=1 << sum(reference(self.design).inputs.values()),
+            hashes=hashes,
+            tools=tools,
             place=self.place,
-        )  # fmt: skip
+        )
 
 
-def emitted(design: Design, libraries: Sequence[Library] = (), words: str = "", placed: tuple[str, int] | None = None) -> Subject:
+def emitted(
+    design: Design, libraries: Sequence[Library] = (), words: str = "", placed: tuple[str, int] | None = None
+) -> Subject:
     """The module that ``hwgen generate`` writes."""
     command = f"hwgen verify {design.command()}{words}"
     return Subject(design, design.verilog(), design.name, EMITTED, tuple(libraries), command, placed=placed)
@@ -112,7 +123,8 @@ def emitted(design: Design, libraries: Sequence[Library] = (), words: str = "", 
 def begin(subject: Subject, store: EvidenceStore | None = None) -> Evidence:
     """What is known of a module before it is checked: in the store, or nothing.
 
-    The store's record counts where it is of the same Verilog, golden model, method and tools; an incomplete one is resumed.
+    The store's record counts where it is of the same Verilog, golden model, method and tools; an incomplete one is
+    resumed.
     """
     evidence = subject.evidence(*_method(subject.design))
     earlier = store.load(evidence.name) if store else None
@@ -128,7 +140,11 @@ def _method(design: Design) -> tuple[str, str]:
 
 
 def verify(
-    subject: Subject, netlist: Netlist, store: EvidenceStore | None = None, workers: int | None = None, report: Report | None = None
+    subject: Subject,
+    netlist: Netlist,
+    store: EvidenceStore | None = None,
+    workers: int | None = None,
+    report: Report | None = None,
 ) -> Evidence:
     """Check a module, whose gates are ``netlist``, against golden on all its inputs; by default one worker per core.
 
@@ -165,7 +181,9 @@ def verify(
     return evidence
 
 
-def prove(prover: type[Proof], subject: Subject, netlist: Netlist, evidence: Evidence, save: Save, workers: int | None = None) -> None:
+def prove(
+    prover: type[Proof], subject: Subject, netlist: Netlist, evidence: Evidence, save: Save, workers: int | None = None
+) -> None:
     """Prove every part and complete the evidence; parts that it names as done are not proved again."""
     claim = prover(subject.design, netlist)
     executor: Executor

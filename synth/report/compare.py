@@ -82,7 +82,9 @@ def compare(old: Sequence[Row], new: Sequence[Row]) -> Comparison:
     before, after = figures(old), figures(new)
     common = [key for key in after if key in before]
     changes = [Change(key, before[key], after[key]) for key in common if after[key].differs(before[key])]
-    old_tools, new_tools = (listing(sorted({by_key[key].tool for key in common})) if common else "" for by_key in (before, after))
+    old_tools, new_tools = (
+        listing(sorted({by_key[key].tool for key in common})) if common else "" for by_key in (before, after)
+    )
     return Comparison(
         tuple(sorted(changes, key=attrgetter("growth"), reverse=True)), len(common), len(after) - len(common),
         len(before) - len(common), (old_tools, new_tools),

@@ -2,7 +2,18 @@
 
 from functools import cached_property
 
-from synth.report.chapters import accumulators, accuracy, encoders, evidence, method, options, papers, parts, speed, tradeoff
+from synth.report.chapters import (
+    accumulators,
+    accuracy,
+    encoders,
+    evidence,
+    method,
+    options,
+    papers,
+    parts,
+    speed,
+    tradeoff,
+)
 from synth.report.chapters.summary import Point, summary
 from synth.report.data import Report
 from synth.report.figures import counted

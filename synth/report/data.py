@@ -74,7 +74,9 @@ class Score:
         """From a row that ``examples/digits.py --json`` writes, of its study or not; BadValue or BadKind if it is none."""
         keys = Keys(data, "row")
         is_reference, ratio = "snr_db" not in keys.rest, keys.take("snr_db")
-        if (in_study and is_reference) or (ratio is not None and not (isinstance(ratio, float | int) and math.isfinite(ratio))):
+        if (in_study and is_reference) or (
+            ratio is not None and not (isinstance(ratio, float | int) and math.isfinite(ratio))
+        ):
             raise BadValue("snr_db", f"must be a finite number or null, not {ratio!r}")
         score = cls(keys.text("format"), keys.number("accuracy"), ratio, is_reference)
         if in_study:
@@ -146,7 +148,9 @@ class Report:
             "evidence": [known.record() for known in self.evidence],
             "failures": [failure.to_json() for failure in self.failures],
         }
-        return report | ({} if self.ratios is None else {"snr": {name: asdict(ratio) for name, ratio in self.ratios.items()}})
+        return report | (
+            {} if self.ratios is None else {"snr": {name: asdict(ratio) for name, ratio in self.ratios.items()}}
+        )
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Report":
@@ -163,7 +167,10 @@ class Report:
 
 
 def assemble(
-    outcomes: Iterable[Outcome], formats: Sequence[str], accuracy: Accuracy | None = None, evidence: Iterable[Evidence] = ()
+    outcomes: Iterable[Outcome],
+    formats: Sequence[str],
+    accuracy: Accuracy | None = None,
+    evidence: Iterable[Evidence] = (),
 ) -> Report:
     """The report on jobs that were run, from :func:`synth.area.runner.measure`; ``formats`` are compared."""
     done = list(outcomes)

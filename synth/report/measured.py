@@ -18,7 +18,9 @@ def figure(row: Row) -> Figure:
 def pick(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Figure | None:
     """The figure of the block with these options in a place, or None; a block lacks the options that are None."""
     same = (row for row in rows if (row.component, row.place, row.is_best) == (component, place, True))
-    return next((figure(row) for row in same if all(row.options.get(key) == value for key, value in options.items())), None)
+    return next(
+        (figure(row) for row in same if all(row.options.get(key) == value for key, value in options.items())), None
+    )
 
 
 def by_format(rows: Sequence[Row], part: str, place: str) -> dict[str, Figure]:
@@ -51,7 +53,9 @@ class Measured:
         self.timed = [row for row in rows if row.timing is not None]
         self.columns: dict[str, Column] = {column.key: column for column in columns(areas)}
         self.formats = tuple(formats)
-        self.styles: dict[str, Style] = styles([*self.formats, *(name for row in rows for name in (row.format, row.operands))])
+        self.styles: dict[str, Style] = styles(
+            [*self.formats, *(name for row in rows for name in (row.format, row.operands))]
+        )
 
     def part(self, part: str, place: str) -> dict[str, Figure]:
         """Figures of a MAC into the report's accumulator, or of a part of it, by format that is compared."""

@@ -65,7 +65,9 @@ class Extra:
     @property
     def comparison(self) -> str:
         """What is measured."""
-        more = [f"{name.replace('_', '-')} {value}" for name, value in self.options.items() if self.base.get(name) != value]
+        more = [
+            f"{name.replace('_', '-')} {value}" for name, value in self.options.items() if self.base.get(name) != value
+        ]
         block = ", ".join([f"{self.unit} {self.kind}", *more])
         return f"{block}, against {self.format} {self.base_kind}, {' '.join(map(str, self.base.values()))}"
 
@@ -93,7 +95,8 @@ OPTIONAL = frozenset(
     for block in BLOCKS.values() for option in block.all_options
     if option not in block.formats and not option.always and block.default(option) is not None
 )  # fmt: skip
-"""Options of rows that plain blocks lack. Where a default is None the component chooses a value, and all rows have it."""
+"""Options of rows that plain blocks lack. Where a default is None the component chooses a value, and all rows have it.
+"""
 
 
 @dataclass(frozen=True)
@@ -123,9 +126,7 @@ class Claim:
         return f"{'MAC' if self.part == 'mac' else 'decode + multiply'}{into}: {self.unit} against {self.base}"
 
 
-_SUBNORMALS = (
-    "Without subnormals at its inputs the multiplier of an 8-bit fused MAC saves 25% to 40% (Supernormals paper, section 1, citing [6])"
-)
+_SUBNORMALS = "Without subnormals at its inputs the multiplier of an 8-bit fused MAC saves 25% to 40% (Supernormals paper, section 1, citing [6])"
 _REPLACES = "HiFloat8 takes the place of the pair E4M3 and E5M2 (HiFloat8 paper, section 1): is a unit for it no larger than one for both?"
 CLAIMS = (
     Claim(
@@ -150,7 +151,8 @@ class Measurement:
 
 
 def measurements(formats: Mapping[str, Format], libraries: bool = False, claims: bool = True) -> Iterator[Measurement]:
-    """The parts of every format's MAC, encoders by rounding, MACs by accumulator, MACs in small and in fast, options, claims.
+    """The parts of every format's MAC, encoders by rounding, MACs by accumulator, MACs in small and in fast, options,
+    claims.
 
     ``libraries`` says whether there are any besides the targets, ``claims`` whether to measure what the papers claim.
     """

@@ -25,7 +25,20 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PICTURE, README, ACCURACY = (
     Path(name) for name in ("docs/results.json", "docs/mac_area.svg", "README.md", "docs/accuracy.md")
 )  # fmt: skip
-_KEPT = ("component", "format", "accumulator", "target", "recipe", "best_recipe", "min", "median", "max", "unit", "tool", "command")
+_KEPT = (
+    "component",
+    "format",
+    "accumulator",
+    "target",
+    "recipe",
+    "best_recipe",
+    "min",
+    "median",
+    "max",
+    "unit",
+    "tool",
+    "command",
+)
 _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 
 _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc_1_4_3_b7", "gc_1_3_4_b3")
@@ -48,16 +61,22 @@ class Results(NamedTuple):
         """From docs/results.json."""
         figures: dict[tuple[str, str], dict[str, Figure]] = {}
         for row in data["rows"]:
-            one = Figure(row["min"], row["median"], row["max"], row["unit"], row["best_recipe"], row["tool"], row["command"])
+            one = Figure(
+                row["min"], row["median"], row["max"], row["unit"], row["best_recipe"], row["tool"], row["command"]
+            )
             figures.setdefault((row["component"], row["target"]), {})[row["format"]] = one
         return cls(data["tool"], data["renamings"], figures)
 
 
 def results(report: Report) -> dict[str, Any]:
     """The part of a report that docs/results.json keeps."""
-    shown = [row for row in report.rows if row.is_best and row.component in ("mac", "multiplier") and row.timing is None]
+    shown = [
+        row for row in report.rows if row.is_best and row.component in ("mac", "multiplier") and row.timing is None
+    ]
     shown = [row for row in shown if row.options.get("accumulator", REPORT_ACCUMULATOR) == REPORT_ACCUMULATOR]
-    shown = [row for row in shown if row.options.keys() <= {"format", "accumulator"}]  # the report has blocks with further options, too
+    shown = [
+        row for row in shown if row.options.keys() <= {"format", "accumulator"}
+    ]  # the report has blocks with further options, too
     lines = [row.to_json() for row in shown if row.format in report.formats]
     rows = [{key: line[key] for key in _KEPT if key in line} for line in lines]
     return {"tool": report.tool, "renamings": report.renamings, "rows": rows}
@@ -66,7 +85,9 @@ def results(report: Report) -> dict[str, Any]:
 def picture(shown: Results) -> str:
     """MAC area by format on NAND2-equivalent gates, as a file that stands alone."""
     macs = shown.figures["mac", "gates"]
-    return standalone(plots.bars(macs, f"MAC into {REPORT_ACCUMULATOR}, area by format", "area [NAND2 equivalents]", styles(macs)))
+    return standalone(
+        plots.bars(macs, f"MAC into {REPORT_ACCUMULATOR}, area by format", "area [NAND2 equivalents]", styles(macs))
+    )
 
 
 def section(shown: Results) -> str:

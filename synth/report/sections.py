@@ -72,7 +72,9 @@ def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:
     against = "" if base is None else "smallest" if value == base else compared(value, base)
     spread = value.spread if value.low != value.high else "all samples equal" if value.samples > 1 else "one sample"
     nand2 = "" if value.nand2 is None else f"{number(value.nand2)} NAND2"
-    return Cell(number(value.median), " · ".join(part for part in (spread, nand2, against) if part), value.source, value.median)
+    return Cell(
+        number(value.median), " · ".join(part for part in (spread, nand2, against) if part), value.source, value.median
+    )
 
 
 def commands(figures: Iterable[Figure]) -> tuple[str, ...]:

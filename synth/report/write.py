@@ -47,5 +47,7 @@ def table(rows: Iterable[Row]) -> str:
     writer = csv.DictWriter(out, columns, lineterminator="\n", restval="")
     writer.writeheader()
     for line in lines:
-        writer.writerow({key: " ".join(map(str, value)) if isinstance(value, list) else value for key, value in line.items()})
+        writer.writerow(
+            {key: " ".join(map(str, value)) if isinstance(value, list) else value for key, value in line.items()}
+        )
     return out.getvalue()

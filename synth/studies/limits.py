@@ -1,7 +1,9 @@
-"""The datapaths against what other open hardware needs, and against what was set as the limit: every figure from emitted Verilog.
+"""The datapaths against what other open hardware needs, and against what was set as the limit: every figure from
+emitted Verilog.
 
-The flows are those of the peers' figures: Yosys's own `synth_intel_alm` (ALMs estimated) and `synth_xilinx` (LUTs), and for cells the one
-ABC script `amap`. The project's report uses better recipes; here the point is to compare alike with alike.
+The flows are those of the peers' figures: Yosys's own `synth_intel_alm` (ALMs estimated) and `synth_xilinx` (LUTs), and
+for cells the one ABC script `amap`. The project's report uses better recipes; here the point is to compare alike with
+alike.
 
 Usage: python -m synth.studies.limits [--liberty osu018_stdcells.lib] [--renamings 8]
 """
@@ -53,9 +55,13 @@ class Limit(NamedTuple):
 def limits() -> list[Limit]:
     """Fused MACs against figures that prototypes reached; the others against HardFloat's and FPnew's."""
     prototypes = (
-        ("binary8p3", 155, 245, 16200), ("e5m2_nosub", 142, 238, 15600), ("e5m2b1", 158, 252, 16700), ("hif8", 166, 275, 19500),
-        ("ocp_e4m3", 160, 268, 17300), ("e5m3", 170, 268, 18300),
-    )  # fmt: skip
+        ("binary8p3", 155, 245, 16200),
+        ("e5m2_nosub", 142, 238, 15600),
+        ("e5m2b1", 158, 252, 16700),
+        ("hif8", 166, 275, 19500),
+        ("ocp_e4m3", 160, 268, 17300),
+        ("e5m3", 170, 268, 18300),
+    )
     return [
         *(
             Limit(build("mac", name), {"cyclonev": alm, "xc7": lut, "liberty": cells}, "prototype")
@@ -63,16 +69,28 @@ def limits() -> list[Limit]:
         ),
         Limit(build("encoder", "ocp_e5m2"), {"cyclonev": 65.5, "xc7": 78}, "FPnew's converter 65.5, 78"),
         Limit(build("encoder", "binary8p4"), {"cyclonev": 76, "xc7": 91}, "FPnew's converter 76, 91"),
-        Limit(build("mac", "ocp_e5m2", accumulator="bfloat16"), {"cyclonev": 150}, "two thirds of HardFloat's 228; FPnew 260"),
-        Limit(build("mac", "ocp_e5m2", accumulator="binary32"), {"cyclonev": 300}, "two thirds of HardFloat's 465.5; FPnew 636"),
-    ]  # fmt: skip
+        Limit(
+            build("mac", "ocp_e5m2", accumulator="bfloat16"),
+            {"cyclonev": 150},
+            "two thirds of HardFloat's 228; FPnew 260",
+        ),
+        Limit(
+            build("mac", "ocp_e5m2", accumulator="binary32"),
+            {"cyclonev": 300},
+            "two thirds of HardFloat's 465.5; FPnew 636",
+        ),
+    ]
 
 
 def main() -> int:
     """Print the table; 0 if every limit is kept."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--liberty", metavar="FILE", default=OSU018 if os.path.exists(OSU018) else None, help="osu018_stdcells.lib")
-    parser.add_argument("--renamings", type=int, default=8, metavar="N", help="renamings to take the median over (default: 8)")
+    parser.add_argument(
+        "--liberty", metavar="FILE", default=OSU018 if os.path.exists(OSU018) else None, help="osu018_stdcells.lib"
+    )
+    parser.add_argument(
+        "--renamings", type=int, default=8, metavar="N", help="renamings to take the median over (default: 8)"
+    )
     arguments = parser.parse_args()
     libraries = liberty.read_all([arguments.liberty] if arguments.liberty else [])
     for library, *_ in libraries.values():
@@ -104,7 +122,10 @@ def table(checks: Iterable[Check]) -> Iterator[str]:
 def measured(libraries: Libraries, renamings: int, pool: Pool) -> list[Check]:
     """Check every limit, and the two MACs that must stand in an order; ToolError if something could not be measured."""
     known = limits()
-    exact, rounded = build("mac", "ocp_e4m3", accumulator="exact", terms=1024), build("mac", "ocp_e4m3", accumulator="binary32")
+    exact, rounded = (
+        build("mac", "ocp_e4m3", accumulator="exact", terms=1024),
+        build("mac", "ocp_e4m3", accumulator="binary32"),
+    )
     todo: list[Job] = []
     for design, must, _ in (*known, *((design, ["cyclonev"], "") for design in (exact, rounded))):
         todo += area_jobs(design, design.verilog(), must, "full", renamings, libraries)

@@ -1,7 +1,8 @@
-"""Are the checks any good? Faults are put into a module, many at a time, and each must be found unless it changes nothing at all.
+"""Are the checks any good? Faults are put into a module, many at a time, and each must be found unless it changes
+nothing at all.
 
-Yosys chooses the faults and builds them into one netlist, behind an input that selects one of them (``mutate -ctrl``). Evaluating all
-inputs either finds one on which a fault shows, its *killing vector*, or proves that it changes nothing.
+Yosys chooses the faults and builds them into one netlist, behind an input that selects one of them (``mutate -ctrl``).
+Evaluating all inputs either finds one on which a fault shows, its *killing vector*, or proves that it changes nothing.
 """
 
 import json

@@ -1,7 +1,9 @@
-"""Whether the formats rank alike when everything is measured again, under other renamings: decode and multiply, and whole MACs.
+"""Whether the formats rank alike when everything is measured again, under other renamings: decode and multiply, and
+whole MACs.
 
-Usage: python -m synth.studies.ranking [--liberty FILE]...: prints Markdown. Status 1 if the runs put a pair in opposite orders, or if
-something could not be measured; 2 for bad input. A pair that only one run distinguishes is counted, no more.
+Usage: python -m synth.studies.ranking [--liberty FILE]...: prints Markdown. Status 1 if the runs put a pair in opposite
+orders, or if something could not be measured; 2 for bad input. A pair that only one run distinguishes is counted, no
+more.
 """
 
 import argparse
@@ -50,7 +52,9 @@ def order(found: Mapping[str, Figure]) -> str:
 
 
 class Agreement(NamedTuple):
-    """How many pairs there are, and how many are ranked: in both runs, alike; in one only; in both, but the other way round."""
+    """How many pairs there are, and how many are ranked: in both runs, alike; in one only; in both, but the other way
+    round.
+    """
 
     pairs: int
     both: int
@@ -69,17 +73,22 @@ def verdict(first: Mapping[str, Figure], second: Mapping[str, Figure]) -> tuple[
     contradicted = sorted((a, b) for a, b in one if (b, a) in other)
     single = len(one ^ other) - 2 * len(contradicted)
     found = Agreement(len(first) * (len(first) - 1) // 2, len(one & other), single, len(contradicted))
-    said = f"contradicted: {listing([f'{a} < {b}' for a, b in contradicted])}" if contradicted else "no ranking contradicted"
+    said = (
+        f"contradicted: {listing([f'{a} < {b}' for a, b in contradicted])}"
+        if contradicted
+        else "no ranking contradicted"
+    )
     return f"{said}; {found.text}", found
 
 
 def document(runs: Sequence[Sequence[Row]], formats: Sequence[str], renamings: int) -> tuple[str, Agreement]:
     """Markdown on two runs' rows, and the counts over all targets."""
     lines = [
-        "# The ranking, twice", "",
+        "# The ranking, twice",
+        "",
         f"Each module measured twice, each time under {renamings} renamings of its own, by {runs[0][0].tool}. `<`: every sample on the "
         "left is below every sample on the right; `=`: the spreads meet, and no difference is claimed.",
-    ]  # fmt: skip
+    ]
     counts = []
     for part, column in product(MEASURED, columns(runs[0])):
         figures = [by_format(rows, part, column.key) for rows in runs]
@@ -101,22 +110,34 @@ def jobs(formats: Mapping[str, Format], libraries: Libraries, renamings: int, se
     found = []
     for part, fmt in product(MEASURED, formats.values()):
         design = build(part, fmt)
-        found += area_jobs(design, verilog(design, store), (*TARGETS, LIBERTY), DEFAULT_PORTFOLIO, renamings, libraries, seed)
+        found += area_jobs(
+            design, verilog(design, store), (*TARGETS, LIBERTY), DEFAULT_PORTFOLIO, renamings, libraries, seed
+        )
     return found
 
 
 def main() -> int:
     """Measure, and print the document."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--liberty", action="append", default=[], metavar="FILE[,FILE...]", help="cell library; may be repeated")
+    parser.add_argument(
+        "--liberty", action="append", default=[], metavar="FILE[,FILE...]", help="cell library; may be repeated"
+    )
     parser.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings of each run (default: 4)")
-    parser.add_argument("--seeds", type=int, nargs=2, default=(1, 1001), metavar="N", help="first seeds of the runs (default: 1 1001)")
-    parser.add_argument("--formats", default=",".join(FORMATS), metavar="F[,F...]", help="formats to rank (default: the report's)")
-    parser.add_argument("--store", default="build/store.sqlite", metavar="FILE", help="keeps results (default: build/store.sqlite)")
+    parser.add_argument(
+        "--seeds", type=int, nargs=2, default=(1, 1001), metavar="N", help="first seeds of the runs (default: 1 1001)"
+    )
+    parser.add_argument(
+        "--formats", default=",".join(FORMATS), metavar="F[,F...]", help="formats to rank (default: the report's)"
+    )
+    parser.add_argument(
+        "--store", default="build/store.sqlite", metavar="FILE", help="keeps results (default: build/store.sqlite)"
+    )
     arguments = parser.parse_args()
     first, second = sorted(arguments.seeds)
     if arguments.renamings < 2:
-        raise BadValue("renamings", f"must be at least 2, for of one renaming no spread is known, not {arguments.renamings}")
+        raise BadValue(
+            "renamings", f"must be at least 2, for of one renaming no spread is known, not {arguments.renamings}"
+        )
     if second - first < (least := arguments.renamings):
         problem = f"must be at least {least} apart, so that no renaming is in both runs, not {first} and {second}"
         raise BadValue("seeds", problem)

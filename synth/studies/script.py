@@ -8,8 +8,9 @@ from hwgen.tools.process import ToolError
 
 
 def status(name: str, study: Callable[[], int | None]) -> int:
-    """Run a study and return its exit status: what it returns (None is 0), or 1 for a failure on the way, 2 for bad input, 130 for an
-    interrupt, each with one sentence on standard error that begins with ``name``. Any other exception is a bug and comes out as it is.
+    """Run a study and return its exit status: what it returns (None is 0), or 1 for a failure on the way, 2 for bad
+    input, 130 for an interrupt, each with one sentence on standard error that begins with ``name``. Any other exception
+    is a bug and comes out as it is.
     """
     try:
         return study() or 0

@@ -48,7 +48,9 @@ def remote(job: Job, timeout: float | None, expected: str) -> Samples:
     """On a worker of a cluster: refuse to work for another version."""
     here = program()
     if here != expected:
-        raise PoolError(f"a worker runs another version of the program or its tools ({here[:12]} instead of {expected[:12]})")
+        raise PoolError(
+            f"a worker runs another version of the program or its tools ({here[:12]} instead of {expected[:12]})"
+        )
     return persistently(job, timeout)
 
 
@@ -69,8 +71,9 @@ class DaskPool:
     BadValue
         If there is no such scheduler, no Dask, or a worker of another version.
 
-    A job's future fails with a ToolError or OSError where the job does, and with a PoolError where its workers are lost too often or
-    the scheduler stays away; any other exception of a job is a bug, and the future has it with the worker's traceback.
+    A job's future fails with a ToolError or OSError where the job does, and with a PoolError where its workers are lost
+    too often or the scheduler stays away; any other exception of a job is a bug, and the future has it with the
+    worker's traceback.
     """
 
     def __init__(self, address: str, patience: float = RECONNECT, expected: str | None = None):
@@ -101,7 +104,9 @@ class DaskPool:
                 return Client(self.address, timeout="5s", set_as_default=False)
             except (OSError, TimeoutError) as error:
                 if time.monotonic() > until or self._closed:
-                    raise PoolError(f"there is no Dask scheduler at {self.address!r}: {' '.join(str(error).split())}") from None
+                    raise PoolError(
+                        f"there is no Dask scheduler at {self.address!r}: {' '.join(str(error).split())}"
+                    ) from None
                 time.sleep(0.5)
 
     def submit(self, job: Job, timeout: float | None) -> Future[Samples]:

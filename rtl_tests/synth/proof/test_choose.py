@@ -33,11 +33,13 @@ def prover(design, text=None):
     return proof(design)(design, subject(design, text).netlist())
 
 
-# -- what holds ----------------------------------------------------------------------------------------------------------------
+# -- what holds
+# ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("name", "source"), [("hif8", "binary32"), *(left_out(*pair) for pair in (("e5m2_nosub", "bfloat16"), ("gc_1_0_7_b0", "dlfloat16")))]
+    ("name", "source"),
+    [("hif8", "binary32"), *(left_out(*pair) for pair in (("e5m2_nosub", "bfloat16"), ("gc_1_0_7_b0", "dlfloat16")))],
 )
 def test_stochastic_encoders_whole(name, source):
     design = build("encoder", name, source=source, rounding="stochastic")
@@ -46,7 +48,9 @@ def test_stochastic_encoders_whole(name, source):
     assert evidence.method == StochasticProof.method
 
 
-@pytest.mark.parametrize(("name", "random_bits"), [left_out("hif8", 1), ("hif8", 32), ("e5m2_nosub", 2), left_out("ibm_fp9_1_5_3", 7)])
+@pytest.mark.parametrize(
+    ("name", "random_bits"), [left_out("hif8", 1), ("hif8", 32), ("e5m2_nosub", 2), left_out("ibm_fp9_1_5_3", 7)]
+)
 def test_stochastic_encoders_with_other_random_widths(name, random_bits):
     design = build("encoder", name, rounding="stochastic", random_bits=random_bits)
     evidence = check(design)
@@ -70,20 +74,33 @@ def test_binary32_macs_in_some_parts():
         assert claim.prove(part) is None
 
 
-# -- twins with a real fault ---------------------------------------------------------------------------------------------------
+# -- twins with a real fault
+# ---------------------------------------------------------------------------------------------------
 
 CODE, SUM = r"(assign code = )([^;]+);", r"(assign acc_out = )([^;]+);"
 FAULTS = {
     "a random word": (
-        build("encoder", "hif8", rounding="stochastic"), CODE, r"\1(\2) ^ (bits[30:0] == 31'h3fa12345 & random == 16'h8001);",
+        build("encoder", "hif8", rounding="stochastic"),
+        CODE,
+        r"\1(\2) ^ (bits[30:0] == 31'h3fa12345 & random == 16'h8001);",
     ),
     "a NaN": (build("encoder", "ocp_e4m3", rounding="stochastic"), CODE, r"\1(\2) ^ (bits == 32'hff800001);"),
     "a large state": (
-        build("mac", "hif8", accumulator="exact"), SUM, r"\1(\2) ^ (a == 8'h31 & b == 8'h05 & (&acc_in[70:0]));",
+        build("mac", "hif8", accumulator="exact"),
+        SUM,
+        r"\1(\2) ^ (a == 8'h31 & b == 8'h05 & (&acc_in[70:0]));",
     ),
-    "a flag": (build("mac", "ocp_e5m2", accumulator="exact"), SUM, r"\1(\2) ^ (a == 8'h7c & b == 8'h00 & acc_in == 0);"),
-    "a sticky bit": (build("mac", "e5m2b1", accumulator="binary32"), r"(wire adder__sticky = )([^;]+);", r"\1(\2) & ~(&acc_in[8:0]);"),
-}  # fmt: skip
+    "a flag": (
+        build("mac", "ocp_e5m2", accumulator="exact"),
+        SUM,
+        r"\1(\2) ^ (a == 8'h7c & b == 8'h00 & acc_in == 0);",
+    ),
+    "a sticky bit": (
+        build("mac", "e5m2b1", accumulator="binary32"),
+        r"(wire adder__sticky = )([^;]+);",
+        r"\1(\2) & ~(&acc_in[8:0]);",
+    ),
+}
 
 
 def broken(design, pattern, replacement):
@@ -106,11 +123,14 @@ def test_a_fault_is_found(what):
 def test_one_wrong_sum_of_2_to_the_48_is_found():
     design, pins = build("mac", "ocp_e4m3", accumulator="binary32"), {"a": 0x5A, "b": 0xC3, "acc_in": 0x41234567}
     claim = prover(design, broken(design, SUM, r"\1(\2) ^ (a == 8'h5a & b == 8'hc3 & acc_in == 32'h41234567);"))
-    (part,) = (part for part, group in enumerate(claim.groups) for member in group if member.pins == {"a": 0x5A, "b": 0xC3})
+    (part,) = (
+        part for part, group in enumerate(claim.groups) for member in group if member.pins == {"a": 0x5A, "b": 0xC3}
+    )
     assert claim.prove(part) == pins
 
 
-# -- what no proof reaches -----------------------------------------------------------------------------------------------------
+# -- what no proof reaches
+# -----------------------------------------------------------------------------------------------------
 
 
 def test_what_no_proof_reaches_is_said_to_be_unproved(tmp_path):

@@ -32,7 +32,8 @@ def inputs(design):
     return 1 << sum(reference(design).inputs.values())
 
 
-# -- whole blocks --------------------------------------------------------------------------------------------------------------
+# -- whole blocks
+# --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", golden.names())
@@ -48,7 +49,9 @@ def test_every_case_of_hif8s_encoders_from_binary32(rounding):
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 32)
 
 
-@pytest.mark.parametrize("source", ["binary16", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("bfloat16", "binary32"))])
+@pytest.mark.parametrize(
+    "source", ["binary16", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("bfloat16", "binary32"))]
+)
 def test_every_case_of_both_roundings_behind_a_pin(source):
     evidence = check(build("encoder", "hif8", source=source, rounding="hybrid", rounding_pin=True))
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (golden.get(source).width + 1))
@@ -76,7 +79,8 @@ def test_every_code_of_the_unpacked_decoders(name):
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << golden.get(name).width)
 
 
-# -- what a sweep asks ---------------------------------------------------------------------------------------------------------
+# -- what a sweep asks
+# ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -131,24 +135,53 @@ def test_a_sweep_asks_every_case_once_and_expects_what_golden_says(design):
                 assert int(values[case]) == word, (design.name, pins)
 
 
-# -- faults --------------------------------------------------------------------------------------------------------------------
+# -- faults
+# --------------------------------------------------------------------------------------------------------------------
 
 PATCHES = {
-    "decoder, an exponent": (build("decoder", "hif8"), r"(assign bits = )([^;]+);", r"\1(\2) ^ {5'd0, code == 8'h5f, 10'd0};"),
+    "decoder, an exponent": (
+        build("decoder", "hif8"),
+        r"(assign bits = )([^;]+);",
+        r"\1(\2) ^ {5'd0, code == 8'h5f, 10'd0};",
+    ),
     "decoder, a subnormal": (build("decoder", "ocp_e4m3"), r"(assign bits = )([^;]+);", r"\1(\2) ^ (code == 8'h87);"),
     "decoder, a special": (build("decoder", "hif8"), r"(wire is_inf = )magnitude == 7'h6f;", r"\1magnitude == 7'h6e;"),
-    "encoder, a tie": (build("encoder", "hif8", source="binary16"), r"(assign code = )([^;]+);", r"\1(\2) ^ (bits == 16'h4380);"),
-    "encoder, one rounding of all 2^32": (build("encoder", "hif8"), r"(assign code = )([^;]+);", r"\1(\2) ^ (bits == 32'h3fb7ffff);"),
-    "encoder, NaN": (build("encoder", "e5m2b1", source="bfloat16"), r"(assign code = )([^;]+);", r"\1(bits == 16'hff81) ? 8'h7f : (\2);"),
+    "encoder, a tie": (
+        build("encoder", "hif8", source="binary16"),
+        r"(assign code = )([^;]+);",
+        r"\1(\2) ^ (bits == 16'h4380);",
+    ),
+    "encoder, one rounding of all 2^32": (
+        build("encoder", "hif8"),
+        r"(assign code = )([^;]+);",
+        r"\1(\2) ^ (bits == 32'h3fb7ffff);",
+    ),
+    "encoder, NaN": (
+        build("encoder", "e5m2b1", source="bfloat16"),
+        r"(assign code = )([^;]+);",
+        r"\1(bits == 16'hff81) ? 8'h7f : (\2);",
+    ),
     "MAC, the sticky bit": (
-        build("mac", "e5m2b1"), r"(wire adder__sticky = )([^;]+);", r"\1(\2) & ~(adder__distance[3] & adder__trailing[5]);",
+        build("mac", "e5m2b1"),
+        r"(wire adder__sticky = )([^;]+);",
+        r"\1(\2) & ~(adder__distance[3] & adder__trailing[5]);",
     ),
-    "MAC, a tie": (build("mac", "ocp_e4m3"), r"(wire adder__up = )([^;]+);", r"\1(\2) & (adder__below | ~(&acc_in[6:0]));"),
-    "MAC, the sign of zero": (build("mac", "hif8"), r"(wire adder__plus_zero = )([^;]+);", r"\1(\2) & ~(&acc_in[4:1]);"),
+    "MAC, a tie": (
+        build("mac", "ocp_e4m3"),
+        r"(wire adder__up = )([^;]+);",
+        r"\1(\2) & (adder__below | ~(&acc_in[6:0]));",
+    ),
+    "MAC, the sign of zero": (
+        build("mac", "hif8"),
+        r"(wire adder__plus_zero = )([^;]+);",
+        r"\1(\2) & ~(&acc_in[4:1]);",
+    ),
     "MAC, infinity less infinity": (
-        build("mac", "ocp_e5m2"), r"(wire adder__nan = )([^;]+);", r"\1(\2) & ~(a == 8'hfc & b == 8'h3c & acc_in == 16'h7c00);",
+        build("mac", "ocp_e5m2"),
+        r"(wire adder__nan = )([^;]+);",
+        r"\1(\2) & ~(a == 8'hfc & b == 8'h3c & acc_in == 16'h7c00);",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("where", PATCHES)
@@ -168,7 +201,8 @@ def test_a_wrong_bit_is_found_and_named(where):
     assert {port: int(value, 16) for port, value in first["golden"].items()} == answer(design, pins)
 
 
-# -- interruptions -------------------------------------------------------------------------------------------------------------
+# -- interruptions
+# -------------------------------------------------------------------------------------------------------------
 
 
 class BrokenOffError(Exception):

@@ -97,7 +97,11 @@ def test_ports_are_arranged_by_name():
     turned = arrange(netlist, {"b": 9, "a": 4}, {"odd": 1, "sum": 10})
     assert list(turned.inputs) == ["b", "a"]
     for a, b in ((0, 0), (15, 511), (7, 300)):
-        assert turned.evaluate({"a": a, "b": b}) == netlist.evaluate({"a": a, "b": b}) == {"sum": a + b, "odd": (a + b) & 1}
+        assert (
+            turned.evaluate({"a": a, "b": b})
+            == netlist.evaluate({"a": a, "b": b})
+            == {"sum": a + b, "odd": (a + b) & 1}
+        )
     with pytest.raises(NetlistError, match=r"^adder must have the inputs a\[4\], c\[9\], not a\[4\], b\[9\]$"):
         arrange(netlist, {"a": 4, "c": 9}, {"sum": 10, "odd": 1})
 

@@ -52,7 +52,10 @@ def test_the_emitted_module_is_equal(tmp_path, capsys):
     assert record["method"] == "every input, evaluated on the gates"
     assert set(record["hashes"]) == {"verilog", "formats", "golden", "checks"}
     assert set(record["tools"]) == {"yosys", "numpy", "python", "compiler"}
-    assert record["command"] == "hwgen verify encoder --format hif8 --from binary16 --rounding ties_to_away --overflow infinity"
+    assert (
+        record["command"]
+        == "hwgen verify encoder --format hif8 --from binary16 --rounding ties_to_away --overflow infinity"
+    )
     assert main([*ENCODER, "-o", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["verdict"] == "equal"
 
@@ -61,7 +64,9 @@ def test_a_users_own_file_is_held_against_golden(tmp_path, capsys):
     design = build("encoder", "hif8", source="binary16")
     assert main([*ENCODER, *own(tmp_path, design)]) == 0
     assert capsys.readouterr().out.startswith("mine: equal to golden on all 2^16 inputs")
-    broken = own(tmp_path, design, lambda text: text.replace("assign code = ", "assign code = (bits == 16'h3c01) ? 8'h09 : "))
+    broken = own(
+        tmp_path, design, lambda text: text.replace("assign code = ", "assign code = (bits == 16'h3c01) ? 8'h09 : ")
+    )
     assert main([*ENCODER, *broken]) == 1
     out = capsys.readouterr().out
     assert "mine: differs from golden\n  bits 0x3c01: code 0x9, golden code 0x8 (1.000976562 " in out
@@ -89,7 +94,9 @@ def test_a_users_own_file_is_held_against_golden(tmp_path, capsys):
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(tmp_path, capsys, words, sentence):
-    (tmp_path / "ports.v").write_text("module ports (input [15:0] x, output [7:0] code); assign code = x[7:0]; endmodule")
+    (tmp_path / "ports.v").write_text(
+        "module ports (input [15:0] x, output [7:0] code); assign code = x[7:0]; endmodule"
+    )
     (tmp_path / "clocked.v").write_text(
         "module clocked (input [15:0] bits, output reg [7:0] code); always @(posedge bits[0]) code <= bits[8:1]; endmodule"
     )
@@ -132,10 +139,14 @@ def test_a_top_that_is_none_is_refused(tmp_path, capsys, top):
 
 
 def test_what_was_covered_for_one_block_counts_for_no_other(tmp_path):
-    """A file that is right for half of the inputs under one option, and for the other half under another, is wrong for both."""
+    """A file that is right for half of the inputs under one option, and for the other half under another, is wrong for
+    both.
+    """
     designs = [build("encoder", "hif8", overflow=overflow) for overflow in ("saturate", "infinity")]
     store = EvidenceStore(tmp_path)
-    subjects = [Subject(design, "some text", "mine", "mine.v", (), f"hwgen verify {design.command()}") for design in designs]
+    subjects = [
+        Subject(design, "some text", "mine", "mine.v", (), f"hwgen verify {design.command()}") for design in designs
+    ]
     partial = begin(subjects[0], store)
     partial.done, partial.cases = [0, 1], 1 << 25
     store.save(partial)
@@ -187,7 +198,9 @@ def test_a_compiler_that_does_not_compile_is_not_used(tmp_path):
     ],
 )
 def test_mapped_cells_are_checked_by_their_own_functions(tmp_path, capsys, library):
-    assert main(["verify", "mac", "--format", "e5m2_nosub", "--liberty", str(library), "-o", str(tmp_path), "--json"]) == 0
+    assert (
+        main(["verify", "mac", "--format", "e5m2_nosub", "--liberty", str(library), "-o", str(tmp_path), "--json"]) == 0
+    )
     record = json.loads(capsys.readouterr().out)
     assert (record["verdict"], record["cases"]) == ("equal", 1 << 32)
     assert record["libraries"] == [liberty.read(library).name]
@@ -227,7 +240,18 @@ def test_the_netlists_that_are_counted_are_right(tmp_path, capsys, recipe, desig
 
 
 def test_sizes_need_delays(tmp_path, capsys):
-    words = ["verify", "decoder", "--format", "hif8", "--liberty", str(GATES), "--recipe", "depth_map", "-o", str(tmp_path)]
+    words = [
+        "verify",
+        "decoder",
+        "--format",
+        "hif8",
+        "--liberty",
+        str(GATES),
+        "--recipe",
+        "depth_map",
+        "-o",
+        str(tmp_path),
+    ]
     assert main(words) == 2
     assert capsys.readouterr().err == (
         "hwgen: --recipe: depth_map sizes cells by their delays, and gates states none; take stock, amap, amap2, lut_amap\n"
@@ -239,7 +263,9 @@ def test_sizes_need_delays(tmp_path, capsys):
     "design", [build("mac", "hif8"), build("encoder", "e5m2b1", source="binary16", stages=2)], ids=lambda one: one.name
 )
 def test_the_mapped_netlist_is_the_one_that_is_counted(design, portfolio):
-    """Cell by cell the area that a job reports, for each recipe and the renaming of a seed, whichever renamings come before."""
+    """Cell by cell the area that a job reports, for each recipe and the renaming of a seed, whichever renamings come
+    before.
+    """
     library = gates_with_drives() if portfolio == SPEED else liberty.read(GATES)
     text, areas = texts([design])[design.name], {cell.name: cell.area for cell in library.cells}
     job = Job(design.kind, (), text, design.name, design.ports, LIBERTY, portfolio, 2, (library,), seed=2)
@@ -317,7 +343,10 @@ def test_a_dot_product_of_one_lane_is_a_mac(tmp_path, capsys):
     ("words", "sentence"),
     [
         (["--recipe", "amap"], "--recipe goes with --liberty, and not with --verilog"),
-        (["--liberty", str(GATES), "--recipe", "amap", "--renaming", "0"], "--renaming must be an integer from 1 to 1000000, not 0"),
+        (
+            ["--liberty", str(GATES), "--recipe", "amap", "--renaming", "0"],
+            "--renaming must be an integer from 1 to 1000000, not 0",
+        ),
         (["--liberty", str(GATES), "--recipe", "best"], "argument --recipe: invalid choice: 'best'"),
     ],
 )
@@ -336,7 +365,9 @@ def wrong_nand():
 
 
 @pytest.mark.parametrize("kind", ["decoder", "encoder"])
-@pytest.mark.parametrize("files", [pytest.param((GATES,), id=GATES.name), pytest.param(ASAP7, id="asap7", marks=NEEDS_SHARED)])
+@pytest.mark.parametrize(
+    "files", [pytest.param((GATES,), id=GATES.name), pytest.param(ASAP7, id="asap7", marks=NEEDS_SHARED)]
+)
 def test_yosys_proves_the_mapping_by_itself(kind, files):
     design = build(kind, "hif8")
     found = prove_mapping(texts([design])[design.name], design.name, [liberty.read(file) for file in files])
@@ -350,12 +381,16 @@ def test_yosys_proves_no_wrong_mapping():
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("library", [pytest.param(GATES, id=GATES.name), *WHOLE, pytest.param(OSU018, id="osu018", marks=NEEDS_OSU018)])
+@pytest.mark.parametrize(
+    "library", [pytest.param(GATES, id=GATES.name), *WHOLE, pytest.param(OSU018, id="osu018", marks=NEEDS_OSU018)]
+)
 @pytest.mark.parametrize("name", ["hif8", "e5m2b1", "ocp_e4m3"])
 def test_yosys_proves_the_mapping_of_macs(name, library):
     """With every library that is whole in one file; ASAP7's take it more than a quarter of an hour each."""
     design = build("mac", name)
-    assert "Equivalence successfully proven!" in prove_mapping(texts([design])[design.name], design.name, [liberty.read(library)])
+    assert "Equivalence successfully proven!" in prove_mapping(
+        texts([design])[design.name], design.name, [liberty.read(library)]
+    )
 
 
 OFTEN = """\
@@ -371,7 +406,9 @@ evidence.EvidenceStore.save, parts.SAVE_EVERY = slowly, 0.0
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background has them ignore it
 sys.exit(main())
 """
-"""``hwgen``, which notes at once what is done, and takes its time for that: an interrupt comes before the end on any machine."""
+"""``hwgen``, which notes at once what is done, and takes its time for that: an interrupt comes before the end on any
+machine.
+"""
 
 
 @pytest.fixture

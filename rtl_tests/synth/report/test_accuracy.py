@@ -12,7 +12,14 @@ from synth.report.data import Accuracy
 def rows(name, **ratios):
     """Rows of a format: SNR without scales and with calibrated ones, by accumulator."""
     return [
-        {"format": name, "scaling": scaling, "accumulator": accumulator, "accuracy": 0.5, "snr_db": snr, "scales": [[0, 0]]}
+        {
+            "format": name,
+            "scaling": scaling,
+            "accumulator": accumulator,
+            "accuracy": 0.5,
+            "snr_db": snr,
+            "scales": [[0, 0]],
+        }
         for accumulator, pair in ratios.items()
         for scaling, snr in zip(("none", "calibrated"), pair, strict=True)
     ]
@@ -55,14 +62,36 @@ def test_the_study_as_sentences_and_tables():
         "format", "binary16, no scales", "bfloat16, no scales", "exact, no scales", "binary16, calibrated", "bfloat16, calibrated",
         "exact, calibrated",
     )  # fmt: skip
-    assert [cell.text for cell in study.rows[0]] == ["a", "10.0 dB", "9.0 dB", "10.0 dB", "12.0 dB", "11.5 dB", "12.0 dB"]
-    assert [cell.text for cell in study.rows[2]] == ["c", "30.0 dB", "overflow", "30.0 dB", "30.5 dB", "overflow", "30.5 dB"]
+    assert [cell.text for cell in study.rows[0]] == [
+        "a",
+        "10.0 dB",
+        "9.0 dB",
+        "10.0 dB",
+        "12.0 dB",
+        "11.5 dB",
+        "12.0 dB",
+    ]
+    assert [cell.text for cell in study.rows[2]] == [
+        "c",
+        "30.0 dB",
+        "overflow",
+        "30.0 dB",
+        "30.5 dB",
+        "overflow",
+        "30.5 dB",
+    ]
     assert {cell.small for row in study.rows for cell in row[1:]} == {"50.0%"}
 
 
 def test_where_no_scale_helps_nothing_is_claimed():
     made = section(
-        {**DIGITS, "study": [*rows("a", binary16=(5.0, 5.2), exact=(5.0, 5.2)), *rows("b", binary16=(None, 3.0), exact=(1.0, 3.0))]}
+        {
+            **DIGITS,
+            "study": [
+                *rows("a", binary16=(5.0, 5.2), exact=(5.0, 5.2)),
+                *rows("b", binary16=(None, 3.0), exact=(1.0, 3.0)),
+            ],
+        }
     )
     assert [finding.text for finding in made.findings] == [
         "Rounded sums lose against exact ones, scales calibrated: less than 0.1 dB with binary16.",

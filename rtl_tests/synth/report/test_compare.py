@@ -19,7 +19,14 @@ def row(name, area, **options):
 
 
 OLD = [*row("same", 100), *row("noisy", 100), *row("grown", 100), *row("shrunk", 100), *row("gone", 100)]
-NEW = [*row("grown", 105, tool="yosys 1"), *row("same", 100), *row("noisy", 101), *row("shrunk", 90), *row("added", 7), *row("more", 7)]
+NEW = [
+    *row("grown", 105, tool="yosys 1"),
+    *row("same", 100),
+    *row("noisy", 101),
+    *row("shrunk", 90),
+    *row("added", 7),
+    *row("more", 7),
+]
 
 
 def test_changes_are_those_beyond_the_spreads():
@@ -40,7 +47,9 @@ def test_changes_are_those_beyond_the_spreads():
 
 
 def test_nothing_changes_against_itself():
-    assert list(lines(compare(OLD, OLD))) == ["0 of 5 figures changed beyond their spreads: 0 grew, 0 shrank; 0 new, 0 gone."]
+    assert list(lines(compare(OLD, OLD))) == [
+        "0 of 5 figures changed beyond their spreads: 0 grew, 0 shrank; 0 new, 0 gone."
+    ]
 
 
 def test_a_curve_has_its_smallest_area_and_its_fastest_delay():
@@ -96,7 +105,9 @@ def test_two_files_are_compared_and_nothing_is_written(words, status, files, cap
 def test_a_report_that_is_asked_for_is_written(files, capsys):
     assert main([*NEWS, "--compare", "old.json", "--fail-above", "2%", "-o", "out", "--store", "store"]) == 1
     assert capsys.readouterr().out.splitlines()[0] == "out/index.html"
-    assert {row["name"] for row in json.loads((files / "out" / "report.json").read_text())["rows"]} == {row.name for row in NEW}
+    assert {row["name"] for row in json.loads((files / "out" / "report.json").read_text())["rows"]} == {
+        row.name for row in NEW
+    }
     assert main([*NEWS, "--compare", "out/report.json", "--fail-above", "0%"]) == 0
 
 
@@ -126,7 +137,10 @@ def test_what_cannot_be_compared_is_refused(words, sentence, files, capsys):
     ("words", "sentence"),
     [
         (["--compare", "other.json"], "--compare: the two reports have no figure in common"),
-        (["--compare", "old.json", "--fail-above", "2%", "--renamings", "1"], "--fail-above: of one renaming no spread is known; "),
+        (
+            ["--compare", "old.json", "--fail-above", "2%", "--renamings", "1"],
+            "--fail-above: of one renaming no spread is known; ",
+        ),
     ],
 )
 def test_refusals_come_before_minutes_are_spent(words, sentence, files, capsys, monkeypatch):

@@ -1,4 +1,6 @@
-"""The report's page in a browser: nothing is asked of a network, tables sort and filter, phones and dark screens are served."""
+"""The report's page in a browser: nothing is asked of a network, tables sort and filter, phones and dark screens are
+served.
+"""
 
 import numpy as np
 import pytest
@@ -116,15 +118,22 @@ def test_words_filter(opened):
 
 
 SHOWS = {
-    "mac": FORMATS, "tradeoff": FORMATS, "speed": SPEED_STUDY, "parts": FORMATS, "accumulators": WIDTH_STUDY, "encoders": ("hif8",),
+    "mac": FORMATS,
+    "tradeoff": FORMATS,
+    "speed": SPEED_STUDY,
+    "parts": FORMATS,
+    "accumulators": WIDTH_STUDY,
+    "encoders": ("hif8",),
     "paper": (),
-}  # fmt: skip
+}
 """Formats whose colours every plot of a section has."""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_plot_is_a_picture(opened, tmp_path, scheme):
-    """Under its section's heading, of its size, with the scheme's ground, its formats' colours, and all that edges and letters make."""
+    """Under its section's heading, of its size, with the scheme's ground, its formats' colours, and all that edges and
+    letters make.
+    """
     page = opened(scheme=scheme)
     card, *series = (int(pair[scheme == "dark"].removeprefix("#"), 16) for pair in (NEUTRAL["card"], *SERIES))
     palette = dict(zip(FORMATS, series, strict=False))
@@ -150,12 +159,16 @@ def test_a_phone_scrolls_down_only(opened):
     page.evaluate("document.querySelectorAll('details').forEach((found) => (found.open = true))")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert page.evaluate(f"{WIDE}.map((one) => one.outerHTML.slice(0, 100))") == []
-    assert page.evaluate("[...document.querySelectorAll('svg')].every((one) => one.getBoundingClientRect().width > 300)")
+    assert page.evaluate(
+        "[...document.querySelectorAll('svg')].every((one) => one.getBoundingClientRect().width > 300)"
+    )
 
 
 def test_dark_is_dark(opened):
     def light(page, selector, what):
-        return page.evaluate(f"getComputedStyle(document.querySelector('{selector}')).{what}.match(/\\d+/g).slice(0, 3).map(Number)")
+        return page.evaluate(
+            f"getComputedStyle(document.querySelector('{selector}')).{what}.match(/\\d+/g).slice(0, 3).map(Number)"
+        )
 
     for scheme, ground in (("light", 255), ("dark", 0)):
         page = opened(scheme=scheme)

@@ -38,9 +38,13 @@ def made_up(design, target="gates", portfolio="standard"):
 
 @pytest.fixture(scope="module")
 def swept():
-    found = made_up(build("mac", "hif8")) + made_up(build("adder", "hif8")) + made_up(build("multiplier", "hif8"), LIBERTY)
+    found = (
+        made_up(build("mac", "hif8")) + made_up(build("adder", "hif8")) + made_up(build("multiplier", "hif8"), LIBERTY)
+    )
     found += (
-        made_up(build("encoder", "hif8")) + made_up(build("encoder", "hif8", rounding="hybrid")) + made_up(build("decoder", "hif8"), "xc7")
+        made_up(build("encoder", "hif8"))
+        + made_up(build("encoder", "hif8", rounding="hybrid"))
+        + made_up(build("decoder", "hif8"), "xc7")
     )
     found += made_up(build("mac", "hif8", accumulator="binary32")) + made_up(build("mac", "hif8"), portfolio="speed")
     return {"rows": [row.to_json() for row in found], "failures": [{"name": "n", "target": "gates", "error": "no"}]}
@@ -92,17 +96,36 @@ def test_a_row_without_one_of_its_keys_is_refused_or_not_missed(swept, tmp_path)
                 continue
             if row["component"] in ("mac", "encoder") and row["target"] == "gates" and key not in ("metric", "samples"):
                 render(with_sweeps(assemble([], []), [kept]), tmp_path / "out")
-    assert needed >= {"best_recipe", "accumulator_bits", "accumulator", "rounding", "timer", "delay_samples", "libraries", "median"}
+    assert needed >= {
+        "best_recipe",
+        "accumulator_bits",
+        "accumulator",
+        "rounding",
+        "timer",
+        "delay_samples",
+        "libraries",
+        "median",
+    }
 
 
 @pytest.mark.parametrize(
     ("component", "key", "value"),
     [
-        ("mac", "best_recipe", None), ("mac", "accumulator_bits", "16"), ("mac", "accumulator", ["binary16"]), ("encoder", "rounding", 1),
-        ("mac", "median", float("nan")), ("mac", "median_cells", "many"), ("mac", "min", 0), ("mac", "seed", True), ("mac", "format", " "),
-        ("mac", "target", "tpu"), ("multiplier", "libraries", []), ("multiplier", "libraries_sha256", [1]), ("mac", "component", []),
+        ("mac", "best_recipe", None),
+        ("mac", "accumulator_bits", "16"),
+        ("mac", "accumulator", ["binary16"]),
+        ("encoder", "rounding", 1),
+        ("mac", "median", float("nan")),
+        ("mac", "median_cells", "many"),
+        ("mac", "min", 0),
+        ("mac", "seed", True),
+        ("mac", "format", " "),
+        ("mac", "target", "tpu"),
+        ("multiplier", "libraries", []),
+        ("multiplier", "libraries_sha256", [1]),
+        ("mac", "component", []),
     ],
-)  # fmt: skip
+)
 def test_a_row_with_another_value_is_refused(swept, tmp_path, capsys, component, key, value):
     place = next(i for i, row in enumerate(swept["rows"]) if row["component"] == component and row["recipe"] == "best")
     rows = [{**row, key: value} if i == place else row for i, row in enumerate(swept["rows"])]
@@ -119,7 +142,15 @@ DEEP = "[" * 100_000 + "]" * 100_000
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", DEEP, '{"rows": [1], "failures": []}', '{"rows": [], "failures": [{"name": 1, "target": "x", "error": "y"}]}']
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        DEEP,
+        '{"rows": [1], "failures": []}',
+        '{"rows": [], "failures": [{"name": 1, "target": "x", "error": "y"}]}',
+    ],
 )
 def test_what_no_sweep_has_written_is_refused(tmp_path, capsys, text):
     refused(tmp_path, capsys, "--sweep", text, NOT_SWEPT)
@@ -128,17 +159,36 @@ def test_what_no_sweep_has_written_is_refused(tmp_path, capsys, text):
 @pytest.mark.parametrize(
     "text",
     [
-        "", "[]", "{}", DEEP, json.dumps({**ACCURACY, "images": "450"}), json.dumps({**ACCURACY, "accumulator": 16}),
+        "",
+        "[]",
+        "{}",
+        DEEP,
+        json.dumps({**ACCURACY, "images": "450"}),
+        json.dumps({**ACCURACY, "accumulator": 16}),
         json.dumps({**ACCURACY, "images": 0}),
-        *(json.dumps({**ACCURACY, "study": [{**ACCURACY["study"][0], key: value}]}) for key, value in (
-            ("scaling", 1), ("accumulator", []), ("accuracy", None), ("snr_db", "x"),
-        )),
-        *(json.dumps({**ACCURACY, "rows": [{**ACCURACY["rows"][1], key: value}]}) for key, value in (
-            ("format", None), ("accuracy", "high"), ("accuracy", True), ("rtl_cases", 1.5), ("snr_db", "x"), ("snr_db", float("inf")),
-        )),
+        *(
+            json.dumps({**ACCURACY, "study": [{**ACCURACY["study"][0], key: value}]})
+            for key, value in (
+                ("scaling", 1),
+                ("accumulator", []),
+                ("accuracy", None),
+                ("snr_db", "x"),
+            )
+        ),
+        *(
+            json.dumps({**ACCURACY, "rows": [{**ACCURACY["rows"][1], key: value}]})
+            for key, value in (
+                ("format", None),
+                ("accuracy", "high"),
+                ("accuracy", True),
+                ("rtl_cases", 1.5),
+                ("snr_db", "x"),
+                ("snr_db", float("inf")),
+            )
+        ),
         json.dumps({**ACCURACY, "rows": ["hif8"]}),
     ],
-)  # fmt: skip
+)
 def test_what_the_example_has_not_written_is_refused(tmp_path, capsys, text):
     refused(tmp_path, capsys, "--accuracy", text, NOT_ACCURACY)
 

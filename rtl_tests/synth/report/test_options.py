@@ -39,7 +39,9 @@ def test_a_pair_beside_either_format_alone():
 
 def test_options_that_plain_blocks_lack():
     assert {"scale_bits", "flags", "lanes", "stages", "interleave", "rounding_pin", "nan_to_zero"} <= plan.OPTIONAL
-    assert plan.OPTIONAL.isdisjoint({"format", "format_b", "from", "to", "rounding", "overflow", "accumulator", "terms"})
+    assert plan.OPTIONAL.isdisjoint(
+        {"format", "format_b", "from", "to", "rounding", "overflow", "accumulator", "terms"}
+    )
 
 
 def test_what_is_compared():

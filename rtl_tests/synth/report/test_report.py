@@ -29,13 +29,21 @@ from synth.report.sections import Command
 from synth.report.write import render
 
 SECTIONS = {
-    "mac": ("What a MAC costs", 6), "tradeoff": ("Area against accuracy", 5), "speed": ("Area against delay", 1),
-    "parts": ("Decode and multiply, and the adder", 5), "accumulators": ("Exact against rounded accumulators", 2),
-    "encoders": ("Encoders, and what a rounding costs", 3), "options": ("What options cost", 0),
-    "paper": ("Table 2 of the supernormal paper, again", 1), "claims": ("The papers' other claims, measured", 0),
-    "accuracy": ("The formats on real data", 0), "evidence": ("Proof: every input, on the gates", 0), "failures": ("Jobs that failed", 0),
-    "method": ("How it was measured", 0), "figures": ("Every figure, and the command that repeats it", 0),
-}  # fmt: skip
+    "mac": ("What a MAC costs", 6),
+    "tradeoff": ("Area against accuracy", 5),
+    "speed": ("Area against delay", 1),
+    "parts": ("Decode and multiply, and the adder", 5),
+    "accumulators": ("Exact against rounded accumulators", 2),
+    "encoders": ("Encoders, and what a rounding costs", 3),
+    "options": ("What options cost", 0),
+    "paper": ("Table 2 of the supernormal paper, again", 1),
+    "claims": ("The papers' other claims, measured", 0),
+    "accuracy": ("The formats on real data", 0),
+    "evidence": ("Proof: every input, on the gates", 0),
+    "failures": ("Jobs that failed", 0),
+    "method": ("How it was measured", 0),
+    "figures": ("Every figure, and the command that repeats it", 0),
+}
 """Every section that a report may have: its title, and how many plots :func:`made_up_report` gives it."""
 
 
@@ -47,11 +55,26 @@ def made_up(component, target, area, **options):
     unit, name = TARGETS[target].unit, "_".join(map(str, (component, *options.values())))
     bits = {"accumulator_bits": 16} if "accumulator" in options else {}
     row = {
-        "component": component, **bits, **options, "target": target, "recipe": "synch", "metric": "area", "unit": unit, "tool": "yosys 0",
-        "min": area - 1, "median": area, "max": area + 1, "samples": [area - 1, area + 1], "portfolio": "standard", "renamings": 2,
+        "component": component,
+        **bits,
+        **options,
+        "target": target,
+        "recipe": "synch",
+        "metric": "area",
+        "unit": unit,
+        "tool": "yosys 0",
+        "min": area - 1,
+        "median": area,
+        "max": area + 1,
+        "samples": [area - 1, area + 1],
+        "portfolio": "standard",
+        "renamings": 2,
         "seed": 1,
-        "name": name, "command": f"hwgen area {component} --target {target}", "verilog_sha256": name, "script_sha256": "1",
-    }  # fmt: skip
+        "name": name,
+        "command": f"hwgen area {component} --target {target}",
+        "verilog_sha256": name,
+        "script_sha256": "1",
+    }
     return [Row.from_json(row), Row.from_json(row).best()]
 
 
@@ -78,7 +101,9 @@ def made_up_report():
         for target in ("gates", "cyclonev"):
             for bits, accumulator in zip((0, 16, 16, 32, 93), ACCUMULATORS, strict=True):
                 if accumulator != "binary16":
-                    rows += made_up("mac", target, 140 + 2 * bits, format=name, accumulator=accumulator, accumulator_bits=bits)
+                    rows += made_up(
+                        "mac", target, 140 + 2 * bits, format=name, accumulator=accumulator, accumulator_bits=bits
+                    )
     for target in ("gates", "cyclonev"):
         rows += made_up("mac", target, 165, format="hif8", accumulator="binary16", accumulator_bits=16, scale_bits=8)
     for target in TARGETS:
@@ -89,8 +114,14 @@ def made_up_report():
     for place, name in enumerate(SPEED_STUDY):
         points = [(40 + place, 100 - place), (20 - 2 * place, 130), (10 - place, 180 + 5 * place)]
         rows += timed_rows(name, points, command=f"hwgen area mac --format {name} --portfolio speed")
-    outcomes = [Outcome(JOB, tuple(rows)), Outcome(replace(JOB, top="broken", target="xc7"), (), "broken on xc7: <no> luck", "long\nlog\n")]
-    evidence = [checked("multiplier_hif8", SWEPT, "every input", 1 << 16), checked("other", PROVED, "a solver", 1 << 48)]
+    outcomes = [
+        Outcome(JOB, tuple(rows)),
+        Outcome(replace(JOB, top="broken", target="xc7"), (), "broken on xc7: <no> luck", "long\nlog\n"),
+    ]
+    evidence = [
+        checked("multiplier_hif8", SWEPT, "every input", 1 << 16),
+        checked("other", PROVED, "a solver", 1 << 48),
+    ]
     ratios = {name: Ratio(20.5 + 5 * (place % 3), place) for place, name in enumerate(FORMATS)}
     return replace(assemble(outcomes, FORMATS, Accuracy.from_json(DIGITS), evidence), ratios=ratios)
 
@@ -113,7 +144,9 @@ def content(folder):
 
 
 def read(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
 
 
 def test_files(data, folder):
@@ -133,7 +166,9 @@ def test_the_page_needs_nothing_else(folder):
     page = (folder / "index.html").read_text()
     links = re.findall(r"""(?:src|href|action|data)\s*=\s*["']([^"']*)["']""", page)
     assert links
-    assert {link for link in links if not link.startswith("#")} == {"data:,"}  # an icon, so that no browser asks for one
+    assert {link for link in links if not link.startswith("#")} == {
+        "data:,"
+    }  # an icon, so that no browser asks for one
     assert not re.search(r"url\((?!#)|@import|<script .*src|<iframe|<img|<image", page)
     assert "default-src 'none'" in page
     for word in (str(folder), "/home", "/tmp", "matplotlib.org"):
@@ -162,29 +197,39 @@ def test_the_page_shows_everything(folder):
 
 def test_no_section_is_forgotten(content):
     files = Path(synth.__path__[0]).rglob("*.py")
-    assert set(SECTIONS) == {anchor for file in files for anchor in re.findall(r'\bSection\(\s*"(\w+)"', file.read_text())}
+    assert set(SECTIONS) == {
+        anchor for file in files for anchor in re.findall(r'\bSection\(\s*"(\w+)"', file.read_text())
+    }
     assert {section.anchor: (section.title, len(section.plots)) for section in content.sections} == SECTIONS
 
 
 def test_the_summary_says_what_matters(data, content):
     said = dict(content.summary)
-    assert said["Cheapest"] == f"The smallest MAC into binary16 is that of {FORMATS[0]} on Gates, Cyclone V, Xilinx 7, iCE40 and ECP5."
+    assert (
+        said["Cheapest"]
+        == f"The smallest MAC into binary16 is that of {FORMATS[0]} on Gates, Cyclone V, Xilinx 7, iCE40 and ECP5."
+    )
     assert said["Dearest"].startswith(f"The largest is that of {FORMATS[-1]}: +20% on Gates, ")
     assert said["Inside the noise"] == "0 of 275 pairs of MACs, over 5 targets, differ by less than their spreads."
-    assert said["Exact accumulators"].startswith("Cyclone V: a MAC that never rounds, against one into binary32: hif8 +60% (93 bits), ")
+    assert said["Exact accumulators"].startswith(
+        "Cyclone V: a MAC that never rounds, against one into binary32: hif8 +60% (93 bits), "
+    )
     assert said["Accuracy for area"].startswith("Gates: no format beats hif8 (20.5 dB, 150 NAND2), ")
     assert said["Speed"].endswith("Gates: the fastest is e5m2b1 with 6 FO4; the slowest is hif8 with 10.")
     assert said["Verified"].startswith("2 of 2 modules equal the golden model on all inputs: 65,536 cases evaluated, ")
     assert said["Verified"].endswith(" Of the modules measured here these are multiplier_hif8.")
     jobs = sum(row.is_best for row in data.rows)
     netlists = 2 * (len(data.rows) - jobs)
-    assert said["Measured"].startswith(f"{jobs} jobs on 5 targets, {netlists} netlists under 2 renamings; 1 job failed. minifloat-rtl ")
+    assert said["Measured"].startswith(
+        f"{jobs} jobs on 5 targets, {netlists} netlists under 2 renamings; 1 job failed. minifloat-rtl "
+    )
     assert said["Measured"].endswith(f"{data.tool}, abc.")
 
 
 def test_the_summary_does_not_depend_on_the_words_of_findings(content):
     reworded = [
-        replace(section, findings=[replace(finding, text=section.anchor) for finding in section.findings]) for section in content.sections
+        replace(section, findings=[replace(finding, text=section.anchor) for finding in section.findings])
+        for section in content.sections
     ]
     points = summary(content.report, content.measured, reworded)
     assert [point.subject for point in points] == [point.subject for point in content.summary]
@@ -295,7 +340,15 @@ def test_no_difference_where_spreads_meet():
 
 
 def test_numbers():
-    assert [number(value) for value in (0, 6.66, 9.5, 20.0, 24.25, 999.96, 1234.5)] == ["0", "6.66", "9.5", "20", "24.2", "1000", "1,234"]
+    assert [number(value) for value in (0, 6.66, 9.5, 20.0, 24.25, 999.96, 1234.5)] == [
+        "0",
+        "6.66",
+        "9.5",
+        "20",
+        "24.2",
+        "1000",
+        "1,234",
+    ]
 
 
 def test_options_are_held_against_the_plain_block(content):

@@ -39,7 +39,9 @@ def timed_rows(name, found, target="gates", **options):
         for i, (d, area) in enumerate(found)
     ]
     if base["portfolio"] != "speed":
-        rows = [{key: value for key, value in row.items() if key not in ("delay", "timer", "delay_samples")} for row in rows]
+        rows = [
+            {key: value for key, value in row.items() if key not in ("delay", "timer", "delay_samples")} for row in rows
+        ]
     return [*map(Row.from_json, rows), Row.from_json(rows[0]).best()]
 
 
@@ -53,13 +55,17 @@ def test_the_front_is_what_nothing_beats_in_both():
 
 def test_the_cheapest_at_each_speed():
     rows = (
-        timed_rows("slim", [(40, 100), (10, 200)]) + timed_rows("fast", [(40, 150), (8, 180)]) + timed_rows("alike", [(40, 101), (9, 300)])
+        timed_rows("slim", [(40, 100), (10, 200)])
+        + timed_rows("fast", [(40, 150), (8, 180)])
+        + timed_rows("alike", [(40, 101), (9, 300)])
     )
     curves = speed.fronts(rows)
     said = speed.sentences(curves, "X", "FO4")
     assert said[0] == "X, within 10 FO4: the cheapest is fast (180)."
     assert said[-1] == "X: the fastest is fast with 8 FO4; the slowest is slim with 10."
-    slow = speed.sentences({name: [point for point in curve if point.delay > 30] for name, curve in curves.items()}, "X", "FO4")
+    slow = speed.sentences(
+        {name: [point for point in curve if point.delay > 30] for name, curve in curves.items()}, "X", "FO4"
+    )
     assert slow[0] == "X, within 40 FO4: the cheapest is slim (100), no different from alike."
 
 
@@ -101,7 +107,9 @@ def test_every_claim_is_judged_on_every_target():
     for target in ("gates", "xc7"):
         for claim in CLAIMS:
             for name, area in ((claim.base, 100), (claim.unit, 70)):
-                row = timed_rows(name, [(1, area)], target, component=claim.part, portfolio="standard", **claim.options)[-1]
+                row = timed_rows(
+                    name, [(1, area)], target, component=claim.part, portfolio="standard", **claim.options
+                )[-1]
                 rows.append(row)
     section = papers.claims(Measured(rows, []))
     assert len(section.findings) == 2 * len(CLAIMS)

@@ -35,7 +35,11 @@ def test_ratios_of_single_formats():
 
 def test_a_section():
     names = ["ocp_e5m2", "ocp_e4m3", "hif8"]
-    rows = [row for place, name in enumerate(names) for row in made_up("mac", "gates", 100 + place, format=name, accumulator="binary16")]
+    rows = [
+        row
+        for place, name in enumerate(names)
+        for row in made_up("mac", "gates", 100 + place, format=name, accumulator="binary16")
+    ]
     made = section(Measured(rows, names), ratios(names))
     assert [(finding.text, finding.place) for finding in made.findings] == [
         ("Gates: no format beats ocp_e5m2 (25.5 dB, 100 NAND2) and ocp_e4m3 (31.5 dB, 101 NAND2) in both.", "gates")

@@ -36,7 +36,9 @@ def areas(monkeypatch):
 
     monkeypatch.setattr(limits, "measure_all", measure)
     monkeypatch.setattr(
-        Design, "verilog", lambda self: f"module {self.name} (\n  input wire a,\n  output wire [15:0] acc_out\n);\nendmodule\n"
+        Design,
+        "verilog",
+        lambda self: f"module {self.name} (\n  input wire a,\n  output wire [15:0] acc_out\n);\nendmodule\n",
     )
     return found
 
@@ -68,7 +70,9 @@ def test_a_limit_that_is_not_kept_is_told(areas, name, target, monkeypatch, caps
 
 def test_commands_name_the_library_that_was_given(areas, monkeypatch):
     asked, measure = [], limits.measure_all
-    monkeypatch.setattr(limits, "measure_all", lambda jobs, *more, **others: measure(asked.extend(jobs) or jobs, *more, **others))
+    monkeypatch.setattr(
+        limits, "measure_all", lambda jobs, *more, **others: measure(asked.extend(jobs) or jobs, *more, **others)
+    )
     table(LIBRARIES)
     words = [job.command for job in asked if job.target == "liberty"]
     assert len(words) == 6
@@ -77,7 +81,9 @@ def test_commands_name_the_library_that_was_given(areas, monkeypatch):
 
 def test_an_exact_mac_that_is_no_smaller_is_told(areas):
     areas[EXACT, "cyclonev"] = 199
-    assert [line for line in table({}) if line.endswith("NOT KEPT")] == [f"{EXACT} 199 ALM below {ROUNDED} 200 ALM: NOT KEPT"]
+    assert [line for line in table({}) if line.endswith("NOT KEPT")] == [
+        f"{EXACT} 199 ALM below {ROUNDED} 200 ALM: NOT KEPT"
+    ]
 
 
 def test_without_a_library_cells_are_not_measured(areas):

@@ -1,4 +1,6 @@
-"""The checks are checked: every fault that shows on any input is found by the vectors that are kept; the others change nothing."""
+"""The checks are checked: every fault that shows on any input is found by the vectors that are kept; the others change
+nothing.
+"""
 
 import json
 from pathlib import Path
@@ -22,7 +24,9 @@ def test_every_block_has_its_faults():
 def test_the_vectors_that_are_kept_find_every_fault(design):
     record = RECORDS[design.name]
     mutants = mutate(design)
-    assert mutants.verilog_sha256 == record["verilog_sha256"], "the Verilog has changed: `make mutants` finds new vectors"
+    assert mutants.verilog_sha256 == record["verilog_sha256"], (
+        "the Verilog has changed: `make mutants` finds new vectors"
+    )
     vectors = [dict(zip(record["ports"], row, strict=True)) for row in record["vectors"]]
     found = killed(mutants, vectors)
     assert found == set(range(1, MUTANTS + 1)) - set(record["equivalent"])

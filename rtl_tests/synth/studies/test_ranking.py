@@ -53,7 +53,10 @@ def test_a_contradiction():
     said, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
     assert total.contradicted == 4
     assert "contradicted: e5m3 < hif8; of 3 pairs 1 ranked in both runs, 1 in one only, 1 contradicted.**" in said
-    assert "\nOne run's rankings contradict the other's: of 12 pairs 4 ranked in both runs, 4 in one only, 4 contradicted.\n" in said
+    assert (
+        "\nOne run's rankings contradict the other's: of 12 pairs 4 ranked in both runs, 4 in one only, 4 contradicted.\n"
+        in said
+    )
 
 
 @pytest.mark.parametrize(("hif8", "e5m3", "expected"), [(20, 10, 0), (20, 20, 0), (10, 20, 1)])
@@ -84,7 +87,9 @@ def assert_refused(monkeypatch, capsys):
 def test_a_failure_on_the_way_is_one_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ranking, "MEASURED", ("multiplier",))
     monkeypatch.setattr(ranking, "TARGETS", {"gates": ranking.TARGETS["gates"]})
-    monkeypatch.setattr(ranking, "measure_all", lambda jobs, *_, **__: [Outcome(job, (), f"{job.label}: no") for job in jobs])
+    monkeypatch.setattr(
+        ranking, "measure_all", lambda jobs, *_, **__: [Outcome(job, (), f"{job.label}: no") for job in jobs]
+    )
     monkeypatch.setattr(sys, "argv", ["ranking", "--formats", "gc_1_0_7_b0", "--store", str(tmp_path / "store")])
     assert status("ranking", ranking.main) == 1
     assert capsys.readouterr().err == "ranking: gc_1_0_7_b0_multiplier on gates: no\n"
@@ -102,9 +107,21 @@ def test_the_whole_way(tmp_path, monkeypatch, capsys):
     assert_refused(monkeypatch, capsys)
     monkeypatch.setattr(ranking, "MEASURED", ("multiplier",))
     monkeypatch.setattr(ranking, "TARGETS", {"gates": ranking.TARGETS["gates"]})
-    words = ["ranking", "--formats", "gc_1_0_7_b0", "--renamings", "2", "--store", str(tmp_path / "store"), "--liberty", library]
+    words = [
+        "ranking",
+        "--formats",
+        "gc_1_0_7_b0",
+        "--renamings",
+        "2",
+        "--store",
+        str(tmp_path / "store"),
+        "--liberty",
+        library,
+    ]
     monkeypatch.setattr(sys, "argv", words)
     assert status("ranking", ranking.main) == 0
     said = capsys.readouterr().out
     assert "Decode + multiply, gates [area]" in said
-    assert said.endswith("\nNo ranking contradicted: of 0 pairs 0 ranked in both runs, 0 in one only, 0 contradicted.\n")
+    assert said.endswith(
+        "\nNo ranking contradicted: of 0 pairs 0 ranked in both runs, 0 in one only, 0 contradicted.\n"
+    )

@@ -41,8 +41,20 @@ class Cluster:
         self.scheduler, self.workers = None, []
 
     def _start(self, *words):
-        command = [sys.executable, "-W", "ignore", "-m", "distributed.cli." + words[0], *words[1:], "--host", "127.0.0.1", "--no-dashboard"]
-        return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        command = [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-m",
+            "distributed.cli." + words[0],
+            *words[1:],
+            "--host",
+            "127.0.0.1",
+            "--no-dashboard",
+        ]
+        return subprocess.Popen(
+            command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
 
     def start_scheduler(self):
         self.scheduler = self._start("dask_scheduler", "--port", str(self.port))
@@ -76,7 +88,9 @@ def connect(cluster):
 
 
 def test_the_same_bytes_whatever_dies(cluster, tmp_path):
-    """A worker is killed twice, then the scheduler and all workers; the sweep reconnects and sends again what has no result."""
+    """A worker is killed twice, then the scheduler and all workers; the sweep reconnects and sends again what has no
+    result.
+    """
     (tmp_path / "space.toml").write_text(SPACE)
     described = space.read(tmp_path / "space.toml")
     store, pool = Store(tmp_path / "war"), connect(cluster)
@@ -126,7 +140,9 @@ def troubled(described, store):
 
 @pytest.mark.exhaustive
 def test_a_large_sweep_survives_everything(cluster, tmp_path):
-    """At least 300 real jobs; a worker is killed twice, the scheduler and all workers are started anew, a job hangs, a tool fails."""
+    """At least 300 real jobs; a worker is killed twice, the scheduler and all workers are started anew, a job hangs, a
+    tool fails.
+    """
     (tmp_path / "space.toml").write_text(LARGE)
     described = space.read(tmp_path / "space.toml")
     written = []
@@ -173,5 +189,7 @@ def test_a_bug_on_a_worker_comes_out_as_it_is(cluster):
 
 def test_another_version_is_refused(cluster):
     connect(cluster).close()
-    with pytest.raises(BadValue, match=r"^dask: the worker .* runs another version of the program or its tools; install the same one "):
+    with pytest.raises(
+        BadValue, match=r"^dask: the worker .* runs another version of the program or its tools; install the same one "
+    ):
         DaskPool(cluster.address, expected="0" * 64)

@@ -57,7 +57,8 @@ def stub(job, timeout=None):
     return {recipe: [{"area": area, "cells": 1} for area in areas] for recipe in job.recipes()}
 
 
-# -- the space -----------------------------------------------------------------------------------------------------------------
+# -- the space
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def test_a_space_is_every_combination_that_the_formats_have(file):
@@ -81,12 +82,18 @@ def test_terms_count_for_exact_only(tmp_path):
     names = [design.name for design in space.read(path).designs()]
     assert names == ["hif8_mac_binary16", "hif8_mac_exact_n2", "hif8_mac_exact"]
     path.write_text('formats = ["hif8"]\n[mac]\nstages = [0, 3]\n[multiplier]\n')
-    assert [design.name for design in space.read(path).designs()] == ["hif8_mac_binary16", "hif8_mac_binary16_s3", "hif8_multiplier"]
+    assert [design.name for design in space.read(path).designs()] == [
+        "hif8_mac_binary16",
+        "hif8_mac_binary16_s3",
+        "hif8_multiplier",
+    ]
 
 
 @pytest.mark.parametrize("kind", BLOCKS)
 def test_defaults_that_are_spelled_out_change_nothing(kind, tmp_path):
-    """Every option of every block is a key; its default, or the word for it, makes the design that an empty table makes."""
+    """Every option of every block is a key; its default, or the word for it, makes the design that an empty table
+    makes.
+    """
     block, path, found = BLOCKS[kind], tmp_path / "space.toml", []
     choices = {option.name: block.default(option) for option in block.all_options if option is not block.formats[0]}
     words = {name: value for name, value in choices.items() if value is not None}
@@ -135,9 +142,13 @@ def test_the_formats_of_a_space_lie_beside_it(tmp_path):
     assert [design.name for design in space.read(path).designs()] == [
         "mx_e2m1_mac_binary16", "mx_e2m1_hif8_mac_binary16", "mx_e2m1_readout_mx_e2m1_ties_to_even",
     ]  # fmt: skip
-    (tmp_path / "other.toml").write_text(text.replace("bias = 1 }", "bias = 2 }").replace("exponent = 0 }", "exponent = -1 }"))
+    (tmp_path / "other.toml").write_text(
+        text.replace("bias = 1 }", "bias = 2 }").replace("exponent = 0 }", "exponent = -1 }")
+    )
     path.write_text('formats = ["mine.toml"]\n[mac]\nformat-b = ["other.toml"]\n')
-    with pytest.raises(ValueError, match="format 'mx_e2m1' stands for two different formats here; give one of them another name"):
+    with pytest.raises(
+        ValueError, match="format 'mx_e2m1' stands for two different formats here; give one of them another name"
+    ):
         space.read(path)
 
 
@@ -149,7 +160,10 @@ def test_registers_need_a_library_with_a_flip_flop(tmp_path, capsys):
     text = 'formats = ["hif8"]\ntargets = ["gates", "liberty"]\nliberty = ["cut.lib"]\n[decoder]\nstages = [0, 2]\n'
     path.write_text(text)
     assert main(["sweep", str(path), "-o", str(tmp_path / "out"), "--store", str(tmp_path / "store")]) == 2
-    assert "the library cut has no flip-flop, which hif8_decoder_binary16_s2 needs; add the file" in capsys.readouterr().err
+    assert (
+        "the library cut has no flip-flop, which hif8_decoder_binary16_s2 needs; add the file"
+        in capsys.readouterr().err
+    )
     assert not (tmp_path / "store").exists()
     for change in (("[0, 2]", "[0]"), ('"gates", "liberty"', '"gates"'), ('"cut.lib"', '"cut.lib,dff.lib"')):
         path.write_text(text.replace(*change))
@@ -160,7 +174,9 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
     for name in ("one", "two"):
         (tmp_path / f"{name}.lib").write_text(GATES.read_text().replace("library (gates)", f"library ({name})"))
     path = tmp_path / "space.toml"
-    path.write_text('formats = ["hif8"]\ntargets = ["gates", "liberty"]\nliberty = ["one.lib", "one.lib,two.lib"]\n[decoder]\n')
+    path.write_text(
+        'formats = ["hif8"]\ntargets = ["gates", "liberty"]\nliberty = ["one.lib", "one.lib,two.lib"]\n[decoder]\n'
+    )
     described, store = space.read(path), Store(tmp_path / "store")
     found = [(job.target, [library.name for library in job.libraries]) for job in engine.jobs(described, store)]
     assert found == [("gates", []), ("liberty", ["one"]), ("liberty", ["one", "two"])]
@@ -183,7 +199,10 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
         ("[dot]\nlanes = []", "dot.lanes must be a list of integers from 1 to 16, not []"),
         ('[encoder]\nflags = ["yes"]', "encoder.flags must be a list of true or false, not ['yes']"),
         ('[mac]\nformat-b = ["hif9"]', "must be a known format, not 'hif9'; the nearest is hif8"),
-        ('[mac]\nformat-b = ["binary16"]', "'binary16' is a source, decoder target or accumulator, not one of the formats that blocks"),
+        (
+            '[mac]\nformat-b = ["binary16"]',
+            "'binary16' is a source, decoder target or accumulator, not one of the formats that blocks",
+        ),
         ('[readout]\nto = ["binary17"]', "must be a known format, not 'binary17'; the nearest are binary16, "),
         ('targets = ["liberty"]\nliberty = [""]\n[decoder]', "liberty: '' names no file"),
         (
@@ -192,10 +211,16 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
         ),
         ('targets = ["liberty"]\n[mac]', "ecp5, or liberty together with the key liberty, not 'liberty'"),
         ("[mac]\nstages = [17]", "mac.stages must be a list of integers from 0 to 16, not [17]"),
-        ('targets = ["asic"]\n[mac]', "targets must be one of gates, cyclonev, xc7, ice40, ecp5, or liberty together with "),
+        (
+            'targets = ["asic"]\n[mac]',
+            "targets must be one of gates, cyclonev, xc7, ice40, ecp5, or liberty together with ",
+        ),
         ("renamings = 0\n[mac]", "renamings must be an integer from 1 to 64, not 0"),
         ('portfolio = "all"\n[mac]', "portfolio must be one of standard, stock, speed, full, not 'all'"),
-        ("renamings = 8", "there must be a table for at least one of decoder, encoder, mac, dot, pe, readout, multiplier, adder"),
+        (
+            "renamings = 8",
+            "there must be a table for at least one of decoder, encoder, mac, dot, pe, readout, multiplier, adder",
+        ),
         ("mac = 3", "mac must be a table, not 3"),
         ('liberty = ["none.lib"]\n[mac]', "none.lib cannot be read: No such file or directory"),
         ("[mac", "'{path}' is no TOML file: "),
@@ -241,7 +266,8 @@ def test_without_dask_the_extra_is_named_once(file, tmp_path, capsys, monkeypatc
     assert capsys.readouterr().err == "hwgen: --dask: it needs the package's extra: pip install 'minifloat-rtl[dask]'\n"
 
 
-# -- the engine ----------------------------------------------------------------------------------------------------------------
+# -- the engine
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def test_what_the_store_holds_is_not_run(file, tmp_path):
@@ -270,7 +296,8 @@ def test_a_failing_job_is_told_and_the_rest_finish(file, tmp_path):
     assert len({row["name"] for row in found["rows"]}) == 5
 
 
-# -- pools ---------------------------------------------------------------------------------------------------------------------
+# -- pools
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.exhaustive

@@ -53,7 +53,9 @@ def _marks(measured: Measured, target: str) -> dict[str, dict[str, Mark]]:
 
 
 def sentence(measured: Measured) -> str | None:
-    """What exactness costs against rounding to binary32, on the last target where both are known; None where there is none."""
+    """What exactness costs against rounding to binary32, on the last target where both are known; None where there is
+    none.
+    """
     for target in reversed(WIDTH_TARGETS):
         costs = [
             f"{name} {compared(marks['exact'].y, marks['binary32'].y)} ({marks['exact'].x} bits)"

@@ -30,7 +30,9 @@ def section(accuracy: Accuracy | None) -> Section | None:
         for score in accuracy.scores
     )  # fmt: skip
     columns = ("format", "accuracy", "SNR of outputs", "Verilog against golden")
-    section.tables.append(Table(f"Accuracy by format, scales calibrated, sums in {accuracy.accumulator}", columns, body))
+    section.tables.append(
+        Table(f"Accuracy by format, scales calibrated, sums in {accuracy.accumulator}", columns, body)
+    )
     if accuracy.study:
         sentences = [*_accumulators(accuracy.study), *_scales(accuracy.study, accuracy.accumulator)]
         section.findings = [Finding(sentence) for sentence in sentences]
@@ -85,4 +87,6 @@ def _scales(scores: Sequence[Score], accumulator: str) -> list[str]:
 def _snr(score: Score, small: str = "") -> Cell:
     if score.is_reference:
         return Cell("reference", small)
-    return Cell("overflow", small) if score.snr_db is None else Cell(f"{score.snr_db:.1f} dB", small, value=score.snr_db)
+    return (
+        Cell("overflow", small) if score.snr_db is None else Cell(f"{score.snr_db:.1f} dB", small, value=score.snr_db)
+    )

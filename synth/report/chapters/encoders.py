@@ -9,7 +9,11 @@ from synth.report.sections import Cell, Finding, Plot, Section, Table, commands,
 
 def section(measured: Measured) -> Section | None:
     """Encoders on gates by rounding, and two roundings of one format on every target; None where there are none."""
-    rows = [row for row in measured.rows if row.component == "encoder" and row.options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE]
+    rows = [
+        row
+        for row in measured.rows
+        if row.component == "encoder" and row.options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE
+    ]
     gates: dict[tuple[str, str], Figure] = {}
     for row in rows:
         if row.place == "gates" and row.is_best:

@@ -38,7 +38,9 @@ def sentence(evidence: Sequence[Evidence]) -> str:
     equal = [known for known in evidence if known.verdict == EQUAL]
     cases = sum(known.cases for known in equal if known.kind != PROVED)
     proved = sum(known.kind == PROVED for known in equal)
-    text = f"{len(equal)} of {len(evidence)} modules equal the golden model on all inputs: {number(cases)} cases evaluated"
+    text = (
+        f"{len(equal)} of {len(evidence)} modules equal the golden model on all inputs: {number(cases)} cases evaluated"
+    )
     text += f", {proved} module{'s' * (proved > 1)} proved by a solver" if proved else ""
     for verdict in (DIFFERENT, INCOMPLETE, UNPROVED):
         count = sum(known.verdict == verdict for known in evidence)

@@ -22,7 +22,9 @@ def method(report: Report, measured: Measured) -> Section:
     notes = tuple((Cell(column.title), Cell(column.unit), Cell(column.note)) for column in measured.columns.values())
     section.tables.append(Table("Targets", ("target", "unit", "note"), notes))
     if not any(row.target == LIBERTY for row in report.rows):
-        section.findings.append(Finding("No cell library was measured: hwgen report --liberty FILE adds one, and a column to every table."))
+        section.findings.append(
+            Finding("No cell library was measured: hwgen report --liberty FILE adds one, and a column to every table.")
+        )
     kinds = {"lut": "LUT targets", "cells": "gates, libraries"}
     target_kinds = {LIBERTY: "cells"} | {name: target.kind for name, target in TARGETS.items()}
     used = {(target_kinds[row.target], row.recipe) for row in report.rows if not row.is_best}
@@ -38,7 +40,9 @@ def failures(report: Report) -> Section | None:
     """Jobs that are missing; None where there are none."""
     if not report.failures:
         return None
-    section = Section("failures", "Jobs that failed", "They are missing from the figures above; logs are beside this page.")
+    section = Section(
+        "failures", "Jobs that failed", "They are missing from the figures above; logs are beside this page."
+    )
     body = tuple((Cell(one.name), Cell(one.target), Cell(one.error), Cell(one.log)) for one in report.failures)
     section.tables.append(Table("Failed jobs", ("module", "target", "error", "log"), body))
     return section
@@ -46,7 +50,9 @@ def failures(report: Report) -> Section | None:
 
 def figures(report: Report, measured: Measured) -> Section:
     """One line for each figure of area."""
-    section = Section("figures", "Every figure, and the command that repeats it", "Raw samples are in report.json.", folded=True)
+    section = Section(
+        "figures", "Every figure, and the command that repeats it", "Raw samples are in report.json.", folded=True
+    )
     head = ("module", "target", "figure", "unit", "spread", "recipe", "tool", "all inputs", "command")
     equal = {known.hashes["verilog"] for known in report.evidence if known.verdict == EQUAL}
     body = []

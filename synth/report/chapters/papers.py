@@ -87,7 +87,9 @@ def table_2(measured: Measured) -> Section | None:
     )  # fmt: skip
     columns = measured.columns.values()
     ours = {column.key: {part: by_format(measured.rows, part, column.key) for part in PARTS} for column in columns}
-    section.findings = [Finding(order_verdict(ours[column.key]["multiplier"], column.title), column.key) for column in columns]
+    section.findings = [
+        Finding(order_verdict(ours[column.key]["multiplier"], column.title), column.key) for column in columns
+    ]
     order = [*PRINTED, *(name for name in measured.formats if name not in PRINTED)]
     for place, part in enumerate(_PRINTED_PARTS):
         printed = {name: Cell(number(areas[place]), value=areas[place]) for name, areas in PRINTED.items()}
@@ -107,8 +109,12 @@ def table_2(measured: Measured) -> Section | None:
         if all(name in multipliers for name in PRINTED):
             series[column.title] = {name: multipliers[name].median / multipliers[_BASE].median for name in PRINTED}
             used += [multipliers[name] for name in PRINTED]
-    svg = plots.slopes(series, "Decode + multiply of the paper's Table 2, in its ALMs and here", f"area / that of {_BASE}")
-    section.plots.append(Plot("Formats in the paper's order; a line that rises all the way has the same order.", svg, commands(used)))
+    svg = plots.slopes(
+        series, "Decode + multiply of the paper's Table 2, in its ALMs and here", f"area / that of {_BASE}"
+    )
+    section.plots.append(
+        Plot("Formats in the paper's order; a line that rises all the way has the same order.", svg, commands(used))
+    )
     return section
 
 

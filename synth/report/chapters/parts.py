@@ -55,10 +55,14 @@ def parts(measured: Measured) -> Section | None:
         }  # fmt: skip
         if stacks:
             names = ("decode + multiply", "adder", "MAC, synthesized as one")
-            svg = plots.stacks(stacks, names, f"Decode + multiply and adder, {column.title}", column.axis, measured.styles)
+            svg = plots.stacks(
+                stacks, names, f"Decode + multiply and adder, {column.title}", column.axis, measured.styles
+            )
             used = (value for one in stacks.values() for value in (one.first, one.second))
             section.plots.append(Plot(_share(stacks, column.title), svg, commands(used)))
-    section.tables += [_table(measured, part) for part, by_target in (("multiplier", multipliers), ("adder", adders)) if by_target]
+    section.tables += [
+        _table(measured, part) for part, by_target in (("multiplier", multipliers), ("adder", adders)) if by_target
+    ]
     return section
 
 

@@ -29,7 +29,11 @@ def summary(report: Report, measured: Measured, sections: Sequence[Section]) -> 
         points.append(Point("Speed", " ".join(dict.fromkeys((timed[0].text, timed[-1].text)))))
     points += [Point("Rounding", one.text) for one in findings.get("encoders", [])[:1]]
     points += [Point("Exact accumulators", text) for text in [accumulators.sentence(measured)] if text]
-    points += [Point("Table 2 of the supernormal paper", one.text) for one in findings.get("paper", []) if one.place == "cyclonev"]
+    points += [
+        Point("Table 2 of the supernormal paper", one.text)
+        for one in findings.get("paper", [])
+        if one.place == "cyclonev"
+    ]
     return [*points, Point("Verified", _verified(report)), Point("Measured", _measured(report))]
 
 
@@ -54,7 +58,9 @@ def _macs(measured: Measured) -> Iterator[Point]:
 
 def _noise(columns: Sequence[Mapping[str, Figure]]) -> str:
     """Pairs of formats whose spreads meet."""
-    pairs = [((a, b), figures[a].differs(figures[b])) for figures in columns for a, b in combinations(sorted(figures), 2)]
+    pairs = [
+        ((a, b), figures[a].differs(figures[b])) for figures in columns for a, b in combinations(sorted(figures), 2)
+    ]
     same = [pair for pair, differs in pairs if not differs]
     distinct = {pair for pair, differs in pairs if differs}
     nowhere = [f"{a} and {b}" for a, b in dict.fromkeys(same) if (a, b) not in distinct]

@@ -16,7 +16,9 @@ _DIGITS = 1
 
 
 def ratios(formats: Iterable[Format | str]) -> dict[str, Ratio]:
-    """Signal-to-noise ratios of formats; none for those behind a select pin, and for names that are not in the catalogue."""
+    """Signal-to-noise ratios of formats; none for those behind a select pin, and for names that are not in the
+    catalogue.
+    """
     known = {}
     for one in formats:
         try:
@@ -50,7 +52,9 @@ def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None
         best = [f"{name} ({ratio[name]} dB, {number(figures[name].median)} {figures[name].unit})" for name in edge]
         sentence = f"{column.title}: no format beats {listing(best)} in both."
         marks = {name: plots.Mark(ratio[name], value) for name, value in figures.items()}
-        svg = plots.scatter(marks, edge, f"Area against SNR, {column.title}", "quantization SNR [dB]", column.axis, measured.styles)
+        svg = plots.scatter(
+            marks, edge, f"Area against SNR, {column.title}", "quantization SNR [dB]", column.axis, measured.styles
+        )
         snr = tuple(f"python -c \"import golden; print(golden.best_scale('{name}'))\"" for name in figures)
         section.plots.append(Plot(sentence, svg, commands(figures.values()) + snr))
         section.findings.append(Finding(sentence, target, is_caption=True))

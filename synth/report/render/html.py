@@ -20,7 +20,9 @@ def page(content: Content) -> str:
     """Text of ``index.html``."""
     sections = content.sections
     links = "".join(f'<a href="#{section.anchor}">{escape(section.anchor)}</a>' for section in sections)
-    summary = "".join(f"<div><dt>{escape(subject)}</dt><dd>{escape(text)}</dd></div>\n" for subject, text in content.summary)
+    summary = "".join(
+        f"<div><dt>{escape(subject)}</dt><dd>{escape(text)}</dd></div>\n" for subject, text in content.summary
+    )
     body = "".join(map(_section, sections))
     style, script = css() + _STYLE.read_text(), _SCRIPT.read_text()
     digest = b64encode(sha256(script.encode()).digest()).decode()
@@ -52,13 +54,17 @@ def _section(section: Section) -> str:
 
 def _plot(plot: Plot) -> str:
     lines = "\n".join(map(escape, plot.commands))
-    again = f"<details><summary>Commands that repeat these figures</summary><pre>{lines}</pre></details>" if lines else ""
+    again = (
+        f"<details><summary>Commands that repeat these figures</summary><pre>{lines}</pre></details>" if lines else ""
+    )
     return f"<figure>{plot.svg}<figcaption>{escape(plot.caption)}</figcaption>{again}</figure>\n"
 
 
 def _table(table: Table) -> str:
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
-    rows = "".join(f"<tr>{_cell(first, is_head=True)}{''.join(map(_cell, others))}</tr>\n" for first, *others in table.rows)
+    rows = "".join(
+        f"<tr>{_cell(first, is_head=True)}{''.join(map(_cell, others))}</tr>\n" for first, *others in table.rows
+    )
     caption, size = escape(table.caption), " long" if len(table.rows) > _LONG else ""
     return (
         f'<div class="table"><div class="bar"><b>{caption}</b></div>\n'

@@ -32,7 +32,9 @@ def name_points(drawn: Sheet, named: Sequence[Named], left: bool = False) -> Non
     """Write names right or left of their points; names that meet stand in a column, with thin lines to their points."""
     drawn.settle()
     inch = 72 / drawn.canvas.dpi
-    where = [(float(x) * inch, float(y) * inch) for x, y in drawn.axes.transData.transform([(x, y) for _, x, y, _ in named])]
+    where = [
+        (float(x) * inch, float(y) * inch) for x, y in drawn.axes.transData.transform([(x, y) for _, x, y, _ in named])
+    ]
     floor = drawn.axes.bbox.y0 * inch + _HEIGHT / 2
     side, far = (-1, min) if left else (1, max)
     for group in _meeting(where):
@@ -42,17 +44,34 @@ def name_points(drawn: Sheet, named: Sequence[Named], left: bool = False) -> Non
         for index, height in zip(group, heights, strict=True):
             name, x, y, colour = named[index]
             across, up = edge - where[index][0], height + lift - where[index][1]
-            line = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 4} if abs(across) + abs(up) > 4 else None
+            line = (
+                {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 4}
+                if abs(across) + abs(up) > 4
+                else None
+            )
             drawn.axes.annotate(
-                name, (x, y), (across + side * (8 if len(group) == 1 else 14), up), textcoords="offset points",
-                color=INK, fontsize=8.5, ha="right" if left else "left", va="center", arrowprops=line, annotation_clip=False, zorder=5,
-            )  # fmt: skip
+                name,
+                (x, y),
+                (across + side * (8 if len(group) == 1 else 14), up),
+                textcoords="offset points",
+                color=INK,
+                fontsize=8.5,
+                ha="right" if left else "left",
+                va="center",
+                arrowprops=line,
+                annotation_clip=False,
+                zorder=5,
+            )
 
 
 def _meeting(where: Sequence[tuple[float, float]], width: float = 80.0) -> list[list[int]]:
     """Points in groups, such that only names of one group can meet."""
     groups: list[list[int]] = []
     for index, (x, y) in enumerate(where):
-        near = [group for group in groups if any(abs(where[i][0] - x) < width and abs(where[i][1] - y) < 1.6 * _HEIGHT for i in group)]
+        near = [
+            group
+            for group in groups
+            if any(abs(where[i][0] - x) < width and abs(where[i][1] - y) < 1.6 * _HEIGHT for i in group)
+        ]
         groups = [group for group in groups if group not in near] + [[*(i for group in near for i in group), index]]
     return groups

@@ -36,17 +36,23 @@ class Style(NamedTuple):
 def styles(names: Iterable[str]) -> dict[str, Style]:
     """A style for each name; the formats of README have theirs whatever else there is."""
     order = dict.fromkeys((*FORMATS, *names))
-    return {name: Style(SERIES[place % len(SERIES)][0], _MARKERS[place % len(_MARKERS)]) for place, name in enumerate(order)}
+    return {
+        name: Style(SERIES[place % len(SERIES)][0], _MARKERS[place % len(_MARKERS)]) for place, name in enumerate(order)
+    }
 
 
 def _variables() -> dict[str, tuple[str, str]]:
-    return {f"--{name}": pair for name, pair in NEUTRAL.items()} | {f"--f{place}": pair for place, pair in enumerate(SERIES)}
+    return {f"--{name}": pair for name, pair in NEUTRAL.items()} | {
+        f"--f{place}": pair for place, pair in enumerate(SERIES)
+    }
 
 
 def css() -> str:
     """Rules that give each variable its light or dark value, by the theme of the reader's system."""
     light, dark = ("; ".join(f"{name}: {pair[theme]}" for name, pair in _variables().items()) for theme in (0, 1))
-    return f":root {{ color-scheme: light dark; {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+    return (
+        f":root {{ color-scheme: light dark; {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+    )
 
 
 def themed(text: str) -> str:

@@ -22,7 +22,9 @@ _FAINT = 0.45
 
 
 def bars(figures: Mapping[str, Figure], title: str, unit: str, styles: Styles) -> str:
-    """Bars, smallest on top, with their spreads; a band marks the spread of the smallest, which the others are compared with."""
+    """Bars, smallest on top, with their spreads; a band marks the spread of the smallest, which the others are compared
+    with.
+    """
     order = ranked(figures)
     smallest = figures[order[0]]
     with sheet(title, 0.55 + 0.25 * len(order)) as drawn:
@@ -38,7 +40,9 @@ def bars(figures: Mapping[str, Figure], title: str, unit: str, styles: Styles) -
     return drawn.svg
 
 
-def _bars(drawn: Sheet, places: Sequence[float], figures: Sequence[Figure], colours: str | Sequence[str], **more: Any) -> BarContainer:
+def _bars(
+    drawn: Sheet, places: Sequence[float], figures: Sequence[Figure], colours: str | Sequence[str], **more: Any
+) -> BarContainer:
     medians = [value.median for value in figures]
     return drawn.axes.barh(places, medians, xerr=_errors(figures), color=colours, **{"height": 0.7, **_SPREAD, **more})
 
@@ -69,7 +73,11 @@ class Stack(NamedTuple):
 def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str, unit: str, styles: Styles) -> str:
     """Bars of two parts, each with its spread, and a stroke at the whole; ``parts`` name first, second and whole."""
     order = sorted(by_name, key=lambda name: by_name[name].first.median + by_name[name].second.median)
-    ones, colours, places = [by_name[name] for name in order], [styles[name].colour for name in order], range(len(order))
+    ones, colours, places = (
+        [by_name[name] for name in order],
+        [styles[name].colour for name in order],
+        range(len(order)),
+    )
     with sheet(title, 0.85 + 0.25 * len(order)) as drawn:
         starts = [one.first.median for one in ones]
         _bars(drawn, places, [one.first for one in ones], colours)
@@ -88,15 +96,22 @@ def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str
 _WHOLE: Any = {"color": INK, "marker": "|", "markersize": 13, "markeredgewidth": 2, "linestyle": ""}
 
 
-def pairs(groups: Mapping[str, tuple[Figure, Figure]], names: tuple[str, str], title: str, label: str, colour: str) -> str:
+def pairs(
+    groups: Mapping[str, tuple[Figure, Figure]], names: tuple[str, str], title: str, label: str, colour: str
+) -> str:
     """Pairs of bars, each scaled to its first one: for comparisons across units."""
     with sheet(title, 0.85 + 0.42 * len(groups)) as drawn:
         marks: list[Patch] = []
         for index, (shift, alpha) in enumerate(((-0.2, _FAINT), (0.2, 1.0))):
             values = [pair[index] for pair in groups.values()]
             bases = [pair[0].median for pair in groups.values()]
-            scaled = [Figure(one.low / base, one.median / base, one.high / base) for one, base in zip(values, bases, strict=True)]
-            boxes = _bars(drawn, [place + shift for place in range(len(groups))], scaled, colour, height=0.36, alpha=alpha)
+            scaled = [
+                Figure(one.low / base, one.median / base, one.high / base)
+                for one, base in zip(values, bases, strict=True)
+            ]
+            boxes = _bars(
+                drawn, [place + shift for place in range(len(groups))], scaled, colour, height=0.36, alpha=alpha
+            )
             drawn.axes.bar_label(boxes, [number(one.median) for one in values], padding=5, fontsize=8.5)
             marks.append(Patch(color=colour, alpha=alpha))
         _rows(drawn, list(groups), label)
@@ -116,8 +131,12 @@ def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, label: str, 
         for place, name in enumerate(order):
             points, style = shares[name], styles[name]
             least, most = min(points), max(points)
-            line = drawn.axes.barh(place, max(most - least, 0.01), left=least, height=0.18, color=style.colour, alpha=_FAINT)
-            drawn.axes.plot(points, [place] * len(points), style.marker, color=style.colour, markersize=6, markeredgecolor=CARD)
+            line = drawn.axes.barh(
+                place, max(most - least, 0.01), left=least, height=0.18, color=style.colour, alpha=_FAINT
+            )
+            drawn.axes.plot(
+                points, [place] * len(points), style.marker, color=style.colour, markersize=6, markeredgecolor=CARD
+            )
             edges = [f"{edge:+.0f}%" if round(edge) else "0%" for edge in (least, most)]
             drawn.axes.bar_label(line, [" to ".join(dict.fromkeys(edges))], padding=7, fontsize=8.5)
         _rows(drawn, order, label)
@@ -139,13 +158,23 @@ class Mark(NamedTuple):
 
 def _marks(drawn: Sheet, marks: Sequence[Mark], style: Style, **more: Any) -> None:
     spreads = [mark.across or Figure(mark.x, mark.x, mark.x) for mark in marks]
-    look: Any = {"fmt": style.marker, "color": style.colour, "markersize": 5.5, "elinewidth": 1.2, "markeredgecolor": style.colour}
+    look: Any = {
+        "fmt": style.marker,
+        "color": style.colour,
+        "markersize": 5.5,
+        "elinewidth": 1.2,
+        "markeredgecolor": style.colour,
+    }
     xs, ys = [mark.x for mark in marks], [mark.y.median for mark in marks]
     drawn.axes.errorbar(xs, ys, xerr=_errors(spreads), yerr=_errors([mark.y for mark in marks]), **{**look, **more})
 
 
-def curves(series: Mapping[str, Sequence[Mark]], edge: Sequence[Mark], title: str, label: str, unit: str, styles: Styles) -> str:
-    """The area that a delay needs: steps through each format's points from fast to small, over the ``edge`` of all formats."""
+def curves(
+    series: Mapping[str, Sequence[Mark]], edge: Sequence[Mark], title: str, label: str, unit: str, styles: Styles
+) -> str:
+    """The area that a delay needs: steps through each format's points from fast to small, over the ``edge`` of all
+    formats.
+    """
     with sheet(title, 3.5) as drawn:
         _edge(drawn, edge, "post")
         for name, marks in series.items():
@@ -153,7 +182,9 @@ def curves(series: Mapping[str, Sequence[Mark]], edge: Sequence[Mark], title: st
             drawn.axes.step(xs, ys, where="post", color=styles[name].colour, linewidth=1.1)
             _marks(drawn, marks, styles[name], markersize=4)
         _axes(drawn, label, unit)
-        name_points(drawn, [(name, marks[-1].x, marks[-1].y.median, styles[name].colour) for name, marks in series.items()])
+        name_points(
+            drawn, [(name, marks[-1].x, marks[-1].y.median, styles[name].colour) for name, marks in series.items()]
+        )
     return drawn.svg
 
 
@@ -170,8 +201,12 @@ def _axes(drawn: Sheet, label: str, unit: str) -> None:
     drawn.axes.set_xlim(left, right + 0.3 * (right - left))  # for names
 
 
-def scatter(points: Mapping[str, Mark], edge: Collection[str], title: str, label: str, unit: str, styles: Styles) -> str:
-    """A point for each format; those on the ``edge``, which no other beats in both, are joined; of many only these are named."""
+def scatter(
+    points: Mapping[str, Mark], edge: Collection[str], title: str, label: str, unit: str, styles: Styles
+) -> str:
+    """A point for each format; those on the ``edge``, which no other beats in both, are joined; of many only these are
+    named.
+    """
     with sheet(title, 3.5) as drawn:
         _edge(drawn, sorted((points[name] for name in edge), key=lambda mark: mark.x), "pre")
         for name, mark in points.items():
@@ -182,7 +217,14 @@ def scatter(points: Mapping[str, Mark], edge: Collection[str], title: str, label
     return drawn.svg
 
 
-def widths(rounded: Mapping[str, Mapping[str, Mark]], exact: Mapping[str, Mark], title: str, label: str, unit: str, styles: Styles) -> str:
+def widths(
+    rounded: Mapping[str, Mapping[str, Mark]],
+    exact: Mapping[str, Mark],
+    title: str,
+    label: str,
+    unit: str,
+    styles: Styles,
+) -> str:
     """Area over bits, on a logarithmic scale: rounded accumulators by name; hollow points are exact, named by format.
 
     ``rounded`` is by format, then by accumulator; formats stand side by side where they share a width.
@@ -207,7 +249,9 @@ def widths(rounded: Mapping[str, Mapping[str, Mark]], exact: Mapping[str, Mark],
             marks = [by_kind[kind] for by_kind in rounded.values() if kind in by_kind]
             named.append((kind, marks[0].x * first, median(mark.y.median for mark in marks), SOFT))
         name_points(drawn, named, left=True)
-        name_points(drawn, [(f"{name}, exact", mark.x, mark.y.median, styles[name].colour) for name, mark in exact.items()])
+        name_points(
+            drawn, [(f"{name}, exact", mark.x, mark.y.median, styles[name].colour) for name, mark in exact.items()]
+        )
     return drawn.svg
 
 

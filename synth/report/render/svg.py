@@ -52,7 +52,8 @@ class Sheet:
 def sheet(title: str, height: float) -> Iterator[Sheet]:
     """A sheet to draw on, ``height`` inches high below its title.
 
-    The title is also the text for readers who cannot see the drawing, and makes its ids differ from those of other sheets.
+    The title is also the text for readers who cannot see the drawing, and makes its ids differ from those of other
+    sheets.
     """
     lines = textwrap.wrap(title, 44)
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": title}):
