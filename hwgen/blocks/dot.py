@@ -25,6 +25,7 @@ from hwgen.datapath.fixed import Addend, addend, rounded
 from hwgen.datapath.multiplier import Multiplier, operand_ports
 from hwgen.datapath.ports import code_widths, flag_word, sum_ports
 from hwgen.datapath.product import ProductShape
+from hwgen.netlist.book import chapter
 
 
 class Dot(Accumulating, wiring.Component):
@@ -95,7 +96,7 @@ class Dot(Accumulating, wiring.Component):
     @staticmethod
     def _addends(m: Module, multipliers: list[Multiplier], width: int, lsb_exponent: int) -> list[Addend]:
         return [
-            addend(m, f"magnitude_{lane}", multiplier.product, multiplier.layout, width, lsb_exponent)
+            addend(m, f"lane_{lane}", multiplier.product, multiplier.layout, width, lsb_exponent)
             for lane, multiplier in enumerate(multipliers)
         ]
 
@@ -112,6 +113,7 @@ class Dot(Accumulating, wiring.Component):
         width = unit.value_width
         spare = self.lanes.bit_length() if self.has_overflow or self.has_flags else 0
         addends = self._addends(m, multipliers, width, unit.lsb_exponent)
+        chapter(m, f"Sum: {self.lanes} products and the accumulator, {width + spare} bits in two's complement")
         value = named(m, "value", self.acc_in[:width])
         total = self._total(m, addends, width + spare, Cat(value, value[-1].replicate(spare)))
         specials, opposite = sticky_specials(m, self.acc_in[width:], addends)
@@ -134,13 +136,19 @@ class Dot(Accumulating, wiring.Component):
             fa.exponent_range[1] + fb.exponent_range[1] + 2 + largest_scale, (1 << target.exponent_bits) - bias
         )
         width = largest - lsb + self.lanes.bit_length() + 1
+        chapter(m, f"Accumulator in fixed point: {largest - lsb} bits; bit 0 weighs 2^{lsb}")
         acc = self._unpacked(m, target, lsb, largest - lsb)
         addends = [acc, *self._addends(m, multipliers, largest - lsb, lsb)]
+        chapter(
+            m,
+            f"Sum: {self.lanes} products and the accumulator, {width} bits in two's complement; its sign and magnitude",
+        )
         total = self._total(m, addends, width)
         sign = named(m, "sum_sign", total[-1])
         magnitude = named(m, "sum_magnitude", ((total[:-1] ^ sign.replicate(width - 1)) + sign)[: width - 1])
         finite, past, lost, tiny = rounded(m, magnitude, lsb, target)
 
+        chapter(m, "Specials: overflow, infinities and NaN; the sign")
         plus_inf = named(m, "plus_inf", reduce(or_, (one.is_inf & ~one.sign for one in addends)))
         minus_inf = named(m, "minus_inf", reduce(or_, (one.is_inf & one.sign for one in addends)))
         any_nan = reduce(or_, (one.is_nan for one in addends))
@@ -181,7 +189,7 @@ class Dot(Accumulating, wiring.Component):
             significand = Mux(hidden, significand, Cat(Const(0, 1), fraction))
         spare = max(lsb + bias + k, 0)
         finite = significand & (~special).replicate(k + 1)
-        moved = moved_left(m, finite, field, width + spare)[spare:]
+        moved = moved_left(m, finite, field, width + spare, "acc_")[spare:]
         magnitude = named(m, "acc_magnitude", Cat(Const(0, max(-bias - k - lsb, 0)), moved), width)
         sign = named(m, "acc_sign", acc[-1])
         return Addend(sign, magnitude, special & ~is_nan, is_nan, is_nan & ~fraction[-1])

@@ -14,6 +14,7 @@ from hwgen.blocks.options import FLAGS, FORMAT, FROM, NAN_TO_ZERO, OVERFLOW, RAN
 from hwgen.blocks.words import Rules, code_rules, label
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.ports import FLAG_BITS, flag_port
+from hwgen.netlist.book import attributes, chapter
 from hwgen.netlist.component import Checked
 from hwgen.rounding.position import Parts
 from hwgen.rounding.rounder import Rounder
@@ -120,7 +121,11 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
         | sign | exponent field | fraction, its first bits | the others: is there a 1? |
     """
     k, field_bits, bias = source.fraction_bits, source.exponent_bits, source.bias
-    sign, whole, first = bits[-1], bits[:k], min(rounder.fraction_bits, k)
+    chapter(
+        m,
+        f"Source: {source.name}; exponent {field_bits} bits, the fraction's first {min(rounder.fraction_bits, k)} of {k} bits",
+    )
+    sign, whole, first = named(m, "sign", bits[-1]), bits[:k], min(rounder.fraction_bits, k)
     fraction, field = named(m, "fraction", whole[k - first :]), named(m, "field", bits[k:-1])
     rest = named(m, "rest", whole[: k - first].any())
     one, nothing = Const(1, 1), Const(0, 1)
@@ -139,9 +144,10 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
     # Subnormals matter: zeros in front of the fraction are counted and shifted out, down to the smallest that must be
     # normalized.
     deepest = min(max(lowest_normal - rounder.normalized_from, 0), k)
+    chapter(m, f"Subnormals of the source: up to {deepest + 1} zeros in front of the first 1 are shifted out")
     lowest = lowest_normal - deepest - 1
-    zeros = Signal(range(deepest + 2), name="leading_zeros")
-    exponent = Signal(Shape(field_bits + 1, signed=True), name="exponent")
+    zeros = Signal(range(deepest + 2), name="leading_zeros", attrs=attributes(m))
+    exponent = Signal(Shape(field_bits + 1, signed=True), name="exponent", attrs=attributes(m))
     with m.If(field.any()):
         m.d.comb += [zeros.eq(0), exponent.eq(field)]
     for n in range(1, deepest + 1):

@@ -28,6 +28,7 @@ from hwgen.blocks.options import (
 )
 from hwgen.blocks.words import Rules, code_rules, label, operands, state, wide_rules
 from hwgen.datapath.arithmetic import named, normalized
+from hwgen.netlist.book import chapter
 from hwgen.rounding.neighbour import cut
 from hwgen.rounding.position import Parts
 from hwgen.rounding.rounder import Rounder
@@ -115,6 +116,10 @@ class Readout(Accumulating, wiring.Component):
         chosen, unit = self._options, self.exact
         random = self.random if chosen.rounding is Rounding.STOCHASTIC else None
         rounder = Rounder(self.target, chosen.rounding, chosen.overflow, nan_to_zero=chosen.nan_to_zero, random=random)
+        chapter(
+            m,
+            f"Accumulator: {unit.value_width} bits in two's complement, bit 0 weighs 2^{unit.lsb_exponent}; sign, magnitude, specials",
+        )
         value = named(m, "value", self.acc[: unit.value_width])
         pos_inf, neg_inf, nan = map(partial(named, m), ("pos_inf", "neg_inf", "nan"), self.acc[unit.value_width :])
         sign = named(m, "sign", Mux(pos_inf | neg_inf, ~pos_inf, value[-1]) & ~nan)
@@ -122,6 +127,7 @@ class Readout(Accumulating, wiring.Component):
         magnitude = named(m, "magnitude", ((value ^ value[-1].replicate(len(value))) + value[-1])[: len(value)])
         # With zeros in front, 2**steps places in all, the place of the first 1 is the complement of how far it moves.
         steps = max((unit.value_width - 1).bit_length(), 1)
+        chapter(m, f"Normalize: {1 << steps} bits move left to the first 1")
         significand, places = normalized(m, Cat(magnitude, Const(0, (1 << steps) - unit.value_width)), steps)
         fraction, rest = cut(significand[:-1], min(rounder.fraction_bits, len(significand) - 1))
         lowest = unit.lsb_exponent

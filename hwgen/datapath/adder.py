@@ -30,6 +30,7 @@ from hwgen.datapath.arithmetic import extended, moved_right, named, normalized, 
 from hwgen.datapath.frame import GUARD_BITS, AdderShape
 from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import ProductShape
+from hwgen.netlist.book import chapter
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ class FloatAdder:
         overflow = is_special & finite
         if not self.has_flags:
             return Total(bits, overflow, None)
+        chapter(m, "Flags: inexact, underflow, overflow, invalid")
         overflow = named(m, "overflow_flag", overflow)
         lost = named(m, "lost", (inexact | flushed) & finite)
         opposite = acc.is_special & ~acc.is_nan & product.is_inf & ~product.is_nan & total.subtract
@@ -117,8 +119,12 @@ class FloatAdder:
 
     def _unpack(self, m: Module, acc_in: Value) -> _Accumulator:
         subnormals, k = self.accumulator.has_subnormals, self.accumulator.fraction_bits
-        fraction, field = named(m, "fraction", acc_in[:k]), named(m, "acc_field", acc_in[k:-1])
-        hidden = named(m, "hidden", field.any() if subnormals else field.any() | fraction.any())
+        chapter(
+            m,
+            f"Accumulator: {self.accumulator.name}; exponent {self.accumulator.exponent_bits} bits, significand {k + 1} bits",
+        )
+        fraction, field = named(m, "acc_fraction", acc_in[:k]), named(m, "acc_field", acc_in[k:-1])
+        hidden = named(m, "acc_hidden", field.any() if subnormals else field.any() | fraction.any())
         exponent = named(m, "acc_exponent", Cat(field[0] | ~hidden, field[1:]) if subnormals else field)
         is_special = named(m, "acc_special", field.all() if subnormals else field.all() & fraction.all())
         is_nan = named(m, "acc_nan", is_special & fraction.any() if subnormals else is_special)
@@ -136,6 +142,7 @@ class FloatAdder:
         exponent = extended(product.exponent, shape.width)
         # Where the offset is odd: exponent + at_least_two = exponent + 1 - (not at_least_two)
         exponent = (exponent - ~at_least_two if odd else exponent + at_least_two)[: shape.width]
+        exponent = named(m, "product_exponent_sum", exponent) if w.offset + odd else exponent
         exponent = named(m, "product_exponent", plus(exponent, w.offset + odd), shape)
         return exponent, named(m, "product_significand", significand), at_least_two
 
@@ -149,34 +156,40 @@ class FloatAdder:
             = ~d + 1
         """
         w = self.layout
-        product_exponent, product_significand, at_least_two = self._normalize_product(m, product)
         low, high = w.difference
         width = range_shape(min(low, -1), high).width
+        chapter(m, f"Exponent difference: product minus accumulator, {width} bits; the product in [1, 2)")
+        product_exponent, product_significand, at_least_two = self._normalize_product(m, product)
         # exponent + at_least_two - acc_exponent + offset (- 1), where -x = ~x + 1, and a carry-in enters below the last
         # bit
-        minus_acc = extended(Cat(~acc.exponent, Const(1, 1)).as_signed(), width)
-        minus_acc = plus(minus_acc, w.offset + int(w.ties_lead))
+        not_acc = named(m, "not_acc_exponent", ~acc.exponent)
+        minus_acc = extended(Cat(not_acc, Const(1, 1)).as_signed(), width)
+        minus_acc = named(m, "minus_acc_exponent", plus(minus_acc, w.offset + int(w.ties_lead)))
         exponent = extended(product.exponent, width)
         difference = (Cat(at_least_two, exponent) + Cat(at_least_two, minus_acc))[1 : width + 1]
         difference = named(m, "difference", difference)
         product_is_lower = named(m, "product_is_lower", difference[-1])
         acc_leads = named(m, "acc_leads", product_is_lower | product.is_zero)
 
+        places = w.frame_bits + GUARD_BITS
+        chapter(
+            m,
+            f"Align: the larger exponent leads; the other significand moves right in {w.frame_bits} + {GUARD_BITS} guard bits",
+        )
         acc_frame = Cat(Const(0, w.frame_bits - len(acc.significand)), acc.significand)
         product_frame = Cat(Const(0, w.frame_bits - len(product_significand)), product_significand)
         leading = named(m, "leading", Mux(acc_leads, acc_frame, product_frame))
         straight, one_lower = Const(0, GUARD_BITS), Const(0, GUARD_BITS - 1)
         acc_trailing = Cat(straight if w.ties_lead else one_lower, acc_frame)
         product_trailing = Cat(one_lower if w.ties_lead else straight, product_frame)
-        places = w.frame_bits + GUARD_BITS
         product_trails = named(m, "product_trails", product_is_lower & ~product.is_zero)
         trailing = (acc_trailing & (~acc_leads).replicate(places)) | (
             product_trailing & product_trails.replicate(places)
         )
         trailing = named(m, "trailing", trailing)
 
-        magnitude = difference[:-1] ^ product_is_lower.replicate(width - 1)
-        too_far = magnitude[w.shift_bits :].any()
+        magnitude = named(m, "difference_magnitude", difference[:-1] ^ product_is_lower.replicate(width - 1))
+        too_far = named(m, "too_far", magnitude[w.shift_bits :].any())
         distance = named(m, "distance", magnitude[: w.shift_bits] | too_far.replicate(w.shift_bits))
         aligned, lost = moved_right(m, trailing, distance)
         exponent = Mux(acc_leads, acc.exponent, product_exponent)
@@ -197,6 +210,7 @@ class FloatAdder:
 
             | carry | frame_bits ... | guard | round |
         """
+        chapter(m, f"Add: {self.layout.frame_bits} bits and a carry; a difference is the sum of a one's complement")
         tail, addend = aligned.trailing[:GUARD_BITS], aligned.trailing[GUARD_BITS:]
         subtract = named(m, "subtract", product.sign ^ acc.sign)
         total = named(m, "total", aligned.leading + (addend ^ subtract.replicate(len(addend))))
@@ -219,6 +233,7 @@ class FloatAdder:
         Returns the significand, and the exponent: one less than the field, and 0 without a 1 in front. Zero and
         subnormal sums end so, and their field is 0.
         """
+        chapter(m, f"Normalize: {len(total.magnitude)} bits move left to the first 1, as far as the exponent allows")
         subnormals, bits = self.accumulator.has_subnormals, len(aligned.exponent)
         room = aligned.exponent if subnormals else None
         significand, moves = normalized(m, total.magnitude, self.layout.shift_bits, fill=total.unit_missing, room=room)
@@ -240,6 +255,10 @@ class FloatAdder:
         """
         fmt = self.accumulator
         tail_bits = len(significand) - (fmt.fraction_bits + 1)
+        chapter(
+            m,
+            f"Round: {fmt.fraction_bits + 1} bits kept, {tail_bits} behind them; to nearest, ties {'away' if fmt.flush else 'to even'}",
+        )
         kept, half, rest = significand[tail_bits:], significand[tail_bits - 1], significand[: tail_bits - 1]
         missing = total.unit_missing
         below = named(m, "below", (rest ^ missing.replicate(tail_bits - 1)).any() | aligned.sticky)
@@ -247,15 +266,15 @@ class FloatAdder:
         # decides where anything is below, but half = 1 with nothing below is then a whole unit, and half = 0 the tie.
         # The majority is both.
         odd = Const(1, 1) if fmt.flush else kept[0]  # ties away from zero, or to even
-        tie = (half & missing) | (odd & (half | missing))
-        up = named(m, "up", Mux(below, half, tie))
+        at_tie = named(m, "up_at_tie", (half & missing) | (odd & (half | missing)))
+        up = named(m, "up", Mux(below, half, at_tie))
         packed = Cat(kept[:-1], exponent) + Cat(up, Const(0, fmt.fraction_bits - 1), kept[-1])
-        packed = named(m, "packed", packed[: fmt.fraction_bits + len(exponent)])
+        packed = named(m, "rounded", packed[: fmt.fraction_bits + len(exponent)])
         # A carry into the exponent of infinities leaves fraction 0, which is infinity already; where sums are flushed,
         # the one special has a fraction of ones, which a carry takes away.
         beyond = packed[fmt.fraction_bits + fmt.exponent_bits : -1].any()
         infinite = exponent[1:-1].all() if fmt.has_subnormals else ~packed[-1] & beyond
-        return packed, named(m, "overflow", aligned.beyond | infinite), below | (half ^ missing)
+        return packed, named(m, "too_large", aligned.beyond | infinite), below | (half ^ missing)
 
     def _pack(
         self,
@@ -273,22 +292,25 @@ class FloatAdder:
         """
         fmt = self.accumulator
         k, exponent_bits, canonical_nan = fmt.fraction_bits, fmt.exponent_bits, fmt.canonical_nan
+        chapter(m, "Specials: overflow, infinities and NaN; the sign")
         infinite = named(m, "infinite", overflow | acc.is_special | product.is_inf | product.is_nan)
         if fmt.has_subnormals:
             assert canonical_nan is not None
             nan = named(m, "nan", product.is_nan | acc.is_nan | (acc.is_special & product.is_inf & total.subtract))
-            payload = Mux(nan, canonical_nan & ((1 << k) - 1), 0)
+            payload = named(m, "nan_payload", Mux(nan, canonical_nan & ((1 << k) - 1), 0))
             fraction = named(m, "fraction_out", (packed[:k] & (~infinite).replicate(k)) | payload)
             field = named(m, "exponent_out", packed[k : k + exponent_bits] | infinite.replicate(exponent_bits))
             product_sign = ~acc.is_special & (product.is_inf | total.product_wins)
-            sign = Mux(product_sign, product.sign, acc.sign) & ~(nan | (total.plus_zero & ~infinite))
+            sign = named(m, "sum_sign", Mux(product_sign, product.sign, acc.sign)) & ~(
+                nan | (total.plus_zero & ~infinite)
+            )
             return Cat(fraction, field, named(m, "sign_out", sign)), field.all(), Const(0, 1)
         underflow = named(m, "underflow", packed[-1] | ~leading_one)
         kept = packed[: k + exponent_bits] & (~underflow).replicate(k + exponent_bits)
         body = named(m, "body", kept | infinite.replicate(len(kept)))
         special = acc.is_special | product.is_inf | product.is_nan
         product_sign = ~acc.is_special & (product.is_inf | product.is_nan | total.product_wins)
-        sign = Mux(product_sign, product.sign, acc.sign) & ~(total.plus_zero & ~special)
+        sign = named(m, "sum_sign", Mux(product_sign, product.sign, acc.sign)) & ~(total.plus_zero & ~special)
         # The one special of such a format is where a carry leads, too.
         return Cat(body, named(m, "sign_out", sign)), body.all(), leading_one & ~kept.any()
 

@@ -17,10 +17,12 @@ from typing import TypeVar
 import numpy as np
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, ShapeLike, Signal, Value, signed, unsigned
 
+from hwgen.netlist.book import attributes
+
 
 def named(m: Module, name: str, value: Value, shape: ShapeLike | None = None) -> Signal:
-    """The value as a signal of the module, as wide as it is or of another shape."""
-    signal = Signal(len(value) if shape is None else shape, name=name)
+    """The value as a signal of the module, in its chapter; as wide as it is, or of another shape."""
+    signal = Signal(len(value) if shape is None else shape, name=name, attrs=attributes(m))
     m.d.comb += signal.eq(value)
     return signal
 
@@ -151,10 +153,10 @@ def plus(value: Value, constant: int, carry: Value | None = None) -> Value:
     return Cat(*plus_bits(value, constant, carry))
 
 
-def carries(a: Value, b: Value, carry: Value) -> Value:
+def carries(m: Module, a: Value, b: Value, carry: Value) -> Value:
     """The carry out of ``a + b + carry``; ``a >= b`` is the one of ``a + ~b + 1``."""
-    for x, y in zip(a, b, strict=True):
-        carry = (x & y) | (carry & (x | y))
+    for place, (x, y) in enumerate(zip(a, b, strict=True)):
+        carry = named(m, f"carry_{place}", (x & y) | (carry & (x | y)))
     return carry
 
 
@@ -168,12 +170,12 @@ def moved_right(m: Module, value: Value, distance: Value, prefix: str = "") -> t
     return value, lost
 
 
-def moved_left(m: Module, value: Value, distance: Value, limit: int) -> Value:
+def moved_left(m: Module, value: Value, distance: Value, limit: int, prefix: str = "") -> Value:
     """``value << distance``, in as many bits as that can take, but no more than ``limit``."""
     for k in reversed(range(len(distance))):
         step = 1 << k
         width = min(len(value) + step, limit)
-        value = named(m, f"moved_left_{step}", Mux(distance[k], Cat(Const(0, step), value), value)[:width])
+        value = named(m, f"{prefix}moved_left_{step}", Mux(distance[k], Cat(Const(0, step), value), value)[:width])
     return value
 
 
@@ -197,8 +199,10 @@ def normalized(
     moves: list[Value] = []
     for k in reversed(range(steps)):
         step = 1 << k
-        wanted = ~value[-step:].any()
-        move = named(m, f"normalize_by_{step}", wanted if room is None else wanted & _enough(room, k, moves))
+        move = ~value[-step:].any()
+        if room is not None:
+            move = move & named(m, f"room_for_{step}", _enough(room, k, moves))
+        move = named(m, f"normalize_by_{step}", move)
         value = named(m, f"normalized_by_{step}", Mux(move, Cat(incoming.replicate(step), value[:-step]), value))
         moves.append(move)
     return value, Cat(*reversed(moves))

@@ -13,6 +13,7 @@ from hwgen.datapath.arithmetic import named
 from hwgen.datapath.fixed import Addend, addend
 from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import ProductShape
+from hwgen.netlist.book import chapter
 
 
 def add_exact(
@@ -25,7 +26,8 @@ def add_exact(
     both signs have, and no NaN.
     """
     width = accumulator.value_width
-    term = addend(m, "magnitude", product, layout, width, accumulator.lsb_exponent)
+    term = addend(m, "product", product, layout, width, accumulator.lsb_exponent)
+    chapter(m, f"Add: {width} bits in two's complement")
     value = named(m, "value", acc_in[:width])
     summand = named(m, "addend", term.magnitude ^ term.sign.replicate(width))
     total = named(m, "total", (value + summand + term.sign)[:width])
@@ -37,6 +39,7 @@ def add_exact(
 
 def sticky_specials(m: Module, before: Value, addends: Sequence[Addend]) -> tuple[Value, Value]:
     """{nan, neg_inf, pos_inf} after some addends, and whether only infinities of both signs make it NaN."""
+    chapter(m, "Specials: NaN and infinities stay once they have come")
     pos_inf, neg_inf, nan = (
         named(m, name, bit) for name, bit in zip(("pos_inf", "neg_inf", "nan"), before, strict=True)
     )

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import PureInterface
 from golden import WideFormat
 from hwgen.datapath.arithmetic import moved_left, named, normalized
 from hwgen.datapath.product import ProductShape
+from hwgen.netlist.book import chapter
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,12 @@ def addend(m: Module, name: str, product: PureInterface, shape: ProductShape, wi
     offset = -shape.bias - shape.fraction_bits - lsb_exponent
     spare = max(-low - offset, 0)
     distance_bits = max((high + offset + spare).bit_length(), 1)
-    distance = named(m, "distance", product.exponent + (offset + spare), distance_bits)
+    chapter(m, f"Fixed point of {name}: the significand moves left into {width} bits; bit 0 weighs 2^{lsb_exponent}")
+    distance = named(m, f"{name}_distance", product.exponent + (offset + spare), distance_bits)
     silent = product.is_zero | product.is_inf | product.is_nan
-    finite = named(m, "finite_significand", Mux(silent, 0, product.significand))
-    magnitude = named(m, name, moved_left(m, finite, distance, width + spare)[spare:], width)
+    finite = named(m, f"{name}_significand", Mux(silent, 0, product.significand))
+    moved = moved_left(m, finite, distance, width + spare, f"{name}_")
+    magnitude = named(m, f"{name}_magnitude", moved[spare:], width)
     invalid = product.is_invalid if "is_invalid" in product.signature.members else Const(0, 1)
     return Addend(product.sign, magnitude, product.is_inf & ~product.is_nan, product.is_nan, invalid)
 
@@ -73,13 +76,17 @@ def rounded(m: Module, magnitude: Value, lsb_exponent: int, target: WideFormat) 
     value: Value = Cat(magnitude, Const(0, width - len(magnitude)))
     if tail < 1:
         value, tail = Cat(Const(0, 1 - tail), value), 1
+    chapter(m, f"Normalize: {len(value)} bits move left to the first 1, to the smallest exponent at most")
     value, places = normalized(m, value, steps)
+    chapter(
+        m, f"Round: {k + 1} bits kept, {tail} behind them; to nearest, ties {'away' if target.flush else 'to even'}"
+    )
     kept, half, below = value[tail:], value[tail - 1], value[: tail - 1]
     if target.flush:  # a carry out of the flushed ones ends at code 0
         packed = Mux(kept[-1], Cat(kept[:-1], ~places) + half, 0)
     else:
         packed = Cat(kept[:-1], ~places) + Cat(half & (kept[0] | below.any()), Const(0, k - 1), kept[-1])
-    packed = named(m, "packed", packed, k + steps + 1)
+    packed = named(m, "rounded", packed, k + steps + 1)
     body, past = packed[: k + exponent_bits], packed[k + exponent_bits :].any()
     lost, tiny = half | below.any(), ~kept[-1]
     if not target.flush:

@@ -15,6 +15,7 @@ from hwgen.datapath.arithmetic import extended, named
 from hwgen.datapath.operand import Operand
 from hwgen.datapath.ports import code, code_ports
 from hwgen.datapath.product import ProductShape, product_signature
+from hwgen.netlist.book import chapter
 
 
 def operand_ports(a_format: Format, b_format: Format, scale_bits: int, lanes: int = 1) -> dict[str, Any]:
@@ -49,9 +50,12 @@ class Multiplier(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         """Decode, multiply, add."""
         m = Module()
-        m.submodules.operand_a = a = Operand(self.layout.a)
-        m.submodules.operand_b = b = Operand(self.layout.b)
-        out = self.product
+        m.submodules.operand_a = a = Operand(self.layout.a, "a")
+        m.submodules.operand_b = b = Operand(self.layout.b, "b")
+        out, shape = self.product, self.layout
+        factors = f"{shape.a.significand_bits} x {shape.b.significand_bits} = {shape.significand_bits} bits"
+        title = f"Product: significand {factors}; exponent {len(out.exponent)} bits, bias {shape.bias}"
+        chapter(m, title, *(getattr(out, name) for name in out.signature.members))
         # The sum has one carry-in to give away: to an operand's increment, or to the adder's spare carry.
         increments = [operand.increment for operand in (a, b) if operand.layout.has_increment]
         carry, *others = increments or [Const(self.layout.spare_carry, 1)]

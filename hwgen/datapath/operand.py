@@ -23,6 +23,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden import Biased, Fixed, Format, Kind, Row, SignMagnitude, Special
 from hwgen.datapath.arithmetic import Tabled, and_or, any_of, match, named, plus_bits, range_shape
+from hwgen.netlist.book import chapter
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,8 @@ class Operand(wiring.Component):
     Parameters
     ----------
     layout : OperandShape
+    name : str
+        What the chapter of the Verilog calls the operand.
 
     Members
     -------
@@ -120,8 +123,8 @@ class Operand(wiring.Component):
         ``is_zero`` is meaningless where ``is_nan`` is set.
     """
 
-    def __init__(self, layout: OperandShape):
-        self.fmt, self.layout = layout.fmt, layout
+    def __init__(self, layout: OperandShape, name: str = "operand"):
+        self.fmt, self.layout, self.name = layout.fmt, layout, name
         increment = {"increment": Out(1)} if layout.has_increment else {}
         numbers = {"exponent": Out(layout.exponent_shape), "significand": Out(layout.significand_bits), **increment}
         classes = dict.fromkeys(("is_zero", "is_inf", "is_nan"), Out(1))
@@ -130,7 +133,9 @@ class Operand(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         """Classes from the specials, then an AND-OR over the rows."""
         m = Module()
-        fmt = self.fmt
+        fmt, increment = self.fmt, [self.increment] if self.layout.has_increment else []
+        outputs = [self.sign, self.exponent, *increment, self.significand, self.is_zero, self.is_inf, self.is_nan]
+        chapter(m, self._title(), *outputs)
         body = Mux(self.code[-1], -self.code, self.code) if fmt.twos_complement else self.code
         body = named(m, "magnitude", body, fmt.width - 1)
         m.d.comb += self.sign.eq(self.code[-1])
@@ -158,6 +163,12 @@ class Operand(wiring.Component):
         if self.layout.has_increment:
             m.d.comb += self.increment.eq(select("increment", [tuple(case.increment for case in numbers)]))
         return m
+
+    def _title(self) -> str:
+        layout = self.layout
+        bias = "one's complement with an increment" if layout.has_increment else f"bias {layout.bias}"
+        widths = f"exponent {layout.exponent_shape.width} bits, {bias}; significand {layout.significand_bits} bits"
+        return f"Decode {self.name}: {self.fmt.name}, {self.fmt.width} bits; {widths}{', normalized' if layout.normalized else ''}"
 
     @cached_property
     def _magnitudes(self) -> np.ndarray:

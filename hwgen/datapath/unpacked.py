@@ -7,6 +7,7 @@ from golden import Biased, Fixed, Format, Kind, SignMagnitude, Special
 from golden.rows import Row
 from hwgen.datapath.arithmetic import named, range_shape
 from hwgen.datapath.product import number_signature
+from hwgen.netlist.book import attributes, chapter
 
 
 def exponent_shape(fmt: Format) -> Shape:
@@ -43,33 +44,41 @@ def matches(code: Value, special: Special) -> Value:
 def unpack(m: Module, fmt: Format, code: Value, out: PureInterface) -> None:
     """Add to ``m`` what takes ``code`` apart, row by row; ``out`` is of an :func:`unpacked_signature`."""
     body = fmt.width - 1
+    widths = f"{fmt.width} bits; exponent {len(out.exponent)} bits, significand {fmt.precision} bits"
+    parts = (getattr(out, name) for name in unpacked_signature(fmt).members)
+    chapter(m, f"Decode: {fmt.name}, {widths}, normalized", *map(Value.cast, parts))
     m.d.comb += out.sign.eq(code[-1])
     magnitude = named(m, "magnitude", Mux(code[-1], -code, code) if fmt.twos_complement else code, body)
 
     found = dict.fromkeys((Kind.ZERO, Kind.INF, Kind.NAN), Const(0, 1))
     earlier: Value = Const(0, 1)
     for i, special in enumerate(fmt.specials):
-        hit = matches(code, special)
+        matched = matches(code, special)
         overlaps = any((special.value ^ other.value) & special.mask & other.mask == 0 for other in fmt.specials[:i])
-        found[special.kind] = found[special.kind] | (hit & ~earlier if overlaps else hit)
-        earlier = earlier | hit
+        found[special.kind] = found[special.kind] | (matched & ~earlier if overlaps else matched)
+        earlier = earlier | matched
     m.d.comb += [out.is_inf.eq(found[Kind.INF]), out.is_nan.eq(found[Kind.NAN])]
 
-    row_exponent = Signal(exponent_shape(fmt), name="row_exponent")
-    row_significand = Signal(fmt.precision, name="row_significand")
-    for i, row in enumerate(fmt.rows):
-        hit = magnitude[body - len(row.prefix) :] == int(row.prefix, 2) if row.prefix else Const(1, 1)
+    row_exponent = Signal(exponent_shape(fmt), name="row_exponent", attrs=attributes(m))
+    row_significand = Signal(fmt.precision, name="row_significand", attrs=attributes(m))
+    hits = [
+        named(m, f"is_row_{i}", magnitude[body - len(row.prefix) :] == int(row.prefix, 2))
+        if row.prefix
+        else Const(1, 1)
+        for i, row in enumerate(fmt.rows)
+    ]
+    for i, (row, hit) in enumerate(zip(fmt.rows, hits, strict=True)):
         with m.If(hit) if i == 0 else m.Elif(hit) if row.prefix else m.Else():
             unpack_row = _normal_row if row.hidden else _subnormal_row
             unpack_row(m, row, magnitude, row_exponent, row_significand)
     zero = found[Kind.ZERO]
     if not all(row.hidden for row in fmt.rows):
         zero = zero | (~row_significand[-1] & ~(found[Kind.INF] | found[Kind.NAN]))
-    finite = ~(out.is_zero | out.is_inf | out.is_nan)
+    no_number = named(m, "no_number", out.is_zero | out.is_inf | out.is_nan)
     m.d.comb += [
         out.is_zero.eq(zero),
-        out.exponent.eq(Mux(finite, row_exponent, 0)),
-        out.significand.eq(Mux(finite, row_significand, 0)),
+        out.exponent.eq(Mux(no_number, 0, row_exponent)),
+        out.significand.eq(Mux(no_number, 0, row_significand)),
     ]
 
 

@@ -6,9 +6,8 @@ that nobody reads are cut off on top, and selections among the patterns of one s
 """
 
 import json
-import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 
@@ -17,9 +16,6 @@ Bit = int | str
 
 Bits = tuple[Bit, ...]
 """Least significant bit first."""
-
-_INVENTED = re.compile(r"\$signal|(^|\.)port\$\d+\$\d+$")
-"""Amaranth's names for signals without a name, and for values that cross into a submodule."""
 
 BITWISE = {"$and": "&", "$or": "|", "$xor": "^", "$xnor": "~^"}
 MODULAR = {"$add": "+", "$sub": "-", "$mul": "*"} | BITWISE
@@ -54,6 +50,8 @@ class Operation:
         Comparison, product or right shift in two's complement.
     patterns : tuple of tuples of str
         For a case table: what the subject looks like, one or more strings of 0, 1 and ? for each value, msb first.
+    chapter : str
+        The title of the chapter that it stands in, see :mod:`hwgen.netlist.chapters`; empty outside of all.
     """
 
     kind: str
@@ -61,18 +59,31 @@ class Operation:
     operands: tuple[Bits, ...]
     signed: bool = False
     patterns: tuple[tuple[str, ...], ...] = ()
+    chapter: str = ""
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a signal's bits from ``low`` on are called, and the title of its chapter, if any; ``low`` is more than 0 where
+    nothing reads the bits below.
+    """
+
+    name: str
+    bits: Bits
+    chapter: str = ""
+    low: int = 0
 
 
 @dataclass(frozen=True)
 class Netlist:
-    """``ports`` are (direction, name, bits) in order; ``names`` maps given names to bits; ``operations`` stand in
-    dataflow order.
+    """``ports`` are (direction, name, bits) in order; ``operations`` stand in dataflow order.
 
-    A bit in ``read`` is an operand of one of the operations, or leaves through an output.
+    ``labels`` name bits that are no port, different ones each. A bit in ``read`` is an operand of one of the operations,
+    or leaves through an output.
     """
 
     ports: tuple[tuple[str, str, Bits], ...]
-    names: dict[str, Bits]
+    labels: tuple[Label, ...]
     operations: tuple[Operation, ...]
     read: frozenset[Bit]
 
@@ -86,33 +97,63 @@ class Netlist:
         """Bits of the output ports."""
         return {name: bits for direction, name, bits in self.ports if direction == "output"}
 
-    def given_names(self) -> dict[Bits, str]:
-        """Names by the bits that they stand for, without bits on top that nobody reads; of several names the plainest."""
-        outputs = set(self.outputs.values())
-        given: dict[Bits, str] = {}
-        for name, bits in sorted(self.names.items(), key=lambda item: ("$" in item[0], item[0].count("."))):
-            top = max((index + 1 for index, bit in enumerate(bits) if bit in self.read), default=0)
-            if name not in self.inputs and name not in self.outputs and bits[:top] not in outputs:
-                given.setdefault(bits[:top], name)
-        return given
+    @cached_property
+    def label(self) -> dict[Bits, Label]:
+        """The labels by their bits."""
+        return {label.bits: label for label in self.labels}
 
 
-def load(text: str) -> Netlist:
-    """The netlist in the text that ``write_json`` made of one module."""
+def load(text: str, chapters: Mapping[str, str]) -> Netlist:
+    """The netlist in the text that ``write_json`` made of one module.
+
+    ``chapters`` holds the paths of names that become labels, in order, with the titles of their chapters.
+    """
     (module,) = json.loads(text)["modules"].values()
     ports = tuple((port["direction"], name, _bits(port["bits"])) for name, port in module["ports"].items())
-    names = {
-        name: _bits(net["bits"])
-        for name, net in module["netnames"].items()
-        if not (net["hide_name"] or _INVENTED.search(name))
-    }
+    nets = {name: _bits(net["bits"]) for name, net in module["netnames"].items()}
+    labels = [Label(name, nets[name], chapter) for name, chapter in chapters.items() if name in nets]
     fresh = _fresh(module)
     cells = [_operation(cell, fresh) for cell in module["cells"].values()]
     outputs = [bits for direction, _, bits in ports if direction == "output"]
-    ordered = _in_dataflow_order(cells, outputs)
-    vectors = [bits for _, _, bits in ports] + list(names.values()) + [operation.result for operation in ordered]
+    ordered = in_dataflow_order(cells, outputs)
+    vectors = [bits for _, _, bits in ports] + [label.bits for label in labels] + [item.result for item in ordered]
     operations, read = _trimmed(ordered, outputs, vectors)
-    return Netlist(ports, names, operations, read)
+    plain = _plain(labels, {bits for _, _, bits in ports}, {operation.result for operation in operations}, read)
+    return Netlist(ports, plain, operations, read)
+
+
+def _plain(labels: list[Label], ports: set[Bits], results: set[Bits], read: frozenset[Bit]) -> tuple[Label, ...]:
+    """A label for bits that are no port, without those on either end that nothing reads, and without constants around a
+    result.
+
+    Of several the one with the shortest path, and of that no more than distinguishes it from those of other bits.
+    """
+    endings: dict[str, set[Bits]] = {}
+    for label in labels:
+        for ending in _endings(label.name):
+            endings.setdefault(ending, set()).add(label.bits)
+    plain: dict[Bits, Label] = {}
+    order = {label.name: place for place, label in enumerate(labels)}
+    for label in sorted(labels, key=lambda label: ("$" in label.name, label.name.count("."))):
+        used = [place for place, bit in enumerate(label.bits) if bit in read]
+        varying = [place for place in used if isinstance(label.bits[place], int)]
+        if varying and label.bits not in ports:
+            core = label.bits[varying[0] : varying[-1] + 1]
+            low = varying[0] if core in results else used[0]
+            bits = core if core in results else label.bits[low : used[-1] + 1]
+            plain.setdefault(bits, replace(label, bits=bits, low=low))
+    chosen = sorted(plain.values(), key=lambda label: order[label.name])
+    return tuple(
+        replace(label, name=next((ending for ending in _endings(label.name) if len(endings[ending]) == 1), label.name))
+        for label in chosen
+        if label.bits not in ports
+    )
+
+
+def _endings(path: str) -> list[str]:
+    """The ends of a path, from its last name to all of it."""
+    names = path.split(".")
+    return [".".join(names[start:]) for start in reversed(range(len(names)))]
 
 
 def _bits(items: Iterable[Bit]) -> Bits:
@@ -172,17 +213,17 @@ def _operation(cell: dict, fresh: Iterator[int]) -> Operation:
     raise ValueError(f"no Verilog for a {kind} cell")
 
 
-def _in_dataflow_order(cells: list[Operation], outputs: list[Bits]) -> list[Operation]:
-    """The operations that the outputs depend on, each behind the ones it reads; registers come where they are first
+def in_dataflow_order(operations: list[Operation], roots: list[Bits]) -> list[Operation]:
+    """The operations that the roots depend on, each behind those it reads; registers come where they are first
     read.
     """
-    driver = {bit: operation for operation in cells for bit in operation.result}
+    driver = {bit: operation for operation in operations for bit in operation.result}
     ordered: list[Operation] = []
     seen: set[int] = set()
     registers: list[Operation] = []
 
-    def visit(roots: Iterable[Bits]) -> None:
-        stack: list[tuple[Operation | None, Iterator[Bit]]] = [(None, (bit for bits in roots for bit in bits))]
+    def visit(sources: Iterable[Bits]) -> None:
+        stack: list[tuple[Operation | None, Iterator[Bit]]] = [(None, (bit for bits in sources for bit in bits))]
         while stack:
             operation, reads = stack[-1]
             source = next((driver[bit] for bit in reads if bit in driver and id(driver[bit]) not in seen), None)
@@ -198,7 +239,7 @@ def _in_dataflow_order(cells: list[Operation], outputs: list[Bits]) -> list[Oper
                 else:
                     stack.append((source, (bit for bits in source.operands for bit in bits)))
 
-    visit(outputs)
+    visit(roots)
     for register in registers:  # grows while it is walked
         visit(register.operands)
     return ordered
@@ -215,10 +256,10 @@ def _trimmed(
     read |= {bit for operation in ordered if operation.kind == "$dff" for bits in operation.operands for bit in bits}
     kept = []
     for whole in reversed(ordered):
-        top = max((index + 1 for index, bit in enumerate(whole.result) if bit in read), default=0)
-        if not top:
+        used = [place for place, bit in enumerate(whole.result) if bit in read]
+        if not used:
             continue
-        operation = _cut(whole, top)
+        operation = cut(whole, used[0], used[-1] + 1)
         if operation.kind == "$pmux":
             operation = _as_case(operation, driver, vectors) or operation
         read.update(bit for bits in operation.operands for bit in bits)
@@ -226,22 +267,25 @@ def _trimmed(
     return tuple(reversed(kept)), frozenset(read)
 
 
-def _cut(operation: Operation, top: int) -> Operation:
-    """``operation`` with only the ``top`` lowest bits of its result, as far as its operands allow."""
+def cut(operation: Operation, low: int, top: int) -> Operation:
+    """``operation`` without the bits of its result below ``low`` and from ``top`` on, as far as its operands allow."""
     kind, operands = operation.kind, operation.operands
-    if top == len(operation.result):
-        return operation
-    if kind in MODULAR or kind in ("$not", "$neg", "$pos"):
-        operands = tuple(bits[:top] for bits in operands)
-    elif kind == "$shl":
-        operands = (operands[0][:top], operands[1])
+    if kind in BITWISE or kind in ("$not", "$pos"):
+        operands = tuple(bits[low:top] for bits in operands)
     elif kind in ("$mux", "$pmux", "$dff"):
-        operands = (operands[0], *(bits[:top] for bits in operands[1:]))
-    elif kind == "$shr":
-        reach = top + (1 << len(operands[1])) - 1
-        top = min(reach, len(operation.result))
-        operands = (operands[0][:top], operands[1])
-    return Operation(kind, operation.result[:top], operands, operation.signed)
+        operands = (operands[0], *(bits[low:top] for bits in operands[1:]))
+    else:
+        low = 0
+        if kind in MODULAR or kind == "$neg":
+            operands = tuple(bits[:top] for bits in operands)
+        elif kind == "$shl":
+            operands = (operands[0][:top], operands[1])
+        elif kind == "$shr":
+            top = min(top + (1 << len(operands[1])) - 1, len(operation.result))
+            operands = (operands[0][:top], operands[1])
+        else:
+            return operation
+    return replace(operation, result=operation.result[low:top], operands=operands)
 
 
 Pattern = dict[Bit, str]

@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from amaranth.back import rtlil
-from amaranth.hdl import Value
+from amaranth.hdl import Fragment, Value
 from amaranth.lib import wiring
 
 from golden.refusal import BadKind, BadValue
 from hwgen.netlist import dataflow, verilog
+from hwgen.netlist.book import ATTRIBUTE, chapters_by_path
+from hwgen.netlist.chapters import in_chapters
+from hwgen.netlist.joins import joined
 from hwgen.tools import yosys
 
 # Case tables stay tables, not memories. wreduce gets a list because it breaks $shift cells (Yosys 0.70;
@@ -84,8 +87,10 @@ def check_name(name: str, argument: str = "name") -> str:
 def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> str:
     """Verilog-2005 text of ``component`` as one module called ``name``.
 
-    Signals keep the names they have in Python; what has no name and more than one reader is called ``t1``, ``t2``, ...
-    Registers start without a value and so need a reset.
+    Signals keep the names that they have in Python, behind the path of their instance where a name alone is ambiguous. An
+    intermediate result without a name is called after the first signal that it is read for, with the suffix ``_part``.
+    Chapters (:mod:`hwgen.netlist.book`) follow each other in dataflow order. Registers start without a value, so they need
+    a reset.
 
     Parameters
     ----------
@@ -131,19 +136,19 @@ def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> 
     return (
         "".join(f"// {line}".rstrip() + "\n" for line in banner)
         + "\n"
-        + verilog.module(name, loaded, KEYWORDS | {name})
+        + verilog.module(name, in_chapters(joined(loaded)), KEYWORDS | {name})
     )
 
 
 def netlist(component: wiring.Component, name: str) -> dataflow.Netlist:
     """A component's operations in dataflow order."""
-    il = rtlil.convert(component, name=name, emit_src=False)
-    il = re.sub(
-        r"^(  wire .*?(?:input|output)) (\d+)", lambda m: f"{m[1]} {int(m[2]) + 1}", il, flags=re.M
-    )  # Yosys takes 0 for unset
-    found = dataflow.load(yosys.run(_SCRIPT, {"module.il": il}, ["module.json"])["module.json"])
-    own = {"__".join(map(str, path)) for path, _, _ in component.signature.flatten(component)}
-    wanted = [
-        port for port in found.ports if port[1] in own or not found.read.isdisjoint(port[2])
-    ]  # a reset that resets nothing is none
-    return replace(found, ports=tuple(sorted(wanted, key=lambda port: port[1] in own)))  # clock and reset first
+    own = {"__".join(map(str, path)): Value.cast(value) for path, _, value in component.signature.flatten(component)}
+    ports = [(port, value, None) for port, value in own.items()]
+    il, paths = rtlil.convert_fragment(Fragment.get(component, None), ports, name, emit_src=False)
+    # Yosys takes a port's number 0 for unset.
+    il = re.sub(r"^(  wire .*?(?:input|output)) (\d+)", lambda m: f"{m[1]} {int(m[2]) + 1}", il, flags=re.M)
+    chapters = chapters_by_path(il, {".".join(path): signal.attrs.get(ATTRIBUTE, "") for signal, path in paths.items()})
+    loaded = dataflow.load(yosys.run(_SCRIPT, {"module.il": il}, ["module.json"])["module.json"], chapters)
+    # Clock and reset come first; a reset that resets nothing is no port.
+    used = [port for port in loaded.ports if port[1] in own or not loaded.read.isdisjoint(port[2])]
+    return replace(loaded, ports=tuple(sorted(used, key=lambda port: port[1] in own)))

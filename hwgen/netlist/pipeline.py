@@ -17,6 +17,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.refusal import BadKind, BadValue, check_flag, check_integer
+from hwgen.netlist.book import ATTRIBUTE
 from hwgen.netlist.component import Checked
 from hwgen.netlist.dataflow import Bit, Bits, Netlist, Operation
 from hwgen.netlist.emit import netlist
@@ -145,7 +146,7 @@ def _kept(parts: Netlist, cut: Schedule, ranks: int) -> list[tuple[int, int, Bit
 class _Builder:
     def __init__(self, m: Module, unit: Pipelined, clocked: Callable[[Module, Signal, Value], None]):
         self.m, self.parts, self.cut, self.clocked = m, unit.netlist, unit.schedule, clocked
-        self.names, homes = self.parts.given_names(), _homes(self.parts, self.cut)
+        self.labels, homes = self.parts.label, _homes(self.parts, self.cut)
         self.signals: dict[int, Signal] = {-1 - n: getattr(unit, name) for n, name in enumerate(self.parts.inputs)}
         self.since = {home: since for home, since, _ in homes}
         self.place = {bit: (home, at) for home, _, bits in homes for at, bit in enumerate(bits)}
@@ -184,8 +185,10 @@ class _Builder:
 
     def operation(self, number: int, operation: Operation) -> None:
         stage = self.cut.stages[number]
-        name = self.names.get(operation.result, "").replace(".", "__")
-        result = self.signals[number] = Signal(len(operation.result), name=name)
+        label = self.labels.get(operation.result)
+        name = label.name.replace(".", "__") if label else ""
+        result = Signal(len(operation.result), name=name, attrs={ATTRIBUTE: label.chapter} if label else {})
+        self.signals[number] = result
         operands = [self.read(bits, stage) for bits in operation.operands]
         if operation.kind == "case":
             subject, default, *values = operands

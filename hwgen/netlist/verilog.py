@@ -9,17 +9,27 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 
-from hwgen.netlist.dataflow import COMPARISONS, LOGIC, MODULAR, REDUCTIONS, Bit, Bits, Netlist, Operation
+from hwgen.netlist.dataflow import BITWISE, COMPARISONS, LOGIC, MODULAR, REDUCTIONS, Bit, Bits, Netlist, Operation
 
-INLINE = 48
-"""Longest expression, in characters, that is written into the one statement which reads it."""
+INLINE = 60
+"""Longest expression, in characters, that is written into the one statement that reads it; chains of one operator may be longer."""
 
-LINE = 110
+LINE = 100
 """Longest multiplexer, in characters, that stays on one line."""
 
-LONGEST = 140
+LONGEST = 120
 """Longest line, in characters, that is not broken."""
+
+CHAIN = 400
+"""Longest chain of one operator, in characters."""
+
+CHAINED = ("&", "|", "^")
+"""Signs of operations that may be chained without parentheses."""
+
+OPERATORS = {*CHAINED, "+", "-", "*", "=="}
+"""In front of these a line may be broken."""
 
 ATOM, UNARY, BINARY, CHOICE = range(4)
 """How tightly an expression holds together: an atom needs no parentheses anywhere, a choice (``?:``) everywhere."""
@@ -27,23 +37,28 @@ ATOM, UNARY, BINARY, CHOICE = range(4)
 
 @dataclass(eq=False)
 class Vector:
-    """Bits that stand in the text under one name; ``name`` of a temporary is None until it is written."""
+    """Bits that stand in the text under one name, the first with the index ``low``; without a name until it is written."""
 
     bits: Bits
     name: str | None
+    low: int = 0
     port: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Alias(Vector):
     """A named vector of bits that arise elsewhere."""
+
+    chapter: str
 
 
 @dataclass(eq=False, kw_only=True)
 class Result(Vector):
-    """The vector in which the bits of an operation arise."""
+    """The vector in which the bits of an operation arise, but for ``below`` and ``above`` it, which nothing reads."""
 
     operation: Operation
+    below: int = 0
+    above: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,11 +76,18 @@ class Text:
 
 @dataclass(frozen=True)
 class Use:
-    """How a vector is read: as all of an operand, all of it, where a choice may stand bare."""
+    """How a vector is read: by which operation, as all of an operand, all of it, where a choice may stand bare."""
 
+    reader: Operation | str
     alone: bool
     whole: bool
     bare: bool
+
+    @property
+    def chain(self) -> str:
+        """The sign of the reader, if it is an associative operation."""
+        sign = BITWISE.get(self.reader.kind, "") if isinstance(self.reader, Operation) and self.alone else ""
+        return sign if sign in CHAINED else ""
 
 
 def module(name: str, netlist: Netlist, keywords: frozenset[str]) -> str:
@@ -82,10 +104,11 @@ class _Module:
         self.lines: list[str] = []
         self.inlined: dict[Vector, Text] = {}
         self.declared: set[Alias] = set()
-        self.temporaries = 0
+        self.written: set[Vector] = set()
         self.home: dict[Bit, tuple[Vector, int]] = {}  # where a bit arises
         self.aliases: dict[Bit, list[Alias]] = {}  # by their lowest bit
         self.results = self._vectors()
+        self.driven = {id(result.operation): result for result in self.results}
         self.uses = self._count_uses()
 
     def _vectors(self) -> list[Result]:
@@ -93,21 +116,24 @@ class _Module:
         outputs = {bits: name for name, bits in reversed(self.netlist.outputs.items())}
         for port, bits in self.netlist.inputs.items():
             self._settle(Vector(bits, port, port=True))
-        given = self.netlist.given_names()
+        labels = self.netlist.label
         results: list[Result] = []
         for operation in self.netlist.operations:
-            bits = operation.result
-            name: str | None = outputs[bits] if bits in outputs else self._free(given[bits]) if bits in given else None
-            results.append(Result(bits, name, port=bits in outputs, operation=operation))
-            self._settle(results[-1])
-        for bits, given_name in given.items():
-            arises = (
-                bool(bits)
-                and isinstance(bits[0], int)
-                and all(isinstance(bit, str) or bit in self.home for bit in bits)
+            whole = operation.result
+            below = next((place for place, bit in enumerate(whole) if bit in self.netlist.read), 0)
+            above = next((place for place, bit in enumerate(reversed(whole)) if bit in self.netlist.read), 0)
+            bits = whole[below : len(whole) - above]
+            name: str | None = (
+                outputs[bits] if bits in outputs else self._free(labels[bits].name) if bits in labels else None
             )
+            low = labels[bits].low if name and bits not in outputs else 0
+            results.append(Result(bits, name, low, bits in outputs, operation=operation, below=below, above=above))
+            self._settle(results[-1])
+        for bits, label in labels.items():
+            arises = isinstance(bits[0], int) and all(isinstance(bit, str) or bit in self.home for bit in bits)
             if arises and self.home[bits[0]][0].bits != bits:
-                self.aliases.setdefault(bits[0], []).append(Alias(bits, self._free(given_name)))
+                alias = Alias(bits, self._free(label.name), label.low, chapter=label.chapter)
+                self.aliases.setdefault(bits[0], []).append(alias)
         return results
 
     def _settle(self, vector: Vector) -> None:
@@ -124,9 +150,16 @@ class _Module:
         self.taken.add(free)
         return free
 
-    def _temporary(self) -> str:
-        self.temporaries += 1
-        return self._free(f"t{self.temporaries}")
+    def _temporary(self, result: Result) -> str:
+        """A name for a result without one, after the first vector that reads it and has one."""
+        seen = {result}
+        name = result.name
+        while name is None:
+            reader = self.uses[result][0].reader
+            result = result if isinstance(reader, str) else self.driven[id(reader)]
+            name = reader if isinstance(reader, str) else "loop" if result in seen else result.name
+            seen.add(result)
+        return self._free(f"{name}_part")
 
     def _pieces(self, bits: Bits, aliases: bool = True) -> Iterator[tuple[Vector | str, int, int]]:
         """``bits`` from the lowest up as (vector, lowest index, width) and (constant or repeated bit, 0, width)."""
@@ -157,22 +190,22 @@ class _Module:
     def _count_uses(self) -> dict[Vector, list[Use]]:
         uses: dict[Vector, list[Use]] = {}
 
-        def note(bits: Bits, aliases: bool = True, bare: bool = False) -> None:
+        def note(bits: Bits, reader: Operation | str, aliases: bool = True, bare: bool = False) -> None:
             pieces = list(self._pieces(bits, aliases))
             for piece, _, width in pieces:
                 if isinstance(piece, Vector):
-                    uses.setdefault(piece, []).append(Use(len(pieces) == 1, width == len(piece.bits), bare))
+                    uses.setdefault(piece, []).append(Use(reader, len(pieces) == 1, width == len(piece.bits), bare))
 
         for operation in self.netlist.operations:
             first, *others = operation.operands
             for bits in [(bit,) for bit in first] if operation.kind == "$pmux" else [first]:
-                note(bits)
+                note(bits, operation)
             for index, bits in enumerate(others, 1):
-                note(bits, bare=operation.kind in ("$mux", "$pmux", "$dff") and index == len(others))
-        for bits in self.netlist.outputs.values():
-            note(bits)
+                note(bits, operation, bare=operation.kind in ("$mux", "$pmux", "$dff") and index == len(others))
+        for port, bits in self.netlist.outputs.items():
+            note(bits, port)
         for alias in [vector for vectors in self.aliases.values() for vector in vectors if vector in uses]:
-            note(alias.bits, aliases=False)
+            note(alias.bits, str(alias.name), aliases=False)
         return uses
 
     def _reference(self, bits: Bits, aliases: bool = True) -> Text:
@@ -196,14 +229,18 @@ class _Module:
             return _constant(piece)
         if piece in self.inlined:
             return self.inlined[piece].value
-        if isinstance(piece, Alias) and piece not in self.declared:
-            self.declared.add(piece)
-            self.lines += _assignment(
-                f"  wire {_range(len(piece.bits))}{piece.name} =", self._reference(piece.bits, aliases=False)
-            )
+        if isinstance(piece, Alias):
+            self._declare(piece)
         if width == len(piece.bits):
             return str(piece.name)
+        low += piece.low
         return f"{piece.name}[{low}]" if width == 1 else f"{piece.name}[{low + width - 1}:{low}]"
+
+    def _declare(self, alias: Alias) -> None:
+        if alias not in self.declared:
+            self.declared.add(alias)
+            text = self._reference(alias.bits, aliases=False)
+            self.lines += _assignment(f"  wire {_range(len(alias.bits), alias.low)}{alias.name} =", text)
 
     def _operand(self, bits: Bits, level: int, sign: str = "") -> str:
         """``bits`` inside an expression where only what holds together at least as ``level``, or a chain of ``sign``,
@@ -239,27 +276,30 @@ class _Module:
                 self._operand(bits, UNARY) if len(bits) == 1 else f"(|{self._operand(bits, ATOM)})" for bits in operands
             ]
             return Text(f"{sides[0]} {LOGIC[kind]} {sides[1]}", BINARY)
-        if kind in ("$shl", "$shr"):
-            sign = "<<" if kind == "$shl" else ">>>" if operation.signed else ">>"
-        else:
-            sign = (MODULAR | COMPARISONS)[kind]
+        shifts = {"$shl": "<<", "$shr": ">>>" if operation.signed else ">>"}
+        sign = (MODULAR | COMPARISONS | shifts)[kind]
         if operation.signed:
             sides = [f"$signed({self._reference(left).value})"]
             sides.append(self._operand(right, UNARY) if kind == "$shr" else f"$signed({self._reference(right).value})")
         else:
             sides = [self._operand(left, UNARY, sign), self._operand(right, UNARY)]
-        return Text(f"{sides[0]} {sign} {sides[1]}", BINARY, sign=sign if sign in "&|^" else "")
+        return Text(f"{sides[0]} {sign} {sides[1]}", BINARY, sign=sign if sign in CHAINED else "")
 
     def _inline(self, result: Result, text: Text) -> bool:
-        """Whether ``text`` goes into the one statement that reads ``result``."""
-        operation, (use, *more) = result.operation, self.uses[result]
-        if result.name is not None or more or not use.whole or (operation.signed and operation.kind not in COMPARISONS):
+        """Whether ``text`` stands where ``result`` is read: complements of bits everywhere, the rest in one place."""
+        operation, (use, *others) = result.operation, self.uses[result]
+        if result.name is not None or (operation.signed and operation.kind not in COMPARISONS):
+            return False
+        if operation.kind == "$not" and len(result.bits) == 1 and re.fullmatch(r"~\w+(\[\d+\])?", text.value):
+            return True
+        if others or not use.whole or result.below or result.above:
             return False
         if text.choices:
             return use.alone and use.bare
-        return len(text.value) <= INLINE
+        return len(text.value) <= (CHAIN if text.sign and text.sign == use.chain else INLINE)
 
     def _statement(self, result: Result) -> None:
+        self.written.add(result)
         match result.operation.kind:
             case "$dff":
                 return
@@ -270,9 +310,24 @@ class _Module:
         if self._inline(result, text):
             self.inlined[result] = text
             return
-        result.name = result.name or self._temporary()
-        left = "assign " if result.port else f"wire {_range(len(result.bits))}"
-        self.lines += _assignment(f"  {left}{result.name} =", text)
+        result.name = result.name or self._temporary(result)
+        left = f"assign {result.name}" if result.port else f"wire {_range(len(result.bits), result.low)}{result.name}"
+        if result.below or result.above:  # linters expect no reader of a net with "unused" in its name
+            widths = {self._free("unused"): width for width in (result.above, result.below) if width}
+            names = [*widths, result.name] if result.above else [result.name, *widths]
+            if result.above and result.below:
+                names = [names[0], result.name, names[1]]
+            self.lines += [f"  {left};", *(f"  wire {_range(width)}{name};" for name, width in widths.items())]
+            left = f"assign {{{', '.join(names)}}}"
+        self.lines += _assignment(f"  {left} =", text)
+
+    def _finish(self, chapter: str) -> None:
+        """Declare the aliases of a chapter at its end, if all of their bits have arisen."""
+        for alias in [alias for aliases in self.aliases.values() for alias in aliases]:
+            homes = {self.home[bit][0] for bit in alias.bits if isinstance(bit, int)}
+            arisen = all(not isinstance(home, Result) or home in self.written for home in homes)
+            if alias.chapter == chapter and alias in self.uses and arisen:
+                self._declare(alias)
 
     def _case(self, result: Result) -> None:
         subject, default, *values = result.operation.operands
@@ -280,9 +335,9 @@ class _Module:
         select, *texts = [self._reference(bits).value for bits in (subject, *values, default)]
         arms = [", ".join(_constant(pattern) for pattern in group) for group in patterns]
         keyword = "casez" if any("?" in pattern for group in patterns for pattern in group) else "case"
-        result.name = result.name or self._temporary()
+        result.name = result.name or self._temporary(result)
         if not result.port:
-            self.lines.append(f"  reg {_range(len(result.bits))}{result.name};")
+            self.lines.append(f"  reg {_range(len(result.bits), result.low)}{result.name};")
         self.lines += ["  always @*", f"    {keyword} ({select})"]
         self.lines += [
             f"      {arm}: {result.name} = {text};" for arm, text in zip([*arms, "default"], texts, strict=True)
@@ -293,11 +348,14 @@ class _Module:
         """The whole module."""
         registers = [result for result in self.results if result.operation.kind == "$dff"]
         for register in registers:
-            register.name = register.name or self._temporary()
+            register.name = register.name or self._temporary(register)
             if not register.port:
-                self.lines.append(f"  reg {_range(len(register.bits))}{register.name};")
-        for result in self.results:
-            self._statement(result)
+                self.lines.append(f"  reg {_range(len(register.bits), register.low)}{register.name};")
+        for chapter, results in groupby(self.results, key=lambda result: result.operation.chapter):
+            self.lines += ["", *_broken(f"  // {chapter}", "  //")] if chapter else []
+            for result in results:
+                self._statement(result)
+            self._finish(chapter)
         driven = {result.name: result.operation.kind for result in self.results if result.port}
         for port, bits in self.netlist.outputs.items():
             if port not in driven:
@@ -337,11 +395,34 @@ def _assignment(left: str, text: Text) -> list[str]:
 
 
 def _wrapped(line: str, indent: str) -> list[str]:
+    """A line, or where it is too long several: broken in front of operators outside of all parentheses, and behind commas
+    inside of one pair, if that will do.
+    """
+    if len(line) <= LONGEST:
+        return [line]
+    words, depth = line.split(), 0
+    terms = [words[0]]
+    for last, word in pairwise(words):
+        depth += sum(map(last.count, "({[")) - sum(map(last.count, ")}]"))
+        if (depth == 0 and word in OPERATORS) or (depth == 1 and last.endswith(",")):
+            terms.append(word)
+        else:
+            terms[-1] += f" {word}"
+    lines = [line[: len(line) - len(line.lstrip())] + terms[0]]
+    for term in terms[1:]:
+        if len(lines[-1]) + 1 + len(term) <= LONGEST:
+            lines[-1] += f" {term}"
+        else:
+            lines.append(f"{indent}  {term}")
+    return [part for text in lines for part in _broken(text, indent)]
+
+
+def _broken(line: str, indent: str) -> list[str]:
     return textwrap.wrap(line, LONGEST, subsequent_indent=indent + "  ", break_long_words=False, break_on_hyphens=False)
 
 
-def _range(width: int) -> str:
-    return "" if width == 1 else f"[{width - 1}:0] "
+def _range(width: int, low: int = 0) -> str:
+    return "" if width == 1 and not low else f"[{low + width - 1}:{low}] "
 
 
 def _constant(digits: str) -> str:

@@ -11,6 +11,7 @@ from amaranth.hdl import Cat, Const, Mux, Value
 
 from golden import Rounding
 from hwgen.datapath.arithmetic import moved_right, plus
+from hwgen.netlist.book import chapter
 from hwgen.rounding.ordinals import Segment
 from hwgen.rounding.position import Position
 
@@ -53,20 +54,26 @@ def lower_neighbour(at: Position, rounding: Rounding, tail_bits: int) -> LowerNe
         How many of them are looked at one by one.
     """
     extends = _zero_extends(at, rounding)
+    chapter(
+        at.m,
+        f"Align: {at.order.fraction_bits} fraction bits are kept in the finest binade, and {tail_bits} behind them",
+    )
     width = at.order.fraction_bits + tail_bits
     fraction, rest = cut(at.parts.fraction, width)
     rest = at.parts.rest | rest
     if rounding is Rounding.HYBRID:  # the tail is not that of numbers near 1
         first, others = cut(fraction, at.order.fraction_bits + 1)
         value, below = _with_zero_extending(at, first)
-        kept, half, below = value[1:], value[0], below | others | rest
+        kept, half, below = value[1:], at.named("half", value[0]), at.named("below", below | others | rest)
         tail = _hybrid_tail(at, fraction)[:tail_bits]
         beyond = half | below
     else:
         value, lost = _aligned(at, fraction, extends)
         aligned = at.named("aligned", value)
-        kept, tail, half, below = aligned[tail_bits:], aligned[:tail_bits], aligned[tail_bits - 1], lost | rest
+        below = at.named("below", lost | rest)
+        kept, tail, half = aligned[tail_bits:], aligned[:tail_bits], aligned[tail_bits - 1]
         beyond = tail.any() | below
+    chapter(at.m, f"Lower neighbour: its ordinal, {at.order.width} bits, from the exponent and the kept bits")
     return LowerNeighbour(at.named("lower_ordinal", _ordinal(at, kept, extends)), tail, half, below, beyond)
 
 
@@ -174,6 +181,7 @@ def _ordinal(at: Position, kept: Value, extends: bool) -> Value:
                 Mux(at.at_least(segment.low), place, changing[lacking]) if lacking in changing else place
             )
             places[lacking] = (bits, constant)
+    shared = at.named("shared_bits", shared) if len(segments) > 1 else shared
     field = at.named("exponent_field", shared | _select(at.lacking, changing))
     present = at.at_least(segments[0].low - extends) & ~at.parts.is_zero
     lower = Mux(present, field, Const(order.zero, width))

@@ -5,6 +5,7 @@ from amaranth.hdl import Cat, Const, Mux, Signal, Value
 from golden import Format, Overflow, Rounding
 from hwgen.datapath.arithmetic import reaches
 from hwgen.datapath.ports import flag_word
+from hwgen.netlist.book import attributes, chapter
 from hwgen.rounding.neighbour import LowerNeighbour
 from hwgen.rounding.ordinals import code_masks
 from hwgen.rounding.position import Position
@@ -30,11 +31,12 @@ class Packer:
         """The ordinal's code, what replaces it beyond the range, and the sign."""
         fmt, order, parts = self.fmt, self.order, self.parts
         body, magnitudes = fmt.width - 1, fmt.sign_bit - 1
+        chapter(self.at.m, f"Code: {fmt.width} bits, from the ordinal; overflow, NaN and the sign")
         finite_code, infinite_code = self._overflow_code(infinite=False), self._overflow_code(infinite=True)
         # The ordinal past the last becomes the overflow's code by itself, where it has room and the sign is not
         # touched.
         natural = order.last + 1 < 1 << order.width and finite_code <= magnitudes
-        overflow = self.at.named("overflow", self._beyond(ordinal, order.last + 1 if natural else order.last))
+        overflow = self.at.named("beyond_range", self._beyond(ordinal, order.last + 1 if natural else order.last))
         rounded = self._unsigned(ordinal, finite_code if natural else None)
         instead: Value = Const(finite_code & magnitudes, body)
         if infinite_code != finite_code:
@@ -67,6 +69,7 @@ class Packer:
             Whether the source is another magnitude than zero, and whether its NaN is a signaling one.
         """
         fmt, at, order, parts = self.fmt, self.at, self.order, self.parts
+        chapter(at.m, "Flags: inexact, underflow, overflow, invalid")
         # Zero is the lower neighbour of whatever is below the smallest value; where no subnormals and no gap are there,
         # the exponent tells. (Beyond the range an ordinal means nothing.)
         next_to_zero = (lower.ordinal == order.zero) & ~at.at_least(order.top_exponent + 1)
@@ -95,7 +98,7 @@ class Packer:
         body, masks = self.fmt.width - 1, list(code_masks(self.fmt, self.order, past_last))
         if len(masks) == 1:
             return ordinal[:body] ^ masks[0][1]
-        mask = Signal(body, name="code_mask")
+        mask = Signal(body, name="code_mask", attrs=attributes(self.at.m))
         with self.at.m.Switch(ordinal):
             for bits, value in masks:
                 with self.at.m.Case(bits.ljust(self.order.width, "-")):
@@ -116,7 +119,7 @@ class Packer:
             number = Mux(is_nan, 0, Mux(to_nan, nan, number))
         else:
             number = Mux(is_nan | to_nan, nan, number)
-        return number if fmt.twos_complement else Cat(unsigned_code, number)
+        return number if fmt.twos_complement else Cat(unsigned_code, self.at.named("code_sign", number))
 
     def _not_zero(self, unsigned_code: Value) -> Value:
         """Whether the code is that of a number other than zero: from the input where that is simple."""

@@ -12,6 +12,7 @@ from functools import cache
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 
 from hwgen.datapath.arithmetic import extended, named, plus, reaches
+from hwgen.netlist.book import chapter
 from hwgen.rounding.ordinals import Ordinals, Segment
 
 
@@ -105,6 +106,7 @@ class Position:
 def position(m: Module, parts: Parts, order: Ordinals, lowest_relevant: int) -> Position:
     """Find the place of a number; what is asked more than once becomes a signal in ``m``."""
     low, high = parts.exponents
+    chapter(m, f"Position: the exponent, {len(parts.exponent)} bits, among the binades of the format")
 
     @cache
     def at_least(exponent: int) -> Value:

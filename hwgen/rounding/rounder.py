@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from golden import Format, Overflow, Rounding
 from hwgen.datapath.arithmetic import carries, named
+from hwgen.netlist.book import chapter
 from hwgen.rounding.neighbour import LowerNeighbour, cut, lower_neighbour
 from hwgen.rounding.ordinals import ordinals
 from hwgen.rounding.packing import Packer
@@ -92,6 +93,7 @@ class Rounder:
         """The number's lower neighbour, whether it is rounded up, its ordinal then, and what makes the code of that."""
         at = position(m, parts, self.order, self.lowest_relevant)
         lower = lower_neighbour(at, self.rounding, self.tail_bits)
+        chapter(m, f"Round: {self.rounding.value}; rounding up adds 1 to the ordinal")
         up = at.named("round_up", self._round_up(at, lower))
         ordinal = at.named("ordinal", (lower.ordinal + up)[: self.order.width])
         return lower, up, ordinal, Packer(self.fmt, at, self.rounding, self.overflow, self.nan_to_zero)
@@ -108,7 +110,7 @@ class Rounder:
                 value = half
             case Rounding.STOCHASTIC:
                 assert self.random is not None
-                value = carries(tail, self.random, Const(0, 1))
+                value = carries(at.m, tail, self.random, Const(0, 1))
             case Rounding.HYBRID:
                 value = self._hybrid(at, at.parts.fraction[-1 - self.order.fraction_bits], tail)
                 value = value if self.pin is None else Mux(self.pin, value, neighbour.half)
@@ -125,7 +127,8 @@ class Rounder:
         assert self.threshold is not None
         near_one = at.at_least(-3) & ~at.at_least(4)
         past_largest = at.equals(self.order.top_exponent) & tail[-1]
-        return Mux(near_one, half, (carries(tail, ~self.threshold, Const(1, 1)) & at.relevant) | past_largest)
+        reached = carries(at.m, tail, at.named("not_threshold", ~self.threshold), Const(1, 1))
+        return Mux(near_one, half, (reached & at.relevant) | past_largest)
 
     def _mptorch(self, at: Position, lower: Value, half: Value, below: Value, odd: Value) -> Value:
         """The authors' simulator: half away among the powers of two, zero below the smallest, infinity above the

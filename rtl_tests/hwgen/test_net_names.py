@@ -1,0 +1,153 @@
+"""Names in emitted Verilog tell the truth: a net called after an Amaranth signal has that signal's value."""
+
+import re
+
+import numpy as np
+import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Fragment, Signal, Value
+from amaranth.lib import wiring
+from amaranth.sim import Simulator
+
+from hwgen import Decoder, Dot, Encoder, Mac, Readout
+from hwgen.netlist.emit import emit
+from synth.proof import mapping
+from synth.proof.gates import Netlist, apply
+
+VECTORS = 300
+NET = re.compile(r"^  (?:wire|reg) (?:\[(\d+):(\d+)\] )?(\w+)( =|;)", flags=re.M)
+COMPONENTS = {
+    "mac": lambda: Mac("hif8"),
+    "mac of two formats": lambda: Mac("ocp_e4m3", "gc_1_5_2_b16", accumulator="bfloat16", scale_bits=4, overflow=True),
+    "mac of pairs": lambda: Mac("ocp_e4m3+ocp_e5m2", accumulator="dlfloat16", flags=True),
+    "exact mac": lambda: Mac("binary8p3", accumulator="exact", flags=True),
+    "dot": lambda: Dot("ibm_1_4_3", lanes=3, accumulator="dlfloat16", overflow=True),
+    "exact dot": lambda: Dot("e5m2b1", accumulator="exact", overflow=True),
+    "hybrid encoder": lambda: Encoder("hif8", rounding="hybrid", rounding_pin=True),
+    "encoder": lambda: Encoder("ocp_e4m3", flags=True),
+    "stochastic encoder": lambda: Encoder("e5m3_nosub", rounding="stochastic"),
+    "decoder": lambda: Decoder("hif8", "binary16"),
+    "unpacking decoder": lambda: Decoder("gc_1_0_7_b0"),
+    "readout": lambda: Readout("hif8", target="ocp_e5m2", rounding="stochastic"),
+}
+
+
+def signals_of(component: wiring.Component) -> tuple[Fragment, dict[str, Signal]]:
+    """A component's signals, by the instances they are in and their names, as they would be written in Verilog.
+
+    The ports of each instance come from its signature. They take precedence over signals that have the same name inside.
+    """
+    fragment = Fragment.get(component, None)
+    ports = [
+        ("__".join(map(str, path)), Value.cast(value), None)
+        for path, _, value in component.signature.flatten(component)
+    ]
+    signals: dict[str, Signal] = {}
+
+    def enter(part: Fragment, path: list[str]) -> None:
+        for origin in part.origins or ():
+            if path and isinstance(origin, wiring.Component):
+                for names, _, value in origin.signature.flatten(origin):
+                    signals["__".join([*path, *map(str, names)])] = Value.cast(value)
+        for child, name, _ in part.subfragments:
+            enter(child, [*path, str(name)])
+
+    enter(fragment, [])
+    for signal, path in rtlil.convert_fragment(fragment, ports, "top", emit_src=False)[1].items():
+        signals.setdefault("__".join(path[1:]).replace("$", "_"), signal)
+    return fragment, signals
+
+
+def simulated(
+    component: wiring.Component, fragment: Fragment, signals: dict[str, Signal], stimuli: list[dict[str, int]]
+):
+    """Values of signals under stimuli, in Amaranth's simulator."""
+    values: dict[str, list[int]] = {name: [] for name in signals}
+
+    async def bench(context):
+        for stimulus in stimuli:
+            for port, value in stimulus.items():
+                context.set(getattr(component, port), value)
+            for name, signal in signals.items():
+                values[name].append(int(context.get(signal)) & (1 << len(signal)) - 1)
+
+    simulator = Simulator(fragment)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return values
+
+
+def probed(text: str) -> tuple[Netlist, dict[str, tuple[str, int]]]:
+    """Gates of a module whose nets are outputs, and for each net its output and its lowest bit."""
+    probes: dict[str, tuple[str, int]] = {}
+    ports, assigns = "", ""
+    for high, low, name, _ in NET.findall(text):
+        probes[name] = f"probe_{len(probes)}", int(low or 0)
+        ports += f",\n  output wire [{int(high or 0) - int(low or 0)}:0] {probes[name][0]}"
+        assigns += f"  assign {probes[name][0]} = {name};\n"
+    text = text.replace("\n);\n", f"{ports}\n);\n", 1).replace("endmodule", f"{assigns}endmodule")
+    return mapping.read(text, "top"), probes
+
+
+def evaluated(netlist: Netlist, stimuli: list[dict[str, int]]) -> dict[str, list[int]]:
+    """Outputs of gates under stimuli."""
+    planes = [np.zeros(len(stimuli), bool), np.ones(len(stimuli), bool)]
+    for port, width in netlist.inputs.items():
+        planes += [np.array([stimulus[port] >> place & 1 for stimulus in stimuli], bool) for place in range(width)]
+    for gate in netlist.gates:
+        planes.append(apply(gate.kind, [planes[pin] for pin in gate.pins]))
+    bits = iter(planes[net] for net in netlist.driven)
+    words = {port: [next(bits) for _ in range(width)] for port, width in netlist.outputs.items()}
+    return {
+        port: [sum(int(bit[case]) << place for place, bit in enumerate(word)) for case in range(len(stimuli))]
+        for port, word in words.items()
+    }
+
+
+def lies(component: wiring.Component, text: str) -> tuple[list[str], int]:
+    """Nets of the Verilog whose values are not those of the signals that they are called after; how many are called so."""
+    rng = np.random.default_rng(1)
+    inputs = {
+        "__".join(map(str, path)): len(Value.cast(value))
+        for path, member, value in component.signature.flatten(component)
+        if member.flow is wiring.In
+    }
+    stimuli = [
+        {
+            port: int(rng.integers(0, 1 << width, dtype=np.uint64))
+            if width < 64
+            else int.from_bytes(rng.bytes(width // 8 + 1)) % (1 << width)
+            for port, width in inputs.items()
+        }
+        for _ in range(VECTORS)
+    ]
+    fragment, signals = signals_of(component)
+    expected = simulated(component, fragment, signals, stimuli)
+    netlist, probes = probed(text)
+    actual = evaluated(netlist, stimuli)
+    wrong, named = [], 0
+    for net, (probe, low) in probes.items():
+        models = [name for name in signals if name == net] or [name for name in signals if name.endswith(f"__{net}")]
+        mask = (1 << netlist.outputs[probe]) - 1
+        named += bool(models)
+        wrong += [net for name in models if [value >> low & mask for value in expected[name]] != actual[probe]]
+    return wrong, named
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_nets_have_the_values_of_the_signals_that_they_are_called_after(name):
+    component = COMPONENTS[name]()
+    text = emit(COMPONENTS[name](), "top")
+    wrong, named = lies(component, text)
+    assert not wrong
+    assert named > 0.7 * len(NET.findall(text))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("operand_a__is_zero", "operand_b__is_zero"), ("leading", "acc_significand"), ("at_least_two", "carry_out")],
+)
+def test_nets_that_exchanged_their_names_are_found(first, second):
+    text = emit(Mac("hif8"), "top")
+    swapped = re.sub(rf"\b({first}|{second})\b", lambda match: second if match[0] == first else first, text)
+    assert {first, second} <= {*lies(Mac("hif8"), swapped)[0]}
