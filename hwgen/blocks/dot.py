@@ -136,7 +136,7 @@ class Dot(Accumulating, wiring.Component):
             fa.exponent_range[1] + fb.exponent_range[1] + 2 + largest_scale, (1 << target.exponent_bits) - bias
         )
         width = largest - lsb + self.lanes.bit_length() + 1
-        chapter(m, f"Accumulator in fixed point: {largest - lsb} bits; bit 0 weighs 2^{lsb}")
+        chapter(m, f"Fixed point of the accumulator: {largest - lsb} bits; bit 0 weighs 2^{lsb}")
         acc = self._unpacked(m, target, lsb, largest - lsb)
         addends = [acc, *self._addends(m, multipliers, largest - lsb, lsb)]
         chapter(

@@ -1,0 +1,99 @@
+"""Chapters of emitted Verilog: their order, what stands in them, and that the docs explain each."""
+
+import re
+from functools import cache
+
+import pytest
+
+from hwgen.blocks.catalog import build
+from hwgen.netlist.emit import emit
+from rtl_tests.support.paths import ROOT
+from rtl_tests.support.toys import Toy
+
+MAC = ["Decode a", "Decode b", "Product", "Accumulator", "Exponent difference", "Align", "Add", "Normalize", "Round"]
+DESIGNS = {
+    "mac": ("mac", "hif8", {}),
+    "mac with flags": ("mac", "ocp_e4m3", {"flags": True, "accumulator": "bfloat16"}),
+    "mac into dlfloat16": ("mac", "ibm_1_4_3", {"accumulator": "dlfloat16"}),
+    "exact mac": ("mac", "hif8", {"accumulator": "exact"}),
+    "pipelined mac": ("mac", "ocp_e5m2", {"stages": 2}),
+    "dot": ("dot", "ocp_e4m3", {"lanes": 2}),
+    "encoder": ("encoder", "ocp_e4m3", {"flags": True}),
+    "hybrid encoder": ("encoder", "hif8", {"rounding": "hybrid"}),
+    "encoder of subnormals": ("encoder", "ocp_e5m2", {"source": "binary16"}),
+    "decoder": ("decoder", "hif8", {"target": "binary16"}),
+    "readout": ("readout", "hif8", {}),
+}
+
+
+@cache
+def verilog(name: str) -> str:
+    block, fmt, options = DESIGNS[name]
+    return build(block, fmt, **options).verilog()
+
+
+def chapters(text: str) -> dict[str, str]:
+    """The text below each heading, by the step that the heading names."""
+    parts = re.split(r"\n\n  // ", text)[1:]
+    return {re.split(r"[:\n]", part)[0]: part.partition("\n")[2] for part in parts}
+
+
+def nets(text: str) -> list[str]:
+    return re.findall(r"^  (?:wire|reg) (?:\[\d+:\d+\] )?(\w+)", text, flags=re.M)
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [
+        ("mac", [*MAC, "Specials"]),
+        ("mac with flags", [*MAC, "Specials", "Flags"]),
+        ("pipelined mac", [*MAC, "Specials"]),
+        ("exact mac", ["Decode a", "Decode b", "Product", "Fixed point of product", "Add", "Specials"]),
+        ("encoder", ["Source", "Position", "Align", "Lower neighbour", "Round", "Code", "Flags"]),
+        ("hybrid encoder", ["Source", "Position", "Align", "Lower neighbour", "Round", "Code"]),
+        ("decoder", ["Decode", "Position", "Align", "Lower neighbour", "Round", "Code"]),
+    ],
+)
+def test_chapters_follow_the_computation(name, steps):
+    assert list(chapters(verilog(name))) == steps
+
+
+def test_lanes_of_a_dot_product_follow_each_other():
+    lanes = [step for step in chapters(verilog("dot")) if "lane" in step]
+    first = [f"{step} of lane_{lane}" for lane in (0, 1) for step in ("Decode a", "Decode b", "Product")]
+    assert lanes == [*first, "Fixed point of lane_0", "Fixed point of lane_1"]
+
+
+def test_nets_stand_in_the_chapter_of_their_name():
+    parts = chapters(verilog("mac"))
+    for step, prefix in (("Decode a", "operand_a__"), ("Decode b", "operand_b__"), ("Product", "product__")):
+        assert nets(parts[step])
+        assert {net for net in nets(verilog("mac")) if net.startswith(prefix)} <= {*nets(parts[step])}
+    for step, net in (("Exponent difference", "difference"), ("Align", "trailing"), ("Add", "total"), ("Round", "up")):
+        assert net in nets(parts[step])
+
+
+def test_headings_say_the_widths():
+    for name in ("mac", "encoder", "decoder"):
+        headings = re.findall(r"\n\n  // (.*)", verilog(name))
+        assert sum("bits" in heading for heading in headings) > 0.5 * len(headings)
+    assert "significand 4 x 4 = 8 bits" in verilog("mac")
+
+
+def test_nets_have_names_of_their_own():
+    names = [net for name in DESIGNS for net in nets(verilog(name))]
+    assert not [net for net in names if re.fullmatch(r"t\d+", net)]
+    assert len([net for net in names if re.search(r"_part(_\d+)?$", net)]) < 0.2 * len(names)
+
+
+def test_every_step_is_in_the_docs():
+    page = (ROOT / "docs/verilog.md").read_text()
+    explained = {step for row in re.findall(r"^\| ([A-Z][\w ,]*) \|", page, flags=re.M) for step in row.split(", ")}
+    steps = {re.sub(r" of (lane_\d|product|the accumulator)$", "", step) for name in DESIGNS for step in chapters(verilog(name))}
+    assert explained <= steps
+    others = {step for step in steps - explained if f"*{step}*" not in page}
+    assert not others
+
+
+def test_a_component_without_chapters_has_none():
+    assert not chapters(emit(Toy(), "toy"))
