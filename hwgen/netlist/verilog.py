@@ -313,12 +313,10 @@ class _Module:
         result.name = result.name or self._temporary(result)
         left = f"assign {result.name}" if result.port else f"wire {_range(len(result.bits), result.low)}{result.name}"
         if result.below or result.above:  # linters expect no reader of a net with "unused" in its name
-            widths = {self._free("unused"): width for width in (result.above, result.below) if width}
-            names = [*widths, result.name] if result.above else [result.name, *widths]
-            if result.above and result.below:
-                names = [names[0], result.name, names[1]]
-            self.lines += [f"  {left};", *(f"  wire {_range(width)}{name};" for name, width in widths.items())]
-            left = f"assign {{{', '.join(names)}}}"
+            around = [(width, self._free("unused") if width else "") for width in (result.above, result.below)]
+            self.lines += [] if result.port else [f"  {left};"]
+            self.lines += [f"  wire {_range(width)}{name};" for width, name in around if width]
+            left = f"assign {{{', '.join(name for name in (around[0][1], str(result.name), around[1][1]) if name)}}}"
         self.lines += _assignment(f"  {left} =", text)
 
     def _finish(self, chapter: str) -> None:
