@@ -1,4 +1,4 @@
-"""How `make docs` makes pages of this folder."""
+"""Sphinx configuration: `make docs` builds the pages of this folder."""
 
 import importlib.metadata
 from typing import Any
@@ -14,7 +14,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 3
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_custom_sections = [("Members", "params_style")]  # of a component: what its interface is made of
+napoleon_custom_sections = [("Members", "params_style")]  # the ports of a component
 autodoc_member_order = "bysource"
 
 html_theme = "furo"
@@ -24,7 +24,7 @@ html_copy_source = False
 
 
 def signature_of_component(_app: Sphinx, what: str, _name: str, obj: Any, *_: object) -> tuple[str, str] | None:
-    """A component's own parameters; Amaranth's base class hides them behind ``*args``."""
+    """Return a component's own parameters; Amaranth's base class hides them behind ``*args``."""
     if what != "class" or not issubclass(obj, Component):
         return None
     return inspect.stringify_signature(
@@ -33,5 +33,5 @@ def signature_of_component(_app: Sphinx, what: str, _name: str, obj: Any, *_: ob
 
 
 def setup(app: Sphinx) -> None:
-    """Tell Sphinx of the above."""
+    """Register the signatures of components with Sphinx."""
     app.connect("autodoc-process-signature", signature_of_component)
