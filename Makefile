@@ -1,60 +1,62 @@
-# The front door. Every target works on a fresh clone: Python 3.11+, make, g++ and perl are all it needs.
+# Every target works on a fresh clone. Only Python 3.11+, make, g++ and perl must be installed.
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
-# Cell libraries for `make ranking`: a word for each, of a file, or of files with commas between. Without any, the report says so.
+# Cell libraries for `make ranking`, separated by spaces. Commas join the files of one library.
 COMMA := ,
 ASAP7 := $(filter-out %SEQ_TT.lib.gz,$(wildcard ../shared/liberty/asap7_*.lib.gz))
-LIBRARIES ?= $(wildcard ../shared/liberty/s*.lib.gz /usr/share/qflow/tech/osu018/osu018_stdcells.lib) $(subst $() ,$(COMMA),$(ASAP7))
+LIBRARIES ?= $(wildcard ../shared/liberty/s*.lib.gz /usr/share/qflow/tech/osu018/osu018_stdcells.lib) \
+  $(subst $() ,$(COMMA),$(ASAP7))
 INSTALLED := .venv/.installed
 READY := .venv/.ready
 EXTRAS := .venv/.extras
 TESTED := .venv/.tested
 
 .PHONY: help setup report test lint types docs bench limits ranking speed verilog exhaustive mutants readme clean
-help:       ## this list
+help:       ## print this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
-setup: $(TESTED)       ## make .venv with everything pinned, and compile Yosys (once, about a minute)
-report: $(READY)       ## measure the formats and write build/report/index.html (the main job)
+setup: $(TESTED)       ## install all pinned tools into .venv, and compile Yosys (once, about a minute)
+report: $(READY)       ## measure the formats and write build/report/index.html
 	$(BIN)/hwgen verify all --only hif8_mac_binary16,e5m2b1_mac_binary16,ocp_e4m3_mac_binary16 -o build/evidence
 	$(BIN)/python examples/digits.py --json build/digits.json
 	$(BIN)/hwgen report --accuracy build/digits.json -o build/report
-test: lint       ## lint, then every test
+test: lint       ## lint, then run the tests
 	$(BIN)/python -m pytest $(TESTS)
-docs: $(TESTED)       ## make pages of docs: build/docs/index.html
+docs: $(TESTED)       ## build the HTML documentation: build/docs/index.html
 	$(BIN)/sphinx-build -q -E -W --keep-going -d build/doctrees docs build/docs
-lint: $(TESTED)       ## ruff, mypy and the pages; warnings are errors
+lint: $(TESTED)       ## run ruff and mypy, and build the documentation; warnings are errors
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(MAKE) --no-print-directory -j2 docs types
 types: $(TESTED)
 	$(BIN)/mypy
-readme: report       ## take the report's figures over into README and docs
+readme: report       ## make the report, and copy its figures into README and docs
 	$(BIN)/python -m synth.report.readme build/report/report.json
-bench: $(TESTED)       ## speed: golden model, evaluator, proofs, sweeps
+bench: $(TESTED)       ## measure the speed of the reference model, evaluator, proofs and sweeps
 	$(BIN)/python examples/bench.py
 	$(BIN)/python examples/bench_sweep.py
-limits: $(READY)       ## the datapaths against what other open hardware needs, eight renamings each
+limits: $(READY)       ## compare the datapaths with other open hardware, eight renamings each
 	$(BIN)/python -m synth.studies.limits
-ranking: $(READY)       ## decode + multiply and MACs twice, under other renamings, on LIBRARIES, too: is any ranking contradicted?
+ranking: $(READY)       ## measure multipliers and MACs twice, also on LIBRARIES; list contradicting rankings
 	$(BIN)/python -m synth.studies.ranking $(LIBRARIES:%=--liberty %)
-speed: $(TESTED)       ## area against delay of the MACs, also after place and route: build/speed/index.html
+speed: $(TESTED)       ## measure area against delay of the MACs, also after place and route: build/speed/index.html
 	$(BIN)/hwgen sweep examples/speed.toml -o build/speed
 	$(BIN)/hwgen report --sweep build/speed/sweep.json -o build/speed
 verilog: $(READY)       ## write every default block of every format to build/verilog
 	$(BIN)/python examples/all_verilog.py build/verilog
-exhaustive: $(TESTED)       ## every module on all inputs, going on where that was broken off; the tests that make test leaves out; the table of modules
+exhaustive: $(TESTED)       ## check every module on all inputs (an interrupted run resumes), and run the long tests
 	mkdir -p build
 	$(BIN)/hwgen verify all -o build/evidence > build/exhaustive.txt || { cat build/exhaustive.txt; exit 1; }
 	EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive $(TESTS)
 	cat build/exhaustive.txt
-mutants: $(TESTED)       ## after a change of the Verilog: the vectors that find every fault
+mutants: $(TESTED)       ## after a change of the Verilog, find again the vectors that detect every fault
 	$(BIN)/python -m synth.studies.mutation > build/mutants.json
 	mv build/mutants.json rtl_tests/synth/studies/mutants.json
-clean:       ## remove what was built; .venv goes, too
+clean:       ## remove build, .venv and caches
 	rm -rf build .venv .pytest_cache .mypy_cache .ruff_cache *.egg-info
 
 $(INSTALLED): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, not " + sys.version.split()[0])'
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	  "Python 3.11 or newer is needed, not " + sys.version.split()[0])'
 	$(PYTHON) -m venv --clear .venv
 	$(INSTALL) -e '.[examples]'
 	touch $@
