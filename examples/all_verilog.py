@@ -16,22 +16,20 @@ from hwgen.tools.files import write_folder
 
 
 def designs() -> list[Design]:
-    """One design per block and option that a user is likely to want, for every format of the catalogue."""
-    found = []
+    """Return the designs with the most common options, for every format of the catalogue."""
+    result = []
     for name in golden.names():
-        found += [build("decoder", name, target=to) for to in ("unpacked", "binary16", "bfloat16", "binary32")]
-        found += [build("encoder", name, source=source) for source in ("binary32", "binary16", "bfloat16")]
-        found += [build("mac", name, accumulator=accumulator) for accumulator in golden.ACCUMULATORS]
-    found.append(build("encoder", "hif8", rounding="hybrid"))
-    return found
+        result += [build("decoder", name, target=to) for to in ("unpacked", "binary16", "bfloat16", "binary32")]
+        result += [build("encoder", name, source=source) for source in ("binary32", "binary16", "bfloat16")]
+        result += [build("mac", name, accumulator=accumulator) for accumulator in golden.ACCUMULATORS]
+    result.append(build("encoder", "hif8", rounding="hybrid"))
+    return result
 
 
 def main() -> None:
-    """Write them, one Yosys per core."""
+    """Write all designs, with one Yosys process per core."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "folder", type=Path, metavar="DIR", help="folder to write to; modules that stand there are overwritten"
-    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder to write to; existing modules are overwritten")
     folder = parser.parse_args().folder
     yosys.version()
     everything = designs()

@@ -1,5 +1,4 @@
-"""A design in Amaranth that uses the components: a dot product of codes, simulated against the reference model and
-emitted as Verilog.
+"""A dot product of codes as an Amaranth design, checked against the reference model and written as Verilog.
 
 Usage: python examples/amaranth_mac.py DIR
 """
@@ -18,14 +17,14 @@ from hwgen import Adder, Encoder, Mac, Multiplier, emit
 
 
 class Halves(wiring.Component):
-    """A MAC from its two halves, for those who need something between them, registers for example."""
+    """A MAC made of its two halves. A design can put something between them, registers for example."""
 
     def __init__(self, fmt: str):
         self.fmt = fmt
         super().__init__({"a": In(8), "b": In(8), "acc_in": In(16), "acc_out": Out(16)})
 
     def elaborate(self, _platform: object) -> Module:
-        """Connect the product, and everything else."""
+        """Connect multiplier and adder."""
         m = Module()
         m.submodules.multiplier = multiplier = Multiplier(self.fmt)
         m.submodules.adder = adder = Adder(self.fmt)
@@ -36,8 +35,9 @@ class Halves(wiring.Component):
 
 
 class DotProduct(wiring.Component):
-    """``sum`` grows by ``a * b`` each cycle, from 0 where ``clear`` is 1; ``code`` is the sum rounded to the format of
-    ``a`` and ``b``.
+    """Add ``a * b`` to ``sum`` each cycle, or to 0 if ``clear`` is 1.
+
+    ``code`` is the sum, rounded to the format of ``a`` and ``b``.
     """
 
     def __init__(self, fmt: str, mac: Mac | Halves):
@@ -45,7 +45,7 @@ class DotProduct(wiring.Component):
         super().__init__({"clear": In(1), "a": In(8), "b": In(8), "sum": Out(16), "code": Out(8)})
 
     def elaborate(self, _platform: object) -> Module:
-        """A MAC, a register and an encoder."""
+        """Instantiate the MAC and the encoder, and add the register."""
         m = Module()
         m.submodules.mac = mac = self.mac
         m.submodules.encoder = encoder = Encoder(self.fmt, "binary16")
@@ -56,7 +56,7 @@ class DotProduct(wiring.Component):
 
 
 def check(design: DotProduct, a: np.ndarray, b: np.ndarray) -> None:
-    """Simulate one dot product for each row of codes; every sum and code must be that of the reference model."""
+    """Simulate a dot product for each row of codes, and compare sums and codes with the reference model."""
     fmt = golden.get(design.fmt)
     results = []
 
@@ -78,7 +78,7 @@ def check(design: DotProduct, a: np.ndarray, b: np.ndarray) -> None:
 
 
 def main() -> None:
-    """Check both MACs and write the first design's Verilog."""
+    """Check a design with each of the two MACs, and write the Verilog of the first."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder to write dot_product.v to")
     folder = parser.parse_args().folder

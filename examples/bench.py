@@ -1,10 +1,12 @@
-"""Speed, as ratios from one run: golden against ml_dtypes and en_dtypes, the evaluator of gates against Verilator; and
-commands in seconds.
+"""Speed of the reference model, of the gate evaluator, and of some commands.
+
+The first two are ratios: against ml_dtypes and en_dtypes, and against Verilator, in the same run.
 
 Usage: python examples/bench.py
 """
 
 import os
+import shlex
 import statistics
 import subprocess
 import sys
@@ -32,7 +34,7 @@ PEERS = {"hif8": en_dtypes.hifloat8, "ocp_e4m3": ml_dtypes.float8_e4m3fn, "ocp_e
 
 
 def paired(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[float, float, float]:
-    """Medians of million elements a second of both, run by turns, and the median of their ratios."""
+    """Run both alternately. Return the medians of their speeds, in million elements a second, and of the ratio."""
     times: list[tuple[float, float]] = []
     for _ in range(ROUNDS):
         pair = []
@@ -46,15 +48,14 @@ def paired(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[float, f
 
 
 def against_peer(fmt: golden.Format, dtype: Any, samples: np.ndarray) -> None:
-    """Print the speed of encode and decode beside a foreign type's."""
-    with np.errstate(all="ignore"):  # the peer warns of overflow
+    """Print the speed of encode and decode, compared with a type of another package."""
+    with np.errstate(all="ignore"):  # the other package warns of overflow
         codes, foreign = fmt.encode(samples.view(np.uint32)), samples.astype(dtype)
         encode = paired(lambda: fmt.encode(samples.view(np.uint32)), lambda: samples.astype(dtype))
         decode = paired(lambda: fmt.decode_bits(codes, "binary32"), lambda: foreign.astype(np.float32))
-    for what, (mine, other, ratio) in (("encode from float32", encode), ("decode to float32", decode)):
-        print(
-            f"{fmt.name:10} {what:20} {mine:7.0f} against {other:5.0f} of {dtype.__module__.split('.')[0]}: {ratio:.1f} times"
-        )
+    peer = dtype.__module__.split(".")[0]
+    for task, (mine, other, ratio) in (("encode from float32", encode), ("decode to float32", decode)):
+        print(f"{fmt.name:10} {task:20} {mine:7.0f}, {peer} {other:5.0f}: {ratio:.1f} times as fast")
 
 
 _MAIN = """
@@ -76,8 +77,9 @@ int main(int, char **argv) {
 
 
 def evaluator_against_verilator(cases: int = 20_000_000) -> None:
-    """Print how many cases of a MAC both evaluate in a second; the evaluator on all cores, Verilator's model on one, as
-    it comes.
+    """Print how many cases of a MAC each evaluates in a second.
+
+    The evaluator uses all cores, Verilator's model one, which is its default.
     """
     design = build("mac", "hif8")
     text = design.verilog()
@@ -89,19 +91,7 @@ def evaluator_against_verilator(cases: int = 20_000_000) -> None:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         (Path(folder) / "module.v").write_text(text.replace(f"module {design.name} ", "module module_under_test "))
         (Path(folder) / "main.cpp").write_text(_MAIN)
-        command = [
-            "verilator_bin",
-            "--cc",
-            "--exe",
-            "--build",
-            "-O3",
-            "-CFLAGS",
-            "-O3",
-            "--prefix",
-            "Vmodule",
-            "module.v",
-            "main.cpp",
-        ]
+        command = shlex.split("verilator_bin --cc --exe --build -O3 -CFLAGS -O3 --prefix Vmodule module.v main.cpp")
         environment = os.environ | verilator_environment()
         subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
         ratios = []
@@ -114,25 +104,24 @@ def evaluator_against_verilator(cases: int = 20_000_000) -> None:
             ratios.append((ours, cases / (time.perf_counter() - start)))
     ours, theirs = (statistics.median(column) for column in zip(*ratios, strict=True))
     ratio = statistics.median(a / b for a, b in ratios)
-    print(
-        f"{design.name}: {ours / 1e6:.0f} million cases a second on gates, {theirs / 1e6:.0f} in Verilator's model: {ratio:.0f} times"
-    )
+    speeds = f"{ours / 1e6:.0f} million cases a second on gates, {theirs / 1e6:.0f} in Verilator's model"
+    print(f"{design.name}: {speeds}: {ratio:.0f} times as fast")
 
 
 def sweeps() -> None:
-    """Print how long all inputs of some modules take: emission, mapping, compilation and the golden model included."""
+    """Print how long it takes to check all inputs of some modules, including emission, mapping and compilation."""
     for design in (build("mac", "hif8"), build("encoder", "hif8"), build("encoder", "hif8", rounding="hybrid")):
         start = time.perf_counter()
         subject = emitted(design)
-        found = verify(subject, subject.netlist())
-        print(f"{design.name}: {found.verdict} on all {found.cases} cases in {time.perf_counter() - start:.1f} s")
+        evidence = verify(subject, subject.netlist())
+        print(f"{design.name}: {evidence.verdict} on all {evidence.cases} cases in {time.perf_counter() - start:.1f} s")
 
 
 def main() -> None:
-    """Print one line per measurement."""
+    """Print one line for each measurement."""
     rng = np.random.default_rng(0)
     samples = (rng.normal(size=ELEMENTS) * np.exp2(rng.uniform(-12, 8, ELEMENTS))).astype(np.float32)
-    print(f"{ELEMENTS} elements; median of {ROUNDS} rounds, by turns; million elements a second, one thread")
+    print(f"{ELEMENTS} elements; median of {ROUNDS} alternating rounds; million elements a second, one thread")
     for name, dtype in PEERS.items():
         against_peer(golden.get(name), dtype, samples)
     evaluator_against_verilator()

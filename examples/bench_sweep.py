@@ -1,4 +1,4 @@
-"""What sweeps and reports cost besides their jobs: workers, a warm store, a cluster, and ten thousand jobs.
+"""Overhead of sweeps and reports: workers, a warm store, a cluster, and ten thousand jobs.
 
 Usage: python examples/bench_sweep.py [workers|warm_store|cluster|ten_thousand]...
 """
@@ -36,11 +36,11 @@ from synth.area.targets import TARGETS
 from synth.sweep.pools import DaskPool
 
 METRICS = (*dict.fromkeys(target.metric for target in TARGETS.values()), "delay_fo4")
-"""What samples must have to become rows."""
+"""Keys that samples must have to become rows."""
 
 
 def stub(job: Job, timeout: float | None = None, *, seconds: float = 0.0) -> Samples:
-    """Samples without synthesis, after a while; the same ones for the same job."""
+    """Return random samples after a pause, without synthesis; the same samples for the same job."""
     del timeout
     time.sleep(seconds)
     chance = random.Random(job.label)
@@ -48,25 +48,24 @@ def stub(job: Job, timeout: float | None = None, *, seconds: float = 0.0) -> Sam
 
 
 def stubs(count: int) -> Iterator[Job]:
-    """Jobs that differ."""
+    """Yield jobs, all of them different."""
     base = real_jobs(1)[0]
     return (replace(base, verilog=f"{base.verilog}// {number}\n") for number in range(count))
 
 
 def real_jobs(count: int) -> list[Job]:
-    """Decoders on gates, one renaming each: jobs of about a second."""
+    """Return decoders on gates and iCE40 with one renaming each: jobs of about a second."""
     designs = [
         build("decoder", name, target=to)
         for name in ("hif8", "e5m2b1", "ocp_e4m3", "binary8p3")
         for to in ("binary16", "bfloat16", "binary32")
     ]
-    return [job for design in designs for job in area_jobs(design, design.verilog(), ["gates", "ice40"], renamings=1)][
-        :count
-    ]
+    jobs = [job for design in designs for job in area_jobs(design, design.verilog(), ["gates", "ice40"], renamings=1)]
+    return jobs[:count]
 
 
 def outcomes(todo: Iterable[Job], pool: Pool, store: Store) -> Iterator[Outcome]:
-    """What becomes of jobs; all of them must deliver."""
+    """Yield the outcomes of jobs; an error of a job is an exception."""
     for outcome in measure(todo, pool, store):
         if outcome.error:
             raise RuntimeError(outcome.error)
@@ -74,7 +73,7 @@ def outcomes(todo: Iterable[Job], pool: Pool, store: Store) -> Iterator[Outcome]
 
 
 def run(todo: Iterable[Job], pool: Pool, store: Store) -> float:
-    """Seconds that the jobs take."""
+    """Run the jobs, and return how many seconds they take."""
     start = time.perf_counter()
     for _ in outcomes(todo, pool, store):
         pass
@@ -82,51 +81,41 @@ def run(todo: Iterable[Job], pool: Pool, store: Store) -> float:
 
 
 def workers(folder: Path) -> None:
-    """Print jobs a minute with one worker and with two."""
+    """Print how many jobs run in a minute with one worker and with two."""
     todo = real_jobs(24)
     rates = []
     for count in (1, 2):
         pool = LocalPool(count)
         rates.append(60 * len(todo) / run(todo, pool, Store(folder / f"workers{count}")))
         pool.close()
-    print(
-        f"{len(todo)} real jobs: {rates[0]:.0f} a minute with 1 worker, {rates[1]:.0f} with 2: {rates[1] / rates[0]:.2f} times"
-    )
+    ratio = rates[1] / rates[0]
+    print(f"{len(todo)} real jobs: {rates[0]:.0f} a minute with 1 worker, {rates[1]:.0f} with 2: {ratio:.2f} times")
 
 
 def warm_store(folder: Path) -> None:
-    """Print how long a report and a sweep take when the store holds every result: by the clock, and of a core's time."""
-    (folder / "space.toml").write_text(
-        "[multiplier]\n[adder]\n[mac]\n[encoder]\n"
-    )  # whose Verilog the report has emitted
+    """Print how long a report and a sweep take if the store holds every result: elapsed and processor time."""
+    (folder / "space.toml").write_text("[multiplier]\n[adder]\n[mac]\n[encoder]\n")  # the report emits their Verilog
     out = ["--store", str(folder / "store.sqlite"), "-o", str(folder)]
     for words, file in (
         (["report", "--formats", "all"], "report.json"),
         (["sweep", str(folder / "space.toml")], "sweep.json"),
     ):
-        with (
-            mock.patch.object(pool_module, "execute", stub),
-            open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere),
-        ):  # fmt: skip
-            if command_line([*words, *out]):
+        with mock.patch.object(pool_module, "execute", stub), open(os.devnull, "w") as sink:
+            with redirect_stdout(sink), redirect_stderr(sink):
+                status = command_line([*words, *out])
+            if status:
                 raise RuntimeError(f"hwgen {words[0]} failed")
-        start, spent = time.perf_counter(), os.times()
-        subprocess.run(
-            [sys.executable, "-m", "hwgen", *words, *out],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        seconds, now = time.perf_counter() - start, os.times()
-        core = now.children_user + now.children_system - spent.children_user - spent.children_system
+            start, before = time.perf_counter(), os.times()
+            subprocess.run([sys.executable, "-m", "hwgen", *words, *out], check=True, stdout=sink, stderr=sink)
+            seconds, after = time.perf_counter() - start, os.times()
+        core = after.children_user + after.children_system - before.children_user - before.children_system
         count = sum(row["recipe"] == "best" for row in json.loads((folder / file).read_text())["rows"])
-        print(
-            f"hwgen {words[0]}, {count} jobs that the store holds: {seconds:.1f} s ({core:.1f} s of a core), start of the command included"
-        )
+        times = f"{seconds:.1f} s ({core:.1f} s of processor time), including the start of the command"
+        print(f"hwgen {words[0]}, {count} jobs that the store holds: {times}")
 
 
 class Processes:
-    """Two workers of a pool in processes of their own, on this machine, for stubs of a second."""
+    """A pool of two local worker processes, for stubs of a second."""
 
     slots = 2
 
@@ -135,7 +124,7 @@ class Processes:
         list(self._executor.map(time.sleep, [0.5] * self.slots))  # until all have started
 
     def submit(self, job: Job, timeout: float | None) -> Future[Samples]:
-        """Run a stub when a worker is free."""
+        """Run a stub as soon as a worker is free."""
         return self._executor.submit(stub, job, timeout, seconds=1.0)
 
     def close(self) -> None:
@@ -145,7 +134,7 @@ class Processes:
 
 @contextmanager
 def dask(seconds: float) -> Iterator[tuple[DaskPool, Client]]:
-    """A scheduler and two workers in processes of their own, over TCP, whose jobs are stubs."""
+    """Start a scheduler and two workers as processes, connected over TCP, whose jobs are stubs."""
     with (
         SubprocessCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
@@ -158,36 +147,36 @@ def dask(seconds: float) -> Iterator[tuple[DaskPool, Client]]:
 
 
 def cluster(folder: Path, count: int = 40) -> None:
-    """Print what Dask adds to jobs of a second, on two workers."""
+    """Print the overhead of Dask for jobs of a second, on two workers."""
     local = Processes()
     here = run(stubs(count), local, Store(folder / "local"))
     local.close()
     with dask(seconds=1.0) as (pool, _):
         there = run(stubs(count), pool, Store(folder / "dask"))
-    said = f"{here:.1f} s in local processes, {there:.1f} s by Dask over TCP: {there / here - 1:+.1%}"
-    print(f"{count} jobs of a second on two workers: {said}")
+    times = f"{here:.1f} s in local processes, {there:.1f} s with Dask over TCP: {there / here - 1:+.1%}"
+    print(f"{count} jobs of a second on two workers: {times}")
 
 
 def in_use() -> int:
-    """Bytes of what Python has allocated since it was told to count."""
+    """Return the bytes that Python has allocated since tracing started."""
     return tracemalloc.get_traced_memory()[0]
 
 
 def resident() -> int:
-    """Bytes of the process that asks."""
-    found: int = psutil.Process().memory_info().rss
-    return found
+    """Return the resident bytes of the calling process."""
+    size: int = psutil.Process().memory_info().rss
+    return size
 
 
 def by_thousands(pool: Pool, store: Store, memory: Callable[[], int], count: int = 10_000) -> str:
-    """Time and memory of each thousand of many stub jobs."""
-    found = outcomes(stubs(count), pool, store)
+    """Run many stub jobs, and return time and memory for each thousand as text."""
+    results = outcomes(stubs(count), pool, store)
     times, sizes, start = [], [], time.perf_counter()
-    while done := sum(1 for _ in islice(found, 1000)):
+    while done := sum(1 for _ in islice(results, 1000)):
         times.append(f"{1000 * (time.perf_counter() - start) / done:.1f}")
         sizes.append(f"{memory() / 1e6:.1f}")
         start = time.perf_counter()
-    return f"{count} stub jobs by thousands: {' '.join(times)} ms a job, {' '.join(sizes)} MB"
+    return f"{count} stub jobs, each thousand: {' '.join(times)} ms a job, {' '.join(sizes)} MB"
 
 
 def ten_thousand(folder: Path) -> None:
@@ -200,16 +189,16 @@ def ten_thousand(folder: Path) -> None:
         local.close()
     with dask(seconds=0.0) as (pool, client):
         ask = partial(client.run_on_scheduler, resident)
-        print(f"by Dask, memory of the scheduler's process: {by_thousands(pool, Store(folder / 'dask'), ask)}")
+        print(f"with Dask, memory of the scheduler's process: {by_thousands(pool, Store(folder / 'dask'), ask)}")
 
 
 MEASUREMENTS = {"workers": workers, "warm_store": warm_store, "cluster": cluster, "ten_thousand": ten_thousand}
 
 
 def main() -> None:
-    """Print the measurements that the command line names; all of them if none."""
+    """Print the measurements that the command line names, by default all."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MEASUREMENTS)} (default: all)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(MEASUREMENTS)} (default: all)")
     names = parser.parse_args().names
     for name in names:
         if name not in MEASUREMENTS:

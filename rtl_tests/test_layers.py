@@ -1,5 +1,6 @@
-"""Imports point one way: synth -> hwgen -> golden, rtl_tests -> all; golden knows neither Amaranth nor a test
-framework.
+"""Imports point one way: synth -> hwgen -> golden, rtl_tests -> all.
+
+`golden` imports neither Amaranth nor a test framework.
 """
 
 import ast
@@ -24,12 +25,10 @@ DESCRIPTIONS = {
     f"golden.{name}"
     for name in ("catalog", "formats", "multi", "options", "refusal", "rows", "tables", "validation", "wide")
 }
-"""What hwgen may take from golden without restriction: formats as data, and what is refused. Everything else there is
-an algorithm.
-"""
+"""Modules that hwgen may import without restriction: formats as data, and refusals. All others are algorithms."""
 
-TAKEN = {"check_scale", "scale_range", "MAX_SCALE_BITS", "MAX_TERMS", "ROUNDING_RULES", "OVERFLOW_RULES"}
-"""Of golden's algorithms hwgen takes the range of scales and of terms, and rules in words, never a result."""
+LIMITS = {"check_scale", "scale_range", "MAX_SCALE_BITS", "MAX_TERMS", "ROUNDING_RULES", "OVERFLOW_RULES"}
+"""Names that hwgen may import from the algorithms: ranges of scales and terms, and rules as text, but no results."""
 
 METHODS = {"encode", "encode_with_flags", "decode", "decode_bits", "quantize", "accumulate", "numbers"}
 MODULES = {f"golden.{path.stem}" for path in (ROOT / "golden").glob("*.py")}
@@ -38,27 +37,24 @@ MEASURES = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (
     "synth"
 }
 REFERENCE = "hwgen/reference/"
-"""What checks hardware, not hardware: the one folder of hwgen that may call golden's algorithms."""
+"""The only folder of hwgen that may call the reference model: it checks hardware, but builds none."""
 EXPLAINS = "hwgen/cli/show.py"
-"""The command that shows what golden says of a code: it has no hardware."""
-
+"""The command that shows a code with the reference model; it builds no hardware."""
 
 LATE = {("golden.formats", "golden.encode")}
-"""Imports inside functions that break a circle: formats encode by tables that are made of formats. A comment there says
-why.
-"""
+"""Imports inside functions that break a circle: formats encode with tables that are derived from formats."""
 
 
 def imports(path: Path) -> list[tuple[str, set[str]]]:
-    """Absolute modules that a file imports, with the names taken from each."""
-    found: list[tuple[str, set[str]]] = []
+    """Return the absolute modules that a file imports, and the names imported from each."""
+    modules: list[tuple[str, set[str]]] = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found += [(alias.name, set()) for alias in node.names]
+            modules += [(alias.name, set()) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: a relative import"
-            found.append((node.module or "", {alias.name for alias in node.names}))
-    return found
+            modules.append((node.module or "", {alias.name for alias in node.names}))
+    return modules
 
 
 @pytest.mark.parametrize("package", sorted(ALLOWED))
@@ -72,14 +68,15 @@ def test_imports_point_one_way(package):
             assert top not in FORBIDDEN[package], f"{name} imports {module}"
             if name not in COMPOSITION_ROOT:
                 assert top not in OURS - ALLOWED[package], f"{name} imports {module}"
-    for name in COMPOSITION_ROOT:  # reaches up late: a command that needs no measurements loads nothing of theirs
+    for name in COMPOSITION_ROOT:  # imports synth late, so that other commands do not load it
         tree = ast.parse((ROOT / name).read_text())
         assert not [module for module, late in loaded(tree, MEASURES) if not late], name
 
 
 def results(source: str) -> list[str]:
-    """Uses of golden's algorithms: its functions, and methods of formats; those of strings and bytes take no argument
-    here.
+    """Return the uses of golden's algorithms: its functions, and methods of formats.
+
+    The methods of strings and bytes with the same names take no argument here.
     """
     uses = []
     for node in ast.walk(ast.parse(source)):
@@ -89,15 +86,15 @@ def results(source: str) -> list[str]:
             case ast.Attribute(value=ast.Name("golden"), attr=name) if name in FUNCTIONS:
                 uses.append(ast.unparse(node))
             case ast.ImportFrom(module=str(module)) if module.split(".")[0] == "golden":
-                taken = {alias.name: f"{module}.{alias.name}" for alias in node.names}
+                names = {alias.name: f"{module}.{alias.name}" for alias in node.names}
                 if module == "golden":
                     uses += [
                         whole
-                        for name, whole in taken.items()
+                        for name, whole in names.items()
                         if name in FUNCTIONS or (whole in MODULES and whole not in DESCRIPTIONS)
                     ]
                 elif module not in DESCRIPTIONS:
-                    uses += [whole for name, whole in taken.items() if name not in TAKEN]
+                    uses += [whole for name, whole in names.items() if name not in LIMITS]
             case ast.Import():
                 uses += [
                     alias.name
@@ -115,11 +112,11 @@ def test_hardware_never_uses_goldens_algorithms():
             calls |= set(results(path.read_text()))
         elif name != EXPLAINS:
             assert not results(path.read_text()), name
-    assert calls  # the folder is there, and does what the others may not
+    assert calls  # the check finds the permitted uses
 
 
 @pytest.mark.parametrize(
-    ("source", "found"),
+    ("source", "use"),
     [
         ("fmt.decode_bits(codes, to)", "fmt.decode_bits"),
         ("fmt.encode(bits=x)", "fmt.encode"),
@@ -134,18 +131,17 @@ def test_hardware_never_uses_goldens_algorithms():
         ("from golden.exact import check_scale, operand", "golden.exact.operand"),
     ],
 )
-def test_uses_of_goldens_algorithms_are_found(source, found):
-    assert results(source) == [found]
+def test_uses_of_goldens_algorithms_are_detected(source, use):
+    assert results(source) == [use]
 
 
-def test_strings_builders_and_descriptors_are_none():
-    assert not results(
-        "text.encode(); build.mac(name); golden.get(name); golden.names(); from golden import Format, get"
-    )
+def test_strings_builders_and_descriptors_are_no_uses():
+    source = "text.encode(); build.mac(name); golden.get(name); golden.names(); from golden import Format, get"
+    assert not results(source)
 
 
 def loaded(tree: ast.AST, modules: set[str], *, late: bool = False) -> Iterator[tuple[str, bool]]:
-    """Modules of ours that a file imports, and whether only a function does; imports for type checkers are none."""
+    """Yield our modules that a file imports, and whether only a function imports them; ignore type checking."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, late) for alias in node.names if alias.name in modules)
@@ -161,17 +157,17 @@ def loaded(tree: ast.AST, modules: set[str], *, late: bool = False) -> Iterator[
 
 
 def in_circles(graph: Mapping[str, set[str]]) -> set[str]:
-    """Modules that lie in circles or between two of them."""
-    left = set(graph)
+    """Return the modules that lie in circles or between two of them."""
+    rest = set(graph)
     while True:
-        imported = set().union(*(graph[name] & left for name in left))
-        kept = {name for name in left & imported if graph[name] & left}
-        if kept == left:
-            return left
-        left = kept
+        imported = set().union(*(graph[name] & rest for name in rest))
+        smaller = {name for name in rest & imported if graph[name] & rest}
+        if smaller == rest:
+            return rest
+        rest = smaller
 
 
-def test_circles_are_seen():
+def test_circles_are_detected():
     assert in_circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == {"b", "c"}
     assert in_circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == set()
     tree = ast.parse("import a\nif TYPE_CHECKING:\n    import b\ndef f():\n    from a import c, x\n    from d import y")
@@ -179,9 +175,7 @@ def test_circles_are_seen():
 
 
 def test_there_are_no_import_circles():
-    """Over all packages; imports inside functions count, but those of the command line, which reaches up late, and
-    ``LATE``.
-    """
+    """Imports inside functions count, except ``LATE`` and those of the command line, which imports synth late."""
     paths = [path for package in OURS for path in (ROOT / package).rglob("*.py")]
     names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths}
     graph: dict[str, set[str]] = {name: set() for name in names.values()}

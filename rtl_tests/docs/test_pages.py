@@ -1,26 +1,27 @@
-"""README and docs: every block of code does what it says, every link leads somewhere, every public name has its entry.
+"""README and docs: every block of code runs, every link has a target, every public name has an entry.
 
-Blocks of a page share a folder, in which each begins; files of the repository's ``examples`` are in it. What a language
-means:
+The blocks of a page share a folder, which also contains the repository's ``examples``. Each block starts in this
+folder. The language of a block determines how it is tested:
 
 ``sh``
-    Commands, run by bash. One with ``# prints TEXT`` behind it prints that text.
+    Commands for bash. A command with the comment ``# prints TEXT`` must print that text.
 ``console``
-    Commands after ``$``, each with all that it prints; ``...`` stands for anything.
+    Commands after ``$``, each followed by its complete output; ``...`` matches any text.
 ``python``
-    Statements; each ``print(...)  # TEXT`` prints that text.
+    Statements. Each ``print(...)  # TEXT`` must print that text.
 ``toml``
-    A file, whose name is the first line; where the repository has that file, it is the file. A command of the page uses
-    it.
+    A file, with its name in the first line. If the repository has this file, both must be equal. A command of the page
+    must use it.
 ``verilog``
-    A part of the file of the repository that the first line names, which has a test of its own.
+    A part of the repository's file that the first line names. That file has a separate test.
 ``text``
     No code.
 ``{...}``
-    Sphinx's, and read when the pages are made (``make docs``).
+    A directive for Sphinx; ``make docs`` tests it.
 
-A comment before a block, ``<!-- not run, because REASON -->`` or ``<!-- not run: COMMAND, because REASON -->``, takes
-the block or one command of it out. Such commands stand in ``NOT_RUN``, too; that they are accepted is tested.
+A comment before a block, ``<!-- not run, because REASON -->`` or ``<!-- not run: COMMAND, because REASON -->``,
+excludes the block or one of its commands. These commands are also listed in ``NOT_RUN``; a test checks that the command
+line accepts them.
 """
 
 import doctest
@@ -85,7 +86,7 @@ NOT_RUN = {
         "make exhaustive",
     ),
 }
-"""Every command that is shown and not run, by page."""
+"""The commands of each page that are shown but not run."""
 
 _BLOCK = re.compile(
     r"(?:^ *<!-- not run(?P<one>: .*?)?, because (?P<reason>.*?) -->\n)?"
@@ -98,9 +99,7 @@ _ICARUS = ("iverilog", "vvp")
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a block, and what it must print: text of which ``...`` stands for anything, None for whatever it
-    likes.
-    """
+    """A command of a block and its expected output: ``...`` matches any text; None is not checked."""
 
     line: str
     prints: str | None
@@ -109,7 +108,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code."""
+    """A block of code, and its commands if it has any."""
 
     language: str
     text: str
@@ -117,67 +116,65 @@ class Block:
 
 
 def blocks(page: str) -> list[Block]:
-    """The blocks of a page."""
+    """Return the blocks of a page."""
     text = PAGES[page]
-    found = list(_BLOCK.finditer(text))
-    assert 2 * len(found) == len(re.findall(r"^ *```", text, re.M)), f"{page} has a block that is not understood"
-    assert sum(match["reason"] is not None for match in found) == len(re.findall(r"^ *<!-- not run", text, re.M)), (
-        f"{page} has a comment before no block"
+    matches = list(_BLOCK.finditer(text))
+    assert 2 * len(matches) == len(re.findall(r"^ *```", text, re.M)), f"{page} has a block that is not recognized"
+    comments = re.findall(r"^ *<!-- not run", text, re.M)
+    assert sum(match["reason"] is not None for match in matches) == len(comments), (
+        f"{page} has a comment that no block follows"
     )
-    return [Block(match["language"], dedent(match["text"]), tuple(_commands(match))) for match in found]
+    return [Block(match["language"], dedent(match["text"]), tuple(_commands(match))) for match in matches]
 
 
 def _commands(match: re.Match[str]) -> list[Command]:
-    """The commands of a block of ``sh`` or ``console``."""
+    """Return the commands of a block of ``sh`` or ``console``."""
     text = dedent(match["text"])
     if match["language"] == "sh":
         lines = text.replace("\\\n", " ").splitlines()
-        found = [(line, re.search(r"  # prints (.*)$", line)) for line in lines if line]
-        pairs = [(line.partition("  #")[0].strip(), f"...{said[1]}..." if said else None) for line, said in found]
+        comments = [(line, re.search(r"  # prints (.*)$", line)) for line in lines if line]
+        pairs = [(line.partition("  #")[0].strip(), comment and f"...{comment[1]}...") for line, comment in comments]
     elif match["language"] == "console":
-        pairs = [(said.partition("\n")[0], said.partition("\n")[2]) for said in re.split(r"^\$ ", text, flags=re.M)[1:]]
+        parts = [part.partition("\n") for part in re.split(r"^\$ ", text, flags=re.M)[1:]]
+        pairs = [(line, output) for line, _, output in parts]
     else:
         return []
-    taken_out = (match["one"] or "").removeprefix(": ")
-    assert not taken_out or taken_out in [line for line, _ in pairs], (
-        f"there is no command {taken_out!r} to be taken out"
-    )
-    return [Command(line, prints, match["reason"] is None or taken_out not in ("", line)) for line, prints in pairs]
+    excluded = (match["one"] or "").removeprefix(": ")
+    assert not excluded or excluded in [line for line, _ in pairs], f"there is no command {excluded!r} to exclude"
+    return [Command(line, prints, match["reason"] is None or excluded not in ("", line)) for line, prints in pairs]
 
 
 def run(commands: list[Command], folder: Path) -> None:
-    """Run commands in one shell, and hold what each prints against what it must."""
+    """Run commands in one shell, and check the output of each."""
     script = "\n".join(f"echo {shlex.quote(_NEXT)}\n{command.line}" for command in commands)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=os.environ | {"PATH": path}, text=True, check=False,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout
-    said = done.stdout.split(f"{_NEXT}\n")[1:]
-    for command, got in zip(commands, said, strict=True):
+    environment, shell = os.environ | {"PATH": path}, ["bash", "-euo", "pipefail", "-c", f"exec 2>&1\n{script}"]
+    result = subprocess.run(shell, cwd=folder, env=environment, text=True, check=False, stdout=subprocess.PIPE)
+    assert result.returncode == 0, result.stdout
+    outputs = result.stdout.split(f"{_NEXT}\n")[1:]
+    for command, output in zip(commands, outputs, strict=True):
         if command.prints is not None:
-            same = doctest.OutputChecker().check_output(command.prints, got, doctest.ELLIPSIS)
-            assert same, f"$ {command.line}\n{got}\ninstead of\n{command.prints}"
+            same = doctest.OutputChecker().check_output(command.prints, output, doctest.ELLIPSIS)
+            assert same, f"$ {command.line}\n{output}\ninstead of\n{command.prints}"
 
 
 def run_python(text: str) -> None:
-    """Run statements, and hold what each ``print`` prints against the comment behind it."""
-    claimed = re.findall(r"^print\(.*\)  +# (.*)$", text, re.M)
-    assert claimed
-    said = io.StringIO()
-    with redirect_stdout(said), np.errstate(all="ignore"):
+    """Run statements, and compare the output of each ``print`` with its comment."""
+    expected = re.findall(r"^print\(.*\)  +# (.*)$", text, re.M)
+    assert expected
+    stdout = io.StringIO()
+    with redirect_stdout(stdout), np.errstate(all="ignore"):
         exec(compile(text, "block", "exec"), {})
-    assert said.getvalue().splitlines() == claimed
+    assert stdout.getvalue().splitlines() == expected
 
 
 def accept(line: str, folder: Path) -> None:
-    """Hold a command that is not run against the options that there are, and a design space against what it may say."""
+    """Check that the command line accepts a command that is not run, and that a design space is valid."""
     match shlex.split(line):
         case ["hwgen", *words]:
-            asked = parser(COMMANDS).parse_args(words)
-            if asked.command == "sweep":
-                assert list(space.read(folder / asked.file).designs())
+            args = parser(COMMANDS).parse_args(words)
+            if args.command == "sweep":
+                assert list(space.read(folder / args.file).designs())
         case ["make", target]:
             assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M), line
 
@@ -193,20 +190,18 @@ STANDS_FOR = {
     "T": "64",
     "DIR": "build",
 }
-"""Words of the text that are to be filled in, with what may stand there."""
+"""Placeholders in the text, and a value for each."""
 
 
 def in_text(text: str) -> Iterator[list[str]]:
-    """The words behind each ``hwgen`` in a text: with everything optional, filled in, and once for each alternative."""
+    """Yield the arguments of each ``hwgen`` command in a text, with all options, for each alternative."""
     for line in re.findall(r"`hwgen (\w[^`]*)`", text):
         words = re.sub(r"[\\\[\]…]", "", line).split()
         yield from map(list, product(*(STANDS_FOR.get(word, word).split("|") for word in words)))
 
 
 def whole(command: str, *rest: str) -> list[str]:
-    """A command, with the block and the format that a sentence may leave out, and without a last option whose value it
-    leaves out.
-    """
+    """Complete a command: add a missing block and format, and drop a last option that has no value."""
     words = [command, *rest]
     if command in ("generate", "area", "verify"):
         block, *options = rest if rest and not rest[0].startswith("-") else ("mac", *rest)
@@ -220,7 +215,7 @@ def whole(command: str, *rest: str) -> list[str]:
 
 
 def misspelt(words: list[str]) -> Iterator[list[str]]:
-    """The words, of which the first, or one option, lacks its last letter."""
+    """Yield the words with the last letter of the first word or of one option removed."""
     for place, word in enumerate(words):
         if place == 0 or word.startswith("--"):
             yield [*words[:place], word[:-1], *words[place + 1 :]]
@@ -228,13 +223,13 @@ def misspelt(words: list[str]) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_of_code(page, tmp_path, monkeypatch):
-    found = blocks(page)
-    commands = [command for block in found for command in block.commands]
+    page_blocks = blocks(page)
+    commands = [command for block in page_blocks for command in block.commands]
     assert [command.line for command in commands if not command.runs] == list(NOT_RUN.get(page, ()))
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     without_icarus = False
-    for block in found:
+    for block in page_blocks:
         first, _, rest = block.text.partition("\n")
         match block.language:
             case "sh" | "console":
@@ -259,57 +254,48 @@ def test_every_block_of_code(page, tmp_path, monkeypatch):
                 assert rest.strip() in (ROOT / first.removeprefix("// ")).read_text()
             case language:
                 assert language == "text" or language.startswith("{"), f"a block of {language!r}"
-    if (
-        without_icarus
-    ):  # a reader's simulator, which PyPI lacks: all other commands of the page have run by now, and the report says so
-        pytest.skip("all but the simulations: Icarus Verilog is not installed")
+    if without_icarus:  # all other commands of the page have run
+        pytest.skip("the simulations were not run: Icarus Verilog is not installed")
 
 
 def test_commands_in_the_text_are_accepted():
-    found = [words for text in PAGES.values() for words in in_text(text)]
-    assert len(found) > 40
-    for words in found:
+    commands = [words for text in PAGES.values() for words in in_text(text)]
+    assert len(commands) > 40
+    for words in commands:
         parser(COMMANDS).parse_args(whole(*words))
 
 
-def test_a_misspelt_option_is_found(tmp_path):
-    shown = [
-        line.removeprefix("hwgen ").split() for lines in NOT_RUN.values() for line in lines if line.startswith("hwgen ")
-    ]
-    said = [words for text in PAGES.values() for words in in_text(text)]
-    wrong = [one for words in shown for one in misspelt(words)] + [
-        whole(*one) for words in said for one in misspelt(words)
-    ]
+def test_a_misspelt_option_is_detected(tmp_path):
+    lines = [line for lines in NOT_RUN.values() for line in lines if line.startswith("hwgen ")]
+    in_blocks = [line.removeprefix("hwgen ").split() for line in lines]
+    in_sentences = [words for text in PAGES.values() for words in in_text(text)]
+    wrong = [words for command in in_blocks for words in misspelt(command)]
+    wrong += [whole(*words) for command in in_sentences for words in misspelt(command)]
+    refused = r"^unrecognized arguments: --|: invalid choice: |arguments are required: --format$"
     for words in wrong:
-        with pytest.raises(
-            Refusal, match=r"^unrecognized arguments: --|: invalid choice: |arguments are required: --format$"
-        ):
+        with pytest.raises(Refusal, match=refused):
             accept(shlex.join(["hwgen", *words]), tmp_path)
 
 
-def test_links_lead_somewhere():
+def test_links_have_a_target():
     for page, text in PAGES.items():
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
 
 
-def test_pages_that_programs_name_are_there():
-    """In help, messages and docstrings."""
-    texts = [
-        file.read_text()
-        for folder in ("golden", "hwgen", "synth", "examples")
-        for file in (ROOT / folder).rglob("*.py")
-    ]
-    named = {path for text in texts for path in re.findall(r"\bdocs/[\w./-]*\.(?:md|json)", text)}
-    assert len(named) > 3
-    assert not [path for path in named if not (ROOT / path).exists()]
+def test_pages_that_programs_name_exist():
+    """Help, messages and docstrings name pages."""
+    files = [file for folder in ("golden", "hwgen", "synth", "examples") for file in (ROOT / folder).rglob("*.py")]
+    paths = {path for file in files for path in re.findall(r"\bdocs/[\w./-]*\.(?:md|json)", file.read_text())}
+    assert len(paths) > 3
+    assert not [path for path in paths if not (ROOT / path).exists()]
 
 
 def test_every_page_can_be_reached_from_the_readme():
-    named = set(re.findall(r"\]\(docs/(\w+)\.md\)", PAGES["README.md"]))
-    assert {f"docs/{name}.md" for name in named} == set(PAGES) - {"README.md", "docs/index.md"}
+    names = set(re.findall(r"\]\(docs/(\w+)\.md\)", PAGES["README.md"]))
+    assert {f"docs/{name}.md" for name in names} == set(PAGES) - {"README.md", "docs/index.md"}
 
 
-def test_every_public_name_has_its_entry():
+def test_every_public_name_has_an_entry():
     entries = set(re.findall(r"^\.\. (?:autoclass|autofunction|py:data):: (.*)$", PAGES["docs/api.md"], re.M))
     assert {f"{module.__name__}.{name}" for module in (golden, hwgen) for name in module.__all__} <= entries

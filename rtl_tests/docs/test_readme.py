@@ -1,4 +1,4 @@
-"""README's figures are those of docs/results.json."""
+"""The figures in README and docs are the generated ones."""
 
 import json
 import re
@@ -7,18 +7,18 @@ from rtl_tests.support.paths import ROOT
 from synth.report import readme
 
 
-def test_figures_are_those_of_the_data_file():
+def test_figures_in_readme_match_the_data_file():
     shown = readme.Results.from_json(json.loads((ROOT / readme.RESULTS).read_text()))
     assert readme.section(shown) in (ROOT / "README.md").read_text()
     assert (ROOT / readme.PICTURE).read_text() == readme.picture(shown)
 
 
-def test_figures_of_accuracy_are_goldens():
+def test_figures_of_accuracy_match_the_reference_model():
     assert readme.accuracy() in (ROOT / readme.ACCURACY).read_text()
 
 
-def test_every_figure_is_of_a_plain_block():
-    """A block with further options would take the place of the plain one, whose format and target it has."""
+def test_every_figure_belongs_to_a_plain_block():
+    """A block with further options would replace the plain block of the same format and target."""
     rows = json.loads((ROOT / readme.RESULTS).read_text())["rows"]
     places = [(row["component"], row["target"], row["format"]) for row in rows]
     assert len(set(places)) == len(places)
