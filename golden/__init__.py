@@ -17,10 +17,10 @@ from golden.catalog import get, names
 from golden.exact import DEFAULT_TERMS, ExactAccumulator
 from golden.flags import Flag
 from golden.formats import Format
-from golden.mac import ACCUMULATORS, dot, fused_dot, fused_dot_with_flags, mac, mac_with_flags
+from golden.mac import dot, fused_dot, fused_dot_with_flags, mac, mac_with_flags
 from golden.refusal import BadKind, BadValue, Refusal
 from golden.rows import DEFAULT_RANDOM_BITS, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
-from golden.wide import WIDE, WideFormat
+from golden.wide import ACCUMULATORS, WIDE, WideFormat
 
 __all__ = [
     "ACCUMULATORS", "DEFAULT_RANDOM_BITS", "DEFAULT_TERMS", "DISTRIBUTIONS", "WIDE", "BadKind", "BadValue",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from golden.formats import Format
 from golden.multi import pair
+from golden.names import AMBIGUOUS, canonical
 from golden.refusal import BadKind, BadValue, shown
 from golden.rows import ALL_ROUNDINGS, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
 from golden.tables import read_format
@@ -21,21 +22,14 @@ _NAMES = (
     "hif8",
     "binary8p3", "binary8p4", "e5m2_nosub", "e4m3_nosub", "e5m3", "e5m3_nosub",
     "e5m2b1", "e5m2b2", "e5m2b4", "e4m3b1",
-    "ocp_e4m3", "ocp_e5m2",
+    "ocp_e4m3", "ocp_e5m2", "ieee_e4m3", "ieee_e3m4",
     "gc_1_4_3_b7", "gc_1_4_3_b10", "gc_1_4_3_b14", "gc_1_5_2_b15", "gc_1_5_2_b33", "gc_1_6_1_b31",
     "gc_1_3_4_b3", "gc_1_2_5_b1", "gc_1_0_7_b0",
     "ibm_1_4_3", "ibm_1_5_2", "ibm_fp9_1_5_3",
 )  # fmt: skip
 
-_ALSO_CALLED = {
-    "fp32": "binary32", "float32": "binary32", "single": "binary32",
-    "fp16": "binary16", "float16": "binary16", "half": "binary16",
-    "bf16": "bfloat16",
-}  # fmt: skip
-"""What others call the wide formats; :func:`get` refuses it, and says which name is meant."""
-
 FAMILIES = ("e{x}m{y}b{l}", "e{x}m{y}b{l}_{u}", "gc_1_{e}_{p}_b{bias}")
-"""Parametric names that :func:`get` accepts beside the catalogue's."""
+"""Parametric names that :func:`get` accepts beside the catalogue's; ``m3`` is a bias of -3."""
 
 _N = r"(\d{1,99})"
 """A number in such a name; Python refuses to read those of thousands of digits."""
@@ -81,8 +75,22 @@ def beside(folder: Path, name: str) -> str:
     return "+".join(parts)
 
 
-@functools.cache
 def _get(name: str) -> Format:
+    ours = canonical(name)
+    fmt = _known(ours)
+    if fmt is not None:
+        return fmt
+    if ours in AMBIGUOUS:
+        raise BadValue("name", f"must be {AMBIGUOUS[ours]}, not the ambiguous {name!r}")
+    known = (*_NAMES, *WIDE)
+    near = difflib.get_close_matches(ours, known, n=3, cutoff=0.4) or known[:3]
+    nearest = f"the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}"
+    others = f"any {', '.join(FAMILIES)} and a path to a .toml file are allowed too"
+    raise BadValue("name", f"must be a known format, not {name!r}; {nearest} ({others})")
+
+
+@functools.cache
+def _known(name: str) -> Format | None:
     if name in _SINGLE:
         return _SINGLE[name]()
     if name in WIDE:
@@ -90,25 +98,21 @@ def _get(name: str) -> Format:
     if match := re.fullmatch(rf"e{_N}m{_N}b{_N}(?:_{_N})?", name):
         x, y, low = (int(n) for n in match.groups()[:3])
         return supernormal(name, x, y, low, low if match[4] is None else int(match[4]))
-    if match := re.fullmatch(rf"gc_1_{_N}_{_N}_b{_N}", name):
-        return graphcore(name, *(int(n) for n in match.groups()))
-    known = [*_NAMES, *WIDE]
-    meant = [_ALSO_CALLED[name]] if name in _ALSO_CALLED else difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    near = meant or known[:3]
-    nearest = f"the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}"
-    others = f"any {', '.join(FAMILIES)} and a path to a .toml file are allowed too"
-    raise BadValue("name", f"must be a known format, not {name!r}; {nearest} ({others})")
+    if match := re.fullmatch(rf"gc_1_{_N}_{_N}_b(m?){_N}", name):
+        bias = -int(match[4]) if match[3] else int(match[4])
+        return graphcore(name, int(match[1]), int(match[2]), bias)
+    return None
 
 
 def _untaken(fmt: Format, file: str) -> Format:
     """Refuse another format under a name that is known: its modules and figures would pass for the known one's."""
     where = f"Format file {file!r}: name {fmt.name!r} is that of"
-    if fmt.name in WIDE:
-        raise BadValue(None, f"{where} a source and accumulator; choose another one")
     try:
         known = _get(fmt.name)
     except BadValue:
         return fmt
+    if known.name in WIDE:
+        raise BadValue(None, f"{where} a source and accumulator; choose another one")
     for field in _DEFINING:
         if getattr(fmt, field) != getattr(known, field):
             raise BadValue(None, f"{where} a known format with other {field}; choose another one")
@@ -216,6 +220,8 @@ def _run(x: int, y: int, bit: int, start: int, offset: int) -> Row:
 
 
 _OCP_CITE = "FP8 Formats for Deep Learning, Table 1; specification, section 3"
+_IEEE_CITE = "float8_e4m3 and float8_e3m4 of ml_dtypes; specification, section 3.1"
+_IEEE_OVERFLOWS = (Overflow.INFINITY, Overflow.SATURATE)
 _OCP_OVERFLOWS = (Overflow.SATURATE, Overflow.OCP_PAPER)
 
 
@@ -275,6 +281,8 @@ _SINGLE: dict[str, Callable[[], Format]] = {
     "e5m3_nosub": lambda: _p3109("e5m3_nosub", 5, 3, subnormals=False),
     "ocp_e4m3": _ocp_e4m3,
     "ocp_e5m2": lambda: ieee(Format, "ocp_e5m2", 5, 2, _OCP_CITE, 0x7E, (Overflow.INFINITY, *_OCP_OVERFLOWS)),
+    "ieee_e4m3": lambda: ieee(Format, "ieee_e4m3", 4, 3, _IEEE_CITE, 0x7C, _IEEE_OVERFLOWS),
+    "ieee_e3m4": lambda: ieee(Format, "ieee_e3m4", 3, 4, _IEEE_CITE, 0x78, _IEEE_OVERFLOWS),
     "ibm_1_4_3": lambda: _ibm("ibm_1_4_3", 4, 3, 11),
     "ibm_1_5_2": lambda: _ibm("ibm_1_5_2", 5, 2, 15),
     "ibm_fp9_1_5_3": lambda: _ibm("ibm_fp9_1_5_3", 5, 3, 15),

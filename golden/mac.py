@@ -16,13 +16,11 @@ from golden.exact import DEFAULT_TERMS, MAX_TERMS, ExactAccumulator, as_scale, o
 from golden.fixed import add, rounded_to_odd
 from golden.flags import of_sum
 from golden.formats import Format
-from golden.refusal import BadValue, check_choice, check_integer
-from golden.wide import WIDE, WideFormat, wide
+from golden.refusal import BadValue, check_integer
+from golden.wide import WideFormat, check_accumulator, wide
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-ACCUMULATORS = (*WIDE, "exact")
 
 
 def mac(
@@ -149,7 +147,8 @@ def dot(
         raise BadValue("a", "or b must have an axis to accumulate along")
     shape, length = left.shape[:-1], left.shape[-1]
     terms = max(length, 1) if terms is None else terms
-    if check_choice("accumulator", accumulator, ACCUMULATORS) == "exact":
+    accumulator = check_accumulator(accumulator)
+    if accumulator == "exact":
         total: NDArray[Any] = exact(fa, fb, terms).zeros(shape)
     else:
         total = np.zeros(shape, wide(accumulator).code_dtype)
@@ -195,7 +194,8 @@ def _sums(
     if left.ndim == 0 or left.shape[-1] == 0:
         raise BadValue("a", "and b must have a last axis with at least one product")
     terms = check_integer("terms", terms, 1, MAX_TERMS)
-    if check_choice("accumulator", accumulator, ACCUMULATORS) == "exact":
+    accumulator = check_accumulator(accumulator)
+    if accumulator == "exact":
         unit = exact(fa, fb, terms, scale_bits)
         state: NDArray[Any] = np.asarray(acc)
         for lane in range(left.shape[-1]):

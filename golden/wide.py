@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from golden.formats import Format
-from golden.refusal import BadValue, check_choice
+from golden.names import check_name
+from golden.refusal import BadValue
 from golden.rows import ALL_ROUNDINGS, Biased, Fixed, Kind, Overflow, Rounding, Row, Special
 from golden.validation import check_fields
 
@@ -163,6 +164,8 @@ _FORMATS = {
 WIDE = tuple(_FORMATS)
 """Sources of encoders, targets of decoders, accumulators."""
 
+ACCUMULATORS = (*WIDE, "exact")
+
 
 @cache
 def wide(name: str) -> WideFormat:
@@ -172,7 +175,12 @@ def wide(name: str) -> WideFormat:
 
 def check_wide(argument: str, name: str | Format) -> WideFormat:
     """Return a wide format; refuse any other."""
-    known = wide(check_choice(argument, name.name if isinstance(name, Format) else name, WIDE))
+    known = wide(check_name(argument, name.name if isinstance(name, Format) else name, WIDE))
     if isinstance(name, Format) and name != known:
         raise BadValue(argument, f"must be {known.name} itself, not another format of its name")
     return known
+
+
+def check_accumulator(name: str) -> str:
+    """Return one of :data:`ACCUMULATORS`; refuse any other."""
+    return check_name("accumulator", name, ACCUMULATORS)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import golden
-from golden import ACCUMULATORS, DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, ExactAccumulator, Format, Rounding
+from golden import DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, ExactAccumulator, Format, Rounding
 from golden.exact import check_scale
 from golden.options import check_random_bits
-from golden.refusal import BadValue, about, check_choice, check_flag
+from golden.refusal import BadValue, about, check_flag
+from golden.wide import check_accumulator
 from hwgen.netlist.component import Checked
 
 
@@ -84,7 +85,7 @@ class Accumulating(Checked):
         flags: bool,
     ) -> None:
         self.a_format, self.b_format = operand_formats(a_format, b_format)
-        self.accumulator = check_choice("accumulator", accumulator, ACCUMULATORS)
+        accumulator = self.accumulator = check_accumulator(accumulator)
         check_scale(self.a_format, self.b_format, scale_bits)
         self.scale_bits, self.has_flags, self.exact = int(scale_bits), check_flag("flags", flags), None
         if accumulator == "exact":

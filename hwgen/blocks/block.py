@@ -56,6 +56,8 @@ class Option:
         From a component to the line that the option adds to the module's header.
     default : optional
         What designs take where the component's own default is another one.
+    spelled : callable, optional
+        From a word as users write it to an allowed one; formats have several names.
     only_with : (str, value), optional
         The option and the value without which this one is refused; a value of None stands for any but 0.
     """
@@ -71,6 +73,7 @@ class Option:
     line: Callable[[Component], str] | None = None
     default: str | None = None
     only_with: tuple[str, str | None] | None = None
+    spelled: Callable[[str], str] = str
 
     def __post_init__(self) -> None:
         argument = self.argument or self.name.replace("-", "_")

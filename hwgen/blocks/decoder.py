@@ -6,7 +6,7 @@ from amaranth.lib.wiring import Out
 
 from golden import Format, get
 from golden.explain import ROUNDING_RULES
-from golden.refusal import check_choice
+from golden.names import check_name
 from hwgen.blocks.arguments import code_format
 from hwgen.blocks.block import Block
 from hwgen.blocks.options import FORMAT, TARGETS, TO
@@ -42,8 +42,9 @@ class Decoder(Checked, wiring.Component):
     """
 
     def __init__(self, fmt: Format | str, target: str = "unpacked"):
-        self.fmt, self.target = code_format("fmt", fmt), check_choice("target", target, TARGETS)
-        outputs = unpacked_signature(self.fmt).members if target == "unpacked" else {"bits": Out(get(target).width)}
+        self.fmt, self.target = code_format("fmt", fmt), check_name("target", target, TARGETS)
+        is_unpacked = self.target == "unpacked"
+        outputs = unpacked_signature(self.fmt).members if is_unpacked else {"bits": Out(get(self.target).width)}
         super().__init__({**code_ports("code", self.fmt), **outputs})
 
     def elaborate(self, _platform: object) -> Module:

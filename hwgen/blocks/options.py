@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from golden import ACCUMULATORS, DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, Format, Overflow, Rounding
 from golden.exact import MAX_SCALE_BITS, MAX_TERMS, scale_range
+from golden.names import canonical
 from golden.rows import MAX_RANDOM_BITS
 from hwgen.blocks.block import Component, Option
 from hwgen.datapath.ports import FLAG_BITS, MEANING
@@ -26,8 +27,11 @@ B_FORMAT = Option("format-b", Format, "format of the second operand (default: th
 # -- decoders and encoders
 # -------------------------------------------------------------------------------------------------
 
-TO = Option("to", str, "what comes out", TARGETS, argument="target", always=True, suffix="_{}", default="binary16")
-FROM = Option("from", str, "what goes in", WIDE, argument="source", always=True, suffix="_{}")
+TO = Option(
+    "to", str, "what comes out", TARGETS, argument="target", always=True, suffix="_{}", default="binary16",
+    spelled=canonical,
+)  # fmt: skip
+FROM = Option("from", str, "what goes in", WIDE, argument="source", always=True, suffix="_{}", spelled=canonical)
 ROUNDING = Option(
     "rounding", str, "default: the format's", tuple(rounding.value for rounding in Rounding), suffix="_{}",
 )  # fmt: skip
@@ -55,7 +59,9 @@ def _scale(core: Component) -> str:
     return f"Scale: products are multiplied by 2^scale, from 2^{low} to 2^{high}"
 
 
-ACCUMULATOR = Option("accumulator", str, "format of the accumulator", ACCUMULATORS, always=True, suffix="_{}")
+ACCUMULATOR = Option(
+    "accumulator", str, "format of the accumulator", ACCUMULATORS, always=True, suffix="_{}", spelled=canonical,
+)  # fmt: skip
 TERMS = Option(
     "terms",
     int,

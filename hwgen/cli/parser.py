@@ -89,7 +89,7 @@ def _add_option(parser: argparse.ArgumentParser, block: Block, option: Option) -
     else:
         words["required"] = default is Parameter.empty
         words |= {"choices": option.allowed} if option.kind is str else {"metavar": "N" if option.kind is int else "F"}
-        words |= {"type": int} if option.kind is int else {}
+        words |= {"type": int if option.kind is int else option.spelled}
     parser.add_argument(f"--{option.name}", **words)
 
 

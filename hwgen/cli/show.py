@@ -6,6 +6,7 @@ from typing import Any
 
 import golden
 from golden.formats import Format
+from golden.names import ALIASES, DIFFERENCES
 from golden.refusal import BadValue, about
 
 
@@ -24,6 +25,10 @@ def formats(arguments: argparse.Namespace) -> int:
             f"{row['name']:14} {row['width']:4} {row['precision']:9} {row['smallest']:12.6g} {row['largest']:12.6g}"
             f"  {specials:12} {default:28} {row['cite']}"
         )
+    print("\nOther names, in any case:")
+    for name in dict.fromkeys(ALIASES.values()):
+        print(f"  {name}: {', '.join(alias for alias, ours in ALIASES.items() if ours == name)}")
+    print("Other names change no default:", *DIFFERENCES, sep="\n  ")
     print(f"\nFamilies: {', '.join(golden.catalog.FAMILIES)}; a path to a .toml file is a format, too.")
     print("A+B is two formats of one width in one unit, distinguished by a select pin: for every block but encoders.")
     print(f"Sources, decoder targets and accumulators: {', '.join(golden.WIDE)}; accumulator only: exact.")

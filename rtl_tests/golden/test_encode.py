@@ -42,6 +42,8 @@ NATIVE = [
     ("hif8", "ties_to_away", "infinity"),
     ("ocp_e4m3", "ties_to_even", "nan"),
     ("ocp_e5m2", "ties_to_even", "infinity"),
+    ("ieee_e4m3", "ties_to_even", "infinity"),
+    ("ieee_e3m4", "ties_to_even", "infinity"),
 ] + [(name, "ties_to_even", "nan") for name in ("gc_1_5_2_b16", "gc_1_4_3_b8", "gc_1_4_3_b11")]
 
 

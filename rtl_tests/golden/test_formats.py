@@ -26,6 +26,8 @@ DTYPES = {
     "gc_1_5_2_b16": ml_dtypes.float8_e5m2fnuz,
     "gc_1_4_3_b8": ml_dtypes.float8_e4m3fnuz,
     "gc_1_4_3_b11": ml_dtypes.float8_e4m3b11fnuz,
+    "ieee_e4m3": ml_dtypes.float8_e4m3,
+    "ieee_e3m4": ml_dtypes.float8_e3m4,
     "bfloat16": ml_dtypes.bfloat16,
     "binary16": np.float16,
 }

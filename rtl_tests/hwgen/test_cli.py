@@ -183,9 +183,9 @@ BAD = {
         ["generate", "mac", "--format", "e5m"],
         "--format must be a known format, not 'e5m'; the nearest are",
     ),
-    "wide format by another name": (
-        ["generate", "readout", "--format", "hif8", "--to", "fp32"],
-        "--to must be a known format, not 'fp32'; the nearest is binary32 (",
+    "ambiguous format": (
+        ["generate", "readout", "--format", "hif8", "--to", "fp8"],
+        "--to must be ocp_e4m3 or ocp_e5m2, not the ambiguous 'fp8'",
     ),
     "wide format": (
         ["generate", "mac", "--format", "binary16"],

@@ -115,6 +115,12 @@ def _ibm(width: int, fraction_bits: int, bias: int) -> Definition:
     )
 
 
+def _ieee(fraction_bits: int, bias: int, infinity: int, nan: int) -> Definition:
+    nans = frozenset(sign | code for sign in (0, 0x80) for code in range(infinity + 1, 0x80))
+    equation, overflows = floating(fraction_bits, bias), ("infinity", "saturate")
+    return Definition(8, equation, infinity, nans, frozenset([0, 0x80]), nan, overflows)
+
+
 _SINGLE = {
     "hif8": Definition(
         8,
@@ -145,6 +151,8 @@ _SINGLE = {
         0x7E,
         ("infinity", "saturate", "ocp_paper"),
     ),
+    "ieee_e4m3": _ieee(3, 7, 0x78, 0x7C),
+    "ieee_e3m4": _ieee(4, 3, 0x70, 0x78),
     "ibm_1_4_3": _ibm(8, 3, 11),
     "ibm_1_5_2": _ibm(8, 2, 15),
     "ibm_fp9_1_5_3": _ibm(9, 3, 15),
@@ -167,8 +175,8 @@ def definition(name: str) -> Definition:
     """A format of the catalogue, ``dlfloat16``, or any member of the families."""
     if name in _SINGLE:
         return _SINGLE[name]
-    if match := re.fullmatch(r"gc_1_(\d+)_(\d+)_b(\d+)", name):
-        e, p, bias = (int(n) for n in match.groups())
+    if match := re.fullmatch(r"gc_1_(\d+)_(\d+)_b(m?\d+)", name):
+        e, p, bias = (int(n.replace("m", "-")) for n in match.groups())
         if e == 0:  # n * 2^q with q = 1 - b - 7 where p = 7
             return _one_nan(1 + p, lambda n: n * power(1 - bias - p), infinity=False, twos_complement=True)
         return _one_nan(1 + e + p, floating(p, bias), infinity=False)
@@ -200,6 +208,8 @@ CATALOGUE = (
     "e4m3b1",
     "ocp_e4m3",
     "ocp_e5m2",
+    "ieee_e4m3",
+    "ieee_e3m4",
     "gc_1_4_3_b7",
     "gc_1_4_3_b10",
     "gc_1_4_3_b14",
@@ -228,6 +238,8 @@ RANGES = {
     "e5m2b4": (2.0**-27, 2.0**26, 252),
     "ocp_e4m3": (2.0**-9, 448, 252),
     "ocp_e5m2": (2.0**-16, 57344, 246),
+    "ieee_e4m3": (2.0**-9, 240, 238),
+    "ieee_e3m4": (2.0**-6, 15.5, 222),
     "gc_1_4_3_b7": (2.0**-9, 480, 254),
     "gc_1_5_2_b15": (2.0**-16, 1.75 * 2**16, 254),
     "gc_1_0_7_b0": (2.0**-6, 127 / 64, 254),

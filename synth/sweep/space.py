@@ -200,7 +200,7 @@ def _values(block: Block, option: Option, value: Any, folder: Path) -> list[Any]
         return _list(value, where, option.values, lambda item: type(item) is bool)
     if isinstance(allowed, range):
         return _list(value, where, option.values, lambda item: type(item) is int and item in allowed)
-    words = _strings(value, where)
+    words = [option.spelled(word) for word in _strings(value, where)]
     if option.kind is Format:
         return [word if word == DEFAULT else beside(folder, word) for word in words]
     for word in words:
