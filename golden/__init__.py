@@ -1,7 +1,7 @@
-"""Golden model: what every format, rounding and fused multiply-accumulate means, in NumPy.
+"""The reference model: every format, rounding and fused multiply-accumulate in NumPy.
 
-Nothing here knows of hardware. Formats are data (:mod:`golden.formats`, :mod:`golden.catalog`); values are decoded by
-the papers' equations and rounded by definition.
+It is independent of the hardware. Formats are data (:mod:`golden.formats`, :mod:`golden.catalog`); values are decoded
+by the papers' equations and rounded by definition.
 """
 
 from golden.accuracy import (

@@ -1,7 +1,6 @@
-"""What a format does to data: dynamic range, signal-to-noise ratio, significand bits over exponent, and the choice of
-scales.
+"""The accuracy of a format: dynamic range, signal-to-noise ratio, significand bits by exponent, and choosing scales.
 
-Ratios are in decibels (dB), and of powers: 10 log10 of mean squares. Nothing here decides a code's value.
+Ratios are power ratios in decibels (dB): 10 log10 of a ratio of mean squares.
 """
 
 from __future__ import annotations
@@ -31,39 +30,40 @@ DISTRIBUTIONS: Mapping[str, Density] = {
     "laplace": lambda x: math.sqrt(2) * np.exp(-math.sqrt(2) * x),
     "student_t3": lambda x: 4 / math.pi / (1 + x * x) ** 2,
 }
-"""Densities of the magnitudes of numbers with mean 0 and variance 1; ``student_t3`` is Student's t, 3 degrees of
-freedom, over √3.
+"""Densities of the magnitude of a number with mean 0 and variance 1.
+
+``student_t3`` is Student's t with 3 degrees of freedom, divided by √3.
 """
 
 _END = 2.0**40
-"""In standard deviations: what lies beyond has less than 2**-39 of the power, even with Student's tail, which falls as
-x**-4.
+"""End of the integration, in standard deviations.
+
+Less than 2**-39 of the power lies beyond it, even in Student's tail, which falls as x**-4.
 """
 _MESH = np.append(0.0, 2.0 ** np.arange(-4, 40.5, 0.5))
-"""Ends of pieces on which every density is smooth enough for 16 points of Gauss and Legendre."""
+"""Bounds of intervals in which every density is smooth enough for 16-point Gauss-Legendre quadrature."""
 _SCALE_LIMIT = 2.0**500
 
 
 def dynamic_range(name: str | Format) -> float:
-    """Largest over smallest positive value, in dB (Graphcore paper, Table 1, column D); subnormals count."""
+    """Ratio of the largest to the smallest positive value, subnormals included, in dB (Graphcore paper, Table 1, D)."""
     fmt = get(name)
     return 20 * (math.log10(fmt.largest) - math.log10(fmt.smallest))
 
 
 def model_snr(name: str | Format) -> float:
-    """Signal-to-noise ratio in dB that the model of floating-point quantization gives (Graphcore paper, Table 1, column
-    SNR).
+    """Signal-to-noise ratio in dB by the model of floating-point quantization (Graphcore paper, Table 1, column SNR).
 
-    Its equation (5): the noise is 2.16 · 2**(-2p) / 12 of the signal, p being the bits of the significand with the
-    hidden one, and nothing over- or underflows. 2.16 is short for 1.5 / ln 2, a significand distributed log-uniformly;
-    only so all seven rows come out as printed (the paper's next line, 0.18 · 2**(-2p), would give DLFloat 67.7 instead
-    of 67.6). Of a format with tapered precision it is the ratio where the precision is highest. See
-    :func:`quantization_snr` for what data see.
+    Equation (5) of the paper: noise / signal = 2.16 · 2**(-2p) / 12, where p counts the bits of the significand with
+    the hidden bit. It assumes that nothing over- or underflows. 2.16 rounds 1.5 / ln 2, which assumes log-uniform
+    significands. The exact constant reproduces all seven printed rows; the paper's next line, 0.18 · 2**(-2p), would
+    give DLFloat 67.7 instead of 67.6. For a format with tapered precision the result is the ratio at its highest
+    precision. :func:`quantization_snr` gives the ratio on data.
 
     Raises
     ------
     BadValue
-        If no row has a hidden bit: the error of a scaled integer does not follow the signal.
+        If no row has a hidden bit: the error of a scaled integer does not scale with the signal.
     """
     fmt = get(name)
     if not any(row.hidden for row in fmt.rows):
@@ -73,32 +73,39 @@ def model_snr(name: str | Format) -> float:
 
 
 def significand_bits(name: str | Format) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Significand bits that numbers of each exponent have (HiFloat8 paper, Figure 1); single formats of up to 16 bits.
+    """Significand bits at each exponent (HiFloat8 paper, Figure 1); single formats of up to 16 bits.
 
     Returns
     -------
     exponents : int64 array
-        From that of the smallest value to that of the largest, subnormals normalized, ascending.
+        Exponents of the normalized values, from the smallest value to the largest.
     bits : int64 array of the same shape
-        With the hidden bit: neighbours are 2**(exponent - bits + 1) apart.
+        Bits with the hidden bit: neighbouring values are 2**(exponent - bits + 1) apart.
     """
     values = grid(_single(name)).values
     exponents = _exponents(values[1:-1])
     bits = exponents - _exponents(np.diff(values)[1:]) + 1
-    each, first = np.unique(exponents, return_index=True)
-    return each, bits[first]
+    distinct, first = np.unique(exponents, return_index=True)
+    return distinct, bits[first]
 
 
 def quantization_snr(name: str | Format, scale: ArrayLike = 1.0, distribution: str = "gaussian") -> NDArray[np.float64]:
-    """Signal-to-noise ratio in dB of numbers rounded to the nearest value of a format; what overflows saturates.
+    """Signal-to-noise ratio in dB of numbers rounded to the nearest value of a format; overflow saturates.
 
-    Numbers have mean 0 and standard deviation ``scale``. The expected squared error is integrated over the
-    distribution, interval by interval of the format (16-point Gauss-Legendre quadrature; no samples), to less than 1e-6
-    dB. Ties have no weight, so that all roundings to nearest are one. Saturation is that of the Graphcore paper's
-    experiments (section 3.2), whose figures for a scaled integer (section 2.2: 40.5 dB at best) come out.
+    The numbers have mean 0 and standard deviation ``scale``. The expected squared error is integrated over the
+    distribution by 16-point Gauss-Legendre quadrature in each interval of the format, with an error below 1e-6 dB; no
+    samples are drawn. Ties have probability 0, so all roundings to nearest give the same ratio. Saturation follows the
+    Graphcore paper's experiments (section 3.2) and reproduces its figures for a scaled integer (section 2.2: at most
+    40.5 dB).
 
-    Scales, numbers of any shape, lie between 2**-500 and 2**500; the distribution is one of :data:`DISTRIBUTIONS`; the
-    format is a single one of at most 16 bits.
+    Parameters
+    ----------
+    name : str or Format
+        A single format of at most 16 bits.
+    scale : numbers of any shape
+        From 2**-500 to 2**500.
+    distribution : str
+        One of :data:`DISTRIBUTIONS`.
     """
     fmt = _single(name)
     check_choice("distribution", distribution, tuple(DISTRIBUTIONS))
@@ -109,24 +116,23 @@ def quantization_snr(name: str | Format, scale: ArrayLike = 1.0, distribution: s
     outside = scales[~((scales >= 1 / _SCALE_LIMIT) & (scales <= _SCALE_LIMIT))]
     if outside.size:
         raise BadValue("scale", f"must lie in 2**-500 to 2**500, not {outside[0]}")
-    noise = [
-        _noise(fmt, one, DISTRIBUTIONS[distribution]) for one in scales.reshape(-1).tolist()
-    ]  # each has intervals of its own
+    density = DISTRIBUTIONS[distribution]
+    noise = [_noise(fmt, deviation, density) for deviation in scales.reshape(-1).tolist()]
     ratio: NDArray[np.float64] = -10 * np.log10(np.array(noise).reshape(scales.shape))
     return ratio
 
 
 class BestScale(NamedTuple):
-    """A standard deviation of 2**exponent, and the signal-to-noise ratio there, in dB."""
+    """The best standard deviation, 2**exponent, and its signal-to-noise ratio in dB."""
 
     exponent: int
     snr: float
 
 
 def best_scale(name: str | Format, distribution: str = "gaussian") -> BestScale:
-    """The power of two that numbers are best scaled to: see :func:`quantization_snr`.
+    """The power-of-two standard deviation with the highest :func:`quantization_snr`.
 
-    Of scales within 0.01 dB of the best, of which a wide format has many, the one nearest to 1.
+    A wide format has many scales within 0.01 dB of the best; of these, the one nearest to 1 is returned.
     """
     fmt = _single(name)
     low, high = fmt.exponent_range
@@ -138,23 +144,21 @@ def best_scale(name: str | Format, distribution: str = "gaussian") -> BestScale:
 
 @cache
 def _quadrature() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Points and weights on [0, 1]."""
+    """Points and weights of 16-point Gauss-Legendre quadrature on [0, 1]."""
     points, weights = np.polynomial.legendre.leggauss(16)
     return (points + 1) / 2, weights / 2
 
 
 def _noise(fmt: Format, scale: float, density: Density) -> float:
-    """Expected squared error of a number of standard deviation 1 that is multiplied by ``scale``, rounded, and divided
-    again.
-    """
+    """Expected squared error of a number of standard deviation 1 that is scaled, rounded and scaled back."""
     table = grid(fmt)
     boundaries = (table.values[:-1] + table.values[1:]) / 2
     boundaries[0] = (table.flush_below + fmt.smallest) / 2
     edges = np.union1d(_MESH, boundaries / scale)
     edges = edges[edges <= _END]
     width = np.diff(edges)
-    place = round_to_grid(fmt, scale * (edges[:-1] + width / 2), Rounding.TIES_TO_EVEN)
-    rounded = fmt.magnitudes[np.minimum(place, len(fmt.magnitudes) - 1)] / scale
+    index = round_to_grid(fmt, scale * (edges[:-1] + width / 2), Rounding.TIES_TO_EVEN)
+    rounded = fmt.magnitudes[np.minimum(index, len(fmt.magnitudes) - 1)] / scale
     points, weights = _quadrature()
     x = edges[:-1, np.newaxis] + width[:, np.newaxis] * points
     return float(np.sum(width * (((rounded[:, np.newaxis] - x) ** 2 * density(x)) @ weights)))
@@ -168,14 +172,12 @@ def _single(name: str | Format) -> Format:
 
 
 def _exponents(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The ``e`` of ``1.xxx * 2**e``."""
+    """Exponents ``e`` of ``1.xxx * 2**e``."""
     return np.frexp(values)[1].astype(np.int64) - 1
 
 
 class Scales(NamedTuple):
-    """Exponents of the powers of two that a layer's inputs and weights are multiplied by, and the mean squared error
-    that they leave.
-    """
+    """Exponents of the power-of-two scales of a layer's inputs and weights, and the resulting mean squared error."""
 
     activations: int
     weights: int
@@ -183,7 +185,7 @@ class Scales(NamedTuple):
 
 
 _MAX_EXPONENT = 300
-"""Of a scale that :func:`calibrate` may try: beyond that, every number of binary32 over- or underflows."""
+"""Largest exponent that :func:`calibrate` tries; beyond it every binary32 number over- or underflows."""
 
 
 def calibrate(
@@ -194,27 +196,27 @@ def calibrate(
     exponents: Iterable[int] = range(-4, 6),
     **options: Any,
 ) -> Scales:
-    """Two power-of-two scales for one layer: the inner part of HiFloat8's Algorithm 1, lines 6 to 13.
+    """Choose two power-of-two scales for one layer (HiFloat8 paper, Algorithm 1, lines 6 to 13).
 
-    All pairs are tried; that whose product of quantized inputs and weights, scaled back, is nearest to the reference is
-    taken. The products are summed in binary64. For a network, call it layer by layer with inputs that earlier layers'
-    quantized products have led to (lines 4 and 14).
+    For each pair of scales, inputs and weights are scaled, quantized and multiplied, and the product is scaled back.
+    The result is the pair whose product has the smallest squared error. Products are summed in binary64. For a network,
+    call this function layer by layer, with inputs computed by the quantized earlier layers (lines 4 and 14).
 
     Parameters
     ----------
     activations, weights : (..., m, k) and (k, n) arrays
-        Taken as float32.
+        Converted to float32.
     reference : (..., m, n) array, optional
-        The layer's output in high precision, line 2; by default the product of the two.
+        The layer's output in high precision (line 2); by default the product of the two in binary64.
     exponents : integers
-        Tried for either; the paper's are -4 to 5.
+        Exponents to try for each scale; the paper uses -4 to 5.
     options
-        Of :meth:`golden.Format.encode`: rounding, overflow. By default the format's own; HiFloat8's is the paper's TA.
+        ``rounding`` and ``overflow`` of :meth:`golden.Format.encode`; HiFloat8's default rounding is the paper's TA.
 
     Returns
     -------
     Scales
-        Of pairs with the same error the first, exponents being tried in the order 0, -1, 1, -2 and so on.
+        Of pairs with equal errors, the first in the order 0, -1, 1, -2, and so on.
     """
     fmt = get(name)
     if not np.iterable(exponents):
@@ -228,20 +230,18 @@ def calibrate(
         raise BadValue(
             "activations", f"and weights must have shapes (..., m, k) and (k, n), not {layer.shape} and {matrix.shape}"
         )
-    wanted = (
-        layer.astype(np.float64) @ matrix.astype(np.float64) if reference is None else np.asarray(reference, np.float64)
-    )
-    if wanted.shape != (*layer.shape[:-1], matrix.shape[1]):
-        raise BadValue("reference", f"must have the shape {(*layer.shape[:-1], matrix.shape[1])}, not {wanted.shape}")
+    shape = (*layer.shape[:-1], matrix.shape[1])
+    exact = layer.astype(np.float64) @ matrix.astype(np.float64) if reference is None else np.asarray(reference, float)
+    if exact.shape != shape:
+        raise BadValue("reference", f"must have the shape {shape}, not {exact.shape}")
     left, right = ([_through(fmt, operand, exponent, options) for exponent in tried] for operand in (layer, matrix))
-    with np.errstate(invalid="ignore"):  # 0 * Inf, whose pair is out of the running
-        errors = np.array([[np.mean((a @ w - wanted) ** 2) for w in right] for a in left])
+    with np.errstate(invalid="ignore"):  # 0 * Inf; that pair is rejected below
+        errors = np.array([[np.mean((a @ w - exact) ** 2) for w in right] for a in left])
     errors[np.isnan(errors)] = np.inf
     a, w = np.unravel_index(int(np.argmin(errors)), errors.shape)
     if not np.isfinite(errors[a, w]):
-        raise BadValue(
-            "exponents", f"must leave some pair without overflow in {fmt.name}, not {', '.join(map(str, tried))}"
-        )
+        listed = ", ".join(map(str, tried))
+        raise BadValue("exponents", f"must leave some pair without overflow in {fmt.name}, not {listed}")
     return Scales(tried[a], tried[w], float(errors[a, w]))
 
 

@@ -1,4 +1,4 @@
-"""Arrays of raw bits: what is accepted where codes or bit patterns are asked for."""
+"""Arrays of raw bits: checks of arguments that are codes or bit patterns."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 BLOCK = 1 << 14
-"""Elements that pass through a table at a time, so that NumPy's intermediate arrays stay in the cache."""
+"""Elements processed at a time, so that NumPy's intermediate arrays stay in the cache."""
 
 
 def as_array(argument: str, values: ArrayLike) -> NDArray[Any]:
-    """Return an array of any type; refuse lists of different lengths."""
+    """Convert to an array of any type; refuse ragged lists."""
     try:
         return np.asarray(values)
     except ValueError:
@@ -24,9 +24,9 @@ def as_array(argument: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def as_codes(argument: str, codes: ArrayLike, width: int, name: str | None = None) -> NDArray[Any]:
-    """Return an array of integers; refuse elements that are negative or need more than ``width`` bits.
+    """Convert to an array of integers; refuse elements that are negative or need more than ``width`` bits.
 
-    ``argument`` is what the caller calls the array, ``name`` the codes' format. Signed types are accepted.
+    Messages name ``argument`` and, if given, ``name``, the format of the codes. Signed types are accepted.
     """
     array = as_array(argument, codes)
     if array.size == 0 and array.dtype == np.float64:
@@ -43,7 +43,7 @@ def as_codes(argument: str, codes: ArrayLike, width: int, name: str | None = Non
 
 
 def check_shapes(**shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that arrays of these shapes broadcast to; refuse such as do not."""
+    """The shape that these shapes broadcast to; refuse shapes that do not broadcast."""
     try:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:
@@ -53,13 +53,13 @@ def check_shapes(**shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def broadcast(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Arrays ``a`` and ``b`` in one shape."""
+    """Arrays ``a`` and ``b``, broadcast to their common shape."""
     shape = check_shapes(a=a.shape, b=b.shape)
     return np.broadcast_to(a, shape), np.broadcast_to(b, shape)
 
 
 def look_up(table: NDArray[Any], index: NDArray[Any]) -> NDArray[Any]:
-    """``table[index]`` for indices that are known to be inside, five times as fast for large arrays as indexing."""
+    """``table[index]`` for indices known to be in range; for large arrays five times as fast as indexing."""
     flat = np.ascontiguousarray(index).reshape(-1)
     out = np.empty(flat.shape, table.dtype)
     for start in range(0, flat.size, BLOCK):

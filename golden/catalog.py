@@ -1,4 +1,4 @@
-"""The formats of the five papers, by name: a catalogue, parametric families, and the way to users' own files."""
+"""Formats by name: the catalogue, parametric families, and TOML files of users."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from golden.formats import Format
 from golden.multi import pair
 from golden.names import AMBIGUOUS, canonical
 from golden.refusal import BadKind, BadValue, shown
-from golden.rows import ALL_ROUNDINGS, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
+from golden.rows import ALL_ROUNDINGS, AWAY_FIRST, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
 from golden.tables import read_format
 from golden.validation import MAX_WIDTH, MIN_WIDTH
 from golden.wide import WIDE, ieee, wide
@@ -32,24 +32,29 @@ FAMILIES = ("e{x}m{y}b{l}", "e{x}m{y}b{l}_{u}", "gc_1_{e}_{p}_b{bias}")
 """Parametric names that :func:`get` accepts beside the catalogue's; ``m3`` is a bias of -3."""
 
 _N = r"(\d{1,99})"
-"""A number in such a name; Python refuses to read those of thousands of digits."""
+"""A number in such a name; Python refuses to convert strings of thousands of digits."""
 
 
 def names() -> tuple[str, ...]:
-    """Names of the catalogue: every 8- and 9-bit format of the specification, section 0."""
+    """Names of the catalogue: the 8- and 9-bit formats of the specification, section 0."""
     return _NAMES
 
 
 def get(name: str | os.PathLike[str] | Format) -> Format:
-    """The format of a name, of a family's member, of a TOML file's path, or of two of these with a ``+`` between
-    (:mod:`golden.multi`).
+    """Look up a format.
+
+    Parameters
+    ----------
+    name : str, path or Format
+        A name of the catalogue, a wide format or a family, in any case; a name of another project
+        (:data:`golden.names.ALIASES`); the path of a TOML file; or ``A+B`` (:mod:`golden.multi`).
 
     Raises
     ------
     BadKind
         If the name is neither a string nor a path.
     BadValue
-        If there is no such format (the sentence gives the nearest known names), or a file does not describe one.
+        If the name is unknown (the message lists the nearest names) or ambiguous, or a file describes no format.
     """
     if isinstance(name, Format):
         return name
@@ -63,27 +68,29 @@ def get(name: str | os.PathLike[str] | Format) -> Format:
             raise BadValue("name", f"{shown(name)}: two formats can share a unit, not more")
         return pair(get(first), get(second))
     if name.endswith(".toml"):
-        return _untaken(read_format(Path(name)), name)
+        return _checked_name(read_format(Path(name)), name)
     return _get(name)
 
 
 def beside(folder: Path, name: str) -> str:
-    """A name for :func:`get` as a file in ``folder`` means it: TOML files that lie there are called by their paths."""
-    parts = (
-        str(folder / part) if part.endswith(".toml") and (folder / part).exists() else part for part in name.split("+")
-    )
-    return "+".join(parts)
+    """A name for :func:`get` from a name in a file of ``folder``: TOML files in ``folder`` get their paths."""
+
+    def resolved(part: str) -> str:
+        path = folder / part
+        return str(path) if part.endswith(".toml") and path.exists() else part
+
+    return "+".join(map(resolved, name.split("+")))
 
 
 def _get(name: str) -> Format:
-    ours = canonical(name)
-    fmt = _known(ours)
+    word = canonical(name)
+    fmt = _known(word)
     if fmt is not None:
         return fmt
-    if ours in AMBIGUOUS:
-        raise BadValue("name", f"must be {AMBIGUOUS[ours]}, not the ambiguous {name!r}")
+    if word in AMBIGUOUS:
+        raise BadValue("name", f"must be {AMBIGUOUS[word]}, not the ambiguous {name!r}")
     known = (*_NAMES, *WIDE)
-    near = difflib.get_close_matches(ours, known, n=3, cutoff=0.4) or known[:3]
+    near = difflib.get_close_matches(word, known, n=3, cutoff=0.4) or known[:3]
     nearest = f"the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}"
     others = f"any {', '.join(FAMILIES)} and a path to a .toml file are allowed too"
     raise BadValue("name", f"must be a known format, not {name!r}; {nearest} ({others})")
@@ -104,8 +111,8 @@ def _known(name: str) -> Format | None:
     return None
 
 
-def _untaken(fmt: Format, file: str) -> Format:
-    """Refuse another format under a name that is known: its modules and figures would pass for the known one's."""
+def _checked_name(fmt: Format, file: str) -> Format:
+    """Refuse a known name for another format: its modules and figures could be mistaken for the known format's."""
     where = f"Format file {file!r}: name {fmt.name!r} is that of"
     try:
         known = _get(fmt.name)
@@ -116,15 +123,13 @@ def _untaken(fmt: Format, file: str) -> Format:
     for field in _DEFINING:
         if getattr(fmt, field) != getattr(known, field):
             raise BadValue(None, f"{where} a known format with other {field}; choose another one")
-    if (
-        fmt.overflows[0] is not known.overflows[0]
-    ):  # modules' names say which overflow they have where it is not the first
+    if fmt.overflows[0] is not known.overflows[0]:  # modules' names omit the default overflow
         raise BadValue(None, f"{where} a known format with another default of overflows; choose another one")
     return fmt
 
 
 _DEFINING = ("width", "rows", "specials", "canonical_nan", "nan_keeps_sign", "twos_complement", "flush")
-"""Fields of a format that its modules are made of."""
+"""Fields of a format that its modules depend on."""
 
 
 def _sign_only(width: int) -> tuple[Special, int]:
@@ -148,11 +153,7 @@ def _hif8() -> Format:
         ),
         specials=(Special(0xFF, 0x00, Kind.ZERO), nan, Special(0x7F, 0x6F, Kind.INF)),
         canonical_nan=code,
-        roundings=(
-            Rounding.TIES_TO_AWAY,
-            *(r for r in ALL_ROUNDINGS if r is not Rounding.TIES_TO_AWAY),
-            Rounding.HYBRID,
-        ),
+        roundings=(*AWAY_FIRST, Rounding.HYBRID),
     )
 
 
@@ -166,37 +167,36 @@ def _p3109(name: str, exponent_bits: int, fraction_bits: int, *, subnormals: boo
     all_ones = (1 << (width - 1)) - 1
     zero = Special((1 << width) - 1, 0, Kind.ZERO)
     return Format(
-        name=name, width=width, cite=_SUPERNORMALS,
+        name=name,
+        width=width,
+        cite=_SUPERNORMALS,
         rows=(*((low,) if subnormals else ()), Row("", Biased(exponent_bits, bias), fraction_bits)),
         specials=(*(() if subnormals else (zero,)), nan, Special(all_ones, all_ones, Kind.INF)),
         canonical_nan=code,
-    )  # fmt: skip
+    )
 
 
 def supernormal(name: str, x: int, y: int, low: int, high: int) -> Format:
-    """``e{x}m{y}b{low}_{high}``: ``low`` binades at the bottom and ``high`` at the top hold powers of two only.
+    """``e{x}m{y}b{low}_{high}``: the ``low`` lowest and ``high`` highest binades hold only powers of two.
 
-    The fields of those binades, fraction included, count exponents (Supernormals paper, section 3). A run of ``l``
-    binades is a row per set bit of ``l``.
+    In these binades, the exponent field and the fraction together count exponents (Supernormals paper, section 3).
+    ``low`` adjacent binades are one row per set bit of ``low``.
     """
     width = 1 + x + y
     if not (x >= 2 and y >= 1 and width <= MAX_WIDTH):
-        raise BadValue(
-            "name",
-            f"{name!r}: there must be at least 2 exponent bits, 1 fraction bit, and at most {MAX_WIDTH} bits in all",
-        )
+        bits = f"at least 2 exponent bits, 1 fraction bit, and at most {MAX_WIDTH} bits in all"
+        raise BadValue("name", f"{name!r}: there must be {bits}")
     if low + high >= 1 << x:
-        raise BadValue(
-            "name", f"{name!r}: {low} low and {high} high binades must leave one of the {1 << x} to the normals"
-        )
+        binades = f"{low} low and {high} high binades must leave one of the {1 << x} to the normals"
+        raise BadValue("name", f"{name!r}: {binades}")
     bias = 1 << (x - 1)
     rows = []
-    start, lowest = 0, low - bias - (low << y)  # exponent of code 0, which is zero instead
+    start, lowest = 0, low - bias - (low << y)  # the exponent that code 0 would have; it is a zero instead
     for bit in reversed(range(low.bit_length())):
         if low >> bit & 1:
             rows.append(_run(x, y, bit, start, lowest))
             start += 1 << (bit + y)
-    end, top = 1 << (x + y), (1 << x) - high - bias + (high << y)  # one past the last code, and its exponent
+    end, top = 1 << (x + y), (1 << x) - high - bias + (high << y)  # one past the last code, and that exponent
     for bit in reversed(range(high.bit_length())):
         if high >> bit & 1:
             size = 1 << (bit + y)
@@ -205,45 +205,48 @@ def supernormal(name: str, x: int, y: int, low: int, high: int) -> Format:
     nan, code = _sign_only(width)
     all_ones = (1 << (width - 1)) - 1
     return Format(
-        name=name, width=width, cite=_SUPERNORMALS,
+        name=name,
+        width=width,
+        cite=_SUPERNORMALS,
         rows=(*rows, Row("", Biased(x, bias), y)),
         specials=(Special((1 << width) - 1, 0, Kind.ZERO), nan, Special(all_ones, all_ones, Kind.INF)),
         canonical_nan=code,
         roundings=(*ALL_ROUNDINGS, Rounding.MPTORCH),
-    )  # fmt: skip
+    )
 
 
 def _run(x: int, y: int, bit: int, start: int, offset: int) -> Row:
-    """Codes ``start`` to ``start + 2**(bit + y) - 1``, each the power of two with exponent code + offset."""
+    """Codes ``start`` to ``start + 2**(bit + y) - 1``; the value of code c is 2**(c + offset)."""
     prefix = format(start >> (bit + y), f"0{x - bit}b") if x > bit else ""
     return Row(prefix, Biased(bits=bit + y, bias=-(start + offset)), fraction_bits=0)
 
 
 _OCP_CITE = "FP8 Formats for Deep Learning, Table 1; specification, section 3"
 _IEEE_CITE = "float8_e4m3 and float8_e3m4 of ml_dtypes; specification, section 3.1"
-_IEEE_OVERFLOWS = (Overflow.INFINITY, Overflow.SATURATE)
 _OCP_OVERFLOWS = (Overflow.SATURATE, Overflow.OCP_PAPER)
 
 
 def _ocp_e4m3() -> Format:
     return Format(
-        name="ocp_e4m3", width=8, cite=_OCP_CITE,
+        name="ocp_e4m3",
+        width=8,
+        cite=_OCP_CITE,
         rows=(Row("0000", Fixed(-6), fraction_bits=3, hidden=0), Row("", Biased(bits=4, bias=7), fraction_bits=3)),
         specials=(Special(0x7F, 0x7F, Kind.NAN),),
         canonical_nan=0x7F,
         overflows=(Overflow.NAN, *_OCP_OVERFLOWS),
-    )  # fmt: skip
+    )
 
 
 def graphcore(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Format:
-    """``gc_1_{e}_{p}_b{bias}``: one NaN in place of -0, no infinities; without exponent bits a two's complement scaled
-    integer.
+    """``gc_1_{e}_{p}_b{bias}``: one NaN instead of -0, and no infinities.
+
+    Without exponent bits, the format is a scaled integer in two's complement.
     """
     width = 1 + exponent_bits + fraction_bits
     if not (fraction_bits >= 1 and MIN_WIDTH <= width <= MAX_WIDTH):
-        raise BadValue(
-            "name", f"{name!r}: there must be at least 1 fraction bit and {MIN_WIDTH} to {MAX_WIDTH} bits in all"
-        )
+        bits = f"at least 1 fraction bit and {MIN_WIDTH} to {MAX_WIDTH} bits in all"
+        raise BadValue("name", f"{name!r}: there must be {bits}")
     nan, code = _sign_only(width)
     normals = (Row("", Biased(exponent_bits, bias), fraction_bits),) if exponent_bits else ()
     return Format(
@@ -281,8 +284,8 @@ _SINGLE: dict[str, Callable[[], Format]] = {
     "e5m3_nosub": lambda: _p3109("e5m3_nosub", 5, 3, subnormals=False),
     "ocp_e4m3": _ocp_e4m3,
     "ocp_e5m2": lambda: ieee(Format, "ocp_e5m2", 5, 2, _OCP_CITE, 0x7E, (Overflow.INFINITY, *_OCP_OVERFLOWS)),
-    "ieee_e4m3": lambda: ieee(Format, "ieee_e4m3", 4, 3, _IEEE_CITE, 0x7C, _IEEE_OVERFLOWS),
-    "ieee_e3m4": lambda: ieee(Format, "ieee_e3m4", 3, 4, _IEEE_CITE, 0x78, _IEEE_OVERFLOWS),
+    "ieee_e4m3": lambda: ieee(Format, "ieee_e4m3", 4, 3, _IEEE_CITE, 0x7C),
+    "ieee_e3m4": lambda: ieee(Format, "ieee_e3m4", 3, 4, _IEEE_CITE, 0x78),
     "ibm_1_4_3": lambda: _ibm("ibm_1_4_3", 4, 3, 11),
     "ibm_1_5_2": lambda: _ibm("ibm_1_5_2", 5, 2, 15),
     "ibm_fp9_1_5_3": lambda: _ibm("ibm_fp9_1_5_3", 5, 3, 15),

@@ -1,6 +1,6 @@
-"""Conversions: from bits of wide formats to codes, by tables wherever the roundings allow, and back.
+"""Conversions of bits of wide formats to codes and back, by tables where the rounding permits.
 
-A 16-bit source is one of 65,536 patterns; :mod:`golden.steps` has the tables of binary32.
+Tables of 16-bit sources have 65,536 entries; :mod:`golden.steps` has the tables of binary32.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _SOURCES = {"float32": ("binary32", np.uint32), "float16": ("binary16", np.uint16), "bfloat16": ("bfloat16", np.uint16)}
-"""Source and type of the bits, by the name of NumPy's or ``ml_dtypes``' type."""
+"""Source and type of the bits, by the name of a NumPy or ``ml_dtypes`` type."""
 
 
 def encode(
@@ -39,7 +39,7 @@ def encode(
     *,
     flagged: bool = False,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Codes, and flags, an empty array unless ``flagged``; see :meth:`golden.Format.encode_with_flags`."""
+    """Codes and flags, see :meth:`golden.Format.encode_with_flags`; flags are empty unless ``flagged``."""
     raw = as_array("bits", bits)
     if source is None and raw.dtype.kind in "iu" and raw.dtype.itemsize == 2:
         problem = f"must be given for {raw.dtype} bits: 'binary16' or 'bfloat16' (or view bits of binary32 as uint32)"
@@ -59,7 +59,7 @@ def encode(
 
 
 def decode_bits(fmt: Format, codes: ArrayLike, target: str | Format) -> NDArray[Any]:
-    """Bits of a wide format, see :meth:`golden.Format.decode_bits`."""
+    """Convert codes to bits of a wide format, see :meth:`golden.Format.decode_bits`."""
     wide = check_wide("target", target)
     checked = fmt.as_codes(codes)
     if fmt.has_tables:
@@ -68,7 +68,7 @@ def decode_bits(fmt: Format, codes: ArrayLike, target: str | Format) -> NDArray[
 
 
 def quantize(fmt: Format, x: NDArray[Any], **choices: Any) -> NDArray[Any]:
-    """Numbers taken through the format and back, see :meth:`golden.Format.quantize`."""
+    """Round numbers to values of the format, see :meth:`golden.Format.quantize`."""
     array = np.asarray(x)
     if array.dtype.name not in _SOURCES:
         raise BadKind("x", f"must be a float32, float16 or bfloat16 array, not {array.dtype}")
@@ -82,7 +82,7 @@ def quantize(fmt: Format, x: NDArray[Any], **choices: Any) -> NDArray[Any]:
 def _unmarked(
     fmt: Format, raw: NDArray[Any], chosen: Options, marked: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Codes without their marks (see :func:`golden.rounding.encode_directly`), and flags."""
+    """Split marked codes (see :func:`golden.rounding.encode_directly`) into codes and flags."""
     words, flat = marked.reshape(-1), np.ascontiguousarray(raw).reshape(-1)
     codes, flags = np.empty(flat.shape, fmt.code_dtype), np.empty(flat.shape, np.uint8)
     for start in range(0, flat.size, BLOCK):
@@ -95,7 +95,7 @@ def _unmarked(
 def random_words(
     chosen: Options, random: ArrayLike | None, random_bits: int, shape: tuple[int, ...]
 ) -> NDArray[Any] | None:
-    """Checked random bits of ``stochastic``; None for other roundings, which refuse them."""
+    """Check the random bits of ``stochastic``; other roundings refuse random bits and return None."""
     if chosen.rounding is not Rounding.STOCHASTIC:
         if random is not None:
             problem = f"must be given with rounding 'stochastic' only, not with {chosen.rounding.value!r}"
@@ -112,7 +112,7 @@ def random_words(
 
 @cache
 def _table(fmt: Format, chosen: Options, marked: bool) -> NDArray[Any]:
-    """Code of every pattern of a 16-bit source."""
+    """Codes of all patterns of a 16-bit source."""
     return encode_directly(fmt, np.arange(1 << 16), chosen, marked=marked)
 
 
@@ -123,18 +123,19 @@ def by_upper_half(
     nan_to_zero: bool = False,
     flags: bool = False,
 ) -> NDArray[np.int32] | None:
-    """Rows that are equal for upper halves of binary32 inputs with equal codes, whatever the lower half is.
+    """One row for each upper half of a binary32 input, as an int32 array of shape (65536, n).
 
-    Where ``flags`` is set, the flags are equal too. An int32 array of shape (65536, n); None where there are no tables.
+    Inputs with equal rows and equal lower halves have equal codes and, with ``flags``, equal flags. None if the
+    rounding has no table.
     """
     table = steps(fmt, options(fmt, "binary32", rounding, overflow, nan_to_zero), marked=flags)
     if table is None or (flags and not table.are_exact):
         return None
     if not flags:
         return table.by_upper_half()
-    # All values are boundaries, so a number with lower bits is none of them, and is on the same side of the smallest
-    # normal one as the others of its step; whether it is a number or a NaN, and which NaN, follows from the upper bits
-    # and from whether there are lower ones.
+    # All values of the format are boundaries of steps. So a number with nonzero lower bits is no value of the format,
+    # and all such numbers of a step lie on the same side of the smallest normal value. Whether an input is a NaN, and
+    # which kind, depends on the upper bits and on whether any lower bit is set.
     upper = np.arange(1 << table.upper_bits, dtype=np.uint32) << np.uint32(table.lower_bits)
     words = []
     for bits in (upper, upper | np.uint32(1)):

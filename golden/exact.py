@@ -1,8 +1,7 @@
-"""A fixed-point accumulator that holds every product of two formats, and every sum of N of them, without rounding.
+"""A fixed-point accumulator that holds every product of two formats, and every sum of N products, without rounding.
 
-The state is the vector {nan, neg_inf, pos_inf, value[W-1:0]}: sticky flags above a two's complement value whose last
-bit weighs
-``2**lsb_exponent``. In NumPy it is uint64 limbs on a last axis, little end first.
+The state is the vector {nan, neg_inf, pos_inf, value[W-1:0]}: sticky flags above a two's complement value whose lsb
+weighs ``2**lsb_exponent``. In NumPy the state is an array of uint64 limbs on the last axis, little end first.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ MAX_SCALE_BITS = 10
 
 
 def scale_range(scale_bits: int) -> tuple[int, int]:
-    """Smallest and largest scale of ``scale_bits`` bits in two's complement.
+    """Smallest and largest scale of ``scale_bits`` bits in two's complement; (0, 0) for 0 bits.
 
     Raises
     ------
     BadKind, BadValue
-        Unless ``scale_bits`` is an integer from 0, which leaves 0 alone, to 10.
+        Unless ``scale_bits`` is an integer from 0 to 10.
     """
     half = 1 << check_integer("scale_bits", scale_bits, 0, MAX_SCALE_BITS) >> 1
     return -half, max(half - 1, 0)
@@ -50,38 +49,32 @@ def check_scale(a: Format, b: Format, scale_bits: int) -> tuple[int, int]:
     Raises
     ------
     BadKind, BadValue
-        As :func:`scale_range`, or where scaled products, or sums of as many as there may be, leave the normal numbers
-        of binary64.
+        As :func:`scale_range`; or if scaled products, or sums of ``MAX_TERMS`` products, exceed the normal numbers of
+        binary64.
     """
     low, high = scale_range(scale_bits)
-    least, most = (
-        a.ulp_exponent + b.ulp_exponent + low,
-        a.exponent_range[1] + b.exponent_range[1] + high + 2 + MAX_TERMS.bit_length(),
-    )
+    least = a.ulp_exponent + b.ulp_exponent + low
+    most = a.exponent_range[1] + b.exponent_range[1] + high + 2 + MAX_TERMS.bit_length()
     if scale_bits and not -1022 <= least <= most <= 1023:
-        raise BadValue(
-            "scale_bits",
-            f"must be fewer than {scale_bits} for products as far from 1 as those of {a.name} and {b.name}",
-        )
+        problem = f"must be fewer than {scale_bits} for products as far from 1 as those of {a.name} and {b.name}"
+        raise BadValue("scale_bits", problem)
     return low, high
 
 
 def as_scale(a: Format, b: Format, scale: ArrayLike | None, scale_bits: int) -> NDArray[np.int64]:
-    """Checked exponents of powers of two for the products of two formats; 0 where none are given."""
+    """Check the scales of products of two formats, exponents of powers of two; None becomes 0."""
     low, high = check_scale(a, b, scale_bits)
     powers = as_array("scale", 0 if scale is None else scale)
     if powers.dtype.kind not in "iu":
         raise BadKind("scale", f"must be integers, not {powers.dtype}")
     if powers.size and not low <= int(powers.min()) <= int(powers.max()) <= high:
-        raise BadValue(
-            "scale",
-            f"must be from {low} to {high}, which {scale_bits} bits hold, not from {powers.min()} to {powers.max()}",
-        )
+        allowed = f"from {low} to {high}, which {scale_bits} bits hold"
+        raise BadValue("scale", f"must be {allowed}, not from {powers.min()} to {powers.max()}")
     return powers.astype(np.int64)
 
 
 def operand(argument: str, name: str | Format) -> Format:
-    """The format of an operand; refuse one that is too wide for tables."""
+    """Look up the format of an operand; refuse formats that are too wide for tables."""
     with about(argument):
         fmt = get(name)
     if fmt.width > MAX_WIDTH:
@@ -90,22 +83,20 @@ def operand(argument: str, name: str | Format) -> Format:
 
 
 class ExactAccumulator:
-    """Widths and arithmetic of the ``exact`` accumulator for products of two formats.
+    """The ``exact`` accumulator for products of two formats: its widths and its arithmetic.
 
     Parameters
     ----------
     a_format, b_format : str or Format
     terms : int
-        Products whose sum must fit, whatever they are.
+        Number of products whose sum always fits.
     scale_bits : int
-        Bits of the exponent of a power of two that products are multiplied by, in two's complement; 0 where there is
-        none.
+        Bits of the scale in two's complement; products are multiplied by ``2**scale``. 0 means no scale.
 
     Attributes
     ----------
     value_width : int
-        W: bits of the value, sign included; derived from the largest product, not from field widths (specification,
-        section 6).
+        W: bits of the value with its sign, derived from the largest product (specification, section 6).
     lsb_exponent : int
         Every product is a multiple of ``2**lsb_exponent``.
     width : int
@@ -139,8 +130,8 @@ class ExactAccumulator:
     ) -> NDArray[np.uint64]:
         """``acc + a * b * 2**scale``, exactly; sums beyond W bits wrap.
 
-        A NaN product, 0 * Inf, and infinities of both signs set ``nan``; an infinite product sets the flag of its sign;
-        none of them changes the value.
+        A NaN product, 0 * Inf, and infinities of both signs set ``nan``. An infinite product sets the flag of its sign.
+        None of them changes the value.
         """
         state = self._checked(acc)
         product, magnitude, shift, negative = self._products(a, b, state.shape[:-1], scale)
@@ -155,17 +146,16 @@ class ExactAccumulator:
         return sums
 
     def flags(self, a: ArrayLike, b: ArrayLike, acc: ArrayLike, scale: ArrayLike | None = None) -> NDArray[np.uint8]:
-        """What ``acc`` plus all products along the last axis of ``a`` and ``b`` has to report, see
-        :class:`golden.Flag`.
+        """Words of :class:`golden.Flag` for ``acc`` plus all products along the last axis of ``a`` and ``b``.
 
-        Overflow: W bits have no room for the sum. Invalid: 0 * Inf; or infinities of both signs, and no NaN. Never
-        inexact.
+        Overflow: the sum does not fit into W bits. Invalid: 0 * Inf, or infinities of both signs without a NaN. The sum
+        is never inexact.
         """
         state = self._checked(acc)
         left, right = broadcast(as_array("a", a), as_array("b", b))
         lanes = [self._products(left[..., k], right[..., k], state.shape[:-1], scale) for k in range(left.shape[-1])]
         shape = lanes[0][0].shape
-        total = np.broadcast_to(self._extended(state, 1), (*shape, self.limbs + 1))  # with a limb more no sum wraps
+        total = np.broadcast_to(self._extended(state, 1), (*shape, self.limbs + 1))  # one more limb: no sum wraps
         for _, magnitude, shift, negative in lanes:
             total = add(total, magnitude, shift, negative)
         overflow = np.any(total != self._extended(total, 1), axis=-1)
@@ -180,9 +170,7 @@ class ExactAccumulator:
     def _products(
         self, a: ArrayLike, b: ArrayLike, shape: tuple[int, ...], scale: ArrayLike | None
     ) -> tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Products as values without their scale, and as integers: magnitude (0 unless finite), places to the left,
-        sign.
-        """
+        """Products as values without scale, and as integers: magnitude (0 unless finite), left shift, sign."""
         left = self.a_format.as_codes(a, "a")
         right = self.b_format.as_codes(b, "b")
         ma, ea = (part.take(left) for part in _parts(self.a_format))
@@ -198,9 +186,9 @@ class ExactAccumulator:
         return value, integer, shift, negative
 
     def decode(self, acc: ArrayLike) -> NDArray[np.float64]:
-        """Values of accumulators, NaN and infinities where the flags say so: float64, without the axis of limbs.
+        """Values of accumulators, infinities and NaN by their flags: float64, without the axis of limbs.
 
-        Rounded to odd where 53 significant bits do not hold the value, see :func:`golden.fixed.rounded_to_odd`.
+        Values of more than 53 significant bits are rounded to odd, see :func:`golden.fixed.rounded_to_odd`.
         """
         state = self._checked(acc)
         pos, neg, nan = self._special_bits(state)
@@ -217,10 +205,10 @@ class ExactAccumulator:
         random: ArrayLike | None = None,
         random_bits: int = DEFAULT_RANDOM_BITS,
     ) -> NDArray[Any]:
-        """Codes, or bits of a wide format, that accumulators round to, once.
+        """Round accumulators, once, to codes or to bits of a wide format.
 
-        The options are those of :meth:`golden.Format.encode`, but not ``hybrid``, which looks at the bits of a source.
-        The axis of limbs is gone. NaN has no sign.
+        The options are those of :meth:`golden.Format.encode`. ``hybrid`` is refused because it depends on the bits of a
+        source. The result has no axis of limbs; NaN has no sign.
         """
         with about("to"):
             to = get(to)
@@ -232,7 +220,7 @@ class ExactAccumulator:
         return codes_of(to, values, negative, chosen, threshold, random_bits)
 
     def _extended(self, state: NDArray[np.uint64], further: int = 0) -> NDArray[np.uint64]:
-        """The value alone, its sign in all bits above it, and in ``further`` limbs."""
+        """The value without flags, sign-extended to all limbs and ``further`` more."""
         limbs = range(self.limbs + further)
         masks = np.array([self._value_bits(limb) for limb in limbs], np.uint64)
         signs = np.where(self._bit(state, self.value_width - 1)[..., np.newaxis], ~masks, np.uint64(0))
@@ -251,7 +239,7 @@ class ExactAccumulator:
         return state
 
     def _value_bits(self, limb: int) -> np.uint64:
-        """Mask of the value's bits in a limb."""
+        """Mask of the bits of a limb that belong to the value."""
         return np.uint64((1 << min(max(self.value_width - 64 * limb, 0), 64)) - 1)
 
     def _special_bits(self, state: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], ...]:
@@ -266,7 +254,7 @@ class ExactAccumulator:
 
 @cache
 def _parts(fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Integer significand, and its left shift from the format's last bit, of every code's magnitude."""
+    """Magnitudes of all codes: integer significands, and their left shifts from the format's last bit."""
     finite = np.where(np.isfinite(fmt.values), np.abs(fmt.values), 0.0)
     fraction, exponent = np.frexp(finite)
     significand = np.ldexp(fraction, fmt.precision).astype(np.int64)

@@ -1,6 +1,4 @@
-"""What a code or a rule means, in words: for the command line, the headers of generated files, and messages of failing
-tests.
-"""
+"""Codes and rounding rules as text: for the command line, headers of generated files, and messages of failing tests."""
 
 from __future__ import annotations
 
@@ -22,20 +20,29 @@ ROUNDING_RULES = {
     Rounding.TIES_TO_EVEN: "to nearest, ties to the even code",
     Rounding.TIES_TO_AWAY: "to nearest, ties away from zero",
     Rounding.TOWARD_ZERO: "toward zero; finite values never become infinity or NaN",
-    Rounding.STOCHASTIC: "stochastic: away from zero iff floor(2^R t) + random >= 2^R, t being the position between the neighbours",
-    Rounding.HYBRID: "HiFloat8's hybrid: ties away for exponents -3..3, elsewhere the tail against the source's own last bits",
-    Rounding.MPTORCH: "as the supernormals' simulator: half away among powers of two, else ties to even; flush below, Inf above",
+    Rounding.STOCHASTIC: (
+        "stochastic: away from zero iff floor(2^R t) + random >= 2^R, t being the position between the neighbours"
+    ),
+    Rounding.HYBRID: (
+        "HiFloat8's hybrid: ties away for exponents -3..3, elsewhere the tail against the source's own last bits"
+    ),
+    Rounding.MPTORCH: (
+        "as the supernormals' simulator: half away among powers of two, else ties to even; flush below, Inf above"
+    ),
 }
+"""What each rounding does, as text."""
+
 OVERFLOW_RULES = {
     Overflow.INFINITY: "overflow and infinities to infinity",
     Overflow.NAN: "overflow and infinities to NaN",
     Overflow.SATURATE: "overflow and infinities to the largest finite value",
     Overflow.OCP_PAPER: "overflow to the largest finite value; infinities to infinity, or to NaN where there is none",
 }
+"""What each overflow rule does, as text."""
 
 
 def number(value: float) -> str:
-    """A value as significand times power of two, and in decimal: exactly, or marked as approximate."""
+    """A value as significand times power of two and in decimal, exactly (=) or approximately (≈)."""
     if not np.isfinite(value) or value == 0:
         return {"inf": "Inf", "-inf": "-Inf", "nan": "NaN"}.get(str(value), str(value).removesuffix(".0"))
     fraction, exponent = np.frexp(value)
@@ -45,7 +52,7 @@ def number(value: float) -> str:
 
 
 def _hexadecimal(fmt: Format, code: int) -> str:
-    """The code in as many digits as all codes of its format need."""
+    """The code with as many digits as the widest code of its format."""
     return f"{code:#0{-(-fmt.width // 4) + 2}x}"
 
 
@@ -59,26 +66,27 @@ def fields(fmt: Format, code: int) -> str:
         return f"{_hexadecimal(fmt, code)} = two's complement {text}"
     body = text[1:]
     row = next(row for row in fmt.rows if body.startswith(row.prefix))
-    exponent_start = len(body) - row.fraction_bits - row.exponent.bits
-    parts = [
-        ("sign", text[0]),
-        ("prefix", body[:exponent_start]),
-        ("exponent", body[exponent_start : len(body) - row.fraction_bits]),
-    ]
-    parts.append(("fraction", body[len(body) - row.fraction_bits :]))
-    return f"{_hexadecimal(fmt, code)} = " + ", ".join(f"{name} {bits}" for name, bits in parts if bits)
+    fraction = len(body) - row.fraction_bits
+    exponent = fraction - row.exponent.bits
+    parts = {
+        "sign": text[0],
+        "prefix": body[:exponent],
+        "exponent": body[exponent:fraction],
+        "fraction": body[fraction:],
+    }
+    return f"{_hexadecimal(fmt, code)} = " + ", ".join(f"{name} {bits}" for name, bits in parts.items() if bits)
 
 
 def describe(fmt: Format, code: int) -> str:
-    """Fields and value of a code, in one line."""
+    """Fields and value of a code in one line."""
     return f"{fields(fmt, code)}: {number(float(fmt.decode(np.array([code]))[0]))}"
 
 
 def explain(fmt: Format, code: int) -> Iterator[str]:
-    """Lines that tell a code's fields, value and neighbours, and from where each rounding leads to it (formats of at
-    most 16 bits).
+    """Describe a code line by line: fields, value, neighbours, and the interval that each rounding sends to it.
 
-    Of two formats in one unit, they tell first which of them the code is of, and its code there.
+    Neighbours and intervals are listed for formats of at most 16 bits. For two formats in one unit, the first lines
+    show the selected format and its code.
 
     Raises
     ------
@@ -100,20 +108,20 @@ def explain(fmt: Format, code: int) -> Iterator[str]:
     if not fmt.has_tables or fmt.kinds[code] not in (Kind.FINITE, Kind.ZERO):
         return
     table = grid(fmt)
-    place = int(np.searchsorted(table.values, abs(value)))
-    if place > 0:
-        yield f"neighbour toward zero: {_place(fmt, place - 1, value)}"
-    yield f"neighbour away from zero: {_place(fmt, place + 1, value)}"
+    index = int(np.searchsorted(table.values, abs(value)))
+    if index > 0:
+        yield f"neighbour toward zero: {_neighbour(fmt, index - 1, value)}"
+    yield f"neighbour away from zero: {_neighbour(fmt, index + 1, value)}"
     yield "magnitudes that round to it:"
     for rounding in fmt.roundings:
-        yield f"  {rounding}: {_interval(fmt, place, rounding)}"
+        yield f"  {rounding}: {_interval(fmt, index, rounding)}"
 
 
-def _place(fmt: Format, place: int, value: float) -> str:
+def _neighbour(fmt: Format, index: int, value: float) -> str:
     table = grid(fmt)
-    if place >= len(table.codes):
-        return f"none; from {number(float(table.values[-1]))} overflow is certain, but toward zero"
-    code = int(table.codes[place])
+    if index >= len(table.codes):
+        return f"none; from {number(float(table.values[-1]))} on, all roundings but toward_zero overflow"
+    code = int(table.codes[index])
     if np.signbit(value) and (code or fmt.has_negative_zero):
         code = ((1 << fmt.width) - code) if fmt.twos_complement else code | fmt.sign_bit
     return describe(fmt, code)
@@ -121,47 +129,44 @@ def _place(fmt: Format, place: int, value: float) -> str:
 
 _CHANCE = {
     Rounding.STOCHASTIC: "with a probability that falls linearly from 1 at the value itself to 0 at the ends",
-    Rounding.HYBRID: "decided by the source's last bits (14 of binary32, 1 of binary16 and bfloat16) where the exponent is outside -3..3",
+    Rounding.HYBRID: (
+        "decided by the source's last bits (14 of binary32, 1 of binary16 and bfloat16) where the exponent is "
+        "outside -3..3"
+    ),
 }
+"""For roundings that depend on random or source bits: when a number of the interval rounds to the value."""
 
 
-def _places(
+def _indices(
     fmt: Format, points: NDArray[np.float64], rounding: Rounding, threshold: NDArray[np.float64] | None = None
 ) -> NDArray[np.int64]:
-    """Places of the grid that points round to; where the format's default saturates, those past the largest value are
-    its.
-    """
-    places = round_to_grid(fmt, points, rounding, threshold, 32)
+    """Indices into the grid that points round to, saturated if the format's default overflow saturates."""
+    indices = round_to_grid(fmt, points, rounding, threshold, 32)
     saturates = fmt.overflows[0] in (Overflow.SATURATE, Overflow.OCP_PAPER)
-    return np.minimum(places, len(grid(fmt).codes) - 1) if saturates else places
+    return np.minimum(indices, len(grid(fmt).codes) - 1) if saturates else indices
 
 
-def _interval(fmt: Format, place: int, rounding: Rounding) -> str:
-    """The interval of magnitudes that a rounding can send to a place of the grid, found by rounding its possible ends."""
+def _interval(fmt: Format, index: int, rounding: Rounding) -> str:
+    """The interval of magnitudes that a rounding can send to a point of the grid.
+
+    Its ends can only be neighbours or midpoints. So these points, and one point between each two, are rounded.
+    """
     table = grid(fmt)
-    low, here, high = float(table.values[max(place - 1, 0)]), float(table.values[place]), float(table.values[place + 1])
-    candidates = {
-        low,
-        (low + here) / 2,
-        here,
-        (here + high) / 2,
-        high,
-        table.flush_below,
-        (table.flush_below + here) / 2,
-    }
+    low, here, high = map(float, (table.values[max(index - 1, 0)], *table.values[index : index + 2]))
+    flush = table.flush_below
+    candidates = {low, (low + here) / 2, here, (here + high) / 2, high, flush, (flush + here) / 2}
     ends = sorted(x for x in candidates if low <= x <= high)
     points = np.array([p for a, b in zip(ends, [*ends[1:], high * 2], strict=True) for p in (a, (a + b) / 2)])
     if rounding in _CHANCE:
         least, most = (np.full(points.shape, t) for t in (0.0 if rounding is Rounding.HYBRID else 1.0, 2.0**32))
-        first, second = (_places(fmt, points, rounding, t) == place for t in (least, most))
+        first, second = (_indices(fmt, points, rounding, t) == index for t in (least, most))
         possible, certain = first | second, first & second
     else:
-        possible = certain = _places(fmt, points, rounding) == place
+        possible = certain = _indices(fmt, points, rounding) == index
     hits = np.flatnonzero(possible)
-    start, stop = int(hits[0]), int(hits[-1])
+    start, stop = int(hits[0]), int(hits[-1])  # even: an end, which belongs to the interval; odd: between two ends
     lower = ("[" if start % 2 == 0 else "(") + number(float(points[start - start % 2]))
-    upper = (
-        "Inf)" if stop == len(points) - 1 else number(float(points[stop + stop % 2])) + ("]" if stop % 2 == 0 else ")")
-    )
+    end = "Inf" if stop == len(points) - 1 else number(float(points[stop + stop % 2]))
+    upper = end + ("]" if stop % 2 == 0 else ")")
     chance = "" if np.array_equal(possible, certain) else f", {_CHANCE[rounding]}"
     return f"{lower}, {upper}{chance}"

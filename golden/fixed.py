@@ -1,4 +1,4 @@
-"""Fixed-point numbers of many bits: uint64 limbs on a last axis, little end first, in two's complement."""
+"""Wide fixed-point numbers: uint64 limbs on the last axis, little end first, in two's complement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ONES = ~np.uint64(0)
 def add(
     state: NDArray[np.uint64], magnitude: NDArray[np.uint64], shift: NDArray[np.int64], negative: NDArray[np.bool_]
 ) -> NDArray[np.uint64]:
-    """``state ± (magnitude << shift)``, modulo the limbs; bits that a negative shift moves out are lost.
+    """``state ± (magnitude << shift)``, modulo ``2**(64 * limbs)``; negative shifts drop bits.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def add(
     carry = negative.astype(np.uint64)
     for limb in range(state.shape[-1]):
         addend = _limb(magnitude, shift - 64 * limb) ^ invert
-        with np.errstate(over="ignore"):  # the carry out of a limb, of which NumPy warns for scalars
+        with np.errstate(over="ignore"):  # NumPy warns of carries out of scalars
             partial = state[..., limb] + addend
             total = partial + carry
         carry = ((partial < addend) | (total < partial)).astype(np.uint64)
@@ -36,20 +36,17 @@ def add(
 
 
 def _limb(magnitude: NDArray[np.uint64], shift: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Bits 63..0 of ``magnitude << shift`` for any shift, negative ones too."""
-    left: NDArray[np.uint64] = np.where(
-        (shift >= 0) & (shift < 64), magnitude << np.clip(shift, 0, 63).astype(np.uint64), np.uint64(0)
-    )
-    right: NDArray[np.uint64] = np.where(
-        (shift < 0) & (shift > -64), magnitude >> np.clip(-shift, 0, 63).astype(np.uint64), np.uint64(0)
-    )
-    return left | right
+    """Bits 63..0 of ``magnitude << shift`` for any shift, positive or negative."""
+    left = magnitude << np.clip(shift, 0, 63).astype(np.uint64)
+    right = magnitude >> np.clip(-shift, 0, 63).astype(np.uint64)
+    limb: NDArray[np.uint64] = np.where(np.abs(shift) < 64, np.where(shift < 0, right, left), np.uint64(0))
+    return limb
 
 
 def rounded_to_odd(state: NDArray[np.uint64], lsb_exponent: int) -> NDArray[np.float64]:
-    """Values, rounded to odd in binary64, so that one more rounding to at most 51 bits is that of the exact value.
+    """Values, rounded to odd in binary64; a further rounding to at most 51 bits equals that of the exact value.
 
-    The last bit of ``state`` (uint64, shape (..., limbs)) weighs ``2**lsb_exponent``; the result has shape (...).
+    The lsb of ``state`` (uint64, shape (..., limbs)) weighs ``2**lsb_exponent``; the result has shape (...).
 
     References
     ----------
@@ -59,18 +56,18 @@ def rounded_to_odd(state: NDArray[np.uint64], lsb_exponent: int) -> NDArray[np.f
     negative = (state[..., -1] >> np.uint64(63)).astype(bool)
     magnitude = np.where(negative[..., np.newaxis], _negated(state), state)
     high, low = np.zeros((2, *state.shape[:-1]), np.uint64)
-    place, sticky = np.full(negative.shape, -2), np.zeros(negative.shape, np.bool_)
+    leading, sticky = np.full(negative.shape, -2), np.zeros(negative.shape, np.bool_)  # -2: all limbs were 0
     for limb in reversed(range(state.shape[-1])):
         word = magnitude[..., limb]
-        first = (place < -1) & (word != 0)
-        high, place = np.where(first, word, high), np.where(first, limb, place)
-        low = np.where(place == limb + 1, word, low)
-        sticky |= (place > limb + 1) & (word != 0)
+        first = (leading < -1) & (word != 0)
+        high, leading = np.where(first, word, high), np.where(first, limb, leading)
+        low = np.where(leading == limb + 1, word, low)
+        sticky |= (leading > limb + 1) & (word != 0)
     left = (64 - _bit_length(high)).astype(np.uint64) & np.uint64(63)
     top = high << left | np.where(left != 0, low >> (np.uint64(64) - np.maximum(left, np.uint64(1))), np.uint64(0))
     sticky |= ((low << left) != 0) | ((top & np.uint64(0x7FF)) != 0)
     kept = (top >> np.uint64(11)) | sticky.astype(np.uint64)
-    value = np.ldexp(kept.astype(np.float64), 64 * np.maximum(place, 0) - left.astype(np.int64) + 11 + lsb_exponent)
+    value = np.ldexp(kept.astype(np.float64), 64 * np.maximum(leading, 0) - left.astype(np.int64) + 11 + lsb_exponent)
     signed: NDArray[np.float64] = np.where(negative, -value, value)
     return signed
 

@@ -1,6 +1,6 @@
-"""What a format is: a list of rows, a list of specials, and the choices that go with them.
+"""A format: a list of rows, a list of specials, and the roundings and overflow rules of its encoders.
 
-Everything else, the values here and every width in the hardware, follows from the rows.
+The values and every width in the hardware are derived from the rows.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ class Format:
     width : int
         Bits of a code.
     rows : tuple of Row
-        The first that matches wins; every code must match one.
+        The first row that matches a code applies; every code must match a row.
     specials : tuple of Special
-        Zeros that the rows do not give, infinities and NaNs; the first that matches wins.
+        Infinities, NaNs, and zeros that the rows do not describe; the first special that matches applies.
     cite : str
         Where the format is defined.
     canonical_nan : int, optional
-        The NaN that golden and hardware emit. None where there is no NaN.
+        The NaN that golden and hardware emit. None for formats without NaN.
     nan_keeps_sign : bool
-        Whether the sign of a NaN survives (``dlfloat16`` alone).
+        Whether NaNs keep their sign (only ``dlfloat16``).
     twos_complement : bool
-        Negative codes are two's complements instead of sign and magnitude.
+        Whether negative codes are two's complements instead of sign and magnitude.
     flush : bool
-        Below the smallest value, whatever rounds to the unused pattern under it, or below that, becomes zero; otherwise
-        the nearest of zero and the smallest value.
+        For formats whose pattern of 2**E, just below the smallest value, stands for zero: numbers that round to 2**E or
+        lower become zero. Otherwise they become the nearer of zero and the smallest value.
     roundings, overflows : tuple
-        What an encoder may be asked for; the first is the default.
+        Choices of an encoder; the first is the default.
     source_name, source_sha256 : str, optional
-        Name, without folders, and SHA-256 of the file that the format was read from.
+        Name (without folders) and SHA-256 of the file that describes the format.
     """
 
     name: str
@@ -67,12 +67,12 @@ class Format:
     source_sha256: str | None = field(default=None, compare=False)
 
     max_width: ClassVar[int] = MAX_WIDTH
-    """Bits of a code that a description may ask for."""
+    """Largest width that a description may have."""
     has_tables: ClassVar[bool] = True
-    """Whether there are tables of all codes: ``values``, ``kinds``, ``magnitudes`` and their like."""
+    """Whether there are tables of all codes: ``values``, ``kinds``, ``magnitudes`` and so on."""
 
     def __post_init__(self) -> None:
-        for argument, kind in (("roundings", Rounding), ("overflows", Overflow)):  # words of these are what users write
+        for argument, kind in (("roundings", Rounding), ("overflows", Overflow)):  # users may pass plain strings
             words = getattr(self, argument)
             if isinstance(words, (tuple, list)):
                 object.__setattr__(self, argument, tuple(check_choice(argument, word, tuple(kind)) for word in words))
@@ -91,12 +91,12 @@ class Format:
 
     @property
     def sign_bit(self) -> int:
-        """The code's most significant bit, as a mask."""
+        """Mask of the sign, the most significant bit of a code."""
         return 1 << (self.width - 1)
 
     @property
     def code_dtype(self) -> npt.DTypeLike:
-        """Smallest unsigned NumPy type that holds a code."""
+        """Smallest unsigned NumPy type that holds all codes."""
         return np.uint8 if self.width <= 8 else np.uint16 if self.width <= 16 else np.uint32
 
     @cached_property
@@ -136,10 +136,10 @@ class Format:
 
     @cached_property
     def smallest_normal(self) -> float:
-        """Smallest positive value with a hidden bit, where underflow ends; where no row has one, the smallest value.
+        """Smallest positive value with a hidden bit; magnitudes below it underflow.
 
-        It is the smallest value of formats without subnormals, HiFloat8 among them: what its paper calls denormals are
-        powers of two.
+        If no row has a hidden bit, or no row is subnormal, it is the smallest value. HiFloat8 has no subnormals in this
+        sense: the denormals of its paper are powers of two.
         """
         hidden = np.array([row.hidden == 1 for row in self.rows])[self.magnitude_rows[self.magnitude_codes]]
         normals = self.magnitudes[hidden & (self.magnitudes > 0)]
@@ -152,7 +152,7 @@ class Format:
 
     @cached_property
     def above_largest(self) -> float:
-        """The next grid point above the largest value, where overflow begins if no rounding intervenes."""
+        """The next grid point above the largest value, if its binade continued."""
         return self.largest + self.quantum(self.largest_code)
 
     @cached_property
@@ -167,33 +167,33 @@ class Format:
 
     @cached_property
     def exponent_range(self) -> tuple[int, int]:
-        """Exponents of the smallest and of the largest value, as of ``1.xxx * 2**e``."""
+        """Exponents ``e`` of the smallest and the largest value, as ``1.xxx * 2**e``."""
         return int(np.frexp(self.smallest)[1]) - 1, int(np.frexp(self.largest)[1]) - 1
 
     @property
     def has_infinity(self) -> bool:
-        """Whether a code stands for infinity."""
+        """Whether any code is an infinity."""
         return any(s.kind is Kind.INF for s in self.specials)
 
     @property
     def has_nan(self) -> bool:
-        """Whether a code stands for NaN."""
+        """Whether any code is a NaN."""
         return self.canonical_nan is not None
 
     @cached_property
     def has_negative_zero(self) -> bool:
-        """Whether the code of the sign alone is a zero."""
+        """Whether the code with only the sign bit set is a zero."""
         special = next((s.kind for s in self.specials if self.sign_bit & s.mask == s.value), Kind.ZERO)
         return not self.twos_complement and special is Kind.ZERO
 
     @cached_property
     def infinity(self) -> int | None:
-        """Code of +Inf, or None."""
+        """Code of +Inf; None for formats without infinities."""
         return next((code for code in range(self.sign_bit) if self.kinds[code] is Kind.INF), None)
 
     @cached_property
     def magnitude_rows(self) -> NDArray[np.int64]:
-        """Index of the row that each magnitude (a code without its sign) matches; -1 where none does."""
+        """Index of the row that each magnitude (a code without its sign) matches; -1 if no row matches."""
         magnitude = np.arange(self.sign_bit)
         index = np.full(magnitude.shape, -1)
         for i in reversed(range(len(self.rows))):
@@ -228,12 +228,12 @@ class Format:
         return np.where(np.isnan(value), np.nan, np.copysign(value, np.where(sign, -1.0, 1.0)))
 
     def as_codes(self, codes: ArrayLike, argument: str = "codes") -> NDArray[Any]:
-        """Return codes in a type that holds all of the format's; refuse others, see :func:`golden.bits.as_codes`."""
+        """Check codes with :func:`golden.bits.as_codes` and convert to a type that holds all codes of the format."""
         array = as_codes(argument, codes, self.width, self.name)
         return array.astype(np.promote_types(array.dtype, self.code_dtype), copy=False)
 
     def check_code(self, code: int) -> int:
-        """Return one code as an integer; refuse what is none."""
+        """Return a code as an integer; refuse other types and integers out of range."""
         if isinstance(code, bool) or not isinstance(code, (int, np.integer)):
             raise BadKind("code", f"must be an integer, not {code!r}")
         if not 0 <= code < 1 << self.width:
@@ -241,11 +241,11 @@ class Format:
         return int(code)
 
     def split(self, code: int) -> tuple[Format, int]:
-        """The one of :attr:`members` that a code is of, and its code there."""
+        """Return the member of :attr:`members` that a code selects, and the member's code."""
         return self, self.check_code(code)
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """Exact values of codes, unsigned integers of any shape: float64, infinities and NaN where codes say so."""
+        """Exact values of codes (unsigned integers of any shape) as float64, including infinities and NaNs."""
         return look_up(self.values, self.as_codes(codes))
 
     def encode(
@@ -258,21 +258,21 @@ class Format:
         random: ArrayLike | None = None,
         random_bits: int = DEFAULT_RANDOM_BITS,
     ) -> NDArray[Any]:
-        """Codes that raw bits of a wide format round to; for arrays of floats there is :meth:`quantize`.
+        """Round raw bits of a wide format to codes; :meth:`quantize` takes arrays of floats.
 
         Parameters
         ----------
         bits : unsigned integers, any shape
             Raw bits of the source format.
         source : str or Format, optional
-            ``binary32``, ``binary16``, ``bfloat16`` or ``dlfloat16``. None is ``binary32``, but refused for arrays of
-            16-bit integers, which are rarely bits of it.
+            ``binary32`` (the default), ``binary16``, ``bfloat16`` or ``dlfloat16``. Arrays of 16-bit integers need it,
+            because they are rarely bits of binary32.
         rounding, overflow : str, optional
-            One of :attr:`roundings` and :attr:`overflows`; None is the first of each.
+            One of :attr:`roundings` and :attr:`overflows`; by default the first of each.
         nan_to_zero : bool
             Whether NaN becomes code 0 instead of the canonical NaN.
         random : unsigned integers of the shape of ``bits``
-            With ``stochastic`` only, where it is needed: below ``2**random_bits``.
+            Random words below ``2**random_bits``; required by ``stochastic``, refused otherwise.
         random_bits : int
             1 to 32.
 
@@ -283,9 +283,9 @@ class Format:
         Raises
         ------
         BadKind, BadValue
-            For bits that are none of the source's, and combinations outside the specification's tables (section 0).
+            If bits are out of range for the source, or the options are not allowed together (specification, section 0).
         """
-        from golden.encode import encode  # late: it rounds to tables that are made of formats
+        from golden.encode import encode  # late import: golden.encode needs formats
 
         return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits)[0]
 
@@ -299,15 +299,15 @@ class Format:
         random: ArrayLike | None = None,
         random_bits: int = DEFAULT_RANDOM_BITS,
     ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-        """Codes as of :meth:`encode`, and words of :class:`golden.Flag`, see :func:`golden.flags.of_conversion`."""
+        """:meth:`encode`, and words of :class:`golden.Flag`, see :func:`golden.flags.of_conversion`."""
         from golden.encode import encode
 
         return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits, flagged=True)
 
     def decode_bits(self, codes: ArrayLike, target: str | Format) -> NDArray[Any]:
-        """Bits of ``binary16``, ``bfloat16``, ``binary32`` or ``dlfloat16`` that hold the codes' values.
+        """Convert codes to bits of ``binary16``, ``bfloat16``, ``binary32`` or ``dlfloat16``.
 
-        Values that the target cannot hold round to nearest (ties to even, in ``dlfloat16`` away), overflow to
+        Values that the target cannot represent round to nearest (ties to even, in ``dlfloat16`` away), overflow to
         infinity and underflow gradually (specification, section 0).
         """
         from golden.encode import decode_bits
@@ -315,7 +315,7 @@ class Format:
         return decode_bits(self, codes, target)
 
     def quantize(self, x: NDArray[Any], **choices: Any) -> NDArray[Any]:
-        """A float32, float16 or ``ml_dtypes.bfloat16`` array taken through the format and back; shape and type stay.
+        """Round a float32, float16 or ``ml_dtypes.bfloat16`` array to values of the format; shape and type are kept.
 
         ``choices`` are the options of :meth:`encode` from ``rounding`` on.
         """

@@ -1,7 +1,7 @@
-"""The fused multiply-accumulate: one rounding of the exact sum of an accumulator and a product.
+"""The fused multiply-accumulate: the exact sum of an accumulator and a product, rounded once.
 
 Products of two codes are exact in binary64. Their sum with an accumulator is rounded to odd in binary64 (Boldo and
-Melquiond, 2008), so that the one rounding to at most 24 bits that follows is the rounding of the exact sum.
+Melquiond, 2008), so that the following rounding to at most 24 bits equals the rounding of the exact sum.
 """
 
 from __future__ import annotations
@@ -39,20 +39,19 @@ def mac(
     Parameters
     ----------
     a, b : unsigned integers
-        Codes; the three arrays are broadcast against each other.
+        Codes; ``a``, ``b`` and ``acc`` are broadcast against each other.
     acc : unsigned integers
-        Bits of the accumulator; for ``exact`` uint64 limbs on a further, last axis, little end first.
+        Bits of the accumulator; for ``exact``, uint64 limbs on an additional last axis, little end first.
     a_format, b_format : str or Format
         ``b_format`` defaults to ``a_format``.
     accumulator : str
         ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16`` or ``exact``.
     terms : int
-        Products that an ``exact`` accumulator has room for.
+        Number of products that an ``exact`` accumulator can sum.
     scale : integers, optional
-        Exponents of the powers of two that products are multiplied by: a scale of tensors, blocks (OCP MX's E8M0) or
-        exponent biases.
+        Products are multiplied by ``2**scale``: a scale of tensors, blocks (OCP MX's E8M0) or exponent biases.
     scale_bits : int
-        Bits of ``scale`` in two's complement, up to 10; 0 where there is none.
+        Bits of ``scale`` in two's complement, up to 10; 0 without a scale.
 
     Returns
     -------
@@ -73,13 +72,13 @@ def mac_with_flags(
     scale: ArrayLike | None = None,
     scale_bits: int = 0,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """:func:`mac`, and what each sum has to report.
+    """:func:`mac` with status flags.
 
     Returns
     -------
     bits, flags
-        The flags, uint8, are words of :class:`golden.Flag`, see :func:`golden.flags.of_sum`. An ``exact`` accumulator
-        overflows where it has no room for the sum, and is never inexact.
+        Flags are uint8 words of :class:`golden.Flag`, see :func:`golden.flags.of_sum`. An ``exact`` accumulator
+        overflows if the sum does not fit, and is never inexact.
     """
     a, b = _one_lane(a, b)
     return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, flagged=True)
@@ -96,20 +95,23 @@ def fused_dot(
     scale: ArrayLike | None = None,
     scale_bits: int = 0,
 ) -> NDArray[Any]:
-    """``round(acc + 2**scale * sum of a * b along the last axis)``, rounded once; of one product it is :func:`mac`.
+    """``round(acc + 2**scale * sum of a * b along the last axis)``, rounded once.
+
+    Parameters that are not listed are those of :func:`mac`, which equals a fused dot product of one lane.
 
     Parameters
     ----------
     a, b : unsigned integers, shape (..., lanes)
+        Codes; each lane is one of the ``terms`` of an ``exact`` accumulator.
     acc : unsigned integers, shape (...)
-        As of :func:`mac`, and so is what is not listed here; a product of each lane is one of the ``terms``.
+        Bits of the accumulator, as in :func:`mac`.
     scale : integers, shape (...), optional
-        For all products of a sum.
+        One scale for all products of a sum.
 
     Returns
     -------
-    Bits of the accumulator. An exact zero is -0 if all that is added is, else +0. Where an accumulator keeps a NaN's or
-    infinity's sign (``dlfloat16``), it is its own, else that of the first lane whose product is none.
+    Bits of the accumulator. An exact zero sum is -0 if all addends are -0, else +0. In ``dlfloat16``, NaN and infinity
+    have the sign of the accumulator if it is NaN, else of the first product that is NaN or infinite.
     """
     return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits)[0]
 
@@ -125,7 +127,7 @@ def fused_dot_with_flags(
     scale: ArrayLike | None = None,
     scale_bits: int = 0,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """:func:`fused_dot`, and what each sum has to report: bits and flags, as of :func:`mac_with_flags`."""
+    """:func:`fused_dot` with status flags, as in :func:`mac_with_flags`."""
     return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, flagged=True)
 
 
@@ -137,9 +139,9 @@ def dot(
     accumulator: str = "binary16",
     terms: int | None = None,
 ) -> NDArray[Any]:
-    """Chain of :func:`mac` along the last axis of ``a`` and ``b``, in order, from an accumulator of +0.
+    """Chain :func:`mac` along the last axis of ``a`` and ``b``, in order, starting from an accumulator of +0.
 
-    ``terms`` defaults to the length of that axis. Returns accumulator bits without that axis.
+    ``terms`` defaults to the length of that axis. The result, bits of the accumulator, does not have that axis.
     """
     fa, fb = _operands(a_format, b_format)
     left, right = broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
@@ -171,7 +173,7 @@ def _operands(a_format: str | Format, b_format: str | Format | None) -> tuple[Fo
 
 @lru_cache(maxsize=None, typed=True)  # 1024.0 is not 1024: it is refused
 def exact(a_format: Format, b_format: Format, terms: int, scale_bits: int = 0) -> ExactAccumulator:
-    """The fixed-point accumulator of a pair of formats."""
+    """The ``exact`` accumulator of two formats, cached."""
     return ExactAccumulator(a_format, b_format, terms, scale_bits)
 
 
@@ -188,7 +190,7 @@ def _sums(
     *,
     flagged: bool = False,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Bits of accumulators to which the products along the last axis were added, and flags, none unless asked for."""
+    """Add the products along the last axis to accumulators: bits and flags; flags are empty unless ``flagged``."""
     fa, fb = _operands(a_format, b_format)
     left, right = broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
     if left.ndim == 0 or left.shape[-1] == 0:
@@ -207,32 +209,32 @@ def _sums(
     bits = target.as_codes(acc, "acc")
     scaled = {} if scale is None else {"scale": powers.shape}
     shape, lanes = check_shapes(acc=bits.shape, a=products.shape[:-1], **scaled), products.shape[-1]
-    rows: list[NDArray[Any]] = [products, signs, undefined]
-    rows = [np.broadcast_to(array, (*shape, lanes)).reshape(-1, lanes) for array in rows]
+    columns: list[NDArray[Any]] = [products, signs, undefined]
+    columns = [np.broadcast_to(array, (*shape, lanes)).reshape(-1, lanes) for array in columns]
     before = np.broadcast_to(bits, shape).reshape(-1)
     sums, flags = np.empty(before.shape, target.code_dtype), np.empty(before.shape if flagged else 0, np.uint8)
     lsb_exponent = min(fa.ulp_exponent + fb.ulp_exponent + scale_range(scale_bits)[0], target.ulp_exponent)
-    for start in range(0, before.size, BLOCK):  # as many at a time as the cache holds
+    for start in range(0, before.size, BLOCK):
         block = slice(start, start + BLOCK)
-        product, sign, no_number = (array[block] for array in rows)
+        product, sign, is_undefined = (array[block] for array in columns)
         values = target.decode(before[block])
         total = _odd_sum(values, product[:, 0]) if lanes == 1 else _odd_sum_of_many(values, product, lsb_exponent)
         negative = np.signbit(total)
-        if target.nan_keeps_sign:  # the accumulator's, else that of the first lane whose product is no number
+        if target.nan_keeps_sign:  # the sign of the accumulator, else that of the first lane with a special product
             special = np.flatnonzero(~np.isfinite(total))
             product_sign = sign[special, np.argmax(~np.isfinite(product[special]), axis=-1)]
             acc_sign = before[block][special] & target.sign_bit != 0
             negative[special] = np.where(np.isnan(values[special]), acc_sign, product_sign)
         sums[block] = _pack(target, total, negative)
         if flagged:
-            flags[block] = of_sum(target, before[block], product, no_number, total, sums[block])
+            flags[block] = of_sum(target, before[block], product, is_undefined, total, sums[block])
     return sums.reshape(shape), flags.reshape(shape) if flagged else flags
 
 
 def _products(
     fa: Format, fb: Format, left: NDArray[Any], right: NDArray[Any], scale: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Exact products times their power of two; the exclusive or of the sign bits; which are 0 * Inf."""
+    """Exact scaled products, the exclusive or of the sign bits, and which products are 0 * Inf."""
     first, second = fa.values.take(left), fb.values.take(right)
     with np.errstate(invalid="ignore"):
         product = first * second
@@ -242,7 +244,7 @@ def _products(
 
 
 def _odd_sum(acc: NDArray[np.float64], product: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The exact sum, rounded to odd: the error of the rounding to nearest (Knuth's two-sum) moves an even last bit."""
+    """The sum rounded to odd: where Knuth's two-sum has an error, an even pattern moves by 1 towards the exact sum."""
     with np.errstate(invalid="ignore"):
         total = acc + product
         virtual = total - acc
@@ -255,7 +257,7 @@ def _odd_sum(acc: NDArray[np.float64], product: NDArray[np.float64]) -> NDArray[
 
 
 def _odd_sum_of_many(acc: NDArray[np.float64], products: NDArray[np.float64], lsb_exponent: int) -> NDArray[np.float64]:
-    """The same for any number of products on the last axis, in fixed point: multiples of ``2**lsb_exponent``."""
+    """The sum with all products on the last axis rounded to odd, in fixed point: multiples of ``2**lsb_exponent``."""
     addends = np.stack([acc, *products.T])
     finite = np.isfinite(addends)
     fraction, exponent = np.frexp(np.where(finite, np.abs(addends), 0.0))
@@ -273,12 +275,10 @@ def _odd_sum_of_many(acc: NDArray[np.float64], products: NDArray[np.float64], ls
 
 
 def _pack(target: WideFormat, total: NDArray[np.float64], negative: NDArray[np.bool_]) -> NDArray[Any]:
-    """Bits of sums that are rounded to odd: to nearest, ties to even (``dlfloat16``: away from zero, flushed below)."""
+    """Round sums, rounded to odd before, to bits: ties to even; in ``dlfloat16`` ties away from zero, and flushed."""
     magnitude = np.abs(total)
     fraction_bits, bias = target.fraction_bits, target.bias
-    dropped = (
-        52 - fraction_bits
-    )  # of a binary64's pattern, whose exponent and fraction are those of the target, but for the bias
+    dropped = 52 - fraction_bits  # bits of a binary64 pattern; with another bias, the others are the target's
     pattern = magnitude.view(np.int64)
     below_half = (1 << (dropped - 1)) - 1
     ties_up = 1 if target.flush else pattern >> dropped & 1
@@ -287,7 +287,7 @@ def _pack(target: WideFormat, total: NDArray[np.float64], negative: NDArray[np.b
     if target.has_subnormals and subnormal.any():
         multiples = np.rint(np.where(subnormal, magnitude, 0.0) * 2.0**-target.ulp_exponent).astype(np.int64)
         codes = np.where(subnormal, multiples, codes)
-    codes = np.clip(codes, 0, target.largest_code + 1)  # infinity, or dlfloat16's one special
+    codes = np.clip(codes, 0, target.largest_code + 1)  # infinity, or dlfloat16's NaN-or-infinity
     packed: NDArray[Any] = codes | np.where(negative, target.sign_bit, 0)
     if not target.nan_keeps_sign:
         assert target.canonical_nan is not None

@@ -1,4 +1,4 @@
-"""Two formats in one unit, where a bit selects the format of a code: one multiplier for E4M3 and E5M2, say."""
+"""Two formats in one unit, e.g. a multiplier for E4M3 and E5M2; a select bit chooses the format of each code."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MultiFormat(Format):
-    """Codes of two formats and a *select* bit right below the sign: 0 is ``members[0]``, 1 is ``members[1]``.
+    """Codes of two formats with a *select* bit just below the sign: 0 selects ``members[0]``, 1 ``members[1]``.
 
-    It decodes, and its codes can be multiplied and accumulated; there is no encoder, since a value does
-    not determine which of the two formats to use. In hardware the select bit is a port of its own, ``<port>_select``.
+    Its codes can be decoded, multiplied and accumulated. There is no encoder: a value does not determine which of the
+    two formats to use. In hardware the select bit is a separate port, ``<port>_select``.
     """
 
     members: tuple[Format, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        """The members were checked when they were made."""
+        """Do not check again: the members are checked."""
 
     @property
     def identifier(self) -> str:
@@ -44,30 +44,28 @@ class MultiFormat(Format):
         return np.asarray(codes[first])
 
     def join(self, codes: ArrayLike, select: ArrayLike) -> NDArray[Any]:
-        """Codes of this format from codes of a member and the number of the member.
+        """Combine codes of the members and select bits into codes of this format.
 
         Both are unsigned integers, broadcast against each other; the result is a uint8 (up to 8 bits) or uint16 array.
         """
-        bits = as_codes("codes", codes, self.width - 1, " or ".join(member.name for member in self.members)).astype(
-            np.uint32
-        )
-        chosen = as_codes("select", select, 1).astype(np.uint32)
-        return np.asarray(_join(bits, chosen, self.width - 2)).astype(self.code_dtype)
+        names = " or ".join(member.name for member in self.members)
+        bits = as_codes("codes", codes, self.width - 1, names).astype(np.uint32)
+        selects = as_codes("select", select, 1).astype(np.uint32)
+        return np.asarray(_join(bits, selects, self.width - 2)).astype(self.code_dtype)
 
     def split(self, code: int) -> tuple[Format, int]:
-        """The member that a code is of, and its code there; what is none is refused."""
+        """Split a code into the selected member and the member's code; refuse what is no code."""
         low, bits = self.width - 2, self.check_code(code)
         return self.members[bits >> low & 1], bits >> (low + 1) << low | bits & ((1 << low) - 1)
 
 
 def pair(first: Format, second: Format) -> MultiFormat:
-    """The unit of two formats.
+    """The multi-format ``first+second``.
 
     Raises
     ------
     BadValue
-        About ``name``, the two names with a ``+`` between: if the formats are the same, of different widths, too wide,
-        or hold negative numbers in different ways.
+        If the formats are equal, have different widths, are too wide, or one is in two's complement.
     """
     name = f"{first.name}+{second.name}"
     for member in (first, second):
@@ -76,18 +74,13 @@ def pair(first: Format, second: Format) -> MultiFormat:
     if first == second:
         raise BadValue("name", f"{name!r}: the two formats must be different ones")
     if first.width != second.width or first.width >= MAX_WIDTH:
-        raise BadValue(
-            "name",
-            f"{name!r}: both must have the same width, below {MAX_WIDTH} bits, not {first.width} and {second.width}",
-        )
+        widths = f"the same width, below {MAX_WIDTH} bits, not {first.width} and {second.width}"
+        raise BadValue("name", f"{name!r}: both must have {widths}")
     if first.twos_complement or second.twos_complement:
-        raise BadValue(
-            "name", f"{name!r}: formats whose negative codes are two's complements cannot share a unit with others"
-        )
+        problem = "formats whose negative codes are two's complements cannot share a unit with others"
+        raise BadValue("name", f"{name!r}: {problem}")
     members = (first, second)
-    files = (
-        [member.source_name or member.name for member in members] if first.source_name or second.source_name else None
-    )
+    files = "+".join(member.source_name or member.name for member in members)
     low = first.width - 1
     nans = [_join(m.canonical_nan, number, low) for number, m in enumerate(members) if m.canonical_nan is not None]
     return MultiFormat(
@@ -105,11 +98,11 @@ def pair(first: Format, second: Format) -> MultiFormat:
         canonical_nan=nans[0] if nans else None,
         roundings=(),
         overflows=(),
-        source_name=None if files is None else "+".join(files),
+        source_name=files if first.source_name or second.source_name else None,
         members=members,
     )
 
 
 def _join(code: Any, select: Any, low: int) -> Any:
-    """A code whose ``low`` bits below the sign follow the select bit."""
+    """Insert the select bit between the sign and the ``low`` other bits of a code."""
     return code >> low << (low + 1) | select << low | code & ((1 << low) - 1)

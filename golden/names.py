@@ -1,4 +1,4 @@
-"""The names that other projects give the formats: OCP, PyTorch, ml_dtypes, ONNX and IEEE 754, in any case."""
+"""Names of the formats in other projects: OCP, PyTorch, ml_dtypes, ONNX and IEEE 754."""
 
 from typing import TypeVar
 
@@ -16,31 +16,31 @@ ALIASES = {
     "bf16": "bfloat16",
     **dict.fromkeys(("fp32", "float32", "single"), "binary32"),
 }
-"""Our names by the names of others, in lower case; PyTorch's may begin with ``torch.``."""
+"""The catalogue's names by other names, in lower case and without PyTorch's prefix ``torch.``."""
 
 AMBIGUOUS = {
     "float8_e4m3": "ieee_e4m3 (ml_dtypes' type of this name, with infinities) or ocp_e4m3 (without infinities)",
     "e3m4": "ieee_e3m4 (with infinities) or gc_1_3_4_b3 (without infinities)",
     **dict.fromkeys(("fp8", "float8"), "ocp_e4m3 or ocp_e5m2"),
 }
-"""Names that stand for more than one format, in lower case, and the choice."""
+"""Names that could mean more than one format, in lower case, and the choice."""
 
 DIFFERENCES = (
     "ml_dtypes' and PyTorch's fnuz types overflow to NaN; the gc_* formats saturate unless overflow nan is chosen",
     "ONNX's Cast saturates by default; ocp_e4m3 overflows to NaN and ocp_e5m2 to infinity, as in ml_dtypes and PyTorch",
 )
-"""Where a library overflows otherwise than our format by default: an alias changes no default."""
+"""Libraries whose default overflow differs from the format's; an alias changes no default."""
 
 _C = TypeVar("_C", bound=str)
 
 
 def canonical(name: str) -> str:
-    """Our name of a format from anyone's, in any case; an unknown or ambiguous name only becomes lower case."""
+    """The catalogue's name of a format from any of its names; unknown and ambiguous names only become lower case."""
     lower = name.lower().removeprefix("torch.")
     return ALIASES.get(lower, lower)
 
 
 def check_name(argument: str, name: object, allowed: tuple[_C, ...]) -> _C:
-    """Return the one of ``allowed`` that a name stands for; refuse any other value."""
-    ours = canonical(name) if isinstance(name, str) else name
-    return check_choice(argument, ours if ours in allowed else name, allowed)
+    """Return the name in ``allowed`` that ``name`` stands for; refuse any other value."""
+    catalogued = canonical(name) if isinstance(name, str) else name
+    return check_choice(argument, catalogued if catalogued in allowed else name, allowed)

@@ -1,4 +1,4 @@
-"""What an encoder can be asked for: source, rounding, overflow, NaN, random bits."""
+"""Options of an encoder: source, rounding, overflow, NaN, random bits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def options(
     overflow: str | None = None,
     nan_to_zero: bool = False,
 ) -> Options:
-    """Check a combination against the specification's tables; None is the format's default."""
+    """Check options against the tables of the specification, section 0; None selects the format's default."""
     wide = check_wide("source", source)
     if not fmt.roundings:
         raise BadValue("fmt", f"{fmt.name!r} is two formats in one unit; encode to one of the two")
@@ -45,9 +45,7 @@ def options(
 def target_options(
     fmt: Format, rounding: str | None = None, overflow: str | None = None, nan_to_zero: bool = False
 ) -> Options:
-    """The same for values that come from no source's bits; :func:`options` says what is refused, and ``hybrid`` is,
-    too.
-    """
+    """Check options for values that are not bits of a source; this refuses ``hybrid`` as well, see :func:`options`."""
     chosen = options(fmt, "binary32", rounding, overflow, nan_to_zero)
     if chosen.rounding is Rounding.HYBRID:
         raise BadValue("rounding", "'hybrid' looks at the bits of a source, and an exact accumulator has none")
@@ -55,7 +53,7 @@ def target_options(
 
 
 def check_random_bits(random_bits: int) -> int:
-    """Return the width of ``stochastic``'s random words; refuse any other than 1 to 32."""
+    """Check the width of the random words of ``stochastic``: 1 to 32."""
     return check_integer("random_bits", random_bits, 1, MAX_RANDOM_BITS)
 
 

@@ -1,7 +1,7 @@
-"""Bad input: one family of exceptions, which say which argument is wrong and why.
+"""Exceptions for bad input: they name the wrong argument and the problem.
 
-A refusal is raised where a value is checked, before anything is built. It alone becomes a sentence with status 2 on the
-command line; every other exception is a bug, or a failure on the way.
+Values are checked before anything is built. On the command line, a refusal becomes one sentence and exit status 2; any
+other exception is a bug or a failure at run time.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import Self, TypeVar
 import numpy as np
 
 LONGEST = 100
-"""Characters of a value that a sentence shows."""
+"""Most characters of a value that a message shows."""
 
 
 class Refusal(Exception):
@@ -22,11 +22,11 @@ class Refusal(Exception):
     Parameters
     ----------
     argument : str or None
-        The Python argument that is wrong. None where the sentence names what is wrong itself, e.g. a line of a file.
+        The wrong Python argument; None if ``problem`` names the cause itself, e.g. a line of a file.
     problem : str
-        Follows the argument's name and completes the sentence: ``must be an integer from 0 to 10, not 50``.
+        The rest of the sentence, e.g. ``must be an integer from 0 to 10, not 50``.
     joint : str
-        Stands between the two.
+        Text between the argument and the problem.
     """
 
     def __init__(self, argument: str | None, problem: str, joint: str = " "):
@@ -37,21 +37,21 @@ class Refusal(Exception):
         return self.problem if self.argument is None else f"{self.argument}{self.joint}{self.problem}"
 
     def about(self, name: str) -> Self:
-        """The same refusal, of what the user calls ``name``: ``--scale-bits`` for ``scale_bits``, say."""
+        """The same refusal about ``name``, the user's name of the argument, e.g. ``--lanes`` for ``lanes``."""
         return type(self)(name, self.problem, ": " if self.argument is None else self.joint)
 
 
 class BadValue(Refusal, ValueError):
-    """A value of the right kind that is out of range, unknown, or does not go with the others."""
+    """A value of the right type that is out of range, unknown, or incompatible with others."""
 
 
 class BadKind(Refusal, TypeError):
-    """A value of the wrong kind."""
+    """A value of the wrong type."""
 
 
 @contextmanager
 def about(name: str) -> Iterator[None]:
-    """Refusals from inside become refusals of ``name``: the user never saw what a callee calls its argument."""
+    """Make refusals raised inside refusals about ``name``, because callees have other names for the argument."""
     try:
         yield
     except Refusal as refusal:
@@ -60,7 +60,7 @@ def about(name: str) -> Iterator[None]:
 
 @contextmanager
 def past_checking() -> Iterator[None]:
-    """Refusals from inside are bugs: everything that a user says was checked before."""
+    """Turn refusals raised inside into bugs, because all user input was checked before."""
     try:
         yield
     except Refusal as refusal:
@@ -68,13 +68,13 @@ def past_checking() -> Iterator[None]:
 
 
 def shown(value: object) -> str:
-    """A value in a sentence, where a whole array or table would bury what is said of it."""
+    """``repr(value)`` for a message, cut off after :data:`LONGEST` characters."""
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def check_integer(argument: str, value: object, least: int, most: int) -> int:
-    """Return an integer from ``least`` to ``most``; refuse any other value, truth values among them."""
+    """Return an integer from ``least`` to ``most``; refuse any other value, including booleans."""
     problem = f"must be an integer from {least} to {most}, not {shown(value)}"
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise BadKind(argument, problem)
@@ -84,7 +84,7 @@ def check_integer(argument: str, value: object, least: int, most: int) -> int:
 
 
 def check_flag(argument: str, value: object) -> bool:
-    """Return a truth value; refuse any other kind."""
+    """Return a boolean; refuse any other type."""
     if not isinstance(value, (bool, np.bool_)):
         raise BadKind(argument, f"must be True or False, not {shown(value)}")
     return bool(value)
@@ -94,7 +94,7 @@ _C = TypeVar("_C", bound=str)
 
 
 def check_choice(argument: str, value: object, allowed: tuple[_C, ...]) -> _C:
-    """Return one of the words in ``allowed``; refuse any other value."""
+    """Return a value that is one of ``allowed``; refuse any other."""
     problem = f"must be one of {', '.join(allowed)}, not {shown(value)}"
     if not isinstance(value, str):
         raise BadKind(argument, problem)

@@ -1,8 +1,7 @@
-"""Rounding by its definition: a value, its two neighbours on a format's grid, a choice between them, and the code of
-the chosen one.
+"""Rounding by its definition: find a value's two neighbours on a format's grid, choose one, and return its code.
 
-All comparisons are exact in binary64: a source has at most 24 significant bits, a random word at most 32, a grid step
-is a power of two (or, below the smallest value of a format without subnormals, a number of at most 16 bits).
+All comparisons are exact in binary64: a source has at most 24 significant bits, a random word at most 32, and a grid
+step is a power of two (or, below the smallest value of a format without subnormals, a number of at most 16 bits).
 """
 
 from __future__ import annotations
@@ -24,17 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Grid:
-    """The non-negative values of a format, and what rounding must know of the steps between them.
+    """The non-negative values of a format, with properties that rounding needs.
 
-    ``values[i]`` is the lower neighbour of everything in [``values[i]``, ``values[i + 1]``); the last value is the grid
-    point past the largest finite one, where overflow is certain.
+    ``values[i]`` is the lower neighbour of all numbers in [``values[i]``, ``values[i + 1]``). The last entry of
+    ``values`` is the grid point past the largest finite value, from which every number overflows.
     """
 
     values: NDArray[np.float64]
     codes: NDArray[np.int64]
     power_of_two_row: NDArray[np.bool_]
+    """Whether each code's row has no fraction bits."""
     flush_below: float
-    """0, or the unused grid point under the smallest value: what rounds to it becomes zero."""
+    """The unused grid point below the smallest value, which flushes to zero; 0 if there is none."""
 
 
 @cache
@@ -53,10 +53,10 @@ def round_to_grid(
     threshold: NDArray[np.float64] | None = None,
     tail_bits: int = 0,
 ) -> NDArray[np.int64]:
-    """Index into the format's grid that each magnitude, finite and not negative, rounds to.
+    """Round magnitudes, finite and not negative, to indices into the format's grid.
 
-    ``len(grid.codes)`` and more is overflow. ``stochastic`` and ``hybrid`` go up iff floor(2**tail_bits * t) reaches
-    the threshold, an integer of at most 2**tail_bits; t in [0, 1) is the position between the neighbours.
+    ``len(grid.codes)`` is overflow. ``stochastic`` and ``hybrid`` round up iff floor(2**tail_bits * t) reaches the
+    threshold, an integer of at most 2**tail_bits; t in [0, 1) is the position between the neighbours.
     """
     table = grid(fmt)
     overflow = len(table.values) - 1
@@ -99,8 +99,9 @@ def _hybrid(
     threshold: NDArray[np.float64],
     tail_bits: int,
 ) -> NDArray[np.bool_]:
-    """HiFloat8's hybrid rounding (specification, 1.3): half away near 1, a bit comparison elsewhere, nothing below
-    2**-23.
+    """Whether HiFloat8's hybrid rounding rounds up (specification, 1.3).
+
+    It rounds half away for exponents -3..3, compares bits for others, and never rounds up below 2**-23.
     """
     exponent = np.frexp(magnitude)[1] - 1
     reached = (magnitude - low) * 2.0**tail_bits >= threshold * (high - low)
@@ -118,9 +119,9 @@ def encode_directly(
     *,
     marked: bool = False,
 ) -> NDArray[Any]:
-    """Codes by the definition of the rounding, block by block.
+    """Encode raw bits by the definition of the rounding, in blocks.
 
-    Marked codes have a further bit above, a 1 where a finite number rounded past the largest value.
+    Marked codes have an additional upper bit, 1 if a finite number rounded past the largest value.
     """
     flat = np.ascontiguousarray(raw).reshape(-1)
     codes = np.empty(flat.shape, np.min_scalar_type((2 << fmt.width) - 1) if marked else fmt.code_dtype)
@@ -138,9 +139,7 @@ def encode_directly(
 
 
 def _hybrid_threshold(raw: NDArray[np.int64], source: Format) -> tuple[NDArray[np.float64], int]:
-    """The pseudo-random threshold T that hybrid rounding takes from the source's own bits (specification, 1.3), and its
-    width.
-    """
+    """The pseudo-random threshold T of hybrid rounding, bits of the source, and its width (specification, 1.3)."""
     if source.name == "binary32":
         return (raw & 0x3FFF).astype(np.float64), 14
     return ((raw & 1) * 2 + 1).astype(np.float64), 2
@@ -156,11 +155,11 @@ def codes_of(
     *,
     marked: bool = False,
 ) -> NDArray[Any]:
-    """Codes that exact float64 values round to; ``negative`` holds the signs, those of zeros and NaNs too."""
+    """Round exact float64 values to codes; ``negative`` holds the signs, including the signs of zeros and NaNs."""
     nan, infinite = np.isnan(values), np.isinf(values)
     magnitude = np.where(nan | infinite, 0.0, np.abs(values))
     past_largest: NDArray[np.bool_] = np.zeros(values.shape, np.bool_)
-    if not fmt.has_tables:  # binary32, which has every source's numbers; those of a user's format may overflow
+    if not fmt.has_tables:  # binary32: no number of a source is rounded, and only numbers of users' formats overflow
         with np.errstate(over="ignore"):
             codes = np.abs(values.astype(np.float32)).view(np.uint32).astype(np.int64)
     else:
@@ -184,7 +183,7 @@ def codes_of(
 
 
 def _overflow_code(fmt: Format, overflow: Overflow, *, infinite: bool) -> int:
-    """Magnitude code of an infinite input, or of a finite one that rounds past the largest value."""
+    """Magnitude code of an infinite input, or of a finite input that rounds past the largest value."""
     match overflow:
         case Overflow.INFINITY:
             code = fmt.infinity

@@ -1,8 +1,7 @@
-"""The parts of a format's description: rows of codes with their exponents, special codes, and the rules that an encoder
-may follow.
+"""The parts of a format's description: rows, special codes, and the rules of encoders.
 
-A row is a bit prefix after the sign, a rule for the exponent behind it, the number of fraction bits that remain, and
-the hidden bit; the first row that matches a code wins.
+A row is a bit prefix after the sign, a rule for the exponent after the prefix, the number of remaining fraction bits,
+and the hidden bit. The first row that matches a code applies.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Kind(StrEnum):
 
 
 class Rounding(StrEnum):
-    """How a value between two neighbours becomes one of them (specification, section 0)."""
+    """How an encoder rounds a value between two neighbours to one of them (specification, section 0)."""
 
     TIES_TO_EVEN = "ties_to_even"
     TIES_TO_AWAY = "ties_to_away"
@@ -38,15 +37,17 @@ class Rounding(StrEnum):
 
 
 ALL_ROUNDINGS = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO, Rounding.STOCHASTIC)
-"""The roundings that every format has unless its description says otherwise."""
+"""The roundings of a format unless its description says otherwise; the first is the default."""
 
+AWAY_FIRST = (Rounding.TIES_TO_AWAY, Rounding.TIES_TO_EVEN, Rounding.TOWARD_ZERO, Rounding.STOCHASTIC)
+"""The same roundings with another default."""
 
 MAX_RANDOM_BITS, DEFAULT_RANDOM_BITS = 32, 16
-"""Bits of a random word of ``stochastic``."""
+"""Width of the random words of ``stochastic``."""
 
 
 class Overflow(StrEnum):
-    """What becomes of values past the largest, and of infinities (specification, section 0)."""
+    """How an encoder replaces values past the largest, and infinities (specification, section 0)."""
 
     INFINITY = "infinity"
     NAN = "nan"
@@ -56,7 +57,7 @@ class Overflow(StrEnum):
 
 @dataclass(frozen=True)
 class Fixed:
-    """The exponent is a constant; no bits of the code are spent on it."""
+    """The exponent is a constant and takes no bits of the code."""
 
     exponent: int
     bits: int = field(default=0, init=False)
@@ -98,8 +99,7 @@ Exponent = Fixed | Biased | SignMagnitude
 class Row:
     """Codes that start with ``prefix`` (after the sign): value = 2**exponent * (hidden + fraction / 2**fraction_bits).
 
-    Bits are counted from the fraction upwards: fraction, then the exponent field, then the prefix, which may overlap
-    the field.
+    Fields are placed from the lsb upwards: fraction, exponent field, prefix. The prefix may overlap the exponent field.
     """
 
     prefix: str
@@ -110,7 +110,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Special:
-    """Codes with ``code & mask == value`` are of ``kind``, whatever the rows say."""
+    """Codes with ``code & mask == value`` are of ``kind``; specials override rows."""
 
     mask: int
     value: int

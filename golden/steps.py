@@ -1,9 +1,9 @@
-"""A table for encoding binary32: for each pattern of upper bits two codes, and the lower bits where the second begins.
+"""A lookup table for encoding binary32: for each pattern of upper bits, two codes and the lower bits where they change.
 
-The deterministic roundings of the formats' own bits have such a table where boundaries have few fraction bits: with its
-last bit set if any below is, the upper half of an input mostly lies on the same side of every boundary; finer
-boundaries take a few bits more. Hybrid rounding has one, too, because its threshold lies in the lower bits. Encoders
-use these tables, and so do sweeps over all inputs.
+For deterministic roundings, the table is exact if the boundaries between codes have few fraction bits. Then the upper
+bits of an input, together with a sticky bit for the lower bits, decide on which side of each boundary it lies; mostly
+16 upper bits suffice. Hybrid rounding has a table because its threshold consists of lower bits. Encoders and
+exhaustive checks use these tables.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 _DETERMINISTIC = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO, Rounding.MPTORCH)
 
 _FEWEST_UPPER_BITS, _MOST_UPPER_BITS = 16, 20
-"""A table of 2^16 codes is made for any format; one of more than 2^20 does not stay in a processor's cache."""
+"""Every table has at least 2^16 entries; one of more than 2^20 exceeds a processor's cache."""
 
 _HYBRID_UPPER_BITS = 18
-"""The lower 14 bits of a binary32 are hybrid rounding's threshold."""
+"""The other 14 bits of a binary32 are the threshold of hybrid rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Codes of all binary32 inputs, by their upper bits.
+    """Codes of all binary32 inputs, by their upper bits; a step is all inputs with the same upper bits.
 
     Attributes
     ----------
     limits : int32 array, shape (2**upper_bits,)
-        The largest lower bits that still have the first code; -1 where none have.
+        The largest lower bits with the first code; -1 if none has it.
     first, others : arrays of the same shape
-        Codes of the inputs up to the limit, and of those above it.
+        Codes of the inputs up to the limit, and of the inputs above it.
     """
 
     limits: NDArray[np.int32]
@@ -52,32 +52,30 @@ class Steps:
 
     @property
     def upper_bits(self) -> int:
-        """How many upper bits tell the steps apart."""
+        """Number of upper bits, which index the table."""
         return self.limits.size.bit_length() - 1
 
     @property
     def lower_bits(self) -> int:
-        """How many bits run from one step's beginning to the next's."""
+        """Number of lower bits, which vary within a step."""
         return 32 - self.upper_bits
 
     @cached_property
     def are_exact(self) -> bool:
-        """Whether every first code is that of one input alone, whose lower bits are all zero."""
+        """Whether each first code belongs to a single input, with all lower bits zero."""
         return not self.limits.any()
 
     @cached_property
     def _table(self) -> NDArray[Any]:
-        """First codes and others in turn: what the upper bits with a sticky bit below them are looked up in, if they
-        :attr:`are_exact`.
-        """
+        """First and other codes interleaved: indexed by the upper bits with a sticky bit, if they :attr:`are_exact`."""
         return np.stack([self.first, self.others], axis=1).reshape(-1)
 
     @cached_property
     def _needs_no_sticky(self) -> bool:
-        """Whether the sticky bit never changes a code: every boundary belongs to the values above it.
+        """Whether the sticky bit never changes a code, because every boundary rounds up.
 
-        A NaN whose payload lies in the lower bits alone looks like an infinity there, so formats that tell the two
-        apart need it.
+        A NaN whose payload is only in the lower bits has the upper bits of an infinity, so formats that distinguish NaN
+        from infinity need the sticky bit.
         """
         return bool(np.array_equal(self.first, self.others))
 
@@ -91,10 +89,10 @@ class Steps:
         return codes.reshape(raw.shape)
 
     def _through_one_table(self, block: NDArray[np.uint32], out: NDArray[Any]) -> None:
-        lost = self.lower_bits - 1  # the uppermost of the lower bits lies in the place of the sticky one
-        index = block >> np.uint32(lost)
+        dropped = self.lower_bits - 1  # the uppermost lower bit is ored into the sticky bit's position
+        index = block >> np.uint32(dropped)
         if not self._needs_no_sticky:
-            index |= (block & np.uint32((1 << lost) - 1)) != 0
+            index |= (block & np.uint32((1 << dropped) - 1)) != 0
         self._table.take(index, out=out, mode="wrap")
 
     def _by_limits(self, block: NDArray[np.uint32], out: NDArray[Any]) -> None:
@@ -103,12 +101,12 @@ class Steps:
         out[:] = np.where(reached, self.first.take(index), self.others.take(index))
 
     def by_upper_half(self) -> NDArray[np.int32]:
-        """A row for each upper half of an input, which says all about the 2^16 codes with it: equal rows, equal codes."""
+        """A row for each upper half of an input; equal rows have equal codes for all 2^16 lower halves."""
         halves = np.arange(1 << 16)
         if self.upper_bits < 16:
             above = halves >> (16 - self.upper_bits)
-            begins = (halves & ((1 << (16 - self.upper_bits)) - 1)) << 16  # where the half lies in its step
-            limits, span = self.limits[above] - begins, 16
+            offset = (halves & ((1 << (16 - self.upper_bits)) - 1)) << 16  # of the half in its step
+            limits, span = self.limits[above] - offset, 16
             columns = [limits, self.first[above], self.others[above]]
         else:
             steps = halves[:, np.newaxis] << (self.upper_bits - 16) | np.arange(1 << (self.upper_bits - 16))
@@ -121,9 +119,7 @@ class Steps:
 
 @cache
 def steps(fmt: Format, chosen: Options, *, marked: bool = False) -> Steps | None:
-    """The steps of an encoder from binary32, with marked codes if asked for; None where there are none, or too many for
-    a table.
-    """
+    """The table of an encoder from binary32, optionally with marked codes; None if there is none of a useful size."""
     if not fmt.has_tables:
         return None
     if chosen.rounding in _DETERMINISTIC and (kept := _upper_bits(fmt)) <= _MOST_UPPER_BITS:
@@ -136,9 +132,7 @@ def steps(fmt: Format, chosen: Options, *, marked: bool = False) -> Steps | None
 
 @cache
 def _upper_bits(fmt: Format) -> int:
-    """How many upper bits of a binary32 pattern, the last one set if any below is, place it among the values and
-    midpoints.
-    """
+    """Number of upper bits, the last one sticky, that place a binary32 input among the values and midpoints."""
     values, flush = grid(fmt).values, grid(fmt).flush_below
     boundaries = np.concatenate([values, (values[:-1] + values[1:]) / 2, [flush, (flush + fmt.smallest) / 2]])
     with np.errstate(over="ignore"):
@@ -151,19 +145,18 @@ def _upper_bits(fmt: Format) -> int:
 
 
 def _hybrid(codes: Callable[[NDArray[np.int64]], NDArray[Any]]) -> Steps:
-    """Steps of hybrid rounding.
+    """The table of hybrid rounding.
 
-    Inputs with the same upper 18 bits have no more than two codes, one after the other: no boundary of the format lies
-    between such inputs, and of what hybrid rounding compares, the threshold grows faster with the lower bits than the
-    position between the neighbours does. So the place of the step is found by bisection. (Infinity and the NaNs above
-    it are such a pair, too.)
+    Inputs with the same upper 18 bits have at most two codes, and bisection finds the limit between them: no boundary
+    of the format lies between such inputs, and the threshold grows faster with the lower bits than the position between
+    the neighbours. An infinity and the NaNs above it are such a pair as well.
     """
     span = 1 << (32 - _HYBRID_UPPER_BITS)
     upper = np.arange(1 << _HYBRID_UPPER_BITS) * span
     first, others = codes(upper), codes(upper | (span - 1))
-    reached, failed = np.zeros(upper.shape, np.int32), np.full(upper.shape, span, np.int32)
+    low, high = np.zeros(upper.shape, np.int32), np.full(upper.shape, span, np.int32)
     while span := span >> 1:
-        middle = (reached + failed) >> 1
+        middle = (low + high) >> 1
         same = codes(upper | middle) == first
-        reached, failed = np.where(same, middle, reached), np.where(same, failed, middle)
-    return Steps(reached, first, others)
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    return Steps(low, first, others)

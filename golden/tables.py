@@ -1,4 +1,4 @@
-"""TOML files that users write, the formats in them among others: strict tables, and one sentence for whatever is wrong."""
+"""TOML files of users: strict checks with one-sentence messages, and the description of a format."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ _T = TypeVar("_T")
 
 
 def read(path: str | Path, make: Callable[[dict[str, Any], bytes], _T], what: str = "") -> _T:
-    """What ``make`` makes of a file's table and bytes.
+    """Return ``make(table, raw)`` of a TOML file's table and bytes.
 
     Raises
     ------
     BadValue
-        If the file cannot be read or is no TOML file, or ``make`` refuses it. It is about no argument; the sentence
-        begins with
-        ``what`` and the file's name.
+        If the file cannot be read or is not valid TOML, or ``make`` refuses it. It names no argument; the message
+        begins with ``what`` and the file's name.
     """
     name = f"{what}{str(path)!r}"
     try:
@@ -35,7 +34,7 @@ def read(path: str | Path, make: Callable[[dict[str, Any], bytes], _T], what: st
     except OSError as error:
         raise BadValue(None, f"{name} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise BadValue(None, f"{name} is no TOML file: {' '.join(str(error).split())}") from None
+        raise BadValue(None, f"{name} is not valid TOML: {' '.join(str(error).split())}") from None
     try:
         return make(table, raw)
     except Refusal as refusal:
@@ -43,7 +42,7 @@ def read(path: str | Path, make: Callable[[dict[str, Any], bytes], _T], what: st
 
 
 def check_keys(table: Any, allowed: Collection[str], where: str, required: Collection[str] = ()) -> None:
-    """Refuse, about ``where``, what is no table, has a key that is not ``allowed``, or lacks a ``required`` one."""
+    """Refuse anything but a table, keys that are not ``allowed``, and missing ``required`` keys; name ``where``."""
     if not isinstance(table, dict):
         raise BadKind(where, f"must be a table, not {table!r}")
     for key in table:
@@ -57,7 +56,7 @@ def check_keys(table: Any, allowed: Collection[str], where: str, required: Colle
 
 
 def check_table(table: Any, types: Mapping[str, type], where: str, required: Collection[str] = ()) -> None:
-    """Refuse what :func:`check_keys` does, and values not of their keys' types: str, int, bool, list or dict."""
+    """:func:`check_keys`, and refuse values of other types than those of ``types``: str, int, bool, list or dict."""
     check_keys(table, types, where, required)
     for key, value in table.items():
         if type(value) is not types[key]:
@@ -67,17 +66,16 @@ def check_table(table: Any, types: Mapping[str, type], where: str, required: Col
 _TYPE_NAMES = {str: "a string", int: "an integer", bool: "true or false", list: "a list", dict: "a table"}
 
 
-# -- formats
-# -----------------------------------------------------------------------------------------------------------------
+# -- formats ----------------------------------------------------------------------------------------------------------
 
 
 def read_format(path: Path) -> Format:
-    """Format that a TOML file describes; ``docs/formats.md`` tells its keys.
+    """Read a format from a TOML file; ``docs/formats.md`` lists the keys.
 
     Raises
     ------
     BadValue
-        If the file cannot be read or does not describe a format; the sentence names the file and the key.
+        If the file cannot be read or does not describe a format; the message names the file and the key.
     """
 
     def described(table: dict[str, Any], raw: bytes) -> Format:
@@ -93,17 +91,16 @@ _KEYS = {
     "rows": list,
     "specials": list,
     "canonical_nan": int,
-    "nan_keeps_sign": bool,
-    "twos_complement": bool,
-    "flush": bool,
-    "roundings": list,
-    "overflows": list,
+    **dict.fromkeys(("nan_keeps_sign", "twos_complement", "flush"), bool),
+    **dict.fromkeys(("roundings", "overflows"), list),
 }
 _ROW_KEYS = {"prefix": str, "exponent": dict, "fraction_bits": int, "hidden": int}
 _SPECIAL_KEYS = {"mask": int, "value": int, "kind": str}
 _RULES: dict[str, tuple[type[Exponent], tuple[str, ...]]] = {
-    "fixed": (Fixed, ("exponent",)), "biased": (Biased, ("bits", "bias")), "sign_magnitude": (SignMagnitude, ("bits",)),
-}  # fmt: skip
+    "fixed": (Fixed, ("exponent",)),
+    "biased": (Biased, ("bits", "bias")),
+    "sign_magnitude": (SignMagnitude, ("bits",)),
+}
 
 
 def _from_table(table: Mapping[str, Any]) -> Format:
@@ -115,9 +112,10 @@ def _from_table(table: Mapping[str, Any]) -> Format:
         by_default = [Overflow.NAN]
     fields: dict[str, Any] = {"cite": "a user's description", "overflows": (*by_default, Overflow.SATURATE), **table}
     if "roundings" in table:
-        fields["roundings"] = tuple(check_choice("roundings", r, ALL_ROUNDINGS) for r in table["roundings"])
+        fields["roundings"] = tuple(check_choice("roundings", word, ALL_ROUNDINGS) for word in table["roundings"])
     if "overflows" in table:
-        fields["overflows"] = tuple(check_choice("overflows", o, tuple(Overflow)[:3]) for o in table["overflows"])
+        allowed = (Overflow.INFINITY, Overflow.NAN, Overflow.SATURATE)
+        fields["overflows"] = tuple(check_choice("overflows", word, allowed) for word in table["overflows"])
     return Format(**{**fields, "rows": rows, "specials": specials})
 
 

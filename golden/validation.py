@@ -1,9 +1,10 @@
-"""What makes a description a format: refusals, one sentence each, of what no decoder or encoder could serve."""
+"""Checks of a format's description, which refuse formats that no decoder or encoder could implement."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,15 +16,14 @@ if TYPE_CHECKING:
     from golden.formats import Format
 
 MIN_WIDTH, MAX_WIDTH = 3, 16
-"""Bits of a code in a format that a user may describe (``binary32`` is the one wider format)."""
+"""Bits of a code in a format of a user (``binary32`` is the only wider format)."""
 
 _EXPONENT_LIMIT = 400
-"""Largest magnitude of an exponent: squares of all values, and sums of those with a binary32, stay normal in binary64.
-"""
+"""Largest magnitude of an exponent: products of values, and their sums with a binary32, stay normal in binary64."""
 
 
 def check_fields(fmt: Format) -> None:
-    """Refuse a description that cannot be a format, in one sentence."""
+    """Refuse fields that are inconsistent or out of range."""
 
     def require(condition: object, sentence: str) -> None:
         if not condition:
@@ -32,7 +32,7 @@ def check_fields(fmt: Format) -> None:
     _check_kinds(fmt)
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", fmt.name):
         raise BadValue("name", f"must be an identifier, not {fmt.name!r}")
-    if "".join(fmt.cite.splitlines()) != fmt.cite:  # it stands in comments
+    if "".join(fmt.cite.splitlines()) != fmt.cite:  # headers show it as a comment
         raise BadValue("cite", f"must be one line, not {fmt.cite!r}")
     check_integer("width", fmt.width, MIN_WIDTH, fmt.max_width)
     require(fmt.rows, "there must be at least one row")
@@ -59,7 +59,7 @@ def check_fields(fmt: Format) -> None:
 
 
 def _check_kinds(fmt: Format) -> None:
-    """Refuse fields of another type than their documentation says, and those of rows and specials."""
+    """Refuse fields of the wrong type, also in rows and specials."""
 
     def require(condition: bool, argument: str, what: str) -> None:
         if not condition:
@@ -72,15 +72,12 @@ def _check_kinds(fmt: Format) -> None:
         check_flag(flag, getattr(fmt, flag))
     for argument, kind in (("rows", Row), ("specials", Special), ("roundings", Rounding), ("overflows", Overflow)):
         values = getattr(fmt, argument)
-        require(
-            isinstance(values, tuple) and all(isinstance(value, kind) for value in values),
-            argument,
-            f"a tuple of {kind.__name__}s",
-        )
+        is_tuple = isinstance(values, tuple) and all(isinstance(value, kind) for value in values)
+        require(is_tuple, argument, f"a tuple of {kind.__name__}s")
     for row in fmt.rows:
-        words = isinstance(row.prefix, str) and isinstance(row.exponent, Exponent)
-        numbers = (row.fraction_bits, row.hidden, *vars(row.exponent).values()) if words else ()
-        require(words and all(map(_is_integer, numbers)), "rows", "of a prefix, an exponent rule and integers each")
+        has_kinds = isinstance(row.prefix, str) and isinstance(row.exponent, Exponent)
+        numbers = (row.fraction_bits, row.hidden, *vars(row.exponent).values()) if has_kinds else ()
+        require(has_kinds and all(map(_is_integer, numbers)), "rows", "of a prefix, an exponent rule and integers each")
     for special in fmt.specials:
         are_kinds = isinstance(special.kind, Kind) and _is_integer(special.mask) and _is_integer(special.value)
         require(are_kinds, "specials", "of integers and a Kind each")
@@ -98,10 +95,11 @@ def _check_row(fmt: Format, row: Row, require: Callable[[object, str], None]) ->
         isinstance(rule, Fixed) or rule.bits >= 1, f"{where}: the exponent must have at least 1 bit, not {rule.bits}"
     )
     require(row.fraction_bits >= 0, f"{where}: fraction_bits must not be negative, not {row.fraction_bits}")
-    used = row.fraction_bits + rule.bits
+    used, prefix = row.fraction_bits + rule.bits, len(row.prefix)
     require(
-        used <= body <= used + len(row.prefix) and len(row.prefix) <= body,
-        f"{where}: {len(row.prefix)} prefix, {rule.bits} exponent and {row.fraction_bits} fraction bits must make up {body} bits",
+        used <= body <= used + prefix and prefix <= body,
+        f"{where}: {prefix} prefix, {rule.bits} exponent and {row.fraction_bits} fraction bits must make up "
+        f"{body} bits",
     )
     require(row.hidden or isinstance(rule, Fixed), f"{where}: a row without hidden bit needs a fixed exponent")
     extremes = rule.exponents(np.array([0, (1 << rule.bits) - 1, (1 << rule.bits) >> 1], dtype=object))  # of any size
@@ -109,7 +107,7 @@ def _check_row(fmt: Format, row: Row, require: Callable[[object, str], None]) ->
 
 
 def check_values(fmt: Format) -> None:
-    """Refuse tables of values that no encoder could serve."""
+    """Refuse values that no encoder could produce by rounding."""
 
     def refuse(sentence: str) -> None:
         raise BadValue(None, f"Format {fmt.name!r}: {sentence}")
@@ -120,20 +118,16 @@ def check_values(fmt: Format) -> None:
     codes, values = fmt.magnitude_codes, fmt.magnitudes
     if len(values) < 2 or values[0] != 0 or codes[0] != 0:
         refuse("code 0 must be zero, and there must be at least one positive value")
-    for low, high, v, w in zip(
-        codes[:-1].tolist(), codes[1:].tolist(), values[:-1].tolist(), values[1:].tolist(), strict=True
-    ):
-        if v == w:
+    for (low, below), (high, above) in pairwise(zip(codes.tolist(), values.tolist(), strict=True)):
+        if below == above:
             refuse(f"codes {low:#x} and {high:#x} have the same value")
         if (low ^ high) & 1 == 0:
             refuse(f"codes {low:#x} and {high:#x} are neighbours of the same parity, so that ties have no even code")
-        if v > 0 and w - v != fmt.quantum(low):
+        if below > 0 and above - below != fmt.quantum(low):
             refuse(f"there must be no hole between the values of codes {low:#x} and {high:#x}")
     first = codes[1].item()
     binade = 2.0 ** fmt.exponent_range[0] if fmt.rows[fmt.magnitude_rows[first]].hidden else 0.0
-    if not (binade and values[1] == binade) and values[1] != binade + fmt.quantum(
-        first
-    ):  # one pattern at most under the smallest value
+    if values[1] not in (binade or fmt.quantum(first), binade + fmt.quantum(first)):  # at most one unused pattern
         refuse(f"there must be no hole below the smallest value, that of code {first:#x}, but the pattern of zero")
     negative = fmt.values[fmt.sign_bit :]
     mirrored = np.sort(np.abs(negative[np.isfinite(negative)]))

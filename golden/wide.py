@@ -1,4 +1,4 @@
-"""Wide formats: what encoders read, decoders write, and sums accumulate in; one biased exponent field, then a fraction."""
+"""Wide formats: sources of encoders, targets of decoders, accumulators; a biased exponent field, then a fraction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from golden.formats import Format
 from golden.names import check_name
 from golden.refusal import BadValue
-from golden.rows import ALL_ROUNDINGS, Biased, Fixed, Kind, Overflow, Rounding, Row, Special
+from golden.rows import AWAY_FIRST, Biased, Fixed, Kind, Overflow, Row, Special
 from golden.validation import check_fields
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WideFormat(Format):
-    """A format whose last row, that of the normal numbers, is a biased exponent field and a fraction."""
+    """A format whose last row, for normal numbers, has a biased exponent field and a fraction."""
 
     @property
     def fraction_bits(self) -> int:
@@ -34,37 +34,37 @@ class WideFormat(Format):
 
     @property
     def bias(self) -> int:
-        """The exponent field of 1."""
+        """Bias of the exponent field."""
         rule = self.rows[-1].exponent
         assert isinstance(rule, Biased)
         return rule.bias
 
     @property
     def has_subnormals(self) -> bool:
-        """Whether there are numbers without a hidden bit."""
+        """Whether some numbers have no hidden bit."""
         return not self.rows[0].hidden
 
     def is_signaling(self, bits: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether bits are a NaN whose first fraction bit is 0; ``dlfloat16`` has none."""
+        """Whether bits are a signaling NaN: its first fraction bit is 0. ``dlfloat16`` has none."""
         rest_bits, special = self.fraction_bits - 1, (2 << self.exponent_bits) - 2  # exponent and first fraction bit
         first, rest = bits >> rest_bits & (special + 1), bits & ((1 << rest_bits) - 1)
         signaling: NDArray[np.bool_] = (first == special) & (rest != 0)
         return signaling & (not self.nan_keeps_sign)
 
     def numbers(self, bits: NDArray[Any]) -> NDArray[Any]:
-        """Values of checked bits, as :meth:`decode` gives them, in any type of floats."""
+        """Values of checked bits, equal to those of :meth:`decode`, in any type of floats."""
         return self.decode(bits)
 
 
 @dataclass(frozen=True)
 class Binary32(WideFormat):
-    """The one format with too many codes for tables: what others read off their tables comes from the fields."""
+    """The only format with too many codes for tables; its properties follow from the widths of its fields."""
 
     max_width: ClassVar[int] = 32
     has_tables: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Its values need no check: no user describes such a format."""
+        """Check the fields only: users cannot describe such a format, so its values need no check."""
         check_fields(self)
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
@@ -72,7 +72,7 @@ class Binary32(WideFormat):
         return self._decode_by_rows(self.as_codes(codes).astype(np.int64))
 
     def numbers(self, bits: NDArray[Any]) -> NDArray[Any]:
-        """Values of checked bits as float32, without a copy where the bits are uint32."""
+        """Values of checked bits as float32; uint32 bits are not copied."""
         return bits.astype(np.uint32, copy=False).view(np.float32)
 
     @property
@@ -102,7 +102,7 @@ class Binary32(WideFormat):
 
     @cached_property
     def ulp_exponent(self) -> int:
-        """Exponent of the smallest value, whose multiples all others are."""
+        """Exponent of the smallest value; all values are its multiples."""
         return 1 - self.bias - self.fraction_bits
 
     @cached_property
@@ -121,50 +121,52 @@ def ieee(
     fraction_bits: int,
     cite: str,
     nan: int,
-    overflows: tuple[Overflow, ...],
+    overflows: tuple[Overflow, ...] = Format.overflows,
 ) -> _F:
-    """A format with subnormals, infinities and NaNs where IEEE 754 has them."""
+    """A format whose subnormals, infinities and NaNs have the codes that IEEE 754 defines."""
     width, bias = 1 + exponent_bits + fraction_bits, (1 << (exponent_bits - 1)) - 1
     infinity = ((1 << exponent_bits) - 1) << fraction_bits
     subnormals = Row("0" * exponent_bits, Fixed(1 - bias), fraction_bits, hidden=0)
     return kind(
-        name=name, width=width, cite=cite,
+        name=name,
+        width=width,
+        cite=cite,
         rows=(subnormals, Row("", Biased(exponent_bits, bias), fraction_bits)),
         specials=(Special((1 << (width - 1)) - 1, infinity, Kind.INF), Special(infinity, infinity, Kind.NAN)),
         canonical_nan=nan,
         overflows=overflows,
-    )  # fmt: skip
+    )
 
 
 def _dlfloat16() -> WideFormat:
     return WideFormat(
-        name="dlfloat16", width=16,
+        name="dlfloat16",
+        width=16,
         cite="Hybrid 8-bit Floating Point Training and Inference, section 3; specification, section 5",
         rows=(Row("", Biased(6, 31), 9),),
         specials=(Special(0x7FFF, 0, Kind.ZERO), Special(0x7FFF, 0x7FFF, Kind.NAN)),
         canonical_nan=0x7FFF,
         nan_keeps_sign=True,
         flush=True,
-        roundings=(Rounding.TIES_TO_AWAY, *(r for r in ALL_ROUNDINGS if r is not Rounding.TIES_TO_AWAY)),
+        roundings=AWAY_FIRST,
         overflows=(Overflow.NAN, Overflow.SATURATE),
-    )  # fmt: skip
+    )
 
 
-_OVERFLOWS = (Overflow.INFINITY, Overflow.SATURATE)
 _CITE = "IEEE 754-2019, section 3.6; specification, section 6"
+_BFLOAT16_CITE = "bfloat16 as in specification, section 6"
 _FORMATS = {
-    "binary16": lambda: ieee(WideFormat, "binary16", 5, 10, _CITE, 0x7E00, _OVERFLOWS),
-    "bfloat16": lambda: ieee(
-        WideFormat, "bfloat16", 8, 7, "bfloat16 as in specification, section 6", 0x7FC0, _OVERFLOWS
-    ),
-    "binary32": lambda: ieee(Binary32, "binary32", 8, 23, _CITE, 0x7FC00000, _OVERFLOWS),
+    "binary16": lambda: ieee(WideFormat, "binary16", 5, 10, _CITE, 0x7E00),
+    "bfloat16": lambda: ieee(WideFormat, "bfloat16", 8, 7, _BFLOAT16_CITE, 0x7FC0),
+    "binary32": lambda: ieee(Binary32, "binary32", 8, 23, _CITE, 0x7FC00000),
     "dlfloat16": _dlfloat16,
 }
 
 WIDE = tuple(_FORMATS)
-"""Sources of encoders, targets of decoders, accumulators."""
+"""Names of the sources of encoders, targets of decoders, and accumulators."""
 
 ACCUMULATORS = (*WIDE, "exact")
+"""Names of the accumulators; ``exact`` is :class:`golden.ExactAccumulator`."""
 
 
 @cache

@@ -24,8 +24,7 @@ def refuses(error, sentence, call, *arguments):
         call(*arguments)
 
 
-# -- names
-# -----------------------------------------------------------------------------------------------------------------------
+# -- names ------------------------------------------------------------------------------------------------------------
 
 
 def test_the_catalogue_is_the_specifications():
@@ -123,8 +122,7 @@ def test_members_out_of_range_are_refused(name, sentence):
     refuses(ValueError, f"{'Format' if 'row' in sentence else 'name'} {name!r}: {sentence}", golden.get, name)
 
 
-# -- TOML files
-# ------------------------------------------------------------------------------------------------------------------
+# -- TOML files -------------------------------------------------------------------------------------------------------
 
 HIF8 = """
 name = "my_hif8"
@@ -216,8 +214,11 @@ def edited(old, new):
 
 ROW_6 = '{ prefix = "0000", exponent = { rule = "biased", bits = 3, bias = 23 }, fraction_bits = 0 },'
 MALFORMED = {
-    "no TOML": ("name = ", "is no TOML file: Invalid value (at end of document)"),
-    "no text": (b"\xff\xfe", "is no TOML file: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+    "no TOML": ("name = ", "is not valid TOML: Invalid value (at end of document)"),
+    "no text": (
+        b"\xff\xfe",
+        "is not valid TOML: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+    ),
     "no name": (edited('name = "my_hif8"', ""), "the file needs a key 'name'"),
     "no rows": ('name = "x"\nwidth = 8', "the file needs a key 'rows'"),
     "empty rows": ('name = "x"\nwidth = 8\nrows = []', "Format 'x': there must be at least one row"),
@@ -347,7 +348,10 @@ def test_a_malformed_description_gets_one_sentence(describe, kind):
     text, sentence = MALFORMED[kind]
     path = describe(text)
     refuses(
-        ValueError, f"Format file {path!r}{'' if sentence.startswith('is no') else ':'} {sentence}", golden.get, path
+        ValueError,
+        f"Format file {path!r}{'' if sentence.startswith('is not valid') else ':'} {sentence}",
+        golden.get,
+        path,
     )
 
 

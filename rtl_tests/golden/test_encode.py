@@ -35,8 +35,7 @@ def inputs(name, source):
     return binary32_inputs(name) if source == "binary32" else np.arange(1 << 16, dtype=np.uint16)
 
 
-# -- the owners' libraries
-# -------------------------------------------------------------------------------------------------------
+# -- the owners' libraries --------------------------------------------------------------------------------------------
 
 NATIVE = [
     ("hif8", "ties_to_away", "infinity"),
@@ -104,8 +103,7 @@ def test_ocp_paper_overflow_saturates_finite_values_only():
     )
 
 
-# -- HiF8: the specification's own examples
-# --------------------------------------------------------------------------------------
+# -- HiF8: the specification's own examples ---------------------------------------------------------------------------
 
 
 def test_hif8_carries_and_overflow_as_printed():
@@ -213,8 +211,7 @@ def test_hybrid_from_binary32_moves_every_code_beyond_the_inner_binades():
         np.testing.assert_array_equal(hif8.encode(hif8.decode_bits(finite, source), source, "hybrid"), finite)
 
 
-# -- decoders' bits
-# --------------------------------------------------------------------------------------------------------------
+# -- decoders' bits ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
@@ -272,8 +269,7 @@ def test_values_outside_every_wide_format_overflow_and_underflow():
     assert fmt.encode(np.float32(2.0**100).view(np.uint32)) == np.flatnonzero(fmt.values == 2.0**100)[0]
 
 
-# -- quantize
-# --------------------------------------------------------------------------------------------------------------------
+# -- quantize ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [*CATALOGUE, "dlfloat16", "binary16"])

@@ -93,7 +93,7 @@ def test_nothing_is_written_where_one_module_has_no_place(tmp_path, capsys):
             '[[module]]\nblock = "mac"\nformat = "hif8"\n[[module]]\nblock = "decoder"\nformat = "hif8"\nname = "code"',
             "module 2: name must not be that of one of the module's ports, which 'code' is",
         ),
-        ("[[module", "is no TOML file: "),
+        ("[[module", "is not valid TOML: "),
     ],
 )
 def test_refusals(tmp_path, capsys, text, sentence):

@@ -131,7 +131,7 @@ def test_a_deeply_nested_file_is_refused(tmp_path, capsys):
     file = tmp_path / "deep.toml"
     file.write_text(f'name = "x"\nwidth = 8\nrows = {"[" * 5000}{"]" * 5000}\n')
     assert main(["explain", str(file), "1"]) == 2
-    assert capsys.readouterr().err.startswith(f"hwgen: FORMAT: Format file {str(file)!r} is no TOML file: ")
+    assert capsys.readouterr().err.startswith(f"hwgen: FORMAT: Format file {str(file)!r} is not valid TOML: ")
 
 
 @NEEDS_FULL_DEVICE
@@ -308,7 +308,7 @@ def test_bad_input_gets_one_sentence_status_2_and_leaves_nothing(case, tmp_path,
         ),
         (("fraction_bits = 1 }", "fraction_bits = 2 }"), "must make up 3 bits"),
         (('prefix = "00"', 'prefix = "01"'), "code 0 must be zero"),
-        (("]\n", ""), "is no TOML file: "),
+        (("]\n", ""), "is not valid TOML: "),
     ],
 )
 def test_a_malformed_toml_format_is_refused(change, sentence, tmp_path, capsys, monkeypatch):

@@ -223,7 +223,7 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
         ),
         ("mac = 3", "mac must be a table, not 3"),
         ('liberty = ["none.lib"]\n[mac]', "none.lib cannot be read: No such file or directory"),
-        ("[mac", "'{path}' is no TOML file: "),
+        ("[mac", "'{path}' is not valid TOML: "),
     ],
 )
 def test_a_bad_file_is_refused_in_one_sentence(tmp_path, capsys, text, sentence):
