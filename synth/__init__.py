@@ -1,1 +1,1 @@
-"""What Yosys makes of the Verilog: area as data, and the report."""
+"""Synthesis of the generated Verilog with Yosys: area, delay, proofs, sweeps and the report."""

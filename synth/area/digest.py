@@ -1,4 +1,4 @@
-"""SHA-256 of texts: what results and evidence are known by."""
+"""SHA-256 of texts: the keys of stored results and evidence."""
 
 import hashlib
 from pathlib import Path
@@ -6,15 +6,14 @@ from types import ModuleType
 
 
 def sha256(*texts: str) -> str:
-    """Of texts one after the other, in hexadecimal digits."""
+    """SHA-256 of the texts, joined by NUL characters, in hexadecimal digits."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def texts(package: ModuleType, *suffixes: str) -> list[str]:
-    """Paths and texts of a package's files with one of the suffixes (``.py`` if none is named), those of its
-    subpackages too.
+    """Relative path and content of each file of a package that has one of the suffixes (default: ``.py``).
 
-    Every file counts, so that none can be forgotten: a changed comment invalidates results as a changed rule does.
+    Subpackages are included, and every file counts: a changed comment invalidates results just as changed code does.
     """
     folder = Path(package.__path__[0])
     paths = sorted(path for suffix in suffixes or (".py",) for path in folder.rglob(f"*{suffix}"))

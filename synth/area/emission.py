@@ -1,6 +1,4 @@
-"""Verilog of designs, emitted once: the text depends on the design and on the program that makes it, and on nothing
-else.
-"""
+"""Verilog of designs, kept in a store: the text depends only on the design and on the program that generates it."""
 
 from functools import cache
 from importlib.metadata import version
@@ -15,12 +13,12 @@ from synth.area.store import Store
 
 @cache
 def _program() -> str:
-    """SHA-256 of the packages that make Verilog, and of the versions of what they use."""
+    """SHA-256 of the packages that generate Verilog, and of the versions of their tools."""
     return sha256(*texts(golden), *texts(hwgen), version("minifloat-rtl"), version("amaranth"), yosys.version())
 
 
 def verilog(design: Design, store: Store | None = None) -> str:
-    """A design's text, from the store where it is there."""
+    """The Verilog of a design, taken from the store if it is there."""
     if store is None:
         return design.verilog()
     key = sha256(

@@ -1,4 +1,4 @@
-"""Area jobs as data: text in, rows out. A job runs in one Yosys process and depends on nothing but itself."""
+"""Area jobs as data: Verilog in, rows out. A job runs in one Yosys process; its result depends on the job alone."""
 
 import json
 import subprocess
@@ -31,9 +31,7 @@ Samples = dict[str, list[dict[str, float]]]
 
 _SWAP = Path(__file__).with_name("data") / "swap.v"
 _TIMING = tuple(Path(__file__).with_name(name) for name in ("timing.py", "route.py"))
-"""What delays depend on besides the script: the chain and the wrapper that are made there, and how the tools are
-called.
-"""
+"""Files that delays depend on besides the script: they write the inverter chain and the wrapper and call the timers."""
 
 _RENAMING = """\
 design -load prepared
@@ -43,13 +41,12 @@ techmap -max_iter 1 -autoproc -map swap.v {top}/c:*[02468]_
 sort
 design -save renamed
 """
-"""A renaming: new names for all internal signals and cells, cells and wires put in the order of the new names, and the
-inputs of the commutative gates whose new name ends in an even digit exchanged (half of them, at random). Names alone do
-not move the figures of LUTs in this Yosys; the order in which a designer happened to write operands does, so that
-belongs to the spread.
+"""A renaming: signals and cells get random names and are sorted by them, and commutative gates whose name now ends in
+an even digit (about half of them) swap their inputs. Names alone do not change LUT counts in this Yosys. The order in
+which a designer happened to write operands does, so the spread must include it.
 
-The second ``sort`` makes a renaming depend on its seed alone: without it the cells that ``techmap`` has replaced stand
-in an order that depends on what Yosys did before.
+The second ``sort`` makes a renaming depend on its seed alone: without it, the order of the cells that ``techmap``
+replaced depends on what Yosys did before.
 """
 
 
@@ -62,17 +59,17 @@ class Job:
     component : str
         Kind of block, e.g. ``mac``.
     options : tuple of (str, value)
-        What made the block, by the command line's option names.
+        Options of the block, by their names on the command line.
     verilog, top : str
         Text and name of the module.
     ports : tuple of Port
-        The module's; one with a clock has registers.
+        Ports of the module; a module with a clock has registers.
     target : str
         A name of :data:`synth.area.targets.TARGETS`, or ``liberty``.
     portfolio : str
         A name of :data:`synth.area.recipes.PORTFOLIOS`.
     renamings : int
-        How many renamings to take median and spread over.
+        Number of renamings that median and spread are taken over.
     libraries : tuple of Library
         Cell libraries of target ``liberty``.
     command : str
@@ -80,14 +77,15 @@ class Job:
     facts : tuple of (str, value)
         Further entries for the job's rows.
     timer : str
-        What measures the delays of portfolio ``speed``: :data:`synth.area.timing.ABC`, or name and version of OpenSTA.
+        Tool that measures the delays of portfolio ``speed``: :data:`synth.area.timing.ABC`, or name and version of
+        OpenSTA or of the router.
     seed : int
-        Of the first renaming; the others follow.
+        Seed of the first renaming; the others count up from it.
 
     Raises
     ------
     BadValue, BadKind
-        When target, portfolio, renamings or libraries do not go together, or a library has no flip-flop for a module
+        If target, portfolio, renamings or libraries do not fit together, or if a library has no flip-flop for a module
         with registers.
     """
 
@@ -119,42 +117,42 @@ class Job:
 
     @property
     def is_timed(self) -> bool:
-        """Whether delays are measured, too."""
+        """Whether delays are measured as well as areas."""
         return self.portfolio == SPEED
 
     @property
     def is_routed(self) -> bool:
-        """Whether they are those of place and route."""
+        """Whether delays are measured after place and route."""
         return self.is_timed and is_routed(self.target)
 
     @property
     def _place(self) -> tuple[Target, tuple[Library, ...]]:
-        """Target and libraries; those that delays are known of, where they are measured."""
+        """Target and libraries; where delays are measured, the ones that have delays."""
         target = find(self.target, self.libraries)
         return timed(target, self.libraries) if self.is_timed else (target, self.libraries)
 
     def recipes(self) -> dict[str, str | None]:
-        """ABC script of each recipe, by name."""
+        """ABC scripts of the portfolio, by recipe name."""
         return portfolio(self.portfolio, self._place[0].kind)
 
     @property
     def seeds(self) -> range:
-        """Of the renamings."""
+        """Seeds of the renamings."""
         return range(self.seed, self.seed + self.renamings)
 
     @property
     def label(self) -> str:
-        """Short name for people, e.g. ``hif8_mac_binary16 on xc7``."""
+        """Short name for messages, e.g. ``hif8_mac_binary16 on xc7``."""
         return f"{self.top} on {self.target}"
 
     @property
     def effort(self) -> float:
-        """Relative computing time, for the order of work and the time left."""
+        """Relative computing time: long jobs start first, and progress estimates the time left from it."""
         return (2000 + len(self.verilog)) * len(self.recipes()) * self.renamings
 
     @cached_property
     def script(self) -> str:
-        """The Yosys script."""
+        """The Yosys script: all renamings, each mapped by all recipes."""
         target, top = self._place[0], WRAPPER if self.is_routed else self.top
         by_abc = self.is_timed and not self.is_routed
         libraries = " ".join(f"-liberty {file}" for file in target.inputs() if file.endswith(".lib"))
@@ -175,30 +173,24 @@ class Job:
                 if self.is_routed:
                     lines += ["blackbox =A:whitebox", f"write_json {name}.netlist"]
                 elif self.is_timed and self.timer != ABC:
-                    lines += [
-                        "clean -purge",
-                        "splitnets -ports",
-                        "clean -purge",
-                        f"write_verilog -noattr -noexpr {name}.netlist",
-                    ]
+                    lines += ["clean -purge", "splitnets -ports", "clean -purge"]
+                    lines.append(f"write_verilog -noattr -noexpr {name}.netlist")
         return "\n".join(lines) + "\n"
 
     def hashes(self) -> dict[str, str]:
-        """SHA-256 of the module, and of the script with every other file that it reads: together with ``tool`` they fix
-        the result.
-        """
+        """SHA-256 of the module, and of the script with all other files it reads; with ``tool`` they fix the result."""
         timing = [self.timer, *map(Path.read_text, _TIMING)] if self.is_timed else []
         script = sha256(self.script, _SWAP.read_text(), *self._place[0].inputs().values(), *timing)
         return {"verilog_sha256": sha256(self.verilog), "script_sha256": script}
 
     @property
     def key(self) -> str:
-        """SHA-256 of all that the samples depend on: :meth:`hashes`, and the tool's version."""
+        """SHA-256 of everything that the samples depend on: :meth:`hashes` and the tool's version."""
         return sha256(*self.hashes().values(), yosys.version())
 
 
 def _mapping(target: Target, top: str, abc: str | None) -> list[str]:
-    """Commands of one recipe, from ``renamed`` to the netlist."""
+    """Yosys commands of one recipe, from design ``renamed`` to the netlist."""
     finish = target.finish.replace("{top}", top)
     if target.kind == "cells":
         return [finish.replace("{abc}", "" if abc is None else f"-script +{abc.replace('; ', ';').replace(' ', ',')}")]
@@ -206,41 +198,31 @@ def _mapping(target: Target, top: str, abc: str | None) -> list[str]:
 
 
 def mapped_netlist(verilog: str, top: str, libraries: Sequence[Library], recipe: str, seed: int) -> str:
-    """The netlist of cells, as Verilog, that a job on target ``liberty`` counts for a recipe and the renaming with this
-    seed.
-    """
+    """The netlist of cells, as Verilog, that a job on target ``liberty`` counts for this recipe and seed."""
     target = find(LIBERTY, tuple(libraries))
     check_choice("recipe", recipe, tuple(RECIPES[target.kind]))
     check_integer("seed", seed, 1, MAX_SEED)
-    lines = [
-        "read_verilog module.v",
-        target.prepare.format(top=top),
-        "design -save prepared",
-        _RENAMING.format(seed=seed, top=top),
-    ]
-    lines += [
-        "design -load renamed",
-        *_mapping(target, top, RECIPES[target.kind][recipe]),
-        "write_verilog -noattr cells.v",
-        "",
-    ]
+    lines = ["read_verilog module.v", target.prepare.format(top=top), "design -save prepared"]
+    lines += [_RENAMING.format(seed=seed, top=top), "design -load renamed"]
+    lines += [*_mapping(target, top, RECIPES[target.kind][recipe]), "write_verilog -noattr cells.v", ""]
     files = {"module.v": verilog, "swap.v": _SWAP.read_text(), **target.inputs()}
     return yosys.run("\n".join(lines), files, ["cells.v"])["cells.v"]
 
 
 def execute(job: Job, timeout: float | None = None) -> Samples:
-    """Run a job: metrics of each renaming, by recipe.
+    """Run a job and return its samples.
 
     Raises
     ------
     ToolError
-        When a tool does not deliver, or not within ``timeout`` seconds.
+        If a tool fails, or does not finish within ``timeout`` seconds.
     """
     target, libraries = job._place
     files = {"module.v": job.verilog, "swap.v": _SWAP.read_text(), **target.inputs()}
-    order = [f"{recipe}.{seed}" for seed in job.seeds for recipe in job.recipes()]  # in which ABC times them
+    # ABC times the netlists in this order
+    order = [f"{recipe}.{seed}" for seed in job.seeds for recipe in job.recipes()]
     results = [f"{name}.json" for name in order]
-    until = None if timeout is None else time.monotonic() + timeout
+    deadline = None if timeout is None else time.monotonic() + timeout
     if job.is_timed:
         if job.timer not in ((router(job.target),) if job.is_routed else (ABC, opensta())):
             raise ToolError(f"this machine has no {job.timer}")
@@ -249,40 +231,42 @@ def execute(job: Job, timeout: float | None = None) -> Samples:
     texts = yosys.run(job.script, files, results, timeout)
     metrics = {}
     for name in order:
-        counted = json.loads(texts[f"{name}.json"])["design"]
-        metrics[name] = target.measure(counted["num_cells_by_type"], float(counted.get("area", 0.0)))
+        statistics = json.loads(texts[f"{name}.json"])["design"]
+        metrics[name] = target.measure(statistics["num_cells_by_type"], float(statistics.get("area", 0.0)))
     if job.is_timed:
         try:
-            delays = _delays(job, libraries, texts, order, until)
+            delays = _delays(job, libraries, texts, order, deadline)
         except subprocess.TimeoutExpired as error:
-            raise ToolError(f"{job.timer} was not done when the job's {timeout:g} s were over") from error
+            raise ToolError(f"{job.timer} did not finish within the job's {timeout:g} s") from error
         for name, delay in zip(order, delays, strict=True):
             metrics[name] |= delay
     return {recipe: [metrics[f"{recipe}.{seed}"] for seed in job.seeds] for recipe in job.recipes()}
 
 
 def _delays(
-    job: Job, libraries: Sequence[Library], texts: Mapping[str, str], order: Sequence[str], until: float | None
+    job: Job, libraries: Sequence[Library], texts: Mapping[str, str], order: Sequence[str], deadline: float | None
 ) -> list[dict[str, float]]:
-    """Delay of each netlist, and what it is measured in; ``until`` is when the time is up."""
+    """Metrics of each netlist's delay; ``deadline`` is in seconds of :func:`time.monotonic`."""
 
-    def left() -> float | None:
-        return None if until is None else max(until - time.monotonic(), 0.01)
+    def remaining() -> float | None:
+        return None if deadline is None else max(deadline - time.monotonic(), 0.01)
 
     if job.is_routed:
-        clocks = [clock(job.target, texts[f"{name}.netlist"], int(name.rpartition(".")[2]), left()) for name in order]
+        seeds = [int(name.rpartition(".")[2]) for name in order]
+        netlists = [texts[f"{name}.netlist"] for name in order]
+        clocks = [clock(job.target, netlist, seed, remaining()) for netlist, seed in zip(netlists, seeds, strict=True)]
         return [{"delay_ps": round(1e6 / mhz, 1), "fmax_mhz": round(mhz, 2)} for mhz in clocks]
     if job.timer == ABC:
         fo4, delays = abc_delays(texts[STATS], len(order))
     else:
-        fo4, delays = opensta_delays(libraries, [texts[f"{name}.netlist"] for name in order], job.top, left())
-    if job.target != LIBERTY:  # gates of no process have no picoseconds
+        fo4, delays = opensta_delays(libraries, [texts[f"{name}.netlist"] for name in order], job.top, remaining())
+    if job.target != LIBERTY:  # gates without a process have no picoseconds
         return [{"delay_fo4": round(delay / fo4, 2)} for delay in delays]
     return [{"delay_ps": round(delay, 1), "delay_fo4": round(delay / fo4, 2)} for delay in delays]
 
 
 def rows(job: Job, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Row]:
-    """A row for each recipe, and one more that quotes the recipe with the lowest median as the best."""
+    """A row for each recipe, and one more that repeats the recipe with the lowest median as the best."""
     target, hashes = job._place[0], job.hashes()
     options = {name.replace("-", "_"): value for name, value in job.options}
 

@@ -1,4 +1,4 @@
-"""Plain data from JSON, read key by key: each value is of the kind asked for, or refused."""
+"""Plain data from JSON, read key by key: a value of the wrong type is refused."""
 
 import math
 from typing import Any
@@ -7,35 +7,35 @@ from golden.refusal import BadKind, BadValue, check_choice
 
 
 class Keys:
-    """Takes the keys out of a mapping; BadKind, in the name of ``what``, if ``data`` are none.
+    """Takes the keys out of the mapping ``data``; if it is not a mapping, BadKind names ``what``.
 
-    All methods refuse a missing key, or a value of another kind, with a BadValue or BadKind.
+    All methods refuse a missing key, or a value of the wrong type, with a BadValue or BadKind.
     """
 
     def __init__(self, data: object, what: str):
         if not isinstance(data, dict):
             raise BadKind(what, f"must be a mapping, not a {type(data).__name__}")
         self.rest: dict[str, Any] = dict(data)
-        """What was not taken yet."""
+        """Keys that have not been taken yet, with their values."""
 
     def take(self, key: str) -> Any:
-        """Any value; None where the key is missing."""
+        """Any value; None if the key is missing."""
         return self.rest.pop(key, None)
 
     def text(self, key: str) -> str:
-        """A text that is not blank."""
+        """A string that is not blank."""
         return _text(key, self.take(key))
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A list of at least one text."""
+        """A list of at least one nonblank string."""
         return tuple(_text(key, value) for value in self._filled(key))
 
     def choice(self, key: str, allowed: tuple[str, ...]) -> str:
-        """One of some texts."""
+        """One of the ``allowed`` strings."""
         return check_choice(key, self.take(key), allowed)
 
     def number(self, key: str) -> float:
-        """A finite number, 0 or more."""
+        """A finite number of at least 0."""
         return _number(key, self.take(key))
 
     def numbers(self, key: str) -> tuple[float, ...]:
@@ -43,10 +43,10 @@ class Keys:
         return tuple(_number(key, value) for value in self._filled(key))
 
     def count(self, key: str) -> int:
-        """An integer, 0 or more."""
+        """An integer of at least 0."""
         value = self.take(key)
         if type(value) is not int or value < 0:
-            raise BadValue(key, f"must be a count, not {value!r}")
+            raise BadValue(key, f"must be an integer of at least 0, not {value!r}")
         return value
 
     def items(self, key: str) -> list[Any]:
@@ -71,6 +71,6 @@ def _text(key: str, value: Any) -> str:
 
 def _number(key: str, value: Any) -> float:
     if type(value) not in (int, float) or not 0 <= value < math.inf:
-        raise BadValue(key, f"must be a number from 0, not {value!r}")
+        raise BadValue(key, f"must be a finite number of at least 0, not {value!r}")
     number: float = value
     return number

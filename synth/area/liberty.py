@@ -1,6 +1,4 @@
-"""Liberty files: read in full as text for Yosys, and in outline (cells, areas, functions) for what is said about a
-library.
-"""
+"""Liberty files: passed to Yosys as text, and parsed in outline (cells, areas, functions) to check a library."""
 
 import gzip
 import re
@@ -15,14 +13,14 @@ from golden.refusal import BadValue
 from synth.area.digest import sha256
 
 Libraries = Mapping[tuple[str, ...], tuple["Library", ...]]
-"""Libraries by the names of their files; a library may come in several files."""
+"""Libraries by the names of their files; one library may consist of several files."""
 
 GATES = Path(__file__).with_name("data") / "gates.lib"
-"""Our own technology-neutral library; the rule behind its areas stands at its top."""
+"""Our own technology-neutral library; its header states how areas are computed."""
 
 
 class _Unreadable(ValueError):
-    """A text that is not what Liberty says it must be."""
+    """The text does not follow the Liberty format."""
 
 
 def _bad(problem: str) -> BadValue:
@@ -33,8 +31,8 @@ def _bad(problem: str) -> BadValue:
 class Cell:
     """Outline of a cell.
 
-    ``area`` is in the library's unit, ``inputs`` are pins in the file's order; ``functions`` are those of the output
-    pins that state one, in liberty's notation. A cell with a flip-flop or a latch is ``sequential``.
+    ``area`` is in the library's unit. ``inputs`` lists the input pins in the file's order, ``functions`` the functions
+    of output pins in Liberty notation. A cell with a flip-flop or a latch is ``sequential``.
     """
 
     name: str
@@ -45,22 +43,20 @@ class Cell:
     flip_flop: bool
 
     def truth(self) -> tuple[bool, ...] | None:
-        """Truth table of a combinational cell with one output, first input as the most significant digit; None for
-        other cells.
-        """
+        """Truth table of a combinational cell with one output, first input most significant; None for other cells."""
         if self.sequential or len(self.functions) != 1:
             return None
         (function,) = self.functions.values()
         rows = product((False, True), repeat=len(self.inputs))
         try:
             return tuple(evaluate(function, dict(zip(self.inputs, row, strict=True))) for row in rows)
-        except _Unreadable:  # a function of internal nodes
+        except _Unreadable:  # the function reads internal nodes
             return None
 
 
 @dataclass(frozen=True)
 class Library:
-    """A liberty file: ``name`` is what its ``library`` group says, ``text`` its content."""
+    """A Liberty file: ``name`` is the name of its ``library`` group, ``text`` its content."""
 
     name: str
     text: str = field(repr=False)
@@ -72,12 +68,12 @@ class Library:
 
     @property
     def has_delays(self) -> bool:
-        """Whether cells state delays, as tables."""
+        """Whether cells have delay tables."""
         return re.search(r"\bcell_rise\b", self.text) is not None
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """The cells that state an area, and that synthesis may use, in the file's order."""
+        """The cells that have an area and that synthesis may use, in the file's order."""
         (library,) = (child for child in _outline(self.text) if child.kind == "library")
         cells = (
             group for group in library.children if group.kind == "cell" and group.attributes.get("dont_use") != "true"
@@ -101,7 +97,7 @@ _ATTRIBUTE = re.compile(r'(\w+)\s*:\s*("[^"]*"|[^;"\n]*?)\s*(?:;|\n|$)')
 
 
 def _outline(text: str) -> list[_Group]:
-    """Groups of a liberty text, three levels deep: library, cell, pin (or ff, latch)."""
+    """Groups of a Liberty text, three levels deep: library, cell, pin (or ff, latch)."""
     stack: list[tuple[_Group, list[str]]] = [(_Group("file", ""), [])]
     last = 0
     for piece in _PIECE.finditer(text):
@@ -120,7 +116,9 @@ def _outline(text: str) -> list[_Group]:
                 stack.append((child, []))
             case "}":
                 if len(stack) == 1:
-                    raise _Unreadable(f"a closing brace too many in line {text.count(chr(10), 0, piece.start()) + 1}")
+                    raise _Unreadable(
+                        f"line {text.count(chr(10), 0, piece.start()) + 1} has an unmatched closing brace"
+                    )
                 group.attributes = {name: value.strip('"') for name, value in _ATTRIBUTE.findall("".join(own))}
                 stack.pop()
     if len(stack) > 1:
@@ -131,38 +129,37 @@ def _outline(text: str) -> list[_Group]:
 
 def _cell(group: _Group) -> Cell:
     pins = [child for child in group.children if child.kind == "pin"]
+    kinds = {child.kind for child in group.children}
+    text = group.attributes["area"]
     try:
-        area = float(group.attributes["area"])
+        area = float(text)
     except ValueError:
-        raise _Unreadable(
-            f"the area of cell {group.argument} must be a number, not {group.attributes['area']!r}"
-        ) from None
+        raise _Unreadable(f"the area of cell {group.argument} must be a number, not {text!r}") from None
     return Cell(
         name=group.argument,
         area=area,
         inputs=tuple(pin.argument for pin in pins if pin.attributes.get("direction") == "input"),
         functions={pin.argument: pin.attributes["function"] for pin in pins if "function" in pin.attributes},
-        sequential=any(
-            child.kind in {"ff", "latch", "ff_bank", "latch_bank", "statetable"} for child in group.children
-        ),
-        flip_flop=any(child.kind == "ff" for child in group.children),
+        sequential=not kinds.isdisjoint({"ff", "latch", "ff_bank", "latch_bank", "statetable"}),
+        flip_flop="ff" in kinds,
     )
 
 
 _OPERATORS: tuple[tuple[str, Callable[[bool, bool], bool]], ...] = (("+|", or_), ("^", xor), ("*&", and_))
-"""Of functions, those that bind least first; AND may be written as nothing at all."""
+"""Binary operators, the weakest first; AND may also be written without an operator."""
 
 _NO_OPERAND = {"end", ")", "+", "|", "^"}
 
 
 def evaluate(function: str, values: Mapping[str, bool]) -> bool:
-    """Value of a liberty function: ``!x``, ``x'``, ``*``, ``&`` or a blank for AND, ``^``, ``+`` or ``|`` for OR,
-    ``0``, ``1``.
+    """Value of a Liberty function.
+
+    NOT is ``!x`` or ``x'``, AND is ``*``, ``&`` or a blank, XOR is ``^``, OR is ``+`` or ``|``; constants are 0 and 1.
 
     Raises
     ------
     ValueError
-        When the function cannot be read or names a pin without a value.
+        If the function cannot be parsed, or names a pin without a value.
     """
     tokens = ["end", *reversed(re.findall(r"[A-Za-z_]\w*(?:\[\d+\])?|\S", function))]
 
@@ -190,7 +187,7 @@ def evaluate(function: str, values: Mapping[str, bool]) -> bool:
         elif token in values:
             value = values[token]
         else:
-            raise _Unreadable(f"{token!r} is no pin in the function {function!r}")
+            raise _Unreadable(f"{token!r} in the function {function!r} is not an input pin")
         while tokens[-1] == "'":
             tokens.pop()
             value = not value
@@ -203,38 +200,30 @@ def evaluate(function: str, values: Mapping[str, bool]) -> bool:
 
 
 def nand2_area(libraries: Iterable[Library]) -> float | None:
-    """Area of the NAND2 equivalent: of all cells whose function is that of a two-input NAND, the smallest; None when
-    there is none.
-    """
+    """Area of the NAND2 equivalent: the smallest cell with the function of a two-input NAND; None if there is none."""
     nand = (True, True, True, False)
-    return min(
-        (
-            cell.area
-            for library in libraries
-            for cell in library.cells
-            if len(cell.inputs) == 2 and cell.truth() == nand
-        ),
-        default=None,
-    )
+    cells = (cell for library in libraries for cell in library.cells)
+    return min((cell.area for cell in cells if len(cell.inputs) == 2 and cell.truth() == nand), default=None)
 
 
 def has_flip_flop(libraries: Iterable[Library]) -> bool:
-    """Whether registers can be mapped to a library, which may come in several files."""
+    """Whether registers can be mapped to a library, given by its files."""
     return any(cell.flip_flop for library in libraries for cell in library.cells)
 
 
+_ADD_FILE = "add the file that contains {}, separated by a comma"
+
+
 def check_flip_flop(libraries: Iterable[Library], top: str) -> None:
-    """Refuse a library that, all its files together, has no flip-flop for the registers of the module ``top``."""
+    """Refuse a library, given by its files, that has no flip-flop for the registers of the module ``top``."""
     libraries = tuple(libraries)
     if not has_flip_flop(libraries):
         names = " + ".join(library.name for library in libraries)
-        raise _bad(
-            f"the library {names} has no flip-flop, which {top} needs; add the file that holds one, with a comma between"
-        )
+        raise _bad(f"the library {names} has no flip-flop, which {top} needs; {_ADD_FILE.format('one')}")
 
 
 def richest_first(libraries: Iterable[Library]) -> list[Library]:
-    """The files of a library in the order that ABC wants: one of inverters and buffers alone in front ends it."""
+    """The files of a library, most gates first: ABC stops if the first file has only inverters and buffers."""
     return sorted(libraries, key=lambda library: -sum(not cell.sequential for cell in library.cells))
 
 
@@ -243,27 +232,25 @@ _NEEDED: dict[str, Callable[[tuple[bool, ...]], bool]] = {
     "buffer": lambda truth: truth == (False, True),
     "two-input gate": lambda truth: len(truth) == 4 and sum(truth) in (1, 3),  # AND or OR, inverted or not
 }
-"""Without which ABC crashes, or makes netlists of another function."""
+"""Gates without which ABC crashes, or produces netlists with another function."""
 
 
 def check_gates(libraries: Iterable[Library], name: str) -> None:
-    """Refuse a library that, all its files together and called ``name``, lacks a gate that every mapping needs."""
+    """Refuse a library, given by its files and called ``name``, that lacks a gate that every mapping needs."""
     truths = [cell.truth() for library in libraries for cell in library.cells if len(cell.inputs) <= 2]
-    missing = [gate for gate, is_one in _NEEDED.items() if not any(truth and is_one(truth) for truth in truths)]
+    missing = [gate for gate, matches in _NEEDED.items() if not any(truth and matches(truth) for truth in truths)]
     if missing:
         them = "it" if len(missing) == 1 else "them"
-        raise _bad(
-            f"the library {name} has no {', no '.join(missing)}; add the file that holds {them}, with a comma between"
-        )
+        raise _bad(f"the library {name} has no {', no '.join(missing)}; {_ADD_FILE.format(them)}")
 
 
 def parse(text: str, name: str) -> Library:
-    """The library of a liberty text; errors call it ``name``.
+    """Parse a Liberty text; errors call it ``name``.
 
     Raises
     ------
     BadValue
-        When it is no liberty library that gates can be mapped to.
+        If the text is not a Liberty library with cells.
     """
     try:
         groups = [group for group in _outline(text) if group.kind == "library"]
@@ -283,7 +270,7 @@ def read(path: str | Path) -> Library:
     Raises
     ------
     BadValue
-        When the file cannot be read, or is no liberty library; one sentence that names the file.
+        If the file cannot be read or is not a Liberty library; the sentence names the file.
     """
     try:
         data = Path(path).read_bytes()
@@ -297,12 +284,12 @@ def read(path: str | Path) -> Library:
 
 
 def read_all(groups: Iterable[str]) -> Libraries:
-    """Libraries by the names of their files: each word is a file, or the files of one library with commas between them.
+    """Read libraries; each item of ``groups`` lists the files of one library, separated by commas.
 
     Raises
     ------
     BadValue
-        As of :func:`read` and :func:`check_gates`; or when a word names no file.
+        See :func:`read` and :func:`check_gates`; also if an item names no file.
     """
     libraries = {}
     for group in groups:

@@ -1,4 +1,4 @@
-"""From a design to the jobs that measure it."""
+"""The jobs that measure a design."""
 
 import shlex
 from collections.abc import Iterable
@@ -24,25 +24,18 @@ def area_jobs(
     libraries: Libraries = NO_LIBRARIES,
     seed: int = 1,
 ) -> list[Job]:
-    """Jobs that measure one design, one for each target; of target ``liberty`` one for each library.
+    """One job for each target, and for target ``liberty`` one for each library.
 
-    ``verilog`` is the text of the design's module; ``libraries`` are by the names of their files. For the rest see
-    :class:`synth.area.jobs.Job`.
+    ``verilog`` is the text of the design's module. See :class:`synth.area.jobs.Job` for the other parameters.
     """
     facts = tuple(("accumulator_bits", port.width) for port in design.ports if port.name == "acc_out")
-    choices = (
-        ("portfolio", portfolio, DEFAULT_PORTFOLIO),
-        ("renamings", renamings, DEFAULT_RENAMINGS),
-        ("seed", seed, 1),
-    )
-    words = [f"--{name} {value}" for name, value, default in choices if value != default]
+    defaults = {"portfolio": DEFAULT_PORTFOLIO, "renamings": DEFAULT_RENAMINGS, "seed": 1}
+    values = {"portfolio": portfolio, "renamings": renamings, "seed": seed}
+    words = [f"--{name} {value}" for name, value in values.items() if value != defaults[name]]
     jobs = []
     for target, files in [(name, files) for name in targets for files in (libraries if name == LIBERTY else [()])]:
         cells = [f"--liberty {shlex.quote(','.join(files))}"] if files else []
         command = " ".join(["hwgen area", design.command(), f"--target {target}", *cells, *words])
-        timer = (
-            router(target) if portfolio == SPEED and is_routed(target) else ABC if design.latency else opensta() or ABC
-        )
         jobs.append(
             Job(
                 design.kind,
@@ -56,8 +49,14 @@ def area_jobs(
                 libraries[files] if files else (),
                 command,
                 facts,
-                timer,
+                _timer(design, target, portfolio),
                 seed,
             )
         )
     return jobs
+
+
+def _timer(design: Design, target: str, portfolio: str) -> str:
+    if portfolio == SPEED and is_routed(target):
+        return router(target)
+    return ABC if design.latency else opensta() or ABC

@@ -1,4 +1,4 @@
-"""Where jobs run: the contract of a pool, and the pool of this machine's cores."""
+"""Where jobs run: the interface of a pool, and the pool of workers on this machine."""
 
 import os
 import threading
@@ -18,17 +18,17 @@ class Pool(Protocol):
     """Runs jobs."""
 
     slots: int
-    """Jobs that run at the same time."""
+    """Number of jobs that run at the same time."""
 
     def submit(self, job: Job, timeout: float | None) -> Future[Samples]:
-        """Start :func:`synth.area.jobs.execute` for a job."""
+        """Schedule :func:`synth.area.jobs.execute` for a job."""
 
     def close(self) -> None:
-        """Give up what has not begun."""
+        """Cancel the jobs that have not started."""
 
 
 class LocalPool:
-    """Workers on this machine, one for each core by default; as a context manager it closes itself.
+    """Workers on this machine, one per core by default. Leaving its context closes the pool.
 
     Threads are enough, because the work is done in processes of the synthesis tool.
     """
@@ -36,17 +36,17 @@ class LocalPool:
     def __init__(self, jobs: int | None = None):
         if jobs is not None and jobs < 1:
             raise BadValue("jobs", f"must be at least 1, not {jobs}")
-        yosys.version()  # its first call ever compiles the tool, which no two workers should do at once
+        yosys.version()  # its very first call compiles the tool, which two workers must not do at once
         self.slots = jobs or os.cpu_count() or 1
         self._executor = ThreadPoolExecutor(self.slots)
         self._closed = threading.Event()
 
     def submit(self, job: Job, timeout: float | None) -> Future[Samples]:
-        """Run a job when a worker is free."""
-        return self._executor.submit(persistently, job, timeout, self._closed)
+        """Run a job as soon as a worker is free."""
+        return self._executor.submit(execute_with_retries, job, timeout, self._closed)
 
     def close(self) -> None:
-        """Give up what has not begun, and end what has."""
+        """Cancel the jobs that have not started, and stop the tools of the others."""
         self._closed.set()
         self._executor.shutdown(wait=False, cancel_futures=True)
         process.stop()
@@ -58,8 +58,8 @@ class LocalPool:
         self.close()
 
 
-def persistently(job: Job, timeout: float | None, closed: threading.Event | None = None) -> Samples:
-    """Run a job; again where its process was killed, unless that was because its pool is ``closed``."""
+def execute_with_retries(job: Job, timeout: float | None, closed: threading.Event | None = None) -> Samples:
+    """Run a job, and run it again if its process was killed, unless its pool is ``closed``."""
     for _ in range(TRIES - 1):
         try:
             return execute(job, timeout)

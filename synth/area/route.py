@@ -1,9 +1,8 @@
-"""Place and route for the FPGAs that open tools know to the end: a module between registers, and the clock that it
-reaches.
+"""Place and route for FPGAs with an open flow: the clock frequency that a module reaches between registers.
 
-The module's inputs and outputs get a register each, so that every path that counts runs through the module alone; it is
-mapped by itself, so that its LUTs are those of its area and nothing of it moves into the registers. nextpnr places by a
-random seed; a figure is the median of several.
+Every input and output of the module gets a register, so that all timed paths run through the module alone. The module
+is mapped separately, so that its LUTs are the ones its area counts and no logic moves into the registers. nextpnr
+places from a random seed; a figure is the median over several seeds.
 """
 
 import functools
@@ -23,38 +22,37 @@ from synth.area.timing import TimingError
 WRAPPER = "between_registers"
 
 _FREQUENCY = 1000
-"""MHz that are asked for: more than these devices have, so that the placer never rests."""
+"""Requested clock in MHz: more than these devices reach, so that the placer keeps optimizing."""
 
 DEVICES = {
     "ice40": ("--hx8k", "--package", "ct256", "--pcf-allow-unconstrained"),
     "ecp5": ("--85k", "--package", "CABGA756", "--lpf-allow-unconstrained"),
 }
-"""Targets that can be routed, and the device: the largest package there is."""
+"""Targets that can be routed, with nextpnr's options for the device in its largest package."""
 
 
 def is_routed(target: str) -> bool:
-    """Whether there is place and route for a target."""
+    """Whether place and route is available for a target."""
     return target in DEVICES
 
 
 def router(target: str) -> str:
-    """Package and version of a target's place and route.
+    """Package and version of the place-and-route tool of a target.
 
     Raises
     ------
     BadValue
-        When it is not installed.
+        If the package is not installed.
     """
     package = f"yowasp-nextpnr-{target}"
     if importlib.util.find_spec(_package(target)) is None:
-        raise BadValue(
-            "target", f"{target} needs the package {package} for place and route: pip install 'minifloat-rtl[route]'"
-        )
+        problem = f"{target} needs the package {package} for place and route: pip install 'minifloat-rtl[route]'"
+        raise BadValue("target", problem)
     return f"{package} {version(package)}"
 
 
 def wrapper(ports: Sequence[Port], top: str) -> str:
-    """A module with a register at every input and output of ``top``, but its clock, which is the registers', too."""
+    """Verilog that instantiates ``top`` with a register at every port except the clock, which the registers share."""
     heads, nets, links, moves = ["input wire between_clock"], [], [], []
     for port in ports:
         name, inner = port.name, "between_clock" if port.name == CLOCK else f"between_{port.name}"
@@ -81,20 +79,20 @@ def _run(target: str, arguments: list[str], folder: Path, timeout: float | None 
 
 @functools.cache
 def _compiled(target: str) -> None:
-    """Have the tool compiled, which its first run ever does."""
+    """Run the tool once: its very first run compiles it."""
     with alone(_package(target)):
         _run(target, ["--version"], Path.cwd())
 
 
 def clock(target: str, netlist: str, seed: int, timeout: float | None = None) -> float:
-    """MHz that the wrapped module reaches after place and route; ``netlist`` is Yosys's JSON of the wrapper.
+    """Clock in MHz that the wrapped module reaches after place and route; ``netlist`` is Yosys's JSON of the wrapper.
 
     Raises
     ------
     TimingError
-        When the tool does not deliver.
+        If the tool fails.
     subprocess.TimeoutExpired
-        When the time is up.
+        If the tool takes longer than ``timeout`` seconds.
     """
     _compiled(target)
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
@@ -105,8 +103,8 @@ def clock(target: str, netlist: str, seed: int, timeout: float | None = None) ->
         report = Path(folder) / "report.json"
         clocks = json.loads(report.read_text())["fmax"] if report.exists() else {}
     if len(clocks) != 1:
-        silent = "it was killed" if status < 0 else "no clock in its report"
-        complaint = next((line for line in output.splitlines() if "ERROR" in line), silent)
-        raise TimingError(f"place and route failed: {complaint}", output, status < 0)
+        default = "it was killed" if status < 0 else "no clock in its report"
+        message = next((line for line in output.splitlines() if "ERROR" in line), default)
+        raise TimingError(f"place and route failed: {message}", output, status < 0)
     (result,) = clocks.values()
     return float(result["achieved"])

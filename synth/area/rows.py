@@ -1,4 +1,4 @@
-"""Rows: what a measured figure is, and how it is written as JSON."""
+"""Rows: measured figures, and how they are written as JSON."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,35 +11,36 @@ from synth.area.targets import LIBERTY, TARGETS
 
 Option = str | int | bool
 BEST = "best"
-"""``recipe`` in JSON of a row that quotes the recipe with the lowest median."""
+"""In JSON, the ``recipe`` of the row that repeats the recipe with the lowest median."""
 _MEDIAN = "median_"
 FO4, PS = "delay_fo4", "delay_ps"
 """Metrics of delays."""
+_TEXTS = ("metric", "unit", "tool", "name", "command", "verilog_sha256", "script_sha256")
 _OPTIONS = {"encoder": ("rounding",), "mac": ("accumulator",), "adder": ("accumulator",)}
-"""Options, besides ``format``, that each row of a component has; other components need none."""
+"""Options besides ``format`` that each row of a component must have; other components need none."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Delays of a row's netlists."""
+    """Delays of the netlists that a row counts."""
 
     metric: str
     """``delay_fo4`` or ``delay_ps``."""
     samples: tuple[float, ...]
-    """One for each renaming."""
+    """One delay for each renaming."""
     timer: str
-    """Name and version of the tool."""
+    """Name and version of the tool that measured them."""
     conditions: tuple[str, ...] = ()
     """E.g. ``before layout``."""
 
     @property
     def unit(self) -> str:
-        """Unit of :attr:`delays`: FO4 before layout, ns where there are picoseconds alone."""
+        """Unit of :attr:`delays`: FO4, or ns where delays are known in picoseconds only."""
         return "FO4" if self.metric == FO4 else "ns"
 
     @property
     def delays(self) -> list[float]:
-        """The samples in their unit."""
+        """The samples in :attr:`unit`."""
         return [sample / (1 if self.metric == FO4 else 1000) for sample in self.samples]
 
     @property
@@ -50,115 +51,125 @@ class Timing:
 
 @dataclass(frozen=True)
 class Row:
-    """Area of one module on one target by one recipe, and its delay where it was timed."""
+    """Area of one module on one target by one recipe, and its delay if it was timed."""
 
     component: str
     """Kind of block, e.g. ``mac``."""
     options: Mapping[str, Option]
-    """What makes the block, by the command line's option names with underscores; ``format`` is always there."""
+    """Options of the block, by their names on the command line with underscores; always includes ``format``."""
     target: str
     """A name of :data:`synth.area.targets.TARGETS`, or ``liberty``."""
     recipe: str
     metric: str
-    """What was counted."""
+    """Name of the figure, e.g. ``area`` or ``lut``."""
     min: float
     median: float
     max: float
     samples: tuple[float, ...]
-    """One for each renaming; ``min``, ``median`` and ``max`` are theirs."""
+    """One figure for each renaming; ``min``, ``median`` and ``max`` summarize them."""
     medians: Mapping[str, float]
-    """Of what was counted beside the metric, e.g. ``cells``."""
+    """Medians of the other counts, e.g. ``cells``."""
     unit: str
     tool: str
     portfolio: str
     renamings: int
     seed: int
-    """Of the first renaming."""
+    """Seed of the first renaming."""
     name: str
-    """Of the module."""
+    """Name of the module."""
     command: str
-    """Repeats the figure."""
+    """Command that repeats the measurement."""
     verilog_sha256: str
     script_sha256: str
     accumulator_bits: int | None = None
-    """Width of ``acc_out``, of a block that has such a port."""
+    """Width of ``acc_out``; None for a block without that port."""
     libraries: tuple[str, ...] = ()
-    """Names of target ``liberty``'s cell libraries, whose contents are the next."""
+    """Names of the cell libraries of target ``liberty``; the next field has the hashes of their contents."""
     libraries_sha256: tuple[str, ...] = ()
     timing: Timing | None = None
     is_best: bool = False
-    """Whether the row quotes its module's recipe with the lowest median."""
+    """Whether the row repeats the recipe with the lowest median of its module."""
 
     @property
     def format(self) -> str:
-        """Name of the format, or of the first operand's."""
+        """Name of the format, or of the first operand's format."""
         return str(self.options["format"])
 
     @property
     def operands(self) -> str:
-        """The operands' format, or both."""
+        """The operands' format, or both formats if they differ."""
         return f"{self.format} × {self.options['format_b']}" if "format_b" in self.options else self.format
 
     @property
     def cells(self) -> str:
-        """The cell libraries' names and the first digits of their contents, which distinguish them."""
+        """Names of the cell libraries, with the first digits of their hashes to distinguish them."""
         return f"{' + '.join(self.libraries)} ({', '.join(digest[:8] for digest in self.libraries_sha256)})"
 
     @property
     def place(self) -> str:
-        """The target, or target and cell libraries: figures of one place compare."""
+        """The target with its cell libraries: only figures of the same place can be compared."""
         return f"{LIBERTY} {self.cells}" if self.target == LIBERTY else self.target
 
     def best(self) -> "Row":
-        """The row that quotes this one as the best."""
+        """A copy of this row, marked as the best."""
         return replace(self, is_best=True)
 
     def to_json(self) -> dict[str, Any]:
-        """As one flat mapping of plain data, without what is None."""
-        timing, is_liberty = self.timing, self.target == LIBERTY
+        """One flat mapping of plain data, without the values that are None."""
+
+        def fields(*names: str) -> dict[str, Any]:
+            return {name: getattr(self, name) for name in names}
+
+        timing = self.timing
         row = {
-            "component": self.component, **self.options, "accumulator_bits": self.accumulator_bits,
-            "target": self.target, "recipe": BEST if self.is_best else self.recipe, "metric": self.metric,
-            "min": self.min, "median": self.median, "max": self.max, "samples": list(self.samples),
-            **{_MEDIAN + name: value for name, value in self.medians.items()}, "unit": self.unit, "tool": self.tool,
-            "portfolio": self.portfolio, "renamings": self.renamings, "seed": self.seed,
-            "name": self.name, "command": self.command, "verilog_sha256": self.verilog_sha256,
-            "script_sha256": self.script_sha256, "delay": timing and timing.metric, "timer": timing and timing.source,
-            "libraries": list(self.libraries) if is_liberty else None,
-            "libraries_sha256": list(self.libraries_sha256) if is_liberty else None,
-            "delay_samples": timing and list(timing.samples), "best_recipe": self.recipe if self.is_best else None,
-        }  # fmt: skip
-        return {key: value for key, value in row.items() if value is not None}
+            **fields("component"),
+            **self.options,
+            **fields("accumulator_bits", "target"),
+            "recipe": BEST if self.is_best else self.recipe,
+            **fields("metric", "min", "median", "max", "samples"),
+            **{_MEDIAN + name: value for name, value in self.medians.items()},
+            **fields("unit", "tool", "portfolio", "renamings", "seed", "name", "command"),
+            **fields("verilog_sha256", "script_sha256"),
+            "delay": timing and timing.metric,
+            "timer": timing and timing.source,
+            **(fields("libraries", "libraries_sha256") if self.target == LIBERTY else {}),
+            "delay_samples": timing and timing.samples,
+            "best_recipe": self.recipe if self.is_best else None,
+        }
+        return {key: list(value) if type(value) is tuple else value for key, value in row.items() if value is not None}
 
     @classmethod
     def from_json(cls, data: object) -> "Row":
-        """The row that :meth:`to_json` has written, or an older version of it; BadValue or BadKind if it is none."""
+        """Read a row that :meth:`to_json`, of this or an older version, has written; refuse any other data."""
         keys = Keys(data, "row")
         component, portfolio, recipe = keys.text("component"), keys.text("portfolio"), keys.text("recipe")
         target = keys.choice("target", (*TARGETS, LIBERTY))
-        is_best, is_liberty = recipe == BEST, target == LIBERTY
+        is_best = recipe == BEST
         has_accumulator = component == "mac" or "accumulator_bits" in keys.rest
         medians = [key for key in keys.rest if key.startswith(_MEDIAN)]
+        plain: dict[str, Any] = {key: keys.text(key) for key in _TEXTS}
+        plain |= {key: keys.number(key) for key in ("min", "median", "max")}
+        plain |= {key: keys.count(key) for key in ("renamings", "seed")}
+        if target == LIBERTY:
+            plain |= {key: keys.texts(key) for key in ("libraries", "libraries_sha256")}
         row = cls(
-            component=component, target=target, portfolio=portfolio, is_best=is_best,
+            component=component,
+            target=target,
+            portfolio=portfolio,
             recipe=keys.text("best_recipe") if is_best else recipe,
-            metric=keys.text("metric"), min=keys.number("min"), median=keys.number("median"), max=keys.number("max"),
-            samples=keys.numbers("samples"), unit=keys.text("unit"), tool=keys.text("tool"), seed=keys.count("seed"),
-            renamings=keys.count("renamings"), name=keys.text("name"), command=keys.text("command"),
-            verilog_sha256=keys.text("verilog_sha256"), script_sha256=keys.text("script_sha256"),
+            samples=keys.numbers("samples"),
             accumulator_bits=keys.count("accumulator_bits") if has_accumulator else None,
-            libraries=keys.texts("libraries") if is_liberty else (),
-            libraries_sha256=keys.texts("libraries_sha256") if is_liberty else (),
             timing=_timing(keys) if portfolio == SPEED else None,
+            is_best=is_best,
+            **plain,
             medians={key.removeprefix(_MEDIAN): keys.number(key) for key in medians},
             options=_options(keys, ("format", *_OPTIONS.get(component, ()))),
-        )  # fmt: skip
-        if component != "decoder" and row.min <= 0:  # a decoder may be wires alone
+        )
+        if component != "decoder" and row.min <= 0:  # a decoder may consist of wires only
             raise BadValue("min", f"must be positive, not {row.min!r}")
         if not row.min == min(row.samples) <= row.median <= max(row.samples) == row.max:
-            raise BadValue(
-                "samples", f"must have min {row.min}, median {row.median} and max {row.max}, not be {list(row.samples)}"
-            )
+            summary = f"min {row.min}, median {row.median} and max {row.max}"
+            raise BadValue("samples", f"must have {summary}, not be {list(row.samples)}")
         if len(row.samples) != row.renamings:
             raise BadValue("renamings", f"must be the number of samples, {len(row.samples)}, not {row.renamings}")
         return row
@@ -170,7 +181,7 @@ def _timing(keys: Keys) -> Timing:
 
 
 def _options(keys: Keys, needed: tuple[str, ...]) -> dict[str, Option]:
-    """All keys that are left, the ``needed`` ones among them."""
+    """All keys that are left; the ``needed`` ones must be among them."""
     options = {key: keys.text(key) if key in needed else keys.take(key) for key in [*keys.rest]}
     for key, value in options.items():
         if not isinstance(value, Option):

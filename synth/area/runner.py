@@ -1,4 +1,4 @@
-"""Runs area jobs: through a pool and a store, each once, and says how far it is."""
+"""Runs area jobs through a pool and a store, each job once, and reports progress."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
@@ -13,26 +13,24 @@ from synth.area.rows import Row
 from synth.area.store import Store
 
 AHEAD = 2
-"""Jobs under way for each slot of a pool: the next one is there when one is done, and memory stays flat however many
-there are.
-"""
+"""Jobs submitted per slot of a pool: no slot waits for work, and memory does not grow with the number of jobs."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job.
+    """Result of a job, or its failure.
 
     Attributes
     ----------
     job : Job
     rows : tuple of Row
-        Empty when the job failed.
+        Empty if the job failed.
     error : str or None
-        One sentence when it did, and
+        One sentence if the job failed.
     log : str
-        what the tool had said.
+        Output of the tool that failed.
     known : bool
-        Whether the store held the result.
+        Whether the result came from the store.
     """
 
     job: Job
@@ -45,19 +43,18 @@ class Outcome:
 def measure(
     jobs: Iterable[Job], pool: Pool, store: Store | None = None, timeout: float | None = None
 ) -> Iterator[Outcome]:
-    """Run jobs and yield the outcome of each as it is known, in no order.
+    """Run jobs and yield their outcomes as they finish, in any order.
 
-    A job whose tool or file fails yields an outcome with its error, and the others go on; any other exception is a bug
-    and comes out as it is. A result goes to the store before it is yielded, so that nothing done is lost, whatever
-    happens next.
+    A job whose tool or file access fails yields an outcome with the error, and the other jobs continue. Any other
+    exception is a bug and is raised unchanged. A result is stored before it is yielded, so it survives an interrupt.
 
     Parameters
     ----------
     jobs : iterable of Job
-        Jobs are taken from it as there is room for them.
+        Consumed as the pool has room.
     pool : Pool
     store : Store, optional
-        Keeps what succeeds; what it holds already is not run.
+        Keeps results; jobs whose results it has are not run.
     timeout : float, optional
         Seconds that each job may take.
     """
@@ -81,7 +78,7 @@ def measure(
 
 
 class _Known(Future[Samples]):
-    """A result that the store holds."""
+    """A result from the store."""
 
     def __init__(self, samples: Samples):
         super().__init__()
@@ -91,7 +88,7 @@ class _Known(Future[Samples]):
 def measure_all(
     jobs: Sequence[Job], pool: Pool, store: Store | None = None, progress: Progress | None = None
 ) -> list[Outcome]:
-    """Run jobs as :func:`measure` does, long ones first; their outcomes in the order of the jobs."""
+    """Run jobs as :func:`measure` does, long ones first; return the outcomes in the order of ``jobs``."""
     outcomes: dict[Job, Outcome] = {}
     todo = sorted(dict.fromkeys(jobs), key=lambda job: -job.effort)
     if progress is not None:
@@ -108,6 +105,6 @@ def measure_all(
 
 
 def advance(progress: Progress, outcome: Outcome, done: int, jobs: int, work: float = 1.0) -> None:
-    """Say that ``done`` of the jobs are done."""
+    """Report that ``done`` of the ``jobs`` are done, the last one with this outcome."""
     failed = outcome.error is not None
     progress.advance(f"{done}/{jobs} jobs", work, known=outcome.known, failed=failed, label=outcome.job.label)

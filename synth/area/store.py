@@ -1,4 +1,4 @@
-"""What was measured once is not measured again: results by the hash of all that they depend on, in one file on disk."""
+"""Results in one file on disk, by the hash of everything they depend on: nothing is measured twice."""
 
 import json
 import sqlite3
@@ -10,19 +10,19 @@ from golden.refusal import BadValue
 
 
 class StoreError(OSError):
-    """A store that fails on the way: a full disk, above all."""
+    """The store failed while in use, e.g. because the disk is full."""
 
 
 class Store:
-    """Results by key in the file ``path``, which is made when missing; plain data in, plain data out.
+    """Results (plain data) by key in the file ``path``, which is created if missing.
 
-    Several threads and processes may use a store at the same time. A result is there whole or not at all, whenever a
-    process ends.
+    Several threads and processes may use a store at the same time. A result is either complete or absent, even if a
+    process is killed.
 
     Raises
     ------
     BadValue
-        If the file cannot be used as a store. Where it fails later, that is a StoreError.
+        If the file cannot be used as a store. Later failures are a StoreError.
     """
 
     def __init__(self, path: str | Path):
@@ -35,12 +35,12 @@ class Store:
             self._connection.execute(
                 "create table if not exists results (key text primary key, value text not null) without rowid"
             )
-            self._connection.execute("select key, value from results limit 0")  # a table of that name may be another's
+            # the file may belong to another program that has a table with this name
+            self._connection.execute("select key, value from results limit 0")
         except (OSError, sqlite3.Error) as error:
             raise BadValue("store", f"{str(self.path)!r} cannot be used: {error}") from error
 
     def _run(self, statement: str, *values: str) -> tuple[Any, ...] | None:
-        """Run a statement and return the first row of its result."""
         try:
             with self._lock:
                 row: tuple[Any, ...] | None = self._connection.execute(statement, values).fetchone()
@@ -49,12 +49,12 @@ class Store:
         return row
 
     def get(self, key: str) -> Any:
-        """The result of a key, or None."""
+        """The result stored under a key, or None."""
         row = self._run("select value from results where key = ?", key)
         return None if row is None else json.loads(row[0])
 
     def put(self, key: str, value: Any) -> None:
-        """Keep a result; the first one of a key stays."""
+        """Store a result; a key that is already there keeps its first result."""
         self._run("insert or ignore into results (key, value) values (?, ?)", key, json.dumps(value, sort_keys=True))
 
     def __len__(self) -> int:
@@ -63,6 +63,6 @@ class Store:
         return int(row[0])
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             self._connection.close()

@@ -1,7 +1,7 @@
-"""Targets: how Yosys gets a module down to a target's LUTs or cells, and what is counted there.
+"""Targets: how Yosys maps a module to LUTs or cells, and what is counted.
 
-Every target is the tool's own flow for it without block memories, DSP blocks, pads and clock buffers, cut in two before
-LUTs or cells are chosen, so that the first part runs once for all renamings and recipes.
+Every target uses Yosys's own flow without block memories, DSP blocks, pads and clock buffers. The flow is split before
+LUTs or cells are chosen, so that its first part runs once for all renamings and recipes.
 """
 
 import functools
@@ -19,34 +19,34 @@ from synth.area.route import DEVICES, is_routed
 from synth.area.timing import gates_with_drives
 
 Counts = Mapping[str, int]
-"""How many cells of each type a netlist has."""
+"""Number of cells of each type in a netlist."""
 
 LIBERTY = "liberty"
-"""Name of the target made of the user's own cell libraries."""
+"""Name of the target that maps to the user's own cell libraries."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a module is measured in.
+    """A technology that modules are mapped to and measured in.
 
     Attributes
     ----------
     name, title : str
     metric, unit : str
-        What the figure is called and counted in.
+        Name and unit of the figure.
     kind : str
-        Which recipes apply.
+        Kind of recipes that apply.
     prepare : str
-        Yosys commands from the module as read, ``{top}``, to right before the choice of LUTs or cells.
+        Yosys commands up to the choice of LUTs or cells; ``{top}`` is the module.
     finish : str
-        Yosys commands from there to the netlist that is counted; for cells ``{abc}`` is the call of ABC.
+        Yosys commands from there to the netlist that is counted; for cells, ``{abc}`` are arguments of ABC.
     measure : callable
-        From cell counts and, for libraries, area in the library's unit, to metrics; the first is the figure. A
-        ToolError where a cell would count as nothing.
+        Computes metrics from cell counts and, for libraries, the area in the library's unit; the first metric is the
+        figure. A cell that would count as nothing is a ToolError.
     inputs : callable
         Files that the commands read, by name.
     note : str
-        What a reader of the figure must know.
+        What a reader must know about the figure.
     """
 
     name: str
@@ -62,12 +62,12 @@ class Target:
 
 
 def alm_estimate(counts: Counts) -> float:
-    """Adaptive logic modules of a Cyclone V that a netlist of ALUTs fills, estimated.
+    """Estimated number of adaptive logic modules (ALMs) of a Cyclone V that a netlist of ALUTs fills.
 
-    An ALM takes one 6-input function, or two of up to 5 inputs with 8 inputs in all, or two bits of a carry chain. So a
-    function of 6 inputs takes an ALM; one of 5 takes one too, whose other half is free for one of 2 or 3 inputs;
-    functions of 4 and the 2- and 3-input ones left over go in pairs; carry bits go in pairs:
-    ``n6 + n5 + max(0, n4 + n23 - min(n5, n23)) / 2 + arith / 2``. This is not Quartus, which also shares inputs.
+    An ALM holds one 6-input function, or two functions of up to 5 inputs with 8 inputs in all, or two bits of a carry
+    chain. A 6-input function fills an ALM; a 5-input function leaves room for a 2- or 3-input function. Functions of 4
+    inputs and the remaining ones of 2 and 3 inputs go in pairs, as do carry bits:
+    ``n6 + n5 + max(0, n4 + n23 - min(n5, n23)) / 2 + arith / 2``. Quartus would also share inputs.
     """
     n6, n5, n4 = (counts.get(f"MISTRAL_ALUT{inputs}", 0) for inputs in (6, 5, 4))
     n23 = counts.get("MISTRAL_ALUT3", 0) + counts.get("MISTRAL_ALUT2", 0)
@@ -96,20 +96,9 @@ def _ecp5(counts: Counts, _: float) -> dict[str, float]:
 
 @functools.cache
 def _xilinx_models() -> Mapping[str, str]:
-    """The simulation models that mapping needs, of the 161 kB with all Xilinx cells, which would take 1 s a run to
-    read.
-    """
-    names = [
-        "CARRY4",
-        "MUXF7",
-        "MUXF8",
-        "INV",
-        "FDRE",
-        "FDSE",
-        "FDCE",
-        "FDPE",
-        *(f"LUT{inputs}" for inputs in range(1, 7)),
-    ]
+    """The simulation models that mapping needs; reading the file of all Xilinx cells (161 kB) takes 1 s per run."""
+    names = ["CARRY4", "MUXF7", "MUXF8", "INV", "FDRE", "FDSE", "FDCE", "FDPE"]
+    names += [f"LUT{inputs}" for inputs in range(1, 7)]
     text = yosys.share("xilinx/cells_sim.v")
     models = []
     for name in names:
@@ -121,9 +110,7 @@ def _xilinx_models() -> Mapping[str, str]:
 
 
 def _without_memories(command: str, section: str, first: str = "") -> str:
-    """A flow up to the choice of LUTs but for its section on block memories, whose models would take 0.5 to 2 s to
-    read.
-    """
+    """A flow up to the choice of LUTs without its section on block memories, whose models take 0.5 to 2 s to read."""
     return f"{command} -run {first}:{section}\n{command} -run map_ffram:map_luts"
 
 
@@ -141,26 +128,22 @@ def _cells(name: str, title: str, unit: str, libraries: Sequence[Library], note:
         cells = sum(count for cell, count in counts.items() if cell in known)
         return {"area": area, "cells": cells, **equivalents}
 
-    return Target(
-        name, title, "area", unit, "cells",
-        prepare="synth -noabc -flatten -top {top}" + (f"\ndfflibmap {options}" if has_flip_flop(libraries) else ""),
-        finish=f"abc {options} {{abc}}\nopt_clean\n",
-        measure=measure, inputs=lambda: files, note=note,
-    )  # fmt: skip
+    prepare = "synth -noabc -flatten -top {top}" + (f"\ndfflibmap {options}" if has_flip_flop(libraries) else "")
+    finish = f"abc {options} {{abc}}\nopt_clean\n"
+    return Target(name, title, "area", unit, "cells", prepare, finish, measure, lambda: files, note)
 
 
 def timed(target: Target, libraries: tuple[Library, ...]) -> tuple[Target, tuple[Library, ...]]:
-    """A target that delays are known of, and its libraries: for ``gates`` the same gates in four sizes.
+    """A target whose delays can be measured, and its libraries; ``gates`` gets its gates in four sizes.
 
     Raises
     ------
     BadValue
-        For FPGAs without place and route.
+        For an FPGA without place and route.
     """
     if not (target.kind == "cells" or is_routed(target.name)):
-        raise BadValue(
-            "portfolio", f"{SPEED} goes with targets gates, {LIBERTY}, {' and '.join(DEVICES)}, not with {target.name}"
-        )
+        problem = f"{SPEED} goes with targets gates, {LIBERTY}, {' and '.join(DEVICES)}, not with {target.name}"
+        raise BadValue("portfolio", problem)
     if target.name != "gates":
         return target, libraries
     sized = (gates_with_drives(),)
@@ -171,54 +154,48 @@ _GATES_NOTE = f"Transistors / 4 of static CMOS gates (synth/{GATES.name})."
 _SPEED_NOTE = "Transistors / 4 times the gate's size; delays by logical effort (synth/area/timing.py)."
 _LIBERTY_NOTE = "NAND2 equivalents divide by the area of the library's smallest two-input NAND."
 _ALM_NOTE = "ALMs estimated from ALUTs and carry bits; not Quartus."
-_CARRY_NOTE = "Carry cells stand beside the LUTs and are not added."
-_ECP5_NOTE = "A carry cell takes the place of two LUTs and counts as two."
-_ALM_FLOW = "synth_intel_alm -family cyclonev -top {top} -nodsp -noiopad -noclkbuf -nobram -nolutram"
-_XC7_FLOW = "synth_xilinx -family xc7 -top {top} -flatten -nodsp -noiopad -noclkbuf"
+_CARRY_NOTE = "Carry cells are counted separately and not added to the LUTs."
+_ECP5_NOTE = "A carry cell uses two LUTs and counts as two."
+
+_ALM = "synth_intel_alm -family cyclonev -top {top} -nodsp -noiopad -noclkbuf -nobram -nolutram"
+_ALM_FLOW = f"{_ALM} -run :map_luts", f"{_ALM} -run map_luts:check"
+_XC7 = "synth_xilinx -family xc7 -top {top} -flatten -nodsp -noiopad -noclkbuf"
 _XC7_MODELS = "read_verilog -lib -specify cells.v\nhierarchy -check -top {top}"
-_ICE40_FLOW = "synth_ice40 -top {top}"
-_ECP5_FLOW = "synth_ecp5 -top {top} -nodsp"
+_XC7_PREPARE = f"{_XC7_MODELS}\n{_without_memories(_XC7, 'map_memory', 'prepare')}"
+_XC7_FLOW = _XC7_PREPARE, f"{_XC7} -run map_luts:finalize"
+_ICE40 = "synth_ice40 -top {top}"
+_ICE40_FLOW = _without_memories(_ICE40, "map_ram"), f"{_ICE40} -run map_luts:check"
+_ECP5 = "synth_ecp5 -top {top} -nodsp"
+_ECP5_FLOW = _without_memories(_ECP5, "map_ram"), f"{_ECP5} -run map_luts:check"
+"""Flows of the FPGA targets: the parts before and after the choice of LUTs."""
 
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
         _cells("gates", "Gates", "NAND2", [parse(GATES.read_text(), GATES.name)], _GATES_NOTE),
-        Target(
-            "cyclonev", "Cyclone V", "alm", "ALM", "lut", f"{_ALM_FLOW} -run :map_luts",
-            f"{_ALM_FLOW} -run map_luts:check", _cyclonev, dict, _ALM_NOTE,
-        ),
-        Target(
-            "xc7", "Xilinx 7", "lut", "LUT6", "lut",
-            f"{_XC7_MODELS}\n{_without_memories(_XC7_FLOW, 'map_memory', 'prepare')}",
-            f"{_XC7_FLOW} -run map_luts:finalize", _xc7, _xilinx_models, _CARRY_NOTE,
-        ),
-        Target(
-            "ice40", "iCE40", "lut", "LUT4", "lut", _without_memories(_ICE40_FLOW, "map_ram"),
-            f"{_ICE40_FLOW} -run map_luts:check", _ice40, dict, _CARRY_NOTE,
-        ),
-        Target(
-            "ecp5", "ECP5", "lut", "LUT4", "lut", _without_memories(_ECP5_FLOW, "map_ram"),
-            f"{_ECP5_FLOW} -run map_luts:check", _ecp5, dict, _ECP5_NOTE,
-        ),
+        Target("cyclonev", "Cyclone V", "alm", "ALM", "lut", *_ALM_FLOW, _cyclonev, dict, _ALM_NOTE),
+        Target("xc7", "Xilinx 7", "lut", "LUT6", "lut", *_XC7_FLOW, _xc7, _xilinx_models, _CARRY_NOTE),
+        Target("ice40", "iCE40", "lut", "LUT4", "lut", *_ICE40_FLOW, _ice40, dict, _CARRY_NOTE),
+        Target("ecp5", "ECP5", "lut", "LUT4", "lut", *_ECP5_FLOW, _ecp5, dict, _ECP5_NOTE),
     )
-}  # fmt: skip
-"""The targets that need nothing but Yosys, by name."""
+}
+"""Targets that need no library of the user's, by name."""
 
 
 def check_target(argument: str, name: str, libraries: str, known: Collection[str] = TARGETS) -> None:
-    """Refuse a name that is none of the ``known`` targets; ``libraries`` says how ``liberty`` becomes one."""
+    """Refuse a name that is not among the ``known`` targets; ``libraries`` tells how to make ``liberty`` available."""
     if name not in known:
         raise BadValue(argument, f"must be one of {', '.join(TARGETS)}, or {libraries}, not {name!r}")
 
 
 @functools.cache
 def find(name: str, libraries: tuple[Library, ...] = ()) -> Target:
-    """The target called ``name``; ``liberty`` is made of ``libraries``, with NAND2 equivalents if there is a NAND2.
+    """The target called ``name``; ``liberty`` maps to ``libraries``, with NAND2 equivalents if they have a NAND2.
 
     Raises
     ------
     BadValue
-        When there is none, or libraries are missing or useless.
+        If the name is unknown, if ``liberty`` has no libraries, or if another target has some.
     """
     if name == LIBERTY:
         if not libraries:

@@ -1,8 +1,7 @@
-"""Delays of mapped netlists, before layout: by ABC's timer, or by OpenSTA; in picoseconds and in *FO4*.
+"""Delays of mapped netlists before layout, measured by ABC's timer or by OpenSTA, in picoseconds and in *FO4*.
 
-FO4 is the delay of an inverter that drives four of its kind: the unit in which delays of different processes compare.
-Each run measures a chain of such inverters beside the netlists, by the same timer, from the library's smallest
-inverter.
+FO4 is the delay of an inverter that drives four copies of itself: a unit for comparing delays across processes. Each
+run also measures a chain of such inverters, made of the library's smallest inverter, with the same timer.
 """
 
 import re
@@ -17,25 +16,25 @@ from hwgen.tools.process import ToolError, supervised
 from synth.area.liberty import GATES, Cell, Library, parse
 
 ABC = "abc"
-"""The timer that is always there."""
+"""The timer that is always available."""
 
 STAGES = 10
 FANOUT = 4
 _CHAIN_FO4 = STAGES + 1 / (1 + FANOUT)
-"""What the chain lasts: its outputs are those of inverters without a load, which count as a fifth of a loaded one."""
+"""Delay of the chain: it ends in an inverter without a load, which takes a fifth of the time of a loaded one."""
 
 _TAU = 20.0
-"""Picoseconds that our own gates' unit of delay stands for: an FO4 is 5 of them."""
+"""Picoseconds per unit of delay of our own gates; an FO4 is 5 units."""
 
 
 class TimingError(ToolError):
-    """A timer, or place and route, that did not deliver."""
+    """A timer, or place and route, failed."""
 
 
 DRIVES = (1, 2, 4, 8)
 
 _EFFORTS: dict[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
-    # input capacitances, in those of the inverter; delays without load, in the inverter's
+    # input capacitances and delays without load, relative to the inverter
     "INV": ({"A": 1}, {"A": 1}),
     "BUF": ({"A": 1}, {"A": 3}),
     "NAND2": (dict.fromkeys("AB", 4 / 3), dict.fromkeys("AB", 2)),
@@ -55,20 +54,19 @@ _EFFORTS: dict[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
     "MAJI3": ({"A": 4, "B": 4, "C": 2}, dict.fromkeys("ABC", 4)),
     "MUX2": ({"A": 2, "B": 2, "S": 3}, {"A": 6, "B": 6, "S": 9}),
 }
-"""Logical efforts (Sutherland, Sproull and Harris, Logical Effort, chapter 4) of the gates in gates.lib; of two or
-three stages in one cell (BUF, AND2, OR2, XOR2 = NOR2 + AOI21, XNOR2 = NAND2 + OAI21, MUX2 = INV + AOI22 + INV) the
-sums, each stage driving the next.
+"""Logical efforts of the gates in gates.lib, from Sutherland, Sproull and Harris, Logical Effort, chapter 4.
+
+Cells of several stages (BUF, AND2, OR2, XOR2 = NOR2 + AOI21, XNOR2 = NAND2 + OAI21, MUX2 = INV + AOI22 + INV) have the
+sum over their stages, each of which drives the next.
 """
 
 _LOADS = (0, 100, 1000)
-"""Points of the delay tables, which are straight lines: two would do, but ABC takes the last but one for its slope."""
+"""Points of the delay tables, which are linear. Two points are too few: ABC takes its slope at the second to last."""
 
 
 @cache
 def gates_with_drives() -> Library:
-    """Our own gates in four sizes, with delays by logical effort: delay = parasitic + load / drive. No wires, no
-    slopes.
-    """
+    """Our own gates in four sizes, with delays by logical effort: parasitic + load / drive, no wires, no slopes."""
     points = ", ".join(map(str, _LOADS))
     lines = [
         "library (gates_with_drives) {",
@@ -88,10 +86,11 @@ def gates_with_drives() -> Library:
 
 
 def _flip_flop(cell: Cell) -> list[str]:
-    """In one size and without delays: what is timed is the logic between registers."""
+    """A flip-flop in one size, without delays: only the logic between registers is timed."""
     return [
         f'  cell ({cell.name}) {{ area : {cell.area:g}; ff (IQ, IQN) {{ clocked_on : "C"; next_state : "D"; }}',
-        "    pin (C) { direction : input; clock : true; capacitance : 1; } pin (D) { direction : input; capacitance : 1; }",
+        "    pin (C) { direction : input; clock : true; capacitance : 1; }"
+        " pin (D) { direction : input; capacitance : 1; }",
         '    pin (Q) { direction : output; function : "IQ"; }',
         "  }",
     ]
@@ -114,14 +113,14 @@ def _sized(cell: Cell, drive: int) -> list[str]:
 
 
 def _chain(libraries: Sequence[Library]) -> tuple[str, str, str, list[tuple[str, str]], list[str]]:
-    """A chain of the smallest inverters: cell, its pins, each one's input and output net, and the chain's outputs."""
+    """A chain of the smallest inverters: cell, input pin, output pin, (input net, output net) of each, end nets."""
     if not any(library.has_delays for library in libraries):
         raise TimingError("the library's cells have no delays")
     cells = [cell for library in libraries for cell in library.cells if len(cell.inputs) == 1]
     inverters = [cell for cell in cells if cell.truth() == (True, False)]
     if not inverters:
         raise TimingError("the library has no inverter to measure delays in")
-    # of equally small ones the plain, not the one for clocks
+    # a shorter name is more likely the plain inverter than one for clocks
     inverter = min(inverters, key=lambda cell: (cell.area, len(cell.name), cell.name))
     links, ends, before = [], [], "a"
     for stage in range(STAGES):
@@ -134,14 +133,14 @@ def _chain(libraries: Sequence[Library]) -> tuple[str, str, str, list[tuple[str,
 
 
 def chain_blif(libraries: Sequence[Library]) -> str:
-    """The chain as ABC reads it."""
+    """The inverter chain in BLIF, for ABC."""
     cell, pin, out, links, ends = _chain(libraries)
     gates = [f".gate {cell} {pin}={before} {out}={after}" for before, after in links]
     return "\n".join([".model netlist", ".inputs a", f".outputs {' '.join(ends)}", *gates, ".end", ""])
 
 
 def chain_verilog(libraries: Sequence[Library]) -> str:
-    """The chain as OpenSTA reads it."""
+    """The inverter chain in Verilog, for OpenSTA."""
     cell, pin, out, links, ends = _chain(libraries)
     nets = [f"  wire n{stage};" for stage in range(STAGES)]
     gates = [f"  {cell} u{number} (.{pin}({before}), .{out}({after}));" for number, (before, after) in enumerate(links)]
@@ -151,19 +150,17 @@ def chain_verilog(libraries: Sequence[Library]) -> str:
 
 CHAIN = "chain.blif"
 STATS = "stats.txt"
-"""Where ABC's ``stime -d`` writes: of the first netlist cells, area and delay in ps; of the next ones these in per cent
-of the first's.
-"""
+"""Output of ABC's ``stime -d``: cells, area and delay in ps of the first netlist; of the others in per cent of it."""
 
 MEASURE_CHAIN = f"strash; write_blif before.blif; read_blif {CHAIN}; stime -d; read_blif before.blif; strash; map"
-"""ABC's commands that put the chain first."""
+"""ABC's commands that time the chain first."""
 
 
 def abc_delays(stats: str, count: int) -> tuple[float, list[float]]:
-    """FO4 and the delays of ``count`` netlists, in ps; a TimingError when that is not what ABC wrote."""
+    """FO4 and the delays of ``count`` netlists, in ps, from ABC's output; a TimingError if that is incomplete."""
     words = stats.split()
     if len(words) != 6 + 4 * count or words[0] != "netlist":
-        raise TimingError("ABC's timer did not deliver: the library's cells need delays")
+        raise TimingError("ABC's timer failed: the library's cells need delays")
     chain = float(words[5])
     if chain <= 0:
         raise TimingError("the library's inverters have no delay")
@@ -182,8 +179,7 @@ def opensta() -> str | None:
 
 
 _PERIOD = 1e5
-"""Of the clock that delays are measured against, in ps. OpenSTA computes in binary32: its step is then below 0.01 ps.
-"""
+"""Clock period, in ps, that delays are measured against. OpenSTA computes in binary32, here in steps below 0.01 ps."""
 
 _TIME = """\
 read_verilog {file}
@@ -203,9 +199,9 @@ def opensta_delays(
     Raises
     ------
     TimingError
-        When OpenSTA says otherwise.
+        If OpenSTA fails.
     subprocess.TimeoutExpired
-        When the time is up.
+        If OpenSTA takes longer than ``timeout`` seconds.
     """
     units = {"1ps": 1.0, "10ps": 10.0, "100ps": 100.0, "1ns": 1000.0}
     stated = re.search(r'\btime_unit\s*:\s*"?(\w+)"?', libraries[0].text)
@@ -218,22 +214,21 @@ def opensta_delays(
         for number, library in enumerate(libraries):
             (root / f"{number}.lib").write_text(library.text)
             script.append(f"read_liberty {number}.lib\n")
-        for number, (text, name) in enumerate(
-            [(chain_verilog(libraries), "chain"), *((text, top) for text in netlists)]
-        ):
+        modules = [(chain_verilog(libraries), "chain"), *((text, top) for text in netlists)]
+        for number, (text, name) in enumerate(modules):
             (root / f"{number}.v").write_text(text)
             script.append(_TIME.format(file=f"{number}.v", top=name, period=period))
         (root / "time.tcl").write_text("".join(script))
         try:
             output, status = supervised(["sta", "-no_splash", "-exit", "time.tcl"], root, timeout)
         except OSError as error:
-            raise TimingError(f"OpenSTA did not deliver: {error}") from error
+            raise TimingError(f"OpenSTA failed: {error}") from error
     slacks = re.findall(r"^slack (\S+)$", output, re.MULTILINE)
     if len(slacks) != len(netlists) + 1 or "rror:" in output:
-        silent = "it was killed" if status < 0 else "no message"
-        complaint = next((line for line in output.splitlines() if "rror" in line), silent)
-        raise TimingError(f"OpenSTA did not deliver: {complaint}", output, status < 0)
+        default = "it was killed" if status < 0 else "no message"
+        message = next((line for line in output.splitlines() if "rror" in line), default)
+        raise TimingError(f"OpenSTA failed: {message}", output, status < 0)
     chain, *delays = ((period - float(slack)) * unit for slack in slacks)
     if not all(0 <= delay < 1e9 for delay in (chain, *delays)):
-        raise TimingError("OpenSTA did not deliver: there is no path from an input to an output", output)
+        raise TimingError("OpenSTA failed: there is no path from an input to an output", output)
     return chain / _CHAIN_FO4, delays

@@ -1,1 +1,1 @@
-"""The commands that measure, check and report."""
+"""The commands ``hwgen area``, ``sweep``, ``verify`` and ``report``."""

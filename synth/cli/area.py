@@ -1,4 +1,4 @@
-"""What ``hwgen area`` does with its options."""
+"""The command ``hwgen area``."""
 
 import argparse
 import json
@@ -16,27 +16,21 @@ from synth.area.rows import Row
 from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.area.targets import LIBERTY, TARGETS, check_target
-from synth.cli.checks import check_jobs, check_renamings, complain
+from synth.cli.checks import check_jobs, check_renamings, print_failures
 from synth.report.figures import counted
 
 
 def area(design: Design, arguments: argparse.Namespace) -> int:
-    """Measure one design; 0 if every target delivered, else 1."""
+    """Measure one design and print its rows; return 0 if all targets succeeded, else 1."""
     check_renamings(arguments)
     check_jobs(arguments.jobs)
     with about("--liberty"):
         libraries = liberty.read_all(arguments.liberty)
-    targets = (
-        ([] if libraries else ["gates"])
-        if arguments.target is None
-        else list(dict.fromkeys(arguments.target.split(",")))
-    )
-    if libraries and LIBERTY not in targets:
-        targets.append(LIBERTY)
+    from_libraries = [LIBERTY] if libraries else []
+    names = (from_libraries or ["gates"]) if arguments.target is None else arguments.target.split(",")
+    targets = list(dict.fromkeys([*names, *from_libraries]))
     for name in targets:
-        check_target(
-            "--target", name, f"{LIBERTY} together with --liberty", (*TARGETS, *([LIBERTY] if libraries else []))
-        )
+        check_target("--target", name, f"{LIBERTY} together with --liberty", (*TARGETS, *from_libraries))
     with LocalPool(arguments.jobs) as pool:
         with about("--store"):
             store = Store(arguments.store) if arguments.store else None
@@ -45,7 +39,7 @@ def area(design: Design, arguments: argparse.Namespace) -> int:
         outcomes = measure_all(jobs, pool, store, Progress() if sys.stderr.isatty() else None)
     rows = [row for outcome in outcomes for row in outcome.rows]
     print(json.dumps([row.to_json() for row in rows], indent=2) if arguments.json else "\n".join(_table(rows)))
-    return complain(outcomes)
+    return print_failures(outcomes)
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
@@ -53,7 +47,7 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
     width = max(map(len, places), default=0)
     yield f"{'target':{width}} {'recipe':14} {'metric':8} {'median':>10} {'min':>10} {'max':>10}  unit"
     for place, row in zip(places, rows, strict=True):
-        if row.is_best and row.timing is not None:  # a curve: each of its points is a figure
+        if row.is_best and row.timing is not None:  # in a curve each row is a figure
             continue
         recipe = f"{row.recipe} *" if row.is_best else row.recipe
         is_figure = row.is_best or row.timing is not None
@@ -63,4 +57,5 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
     for timer in dict.fromkeys(row.timing.source for row in rows if row.timing is not None):
         yield f"delays: medians of {counted(rows[0].renamings, 'renaming')} by {timer}"
     if any(row.timing is None for row in rows):
-        yield f"* the figure: the lowest median over the recipes, of {counted(rows[0].renamings, 'renaming')} each; {rows[0].tool}"
+        renamings = counted(rows[0].renamings, "renaming")
+        yield f"* the figure: the lowest median over the recipes, of {renamings} each; {rows[0].tool}"

@@ -1,4 +1,4 @@
-"""What several commands do alike: options checked, workers, failures printed."""
+"""Checks of options and messages that several commands share."""
 
 import argparse
 import sys
@@ -10,13 +10,13 @@ from synth.area.runner import Outcome
 
 
 def check_jobs(jobs: int | None) -> None:
-    """Refuse fewer than one parallel job; None is one for each core."""
+    """Refuse fewer than one parallel job; None stands for one per core."""
     if jobs is not None and jobs < 1:
         raise BadValue("--jobs", f"must be at least 1, not {jobs}")
 
 
 def check_renamings(arguments: argparse.Namespace) -> None:
-    """Refuse too many or too few renamings, and seeds out of range."""
+    """Refuse numbers of renamings, and seeds, that are out of range."""
     for name, value, most in (
         ("--renamings", arguments.renamings, MAX_RENAMINGS),
         ("--seed", arguments.seed, MAX_SEED),
@@ -25,8 +25,8 @@ def check_renamings(arguments: argparse.Namespace) -> None:
             raise BadValue(name, f"must be from 1 to {most}, not {value}")
 
 
-def complain(outcomes: Iterable[Outcome]) -> int:
-    """Print what failed, with the end of its log; the exit status."""
+def print_failures(outcomes: Iterable[Outcome]) -> int:
+    """Print each failure with the end of its log; return the exit status."""
     failed = [outcome for outcome in outcomes if outcome.error]
     for outcome in failed:
         print(f"hwgen: {outcome.error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What ``hwgen report`` does with its options."""
+"""The command ``hwgen report``."""
 
 import argparse
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from synth.area.pool import LocalPool
 from synth.area.rows import Row
 from synth.area.runner import measure_all
 from synth.area.store import Store
-from synth.cli.checks import check_jobs, check_renamings, complain
+from synth.cli.checks import check_jobs, check_renamings, print_failures
 from synth.proof.evidence import Evidence, EvidenceStore, program_hashes
 from synth.report import compare, load
 from synth.report.chapters.tradeoff import ratios
@@ -27,13 +27,13 @@ from synth.report.plan import FORMATS, report_jobs
 from synth.report.write import render
 
 _Older = tuple[Sequence[Row] | None, float | None]
-"""Rows of an older report, and by what share figures may grow."""
+"""Rows of an older report, and the share by which figures may grow."""
 
 
 def report(arguments: argparse.Namespace) -> int:
     """Measure a set of formats, write the report, and compare it with an older one.
 
-    The status is 0 if every job delivered and nothing grew by more than is allowed, else 1.
+    Returns 0 if all jobs succeeded and no figure grew by more than allowed, else 1.
     """
     check_renamings(arguments)
     check_jobs(arguments.jobs)
@@ -44,12 +44,12 @@ def report(arguments: argparse.Namespace) -> int:
         swept = [load.sweep(file, "sweep") for file in arguments.sweep or []]
     measures = bool(arguments.formats or not swept)
     if not measures and arguments.liberty:
-        raise BadValue("--liberty", "with --sweep nothing is measured unless --formats says what", ": ")
+        raise BadValue("--liberty", "with --sweep nothing is measured unless --formats is given", ": ")
     with about("--accuracy"):
         accuracy = None if arguments.accuracy is None else load.accuracy(arguments.accuracy)
     rows = [row for sweep in swept for row in sweep.rows]
     older, above = _older(arguments, rows, measures)
-    if older is not None and not measures and arguments.output is None:  # two files are compared
+    if older is not None and not measures and arguments.output is None:  # compare two files only
         return _compared(older, rows, above)
     folder = Path(arguments.output or "build/report")
     with about("-o"):
@@ -63,14 +63,14 @@ def report(arguments: argparse.Namespace) -> int:
             jobs = report_jobs(formats, executor, store, arguments.renamings, libraries, claims, arguments.seed)
         names = {*(job.top for job in jobs), *(row.name for row in rows)}
         if older is not None and names.isdisjoint(row.name for row in older):
-            raise _nothing_common()  # before minutes are spent
+            raise _nothing_common()  # before measuring for minutes
         outcomes = measure_all(jobs, pool, store, Progress())
     data = with_sweeps(assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence)), swept)
     data = replace(data, ratios=ratios(formats.get(name, name) for name in data.formats))
     with about("-o"), writing(folder):
         render(data, folder)
     print(folder / "index.html")
-    return max(complain(outcomes), 0 if older is None else _compared(older, data.rows, above))
+    return max(print_failures(outcomes), 0 if older is None else _compared(older, data.rows, above))
 
 
 def _nothing_common() -> BadValue:
@@ -78,7 +78,7 @@ def _nothing_common() -> BadValue:
 
 
 def _older(arguments: argparse.Namespace, rows: Sequence[Row], measures: bool) -> _Older:
-    """What to compare with; ``rows`` are the new ones that need not be measured."""
+    """The report to compare with; ``rows`` are new rows from files."""
     limit = arguments.fail_above
     if arguments.compare is None:
         if limit is not None:
@@ -92,7 +92,7 @@ def _older(arguments: argparse.Namespace, rows: Sequence[Row], measures: bool) -
         above = compare.percentage(limit)
         compare.check_spreads([*old, *rows])
     if measures and arguments.renamings < 2:
-        raise BadValue("--fail-above", "of one renaming no spread is known; --renamings must be at least 2", ": ")
+        raise BadValue("--fail-above", "one renaming has no spread; --renamings must be at least 2", ": ")
     return old, above
 
 
@@ -112,13 +112,13 @@ def _formats(text: str | None) -> dict[str, Format]:
     for name in names:
         fmt = code_format("--formats", name)
         if named.setdefault(fmt.identifier, fmt) != fmt:
-            raise BadValue("--formats", f"two of them are called {fmt.identifier!r}; give one another name", ": ")
+            raise BadValue("--formats", f"two formats are called {fmt.identifier!r}; rename one of them", ": ")
     return {fmt.name: fmt for fmt in named.values()}
 
 
 def _evidence(folder: str) -> list[Evidence]:
-    """What is known of modules by the golden model of today; nothing where there is no such folder."""
+    """The records in a folder that were made with this version of the reference model."""
     if not Path(folder).is_dir():
         return []
-    today = program_hashes()["golden"]
-    return [found for found in EvidenceStore(Path(folder)) if found.hashes.get("golden") == today]
+    current = program_hashes()["golden"]
+    return [evidence for evidence in EvidenceStore(Path(folder)) if evidence.hashes.get("golden") == current]

@@ -1,4 +1,4 @@
-"""What ``hwgen sweep`` does with its options."""
+"""The command ``hwgen sweep``."""
 
 import argparse
 import math
@@ -17,7 +17,7 @@ from synth.sweep.pools import DaskPool
 
 
 def sweep(arguments: argparse.Namespace) -> int:
-    """Run the jobs of a file; 0 if all delivered, else 1."""
+    """Run the jobs of a file and write their rows; return 0 if all jobs succeeded, else 1."""
     check_jobs(arguments.jobs)
     if arguments.jobs is not None and arguments.dask:
         raise BadValue("--jobs", "goes with this machine's cores, not with --dask")
@@ -45,9 +45,8 @@ def sweep(arguments: argparse.Namespace) -> int:
                 print(f"hwgen: {outcome.error}", file=sys.stderr)
     except KeyboardInterrupt:
         progress.clear()
-        print(
-            f"hwgen: interrupted; {done} of {total} jobs are done and kept, the same command goes on", file=sys.stderr
-        )
+        kept = f"{done} of {total} jobs are done and kept"
+        print(f"hwgen: interrupted: {kept}; run the same command again to resume", file=sys.stderr)
         return 130
     finally:
         progress.clear()

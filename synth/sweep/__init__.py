@@ -1,3 +1,1 @@
-"""Sweeps of the design space: thousands of area jobs from a file, on one machine or a cluster, that survive whatever
-goes wrong.
-"""
+"""Sweeps of a design space: thousands of area jobs from a file, on one machine or on a cluster."""

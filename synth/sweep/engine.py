@@ -1,4 +1,4 @@
-"""A sweep's jobs, and the file of their results: the same bytes whichever pool did the work."""
+"""The jobs of a sweep, and the file with their results: the same bytes from any pool."""
 
 import json
 from collections.abc import Iterator
@@ -14,16 +14,16 @@ from synth.sweep.space import Space
 
 
 def jobs(space: Space, store: Store) -> Iterator[Job]:
-    """The jobs of a space, one after the other, in an order that depends on the space alone."""
+    """The jobs of a space, in an order that depends on the space alone."""
     for design in space.designs():
         text = verilog(design, store)
         yield from area_jobs(design, text, space.targets, space.portfolio, space.renamings, space.libraries, space.seed)
 
 
 def write(space: Space, store: Store, failures: list[Outcome], folder: Path) -> Path:
-    """Write ``sweep.json``: ``rows`` of every job in the order of the space, and ``failures``.
+    """Write ``sweep.json``: the ``rows`` of all jobs in the order of the space, and the ``failures``.
 
-    The rows come from the store, one job at a time.
+    Rows are read from the store one job at a time, so that memory does not grow with the sweep.
     """
     with staging(folder) as draft, (draft / "sweep.json").open("w", encoding="utf-8", newline="\n") as out:
         out.write('{"rows": [')
@@ -33,7 +33,7 @@ def write(space: Space, store: Store, failures: list[Outcome], folder: Path) -> 
             for row in rows(job, samples) if samples is not None else ():
                 out.write(separator + json.dumps(row.to_json()))
                 separator = ",\n"
-        missing = sorted((one.job.top, one.job.target, one.error or "") for one in failures)
+        missing = sorted((outcome.job.top, outcome.job.target, outcome.error or "") for outcome in failures)
         failed = [{"name": name, "target": target, "error": error} for name, target, error in missing]
         out.write(f'],\n"failures": {json.dumps(failed, indent=1)}}}\n')
     return folder / "sweep.json"

@@ -1,6 +1,6 @@
-"""Jobs on a Dask cluster: they go out as text and come back as plain data.
+"""Jobs on a Dask cluster: they are sent as text and return plain data.
 
-The pool loses workers without losing jobs: what was lost is run again, up to :data:`synth.area.pool.TRIES` times.
+If a worker is lost, its jobs run again, up to :data:`synth.area.pool.TRIES` times.
 """
 
 import threading
@@ -18,62 +18,60 @@ from hwgen.tools import yosys
 from hwgen.tools.process import ToolError
 from synth.area.digest import sha256, texts
 from synth.area.jobs import Job, Samples
-from synth.area.pool import TRIES, persistently
+from synth.area.pool import TRIES, execute_with_retries
 
 if TYPE_CHECKING:
     from distributed import Client
 
 CONNECT = 10.0
-"""Seconds that a scheduler may take to answer at first."""
+"""Seconds to wait for the first answer of a scheduler."""
 
 RECONNECT = 60.0
-"""Seconds for which a scheduler may be away."""
+"""Seconds to wait for a scheduler that has gone away."""
 
 SUFFIXES = (".py", ".v", ".lib")
-"""Of the files that results depend on."""
+"""Suffixes of the files that results depend on."""
 
 
 class PoolError(ToolError):
-    """A pool that cannot go on."""
+    """The pool cannot run its jobs any more."""
 
 
 @cache
 def program() -> str:
-    """SHA-256 of all that makes a result besides the job: these packages' files and the tool's version."""
+    """SHA-256 of everything results depend on besides the job: the files of our packages and the tool's version."""
     files = [text for package in (golden, hwgen, synth) for text in texts(package, *SUFFIXES)]
     return sha256(*files, version("minifloat-rtl"), yosys.version())
 
 
 def remote(job: Job, timeout: float | None, expected: str) -> Samples:
-    """On a worker of a cluster: refuse to work for another version."""
+    """Run a job on a worker of a cluster, which must have the expected version of the program."""
     here = program()
     if here != expected:
-        raise PoolError(
-            f"a worker runs another version of the program or its tools ({here[:12]} instead of {expected[:12]})"
-        )
-    return persistently(job, timeout)
+        versions = f"{here[:12]} instead of {expected[:12]}"
+        raise PoolError(f"a worker runs another version of the program or its tools ({versions})")
+    return execute_with_retries(job, timeout)
 
 
 class DaskPool:
-    """Workers of a Dask cluster. The scheduler may go and come back, workers may come and go.
+    """Workers of a Dask cluster. The scheduler may restart; workers may join and leave.
 
     Parameters
     ----------
     address : str
-        Of the scheduler, e.g. ``tcp://127.0.0.1:8786``.
+        Address of the scheduler, e.g. ``tcp://127.0.0.1:8786``.
     patience : float
-        Seconds for which the scheduler may be away.
+        Seconds to wait for a scheduler that has gone away.
     expected : str, optional
-        What :func:`program` must say on every worker; default: what it says here.
+        Required value of :func:`program` on every worker; default: its value here.
 
     Raises
     ------
     BadValue
-        If there is no such scheduler, no Dask, or a worker of another version.
+        If Dask is not installed, the scheduler does not answer, or a worker has another version.
 
-    A job's future fails with a ToolError or OSError where the job does, and with a PoolError where its workers are lost
-    too often or the scheduler stays away; any other exception of a job is a bug, and the future has it with the
-    worker's traceback.
+    The future of a job fails with the job's ToolError or OSError, or with a PoolError if too many of its workers are
+    lost or the scheduler does not return. Any other exception is a bug; the future has it with the worker's traceback.
     """
 
     def __init__(self, address: str, patience: float = RECONNECT, expected: str | None = None):
@@ -97,16 +95,15 @@ class DaskPool:
         try:
             from distributed import Client
         except ImportError:
-            raise PoolError("it needs the package's extra: pip install 'minifloat-rtl[dask]'") from None
-        until = time.monotonic() + patience
+            raise PoolError("Dask is not installed: pip install 'minifloat-rtl[dask]'") from None
+        deadline = time.monotonic() + patience
         while True:
             try:
                 return Client(self.address, timeout="5s", set_as_default=False)
             except (OSError, TimeoutError) as error:
-                if time.monotonic() > until or self._closed:
-                    raise PoolError(
-                        f"there is no Dask scheduler at {self.address!r}: {' '.join(str(error).split())}"
-                    ) from None
+                if time.monotonic() > deadline or self._closed:
+                    reason = " ".join(str(error).split())
+                    raise PoolError(f"there is no Dask scheduler at {self.address!r}: {reason}") from None
                 time.sleep(0.5)
 
     def submit(self, job: Job, timeout: float | None) -> Future[Samples]:
@@ -122,8 +119,8 @@ class DaskPool:
         sent.add_done_callback(partial(self._finished, future))
 
     def _finished(self, future: Future[Samples], sent: Any) -> None:
-        """Hand a result on, or a failure for good; what was lost is left to the watch."""
-        from distributed import KilledWorker  # for a job whose worker died again and again
+        """Deliver a result or a final failure; lost jobs are left to :meth:`_watch_connection`."""
+        from distributed import KilledWorker  # raised if the worker of a job died repeatedly
 
         with self._lock:
             entry = self._waiting.get(future)
@@ -133,7 +130,7 @@ class DaskPool:
             if sent.status == "finished":
                 try:
                     result = sent.result(timeout=30)
-                except Exception:  # it was lost on its way, for whatever reason
+                except Exception:  # the result was lost in transit
                     return
                 del self._waiting[future]
                 if future.set_running_or_notify_cancel():
@@ -143,7 +140,7 @@ class DaskPool:
                 if tries < TRIES and isinstance(error, (KilledWorker, OSError)):
                     self._send(future, job, timeout, tries + 1)
                 elif isinstance(error, KilledWorker):
-                    self._fail(future, PoolError(f"its worker was lost {tries} times"))
+                    self._fail(future, PoolError(f"the worker was lost {tries} times"))
                 else:
                     self._fail(future, error.with_traceback(sent.traceback(timeout=30)))
 
@@ -153,7 +150,7 @@ class DaskPool:
             future.set_exception(error)
 
     def _watch_connection(self) -> None:
-        """Send again what has no result and is under way no more: a scheduler that goes takes all it knew with it."""
+        """Send jobs again that are neither finished nor running: a scheduler that restarts has forgotten all jobs."""
         while not self._closed:
             time.sleep(0.5)
             try:
@@ -169,11 +166,11 @@ class DaskPool:
                     for future in list(self._waiting):
                         self._fail(future, error)
                 return
-            except Exception:  # the connection broke in the middle: the next round sees to it
+            except Exception:  # the connection broke meanwhile: try again in the next round
                 continue
 
     def close(self) -> None:
-        """Forget what has no result."""
+        """Drop the jobs that have no result, and disconnect."""
         self._closed = True
         with self._lock:
             self._waiting.clear()

@@ -1,21 +1,20 @@
-"""A design space: which blocks, with which options, on which targets. Read from a TOML file, e.g. ::
+"""A design space: which blocks, with which options, on which targets. It is read from a TOML file, e.g. ::
 
     formats = ["hif8", "e5m2b1", "mine.toml"]      # or "all"
-    targets = ["gates", "cyclonev", "xc7"]         # default: all; "liberty" goes with liberty = ["one.lib",
-    "two_a.lib,two_b.lib"] portfolio = "standard" renamings = 8 seed = 1                                       # of the
-    first renaming
+    targets = ["gates", "liberty"]                 # default: all targets, and the libraries
+    liberty = ["one.lib", "two_a.lib,two_b.lib"]   # two libraries, the second in two files
+    portfolio = "standard"
+    renamings = 8
+    seed = 1                                       # seed of the first renaming
 
-    [mac]                                          # a table for each kind of block; an empty one takes the defaults
+    [mac]                                          # one table for each kind of block; an empty one takes the defaults
     accumulator = ["binary16", "binary32", "exact"]
-    terms = [64, 1024]
     stages = [0, 2]                                # ranks of registers; 0 is combinational
 
     [encoder]
-    from = ["binary32", "bfloat16"]
-    rounding = ["default", "hybrid"]               # formats that lack a rounding are left out there
+    rounding = ["default", "hybrid"]               # formats without this rounding are skipped
 
-Options are those of ``hwgen area``, each with a list of values; every combination is a design, but for those that do
-not go together.
+The options are those of ``hwgen area``, each with a list of values. Every valid combination is a design.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,7 +39,7 @@ from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, SPEED
 from synth.area.targets import LIBERTY, TARGETS, check_target, find, timed
 
 DEFAULT = "default"
-"""Stands for a format's own default."""
+"""The value that stands for the default of each format."""
 
 SWEEP_RENAMINGS = 8
 
@@ -49,7 +48,7 @@ _KEYS = ("formats", "targets", "liberty", "portfolio", "renamings", "seed", *BLO
 
 @dataclass(frozen=True)
 class Space:
-    """What a file describes: formats by name or path, and by kind of block the values of each option."""
+    """Content of a file: ``formats`` by name or path; ``blocks`` has the values of each option by kind of block."""
 
     formats: tuple[str, ...]
     targets: tuple[str, ...]
@@ -61,82 +60,73 @@ class Space:
 
     @property
     def places(self) -> int:
-        """Jobs of each design: targets, each library counted."""
+        """Number of jobs of a design: one for each target or library."""
         return sum(len(self.libraries) if target == LIBERTY else 1 for target in self.targets)
 
     def designs(self) -> Iterator[Design]:
-        """Every design, each once; what does not go together, or a format lacks, is left out.
+        """All designs without duplicates; invalid combinations are skipped.
 
         Raises
         ------
         BadValue
-            When two different designs would have one name.
+            If two different designs would have the same name.
         """
-        seen: dict[str, tuple[Any, ...]] = {}
+        identities: dict[str, tuple[Any, ...]] = {}
         for kind, options in self.blocks.items():
             for design in _designs(kind, self.formats, options):
                 if isinstance(design, BadValue):
                     continue
-                made_of = (design.kind, design.options, design.formats)
-                if seen.setdefault(design.name, made_of) != made_of:
-                    raise BadValue(
-                        None,
-                        f"two different modules would be called {design.name!r}; give one of the formats another name",
-                    )
-                if seen[design.name] is made_of:
+                identity = (design.kind, design.options, design.formats)
+                if identities.setdefault(design.name, identity) != identity:
+                    problem = f"two different modules would be called {design.name!r}; rename one of the formats"
+                    raise BadValue(None, problem)
+                if identities[design.name] is identity:
                     yield design
 
 
 def _swept(block: Block) -> dict[str, Option]:
-    """The options of a block that a sweep may vary, by name, in the order of the designs: all but the first format."""
+    """The options of a block that a sweep may vary, by name: all but the first format."""
     return {option.name: option for option in block.all_options if option is not block.formats[0]}
 
 
 def _designs(kind: str, formats: Iterable[str], options: Mapping[str, tuple[Any, ...]]) -> Iterator[Design | BadValue]:
-    """All combinations of a block's options, and what is wrong with those that are no design."""
+    """All combinations of a block's options; for an invalid one the refusal."""
     for name, values in product(formats, product(*options.values())):
         yield _design(BLOCKS[kind], name, dict(zip(options, values, strict=True)))
 
 
 def _design(block: Block, name: str, chosen: Mapping[str, Any]) -> Design | BadValue:
-    """A refusal where the options do not go together, or the format lacks one."""
-    options = {
-        option: chosen[option.name] for option in _swept(block).values() if chosen.get(option.name, DEFAULT) != DEFAULT
-    }
-    formats = [name, *(value for option, value in options.items() if option in block.formats)]
-    given = {option: value for option, value in options.items() if option not in block.formats}
-    conditional = [option for option in given if option.only_with is not None]
+    """One combination; options that mean nothing beside the others are left out."""
+    options = [option for option in _swept(block).values() if chosen.get(option.name, DEFAULT) != DEFAULT]
+    formats = [name, *(chosen[option.name] for option in options if option in block.formats)]
+    options = [option for option in options if option not in block.formats]
+
+    def design(used: Iterable[Option]) -> Design:
+        return block.design(*formats, **{option.argument: chosen[option.name] for option in used})
+
+    unconditional = [option for option in options if option.only_with is None]
     try:
-        design = block.design(
-            *formats, **{option.argument: given[option] for option in given if option not in conditional}
-        )
-        applying = [option for option in conditional if _applies(option, design)]
-        if applying:
-            chosen_too = {
-                option: value for option, value in given.items() if option not in conditional or option in applying
-            }
-            design = block.design(*formats, **{option.argument: value for option, value in chosen_too.items()})
+        base = design(unconditional)
+        applying = [option for option in options if option.only_with is not None and _applies(option, base)]
+        return design([*unconditional, *applying]) if applying else base
     except BadValue as refusal:
         option = block.option(refusal.argument)
-        if option is None:  # no choice of the file's
+        if option is None:  # not about an option in the file
             raise
         return refusal.about(f"{block.name}.{option.name}")
-    return design
 
 
 def _applies(option: Option, design: Design) -> bool:
-    """Whether an option means anything beside a design's others; where not, it is left out, so that its values make one
-    design.
-    """
+    """Whether a conditional option means anything beside the other options of a design."""
     assert option.only_with is not None
-    name, wanted = option.only_with
-    other = next(each for each in design.block.all_options if each.name == name)
+    name, required = option.only_with
+    other = next(item for item in design.block.all_options if item.name == name)
     value = getattr(design.pipeline if other in PIPELINE else design.core, other.attribute)
-    return bool(value) if wanted is None else bool(value == wanted)
+    return bool(value) if required is None else bool(value == required)
 
 
 def read(path: str | Path) -> Space:
-    """The space that a file describes; a Refusal names the file and what is wrong."""
+    """Read the space that a file describes; a Refusal names the file and the problem."""
     return read_table(path, lambda table, _: _space(table, Path(path).parent))
 
 
@@ -144,19 +134,14 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
     check_keys(table, _KEYS, "the file")
     formats = table.get("formats", "all")
     names = [beside(folder, name) for name in (golden.names() if formats == "all" else _strings(formats, "formats"))]
-    words = _strings(table["liberty"], "liberty") if table.get("liberty", []) != [] else []
-    near = [
-        [str(folder / file) if file and (folder / file).exists() else file for file in word.split(",")]
-        for word in words
-    ]
-    libraries = liberty.read_all(",".join(files) for files in near)
+    groups = _strings(table["liberty"], "liberty") if table.get("liberty", []) != [] else []
+    libraries = liberty.read_all(",".join(_located(folder, file) for file in group.split(",")) for group in groups)
     portfolio = check_choice("portfolio", table.get("portfolio", DEFAULT_PORTFOLIO), tuple(PORTFOLIOS))
-    default = [*(["gates"] if portfolio == SPEED else TARGETS), *([LIBERTY] if libraries else [])]
+    from_libraries = [LIBERTY] if libraries else []
+    default = [*(["gates"] if portfolio == SPEED else TARGETS), *from_libraries]
     targets = _strings(table.get("targets", default), "targets")
     for target in targets:
-        check_target(
-            "targets", target, f"{LIBERTY} together with the key liberty", (*TARGETS, *([LIBERTY] if libraries else []))
-        )
+        check_target("targets", target, f"{LIBERTY} together with the key liberty", (*TARGETS, *from_libraries))
         if portfolio == SPEED:
             for cells in libraries.values() if target == LIBERTY else [()]:
                 timed(find(target, cells), cells)
@@ -171,8 +156,13 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
     return space
 
 
+def _located(folder: Path, file: str) -> str:
+    """The path of a library, which may be relative to the folder of the space's file."""
+    return str(folder / file) if file and (folder / file).exists() else file
+
+
 def _check_designs(space: Space) -> None:
-    """Refuse, before the first job, a table without designs, and registers for which a library has no flip-flop."""
+    """Refuse a table without designs, and registers for which a library has no flip-flop, before the first job."""
     kinds = set()
     for design in space.designs():
         kinds.add(design.kind)
@@ -181,11 +171,7 @@ def _check_designs(space: Space) -> None:
     for kind in space.blocks:
         if kind not in kinds:
             first = next(_designs(kind, space.formats, space.blocks[kind]))
-            raise BadValue(
-                kind,
-                f"no format has any of the options: there is nothing to measure; of the first format, {first}",
-                ": ",
-            )
+            raise BadValue(kind, f"no combination of format and options is valid; the first one fails: {first}", ": ")
 
 
 def _options(block: Block, table: Any, folder: Path) -> dict[str, tuple[Any, ...]]:
@@ -209,7 +195,7 @@ def _values(block: Block, option: Option, value: Any, folder: Path) -> list[Any]
 
 
 def _check_formats(names: Iterable[str], blocks: Mapping[str, Mapping[str, tuple[Any, ...]]]) -> None:
-    """Refuse formats that are unknown, that blocks are not made for, or that differ and have one name."""
+    """Refuse unknown formats, formats that a block does not take, and different formats with the same name."""
     formats = [code_format("formats", name) for name in names]
     for kind, options in blocks.items():
         for option in _swept(BLOCKS[kind]).values():

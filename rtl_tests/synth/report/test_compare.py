@@ -139,7 +139,7 @@ def test_what_cannot_be_compared_is_refused(words, sentence, files, capsys):
         (["--compare", "other.json"], "--compare: the two reports have no figure in common"),
         (
             ["--compare", "old.json", "--fail-above", "2%", "--renamings", "1"],
-            "--fail-above: of one renaming no spread is known; ",
+            "--fail-above: one renaming has no spread; ",
         ),
     ],
 )

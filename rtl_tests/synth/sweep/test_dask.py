@@ -1,4 +1,4 @@
-"""Sweeps on a Dask cluster, on this machine's loopback: the same bytes as without one, whatever dies on the way."""
+"""Sweeps on a Dask cluster on the loopback: the same bytes as without a cluster, even if workers or scheduler die."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ to = ["unpacked", "binary16"]
 
 
 class Cluster:
-    """A scheduler and workers in processes of their own."""
+    """A scheduler and workers as separate processes."""
 
     def __init__(self, folder):
         with socket.socket() as free:
@@ -41,21 +41,11 @@ class Cluster:
         self.address, self.folder = f"tcp://127.0.0.1:{self.port}", folder
         self.scheduler, self.workers = None, []
 
-    def _start(self, *words):
-        command = [
-            sys.executable,
-            "-W",
-            "ignore",
-            "-m",
-            "distributed.cli." + words[0],
-            *words[1:],
-            "--host",
-            "127.0.0.1",
-            "--no-dashboard",
-        ]
-        return subprocess.Popen(
-            command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
+    def _start(self, program, *words):
+        command = [sys.executable, "-W", "ignore", "-m", f"distributed.cli.{program}", *words]
+        command += ["--host", "127.0.0.1", "--no-dashboard"]
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return subprocess.Popen(command, cwd=self.folder, start_new_session=True, **silent)
 
     def start_scheduler(self):
         self.scheduler = self._start("dask_scheduler", "--port", str(self.port))
@@ -72,29 +62,27 @@ class Cluster:
 
 @pytest.fixture
 def cluster(tmp_path):
-    found = Cluster(tmp_path)
-    found.start_scheduler()
-    found.start_worker()
-    found.start_worker()
-    yield found
-    found.stop()
+    cluster = Cluster(tmp_path)
+    cluster.start_scheduler()
+    cluster.start_worker()
+    cluster.start_worker()
+    yield cluster
+    cluster.stop()
 
 
 def connect(cluster):
-    until = time.monotonic() + 60
+    deadline = time.monotonic() + 60
     pool = DaskPool(cluster.address, patience=60)
-    while len(pool._client.nthreads()) < 2 and time.monotonic() < until:
+    while len(pool._client.nthreads()) < 2 and time.monotonic() < deadline:
         time.sleep(0.2)
     return pool
 
 
-def test_the_same_bytes_whatever_dies(cluster, tmp_path):
-    """A worker is killed twice, then the scheduler and all workers; the sweep reconnects and sends again what has no
-    result.
-    """
+def test_lost_workers_and_schedulers_do_not_change_the_bytes(cluster, tmp_path):
+    """A worker is killed twice, then the scheduler and all workers; the sweep reconnects and sends lost jobs again."""
     (tmp_path / "space.toml").write_text(SPACE)
     described = space.read(tmp_path / "space.toml")
-    store, pool = Store(tmp_path / "war"), connect(cluster)
+    store, pool = Store(tmp_path / "disturbed"), connect(cluster)
     outcomes = []
     for outcome in measure(engine.jobs(described, store), pool, store):
         outcomes.append(outcome)
@@ -108,11 +96,11 @@ def test_the_same_bytes_whatever_dies(cluster, tmp_path):
             cluster.start_worker()
     pool.close()
     assert [outcome.error for outcome in outcomes] == [None] * 9
-    here, local = Store(tmp_path / "peace"), LocalPool(2)
-    assert [outcome.error for outcome in measure(engine.jobs(described, here), local, here)] == [None] * 9
+    other, local = Store(tmp_path / "undisturbed"), LocalPool(2)
+    assert [outcome.error for outcome in measure(engine.jobs(described, other), local, other)] == [None] * 9
     local.close()
-    first, second = (engine.write(described, kept, [], tmp_path / name) for kept, name in ((store, "a"), (here, "b")))
-    assert first.read_bytes() == second.read_bytes()
+    paths = [engine.write(described, kept, [], tmp_path / f"{kept.path.name}.out") for kept in (store, other)]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 LARGE = """
@@ -130,7 +118,7 @@ ENDLESS = "module endless (input [255:0] a, input [255:0] b, output [255:0] y); 
 
 
 def troubled(described, store):
-    """The jobs of a space, and among them one that never ends and one whose tool fails."""
+    """The jobs of a space, with two more: one never ends, and the tool of the other fails."""
     odd = [("endless", ENDLESS), ("broken", "module broken (input a; endmodule")]
     for number, job in enumerate(engine.jobs(described, store)):
         if number in (40, 200):
@@ -141,21 +129,20 @@ def troubled(described, store):
 
 @pytest.mark.exhaustive
 def test_a_large_sweep_survives_everything(cluster, tmp_path):
-    """At least 300 real jobs; a worker is killed twice, the scheduler and all workers are started anew, a job hangs, a
-    tool fails.
-    """
+    """350 real jobs: a worker is killed twice, scheduler and workers restart, one job hangs, one tool fails."""
     (tmp_path / "space.toml").write_text(LARGE)
     described = space.read(tmp_path / "space.toml")
     written = []
-    for name in ("war", "peace"):
-        store, pool = Store(tmp_path / name), connect(cluster) if name == "war" else LocalPool(2)
+    for name in ("disturbed", "undisturbed"):
+        is_disturbed = name == "disturbed"
+        store, pool = Store(tmp_path / name), connect(cluster) if is_disturbed else LocalPool(2)
         outcomes = []
         for outcome in measure(troubled(described, store), pool, store, timeout=30):
             outcomes.append(outcome)
-            if name == "war" and len(outcomes) in (60, 120):
+            if is_disturbed and len(outcomes) in (60, 120):
                 os.killpg(cluster.workers[-1].pid, signal.SIGKILL)
                 cluster.start_worker()
-            if name == "war" and len(outcomes) == 220:
+            if is_disturbed and len(outcomes) == 220:
                 cluster.stop()
                 cluster.start_scheduler()
                 cluster.start_worker()
@@ -170,14 +157,14 @@ def test_a_large_sweep_survives_everything(cluster, tmp_path):
 
 
 def with_a_bug(job, timeout):
-    """Stands for :func:`synth.area.jobs.execute` on a worker."""
+    """Replaces :func:`synth.area.jobs.execute` on a worker."""
     if job.top == "broken":
         raise ToolError("Yosys did not write it", "a log")
     return list(zip((1,), (), strict=True))
 
 
-def test_a_bug_on_a_worker_comes_out_as_it_is(cluster):
-    """With the place where it is; a tool that fails is a failed job there as here."""
+def test_a_bug_on_a_worker_is_raised_unchanged(cluster):
+    """The traceback has the place of the bug. A tool that fails on a worker is a failed job."""
     pool = connect(cluster)
     pool._client.run(setattr, pool_module, "execute", with_a_bug)
     (outcome,) = measure([replace(JOB, top="broken")], pool)

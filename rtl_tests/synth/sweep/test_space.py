@@ -1,4 +1,4 @@
-"""Sweeps: a space from a file, the same bytes whoever runs it, and nothing lost when workers, tools or runs are."""
+"""Sweeps: a space from a file, the same bytes from every run, and no lost results after failures or interrupts."""
 
 import json
 import os
@@ -50,101 +50,115 @@ def file(tmp_path):
     return path
 
 
+def names(path):
+    """Names of the designs in a space."""
+    return [design.name for design in space.read(path).designs()]
+
+
 def stub(job, timeout=None):
-    """As good as a real job, and quick: samples that depend on the job's text."""
+    """A quick substitute for a real job: samples that depend on the job's text."""
     del timeout
     areas = [float(len(job.verilog) + seed) for seed in range(job.renamings)]
     return {recipe: [{"area": area, "cells": 1} for area in areas] for recipe in job.recipes()}
 
 
-# -- the space
-# -----------------------------------------------------------------------------------------------------------------
+# -- the space ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_space_is_every_combination_that_the_formats_have(file):
-    names = [design.name for design in space.read(file).designs()]
-    assert names == [
-        "hif8_decoder_unpacked", "hif8_decoder_bfloat16", "ocp_e4m3_decoder_unpacked", "ocp_e4m3_decoder_bfloat16",
-        "hif8_encoder_binary16_ties_to_away", "hif8_encoder_binary16_hybrid", "ocp_e4m3_encoder_binary16_ties_to_even",
-    ]  # fmt: skip
-
-
-def test_the_space_of_the_documentation_is_one(tmp_path):
-    page = (ROOT / "docs" / "sweep.md").read_text()
-    path = tmp_path / "space.toml"
-    path.write_text(re.search(r"^```toml\n(.*?)^```", page, re.M | re.S)[1])
-    assert len(list(space.read(path).designs())) == 3 * (2 + 2) * 2 + 3 * 2 + 2
-
-
-def test_terms_count_for_exact_only(tmp_path):
-    path = tmp_path / "space.toml"
-    path.write_text('formats = ["hif8"]\n[mac]\naccumulator = ["binary16", "exact"]\nterms = [2, 1024]\n')
-    names = [design.name for design in space.read(path).designs()]
-    assert names == ["hif8_mac_binary16", "hif8_mac_exact_n2", "hif8_mac_exact"]
-    path.write_text('formats = ["hif8"]\n[mac]\nstages = [0, 3]\n[multiplier]\n')
-    assert [design.name for design in space.read(path).designs()] == [
-        "hif8_mac_binary16",
-        "hif8_mac_binary16_s3",
-        "hif8_multiplier",
+def test_a_space_has_every_valid_combination(file):
+    assert names(file) == [
+        "hif8_decoder_unpacked",
+        "hif8_decoder_bfloat16",
+        "ocp_e4m3_decoder_unpacked",
+        "ocp_e4m3_decoder_bfloat16",
+        "hif8_encoder_binary16_ties_to_away",
+        "hif8_encoder_binary16_hybrid",
+        "ocp_e4m3_encoder_binary16_ties_to_even",
     ]
 
 
-@pytest.mark.parametrize("kind", BLOCKS)
-def test_defaults_that_are_spelled_out_change_nothing(kind, tmp_path):
-    """Every option of every block is a key; its default, or the word for it, makes the design that an empty table
-    makes.
-    """
-    block, path, found = BLOCKS[kind], tmp_path / "space.toml", []
-    choices = {option.name: block.default(option) for option in block.all_options if option is not block.formats[0]}
-    words = {name: value for name, value in choices.items() if value is not None}
-    words |= {name: space.DEFAULT for name in ("format-b", "rounding", "overflow") if name in choices}
-    words |= {"terms": golden.DEFAULT_TERMS} if "terms" in choices else {}
-    assert {*choices} - {*words} <= {"random-bits"}  # which no default rounding has
-    for table in ("", "\n".join(f"{name} = {json.dumps([value])}" for name, value in words.items())):
-        path.write_text(f'formats = ["hif8", "ocp_e4m3"]\n[{kind}]\n{table}\n')
-        found.append([(design.name, design.options) for design in space.read(path).designs()])
-    assert found[0] == found[1]
-    assert len(found[0]) == 2
-
-
-def test_every_option_makes_designs_of_its_own(tmp_path):
+def test_the_space_of_the_documentation_is_valid(tmp_path):
+    page = (ROOT / "docs" / "sweep.md").read_text()
     path = tmp_path / "space.toml"
-    path.write_text(
-        'formats = ["hif8"]\n[multiplier]\nformat-b = ["default", "hif8", "ocp_e5m2"]\n[mac]\nscale-bits = [0, 8]\nflags = [false, true]\n'
-        '[dot]\nlanes = [2, 4]\n[pe]\naccumulator = ["exact"]\nterms = [2]\nlanes = [1, 4]\nstages = [0, 1]\ninterleave = [1, 2]\n'
-        '[encoder]\nflags = [true]\n[readout]\nto = ["binary32", "ocp_e4m3"]\nrounding = ["default", "hybrid", "stochastic"]\n'
-    )
-    assert [design.name for design in space.read(path).designs()] == [
-        "hif8_encoder_binary32_ties_to_away_flags",
-        "hif8_mac_binary16", "hif8_mac_binary16_flags", "hif8_mac_binary16_scale8", "hif8_mac_binary16_scale8_flags",
-        "hif8_dot2_binary16", "hif8_dot4_binary16",
-        "hif8_pe_exact_n2", "hif8_pe_exact_n2_s1", "hif8_pe_exact_n2_s1_i2",  # four lanes are more than two terms
-        "hif8_readout_binary32", "hif8_readout_ocp_e4m3_ties_to_even", "hif8_readout_ocp_e4m3_stochastic",
-        "hif8_multiplier", "hif8_ocp_e5m2_multiplier",
-    ]  # fmt: skip
+    path.write_text(re.search(r"^```toml\n(.*?)^```", page, re.M | re.S)[1])
+    assert len(names(path)) == 3 * (2 + 2) * 2 + 3 * 2 + 2
 
 
-def test_an_option_that_means_nothing_beside_the_others_loses_no_design(tmp_path):
+def test_terms_apply_to_exact_only(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text('formats = ["hif8"]\n[mac]\naccumulator = ["binary16", "exact"]\nterms = [2, 1024]\n')
+    assert names(path) == ["hif8_mac_binary16", "hif8_mac_exact_n2", "hif8_mac_exact"]
+    path.write_text('formats = ["hif8"]\n[mac]\nstages = [0, 3]\n[multiplier]\n')
+    assert names(path) == ["hif8_mac_binary16", "hif8_mac_binary16_s3", "hif8_multiplier"]
+
+
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_explicit_defaults_change_nothing(kind, tmp_path):
+    """Every option of every block is a key; with its default it gives the same design as an empty table."""
+    block, path, designs = BLOCKS[kind], tmp_path / "space.toml", []
+    choices = {option.name: block.default(option) for option in block.all_options if option is not block.formats[0]}
+    values = {name: value for name, value in choices.items() if value is not None}
+    values |= {name: space.DEFAULT for name in ("format-b", "rounding", "overflow") if name in choices}
+    values |= {"terms": golden.DEFAULT_TERMS} if "terms" in choices else {}
+    assert {*choices} - {*values} <= {"random-bits"}  # which no default rounding has
+    for table in ("", "\n".join(f"{name} = {json.dumps([value])}" for name, value in values.items())):
+        path.write_text(f'formats = ["hif8", "ocp_e4m3"]\n[{kind}]\n{table}\n')
+        designs.append([(design.name, design.options) for design in space.read(path).designs()])
+    assert designs[0] == designs[1]
+    assert len(designs[0]) == 2
+
+
+def test_every_option_makes_its_own_designs(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text("""
+formats = ["hif8"]
+[multiplier]
+format-b = ["default", "hif8", "ocp_e5m2"]
+[mac]
+scale-bits = [0, 8]
+flags = [false, true]
+[dot]
+lanes = [2, 4]
+[pe]
+accumulator = ["exact"]
+terms = [2]
+lanes = [1, 4]  # four lanes are more than two terms
+stages = [0, 1]
+interleave = [1, 2]
+[encoder]
+flags = [true]
+[readout]
+to = ["binary32", "ocp_e4m3"]
+rounding = ["default", "hybrid", "stochastic"]
+""")
+    assert [name.removeprefix("hif8_") for name in names(path)] == [
+        "encoder_binary32_ties_to_away_flags",
+        *("mac_binary16", "mac_binary16_flags", "mac_binary16_scale8", "mac_binary16_scale8_flags"),
+        *("dot2_binary16", "dot4_binary16"),
+        *("pe_exact_n2", "pe_exact_n2_s1", "pe_exact_n2_s1_i2"),
+        *("readout_binary32", "readout_ocp_e4m3_ties_to_even", "readout_ocp_e4m3_stochastic"),
+        *("multiplier", "ocp_e5m2_multiplier"),
+    ]
+
+
+def test_an_option_without_meaning_loses_no_design(tmp_path):
     path = tmp_path / "space.toml"
     path.write_text('formats = ["hif8"]\n[encoder]\nrounding = ["default", "stochastic"]\nrandom-bits = [4, 8]\n')
-    names = [design.name.removeprefix("hif8_encoder_binary32_") for design in space.read(path).designs()]
-    assert names == ["ties_to_away", "stochastic_r4", "stochastic_r8"]
+    roundings = [name.removeprefix("hif8_encoder_binary32_") for name in names(path)]
+    assert roundings == ["ties_to_away", "stochastic_r4", "stochastic_r8"]
     path.write_text('formats = ["hif8"]\n[encoder]\nrandom-bits = [4]\n[mac]\nclock-enable = [true]\nstages = [0, 1]\n')
-    names = [design.name for design in space.read(path).designs()]
-    assert names == ["hif8_encoder_binary32_ties_to_away", "hif8_mac_binary16", "hif8_mac_binary16_s1_ce"]
+    assert names(path) == ["hif8_encoder_binary32_ties_to_away", "hif8_mac_binary16", "hif8_mac_binary16_s1_ce"]
 
 
-def test_the_formats_of_a_space_lie_beside_it(tmp_path):
+def test_paths_of_formats_are_relative_to_the_space(tmp_path):
     text = (ROOT / "examples" / "formats" / "mx_e2m1.toml").read_text()
     (tmp_path / "mine.toml").write_text(text)
     path = tmp_path / "space.toml"
     path.write_text('formats = ["mine.toml"]\n[mac]\nformat-b = ["mine.toml", "hif8"]\n[readout]\nto = ["mine.toml"]\n')
-    assert [design.name for design in space.read(path).designs()] == [
-        "mx_e2m1_mac_binary16", "mx_e2m1_hif8_mac_binary16", "mx_e2m1_readout_mx_e2m1_ties_to_even",
-    ]  # fmt: skip
-    (tmp_path / "other.toml").write_text(
-        text.replace("bias = 1 }", "bias = 2 }").replace("exponent = 0 }", "exponent = -1 }")
-    )
+    macs = ["mx_e2m1_mac_binary16", "mx_e2m1_hif8_mac_binary16"]
+    assert names(path) == [*macs, "mx_e2m1_readout_mx_e2m1_ties_to_even"]
+    text = text.replace("bias = 1 }", "bias = 2 }").replace("exponent = 0 }", "exponent = -1 }")
+    (tmp_path / "other.toml").write_text(text)
     path.write_text('formats = ["mine.toml"]\n[mac]\nformat-b = ["other.toml"]\n')
     with pytest.raises(
         ValueError, match="format 'mx_e2m1' stands for two different formats here; give one of them another name"
@@ -153,7 +167,7 @@ def test_the_formats_of_a_space_lie_beside_it(tmp_path):
 
 
 def test_registers_need_a_library_with_a_flip_flop(tmp_path, capsys):
-    """Told before the first job, and before anything is written."""
+    """Refused before the first job and before anything is written."""
     (tmp_path / "cut.lib").write_text(cut(*CELLS))
     (tmp_path / "dff.lib").write_text(cut("DFF"))
     path = tmp_path / "space.toml"
@@ -178,8 +192,8 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
         'formats = ["hif8"]\ntargets = ["gates", "liberty"]\nliberty = ["one.lib", "one.lib,two.lib"]\n[decoder]\n'
     )
     described, store = space.read(path), Store(tmp_path / "store")
-    found = [(job.target, [library.name for library in job.libraries]) for job in engine.jobs(described, store)]
-    assert found == [("gates", []), ("liberty", ["one"]), ("liberty", ["one", "two"])]
+    targets = [(job.target, [library.name for library in job.libraries]) for job in engine.jobs(described, store)]
+    assert targets == [("gates", []), ("liberty", ["one"]), ("liberty", ["one", "two"])]
     assert described.places == 3
 
 
@@ -207,7 +221,7 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
         ('targets = ["liberty"]\nliberty = [""]\n[decoder]', "liberty: '' names no file"),
         (
             "[decoder]\n[pe]\ninterleave = [2]",
-            "pe: no format has any of the options: there is nothing to measure; of the first format, pe.interleave must be",
+            "pe: no combination of format and options is valid; the first one fails: pe.interleave must be",
         ),
         ('targets = ["liberty"]\n[mac]', "ecp5, or liberty together with the key liberty, not 'liberty'"),
         ("[mac]\nstages = [17]", "mac.stages must be a list of integers from 0 to 16, not [17]"),
@@ -230,9 +244,9 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path, capsys, text, sentence)
     path = tmp_path / "space.toml"
     path.write_text(text)
     assert main(["sweep", str(path), "-o", str(tmp_path / "out"), "--store", str(tmp_path / "store")]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("hwgen: FILE: ")
-    assert sentence.replace("{path}", str(path)) in said
+    message = capsys.readouterr().err
+    assert message.startswith("hwgen: FILE: ")
+    assert sentence.replace("{path}", str(path)) in message
     assert not (tmp_path / "out").exists()
 
 
@@ -255,22 +269,21 @@ def test_bad_options_are_refused(file, tmp_path, capsys, monkeypatch, words, sen
 def test_a_folder_that_cannot_be_written_to_is_refused_before_the_first_job(file, tmp_path, capsys, place):
     (tmp_path / "file").touch()
     assert main(["sweep", str(file), "-o", str(tmp_path / place), "--store", str(tmp_path / "store")]) == 2
-    said = f"hwgen: -o: {str(tmp_path / place)!r} cannot be written to: {str(tmp_path / 'file')!r} is not a folder\n"
-    assert capsys.readouterr().err == said
+    problem = f"{str(tmp_path / place)!r} cannot be written to: {str(tmp_path / 'file')!r} is not a folder"
+    assert capsys.readouterr().err == f"hwgen: -o: {problem}\n"
     assert not (tmp_path / "store").exists()
 
 
-def test_without_dask_the_extra_is_named_once(file, tmp_path, capsys, monkeypatch):
+def test_without_dask_the_extra_is_named(file, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert main(["sweep", str(file), "--store", str(tmp_path / "store"), "--dask", "tcp://127.0.0.1:1"]) == 2
-    assert capsys.readouterr().err == "hwgen: --dask: it needs the package's extra: pip install 'minifloat-rtl[dask]'\n"
+    assert capsys.readouterr().err == "hwgen: --dask: Dask is not installed: pip install 'minifloat-rtl[dask]'\n"
 
 
-# -- the engine
-# ----------------------------------------------------------------------------------------------------------------
+# -- the engine --------------------------------------------------------------------------------------------------------
 
 
-def test_what_the_store_holds_is_not_run(file, tmp_path):
+def test_stored_results_are_not_measured_again(file, tmp_path):
     described, store = space.read(file), Store(tmp_path / "store")
     first, second = Stub(stub), Stub(stub)
     assert len(list(measure(engine.jobs(described, store), first, store))) == 7
@@ -278,7 +291,7 @@ def test_what_the_store_holds_is_not_run(file, tmp_path):
     assert (len(first.ran), second.ran) == (7, [])
 
 
-def test_a_failing_job_is_told_and_the_rest_finish(file, tmp_path):
+def test_a_failing_job_is_reported_and_the_others_finish(file, tmp_path):
     described, store = space.read(file), Store(tmp_path / "store")
 
     def work(job):
@@ -287,31 +300,30 @@ def test_a_failing_job_is_told_and_the_rest_finish(file, tmp_path):
         return stub(job)
 
     outcomes = list(measure(engine.jobs(described, store), Stub(work), store))
-    assert sorted(outcome.error for outcome in outcomes if outcome.error) == [
-        "hif8_decoder_bfloat16 on gates: no", "ocp_e4m3_decoder_bfloat16 on gates: no",
-    ]  # fmt: skip
+    errors = sorted(outcome.error for outcome in outcomes if outcome.error)
+    assert errors == [f"{name}_decoder_bfloat16 on gates: no" for name in ("hif8", "ocp_e4m3")]
     path = engine.write(described, store, [outcome for outcome in outcomes if outcome.error], tmp_path / "out")
-    found = json.loads(path.read_text())
-    assert {row["name"] for row in found["rows"]}.isdisjoint({one["name"] for one in found["failures"]})
-    assert len({row["name"] for row in found["rows"]}) == 5
+    data = json.loads(path.read_text())
+    measured = {row["name"] for row in data["rows"]}
+    assert measured.isdisjoint({failure["name"] for failure in data["failures"]})
+    assert len(measured) == 5
 
 
-# -- pools
-# ---------------------------------------------------------------------------------------------------------------------
+# -- pools -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.exhaustive
 def test_a_killed_tool_is_started_again(file, tmp_path):
-    """Twice killed in the middle of a job, the sweep gives the same bytes as one that was left in peace."""
+    """A sweep whose tools are killed twice gives the same bytes as an undisturbed one."""
     described = space.read(file)
     files = []
-    for name, kills in (("peace", 0), ("war", 2)):
+    for name, kills in (("undisturbed", 0), ("disturbed", 2)):
         store, pool = Store(tmp_path / name), LocalPool(2)
 
         def kill(kills=kills):
             for _ in range(kills):
-                until = time.monotonic() + 60
-                while not process._running and time.monotonic() < until:
+                deadline = time.monotonic() + 60
+                while not process._running and time.monotonic() < deadline:
                     time.sleep(0.01)
                 time.sleep(0.2)
                 for tool in list(process._running)[:1]:
@@ -329,12 +341,12 @@ def test_a_killed_tool_is_started_again(file, tmp_path):
     assert files[0] == files[1]
 
 
-def test_the_program_is_known_by_every_file_that_results_depend_on(tmp_path, monkeypatch):
-    """Workers whose files differ are refused, so no kind of file may be forgotten."""
+def test_the_program_hash_covers_all_files_that_results_depend_on(tmp_path, monkeypatch):
+    """Workers with other files are refused, so no kind of file may be missing."""
     for package in (golden, hwgen, synth):
         files = (path for path in Path(package.__path__[0]).rglob("*") if path.is_file() and path.suffix != ".pyc")
-        found = {path.suffix for path in files if path.name != "py.typed"}
-        assert found <= {*pools.SUFFIXES, ".css", ".js"}  # which are how a page looks
+        suffixes = {path.suffix for path in files if path.name != "py.typed"}
+        assert suffixes <= {*pools.SUFFIXES, ".css", ".js"}  # style files do not change results
     files = {}
     for name in ("golden", "hwgen", "synth"):
         (tmp_path / name / "inside").mkdir(parents=True)
@@ -350,7 +362,7 @@ def test_the_program_is_known_by_every_file_that_results_depend_on(tmp_path, mon
     assert pools.program.__wrapped__() == before
 
 
-def test_a_job_that_hangs_is_given_up(file, tmp_path):
+def test_a_job_that_hangs_times_out(file, tmp_path):
     store, pool = Store(tmp_path / "store"), LocalPool(2)
     outcomes = list(measure(engine.jobs(space.read(file), store), pool, store, timeout=0.05))
     pool.close()
@@ -368,14 +380,14 @@ def execute(job, timeout, run=pool.execute):
     return run(job, timeout)
 
 pool.execute = execute
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background has them ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell makes background processes ignore the signal
 sys.exit(main())
 """
-"""``hwgen``, whose jobs take so long that an interrupt comes before the end on any machine."""
+"""``hwgen`` with jobs so slow that an interrupt arrives before the end on any machine."""
 
 
-def test_an_interrupted_sweep_goes_on(file, tmp_path, monkeypatch):
-    """Where it was: what was done by then is not run again."""
+def test_an_interrupted_sweep_resumes(file, tmp_path, monkeypatch):
+    """Finished jobs are not run again."""
     store = Store(tmp_path / "store")
     jobs = list(engine.jobs(space.read(file), store))
     words = ["sweep", str(file), "-o", str(tmp_path / "out"), "--store", str(store.path), "--jobs", "1"]
@@ -386,12 +398,13 @@ def test_an_interrupted_sweep_goes_on(file, tmp_path, monkeypatch):
     with started([sys.executable, "-c", SLOWLY, *words]) as process:
         wait_until(lambda: bool(kept()), process)
         process.send_signal(signal.SIGINT)
-        out, said = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=60)
     done = kept()
     assert (process.returncode, out) == (130, "")
-    told = re.fullmatch(r"hwgen: interrupted; (\d) of 7 jobs are done and kept, the same command goes on\n", said)
-    assert told, said
-    assert int(told[1]) <= len(done) < 7
+    kept_jobs = r"(\d) of 7 jobs are done and kept"
+    message = re.fullmatch(rf"hwgen: interrupted: {kept_jobs}; run the same command again to resume\n", err)
+    assert message, err
+    assert int(message[1]) <= len(done) < 7
     assert not (tmp_path / "out").exists()
     ran = []
 

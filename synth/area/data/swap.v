@@ -1,4 +1,4 @@
-// Exchanges the inputs of a commutative gate: part of a renaming, see synth/area/jobs.py.
+// Swaps the inputs of a commutative gate: part of a renaming, see synth/area/jobs.py.
 (* techmap_celltype = "$_AND_ $_NAND_ $_OR_ $_NOR_ $_XOR_ $_XNOR_" *)
 module swap_inputs (A, B, Y);
   parameter _TECHMAP_CELLTYPE_ = "";
