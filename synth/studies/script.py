@@ -1,4 +1,4 @@
-"""How the studies end that are run as scripts."""
+"""Exit statuses and messages of the studies that run as scripts."""
 
 import sys
 from collections.abc import Callable
@@ -8,9 +8,10 @@ from hwgen.tools.process import ToolError
 
 
 def status(name: str, study: Callable[[], int | None]) -> int:
-    """Run a study and return its exit status: what it returns (None is 0), or 1 for a failure on the way, 2 for bad
-    input, 130 for an interrupt, each with one sentence on standard error that begins with ``name``. Any other exception
-    is a bug and comes out as it is.
+    """Run a study and return its exit status: its result (None is 0), 1 for a failure, 2 for bad input, 130 for an
+    interrupt.
+
+    The last three print one sentence to standard error, after ``name``. Any other exception is a bug and is not caught.
     """
     try:
         return study() or 0

@@ -1,4 +1,4 @@
-"""The limits: what is compared with what, without measuring anything."""
+"""The comparison with limits, without real measurements."""
 
 import sys
 from dataclasses import replace
@@ -19,35 +19,32 @@ EXACT, ROUNDED = "ocp_e4m3_mac_exact", "ocp_e4m3_mac_binary32"
 
 @pytest.fixture
 def areas(monkeypatch):
-    """What the modules measure by name and target; on their limits unless a test says otherwise."""
-    found = {(limit.design.name, target): most for limit in limits.limits() for target, most in limit.must.items()}
-    found |= {(EXACT, "cyclonev"): 100, (ROUNDED, "cyclonev"): 200}
+    """Areas of the modules by name and target; equal to their limits unless a test changes them."""
+    areas = {(limit.design.name, target): most for limit in limits.limits() for target, most in limit.must.items()}
+    areas |= {(EXACT, "cyclonev"): 100, (ROUNDED, "cyclonev"): 200}
 
     def measure(jobs, pool, progress=None):
         for job in jobs:
-            if (job.top, job.target) not in found:
+            if (job.top, job.target) not in areas:
                 yield Outcome(job, (), f"{job.label}: no")
                 continue
-            area = found[job.top, job.target]
+            area = areas[job.top, job.target]
             for recipe in job.recipes():
-                other = 0 if recipe == limits.FLOWS[job.target] else 1e6  # which must not count
+                other = 0 if recipe == limits.FLOWS[job.target] else 1e6  # other recipes must not count
                 (row, _) = rows(job, {recipe: [{job._place[0].metric: 1.0}]})
                 yield Outcome(job, (replace(row, min=area - 1, median=area + other, max=area + 1, tool="t"),))
 
     monkeypatch.setattr(limits, "measure_all", measure)
-    monkeypatch.setattr(
-        Design,
-        "verilog",
-        lambda self: f"module {self.name} (\n  input wire a,\n  output wire [15:0] acc_out\n);\nendmodule\n",
-    )
-    return found
+    ports = "input wire a,\n  output wire [15:0] acc_out"
+    monkeypatch.setattr(Design, "verilog", lambda self: f"module {self.name} (\n  {ports}\n);\nendmodule\n")
+    return areas
 
 
 def table(libraries):
     return list(limits.table(limits.measured(libraries, 8, None)))
 
 
-def test_limits_are_kept_up_to_themselves(areas):
+def test_an_area_equal_to_its_limit_is_kept(areas):
     lines = table(LIBRARIES)
     assert len(lines) == 1 + 6 * 3 + 2 * 2 + 2 + 1 + len(limits.SOURCES)
     assert all(line.endswith(": kept") for line in lines[1 : -len(limits.SOURCES)])
@@ -56,7 +53,7 @@ def test_limits_are_kept_up_to_themselves(areas):
 
 
 @pytest.mark.parametrize(("name", "target"), [("hif8_mac_binary16", "liberty"), ("ocp_e5m2_mac_bfloat16", "cyclonev")])
-def test_a_limit_that_is_not_kept_is_told(areas, name, target, monkeypatch, capsys, tmp_path):
+def test_an_exceeded_limit_is_reported(areas, name, target, monkeypatch, capsys, tmp_path):
     library = tmp_path / "cells.lib"
     library.write_text(GATES.read_text().replace("library (gates)", "library (osu018_stdcells)"))
     monkeypatch.setattr(sys, "argv", ["limits", "--liberty", str(library)])
@@ -68,18 +65,18 @@ def test_a_limit_that_is_not_kept_is_told(areas, name, target, monkeypatch, caps
     assert line.split()[:2] == [name, target]
 
 
-def test_commands_name_the_library_that_was_given(areas, monkeypatch):
-    asked, measure = [], limits.measure_all
+def test_commands_name_the_library(areas, monkeypatch):
+    jobs, measure = [], limits.measure_all
     monkeypatch.setattr(
-        limits, "measure_all", lambda jobs, *more, **others: measure(asked.extend(jobs) or jobs, *more, **others)
+        limits, "measure_all", lambda todo, *args, **names: measure(jobs.extend(todo) or todo, *args, **names)
     )
     table(LIBRARIES)
-    words = [job.command for job in asked if job.target == "liberty"]
-    assert len(words) == 6
-    assert all(f"--liberty {GATES} " in command for command in words)
+    commands = [job.command for job in jobs if job.target == "liberty"]
+    assert len(commands) == 6
+    assert all(f"--liberty {GATES} " in command for command in commands)
 
 
-def test_an_exact_mac_that_is_no_smaller_is_told(areas):
+def test_an_exact_mac_that_is_not_smaller_is_reported(areas):
     areas[EXACT, "cyclonev"] = 199
     assert [line for line in table({}) if line.endswith("NOT KEPT")] == [
         f"{EXACT} 199 ALM below {ROUNDED} 200 ALM: NOT KEPT"
@@ -106,7 +103,7 @@ def test_a_job_that_fails_is_a_failure_in_one_sentence(areas, monkeypatch, capsy
     [
         (["--renamings", "0"], "--renamings must be an integer from 1 to 64, not 0"),
         (["--liberty", "none.lib"], "--liberty: none.lib cannot be read: No such file or directory"),
-        (["--liberty", str(GATES)], "--liberty must be osu018_stdcells, for which the limits are, not gates"),
+        (["--liberty", str(GATES)], "--liberty must be osu018_stdcells, which the limits apply to, not gates"),
     ],
 )
 def test_bad_input(words, sentence, monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""The same modules measured twice: whether the rankings agree, and what is said when they do not."""
+"""The comparison of two rankings of the same modules, and its messages."""
 
 import sys
 
@@ -23,40 +23,38 @@ def run(areas):
 
 
 def test_orders():
-    found = {"b": Figure(10, 11, 12), "a": Figure(3, 4, 5), "c": Figure(12, 13, 14)}
-    assert ranking.order(found) == "a 4 < b 11 = c 13"
-    assert ranking.ranked_pairs(found) == {("a", "b"), ("a", "c")}
+    figures = {"b": Figure(10, 11, 12), "a": Figure(3, 4, 5), "c": Figure(12, 13, 14)}
+    assert ranking.order(figures) == "a 4 < b 11 = c 13"
+    assert ranking.ranked_pairs(figures) == {("a", "b"), ("a", "c")}
 
 
 def test_the_same_ranking():
     first, second = run({"hif8": 20, "e5m3": 10, "e5m2b1": 21}), run({"hif8": 20, "e5m3": 11, "e5m2b1": 30})
-    said, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
+    text, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
     assert total == (12, 8, 4, 0)
-    assert said.count("no ranking contradicted; of 3 pairs 2 ranked in both runs, 1 in one only, 0 contradicted") == 4
-    assert "1. e5m3 10 < hif8 20 = e5m2b1 21" in said
-    end = "\nNo ranking contradicted: of 12 pairs 8 ranked in both runs, 4 in one only, 0 contradicted.\nNo cell library was given.\n"
-    assert said.endswith(end)
+    assert text.count("no ranking contradicted; of 3 pairs 2 ranked in both runs, 1 in one only, 0 contradicted") == 4
+    assert "1. e5m3 10 < hif8 20 = e5m2b1 21" in text
+    counts = "of 12 pairs 8 ranked in both runs, 4 in one only, 0 contradicted"
+    assert text.endswith(f"\nNo ranking contradicted: {counts}.\nNo cell library was given.\n")
 
 
-def test_a_ranking_that_one_run_alone_has_is_counted_and_not_confirmed():
+def test_pairs_ranked_in_a_single_run_are_counted_separately():
     """Every ``<`` of the first run is a ``=`` in the second."""
     first, second = run({"hif8": 20, "e5m3": 10, "e5m2b1": 30}), run({"hif8": 20, "e5m3": 20, "e5m2b1": 20})
-    said, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
+    text, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
     assert total == (12, 0, 12, 0)
-    assert "1. e5m3 10 < hif8 20 < e5m2b1 30\n2. hif8 20 = e5m3 20 = e5m2b1 20" in said
-    assert said.count("no ranking contradicted; of 3 pairs 0 ranked in both runs, 3 in one only, 0 contradicted") == 4
-    assert "the same" not in said
+    assert "1. e5m3 10 < hif8 20 < e5m2b1 30\n2. hif8 20 = e5m3 20 = e5m2b1 20" in text
+    assert text.count("no ranking contradicted; of 3 pairs 0 ranked in both runs, 3 in one only, 0 contradicted") == 4
+    assert "the same" not in text
 
 
 def test_a_contradiction():
     first, second = run({"hif8": 20, "e5m3": 10, "e5m2b1": 30}), run({"hif8": 10, "e5m3": 20, "e5m2b1": 21})
-    said, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
+    text, total = ranking.document([first, second], ["hif8", "e5m3", "e5m2b1"], 2)
     assert total.contradicted == 4
-    assert "contradicted: e5m3 < hif8; of 3 pairs 1 ranked in both runs, 1 in one only, 1 contradicted.**" in said
-    assert (
-        "\nOne run's rankings contradict the other's: of 12 pairs 4 ranked in both runs, 4 in one only, 4 contradicted.\n"
-        in said
-    )
+    assert "contradicted: e5m3 < hif8; of 3 pairs 1 ranked in both runs, 1 in one only, 1 contradicted.**" in text
+    counts = "of 12 pairs 4 ranked in both runs, 4 in one only, 4 contradicted"
+    assert f"\nOne run's rankings contradict the other's: {counts}.\n" in text
 
 
 @pytest.mark.parametrize(("hif8", "e5m3", "expected"), [(20, 10, 0), (20, 20, 0), (10, 20, 1)])
@@ -71,20 +69,21 @@ def test_contradictions_alone_make_the_status(hif8, e5m3, expected, tmp_path, mo
 
 def assert_refused(monkeypatch, capsys):
     for words, sentence in (
-        (["--renamings", "1"], "--renamings must be at least 2"), (["--seeds", "1", "3"], "--seeds must be at least 4 apart"),
+        (["--renamings", "1"], "--renamings must be at least 2"),
+        (["--seeds", "1", "3"], "--seeds must be at least 4 apart"),
         (["--formats", "hif9"], "ranking: --formats must be a known format, not 'hif9'"),
         (["--liberty", "nope"], "--liberty: nope cannot be read"),
         (["--formats", "hif8,binary16"], "--formats: 'binary16' is a source, decoder target or accumulator"),
         (["--store", "/dev/null/store"], "--store '/dev/null/store' cannot be used"),
-    ):  # fmt: skip
+    ):
         monkeypatch.setattr(sys, "argv", ["ranking", *words])
         assert status("ranking", ranking.main) == 2
-        said = capsys.readouterr().err
-        assert sentence in said
-        assert said.count("\n") == 1
+        message = capsys.readouterr().err
+        assert sentence in message
+        assert message.count("\n") == 1
 
 
-def test_a_failure_on_the_way_is_one_sentence(tmp_path, monkeypatch, capsys):
+def test_a_failure_is_one_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ranking, "MEASURED", ("multiplier",))
     monkeypatch.setattr(ranking, "TARGETS", {"gates": ranking.TARGETS["gates"]})
     monkeypatch.setattr(
@@ -102,13 +101,11 @@ def test_a_failure_on_the_way_is_one_sentence(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err == "ranking: Yosys did not write module.json: no\n"
 
 
-def test_the_whole_way(tmp_path, monkeypatch, capsys):
-    library = str(GATES)
+def test_the_whole_study(tmp_path, monkeypatch, capsys):
     assert_refused(monkeypatch, capsys)
     monkeypatch.setattr(ranking, "MEASURED", ("multiplier",))
     monkeypatch.setattr(ranking, "TARGETS", {"gates": ranking.TARGETS["gates"]})
     words = [
-        "ranking",
         "--formats",
         "gc_1_0_7_b0",
         "--renamings",
@@ -116,12 +113,12 @@ def test_the_whole_way(tmp_path, monkeypatch, capsys):
         "--store",
         str(tmp_path / "store"),
         "--liberty",
-        library,
+        str(GATES),
     ]
-    monkeypatch.setattr(sys, "argv", words)
+    monkeypatch.setattr(sys, "argv", ["ranking", *words])
     assert status("ranking", ranking.main) == 0
-    said = capsys.readouterr().out
-    assert "Decode + multiply, gates [area]" in said
-    assert said.endswith(
+    text = capsys.readouterr().out
+    assert "Decode + multiply, gates [area]" in text
+    assert text.endswith(
         "\nNo ranking contradicted: of 0 pairs 0 ranked in both runs, 0 in one only, 0 contradicted.\n"
     )

@@ -1,4 +1,4 @@
-"""How studies end: bad input, failures and interrupts in a sentence, bugs as they are."""
+"""Studies end with one sentence for bad input, failures and interrupts; bugs are not caught."""
 
 import pytest
 
@@ -26,11 +26,11 @@ def test_sentences_and_statuses(error, number, sentence, capsys):
     assert capsys.readouterr().err == f"study: {sentence}\n"
 
 
-def test_what_a_study_returns_is_its_status(capsys):
+def test_the_result_of_a_study_is_its_status(capsys):
     assert [status("study", lambda result=result: result) for result in (None, 0, 1)] == [0, 0, 1]
     assert capsys.readouterr().err == ""
 
 
-def test_a_bug_is_no_sentence():
+def test_a_bug_is_not_caught():
     with pytest.raises(ValueError, match="zip"):
         status("study", lambda: list(zip((1,), (), strict=True)))
