@@ -115,6 +115,6 @@ def test_the_properties_are_proved(patched):
 def test_verify_takes_the_option_from_the_reference(patched):
     tree, block, option, _, _ = patched
     said = python(tree, "hwgen", "verify", block, "--format", "ocp_e4m3", f"--{option}", "-o", "evidence")
-    assert said.startswith(f"ocp_e4m3_mac_binary16_{option}: equal to golden on all 2^32 inputs")
+    assert said.startswith(f"ocp_e4m3_mac_binary16_{option}: equal to the reference model on all 2^32 inputs")
     words = ["verify", block, "--format", "ocp_e4m3", "--accumulator", "binary32", f"--{option}", "-o", "evidence"]
-    assert f"the proof does not know the option {option}" in python(tree, "hwgen", *words, status=1)
+    assert f"the proof does not support the option {option}" in python(tree, "hwgen", *words, status=1)

@@ -69,7 +69,7 @@ endmodule
 """
 """A pipeline of a user's own."""
 
-IGNORED = "has outputs that depend on {} in a cycle in which it must not matter to them"
+IGNORED = "has outputs that depend on {} in a cycle in which it must not affect them"
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,9 @@ def test_controls_matter_only_where_they_may(old, new, sentence):
         ),
         (
             ("out_valid <= rst ? 1'b0 : valid_2", "out_valid <= rst ? 1'b0 : ~valid_2"),
-            "must say with out_valid what in_valid was 3 cycles",
+            "must repeat on out_valid the value of in_valid from 3 cycles before",
         ),
-        (("input wire in_valid,", ""), "must have in_valid of one bit among its inputs, as every pipeline"),
+        (("input wire in_valid,", ""), "must have the 1-bit port in_valid among its inputs, like every pipeline"),
         (("always @(posedge clk) begin", "always @(posedge a[0]) begin"), "must have all its registers on clk"),
         (("sign_stage_2 <= enable ?", "sign_stage_2 <= 1'b1 ?"), "while enable is 0; it changes product__sign_stage_2"),
         (

@@ -207,4 +207,4 @@ def test_every_case_of_the_example_formats(name, tmp_path, capsys):
     for block in blocks:
         assert main(["generate", *block, "--format", EXAMPLES[name], "-o", str(tmp_path / "verilog")]) == 0
         assert main(["verify", *block, "--format", EXAMPLES[name], "-o", str(tmp_path / "evidence")]) == 0
-    assert capsys.readouterr().out.count(": equal to golden on all ") == len(blocks)
+    assert capsys.readouterr().out.count(": equal to the reference model on all ") == len(blocks)

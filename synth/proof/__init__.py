@@ -1,1 +1,1 @@
-"""Proof that gates do what golden says: every input where that can be enumerated, a solver's proof where it cannot."""
+"""Checks of gates against the reference model: all inputs are evaluated, or an SMT solver proves a claim about them."""

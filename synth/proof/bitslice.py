@@ -1,8 +1,8 @@
-"""Bit-sliced evaluation of netlists: one C statement per gate, each word holding one bit of 64 cases.
+"""Bit-sliced evaluation of netlists: one C statement per gate; each word has one bit of 64 cases.
 
-A case's input bits are split in two. The *held* ones are constant over a group of cases, a word each group; gates that
-depend on them alone are computed once a group. The *running* ones go through all their values in every group; they come
-as *bit planes*: row i of an array holds bit i of every case, 64 cases to a uint64 word, case 0 in bit 0 of word 0.
+The input bits of a case are of two kinds. *Held* bits are constant in a group of cases and form one word per group;
+gates that depend on them alone are computed once per group. *Running* bits take all their values in every group. They
+are *bit planes*: row i of an array has bit i of all cases, 64 cases per uint64 word, case 0 in bit 0 of word 0.
 """
 
 import ctypes
@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from synth.proof.gates import Netlist, apply
 
 VECTOR = 8
-"""uint64 words that a C statement works on at a time."""
+"""uint64 words that one C statement processes."""
 
 CASES = 64 * VECTOR
-"""Cases to a vector: the number of cases in a group is a multiple of it."""
+"""Cases per vector; the number of cases in a group is a multiple of it."""
 
 _SYMBOLS = {
     "NOT": "~{0}",
@@ -54,10 +54,10 @@ extern "C" void evaluate(uint64_t held, const V *running, V *out, size_t vectors
   }}
 }}
 
-/* Number of cases that differ from what is expected, and the group and vector of the first. Outputs expected of group g start at
-   expected + g * stride. */
-extern "C" uint64_t compare(const uint64_t *groups, size_t count, const V *running, const V *expected, size_t stride, size_t vectors,
-                            size_t *first) {{
+/* Number of cases that differ from the expected outputs, and group and vector of the first one. The expected outputs of
+   group g start at expected + g * stride. */
+extern "C" uint64_t compare(const uint64_t *groups, size_t count, const V *running, const V *expected, size_t stride,
+                            size_t vectors, size_t *first) {{
   uint64_t wrong = 0;
   for (size_t g = 0; g < count; g++, expected += stride) {{
     const uint64_t held = groups[g];
@@ -81,7 +81,7 @@ extern "C" uint64_t compare(const uint64_t *groups, size_t count, const V *runni
 
 @dataclass(frozen=True)
 class Batch:
-    """Held bits of groups of cases, and the planes that golden expects of all of them, or of each."""
+    """Held bits of groups of cases, and the expected output planes: one set for all groups, or one for each."""
 
     groups: NDArray[np.uint64]
     expected: NDArray[np.uint64]
@@ -89,7 +89,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """How many cases of a batch differ, and a group and the first of 512 cases among which one does."""
+    """Number of cases of a batch that differ; group and first case of a vector that contains one of them."""
 
     cases: int
     group: int
@@ -98,7 +98,7 @@ class Mismatch:
 
 @cache
 def compiler() -> str | None:
-    """The machine's C++ compiler, if it compiles; or None."""
+    """Path of a C++ compiler that works on this machine, or None."""
     for name in (os.environ.get("CXX"), "g++", "clang++", "c++"):
         path = shutil.which(name) if name else None
         if path is not None:
@@ -112,7 +112,7 @@ def compiler() -> str | None:
 
 @cache
 def compiler_version() -> str:
-    """First line of what the compiler says of itself, or NumPy's version where there is none."""
+    """First line of the compiler's version, or NumPy's version without a compiler."""
     path = compiler()
     if path is None:
         return f"numpy {np.__version__}"
@@ -121,9 +121,15 @@ def compiler_version() -> str:
 
 
 class Evaluator:
-    """A netlist, ready to be evaluated; compiled if there is a compiler, unless ``compiled`` is false as for few cases.
+    """A netlist that is ready to be evaluated.
 
-    ``running`` are the nets of the input bits that run; the others are held, from bit 0 of a group's word on.
+    Parameters
+    ----------
+    netlist : Netlist
+    running : sequence of int
+        Nets of the running input bits. The others are held, from bit 0 of a group's word.
+    compiled : bool
+        Whether to compile the netlist if there is a compiler, which takes longer than evaluating few cases.
     """
 
     def __init__(self, netlist: Netlist, running: Sequence[int], compiled: bool = True):
@@ -136,20 +142,19 @@ class Evaluator:
         self._code = None if path is None else _compile(path, self._source())
 
     def evaluate(self, held: int, running: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Output planes, shape (output bits, words), of one group."""
+        """Output planes of one group, shape (output bits, words)."""
         out = np.empty((len(self.netlist.driven), running.shape[1]), np.uint64)
         if self._code is None:
             self._walk(held, running, out)
         else:
-            self._code.evaluate(
-                ctypes.c_uint64(held), _pointer(running), _pointer(out), ctypes.c_size_t(_vectors(running))
-            )
+            vectors = ctypes.c_size_t(_vectors(running))
+            self._code.evaluate(ctypes.c_uint64(held), _pointer(running), _pointer(out), vectors)
         return out
 
     def compare(
         self, groups: NDArray[np.uint64], running: NDArray[np.uint64], expected: NDArray[np.uint64]
     ) -> Mismatch | None:
-        """None if every case is as expected.
+        """Compare all cases with the expected outputs; return None if they are equal.
 
         Parameters
         ----------
@@ -159,28 +164,21 @@ class Evaluator:
         expected : planes of shape (output bits, words), the same for all groups, or (groups, output bits, words)
         """
         shared = expected.ndim == 2
-        if expected.shape[-2:] != (len(self.netlist.driven), running.shape[1]) or (
-            not shared and len(expected) != len(groups)
-        ):
+        shape = len(self.netlist.driven), running.shape[1]
+        if expected.shape != (shape if shared else (len(groups), *shape)):
             raise ValueError(f"Expected planes have the wrong shape {expected.shape}")
         if self._code is None:
             return self._compare_slowly(groups, running, expected)
         vectors = _vectors(running)
         first = (ctypes.c_size_t * 2)()
         stride = 0 if shared else expected.shape[-2] * vectors
-        wrong = self._code.compare(
-            _pointer(groups),
-            ctypes.c_size_t(len(groups)),
-            _pointer(running),
-            _pointer(expected),
-            ctypes.c_size_t(stride),
-            ctypes.c_size_t(vectors),
-            first,
-        )
+        sizes = map(ctypes.c_size_t, (stride, vectors))
+        count, planes = ctypes.c_size_t(len(groups)), (_pointer(running), _pointer(expected))
+        wrong = self._code.compare(_pointer(groups), count, *planes, *sizes, first)
         return Mismatch(wrong, first[0], first[1] * CASES) if wrong else None
 
     def differing(self, batch: Batch, running: NDArray[np.uint64], mismatch: Mismatch) -> list[dict[str, int]]:
-        """Inputs of the cases in a mismatch's vector that differ."""
+        """Inputs of the differing cases in the vector of a mismatch."""
         held = int(batch.groups[mismatch.group])
         expected = batch.expected if batch.expected.ndim == 2 else batch.expected[mismatch.group]
         window = slice(mismatch.start // 64, (mismatch.start + CASES) // 64)
@@ -189,7 +187,7 @@ class Evaluator:
         return [self.pins(held, mismatch.start + place) for place in np.flatnonzero(cases).tolist()]
 
     def pins(self, held: int, case: int) -> dict[str, int]:
-        """Inputs of a case: its group's held bits, and its place among those that run."""
+        """Inputs of a case, from the held bits of its group and its index in the group."""
         bits = {net: held >> place & 1 for place, net in enumerate(self.held)}
         bits |= {net: case >> place & 1 for place, net in enumerate(self.running)}
         return {
@@ -211,7 +209,7 @@ class Evaluator:
         return Mismatch(wrong, *first) if wrong else None
 
     def _walk(self, held: int, running: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
-        """The gates one by one, in NumPy."""
+        """Evaluate the gates one by one with NumPy."""
         levels = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF)
         values: list[Any] = [*levels, *[levels[0]] * (self.netlist.first_gate - 2)]
         for place, net in enumerate(self.held):
@@ -224,7 +222,6 @@ class Evaluator:
             out[place] = values[net]
 
     def _source(self) -> str:
-        """C text of the netlist."""
         netlist = self.netlist
         before = ["const uint64_t n0 = 0, n1 = ~n0;"]
         before += [f"const uint64_t n{net} = -(held >> {place} & 1);" for place, net in enumerate(self.held)]
@@ -233,13 +230,12 @@ class Evaluator:
             moving = net in self._moving
             expression = _SYMBOLS[gate.kind].format(*(f"n{pin}" for pin in gate.pins))
             (inside if moving else before).append(f"const {'V' if moving else 'uint64_t'} n{net} = {expression};")
-        # A vector plus zero makes a vector of outputs that do not move.
+        # OR with a zero vector turns a scalar output, which depends on held bits alone, into a vector
         stores = [f"out[{i} * vectors + v] = n{net} | (V){{0}};" for i, net in enumerate(netlist.driven)]
         compares = [f"differs |= n{net} ^ expected[{i} * vectors + v];" for i, net in enumerate(netlist.driven)]
         parts = {"before": before, "inside": inside, "stores": stores, "compares": compares}
-        return _SOURCE.format(
-            bytes=8 * VECTOR, words=VECTOR, **{name: "\n".join(lines) for name, lines in parts.items()}
-        )
+        texts = {name: "\n".join(lines) for name, lines in parts.items()}
+        return _SOURCE.format(bytes=8 * VECTOR, words=VECTOR, **texts)
 
 
 def _compile(compiler_path: str, source: str) -> ctypes.CDLL:
@@ -265,47 +261,42 @@ def _pointer(array: NDArray[np.uint64]) -> ctypes.c_void_p:
 
 
 def to_planes(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
-    """Bit planes, shape (..., width, words), of unsigned integers along the last axis, whose length must be a multiple
-    of :data:`CASES`.
+    """Bit planes of unsigned integers along the last axis, shape (..., width, words).
+
+    The length of the last axis must be a multiple of :data:`CASES`.
     """
     shape, count = values.shape[:-1], values.shape[-1]
     if count % CASES:
         raise ValueError(f"The number of cases must be a multiple of {CASES}, not {count}")
     planes = np.empty((*shape, width, count // 64), np.uint64)
-    for place in np.ndindex(shape):  # row by row: they stay in the cache
+    for place in np.ndindex(shape):  # row by row, so that the data stays in the cache
         planes[place] = _row_to_planes(values[place], width)
     return planes
 
 
 def _row_to_planes(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
-    if (
-        values[1:] == values[1]
-    ).all():  # as codes of numbers in a row often are; the first is an exact power of two, or zero
+    # fast path: adjacent inputs often have the same code, except for the first, an exact power of two or zero
+    if (values[1:] == values[1]).all():
         first, others = (int(value) >> np.arange(width) & 1 for value in (values[0], values[1]))
-        planes = np.repeat(
-            others.astype(np.uint64)[:, np.newaxis] * np.uint64(0xFFFFFFFFFFFFFFFF), values.size // 64, axis=1
-        )
+        levels = others.astype(np.uint64)[:, np.newaxis] * np.uint64(0xFFFFFFFFFFFFFFFF)
+        planes = np.repeat(levels, values.size // 64, axis=1)
         planes[:, 0] ^= (first ^ others).astype(np.uint64)
         return planes
     size = -(-width // 8)
-    octets = (
-        np.ascontiguousarray(values)
-        .astype(f"<u{next(s for s in (1, 2, 4, 8) if s >= size)}", copy=False)
-        .view(np.uint8)
-    )
-    columns = octets.reshape(-1, 8, octets.size // values.size)[..., :size].swapaxes(
-        -1, -2
-    )  # bytes of one weight, of eight cases
+    word = next(count for count in (1, 2, 4, 8) if count >= size)
+    octets = np.ascontiguousarray(values).astype(f"<u{word}", copy=False).view(np.uint8)
+    # eight bytes of the same weight, from eight cases, in one word; then transpose its 8 by 8 bits
+    columns = octets.reshape(-1, 8, octets.size // values.size)[..., :size].swapaxes(-1, -2)
     eights = np.ascontiguousarray(columns).view("<u8")[..., 0]
     for shift, mask in ((7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F0F0F0)):
-        swap = (eights ^ (eights >> np.uint64(shift))) & np.uint64(mask)  # 8 by 8 bits are turned over their diagonal
+        swap = (eights ^ (eights >> np.uint64(shift))) & np.uint64(mask)
         eights = eights ^ swap ^ (swap << np.uint64(shift))
-    bits = eights[..., np.newaxis].view(np.uint8).reshape(-1, 8 * size)  # shape (eights of cases, bits of a value)
+    bits = eights[..., np.newaxis].view(np.uint8).reshape(-1, 8 * size)  # shape (cases / 8, bits of a value)
     return np.ascontiguousarray(bits[:, :width].T).view("<u8")
 
 
 def from_planes(planes: NDArray[np.uint64]) -> NDArray[Any]:
-    """The values of all cases; Python integers where there are more than 64 planes."""
+    """The values of all cases; Python integers if there are more than 64 planes."""
     bits = np.unpackbits(planes.astype("<u8", copy=False).view(np.uint8), axis=-1, bitorder="little")
     if len(planes) > 64:
         return np.array([int("".join(map(str, column[::-1])), 2) for column in bits.T.tolist()], object)

@@ -1,6 +1,4 @@
-"""All inputs of a block, in groups of which some bits are held while the others run, with golden's answers: what a
-sweep goes through.
-"""
+"""All inputs of a block with the outputs of the reference model, in groups for :mod:`synth.proof.bitslice`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,13 +16,13 @@ from hwgen.reference import reference
 from synth.proof.bitslice import CASES, Batch, to_planes
 
 RUNNING_BITS = 16
-"""Bits that run at most: the lowest ones of one port."""
+"""Largest number of running bits, which are the lowest bits of one port."""
 
 MAX_BITS = 24
-"""Bits of all inputs up to which a block is enumerated."""
+"""Largest number of input bits of a block whose inputs are enumerated."""
 
 MAX_CLASSED_BITS = 40
-"""The same where golden answers many groups at once."""
+"""The same if the reference model is evaluated once for many groups."""
 
 
 class Sweep:
@@ -34,7 +32,7 @@ class Sweep:
     ----------
     design : Design
     running_port : str, optional
-        The port whose lowest bits run; default: the widest one.
+        The port with the running bits; default: the widest one.
 
     Attributes
     ----------
@@ -45,7 +43,7 @@ class Sweep:
     """
 
     BATCH = 64
-    """Groups that golden is asked about at a time."""
+    """Groups that the reference model evaluates at a time."""
 
     def __init__(self, design: Design, running_port: str | None = None):
         self.model = reference(design)
@@ -61,23 +59,23 @@ class Sweep:
 
     @property
     def running(self) -> NDArray[np.uint64]:
-        """Planes of the bits that run."""
+        """Planes of the running bits."""
         return to_planes(self._values(), self.running_bits)
 
     def groups(self, chunk: int) -> NDArray[np.uint64]:
-        """Held bits of all groups of a chunk."""
+        """Held bits of all groups in a chunk."""
         size = (self.cases >> self.running_bits) // self.chunks
         return np.arange(chunk * size, (chunk + 1) * size, dtype=np.uint64)
 
     def batches(self, chunk: int) -> Iterator[Batch]:
-        """The same groups with golden's answers."""
+        """The groups of a chunk with their expected outputs."""
         groups = self.groups(chunk)
         for start in range(0, len(groups), self.BATCH):
             part = groups[start : start + self.BATCH]
             yield Batch(part, self.answers(part))
 
     def answers(self, held: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Planes of golden's outputs, shape (groups, bits, words)."""
+        """Planes of the expected outputs, shape (groups, bits, words)."""
         inputs, first = {}, 0
         for name, width in self.inputs.items():
             own = width - (self.running_bits if name == self.running_port else 0)
@@ -90,20 +88,20 @@ class Sweep:
         return np.concatenate([to_planes(columns[name], width) for name, width in self.outputs.items()], axis=-2)
 
     def _values(self) -> NDArray[np.uint64]:
-        """The bits that run, in all cases; where these are fewer than a vector holds, they come more than once."""
+        """The running bits of all cases, repeated if there are fewer cases than a vector has."""
         values = np.arange(1 << self.running_bits, dtype=np.uint64)
         return np.tile(values, -(-CASES // values.size))
 
 
 class ClassSweep(Sweep):
-    """Groups that golden answers alike stand together, so that it is asked once for each class of them.
+    """A sweep that evaluates the reference model once per class of groups with equal outputs.
 
     Parameters
     ----------
     design, running_port
         See :class:`Sweep`.
     keys : arrays
-        With an entry for each group; a class is made of the groups whose keys are all equal.
+        One entry for each group; groups with equal keys form a class.
     """
 
     CHUNKS = 64
@@ -117,7 +115,7 @@ class ClassSweep(Sweep):
 
     @property
     def classes(self) -> int:
-        """How many times golden is asked."""
+        """Number of classes: evaluations of the reference model."""
         return len(self._starts) - 1
 
     def _slices(self, chunk: int) -> list[NDArray[np.uint64]]:
@@ -126,28 +124,29 @@ class ClassSweep(Sweep):
         return [self._order[start:stop].astype(np.uint64) for start, stop in limits]
 
     def groups(self, chunk: int) -> NDArray[np.uint64]:
-        """All groups of the chunk's classes."""
+        """Held bits of all groups in the chunk's classes."""
         return np.concatenate(self._slices(chunk))
 
     def batches(self, chunk: int) -> Iterator[Batch]:
-        """Class by class."""
+        """A batch for each class in the chunk."""
         for held in self._slices(chunk):
             yield Batch(held, self.answers(held[:1])[0])
 
 
 @dataclass(frozen=True)
 class Products:
-    """Golden's product of every pair of codes with every scale, in the order of the bits: a lowest, then b, then the
-    scale.
+    """The reference model's products of all pairs of codes and all scales.
+
+    The index of a product has the bits of a lowest, then those of b, then those of the scale.
 
     Attributes
     ----------
     a, b, scale : arrays
-        Codes, and exponents of powers of two.
+        Codes, and scales as exponents of two.
     values : float64 array
-        NaN in one pattern only.
+        Products; all NaNs have the same bits.
     undefined : bool array
-        Which of them are 0 * infinity.
+        Which products are 0 * infinity.
     """
 
     a: NDArray[np.uint16]
@@ -173,28 +172,28 @@ class Products:
 
 
 def is_enumerated(design: Design) -> bool:
-    """Whether the inputs of a block are few enough to be gone through, every one."""
+    """Whether a block has few enough inputs to evaluate all of them."""
     bits = sum(reference(design).inputs.values())
     return not design.block.clocked and bits <= (MAX_CLASSED_BITS if _is_classed(design) else MAX_BITS)
 
 
 def _is_classed(design: Design) -> bool:
     match design.core:
-        case Encoder(random_bits=None):  # golden has tables to go by
+        case Encoder(random_bits=None):  # the reference model has tables of steps
             return True
-        case Mac() | Dot(lanes=1) as core:  # products are fewer than pairs of codes
+        case Mac() | Dot(lanes=1) as core:  # there are fewer products than pairs of codes
             return core.accumulator_width <= RUNNING_BITS
         case _:
             return False
 
 
 def sweep(design: Design) -> Sweep | None:
-    """The sweep over all inputs of a block; None where there are too many."""
+    """The sweep over all inputs of a block; None if there are too many."""
     if not is_enumerated(design):
         return None
     match design.core:
         case Encoder(random_bits=None, rounding_pin=False) as core if core.source.name == "binary32":
-            # what distinguishes the upper halves of the inputs, where a table of golden's says it
+            # upper halves of the input with the same steps in the reference model's table form a class
             rows = by_upper_half(core.fmt, core.rounding, core.overflow, core.nan_to_zero, core.has_flags)
             return Sweep(design) if rows is None else ClassSweep(design, "bits", *rows.T)
         case Mac() | Dot(lanes=1) if _is_classed(design):
@@ -204,11 +203,11 @@ def sweep(design: Design) -> Sweep | None:
 
 
 def _products(design: Design) -> list[NDArray[Any]]:
-    """What distinguishes codes and scales: their product, as golden's decoded values say."""
+    """The keys of a class of codes and scales: its product."""
     products = Products.of(design)
     fa, fb = design.formats
-    # the sign of special products, which some accumulators keep
+    # some accumulators keep the sign of special products
     sign = (products.a >> np.uint16(fa.width - 1)) ^ (products.b >> np.uint16(fb.width - 1))
-    # which NaN is an invalid operation, where there are flags
+    # flags distinguish NaN inputs from invalid operations
     undefined = [products.undefined] if design.has_flags else []
     return [sign, *undefined, products.values.view(np.uint64)]

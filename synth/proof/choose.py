@@ -1,9 +1,8 @@
-"""Proofs where enumeration ends, and which block has which.
+"""Chooses the proof for a block with too many inputs to enumerate.
 
-The specifications share nothing with the hardware. A MAC into binary32 is checked against the addition of IEEE 754 as
-SMT-LIB's theory of floating-point numbers defines it; an ``exact`` one against an addition of integers; an encoder with
-stochastic rounding against the comparison that defines it, between integers. Products, values and codes in them are
-golden's.
+The specifications share no code with the hardware. A MAC into binary32 is checked against IEEE 754 addition as defined
+by SMT-LIB's floating-point theory; a MAC into ``exact`` against integer addition; an encoder with stochastic rounding
+against the comparison of integers that defines it. Products, values and codes come from the reference model.
 """
 
 import numpy as np
@@ -21,24 +20,22 @@ from synth.proof.solver import Proof
 from synth.proof.stochastic import StochasticProof
 
 MAX_HELD_BITS = 20
-"""Bits of both codes up to which all pairs are evaluated."""
+"""Largest number of bits of codes and scale whose combinations are all evaluated."""
+
+_TOO_MANY = "there are too many inputs to enumerate"
 
 VERIFIED = tuple(name for name, block in BLOCKS.items() if block.generated and not block.clocked)
-"""Blocks that ``hwgen verify`` takes; what holds registers by itself has sequences of inputs, not inputs."""
+"""Blocks that ``hwgen verify`` accepts; the outputs of clocked blocks depend on sequences of inputs."""
 
 
 def proof(design: Design) -> type[Proof] | str:
-    """The proof that reaches all inputs of a block; or one sentence why there is none."""
+    """The proof that covers all inputs of a block, or a sentence that says why there is none."""
     prover = _proof(design)
     if isinstance(prover, str):
         return prover
-    known = prover.knows.union(option.name for option in PIPELINE)  # a pipeline's registers are gone from the gates
+    known = prover.knows.union(option.name for option in PIPELINE)  # the netlist has no pipeline registers
     unknown = [option for option in design.options if option not in known]
-    return (
-        f"there are too many inputs to enumerate, and the proof does not know the option {unknown[0]}"
-        if unknown
-        else prover
-    )
+    return f"{_TOO_MANY}, and the proof does not support the option {unknown[0]}" if unknown else prover
 
 
 def _proof(design: Design) -> type[Proof] | str:
@@ -46,13 +43,13 @@ def _proof(design: Design) -> type[Proof] | str:
         case Encoder(rounding=Rounding.STOCHASTIC):
             return StochasticProof
         case Encoder():
-            return "there are too many inputs to enumerate, and the proof is written for stochastic rounding only"
+            return f"{_TOO_MANY}, and the proof supports stochastic rounding only"
         case Readout(random_bits=None):
             return ReadoutProof
         case Readout():
-            return "there are too many inputs to enumerate, and the proof of readouts knows no random bits"
+            return f"{_TOO_MANY}, and the proof of readouts does not support random bits"
         case Mac() as core if core.a_format.width + core.b_format.width + core.scale_bits > MAX_HELD_BITS:
-            return f"there are more than 2^{MAX_HELD_BITS} pairs of codes and scales, too many to evaluate one by one"
+            return f"there are more than 2^{MAX_HELD_BITS} pairs of codes and scales, too many to evaluate"
         case Mac(accumulator="exact"):
             return ExactProof
         case Mac(accumulator="binary32"):
@@ -61,6 +58,6 @@ def _proof(design: Design) -> type[Proof] | str:
                 narrow = product.astype(np.float32)
             if np.array_equal(narrow.astype(np.float64), product, equal_nan=True):
                 return Binary32Proof
-            return "some products lie outside binary32, where SMT-LIB's addition cannot take them"
+            return "some products are not binary32 numbers, so SMT-LIB's addition does not apply to them"
         case _:
-            return "there are too many inputs to enumerate"
+            return _TOO_MANY

@@ -1,9 +1,8 @@
-"""Which modules ``hwgen verify all`` checks: decoders, encoders, readouts and MACs of every format in the catalogue, in
-many variants.
-"""
+"""The modules that ``hwgen verify all`` checks: decoders, encoders, readouts, MACs of all formats in the catalogue."""
 
 from collections.abc import Iterable, Iterator
 from itertools import product
+from typing import Any
 
 import golden
 from golden import Rounding
@@ -13,22 +12,23 @@ from hwgen.blocks.catalog import build
 from hwgen.blocks.options import TARGETS
 
 SOME = ("hif8", "e5m2b1", "ocp_e4m3", "ocp_e5m2")
-"""A prefix code, a supernormal format, one without infinity and one with it: for options that touch all formats alike,
-or take long.
+"""A prefix code, a supernormal format, and formats with and without infinity.
+
+They stand for all formats where an option affects all formats alike or takes long to check.
 """
 
 MIXED = (("ocp_e4m3", "ocp_e5m2"), ("hif8", "ocp_e4m3"))
 """Pairs of different formats."""
 
 UNITS = ("ocp_e4m3+ocp_e5m2", "ibm_1_4_3+ibm_1_5_2")
-"""Two formats in one unit, distinguished by a pin."""
+"""Pairs of formats in one unit, selected by a pin."""
 
 _NARROW = ("binary16", "bfloat16", "dlfloat16")
 _PIPELINED = ("decoder", "encoder", "mac")
 
 
 def designs() -> list[Design]:
-    """Every module, the quick ones of each format first."""
+    """All modules, the quick ones of each format first."""
     blocks = [name for name in golden.names() if name not in golden.WIDE]
     return [
         *(build("decoder", name, target=target) for name, target in product((*blocks, *UNITS), TARGETS)),
@@ -48,11 +48,10 @@ def _encoders(blocks: Iterable[str]) -> Iterator[Design]:
     for name, source in product(blocks, golden.WIDE):
         fmt = golden.get(name)
         for rounding, overflow, nan_to_zero in product(fmt.roundings, fmt.overflows, (False, True)):
+            options: dict[str, Any] = {"rounding": rounding, "overflow": overflow, "nan_to_zero": nan_to_zero}
             try:
-                yield build(
-                    "encoder", name, source=source, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero
-                )
-            except Refusal:  # a rounding that this source or overflow rule lacks
+                yield build("encoder", name, source=source, **options)
+            except Refusal:  # this source or overflow rule does not have the rounding
                 assert rounding in (Rounding.HYBRID, Rounding.MPTORCH)
     for source in ("binary16", "bfloat16"):
         yield build("encoder", "hif8", source=source, rounding=Rounding.HYBRID, rounding_pin=True)

@@ -1,6 +1,4 @@
-"""Evidence: for each module what was checked, by what, in how many cases, with which tools; and the folder that keeps
-it.
-"""
+"""Evidence: records of what was checked of a module, how and with which tools; and the folder that stores them."""
 
 import json
 import re
@@ -20,19 +18,18 @@ from hwgen.tools.files import write_files
 from synth.area.digest import sha256, texts
 
 EMITTED = "emitted"
-"""Source of Verilog that ``hwgen generate`` writes."""
+"""The :attr:`Evidence.source` of Verilog that ``hwgen generate`` writes."""
 
 EQUAL, DIFFERENT, INCOMPLETE, UNPROVED = "equal", "different", "incomplete", "unproved"
-"""Verdicts: all cases agree with golden; one does not; a run was broken off; no method reaches all cases."""
-
+"""Verdicts: all cases agree with the reference model; some do not; interrupted; no method covers all cases."""
 
 SWEPT, PROVED = "swept", "proved"
-"""Kinds of method: every input is evaluated; a solver proves a claim about all of them."""
+"""Kinds of method: all inputs are evaluated; a solver proves a claim about all inputs."""
 
 
 @dataclass
 class Evidence:
-    """What is known of one module.
+    """The record of one module.
 
     Attributes
     ----------
@@ -40,29 +37,28 @@ class Evidence:
     command : str
         The command that repeats the check.
     source : str
-        Where the Verilog comes from: :data:`EMITTED`, or the name of the Verilog file that was checked.
+        Origin of the Verilog: :data:`EMITTED`, or the name of the file that was checked.
     libraries : list of str
-        Cell libraries that the module was mapped to, each cell being what its library says; none for simple gates.
+        Cell libraries that the module was mapped to; empty for simple gates.
     kind : str
-        :data:`SWEPT` or :data:`PROVED`; empty where no method reaches all inputs.
+        :data:`SWEPT` or :data:`PROVED`; empty if no method covers all inputs.
     method : str
-        How all inputs were reached, or why they were not: a sentence.
+        The method that covers all inputs, or why there is none: a sentence.
     inputs : int
         Number of all inputs.
     cases : int
-        Inputs that the verdict rests on: all of them where it is ``equal``.
+        Number of inputs that were checked: all of them if the verdict is ``equal``.
     verdict : str
         One of :data:`EQUAL`, :data:`DIFFERENT`, :data:`INCOMPLETE`, :data:`UNPROVED`.
     seconds : float
-        Computing time, all runs together, by the wall clock.
+        Wall-clock time of all runs together.
     counterexamples : list of dict
         ``inputs``, ``got``, ``golden``: port values in hexadecimal digits; ``sentence``: fields and exact values.
     hashes, tools : dict of str to str
     done : list of int
-        Parts that an incomplete check has behind it.
+        Finished parts of an incomplete check.
     place : str
-        Of a file of the user's eight digits of a hash of its path and of the block that it claims to be: a record for
-        each.
+        For a user's file, eight digits of a hash of its path and its block, so that each pair has its own record.
     """
 
     module: str
@@ -83,20 +79,18 @@ class Evidence:
 
     @property
     def name(self) -> str:
-        """What the record is kept under: the module, and whatever else than plain gates of the emitted text was
-        checked.
-        """
+        """Name of the record: the module, with its file and cell libraries if it has any."""
         cells = [f"cells-{(self.hashes.get('cells') or self.hashes['libraries'])[:12]}"] if self.libraries else []
         parts = [self.module, *([] if self.source == EMITTED else [self.source, self.place]), *cells]
         return re.sub(r"[^A-Za-z0-9_.-]", "_", ".".join(parts))[:200]
 
     def continues(self, earlier: "Evidence") -> bool:
-        """Whether an earlier record is about the same thing, so that its parts need not be done again."""
+        """Whether an earlier record is of the same check, so that its parts are not checked again."""
         names = ("name", "command", "kind", "method", "inputs", "hashes", "tools")
         return all(getattr(self, name) == getattr(earlier, name) for name in names)
 
     def record(self) -> dict[str, Any]:
-        """As plain data."""
+        """The record as plain data for JSON."""
         record = asdict(self)
         if self.verdict != INCOMPLETE:
             del record["done"]
@@ -105,7 +99,7 @@ class Evidence:
 
 
 class EvidenceStore:
-    """A folder with one file for each module's evidence; one that cannot be written to is refused."""
+    """A folder with one file for each record; a folder that cannot be written to is refused."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -117,24 +111,24 @@ class EvidenceStore:
             raise BadValue("folder", f"{str(folder)!r} cannot be written to: {error.strerror}", ": ") from None
 
     def path(self, name: str) -> Path:
-        """The file of a record."""
+        """Path of the file of a record."""
         return self.folder / f"{name}.json"
 
     def load(self, name: str) -> Evidence | None:
-        """The record under a name; None where there is nothing, or nothing that can be read."""
+        """The record of this name; None if there is none or it cannot be read."""
         try:
             record = json.loads(self.path(name).read_text())
         except (OSError, ValueError, RecursionError):
             return None
-        names = {each.name for each in fields(Evidence)}
-        needed = {each.name for each in fields(Evidence) if each.default is MISSING and each.default_factory is MISSING}
+        names = {item.name for item in fields(Evidence)}
+        needed = {item.name for item in fields(Evidence) if item.default is MISSING and item.default_factory is MISSING}
         if not isinstance(record, dict) or not needed <= record.keys() <= names:
             return None
-        found = Evidence(**record)
-        return found if _is_sound(found) else None
+        evidence = Evidence(**record)
+        return evidence if _is_sound(evidence) else None
 
     def save(self, evidence: Evidence) -> None:
-        """Write a record, whole or not at all."""
+        """Write a record, completely or not at all."""
         write_files(self.folder, {self.path(evidence.name).name: json.dumps(evidence.record(), indent=2) + "\n"})
 
     def __iter__(self) -> Iterator[Evidence]:
@@ -143,17 +137,19 @@ class EvidenceStore:
 
 
 def power(count: int) -> str:
-    """A count in short: as a power of two where it is one."""
+    """A count as text, large powers of two as ``2^n``."""
     return f"2^{count.bit_length() - 1}" if count & (count - 1) == 0 and count > 4096 else f"{count:,}"
 
 
 def _is_sound(record: Evidence) -> bool:
-    """Whether a record has the form of one, whoever has written it."""
+    """Whether the fields of a record from a file have the right types and do not contradict each other."""
     kinds = {
-        str: (record.module, record.command, record.source, record.kind, record.method, record.verdict, record.place),
-        int: (record.cases, record.inputs), dict: (record.hashes, record.tools), list: (record.libraries, record.done),
-    }  # fmt: skip
-    if any(type(value) is not kind for kind, values in kinds.items() for value in values):
+        str: ("module", "command", "source", "kind", "method", "verdict", "place"),
+        int: ("cases", "inputs"),
+        dict: ("hashes", "tools"),
+        list: ("libraries", "done"),
+    }
+    if any(type(getattr(record, name)) is not kind for kind, names in kinds.items() for name in names):
         return False
     if not all(type(part) is int and part >= 0 for part in record.done) or len(set(record.done)) < len(record.done):
         return False
@@ -164,7 +160,6 @@ def _is_sound(record: Evidence) -> bool:
 
 @cache
 def program_hashes() -> Mapping[str, str]:
-    """SHA-256 of golden's text, and of the text that compares gates with it."""
-    return MappingProxyType(
-        {"golden": sha256(*texts(golden)), "checks": sha256(*texts(hwgen.reference), *texts(synth.proof))}
-    )
+    """SHA-256 of the reference model's source, and of the source that compares gates with it."""
+    checks = sha256(*texts(hwgen.reference), *texts(synth.proof))
+    return MappingProxyType({"golden": sha256(*texts(golden)), "checks": checks})

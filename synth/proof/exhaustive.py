@@ -1,4 +1,4 @@
-"""Every input of a netlist, evaluated and compared with golden on all cores."""
+"""Evaluates a netlist on all inputs and compares it with the reference model, on all cores."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -15,27 +15,27 @@ from synth.proof.gates import Netlist
 from synth.proof.parts import Check, Counterexamples, Save, require
 
 SHOWN = 5
-"""Counterexamples that are put into words."""
+"""Largest number of counterexamples in the evidence."""
 
 COMPILE_FROM = 1 << 22
-"""Cases from which on it pays to compile a netlist."""
+"""Number of cases from which compiling a netlist saves time."""
 
 
 def run(
     design: Design, netlist: Netlist, question: Sweep, evidence: Evidence, save: Save, workers: int | None = None
 ) -> None:
-    """Compare every input with golden and complete the evidence; parts that it names as done are not done again.
+    """Compare all inputs with the reference model and complete the evidence; parts that it has as done are skipped.
 
     Raises
     ------
     RuntimeError
-        If the groups of the chunks are not every value of the held bits once: a fault of the question itself.
+        If the chunks of ``question`` do not contain every value of the held bits exactly once.
     """
     nets, running = netlist.input_nets(question.running_port)[: question.running_bits], question.running
     code = Evaluator(netlist, nets, compiled=question.cases >= COMPILE_FROM)
     groups = [question.groups(chunk) for chunk in range(question.chunks)]
-    seen = np.bincount(np.concatenate(groups).astype(np.int64), minlength=question.cases >> question.running_bits)
-    require(bool((seen == 1).all()), "the groups are not every value of the held bits once")
+    counts = np.bincount(np.concatenate(groups).astype(np.int64), minlength=question.cases >> question.running_bits)
+    require(bool((counts == 1).all()), "the groups do not contain every value of the held bits exactly once")
     check = Check(evidence, [len(held) << question.running_bits for held in groups], save)
 
     def work(chunk: int) -> int | tuple[Batch, Mismatch]:
@@ -54,10 +54,8 @@ def run(
             batch, mismatch = result
             cases = code.differing(batch, running, mismatch)[:SHOWN]
             return [counterexample(design, pins, netlist.evaluate(pins)) for pins in cases]
-        require(
-            result == len(groups[chunk]),
-            f"chunk {chunk} has {len(groups[chunk])} groups, of which {result} were evaluated",
-        )
+        size = len(groups[chunk])
+        require(result == size, f"{result} of the {size} groups in chunk {chunk} were evaluated")
         return []
 
     with ThreadPoolExecutor(workers or os.cpu_count()) as executor:
@@ -65,10 +63,10 @@ def run(
 
 
 def counterexample(design: Design, pins: dict[str, int], got: dict[str, int]) -> dict[str, Any]:
-    """A case that differs, in digits and in words."""
+    """The record of a case that differs: hexadecimal port values, and a sentence."""
     model = reference(design)
     answer = model.answer(pins)
     columns = {"inputs": pins, "got": got, "golden": answer}
     digits = {name: {port: f"{value:#x}" for port, value in values.items()} for name, values in columns.items()}
     ins, outs, right = (", ".join(map(" ".join, values.items())) for values in digits.values())
-    return {**digits, "sentence": f"{ins}: {outs}, golden {right} ({model.explain(pins, got, answer)})"}
+    return {**digits, "sentence": f"{ins}: {outs}, expected {right} ({model.explain(pins, got, answer)})"}

@@ -1,4 +1,4 @@
-"""Gate netlists as data: gates in an order in which every operand comes first."""
+"""Gate netlists as data: gates in an order in which operands precede their readers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ GATES = ("NOT", "AND", "OR", "XOR", "NAND", "NOR", "XNOR", "ANDNOT", "ORNOT", "M
 
 
 class NetlistError(ValueError):
-    """A module that is no combinational block; one sentence."""
+    """The module is not a combinational block of the expected form."""
 
 
 @dataclass(frozen=True)
 class Gate:
-    """One of :data:`GATES` and the nets at its pins: A; A, B; or for MUX A, B, S, which is B where S is 1."""
+    """One of :data:`GATES`, and the nets at its pins A; A, B; or A, B, S of a MUX, whose output is B if S is 1."""
 
     kind: str
     pins: tuple[int, ...]
@@ -25,8 +25,8 @@ class Gate:
 class Netlist:
     """A combinational module.
 
-    Nets are numbers: 0 and 1 are the constants, then come the bits of the inputs in the order of the ports, least
-    significant first, then the outputs of the gates. A gate's operands have smaller numbers than the gate.
+    Nets are numbers: 0 and 1 are the constants. The bits of the inputs follow in the order of the ports, least
+    significant first, then the outputs of the gates. The operands of a gate have smaller numbers than its output.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Netlist:
     inputs, outputs : dict of port name to width
     gates : tuple of Gate
     driven : tuple of int
-        The nets of the outputs' bits.
+        Nets of the bits of the outputs.
     """
 
     top: str
@@ -45,17 +45,17 @@ class Netlist:
 
     @property
     def first_gate(self) -> int:
-        """Net of the first gate."""
+        """Net that the first gate drives."""
         return 2 + sum(self.inputs.values())
 
     def input_nets(self, port: str) -> range:
-        """Nets of an input's bits."""
+        """Nets of the bits of an input."""
         names = list(self.inputs)
         start = 2 + sum(self.inputs[name] for name in names[: names.index(port)])
         return range(start, start + self.inputs[port])
 
     def evaluate(self, pins: Mapping[str, int]) -> dict[str, int]:
-        """Outputs of one case."""
+        """The outputs for one case."""
         values = [0, 1, *(pins[port] >> place & 1 for port, width in self.inputs.items() for place in range(width))]
         for gate in self.gates:
             values.append(apply(gate.kind, [values[pin] for pin in gate.pins]) & 1)
@@ -63,7 +63,7 @@ class Netlist:
         return {port: sum(next(bits) << place for place in range(width)) for port, width in self.outputs.items()}
 
     def reached_from(self, nets: Collection[int]) -> set[int]:
-        """The nets that depend on any of ``nets``, themselves included."""
+        """The nets that depend on any of ``nets``, which are included."""
         reached = set(nets)
         for net, gate in enumerate(self.gates, self.first_gate):
             if any(pin in reached for pin in gate.pins):
@@ -72,7 +72,7 @@ class Netlist:
 
 
 def apply(kind: str, pins: Sequence[Any]) -> Any:
-    """A gate's output, of integers or of arrays of them."""
+    """Output of a gate whose inputs are integers or integer arrays, bit by bit."""
     match kind, *pins:
         case "BUF", a:
             return a
@@ -102,22 +102,22 @@ def apply(kind: str, pins: Sequence[Any]) -> Any:
 def arrange(
     netlist: Netlist, inputs: Mapping[str, int], outputs: Mapping[str, int], made_of: Mapping[str, Bits] | None = None
 ) -> Netlist:
-    """The netlist with its ports in a given order; ``made_of`` says which of the inputs are made of bits of other
-    ports, and how.
+    """The netlist with its ports in the order of ``inputs`` and ``outputs``.
+
+    ``made_of`` has the bits of inputs that are not ports themselves but consist of bits of other ports.
 
     Raises
     ------
     NetlistError
-        If its ports are others.
+        If the netlist has other ports.
     """
-    whole = {port: tuple((port, place) for place in range(width)) for port, width in inputs.items()} | dict(
-        made_of or {}
-    )
-    bits = [bit for port in inputs for bit in whole[port]]
-    real: dict[str, int] = {}
+    sources = {port: tuple((port, place) for place in range(width)) for port, width in inputs.items()}
+    sources |= made_of or {}
+    bits = [bit for port in inputs for bit in sources[port]]
+    ports: dict[str, int] = {}
     for name, place in bits:
-        real[name] = max(place + 1, real.get(name, 0))
-    for way, actual, expected in (("inputs", netlist.inputs, real), ("outputs", netlist.outputs, outputs)):
+        ports[name] = max(place + 1, ports.get(name, 0))
+    for way, actual, expected in (("inputs", netlist.inputs, ports), ("outputs", netlist.outputs, outputs)):
         if dict(actual) != dict(expected):
             raise NetlistError(f"{netlist.top} must have the {way} {_listed(expected)}, not {_listed(actual)}")
     places = list(range(netlist.first_gate + len(netlist.gates)))

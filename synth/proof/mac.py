@@ -1,8 +1,8 @@
-"""Proofs of MACs whose inputs are too many to enumerate.
+"""Proofs of MACs with too many inputs to enumerate.
 
-A MAC is taken apart where its netlist allows it, whoever wrote it: gates that depend on the codes alone are evaluated
-for all pairs, and what they hand on to the rest, together with golden's product, is a *class* of pairs. The solver then
-sees the classes and all accumulators, but no multiplier.
+The netlist is cut where gates stop depending on the codes alone. The gates before the cut are evaluated for all pairs
+of codes. Pairs with the same bits at the cut and the same product in the reference model form a *class*. The solver
+sees classes and accumulators, but no multiplier.
 """
 
 from abc import abstractmethod
@@ -31,10 +31,9 @@ _NO_EXPONENT = 1 << 20
 
 @dataclass(frozen=True)
 class _Class:
-    """Pairs of codes, with a scale if there is one, that hand the same bits on to the rest of the netlist and have the
-    same product.
+    """Pairs of codes, and scales if there are any, with the same bits ``cut`` and the same product.
 
-    ``undefined`` says whether that is NaN because of 0 * infinity.
+    ``pins`` is one of them, ``pairs`` their number; ``undefined`` means that the product is 0 * infinity.
     """
 
     pins: Mapping[str, int]
@@ -46,7 +45,7 @@ class _Class:
 
 @dataclass(frozen=True)
 class _Query:
-    """Any accumulator and any class of a group; ``chosen`` says of each class whether it is the one."""
+    """A symbolic accumulator and a symbolic class of a group; ``chosen`` has a term for each class."""
 
     solver: Solver
     acc: "Term"
@@ -54,14 +53,14 @@ class _Query:
     chosen: Sequence["Term"]
 
     def any(self, which: Sequence[bool]) -> "Term":
-        """Whether the chosen class is one of these."""
+        """Whether ``which`` is true for the chosen class."""
         hit = [term for term, this in zip(self.chosen, which, strict=True) if this]
         if not hit or len(hit) == len(which):
             return self.solver.true if hit else self.solver.false
         return self.solver.either(hit)
 
     def select(self, values: Sequence[int], width: int) -> "Term":
-        """The word that belongs to the chosen class."""
+        """The value of the chosen class, as a word."""
         return self.solver.join([self.any([bool(value >> place & 1) for value in values]) for place in range(width)])
 
     @property
@@ -71,7 +70,7 @@ class _Query:
 
 
 class MacProof(Proof):
-    """A MAC; a part is all pairs of codes whose products have the same exponent."""
+    """A MAC; a part covers all pairs of codes whose products have the same exponent."""
 
     knows = frozenset({"format", "format-b", "accumulator", "terms", "scale-bits", "flags"})
 
@@ -84,9 +83,7 @@ class MacProof(Proof):
         products = Products.of(design)
         product = products.values
         exponents = np.where(np.isfinite(product) & (product != 0), np.frexp(product)[1], _NO_EXPONENT)
-        keys = np.concatenate(
-            [words, product.view(np.uint64)[np.newaxis], products.undefined.astype(np.uint64)[np.newaxis]]
-        )
+        keys = np.vstack([words, product.view(np.uint64), products.undefined.astype(np.uint64)])
         _, first, pairs = np.unique(keys, axis=1, return_index=True, return_counts=True)
         groups: dict[int, list[_Class]] = {}
         for place, number in zip(first.tolist(), pairs.tolist(), strict=True):
@@ -94,13 +91,13 @@ class MacProof(Proof):
             pins = {"a": int(products.a[place]), "b": int(products.b[place])}
             if design.scale_bits:
                 pins["scale"] = int(products.scale[place]) & (1 << design.scale_bits) - 1
-            pairs_alike = _Class(pins, float(product[place]), bool(products.undefined[place]), number, cut)
-            groups.setdefault(int(exponents[place]), []).append(pairs_alike)
+            member = _Class(pins, float(product[place]), bool(products.undefined[place]), number, cut)
+            groups.setdefault(int(exponents[place]), []).append(member)
         self.groups = [groups[exponent] for exponent in sorted(groups)]
         self.parts = len(self.groups)
 
     def _cut(self, bits: Mapping[int, NDArray[np.uint64]], count: int) -> tuple[list[int], NDArray[np.uint64]]:
-        """The nets on which gates that depend on the codes alone end, and their bits for every pair: 64 nets to a word."""
+        """The nets at the cut, and their bits for every pair of codes: 64 nets per word."""
         netlist = self.netlist
         moving = netlist.reached_from(netlist.input_nets("acc_in"))
         values: dict[int, Any] = {0: np.uint64(0), 1: np.uint64(0xFFFFFFFFFFFFFFFF), **bits}
@@ -118,11 +115,11 @@ class MacProof(Proof):
         return cut, np.array(words)[:, :count]
 
     def cases(self, part: int) -> int:
-        """All accumulators with the group's pairs."""
+        """All accumulators with all pairs of the part."""
         return sum(member.pairs for member in self.groups[part]) << self.inputs["acc_in"]
 
     def prove(self, part: int) -> dict[str, int] | None:
-        """Any class of the group, any accumulator."""
+        """Search any class of the part and any accumulator."""
         solver, group, width = Solver(), self.groups[part], self.inputs["acc_in"]
         acc = solver.variable("acc_in", width)
         size = len(group).bit_length()
@@ -144,15 +141,15 @@ class MacProof(Proof):
 
     @abstractmethod
     def _claim(self, query: _Query, out: "Term") -> tuple["Term", list["Term"]]:
-        """What holds of every accumulator, the chosen class and their sum ``out``; and the flags that are expected."""
+        """The claim about an accumulator, the chosen class and their sum ``out``; and the expected flags."""
 
 
 class Binary32Proof(MacProof):
-    """A MAC into binary32 against the addition of SMT-LIB's floating-point theory, roundNearestTiesToEven."""
+    """A MAC into binary32, compared with SMT-LIB's floating-point addition in roundNearestTiesToEven."""
 
     method = (
-        "proof (bitwuzla): for all products and accumulators the gates give SMT-LIB's IEEE 754 sum in binary32; "
-        "what they make of each pair of codes is evaluated"
+        "proof (bitwuzla): for all products and accumulators, the gates give SMT-LIB's IEEE 754 sum in binary32; "
+        "the gates that depend on the codes alone are evaluated for all pairs"
     )
 
     def _claim(self, query: _Query, out: "Term") -> tuple["Term", list["Term"]]:
@@ -178,7 +175,7 @@ class Binary32Proof(MacProof):
         claim = solver.choose(nan, canonical, same)
         if not self.design.has_flags:
             return claim, []
-        # a sum is inexact where rounding it down and up are two numbers; what is cut off towards zero tells its size
+        # a sum is inexact if rounding down and up give different numbers, and tiny if truncation makes it subnormal
         finite = solver.all([none("FP_IS_INF"), none("FP_IS_NAN")])
         unequal = solver.negate(solver.term("FP_EQUAL", added(RoundingMode.RTN), added(RoundingMode.RTP)))
         lost = solver.all([finite, unequal])
@@ -191,11 +188,11 @@ class Binary32Proof(MacProof):
 
 
 class ExactProof(MacProof):
-    """An ``exact`` MAC against the addition of an integer and the rules of the sticky flags."""
+    """An ``exact`` MAC, compared with integer addition and the rules of the sticky flags."""
 
     method = (
-        "proof (bitwuzla): for all products and states the gates give the integer sum and the flags; "
-        "what they make of each pair of codes is evaluated"
+        "proof (bitwuzla): for all products and states, the gates give the integer sum and the flags; "
+        "the gates that depend on the codes alone are evaluated for all pairs"
     )
 
     def _claim(self, query: _Query, out: "Term") -> tuple["Term", list["Term"]]:
@@ -205,10 +202,8 @@ class ExactProof(MacProof):
         products = [member.product for member in query.group]
         unit_in_last_place = Fraction(2) ** unit.lsb_exponent
         multiples = [Fraction(product if np.isfinite(product) else 0) / unit_in_last_place for product in products]
-        if any(
-            multiple.denominator != 1 for multiple in multiples
-        ):  # the proof rests on it, under every option of Python
-            raise RuntimeError("a product is no multiple of the accumulator's last bit")
+        if any(multiple.denominator != 1 for multiple in multiples):  # no assertion: it must hold under python -O
+            raise RuntimeError("a product is not a multiple of the accumulator's last bit")
         addend = query.select([multiple.numerator % (1 << width) for multiple in multiples], width)
         before = solver.extract(acc, width - 1)
 

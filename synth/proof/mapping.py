@@ -1,6 +1,4 @@
-"""What Yosys makes of a module: simple gates, or the cells of libraries taken for the functions that the libraries
-state.
-"""
+"""Maps modules with Yosys to simple gates, or to library cells that are replaced by their functions in the library."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -88,14 +86,14 @@ tee -q -o equal.txt equiv_status
 
 
 def read(verilog: str, top: str, system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
-    """Map a module to simple gates; of a ``pipeline`` what it delays.
+    """Map a module to simple gates; a ``pipeline`` is reduced to its combinational function.
 
     Raises
     ------
     YosysError
-        If Yosys cannot read or map it.
+        If Yosys cannot read or map the module.
     NetlistError
-        If it is no combinational block in which every net has one driver and every output a value.
+        If the module is not a combinational block, or has undriven or undefined outputs.
     """
     script = _READ.format(top=top, sv=_sv(system_verilog)) + _SIMPLIFY + _MAP
     return parse(yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"], top, pipeline)
@@ -104,15 +102,14 @@ def read(verilog: str, top: str, system_verilog: bool = False, pipeline: Pipelin
 def check(
     verilog: str, top: str, system_verilog: bool = False, registers: bool = False, libraries: Sequence[Library] = ()
 ) -> bool:
-    """Refuse a foreign module that synthesis would make something of which simulators do not: see the errors of
-    :func:`read`.
+    """Refuse a user's module that synthesis and simulators treat differently, with the errors of :func:`read`.
 
-    Emitted modules have passed linters, and need no such look.
+    Emitted modules do not need this check: linters accept them.
 
     Returns
     -------
     bool
-        Whether it is a netlist: whether any cell in it is one of the libraries'.
+        Whether the module is a netlist that uses cells of the libraries.
     """
     files = _files(libraries)
     script = _LOOK.format(functions=_functions(files), sv=_sv(system_verilog), top=top)
@@ -121,9 +118,9 @@ def check(
     for cell in json.loads(early)["modules"][top]["cells"].values():
         kind = cell["type"].lower()
         if any(part in kind for part in state):
-            raise NetlistError(f"{top} must be combinational; it holds a register or latch ({cell['type']})")
+            raise NetlistError(f"{top} must be combinational; it contains a register or latch ({cell['type']})")
         if any("z" in bits for bits in cell["connections"].values()):
-            raise NetlistError(f"{top} must not use the value z, which gates do not have")
+            raise NetlistError(f"{top} must not use the value z, which gates cannot represent")
     names = {cell.name for library in libraries for cell in library.cells}
     modules = json.loads(whole)["modules"].values()
     return any(cell["type"] in names for module in modules for cell in module["cells"].values())
@@ -136,16 +133,14 @@ def read_mapped(
     system_verilog: bool = False,
     pipeline: Pipeline = COMBINATIONAL,
 ) -> Netlist:
-    """Map a module to the cells of libraries by Yosys's own recipe, but for its registers; take each cell for what its
-    library states.
-    """
+    """Map a module, except its registers, to library cells by Yosys's own recipe; then see :func:`read_cells`."""
     return read_cells(_mapped(verilog, top, libraries, system_verilog)[1], top, libraries, pipeline=pipeline)
 
 
 def read_cells(
     cells: str, top: str, libraries: Sequence[Library], system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL
 ) -> Netlist:
-    """Take each cell of a netlist for the function that its library states."""
+    """Read a netlist of library cells; each cell is replaced by its function in the library."""
     files = _files(libraries)
     script = _cells_script(top, files, system_verilog) + "write_json netlist.json"
     return parse(yosys.run(script, {"cells.v": cells, **files}, ["netlist.json"])["netlist.json"], top, pipeline)
@@ -154,15 +149,14 @@ def read_cells(
 def prove_mapping(
     verilog: str, top: str, libraries: Sequence[Library], functions: Sequence[Library] | None = None
 ) -> str:
-    """Let Yosys prove, by ``equiv_simple``, that the cells which a module is mapped to do what the module says; what it
-    reports.
+    """Map a module to library cells and prove with Yosys's ``equiv_simple`` that they are equivalent to the module.
 
-    ``functions`` are libraries to take the cells' functions from, where they are not the ones that it is mapped by.
+    ``functions`` are libraries with the functions of the cells, if these are not ``libraries``. Returns Yosys's report.
 
     Raises
     ------
     YosysError
-        If it finds no proof.
+        If Yosys finds no proof.
     """
     source, cells = _mapped(verilog, top, libraries, False)
     files = _files(libraries if functions is None else functions)
@@ -171,7 +165,7 @@ def prove_mapping(
 
 
 def _mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool) -> tuple[str, str]:
-    """The script that reads the module, and the module in cells."""
+    """The script that reads the module, and the mapped netlist."""
     files = _files(libraries)
     source = _READ.format(top=top, sv=_sv(system_verilog)) + _SIMPLIFY
     mapping = _MAP_TO_CELLS.format(liberty=" ".join(f"-liberty {file}" for file in files))
@@ -187,9 +181,8 @@ def _sv(system_verilog: bool) -> str:
 
 
 def _functions(files: Mapping[str, str]) -> str:
-    return "\n".join(
-        f"read_liberty -ignore_miss_func -ignore_miss_dir -setattr keep_hierarchy=0 {file}" for file in files
-    )
+    command = "read_liberty -ignore_miss_func -ignore_miss_dir -setattr keep_hierarchy=0"
+    return "\n".join(f"{command} {file}" for file in files)
 
 
 def _cells_script(top: str, files: Mapping[str, str], system_verilog: bool = False) -> str:

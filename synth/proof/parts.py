@@ -1,4 +1,4 @@
-"""A check of all inputs, part by part: counted, noted every few seconds, and resumed where a run was broken off."""
+"""A check of all inputs in parts: they are counted and saved every few seconds, and an interrupted check resumes."""
 
 import os
 import threading
@@ -11,7 +11,7 @@ from hwgen.tools.ahead import completed
 from synth.proof.evidence import DIFFERENT, EQUAL, Evidence
 
 SAVE_EVERY = 2.0
-"""Seconds between two notes of what is done."""
+"""Seconds between two saves of the evidence."""
 
 Result = TypeVar("Result")
 Save = Callable[[Evidence], None]
@@ -19,31 +19,31 @@ Counterexamples = list[dict[str, Any]]
 
 
 class IncompleteError(RuntimeError):
-    """A check that was broken off; its evidence says what is done."""
+    """The check was interrupted; its evidence has the finished parts."""
 
 
 def require(condition: bool, sentence: str) -> None:
-    """What a verdict rests on; unlike an assertion, under every option of Python."""
+    """Raise a RuntimeError unless the condition is true; unlike an assertion also under ``python -O``."""
     if not condition:
         raise RuntimeError(sentence)
 
 
 class Check:
-    """The parts that all inputs are divided into, and the only code that changes a record of them.
+    """The inputs of a block in parts; only this class changes the record of a check.
 
     Parameters
     ----------
     evidence : Evidence
-        Parts that it names as done are not done again.
+        Its finished parts are not checked again.
     cases : sequence of int
-        How many inputs each part has.
+        Number of inputs in each part.
     save : callable
-        Notes the record.
+        Saves the record.
 
     Attributes
     ----------
     stopping : threading.Event
-        Set once no more results are wanted, so that workers can give up.
+        Set when no more results are needed, so that workers can stop.
     """
 
     def __init__(self, evidence: Evidence, cases: Sequence[int], save: Save):
@@ -55,17 +55,16 @@ class Check:
     def run(
         self, executor: Executor, work: Callable[[int], Result], judge: Callable[[int, Result], Counterexamples]
     ) -> None:
-        """Do what is left and reach the verdict: ``judge(part, work(part))`` names cases of the part that differ from
-        golden, if any.
+        """Check the remaining parts and set the verdict; ``judge(part, work(part))`` returns counterexamples.
 
         Raises
         ------
         IncompleteError
-            When a worker is lost.
+            If a worker is lost.
         """
         evidence, before, start = self._evidence, self._evidence.seconds, time.monotonic()
         todo = sorted(set(range(len(self._cases))) - set(evidence.done))
-        noted = start
+        saved = start
         try:
             for part, future in completed(todo, lambda part: executor.submit(work, part), 2 * (os.cpu_count() or 1)):
                 evidence.counterexamples = judge(part, future.result())
@@ -75,9 +74,9 @@ class Check:
                     return
                 evidence.done.append(part)
                 evidence.cases += self._cases[part]
-                if time.monotonic() - noted > SAVE_EVERY:
+                if time.monotonic() - saved > SAVE_EVERY:
                     self._save(evidence)
-                    noted = time.monotonic()
+                    saved = time.monotonic()
         except BrokenExecutor as error:
             raise IncompleteError(f"a worker was lost: {error}") from error
         finally:

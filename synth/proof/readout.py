@@ -1,4 +1,4 @@
-"""The proof of readouts: accumulators of too many bits to enumerate, one binade of their value at a time."""
+"""The proof of readouts, which have too many accumulator bits to enumerate: one binade of the value at a time."""
 
 from functools import cache
 from typing import TYPE_CHECKING
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class ReadoutProof(Proof):
-    """A readout without random bits; part 0 is zero and all that is not finite, part k + 1 magnitudes from ``2**k`` to
+    """A readout without random bits; part 0 is zero and all special values, part k + 1 magnitudes from ``2**k`` to
     ``2**(k + 1) - 1``.
 
-    Of codes golden's are taken: within a binade and a sign they go one way, so that bisection finds where they change.
-    A wide format has too many steps for that; its rounding is written out in integers.
+    Expected codes come from the reference model: they are monotonic in a binade of one sign, so that bisection finds
+    where they change. A wide format has too many steps for that; its rounding is specified in integers.
     """
 
-    method = "proof (bitwuzla): for all accumulators the gates give the one rounding of their value, a binade at a time"
+    method = "proof (bitwuzla): for all accumulators, one binade at a time, the gates give the value rounded once"
     knows = frozenset({"format", "format-b", "to", "terms", "scale-bits", "rounding", "overflow", "nan-to-zero"})
 
     def __init__(self, design: Design, netlist: Netlist):
@@ -33,13 +33,13 @@ class ReadoutProof(Proof):
         self.parts = self.width + 1
 
     def cases(self, part: int) -> int:
-        """Both signs of a magnitude, but the most negative number has no opposite."""
+        """Both signs of all magnitudes; the most negative number has no positive counterpart."""
         if part == 0:
             return (7 << self.width) + 1
         return 1 if part == self.width else 2 << (part - 1)
 
     def prove(self, part: int) -> dict[str, int] | None:
-        """Any accumulator of the part."""
+        """Search any accumulator of the part."""
         solver, width = Solver(), self.width
         acc = solver.variable("acc", width + 3)
         known = dict(zip(self.netlist.input_nets("acc"), solver.bits(acc, width + 3), strict=True))
@@ -62,27 +62,27 @@ class ReadoutProof(Proof):
                 expected = solver.term("BV_CONCAT", sign, self._bits(solver, magnitude, part - 1))
         return solver.search(solver.term("IMPLIES", here, solver.equal(out, expected)), {"acc": acc})
 
-    def _golden(self, acc: int) -> int:
+    def _expected(self, acc: int) -> int:
         return reference(self.design).answer({"acc": acc})[output(self.target)]
 
     def _special(self, solver: Solver, acc: "Term") -> "Term":
-        """Golden's answer to each combination of flags, and to zero."""
-        code = solver.word(self._golden(0), self.target.width)
+        """The expected output for each combination of flags, and for zero."""
+        code = solver.word(self._expected(0), self.target.width)
         flags = solver.extract(acc, self.width + 2, self.width)
         for word in range(1, 8):
-            special = solver.word(self._golden(word << self.width), self.target.width)
+            special = solver.word(self._expected(word << self.width), self.target.width)
             code = solver.choose(solver.equal(flags, solver.word(word, 3)), special, code)
         return code
 
     def _codes(self, solver: Solver, magnitude: "Term", place: int, negative: bool) -> "Term":
-        """Golden's codes of the magnitudes whose first 1 is at a place."""
+        """The expected codes of the magnitudes whose most significant 1 is at ``place``."""
         last = (1 << place) if place == self.width - 1 else (2 << place) - 1
         if place == self.width - 1 and not negative:
-            return solver.word(0, self.target.width)  # there is no such number
+            return solver.word(0, self.target.width)  # the accumulator has no such number
 
         @cache
         def code(number: int) -> int:
-            return self._golden((-number if negative else number) & (1 << self.width) - 1)
+            return self._expected((-number if negative else number) & (1 << self.width) - 1)
 
         steps, ends = [], [(1 << place, last)]
         while ends:
@@ -100,9 +100,7 @@ class ReadoutProof(Proof):
         return result
 
     def _bits(self, solver: Solver, magnitude: "Term", place: int) -> "Term":
-        """Bits of a wide format but for the sign: nearest, ties to even, or in ``dlfloat16`` away from zero and flushed
-        below.
-        """
+        """Expected bits of a wide format without the sign: ties to even; ``dlfloat16``: ties to away, and flushing."""
         normal, flush = self.target.rows[-1], self.target.flush
         assert isinstance(normal.exponent, Biased)
         fraction_bits, bias = normal.fraction_bits, normal.exponent.bias

@@ -1,6 +1,4 @@
-"""Queries to an SMT solver: it searches for an input on which gates and specification differ, and finds that there is
-none.
-"""
+"""Queries to an SMT solver, which searches for an input on which gates and specification differ."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -32,7 +30,7 @@ class Solver:
         return self.manager.mk_term(getattr(self.kind, kind), list(arguments), list(indices))
 
     def word(self, value: int, width: int) -> "Term":
-        """A constant."""
+        """A constant word."""
         return self.manager.mk_bv_value(self.manager.mk_bv_sort(width), value)
 
     def variable(self, name: str, width: int) -> "Term":
@@ -48,32 +46,32 @@ class Solver:
         return [self.equal(self.extract(word, place, place), self.word(1, 1)) for place in range(width)]
 
     def join(self, bits: Sequence["Term"]) -> "Term":
-        """The word of bits, least significant first."""
+        """The word with these bits, least significant first."""
         digits = [self.choose(bit, self.word(1, 1), self.word(0, 1)) for bit in reversed(bits)]
         return self.term("BV_CONCAT", *digits) if len(digits) > 1 else digits[0]
 
     def choose(self, condition: "Term", then: "Term", otherwise: "Term") -> "Term":
-        """``then`` where the condition holds."""
+        """``then`` if the condition is true, else ``otherwise``."""
         return self.term("ITE", condition, then, otherwise)
 
     def either(self, terms: Sequence["Term"]) -> "Term":
-        """Whether one of the terms holds."""
+        """Whether at least one of the terms is true."""
         return self.term("OR", *terms) if len(terms) > 1 else terms[0]
 
     def all(self, terms: Sequence["Term"]) -> "Term":
-        """Whether all of the terms hold."""
+        """Whether all terms are true."""
         return self.term("AND", *terms) if len(terms) > 1 else terms[0]
 
     def negate(self, term: "Term") -> "Term":
-        """Whether a term does not hold."""
+        """Whether a term is false."""
         return self.term("NOT", term)
 
     def equal(self, left: "Term", right: "Term") -> "Term":
-        """Whether two terms are the same."""
+        """Whether two terms are equal."""
         return self.term("EQUAL", left, right)
 
     def outputs(self, netlist: Netlist, known: Mapping[int, "Term"]) -> "Term":
-        """The word of a netlist's outputs, given terms of some of its nets."""
+        """The outputs of a netlist as one word; ``known`` has the terms of its input nets."""
         terms: dict[int, Term] = {0: self.false, 1: self.true, **known}
         for net, gate in enumerate(netlist.gates, netlist.first_gate):
             if net not in terms and all(pin in terms for pin in gate.pins):
@@ -93,7 +91,7 @@ class Solver:
         raise ValueError(f"Unknown gate {kind!r}")
 
     def search(self, claim: "Term", names: Mapping[str, "Term"]) -> dict[str, int] | None:
-        """None if a claim always holds, else words for which it does not; a RuntimeError if the solver gives up."""
+        """None if a claim is always true, else values for which it is false; a RuntimeError if the solver gives up."""
         from bitwuzla import Result
 
         self.solver.assert_formula(self.negate(claim))
@@ -106,17 +104,17 @@ class Solver:
 
 
 class Proof(ABC):
-    """All inputs of a block, in parts that are proved one by one.
+    """A claim about all inputs of a block, in parts that are proved separately.
 
     Attributes
     ----------
     method : str
-        What is proved, in words.
+        The claim as a sentence, for the evidence.
     parts : int
     quick : bool
-        Whether all parts together take less time than it takes to start processes for them.
+        Whether proving all parts takes less time than starting processes for them.
     knows : frozenset of str
-        Options of blocks that the claim takes into account, at any of their values.
+        Options of blocks that the claim supports.
     """
 
     method: str
@@ -131,8 +129,8 @@ class Proof(ABC):
 
     @abstractmethod
     def cases(self, part: int) -> int:
-        """Inputs that a part covers."""
+        """Number of inputs that a part covers."""
 
     @abstractmethod
     def prove(self, part: int) -> dict[str, int] | None:
-        """None, or an input of the part on which the netlist differs from the specification."""
+        """An input of the part on which netlist and specification differ; None if there is none."""

@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 
 class StochasticProof(Proof):
-    """An encoder with stochastic rounding; a part is one exponent field of the source, with all signs, fractions and
-    random words.
+    """An encoder with stochastic rounding; a part covers one exponent field of the source format.
 
-    Up to ``2**R`` times its place between two neighbours, in golden's grid, plus the random word, a number goes down,
-    from there on up.
+    With R random bits, a number at the fraction f of the gap between two neighbours is rounded up if the random word is
+    at least ``2**R * (1 - f)``, otherwise down.
     """
 
-    method = "proof (bitwuzla): for all inputs and random words the gates give the code that the definition picks, one binade at a time"
+    method = (
+        "proof (bitwuzla): for all inputs and random words, one binade at a time, the gates give the code that the "
+        "definition selects"
+    )
     quick = True
     knows = frozenset({"format", "from", "rounding", "overflow", "nan-to-zero", "random-bits", "flags"})
 
@@ -47,7 +49,7 @@ class StochasticProof(Proof):
         return 2 << (self.fraction_bits + self.random_bits)
 
     def prove(self, part: int) -> dict[str, int] | None:
-        """Any sign, fraction and random word with the exponent field ``part``."""
+        """Search any sign, fraction and random word with the exponent field ``part``."""
         solver, k = Solver(), self.fraction_bits
         sign, fraction = solver.variable("sign", 1), solver.variable("fraction", k)
         random = solver.variable("random", self.random_bits)
@@ -65,7 +67,7 @@ class StochasticProof(Proof):
         return solver.search(solver.equal(out, code), {"bits": bits, "random": random})
 
     def _special(self, solver: Solver, kind: Kind, sign: "Term", fraction: "Term") -> "Term":
-        """Golden's code of a special of the source, with either sign; and its flags."""
+        """The expected code of a special value of the source, with its flags."""
         value = {Kind.ZERO: 0.0, Kind.INF: np.inf, Kind.NAN: np.nan}[kind]
         code = self._signed(solver, np.copysign(value, [1.0, -1.0]), sign)
         if not self.design.has_flags:
@@ -81,18 +83,14 @@ class StochasticProof(Proof):
         return solver.term("BV_CONCAT", solver.join([solver.false, solver.false, solver.false, invalid]), code)
 
     def _signed(self, solver: Solver, values: NDArray[np.float64], sign: "Term") -> "Term":
-        """Golden's codes of a value and its negative."""
-        below = np.full(2, 2.0**self.random_bits)  # stays with the lower neighbour
-        positive, negative = codes_of(
-            self.fmt, values, np.array([False, True]), self.options, below, self.random_bits
-        ).tolist()
-        width = self.fmt.width
-        return solver.choose(
-            solver.equal(sign, solver.word(1, 1)), solver.word(negative, width), solver.word(positive, width)
-        )
+        """The expected code of a value, or of its negative if ``sign`` is 1; ``values`` has both."""
+        never, width = np.full(2, 2.0**self.random_bits), self.fmt.width  # a threshold that is never reached
+        codes = codes_of(self.fmt, values, np.array([False, True]), self.options, never, self.random_bits)
+        positive, negative = (solver.word(code, width) for code in codes.tolist())
+        return solver.choose(solver.equal(sign, solver.word(1, 1)), negative, positive)
 
     def _finite(self, solver: Solver, field: int, fraction: "Term", random: "Term", sign: "Term") -> "Term":
-        """The code of a finite number, and its flags: in units small enough for everything to be an integer."""
+        """The expected code of a finite number, with its flags, in units that make all quantities integers."""
         k, r = self.fraction_bits, self.random_bits
         row = self.source.rows[0] if field == 0 else self.source.rows[-1]
         exponent = row.exponent.exponent if isinstance(row.exponent, Fixed) else field - self._bias
@@ -104,13 +102,11 @@ class StochasticProof(Proof):
         scale = int(ulp / unit)
         least, most = hidden * scale, (hidden + (1 << k) - 1) * scale
         width = max(most, places[-1]).bit_length() + r + 2
-        number = solver.term(
-            "BV_ADD", solver.term("BV_ZERO_EXTEND", fraction, indices=(width - k,)), solver.word(hidden, width)
-        )
+        number = solver.term("BV_ZERO_EXTEND", fraction, indices=(width - k,))
+        number = solver.term("BV_ADD", number, solver.word(hidden, width))
         number = solver.term("BV_MUL", number, solver.word(scale, width))
-        threshold = solver.term(
-            "BV_SUB", solver.word(1 << r, width), solver.term("BV_ZERO_EXTEND", random, indices=(width - r,))
-        )
+        threshold = solver.term("BV_ZERO_EXTEND", random, indices=(width - r,))
+        threshold = solver.term("BV_SUB", solver.word(1 << r, width), threshold)
         codes = [self._signed(solver, np.array([float(point), -float(point)]), sign) for point in points]
         code, past = codes[-1], solver.true  # overflow is certain
         for place in reversed(range(len(points) - 1)):
@@ -121,9 +117,8 @@ class StochasticProof(Proof):
                 continue
             gap = high - low
             # up where (number - low) * 2**r reaches threshold * gap
-            position = solver.term(
-                "BV_SHL", solver.term("BV_SUB", number, solver.word(low, width)), solver.word(r, width)
-            )
+            position = solver.term("BV_SUB", number, solver.word(low, width))
+            position = solver.term("BV_SHL", position, solver.word(r, width))
             up = solver.term("BV_UGE", position, solver.term("BV_MUL", threshold, solver.word(gap, width)))
             here = solver.choose(up, codes[place + 1], codes[place])
             under = solver.term("BV_ULT", number, solver.word(high, width))

@@ -1,12 +1,11 @@
-"""From what ``write_json`` has written to a netlist as data.
+"""Netlists from the output of Yosys's ``write_json``.
 
-A pipeline is read as the combinational block that it delays: each output is followed back through gates and registers,
-as many cycles as the latency is, to inputs of one and the same cycle. That an output holds anything of another cycle's
-inputs is refused, and so is a register that does not stand still without ``enable``, or a valid bit that ``rst`` does
-not clear.
+A pipeline becomes the combinational block that it delays: each output is traced back through gates and registers over
+the latency to inputs that all belong to the same cycle. A pipeline is refused if an output depends on the inputs of
+another cycle, if a register changes while ``enable`` is 0, or if ``rst`` does not clear a valid bit.
 
-What the control ports say is known cycle by cycle, and no more is taken for known than what a user may rely on:
-``in_valid`` in the cycle of the inputs, ``enable`` and ``rst`` up to, but not in, the cycle of the outputs.
+Only control values that a user may rely on are taken as known: ``in_valid`` in the cycle of the inputs; ``enable`` and
+``rst`` from there to the cycle before the outputs.
 """
 
 import json
@@ -29,13 +28,13 @@ _Ports = Mapping[str, Sequence[_Bit]]
 _Levels = Mapping[_Bit, int]
 
 _MOST_LEAVES = 8
-"""Registers and inputs that what a register holds next may seem to depend on while it is to stand still."""
+"""Largest number of registers and inputs whose values are enumerated to show that a register keeps its value."""
 
 COMBINATIONAL = Pipeline()
 
 
 def parse(text: str, top: str, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
-    """The netlist in what ``write_json`` has written; of a pipeline the combinational block that it delays."""
+    """The netlist of a module from Yosys's JSON; for a pipeline, the combinational block that it delays."""
     module = _Module(json.loads(text)["modules"][top], top, bool(pipeline.stages))
     if not pipeline.stages:
         return module.follow(module.inputs, module.outputs)
@@ -47,7 +46,7 @@ def parse(text: str, top: str, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
 
 
 class _Module:
-    """A module of simple gates, and of registers if it is ``clocked``; its ports are lists of bits."""
+    """A module of simple gates, and registers if it is ``clocked``; its ports are lists of bits."""
 
     def __init__(self, module: Mapping[str, Any], top: str, clocked: bool):
         self._module, self._top, self._clocked = module, top, clocked
@@ -63,7 +62,7 @@ class _Module:
 
     @cached_property
     def _registers(self) -> dict[_Bit, _Bit]:
-        """What registers hold next, by what they hold."""
+        """The input bit of each register, by its output bit."""
         cells = self._module["cells"].values() if self._clocked else ()
         pins = [cell["connections"] for cell in cells if cell["type"] == _REGISTER]
         if any(register["C"] != self.inputs[CLOCK] for register in pins):
@@ -72,27 +71,27 @@ class _Module:
 
     @cached_property
     def _drivers(self) -> dict[_Bit, tuple[str, list[_Bit]]]:
-        """Gates and what they read, by what they drive."""
+        """The gate that drives each bit, with its input bits."""
         drivers = {}
         for cell in self._module["cells"].values():
             kind, pins = cell["type"], cell["connections"]
             if kind in ("$scopeinfo", "$anyseq") or (self._clocked and kind == _REGISTER):
-                continue  # an undefined value has no driver: see follow
+                continue  # an undefined value has no driver, which follow() reports
             gate = kind.strip("$_")
             if not kind.startswith("$_") or gate not in _PINS:
-                raise self._error(f"must be combinational and made of gates only; it holds a cell of type {kind}")
+                raise self._error(f"must be combinational and consist of gates; it contains a cell of type {kind}")
             drivers[pins["Y"][0]] = gate, [pins[pin][0] for pin in _PINS[gate]]
         return drivers
 
     def levels(self, **ports: int) -> dict[_Bit, int]:
-        """What control ports say, by their bits; ports that are not there are left out."""
+        """Values of control ports, by their bits; ports that the module does not have are left out."""
         return {bit: level for name, level in ports.items() for bit in self.inputs.get(name, ())}
 
     def check_controls(self, pipeline: Pipeline) -> None:
-        """Refuse a pipeline whose control ports are not there, or do not do what they are for."""
+        """Refuse a pipeline whose control ports are missing or do not work."""
         has_reset = pipeline.reset == RESETS[0]
-        needed = [("inputs", name, "as every pipeline") for name in (CLOCK, "in_valid")]
-        needed.append(("outputs", "out_valid", "as every pipeline"))
+        needed = [("inputs", name, "like every pipeline") for name in (CLOCK, "in_valid")]
+        needed.append(("outputs", "out_valid", "like every pipeline"))
         optional = (("enable", pipeline.clock_enable, "--clock-enable"), ("rst", has_reset, "--reset sync"))
         for name, present, option in optional:
             if present:
@@ -101,41 +100,38 @@ class _Module:
                 raise self._error(f"must not have the input {name}, which goes with {option}")
         for way, name, reason in needed:
             if len((self.inputs if way == "inputs" else self.outputs).get(name, ())) != 1:
-                raise self._error(f"must have {name} of one bit among its {way}, {reason}")
+                raise self._error(f"must have the 1-bit port {name} among its {way}, {reason}")
         running = self.levels(rst=0, enable=1)
         ends = {"in_valid": self.inputs["in_valid"]}, {"out_valid": self.outputs["out_valid"]}
         valid = self.follow(*ends, [running] * pipeline.stages + [{}])
         if [valid.evaluate({"in_valid": bit})["out_valid"] for bit in (0, 1)] != [0, 1]:
-            raise self._error(f"must say with out_valid what in_valid was {pipeline.stages} cycles before")
+            raise self._error(f"must repeat on out_valid the value of in_valid from {pipeline.stages} cycles before")
         if pipeline.clock_enable:
             still = self._constants(self.levels(rst=0, enable=0))
             for output, data in self._registers.items():
                 if not self._is_kept(output, data, still):
-                    raise self._error(
-                        f"must keep what is in its registers while enable is 0; it changes {self._name(output)}"
-                    )
+                    raise self._error(f"must keep its registers while enable is 0; it changes {self._name(output)}")
         if has_reset:
             known = self._constants(self.levels(rst=1))
             for cycle in range(1, pipeline.stages + 1):
                 held = self._held(known)
                 if self._constants(held).get(self.outputs["out_valid"][0]) != 0:
-                    raise self._error(
-                        f"must clear its valid bits while rst is 1; out_valid may be 1 in cycle {cycle} after that"
-                    )
+                    problem = f"out_valid may be 1 in cycle {cycle} after that"
+                    raise self._error(f"must clear its valid bits while rst is 1; {problem}")
                 known = self._constants(held | self.levels(rst=0, enable=1, in_valid=0))
 
     def _is_kept(self, output: _Bit, data: _Bit, constants: _Levels) -> bool:
-        """Whether a register keeps its value, for all values of the registers and inputs that seem to matter."""
+        """Whether a register keeps its value, for all values of the registers and inputs that its logic reads."""
         order: list[tuple[_Bit, str, list[_Bit]]] = []
         leaves: set[_Bit] = set()
-        seen: set[_Bit] = set()
+        visited: set[_Bit] = set()
         waiting = [(data, False)]
         while waiting:
             bit, is_ready = waiting.pop()
             if is_ready:
                 order.append((bit, *self._chosen(bit, constants)))
-            elif bit not in seen and bit not in constants:
-                seen.add(bit)
+            elif bit not in visited and bit not in constants:
+                visited.add(bit)
                 if bit in self._drivers:
                     waiting += [(bit, True), *((pin, False) for pin in self._chosen(bit, constants)[1])]
                 else:
@@ -151,7 +147,7 @@ class _Module:
         return True
 
     def _chosen(self, bit: _Bit, constants: _Levels) -> tuple[str, list[_Bit]]:
-        """The gate that drives a bit; of a multiplexer that is known to choose, the input that it chooses."""
+        """The gate that drives a bit; a multiplexer with a constant select is a buffer of the selected input."""
         kind, pins = self._drivers[bit]
         return ("BUF", [pins[constants[pins[2]]]]) if kind == "MUX" and pins[2] in constants else (kind, pins)
 
@@ -160,7 +156,7 @@ class _Module:
         return min(names, key=lambda name: (name.startswith("$"), len(name)), default="one of them")
 
     def follow(self, inputs: _Ports, outputs: _Ports, known: Sequence[_Levels] = ({},)) -> Netlist:
-        """The gates between inputs in cycle 0 and outputs in the last; ``known`` are the control ports in each cycle."""
+        """The gates from inputs in cycle 0 to outputs in the last cycle; ``known`` has control values of each cycle."""
         registers, drivers, latency = self._registers, self._drivers, len(known) - 1
         entering = dict.fromkeys(bit for bits in inputs.values() for bit in bits)
         first = 2 + len(entering)
@@ -171,7 +167,7 @@ class _Module:
             constants.append(self._constants({**(self._held(constants[-1]) if cycle else {}), **levels}))
             nets |= {(bit, cycle): value for bit, value in constants[-1].items()}
         gates: list[Gate] = []
-        open_bits: set[tuple[_Bit, int]] = set()  # whose operands are being looked for
+        open_bits: set[tuple[_Bit, int]] = set()  # their operands are still being traced
         for output in (bit for bits in outputs.values() for bit in bits):
             waiting: list[tuple[_Bit, int]] = [(output, latency)]
             while waiting:
@@ -187,24 +183,20 @@ class _Module:
                         waiting.append(before)
                     continue
                 if bit in controls:
-                    raise self._error(
-                        f"has outputs that depend on {controls[bit]} in a cycle in which it must not matter to them"
-                    )
+                    name = controls[bit]
+                    raise self._error(f"has outputs that depend on {name} in a cycle in which it must not affect them")
                 if bit in registers or bit in entering:
-                    raise self._error(
-                        f"must have a latency of {latency} cycles from every input to every output, as --stages says"
-                    )
+                    path = "from every input to every output"
+                    raise self._error(f"must have a latency of {latency} cycles {path}, as --stages says")
                 if bit not in drivers:
-                    raise self._error(
-                        "has outputs that may depend on the undefined value x, or on nets that nothing drives"
-                    )
+                    raise self._error("has outputs that may depend on the undefined value x, or on undriven nets")
                 kind, names = self._chosen(bit, constants[cycle])
                 pins = [(name, cycle) for name in names]
                 missing = [pin for pin in pins if pin not in nets]
                 if missing:
                     open_bits.add((bit, cycle))
                     if not open_bits.isdisjoint(missing):
-                        raise self._error("must be combinational; it holds a loop of gates")
+                        raise self._error("must be combinational; it contains a loop of gates")
                     waiting += missing
                 elif kind == "BUF":
                     nets[bit, cycle] = nets[pins[0]]
@@ -215,11 +207,11 @@ class _Module:
         return Netlist(self._top, _widths(inputs), _widths(outputs), tuple(gates), driven)
 
     def _held(self, known: _Levels) -> dict[_Bit, int]:
-        """What registers hold after a cycle in which some bits are known."""
+        """The known register outputs after a cycle with these known bits."""
         return {output: known[data] for output, data in self._registers.items() if data in known}
 
     def _constants(self, known: _Levels) -> dict[_Bit, int]:
-        """Bits that are constant, given some that are."""
+        """All bits that are constant if the ``known`` ones are."""
         constants: dict[_Bit, int] = {"0": 0, "1": 1, **known}
         readers: dict[_Bit, list[_Bit]] = {}
         for bit, (_, pins) in self._drivers.items():

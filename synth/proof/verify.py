@@ -1,6 +1,4 @@
-"""From a block to its evidence: emit or take its Verilog, map it to gates, and reach all its inputs by evaluation or by
-a proof.
-"""
+"""From a block to its evidence: map its Verilog to gates, then check all inputs by evaluation or by a proof."""
 
 import hashlib
 import multiprocessing
@@ -34,7 +32,7 @@ from synth.proof.parts import Check, Counterexamples, Save, require
 from synth.proof.solver import Proof
 
 Report = Callable[[Evidence], None]
-"""Called at the start, and every few seconds, with what is known so far."""
+"""Called at the start and every few seconds with the record so far."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +42,18 @@ class Subject:
     Attributes
     ----------
     design : Design
-        The block that it claims to be.
+        The block that the module should be.
     verilog, top : str
     source : str
-        :data:`EMITTED`, or a file's name.
+        :data:`EMITTED`, or the name of a file.
     libraries : tuple of Library
-        Whose cells it is mapped to; none for simple gates.
+        Libraries whose cells the module is mapped to; empty for simple gates.
     command : str
-        That checks it again.
+        Command that repeats the check.
     place : str
         See :class:`Evidence`.
     placed : (str, int), optional
-        Recipe and renaming by which it is mapped to the libraries: see :func:`synth.area.jobs.mapped_netlist`.
+        Recipe and seed that map the module to the libraries: see :func:`synth.area.jobs.mapped_netlist`.
     """
 
     design: Design
@@ -69,12 +67,12 @@ class Subject:
 
     @cached_property
     def cells(self) -> str:
-        """Its netlist of cells, where it is ``placed``."""
+        """The mapped netlist of a ``placed`` module, as Verilog."""
         assert self.placed is not None
         return mapped_netlist(self.verilog, self.top, self.libraries, *self.placed)
 
     def netlist(self) -> Netlist:
-        """Its gates."""
+        """The gates of the module, with the ports of the reference model."""
         top, libraries, pipeline = self.top, self.libraries, self.design.pipeline
         system_verilog = self.source.endswith(".sv")
         if self.placed is not None:
@@ -89,7 +87,7 @@ class Subject:
         return arrange(netlist, model.inputs, model.outputs, model.made_of)
 
     def evidence(self, kind: str = "", method: str = "") -> Evidence:
-        """A record that knows nothing yet."""
+        """A new record without any checked inputs."""
         formats = sha256(*(hashlib.sha256(fmt.values.tobytes()).hexdigest() + str(fmt) for fmt in self.design.formats))
         hashes = {"verilog": sha256(self.verilog), "formats": formats, **program_hashes()}
         if self.libraries:
@@ -115,16 +113,15 @@ class Subject:
 def emitted(
     design: Design, libraries: Sequence[Library] = (), words: str = "", placed: tuple[str, int] | None = None
 ) -> Subject:
-    """The module that ``hwgen generate`` writes."""
+    """The module that ``hwgen generate`` writes; ``words`` are options to add to its command."""
     command = f"hwgen verify {design.command()}{words}"
     return Subject(design, design.verilog(), design.name, EMITTED, tuple(libraries), command, placed=placed)
 
 
 def begin(subject: Subject, store: EvidenceStore | None = None) -> Evidence:
-    """What is known of a module before it is checked: in the store, or nothing.
+    """The record to start or resume a check with.
 
-    The store's record counts where it is of the same Verilog, golden model, method and tools; an incomplete one is
-    resumed.
+    It comes from the store if that has one of the same Verilog, reference model, method and tools; else it is new.
     """
     evidence = subject.evidence(*_method(subject.design))
     earlier = store.load(evidence.name) if store else None
@@ -132,7 +129,7 @@ def begin(subject: Subject, store: EvidenceStore | None = None) -> Evidence:
 
 
 def _method(design: Design) -> tuple[str, str]:
-    """Kind of the method that reaches all inputs, and the method in words; or no kind, and why there is none."""
+    """Kind and description of the method that covers all inputs; or no kind, and the reason."""
     if is_enumerated(design):
         return SWEPT, "every input, evaluated on the gates"
     prover = proof(design)
@@ -146,18 +143,19 @@ def verify(
     workers: int | None = None,
     report: Report | None = None,
 ) -> Evidence:
-    """Check a module, whose gates are ``netlist``, against golden on all its inputs; by default one worker per core.
+    """Check a module with the gates ``netlist`` on all its inputs against the reference model.
 
-    Where the store, which keeps the evidence, holds an incomplete record, only the inputs that are left are checked.
+    The store keeps the evidence; if it has an incomplete record, only the remaining inputs are checked. The default for
+    ``workers`` is one per core.
 
     Raises
     ------
     IncompleteError, KeyboardInterrupt
-        When the check is broken off; the store knows what is done.
+        If the check is interrupted; the store has the finished parts.
     """
     design = subject.design
     evidence = begin(subject, store)
-    if evidence.verdict != INCOMPLETE:  # it is asked for again
+    if evidence.verdict != INCOMPLETE:  # the user asks to check it again
         evidence = subject.evidence(*_method(design))
     question, prover = sweep_of(design), proof(design)
 
@@ -184,7 +182,7 @@ def verify(
 def prove(
     prover: type[Proof], subject: Subject, netlist: Netlist, evidence: Evidence, save: Save, workers: int | None = None
 ) -> None:
-    """Prove every part and complete the evidence; parts that it names as done are not proved again."""
+    """Prove all parts and complete the evidence; parts that it has as done are skipped."""
     claim = prover(subject.design, netlist)
     executor: Executor
     if prover.quick:
@@ -193,11 +191,14 @@ def prove(
         executor, work = _processes((prover, subject.design, netlist), workers), _prove
 
     def judge(_: int, pins: dict[str, int] | None) -> Counterexamples:
-        """A solver's counterexample, evaluated: the gates and golden must differ there."""
+        """Evaluate the solver's counterexample: gates and reference model must differ there."""
         if pins is None:
             return []
         case = exhaustive.counterexample(subject.design, pins, netlist.evaluate(pins))
-        require(case["got"] != case["golden"], f"the proof's specification and golden differ: {case['sentence']}")
+        require(
+            case["got"] != case["golden"],
+            f"the proof's specification and the reference model differ: {case['sentence']}",
+        )
         return [case]
 
     try:
@@ -209,9 +210,9 @@ def prove(
 
 
 def _processes(claim: tuple[type[Proof], Design, Netlist], workers: int | None) -> ProcessPoolExecutor:
-    """Processes that prove parts of a claim; threads would wait for each other, since the solver keeps Python's lock.
+    """Processes that prove parts of a claim; threads would block each other, because the solver holds Python's lock.
 
-    An interrupt does not reach them: it is the parent's to report, and to end them.
+    The processes ignore interrupts: the parent reports an interrupt and ends them.
     """
     context = multiprocessing.get_context("spawn")
     executor = ProcessPoolExecutor(workers or os.cpu_count(), context, initializer=_start, initargs=claim)
@@ -225,7 +226,7 @@ def _processes(claim: tuple[type[Proof], Design, Netlist], workers: int | None) 
 
 
 _claim: list[Proof] = []
-"""In a worker process: the proof that it works on."""
+"""The proof that this worker process works on."""
 
 
 def _start(prover: type[Proof], design: Design, netlist: Netlist) -> None:

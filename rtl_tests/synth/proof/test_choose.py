@@ -1,4 +1,4 @@
-"""Proofs by a solver: what holds is proved in every part, and a fault in any part is found."""
+"""Proofs by a solver: correct modules are proved in every part, and a fault in any part is found."""
 
 import re
 
@@ -23,23 +23,22 @@ overflows = ["saturate"]
 """
 
 
-def left_out(*values):
+def exhaustive(*values):
     """A case for ``make exhaustive``."""
     return pytest.param(*values, marks=pytest.mark.exhaustive)
 
 
 def prover(design, text=None):
-    """The proof of a design, of its text or of a changed one."""
+    """The proof of a design, for its own text or a changed one."""
     return proof(design)(design, subject(design, text).netlist())
 
 
-# -- what holds
-# ----------------------------------------------------------------------------------------------------------------
+# -- correct modules ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("name", "source"),
-    [("hif8", "binary32"), *(left_out(*pair) for pair in (("e5m2_nosub", "bfloat16"), ("gc_1_0_7_b0", "dlfloat16")))],
+    [("hif8", "binary32"), *(exhaustive(*pair) for pair in (("e5m2_nosub", "bfloat16"), ("gc_1_0_7_b0", "dlfloat16")))],
 )
 def test_stochastic_encoders_whole(name, source):
     design = build("encoder", name, source=source, rounding="stochastic")
@@ -49,7 +48,7 @@ def test_stochastic_encoders_whole(name, source):
 
 
 @pytest.mark.parametrize(
-    ("name", "random_bits"), [left_out("hif8", 1), ("hif8", 32), ("e5m2_nosub", 2), left_out("ibm_fp9_1_5_3", 7)]
+    ("name", "random_bits"), [exhaustive("hif8", 1), ("hif8", 32), ("e5m2_nosub", 2), exhaustive("ibm_fp9_1_5_3", 7)]
 )
 def test_stochastic_encoders_with_other_random_widths(name, random_bits):
     design = build("encoder", name, rounding="stochastic", random_bits=random_bits)
@@ -66,7 +65,7 @@ def test_exact_macs_whole(name, terms):
 
 
 def test_binary32_macs_in_some_parts():
-    """The rest of the parts, and the other formats, are left to `hwgen verify all`."""
+    """`hwgen verify all` proves the other parts and formats."""
     claim = prover(build("mac", "e5m2_nosub", accumulator="binary32"))
     assert isinstance(claim, Binary32Proof)
     assert sum(claim.cases(part) for part in range(claim.parts)) == 1 << 48
@@ -74,8 +73,7 @@ def test_binary32_macs_in_some_parts():
         assert claim.prove(part) is None
 
 
-# -- twins with a real fault
-# ---------------------------------------------------------------------------------------------------
+# -- modules with a fault ----------------------------------------------------------------------------------------------
 
 CODE, SUM = r"(assign code = )([^;]+);", r"(assign acc_out = )([^;]+);"
 FAULTS = {
@@ -110,9 +108,9 @@ def broken(design, pattern, replacement):
     return text
 
 
-@pytest.mark.parametrize("what", [left_out(what) if what in ("a NaN", "a large state") else what for what in FAULTS])
-def test_a_fault_is_found(what):
-    design, pattern, replacement = FAULTS[what]
+@pytest.mark.parametrize("fault", [exhaustive(name) if name in ("a NaN", "a large state") else name for name in FAULTS])
+def test_a_fault_is_found(fault):
+    design, pattern, replacement = FAULTS[fault]
     evidence = check(design, broken(design, pattern, replacement))
     assert evidence.verdict == DIFFERENT
     (case,) = evidence.counterexamples
@@ -129,16 +127,15 @@ def test_one_wrong_sum_of_2_to_the_48_is_found():
     assert claim.prove(part) == pins
 
 
-# -- what no proof reaches
-# -----------------------------------------------------------------------------------------------------
+# -- modules without a proof -------------------------------------------------------------------------------------------
 
 
-def test_what_no_proof_reaches_is_said_to_be_unproved(tmp_path):
+def test_a_module_without_a_proof_is_unproved(tmp_path):
     file = tmp_path / "wide_range.toml"
     file.write_text(TAPERED)
     evidence = check(build("mac", str(file), accumulator="binary32"))
     assert (evidence.verdict, evidence.cases) == (UNPROVED, 0)
-    assert evidence.method == "some products lie outside binary32, where SMT-LIB's addition cannot take them"
+    assert evidence.method == "some products are not binary32 numbers, so SMT-LIB's addition does not apply to them"
 
 
 def test_every_module_of_the_catalogue_has_a_method():

@@ -1,4 +1,4 @@
-"""All inputs: they are counted, what is broken is found and named, what was broken off is resumed."""
+"""Checks of all inputs: inputs are counted, faults are found and reported, and an interrupted check resumes."""
 
 import re
 
@@ -17,23 +17,22 @@ from synth.proof.verify import Subject, verify
 
 
 def subject(design, text=None):
-    """A module that was emitted, or a changed text of it."""
+    """An emitted module, or a changed text of it."""
     return Subject(design, texts([design])[design.name] if text is None else text, design.name, EMITTED, (), "")
 
 
 def check(design, text=None, **options):
-    """Evidence on a module."""
-    this = subject(design, text)
-    return verify(this, this.netlist(), **options)
+    """The evidence for a module."""
+    module = subject(design, text)
+    return verify(module, module.netlist(), **options)
 
 
 def inputs(design):
-    """Number of all inputs, from the ports."""
+    """Number of all inputs, from the widths of the ports."""
     return 1 << sum(reference(design).inputs.values())
 
 
-# -- whole blocks
-# --------------------------------------------------------------------------------------------------------------
+# -- whole blocks ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", golden.names())
@@ -50,14 +49,14 @@ def test_every_case_of_hif8s_encoders_from_binary32(rounding):
 
 
 @pytest.mark.parametrize(
-    "source", ["binary16", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("bfloat16", "binary32"))]
+    "source", ["binary16", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in ("bfloat16", "binary32"))]
 )
 def test_every_case_of_both_roundings_behind_a_pin(source):
     evidence = check(build("encoder", "hif8", source=source, rounding="hybrid", rounding_pin=True))
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (golden.get(source).width + 1))
 
 
-def test_a_pin_that_is_not_looked_at_is_found():
+def test_an_ignored_pin_is_found():
     design = build("encoder", "hif8", source="bfloat16", rounding="hybrid", rounding_pin=True)
     evidence = check(design, re.sub(r"\bhybrid \?", "1'b1 ?", texts([design])[design.name]))
     assert evidence.verdict == DIFFERENT
@@ -79,8 +78,7 @@ def test_every_code_of_the_unpacked_decoders(name):
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << golden.get(name).width)
 
 
-# -- what a sweep asks
-# ---------------------------------------------------------------------------------------------------------
+# -- the inputs and expected outputs of a sweep ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -100,21 +98,17 @@ def test_every_code_of_the_unpacked_decoders(name):
     ],
     ids=lambda design: design.name,
 )
-def test_a_sweep_asks_every_case_once_and_expects_what_golden_says(design):
-    """The held bits are every value once; and the batches' answers are golden's to the very case, asked one by one."""
+def test_a_sweep_has_every_case_once_with_its_expected_output(design):
+    """The held bits take every value once; random cases have the output that the reference model gives them alone."""
     question = sweep_of(design)
     groups = np.concatenate([question.groups(chunk) for chunk in range(question.chunks)])
     assert np.array_equal(np.sort(groups), np.arange(question.cases >> question.running_bits))
     rng = np.random.default_rng(5)
-    names, held_nets = list(question.inputs), []
-    place = 0
-    spans = {}
-    for name in names:
-        width = question.inputs[name]
+    place, spans = 0, {}
+    for name, width in question.inputs.items():
         running = question.running_bits if name == question.running_port else 0
         spans[name] = (place, width - running, running)
         place += width - running
-        held_nets.append(width - running)
     for chunk in rng.permutation(question.chunks)[:2].tolist():
         batches = list(question.batches(chunk))
         assert np.array_equal(np.concatenate([batch.groups for batch in batches]), question.groups(chunk))
@@ -128,15 +122,14 @@ def test_a_sweep_asks_every_case_once_and_expects_what_golden_says(design):
                     name: (held >> start & ((1 << width) - 1)) << running | (case if running else 0)
                     for name, (start, width, running) in spans.items()
                 }
-                said, word, at = answer(design, pins), 0, 0
+                expected, word, place = answer(design, pins), 0, 0
                 for name, width in question.outputs.items():
-                    word |= said[name] << at
-                    at += width
+                    word |= expected[name] << place
+                    place += width
                 assert int(values[case]) == word, (design.name, pins)
 
 
-# -- faults
-# --------------------------------------------------------------------------------------------------------------------
+# -- faults ------------------------------------------------------------------------------------------------------------
 
 PATCHES = {
     "decoder, an exponent": (
@@ -185,12 +178,12 @@ PATCHES = {
 
 
 @pytest.mark.parametrize("where", PATCHES)
-def test_a_wrong_bit_is_found_and_named(where):
-    """One bit, in as little as a single case of 2^32."""
+def test_a_wrong_bit_is_found_and_reported(where):
+    """One wrong bit, in some designs in one case of 2^32."""
     design, pattern, replacement = PATCHES[where]
     text = texts([design])[design.name]
     broken, changed = re.subn(pattern, replacement, text, count=1)
-    assert changed == 1, f"the Verilog of {design.name} has no such line any more"
+    assert changed == 1, f"the Verilog of {design.name} no longer has this line"
     evidence = check(design, broken)
     assert evidence.verdict == DIFFERENT
     first = evidence.counterexamples[0]
@@ -201,23 +194,22 @@ def test_a_wrong_bit_is_found_and_named(where):
     assert {port: int(value, 16) for port, value in first["golden"].items()} == answer(design, pins)
 
 
-# -- interruptions
-# -------------------------------------------------------------------------------------------------------------
+# -- interruptions -----------------------------------------------------------------------------------------------------
 
 
-class BrokenOffError(Exception):
-    """Stands for whatever may break a run off."""
+class FailureError(Exception):
+    """Any failure during a run."""
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, BrokenOffError])
-def test_a_sweep_that_was_broken_off_goes_on(tmp_path, monkeypatch, error):
+@pytest.mark.parametrize("error", [KeyboardInterrupt, FailureError])
+def test_an_interrupted_sweep_resumes(tmp_path, monkeypatch, error):
     monkeypatch.setattr(parts, "SAVE_EVERY", 0.0)
     store, design = EvidenceStore(tmp_path), build("mac", "e5m2_nosub")
-    seen = []
+    reports = []
 
     def stop(evidence):
-        seen.append(evidence.cases)
-        if len(seen) == 3:
+        reports.append(evidence.cases)
+        if len(reports) == 3:
             raise error
 
     with pytest.raises(error):
@@ -239,7 +231,7 @@ def test_a_sweep_that_was_broken_off_goes_on(tmp_path, monkeypatch, error):
     assert store.load(design.name).verdict == EQUAL
 
 
-def test_partial_counts_of_other_verilog_are_not_taken_over(tmp_path, monkeypatch):
+def test_partial_counts_of_other_verilog_do_not_count(tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "SAVE_EVERY", 0.0)
     store, design = EvidenceStore(tmp_path), build("mac", "e5m2_nosub")
 
@@ -257,9 +249,9 @@ def test_partial_counts_of_other_verilog_are_not_taken_over(tmp_path, monkeypatc
     assert check(design, text, store=store).verdict == DIFFERENT
 
 
-def test_a_sweep_that_skips_cases_is_no_proof(monkeypatch):
+def test_a_sweep_that_skips_cases_is_an_error(monkeypatch):
     design = build("encoder", "hif8", source="binary16", rounding="stochastic", random_bits=6)
     question = sweep_of(design)
     monkeypatch.setattr(question.__class__, "groups", lambda self, chunk: np.zeros(64, np.uint64))
-    with pytest.raises(RuntimeError, match=r"^the groups are not every value of the held bits once$"):
+    with pytest.raises(RuntimeError, match=r"^the groups do not contain every value of the held bits exactly once$"):
         check(design)

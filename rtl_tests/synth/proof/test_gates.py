@@ -1,4 +1,4 @@
-"""Gate netlists, and their evaluation 64 cases to a word."""
+"""Gate netlists, and their evaluation with 64 cases per word."""
 
 import itertools
 
@@ -16,19 +16,24 @@ TRUTH = {
     "NAND": lambda a, b: not (a and b), "NOR": lambda a, b: not (a or b), "XNOR": lambda a, b: a == b,
     "ANDNOT": lambda a, b: a and not b, "ORNOT": lambda a, b: a or not b, "MUX": lambda a, b, s: b if s else a,
 }  # fmt: skip
-ADDER = "module adder (input [3:0] a, input [8:0] b, output [9:0] sum, output odd); assign sum = a + b; assign odd = sum[0]; endmodule"
+ADDER = """
+module adder (input [3:0] a, input [8:0] b, output [9:0] sum, output odd);
+  assign sum = a + b;
+  assign odd = sum[0];
+endmodule
+"""
 
 
 def random_netlist(rng, gates=60):
-    """Gates of every kind, some of which depend on ``a`` alone."""
-    nets, made = 2 + 4 + 9, []
+    """Gates of every kind; some depend on ``a`` alone."""
+    nets, netlist = 2 + 4 + 9, []
     for _ in range(gates):
         kind = GATES[rng.integers(len(GATES))]
         count = {"NOT": 1, "MUX": 3}.get(kind, 2)
-        made.append(Gate(kind, tuple(int(net) for net in rng.integers(0, nets, count))))
+        netlist.append(Gate(kind, tuple(int(net) for net in rng.integers(0, nets, count))))
         nets += 1
     driven = (*(int(net) for net in rng.integers(0, nets, 8)), 0, 1, 3)
-    return Netlist("random", {"a": 4, "b": 9}, {"x": 8, "y": 3}, tuple(made), driven)
+    return Netlist("random", {"a": 4, "b": 9}, {"x": 8, "y": 3}, tuple(netlist), driven)
 
 
 @pytest.mark.parametrize("kind", GATES)
@@ -41,7 +46,7 @@ def test_gates_do_what_their_names_say(kind):
 
 
 @pytest.mark.parametrize("width", [1, 7, 8, 9, 16, 17, 33, 64])
-def test_planes_hold_values(width):
+def test_planes_have_the_bits_of_values(width):
     rng = np.random.default_rng(width)
     values = rng.integers(0, 1 << width, (3, 2 * CASES), dtype=np.uint64)
     planes = to_planes(values, width)
@@ -77,8 +82,8 @@ def test_compiled_walked_and_single_evaluation_agree(seed, running_port):
         wrong = expected.copy()
         wrong[3, 5, running.shape[1] - 1] ^= np.uint64(0b101)
         wrong[4, 1, 0] ^= np.uint64(1)
-        found = code.compare(groups, running, wrong)
-        assert (found.cases, found.group, found.start) == (3, 3, (running.shape[1] - 8) * 64)
+        mismatch = code.compare(groups, running, wrong)
+        assert (mismatch.cases, mismatch.group, mismatch.start) == (3, 3, (running.shape[1] - 8) * 64)
         shared = code.compare(groups[2:3], running, expected[2])
         assert shared is None
 
@@ -110,12 +115,12 @@ def test_ports_are_arranged_by_name():
     ("text", "error", "sentence"),
     [
         ("reg x; always @(posedge a) x <= b; assign y = x;", NetlistError, "combinational"),
-        ("wire n; assign n = ~(n & a); assign y = n;", NetlistError, "holds a loop of gates"),
+        ("wire n; assign n = ~(n & a); assign y = n;", NetlistError, "contains a loop of gates"),
         ("assign y = ;", YosysError, "syntax error"),
         ("other o (a, b, y);", YosysError, "other"),
     ],
 )
-def test_what_is_no_combinational_block_is_refused(text, error, sentence):
+def test_only_combinational_blocks_are_read(text, error, sentence):
     with pytest.raises(error, match=sentence):
         read(f"module m (input a, input b, output y); {text} endmodule", "m")
 

@@ -1,4 +1,4 @@
-"""`hwgen verify`: the same evidence for a user's own Verilog, for mapped cells, and in a folder that is gone on with."""
+"""`hwgen verify`: evidence for emitted modules, users' Verilog and mapped cells; interrupted runs resume."""
 
 import json
 import multiprocessing
@@ -36,7 +36,7 @@ ENCODER = ["verify", "encoder", "--format", "hif8", "--from", "binary16"]
 
 
 def own(tmp_path, design, change=lambda text: text, top="mine"):
-    """A user's file: the emitted text under another name, changed."""
+    """Options for a user's file: the emitted text under another name, with a change."""
     text = change(texts([design])[design.name]).replace(f"module {design.name} ", f"module {top} ")
     file = tmp_path / "mine.v"
     file.write_text(text)
@@ -46,7 +46,7 @@ def own(tmp_path, design, change=lambda text: text, top="mine"):
 def test_the_emitted_module_is_equal(tmp_path, capsys):
     assert main([*ENCODER, "-o", str(tmp_path)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("hif8_encoder_binary16_ties_to_away: equal to golden on all 2^16 inputs, in ")
+    assert out.startswith("hif8_encoder_binary16_ties_to_away: equal to the reference model on all 2^16 inputs, in ")
     record = json.loads((tmp_path / "hif8_encoder_binary16_ties_to_away.json").read_text())
     assert (record["verdict"], record["cases"], record["inputs"]) == ("equal", 65536, 65536)
     assert record["method"] == "every input, evaluated on the gates"
@@ -60,16 +60,16 @@ def test_the_emitted_module_is_equal(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["verdict"] == "equal"
 
 
-def test_a_users_own_file_is_held_against_golden(tmp_path, capsys):
+def test_a_users_own_file_is_checked(tmp_path, capsys):
     design = build("encoder", "hif8", source="binary16")
     assert main([*ENCODER, *own(tmp_path, design)]) == 0
-    assert capsys.readouterr().out.startswith("mine: equal to golden on all 2^16 inputs")
+    assert capsys.readouterr().out.startswith("mine: equal to the reference model on all 2^16 inputs")
     broken = own(
         tmp_path, design, lambda text: text.replace("assign code = ", "assign code = (bits == 16'h3c01) ? 8'h09 : ")
     )
     assert main([*ENCODER, *broken]) == 1
     out = capsys.readouterr().out
-    assert "mine: differs from golden\n  bits 0x3c01: code 0x9, golden code 0x8 (1.000976562 " in out
+    assert "mine: differs from the reference model\n  bits 0x3c01: code 0x9, expected code 0x8 (1.000976562 " in out
     record = json.loads(next((tmp_path / "evidence").glob("mine.mine.v.*.json")).read_text())
     assert record["verdict"] == "different"
     assert record["counterexamples"][0]["inputs"] == {"bits": "0x3c01"}
@@ -84,12 +84,12 @@ def test_a_users_own_file_is_held_against_golden(tmp_path, capsys):
         (["--liberty", "{tmp}/none.lib"], "--liberty: {tmp}/none.lib cannot be read: No such file or directory"),
         (
             ["--liberty", str(GATES), "--liberty", f"{GATES},{GATES}"],
-            "--liberty: a module is mapped to one library; there are commas between the files of one",
+            "--liberty: a module is mapped to one library; separate the files of one library by commas",
         ),
         (["--verilog", "{tmp}/ports.v", "--top", "ports"], "--verilog: ports must have the inputs bits[16], not x[16]"),
         (
             ["--verilog", "{tmp}/clocked.v", "--top", "clocked"],
-            "--verilog: clocked must be combinational; it holds a register or latch ($dff)",
+            "--verilog: clocked must be combinational; it contains a register or latch ($dff)",
         ),
     ],
 )
@@ -98,7 +98,8 @@ def test_bad_input_is_refused_in_one_sentence(tmp_path, capsys, words, sentence)
         "module ports (input [15:0] x, output [7:0] code); assign code = x[7:0]; endmodule"
     )
     (tmp_path / "clocked.v").write_text(
-        "module clocked (input [15:0] bits, output reg [7:0] code); always @(posedge bits[0]) code <= bits[8:1]; endmodule"
+        "module clocked (input [15:0] bits, output reg [7:0] code);"
+        " always @(posedge bits[0]) code <= bits[8:1]; endmodule"
     )
     folder = tmp_path / "evidence"
     assert main([*ENCODER, "-o", str(folder), *(word.replace("{tmp}", str(tmp_path)) for word in words)]) == 2
@@ -113,8 +114,8 @@ def test_bad_input_is_refused_in_one_sentence(tmp_path, capsys, words, sentence)
         ("wire [7:0] n; assign code = n;", "is used but has no driver"),
         ("assign code = bits[7:0]; assign code = bits[15:8];", "multiple conflicting drivers"),
         ("wire n; assign n = n & bits[0]; assign code = {8{n}};", "found logic loop"),
-        ("reg r; always @(posedge bits[0]) r <= 1; assign code = {8{r}};", "it holds a register or latch ($dff)"),
-        ("reg r; always @* if (bits[0]) r = 1; assign code = {8{r}};", "it holds a register or latch ($adlatch)"),
+        ("reg r; always @(posedge bits[0]) r <= 1; assign code = {8{r}};", "it contains a register or latch ($dff)"),
+        ("reg r; always @* if (bits[0]) r = 1; assign code = {8{r}};", "it contains a register or latch ($adlatch)"),
         ("assign code = bits[0] ? 8'h00 : 8'hzz;", "must not use the value z"),
         ("assign code = bits[0] ? 8'h00 : 8'hxx;", "outputs that may depend on the undefined value x"),
         ("missing m (bits, code);", "missing"),
@@ -124,24 +125,22 @@ def test_what_simulators_and_synthesis_see_differently_is_refused(tmp_path, caps
     file = tmp_path / "mine.v"
     file.write_text(f"module mine (input [15:0] bits, output [7:0] code); {body} endmodule")
     assert main([*ENCODER, "--verilog", str(file), "--top", "mine", "-o", str(tmp_path)]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("hwgen: --verilog: mine ")
-    assert sentence in said
+    message = capsys.readouterr().err
+    assert message.startswith("hwgen: --verilog: mine ")
+    assert sentence in message
     assert not list(tmp_path.glob("*.json"))
 
 
 @pytest.mark.parametrize("top", ["", "mine; log hi", "x\nwrite_verilog y.v", "\\a/b ", "nope"])
-def test_a_top_that_is_none_is_refused(tmp_path, capsys, top):
+def test_a_bad_top_is_refused(tmp_path, capsys, top):
     file = tmp_path / "mine.v"
     file.write_text(texts([build("encoder", "hif8", source="binary16")])["hif8_encoder_binary16_ties_to_away"])
     assert main([*ENCODER, "--verilog", str(file), "--top", top, "-o", str(tmp_path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_what_was_covered_for_one_block_counts_for_no_other(tmp_path):
-    """A file that is right for half of the inputs under one option, and for the other half under another, is wrong for
-    both.
-    """
+def test_inputs_checked_as_one_block_do_not_count_for_another(tmp_path):
+    """Otherwise a file that is right for other halves of its inputs under each option would pass for both."""
     designs = [build("encoder", "hif8", overflow=overflow) for overflow in ("saturate", "infinity")]
     store = EvidenceStore(tmp_path)
     subjects = [
@@ -167,21 +166,21 @@ def test_what_was_covered_for_one_block_counts_for_no_other(tmp_path):
         ("hashes", []),
     ],
 )
-def test_a_record_that_is_none_counts_for_nothing(tmp_path, key, value):
-    store, this = EvidenceStore(tmp_path), Subject(build("encoder", "hif8"), "some text", "mine", "mine.v", (), "")
-    partial = begin(this, store)
+def test_a_broken_record_is_ignored(tmp_path, key, value):
+    store, subject = EvidenceStore(tmp_path), Subject(build("encoder", "hif8"), "some text", "mine", "mine.v", (), "")
+    partial = begin(subject, store)
     store.save(partial)
     path = store.path(partial.name)
     path.write_text(json.dumps({**json.loads(path.read_text()), "done": [3], key: value}))
-    assert begin(this, store).done == []
+    assert begin(subject, store).done == []
 
 
 def test_equal_needs_every_input(tmp_path):
-    store, this = EvidenceStore(tmp_path), Subject(build("encoder", "hif8"), "some text", "mine", "mine.v", (), "")
-    partial = begin(this, store)
+    store, subject = EvidenceStore(tmp_path), Subject(build("encoder", "hif8"), "some text", "mine", "mine.v", (), "")
+    partial = begin(subject, store)
     partial.verdict, partial.cases = "equal", 5
     store.save(partial)
-    assert begin(this, store).verdict == "incomplete"
+    assert begin(subject, store).verdict == "incomplete"
 
 
 def test_a_compiler_that_does_not_compile_is_not_used(tmp_path):
@@ -194,13 +193,12 @@ def test_a_compiler_that_does_not_compile_is_not_used(tmp_path):
     "library",
     [
         pytest.param(GATES, id=GATES.name),
-        *(pytest.param(*one.values, marks=[*one.marks, pytest.mark.exhaustive], id=one.id) for one in WHOLE),
+        *(pytest.param(*item.values, marks=[*item.marks, pytest.mark.exhaustive], id=item.id) for item in WHOLE),
     ],
 )
-def test_mapped_cells_are_checked_by_their_own_functions(tmp_path, capsys, library):
-    assert (
-        main(["verify", "mac", "--format", "e5m2_nosub", "--liberty", str(library), "-o", str(tmp_path), "--json"]) == 0
-    )
+def test_mapped_cells_are_checked_by_their_functions(tmp_path, capsys, library):
+    words = ["verify", "mac", "--format", "e5m2_nosub", "--liberty", str(library), "-o", str(tmp_path), "--json"]
+    assert main(words) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["verdict"], record["cases"]) == ("equal", 1 << 32)
     assert record["libraries"] == [liberty.read(library).name]
@@ -208,7 +206,7 @@ def test_mapped_cells_are_checked_by_their_own_functions(tmp_path, capsys, libra
 
 
 def test_a_cell_with_a_wrong_function_is_found():
-    """The cells are taken for what the library says they do, not for what they were chosen for."""
+    """Cells are checked by their functions in the library, not by the functions that they were chosen for."""
     design = build("decoder", "hif8")
     cells = mapped_netlist(texts([design])[design.name], design.name, [liberty.read(GATES)], "amap", 1)
     assert "NAND2 " in cells
@@ -224,10 +222,10 @@ def test_a_cell_with_a_wrong_function_is_found():
         ("depth_map", build("encoder", "hif8", source="binary16", rounding="hybrid")),
         *(pytest.param(recipe, build("mac", "hif8"), marks=pytest.mark.exhaustive) for recipe in RECIPES["cells"]),
     ],
-    ids=lambda one: getattr(one, "name", one),
+    ids=lambda value: getattr(value, "name", value),
 )
-def test_the_netlists_that_are_counted_are_right(tmp_path, capsys, recipe, design):
-    """Of every recipe that maps to cells, one renaming; of those that choose sizes, with cells in four sizes."""
+def test_the_counted_netlists_are_right(tmp_path, capsys, recipe, design):
+    """One renaming of each recipe that maps to cells; recipes that choose sizes use cells in four sizes."""
     library = GATES
     if recipe in SIZING:
         library = tmp_path / "sized.lib"
@@ -240,32 +238,22 @@ def test_the_netlists_that_are_counted_are_right(tmp_path, capsys, recipe, desig
 
 
 def test_sizes_need_delays(tmp_path, capsys):
-    words = [
-        "verify",
-        "decoder",
-        "--format",
-        "hif8",
-        "--liberty",
-        str(GATES),
-        "--recipe",
-        "depth_map",
-        "-o",
-        str(tmp_path),
-    ]
-    assert main(words) == 2
+    words = ["--liberty", str(GATES), "--recipe", "depth_map", "-o", str(tmp_path)]
+    assert main(["verify", "decoder", "--format", "hif8", *words]) == 2
     assert capsys.readouterr().err == (
-        "hwgen: --recipe: depth_map sizes cells by their delays, and gates states none; take stock, amap, amap2, lut_amap\n"
+        "hwgen: --recipe: depth_map sizes cells by their delays, but gates has none; "
+        "use one of stock, amap, amap2, lut_amap\n"
     )
 
 
 @pytest.mark.parametrize("portfolio", ["full", SPEED])
 @pytest.mark.parametrize(
-    "design", [build("mac", "hif8"), build("encoder", "e5m2b1", source="binary16", stages=2)], ids=lambda one: one.name
+    "design",
+    [build("mac", "hif8"), build("encoder", "e5m2b1", source="binary16", stages=2)],
+    ids=lambda design: design.name,
 )
-def test_the_mapped_netlist_is_the_one_that_is_counted(design, portfolio):
-    """Cell by cell the area that a job reports, for each recipe and the renaming of a seed, whichever renamings come
-    before.
-    """
+def test_the_mapped_netlist_is_the_counted_one(design, portfolio):
+    """Its cells have the area that a job reports, for each recipe and seed, in any order of renamings."""
     library = gates_with_drives() if portfolio == SPEED else liberty.read(GATES)
     text, areas = texts([design])[design.name], {cell.name: cell.area for cell in library.cells}
     job = Job(design.kind, (), text, design.name, design.ports, LIBERTY, portfolio, 2, (library,), seed=2)
@@ -276,7 +264,7 @@ def test_the_mapped_netlist_is_the_one_that_is_counted(design, portfolio):
             assert sum(areas[name] for name in names) == pytest.approx(sample["area"])
 
 
-def test_a_netlist_of_cells_is_checked_as_it_is(tmp_path, capsys):
+def test_a_netlist_of_cells_is_checked_unchanged(tmp_path, capsys):
     design = build("encoder", "ocp_e4m3", source="binary16")
     cells = mapped_netlist(texts([design])[design.name], design.name, [liberty.read(GATES)], "amap2", 1)
     file = tmp_path / "placed.v"
@@ -286,13 +274,13 @@ def test_a_netlist_of_cells_is_checked_as_it_is(tmp_path, capsys):
     capsys.readouterr()
     file.write_text(cells.replace("NAND2 ", "NOR2 ", 1))
     assert main(words) == 1
-    assert "differs from golden" in capsys.readouterr().out
+    assert "differs from the reference model" in capsys.readouterr().out
     file.write_text(cells.replace("NAND2 ", "NAND9 ", 1))
     assert main(words) == 2
     assert "NAND9" in capsys.readouterr().err
 
 
-def test_files_of_one_name_have_evidence_each(tmp_path):
+def test_files_with_the_same_name_have_separate_evidence(tmp_path):
     design = build("decoder", "ocp_e4m3")
     for folder in ("right", "wrong"):
         file = tmp_path / folder / "mine.v"
@@ -305,7 +293,7 @@ def test_files_of_one_name_have_evidence_each(tmp_path):
     assert sorted(known.verdict for known in EvidenceStore(tmp_path / "evidence")) == ["different", "equal"]
 
 
-def test_one_file_has_evidence_for_each_block_that_it_is_checked_as(tmp_path):
+def test_a_file_has_evidence_for_each_block_that_it_is_checked_as(tmp_path):
     words = own(tmp_path, build("decoder", "ocp_e4m3"))
     assert main(["verify", "decoder", "--format", "ocp_e4m3", "--to", "binary16", *words]) == 0
     assert main(["verify", "decoder", "--format", "ocp_e4m3", "--to", "bfloat16", *words]) == 1
@@ -315,14 +303,14 @@ def test_one_file_has_evidence_for_each_block_that_it_is_checked_as(tmp_path):
     assert main([*again[1:], "-o", str(tmp_path / "again")]) == 0
 
 
-def test_what_goes_wrong_with_our_own_module_is_a_bug(tmp_path, monkeypatch):
+def test_an_error_in_our_own_module_is_a_bug(tmp_path, monkeypatch):
     text = "module hif8_encoder_binary16_ties_to_away (input bits, output code); assign code = bits; endmodule"
     monkeypatch.setattr(Design, "verilog", lambda _: text)
     with pytest.raises(NetlistError, match="must have the inputs"):
         main([*ENCODER, "-o", str(tmp_path)])
 
 
-def test_a_tool_that_was_killed_says_nothing_of_a_users_file(tmp_path, monkeypatch, capsys):
+def test_a_killed_tool_does_not_blame_a_users_file(tmp_path, monkeypatch, capsys):
     def killed(*_, **__):
         raise YosysError("Yosys did not write netlist.json: no message", killed=True)
 
@@ -334,7 +322,7 @@ def test_a_tool_that_was_killed_says_nothing_of_a_users_file(tmp_path, monkeypat
 
 def test_a_dot_product_of_one_lane_is_a_mac(tmp_path, capsys):
     assert main(["verify", "dot", "--format", "ocp_e4m3", "--lanes", "1", "-o", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.startswith("ocp_e4m3_dot1_binary16: equal to golden on all 2^32 inputs")
+    assert capsys.readouterr().out.startswith("ocp_e4m3_dot1_binary16: equal to the reference model on all 2^32 inputs")
     assert main(["verify", "dot", "--format", "ocp_e4m3", "-o", str(tmp_path)]) == 1
     assert "no method reaches all 2^48 inputs; there are too many inputs to enumerate" in capsys.readouterr().out
 
@@ -350,7 +338,7 @@ def test_a_dot_product_of_one_lane_is_a_mac(tmp_path, capsys):
         (["--liberty", str(GATES), "--recipe", "best"], "argument --recipe: invalid choice: 'best'"),
     ],
 )
-def test_recipes_that_are_refused(tmp_path, capsys, words, sentence):
+def test_bad_recipes_are_refused(tmp_path, capsys, words, sentence):
     assert main(["verify", "decoder", "--format", "hif8", *words, "-o", str(tmp_path)]) == 2
     assert sentence in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -368,10 +356,10 @@ def wrong_nand():
 @pytest.mark.parametrize(
     "files", [pytest.param((GATES,), id=GATES.name), pytest.param(ASAP7, id="asap7", marks=NEEDS_SHARED)]
 )
-def test_yosys_proves_the_mapping_by_itself(kind, files):
+def test_yosys_also_proves_the_mapping(kind, files):
     design = build(kind, "hif8")
-    found = prove_mapping(texts([design])[design.name], design.name, [liberty.read(file) for file in files])
-    assert "Equivalence successfully proven!" in found
+    report = prove_mapping(texts([design])[design.name], design.name, [liberty.read(file) for file in files])
+    assert "Equivalence successfully proven!" in report
 
 
 def test_yosys_proves_no_wrong_mapping():
@@ -386,7 +374,7 @@ def test_yosys_proves_no_wrong_mapping():
 )
 @pytest.mark.parametrize("name", ["hif8", "e5m2b1", "ocp_e4m3"])
 def test_yosys_proves_the_mapping_of_macs(name, library):
-    """With every library that is whole in one file; ASAP7's take it more than a quarter of an hour each."""
+    """With all libraries that are one file; each MAC in ASAP7 would take more than a quarter of an hour."""
     design = build("mac", name)
     assert "Equivalence successfully proven!" in prove_mapping(
         texts([design])[design.name], design.name, [liberty.read(library)]
@@ -403,17 +391,15 @@ def slowly(store, known, save=evidence.EvidenceStore.save):
     time.sleep(0.3)
 
 evidence.EvidenceStore.save, parts.SAVE_EVERY = slowly, 0.0
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background has them ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell makes background processes ignore the signal
 sys.exit(main())
 """
-"""``hwgen``, which notes at once what is done, and takes its time for that: an interrupt comes before the end on any
-machine.
-"""
+"""``hwgen`` that saves after each part, and slowly: an interrupt arrives before the end on any machine."""
 
 
 @pytest.fixture
 def begun(monkeypatch):
-    """Collects the parts that checks in this process have before them."""
+    """The parts that checks in this process start with."""
     begun, completed = [], parts.completed
 
     def noted(todo, *others):
@@ -424,14 +410,14 @@ def begun(monkeypatch):
     return begun
 
 
-def told(known, reason=""):
-    """What a run says that was broken off with so much done."""
-    covered = f"{known.cases} of {known.inputs} inputs are covered"
-    return f"hwgen: broken off{reason}: {covered}, no verdict; run the same command again to go on\n"
+def message(known, reason=""):
+    """The message of an interrupted run with this record."""
+    checked = f"{known.cases} of {known.inputs} inputs are checked"
+    return f"hwgen: interrupted{reason}: {checked}, no verdict; run the same command again to resume\n"
 
 
-def test_a_run_that_was_broken_off_goes_on(tmp_path, capsys, begun):
-    """Killed without a chance to say anything, and interrupted, runs leave what they have covered, and no verdict."""
+def test_an_interrupted_run_resumes(tmp_path, capsys, begun):
+    """Killed and interrupted runs leave a record of the checked inputs without a verdict."""
     design, store = build("mac", "hif8"), EvidenceStore(tmp_path)
     words = ["verify", *design.command().split(), "--jobs", "1", "-o", str(tmp_path)]
 
@@ -439,7 +425,7 @@ def test_a_run_that_was_broken_off_goes_on(tmp_path, capsys, begun):
         known = store.load(design.name)
         return set(known.done) if known else set()
 
-    def broken_off(number):
+    def interrupted(number):
         before = done()
         with started([sys.executable, "-c", OFTEN, *words]) as process:
             wait_until(lambda: done() > before, process)
@@ -451,16 +437,16 @@ def test_a_run_that_was_broken_off_goes_on(tmp_path, capsys, begun):
         assert set(known.done) > before
         return process.returncode, err, known
 
-    assert broken_off(signal.SIGKILL)[0] == -signal.SIGKILL
-    status, said, known = broken_off(signal.SIGINT)
+    assert interrupted(signal.SIGKILL)[0] == -signal.SIGKILL
+    status, err, known = interrupted(signal.SIGINT)
     assert status == 130
-    assert said.endswith(told(known))
+    assert err.endswith(message(known))
     assert main(words) == 0
     assert sorted(begun + known.done) == list(range(sweep_of(design).chunks))
-    assert capsys.readouterr().out.startswith(f"{design.name}: equal to golden on all 2^32 inputs")
+    assert capsys.readouterr().out.startswith(f"{design.name}: equal to the reference model on all 2^32 inputs")
 
 
-def test_a_lost_worker_breaks_a_proof_off_and_it_goes_on(tmp_path, monkeypatch, capsys, begun):
+def test_a_proof_resumes_after_a_lost_worker(tmp_path, monkeypatch, capsys, begun):
     design, store = build("mac", "e4m3_nosub", accumulator="exact", terms=1), EvidenceStore(tmp_path)
     words = ["verify", *design.command().split(), "--jobs", "2", "-o", str(tmp_path)]
     save = EvidenceStore.save
@@ -477,9 +463,9 @@ def test_a_lost_worker_breaks_a_proof_off_and_it_goes_on(tmp_path, monkeypatch, 
     known, (out, err) = store.load(design.name), capsys.readouterr()
     assert (out, known.verdict) == ("", "incomplete")
     assert 0 < known.cases < known.inputs
-    assert re.sub(r"lost: [^)]*", "lost", err).endswith(told(known, " (a worker was lost)"))
+    assert re.sub(r"lost: [^)]*", "lost", err).endswith(message(known, " (a worker was lost)"))
     before = sorted(begun)
     begun.clear()
     assert main(words) == 0
     assert sorted(begun + known.done) == before
-    assert capsys.readouterr().out.startswith(f"{design.name}: equal to golden on all 2^58 inputs")
+    assert capsys.readouterr().out.startswith(f"{design.name}: equal to the reference model on all 2^58 inputs")
