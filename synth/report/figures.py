@@ -35,6 +35,10 @@ class Figure:
         """Recipe, tool and command in one line."""
         return f"recipe {self.recipe}, {self.tool}: {self.command}"
 
+    def over(self, base: float) -> "Figure":
+        """The figure in multiples of ``base``."""
+        return Figure(self.low / base, self.median / base, self.high / base)
+
     def below(self, other: "Figure") -> bool:
         """Whether every sample is below every sample of the other."""
         return self.high < other.low and min(self.samples, other.samples) > 1

@@ -6,7 +6,7 @@ from synth.area.rows import Option, Row
 from synth.report.columns import Column, columns
 from synth.report.figures import Figure, ranked
 from synth.report.plan import OPTIONAL, REPORT_ACCUMULATOR
-from synth.report.render.palette import Style, styles
+from synth.report.render.plots import looks
 
 
 def figure(row: Row) -> Figure:
@@ -42,8 +42,8 @@ class Measured:
         Targets and cell libraries of the areas.
     formats : tuple of str
         Formats that are compared.
-    styles : dict of str to Style
-        How each format is drawn.
+    looks : dict of str to dict
+        How each format's points are drawn.
     """
 
     def __init__(self, rows: Sequence[Row], formats: Sequence[str]):
@@ -53,9 +53,7 @@ class Measured:
         self.timed = [row for row in rows if row.timing is not None]
         self.columns: dict[str, Column] = {column.key: column for column in columns(areas)}
         self.formats = tuple(formats)
-        self.styles: dict[str, Style] = styles(
-            [*self.formats, *(name for row in rows for name in (row.format, row.operands))]
-        )
+        self.looks = looks([*self.formats, *(row.operands for row in rows)])
 
     def part(self, part: str, place: str) -> dict[str, Figure]:
         """Figures of a MAC into the report's accumulator, or of a part of it, by format that is compared."""

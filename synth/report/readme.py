@@ -17,8 +17,6 @@ from synth.report.data import Report
 from synth.report.figures import Figure, number, ranked
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
-from synth.report.render.palette import styles
-from synth.report.render.svg import standalone
 from synth.studies.script import status
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,11 +81,9 @@ def results(report: Report) -> dict[str, Any]:
 
 
 def picture(shown: Results) -> str:
-    """MAC area by format on NAND2-equivalent gates, as a file that stands alone."""
+    """MAC area by format on NAND2-equivalent gates, as SVG."""
     macs = shown.figures["mac", "gates"]
-    return standalone(
-        plots.bars(macs, f"MAC into {REPORT_ACCUMULATOR}, area by format", "area [NAND2 equivalents]", styles(macs))
-    )
+    return plots.bars(macs, f"MAC into {REPORT_ACCUMULATOR}, area by format", "area [NAND2 equivalents]").svg
 
 
 def section(shown: Results) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from synth.report.figures import Figure, compared, number
 
@@ -31,12 +32,19 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
 
+class Picture(NamedTuple):
+    """A drawing: its title, which also stands for it where it cannot be seen, and the SVG file."""
+
+    title: str
+    svg: str
+
+
 @dataclass(frozen=True)
 class Plot:
     """A picture, its caption, and the commands that repeat its figures."""
 
     caption: str
-    svg: str
+    picture: Picture
     commands: tuple[str, ...] = ()
 
 

@@ -166,23 +166,21 @@ def test_the_page_needs_nothing_else(folder):
     page = (folder / "index.html").read_text()
     links = re.findall(r"""(?:src|href|action|data)\s*=\s*["']([^"']*)["']""", page)
     assert links
-    assert {link for link in links if not link.startswith("#")} == {
-        "data:,"
-    }  # an icon, so that no browser asks for one
-    assert not re.search(r"url\((?!#)|@import|<script .*src|<iframe|<img|<image", page)
+    assert all(link.startswith(("#", "data:")) for link in links)  # plots, and an icon so that no browser asks for one
+    assert not re.search(r"url\(|@import|<script .*src|<iframe", page)
     assert "default-src 'none'" in page
     for word in (str(folder), "/home", "/tmp", "matplotlib.org"):
         assert word not in page
     ids = re.findall(r'\bid="([^"]*)"', page)
     assert len(ids) == len(set(ids))
-    assert set(re.findall(r"(?:url\(|href=\")#([^\")]*)", page)) <= set(ids)
+    assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
 
 
 def test_the_page_shows_everything(folder):
     page, text = (folder / "index.html").read_text(), (folder / "report.md").read_text()
     for anchor, (title, _) in SECTIONS.items():
         assert f'<section id="{anchor}">\n<h2>{escape(title)}</h2>' in page
-    assert page.count("<svg ") == page.count('role="img"') == sum(plots for _, plots in SECTIONS.values())
+    assert len(re.findall('<img src="data:[^"]*" alt="[^"]+">', page)) == sum(plots for _, plots in SECTIONS.values())
     for wanted in (
         "yosys 0", "97.1%", "equal in 1,234 steps", "18.0 dB", "hwgen area mac --target xc7", "synch", "(30.5 dB, 156 NAND2) in both.",
         "mac binary16, Gates: the fastest is", "not reproduced", "65,536 cases evaluated", "hwgen verify multiplier_hif8",
@@ -254,7 +252,7 @@ def test_every_plot_names_the_commands_of_its_figures(content):
     for section in content.sections:
         for plot in section.plots:
             assert all(command.startswith(("hwgen area ", 'python -c "import golden; ')) for command in plot.commands)
-            assert plot.commands or "A point for each target" in plot.caption  # the plots beside it have them
+            assert plot.commands or "over 5 targets" in plot.picture.title  # the plots beside it have them
 
 
 def test_the_table_of_rows(data, folder):
@@ -274,7 +272,7 @@ def test_a_report_of_little_data_is_a_report(tmp_path):
     assert "<p>1 format, 1 target, 1 figure: " in page
     assert "No module had been checked against the golden model on all inputs" in page
     assert "Nothing had been proved when this report was written" in page
-    assert page.count("<svg ") == 1
+    assert page.count("<img ") == 1
 
 
 def test_nothing_is_left_half_written(tmp_path, monkeypatch):

@@ -45,6 +45,6 @@ def test_a_section():
         ("Gates: no format beats ocp_e5m2 (25.5 dB, 100 NAND2) and ocp_e4m3 (31.5 dB, 101 NAND2) in both.", "gates")
     ]
     assert [row[0].text for row in made.tables[0].rows] == names
-    assert "quantization SNR [dB]" in made.plots[0].svg
+    assert "quantization SNR [dB]" in made.plots[0].picture.svg
     assert made.plots[0].commands[-1] == "python -c \"import golden; print(golden.best_scale('hif8'))\""
     assert section(Measured(rows, names), {}) is None

@@ -1,10 +1,11 @@
 """The report on accumulators: exact against rounded, by their width."""
 
-from synth.report.figures import compared, listing, pair_sentence
+from typing import NamedTuple
+
+from synth.report.figures import Figure, compared, listing, pair_sentence
 from synth.report.measured import Measured, figure
 from synth.report.plan import ACCUMULATORS, TERMS, WIDTH_STUDY, WIDTH_TARGETS
 from synth.report.render import plots
-from synth.report.render.plots import Mark
 from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
 
 
@@ -16,39 +17,49 @@ def section(measured: Measured) -> Section | None:
         f"{TERMS:,} products of any size, and without rounding; its width follows from the format.",
     )  # fmt: skip
     for target in WIDTH_TARGETS:
-        by_format = _marks(measured, target)
-        kinds = [kind for kind in ACCUMULATORS if any(kind in marks for marks in by_format.values())]
+        by_format = _macs(measured, target)
+        kinds = [kind for kind in ACCUMULATORS if any(kind in macs for macs in by_format.values())]
         if len(kinds) < 2:
             continue
         column = measured.columns[target]
         title = f"MAC by accumulator, {column.title}"
-        rounded = {name: {kind: marks[kind] for kind in marks if kind != "exact"} for name, marks in by_format.items()}
-        exact = {name: marks["exact"] for name, marks in by_format.items() if "exact" in marks}
-        svg = plots.widths(rounded, exact, title, "width of the accumulator [bits]", column.axis, measured.styles)
-        used = (mark.y for marks in by_format.values() for mark in marks.values())
-        section.plots.append(Plot("Filled points round after every product, hollow ones never.", svg, commands(used)))
-        head = ["format"]
+        heads = {}
         for kind in kinds:
-            widths = sorted(marks[kind].x for marks in by_format.values() if kind in marks)
-            head.append(f"{kind}, {' to '.join(dict.fromkeys((str(widths[0]), str(widths[-1]))))} bits")
-        body = []
-        for name, marks in by_format.items():
-            body.append((Cell(name), *(figure_cell(marks[kind].y if kind in marks else None) for kind in kinds)))
-            if {"exact", "binary32"} <= set(marks):
-                pair = (("binary32", marks["binary32"].y), ("exact", marks["exact"].y))
+            widths = sorted(macs[kind].bits for macs in by_format.values() if kind in macs)
+            heads[kind] = f"{kind}, {' to '.join(dict.fromkeys((str(widths[0]), str(widths[-1]))))} bits"
+        areas = {
+            name: {heads[kind]: macs[kind].area for kind in kinds if kind in macs} for name, macs in by_format.items()
+        }
+        picture = plots.groups(areas, title, column.axis)
+        caption = "exact never rounds, the others round after every product."
+        used = (value for figures in areas.values() for value in figures.values())
+        section.plots.append(Plot(caption, picture, commands(used)))
+        for name, macs in by_format.items():
+            if {"exact", "binary32"} <= set(macs):
+                pair = (("binary32", macs["binary32"].area), ("exact", macs["exact"].area))
                 section.findings.append(Finding(pair_sentence(*pair, f"the MAC of {name}", column.title), target))
-        section.tables.append(Table(f"{title} [{column.unit}]", tuple(head), tuple(body)))
+        body = tuple(
+            (Cell(name), *(figure_cell(figures.get(head)) for head in heads.values()))
+            for name, figures in areas.items()
+        )
+        section.tables.append(Table(f"{title} [{column.unit}]", ("format", *heads.values()), body))
     return section if section.tables else None
 
 
-def _marks(measured: Measured, target: str) -> dict[str, dict[str, Mark]]:
-    """Area over bits, by format and accumulator."""
-    by_format: dict[str, dict[str, Mark]] = {}
+class _Mac(NamedTuple):
+    bits: int
+    """Width of the accumulator."""
+    area: Figure
+
+
+def _macs(measured: Measured, target: str) -> dict[str, dict[str, _Mac]]:
+    """MACs by format and accumulator."""
+    by_format: dict[str, dict[str, _Mac]] = {}
     for row in measured.rows:
         is_mac = (row.component, row.place, row.is_best) == ("mac", target, True) and "format_b" not in row.options
         if is_mac and row.format in WIDTH_STUDY and row.accumulator_bits is not None:
-            mark = Mark(row.accumulator_bits, figure(row))
-            by_format.setdefault(row.format, {}).setdefault(str(row.options["accumulator"]), mark)
+            mac = _Mac(row.accumulator_bits, figure(row))
+            by_format.setdefault(row.format, {}).setdefault(str(row.options["accumulator"]), mac)
     return by_format
 
 
@@ -58,8 +69,8 @@ def sentence(measured: Measured) -> str | None:
     """
     for target in reversed(WIDTH_TARGETS):
         costs = [
-            f"{name} {compared(marks['exact'].y, marks['binary32'].y)} ({marks['exact'].x} bits)"
-            for name, marks in _marks(measured, target).items() if {"exact", "binary32"} <= set(marks)
+            f"{name} {compared(macs['exact'].area, macs['binary32'].area)} ({macs['exact'].bits} bits)"
+            for name, macs in _macs(measured, target).items() if {"exact", "binary32"} <= set(macs)
         ]  # fmt: skip
         if costs:
             title = measured.columns[target].title

@@ -24,18 +24,19 @@ def section(measured: Measured) -> Section | None:
         "encoders", "Encoders, and what a rounding costs",
         f"From {ENCODER_SOURCE} to a code, with the format's default rounding unless another is named.",
     )  # fmt: skip
-    column, styles = measured.columns["gates"], measured.styles
+    column = measured.columns["gates"]
     defaults: dict[str, Figure] = {}
     for (name, _), value in gates.items():
         defaults.setdefault(name, value)
-    svg = plots.bars(defaults, f"Encoders from {ENCODER_SOURCE} by format, {column.title}", column.axis, styles)
-    section.plots.append(Plot(smallest_sentence(defaults, "encoder", column.title), svg, commands(defaults.values())))
+    picture = plots.bars(defaults, f"Encoders from {ENCODER_SOURCE} by format, {column.title}", column.axis)
+    section.plots.append(
+        Plot(smallest_sentence(defaults, "encoder", column.title), picture, commands(defaults.values()))
+    )
     several = [key for key in gates if sum(name == key[0] for name, _ in gates) > 1]
     if several:
         words = {f"{rounding}, {name}": gates[name, rounding] for name, rounding in several}
-        colours = {f"{rounding}, {name}": styles[name] for name, rounding in several}
-        svg = plots.bars(words, f"Encoders from {ENCODER_SOURCE} by rounding, {column.title}", column.axis, colours)
-        section.plots.append(Plot("The same formats in each of their roundings.", svg, commands(words.values())))
+        picture = plots.bars(words, f"Encoders from {ENCODER_SOURCE} by rounding, {column.title}", column.axis)
+        section.plots.append(Plot("The same formats in each of their roundings.", picture, commands(words.values())))
     studied, (first, second) = ROUNDING_STUDY
     pairs: dict[str, tuple[Figure, Figure]] = {}
     for target, where in measured.columns.items():
@@ -46,9 +47,13 @@ def section(measured: Measured) -> Section | None:
             section.findings.append(Finding(sentence, target))
     if pairs:
         title = f"{studied} encoder: {first} against {second}"
-        svg = plots.pairs(pairs, (first, second), title, f"area / that with {first}", styles[studied].colour)
+        scaled = {
+            name: {where: pair[place].over(pair[0].median) for where, pair in pairs.items()}
+            for place, name in enumerate((first, second))
+        }
+        picture = plots.groups(scaled, title, f"area / that with {first}")
         used = (value for pair in pairs.values() for value in pair)
-        section.plots.append(Plot("Every pair is scaled to its first bar.", svg, commands(used)))
+        section.plots.append(Plot("Every pair is scaled to its first bar.", picture, commands(used)))
         body = tuple((Cell(name), figure_cell(one), figure_cell(other, one)) for name, (one, other) in pairs.items())
         section.tables.append(Table(title, ("target", first, second), body))
     order = sorted(gates, key=lambda key: gates[key].median)

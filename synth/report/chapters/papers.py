@@ -109,12 +109,10 @@ def table_2(measured: Measured) -> Section | None:
         if all(name in multipliers for name in PRINTED):
             series[column.title] = {name: multipliers[name].median / multipliers[_BASE].median for name in PRINTED}
             used += [multipliers[name] for name in PRINTED]
-    svg = plots.slopes(
-        series, "Decode + multiply of the paper's Table 2, in its ALMs and here", f"area / that of {_BASE}"
-    )
-    section.plots.append(
-        Plot("Formats in the paper's order; a line that rises all the way has the same order.", svg, commands(used))
-    )
+    title = "Decode + multiply of the paper's Table 2, in its ALMs and here"
+    picture = plots.slopes(series, title, f"area / that of {_BASE}")
+    caption = "Formats in the paper's order; a line that rises all the way has the same order."
+    section.plots.append(Plot(caption, picture, commands(used)))
     return section
 
 

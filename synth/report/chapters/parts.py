@@ -21,13 +21,14 @@ def macs(measured: Measured) -> Section | None:
     )  # fmt: skip
     if len(by_target) > 1 and any(len(figures) > 1 for figures in by_target.values()):
         title = f"MAC into {REPORT_ACCUMULATOR} relative to the smallest, over {len(by_target)} targets"
-        svg = plots.ranges(by_target, title, "area above that of the smallest", measured.styles)
-        section.plots.append(Plot("A point for each target; the line goes from the least to the most.", svg))
+        by_title = {measured.columns[target].title: figures for target, figures in by_target.items()}
+        picture = plots.ranges(by_title, title, "area above that of the smallest")
+        section.plots.append(Plot("The formats of the plots beside this one, on all targets.", picture))
     for target, figures in by_target.items():
         where = measured.columns[target]
         sentence = smallest_sentence(figures, "MAC", where.title)
-        svg = plots.bars(figures, f"MAC into {REPORT_ACCUMULATOR}, {where.title}", where.axis, measured.styles)
-        section.plots.append(Plot(sentence, svg, commands(figures.values())))
+        picture = plots.bars(figures, f"MAC into {REPORT_ACCUMULATOR}, {where.title}", where.axis)
+        section.plots.append(Plot(sentence, picture, commands(figures.values())))
         section.findings.append(Finding(sentence, target, is_caption=True))
     section.tables.append(_table(measured, "mac"))
     return section
@@ -55,11 +56,9 @@ def parts(measured: Measured) -> Section | None:
         }  # fmt: skip
         if stacks:
             names = ("decode + multiply", "adder", "MAC, synthesized as one")
-            svg = plots.stacks(
-                stacks, names, f"Decode + multiply and adder, {column.title}", column.axis, measured.styles
-            )
+            picture = plots.stacks(stacks, names, f"Decode + multiply and adder, {column.title}", column.axis)
             used = (value for one in stacks.values() for value in (one.first, one.second))
-            section.plots.append(Plot(_share(stacks, column.title), svg, commands(used)))
+            section.plots.append(Plot(_share(stacks, column.title), picture, commands(used)))
     section.tables += [
         _table(measured, part) for part, by_target in (("multiplier", multipliers), ("adder", adders)) if by_target
     ]

@@ -118,10 +118,10 @@ def section(measured: Measured) -> Section | None:
         if is_drawn:
             edge = _marks(front(point for curve in curves.values() for point in curve))
             drawn = {name: _marks(curve) for name, curve in curves.items()}
-            svg = plots.curves(
-                drawn, edge, f"Area against delay: {title}", f"delay [{unit}]", column.axis, measured.styles
-            )
-            section.plots.append(Plot(first, svg, commands(point.area for curve in curves.values() for point in curve)))
+            axes = (f"delay [{unit}]", column.axis)
+            picture = plots.curves(drawn, edge, f"Area against delay: {title}", *axes, measured.looks)
+            used = (point.area for curve in curves.values() for point in curve)
+            section.plots.append(Plot(first, picture, commands(used)))
         section.findings += [
             Finding(first, group.place, is_drawn),
             *(Finding(sentence, group.place) for sentence in others),

@@ -52,11 +52,10 @@ def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None
         best = [f"{name} ({ratio[name]} dB, {number(figures[name].median)} {figures[name].unit})" for name in edge]
         sentence = f"{column.title}: no format beats {listing(best)} in both."
         marks = {name: plots.Mark(ratio[name], value) for name, value in figures.items()}
-        svg = plots.scatter(
-            marks, edge, f"Area against SNR, {column.title}", "quantization SNR [dB]", column.axis, measured.styles
-        )
+        title = f"Area against SNR, {column.title}"
+        picture = plots.scatter(marks, edge, title, "quantization SNR [dB]", column.axis, measured.looks)
         snr = tuple(f"python -c \"import golden; print(golden.best_scale('{name}'))\"" for name in figures)
-        section.plots.append(Plot(sentence, svg, commands(figures.values()) + snr))
+        section.plots.append(Plot(sentence, picture, commands(figures.values()) + snr))
         section.findings.append(Finding(sentence, target, is_caption=True))
     section.tables.append(_table(measured, by_target, accuracy))
     return section

@@ -6,7 +6,6 @@ from html import escape
 from pathlib import Path
 
 from synth.report.content import Content
-from synth.report.render.palette import css
 from synth.report.sections import Cell, Command, Plot, Section, Table
 
 _LONG = 30
@@ -24,7 +23,7 @@ def page(content: Content) -> str:
         f"<div><dt>{escape(subject)}</dt><dd>{escape(text)}</dd></div>\n" for subject, text in content.summary
     )
     body = "".join(map(_section, sections))
-    style, script = css() + _STYLE.read_text(), _SCRIPT.read_text()
+    style, script = _STYLE.read_text(), _SCRIPT.read_text()
     digest = b64encode(sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     return (
@@ -57,7 +56,9 @@ def _plot(plot: Plot) -> str:
     again = (
         f"<details><summary>Commands that repeat these figures</summary><pre>{lines}</pre></details>" if lines else ""
     )
-    return f"<figure>{plot.svg}<figcaption>{escape(plot.caption)}</figcaption>{again}</figure>\n"
+    data = b64encode(plot.picture.svg.encode()).decode()
+    image = f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(plot.picture.title)}">'
+    return f"<figure>{image}<figcaption>{escape(plot.caption)}</figcaption>{again}</figure>\n"
 
 
 def _table(table: Table) -> str:

@@ -1,50 +1,55 @@
-"""The report's plots: from figures to SVG, each with title, units, spreads and direct labels instead of a legend."""
+"""The report's plots: from figures to pictures with title, units and spreads."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
+from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from matplotlib.ticker import PercentFormatter
 
 from synth.report.figures import Figure, compared, number, ranked
-from synth.report.render.labels import name_points
-from synth.report.render.palette import SERIES, Style
-from synth.report.render.svg import CARD, INK, LINE, SOFT, Sheet, sheet
+from synth.report.plan import FORMATS
+from synth.report.render.svg import sheet
+from synth.report.sections import Picture
 
-Styles = Mapping[str, Style]
-
-_SPREAD: Any = {"ecolor": INK, "capsize": 3, "error_kw": {"elinewidth": 1.3, "capthick": 1.3}}
 _EN = "\N{EN SPACE}"
-_FAINT = 0.45
-"""Opacity of what is the second of two things in one colour."""
+_PALE = "0.87"
+"""Grey of what lies behind the figures."""
+_MARKERS = "osD^v<>"
+MOST_NAMES = 12
+"""Formats that a plot of points can distinguish."""
+
+Looks = Mapping[str, Mapping[str, Any]]
+"""Colour and marker of each format's points."""
 
 
-def bars(figures: Mapping[str, Figure], title: str, unit: str, styles: Styles) -> str:
+def looks(names: Iterable[str]) -> Looks:
+    """Looks of formats: those of the default report have the same in every report."""
+    order = dict.fromkeys((*FORMATS, *names))
+    return {name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} for place, name in enumerate(order)}
+
+
+def bars(figures: Mapping[str, Figure], title: str, unit: str) -> Picture:
     """Bars, smallest on top, with their spreads; a band marks the spread of the smallest, which the others are compared
     with.
     """
     order = ranked(figures)
     smallest = figures[order[0]]
-    with sheet(title, 0.55 + 0.25 * len(order)) as drawn:
-        drawn.axes.axvspan(smallest.low, smallest.high, color=LINE, linewidth=0)
-        values = [figures[name] for name in order]
-        boxes = _bars(drawn, range(len(order)), values, [styles[name].colour for name in order])
+    with sheet(title, 1.1 + 0.22 * len(order)) as drawn:
+        drawn.axes.axvspan(smallest.low, smallest.high, color=_PALE)
         words = []
-        for value in values:
+        for value in (figures[name] for name in order):
             share = compared(value, smallest) if value.differs(smallest) else "≈"
             words.append(f"{number(value.median)}{_EN}{'' if value == smallest else share}")
-        drawn.axes.bar_label(boxes, words, padding=5, fontsize=8.5)
-        _rows(drawn, order, unit)
-    return drawn.svg
+        boxes = _bars(drawn.axes, range(len(order)), [figures[name] for name in order])
+        drawn.axes.bar_label(boxes, words, padding=5)
+        _rows(drawn.axes, order, unit)
+    return drawn.picture
 
 
-def _bars(
-    drawn: Sheet, places: Sequence[float], figures: Sequence[Figure], colours: str | Sequence[str], **more: Any
-) -> BarContainer:
-    medians = [value.median for value in figures]
-    return drawn.axes.barh(places, medians, xerr=_errors(figures), color=colours, **{"height": 0.7, **_SPREAD, **more})
+def _bars(axes: Axes, places: Sequence[float], figures: Sequence[Figure], **look: Any) -> BarContainer:
+    return axes.barh(places, [value.median for value in figures], xerr=_errors(figures), **{"height": 0.7, **look})
 
 
 def _errors(figures: Sequence[Figure]) -> list[list[float]]:
@@ -52,100 +57,73 @@ def _errors(figures: Sequence[Figure]) -> list[list[float]]:
     return [[value.median - value.low for value in figures], [value.high - value.median for value in figures]]
 
 
-def _rows(drawn: Sheet, names: Sequence[str], label: str) -> None:
-    """Named rows from top to bottom, room for words right of them, and the label of the axis."""
-    drawn.axes.set_yticks(range(len(names)), names, color=INK)
-    drawn.axes.set_ylim(len(names) - 0.4, -0.6)
-    drawn.axes.margins(x=0.38)
-    drawn.axes.set_xlabel(label)
-    drawn.axes.grid(visible=False, axis="y")
-    drawn.axes.spines["left"].set_visible(False)
+def _rows(axes: Axes, names: Sequence[str], label: str, room: float = 0.38) -> None:
+    """Named rows from top to bottom, a share of room for words right of them, and the label of the axis."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.margins(x=room)
+    axes.set_xlabel(label)
+    axes.grid(visible=False, axis="y")
 
 
 class Stack(NamedTuple):
-    """Two parts, and the whole that they are of, where it was measured."""
+    """Two parts, and the whole where it was measured."""
 
     first: Figure
     second: Figure
     whole: Figure | None = None
 
 
-def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str, unit: str, styles: Styles) -> str:
+def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str, unit: str) -> Picture:
     """Bars of two parts, each with its spread, and a stroke at the whole; ``parts`` name first, second and whole."""
     order = sorted(by_name, key=lambda name: by_name[name].first.median + by_name[name].second.median)
-    ones, colours, places = (
-        [by_name[name] for name in order],
-        [styles[name].colour for name in order],
-        range(len(order)),
-    )
-    with sheet(title, 0.85 + 0.25 * len(order)) as drawn:
-        starts = [one.first.median for one in ones]
-        _bars(drawn, places, [one.first for one in ones], colours)
-        faint = _bars(drawn, places, [one.second for one in ones], colours, left=starts, alpha=_FAINT)
-        sums = [f"{number(one.first.median)} + {number(one.second.median)}" for one in ones]
-        drawn.axes.bar_label(faint, sums, padding=8, fontsize=8.5)
-        wholes = [(one.whole.median, place) for place, one in enumerate(ones) if one.whole is not None]
+    stacked, places = [by_name[name] for name in order], range(len(order))
+    with sheet(title, 1.6 + 0.22 * len(order)) as drawn:
+        _bars(drawn.axes, places, [stack.first for stack in stacked], label=parts[0])
+        starts = [stack.first.median for stack in stacked]
+        boxes = _bars(drawn.axes, places, [stack.second for stack in stacked], left=starts, label=parts[1])
+        sums = [f"{number(stack.first.median)} + {number(stack.second.median)}" for stack in stacked]
+        drawn.axes.bar_label(boxes, sums, padding=12)
+        wholes = [(stack.whole.median, place) for place, stack in enumerate(stacked) if stack.whole is not None]
         if wholes:
-            drawn.axes.plot(*zip(*wholes, strict=True), **_WHOLE)
-        _rows(drawn, order, unit)
-        marks = [Patch(color=SOFT), Patch(color=SOFT, alpha=_FAINT), Line2D([], [], **_WHOLE)]
-        drawn.canvas.legend(marks, parts, loc="outside lower center", ncols=3)
-    return drawn.svg
+            drawn.axes.plot(*zip(*wholes, strict=True), "k|", markersize=13, markeredgewidth=2, label=parts[2])
+        _rows(drawn.axes, order, unit)
+        drawn.legend(3)
+    return drawn.picture
 
 
-_WHOLE: Any = {"color": INK, "marker": "|", "markersize": 13, "markeredgewidth": 2, "linestyle": ""}
+def groups(series: Mapping[str, Mapping[str, Figure]], title: str, label: str) -> Picture:
+    """Rows with a bar for each series, all of them in one unit."""
+    rows = list(dict.fromkeys(row for values in series.values() for row in values))
+    height = 0.8 / len(series)
+    with sheet(title, 1.5 + 0.18 * len(rows) * len(series)) as drawn:
+        for index, (name, values) in enumerate(series.items()):
+            places = [rows.index(row) + (index - (len(series) - 1) / 2) * height for row in values]
+            boxes = _bars(drawn.axes, places, list(values.values()), height=0.9 * height, label=name)
+            drawn.axes.bar_label(boxes, [number(value.median) for value in values.values()], padding=5)
+        _rows(drawn.axes, rows, label, 0.2)
+        drawn.legend(3)
+    return drawn.picture
 
 
-def pairs(
-    groups: Mapping[str, tuple[Figure, Figure]], names: tuple[str, str], title: str, label: str, colour: str
-) -> str:
-    """Pairs of bars, each scaled to its first one: for comparisons across units."""
-    with sheet(title, 0.85 + 0.42 * len(groups)) as drawn:
-        marks: list[Patch] = []
-        for index, (shift, alpha) in enumerate(((-0.2, _FAINT), (0.2, 1.0))):
-            values = [pair[index] for pair in groups.values()]
-            bases = [pair[0].median for pair in groups.values()]
-            scaled = [
-                Figure(one.low / base, one.median / base, one.high / base)
-                for one, base in zip(values, bases, strict=True)
-            ]
-            boxes = _bars(
-                drawn, [place + shift for place in range(len(groups))], scaled, colour, height=0.36, alpha=alpha
-            )
-            drawn.axes.bar_label(boxes, [number(one.median) for one in values], padding=5, fontsize=8.5)
-            marks.append(Patch(color=colour, alpha=alpha))
-        _rows(drawn, list(groups), label)
-        drawn.canvas.legend(marks, names, loc="outside lower center", ncols=2)
-    return drawn.svg
-
-
-def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, label: str, styles: Styles) -> str:
+def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, label: str) -> Picture:
     """How much more than the smallest each format takes: a point for every column, and a line from least to most."""
-    shares: dict[str, list[float]] = {}
-    for figures in columns.values():
+    shares: dict[str, dict[str, float]] = {}
+    for where, figures in columns.items():
         least = figures[ranked(figures)[0]].median
         for name, value in figures.items():
-            shares.setdefault(name, []).append(100 * (value.median / least - 1) if least else 0.0)
-    order = sorted(shares, key=lambda name: median(shares[name]))
-    with sheet(title, 0.55 + 0.25 * len(order)) as drawn:
-        for place, name in enumerate(order):
-            points, style = shares[name], styles[name]
-            least, most = min(points), max(points)
-            line = drawn.axes.barh(
-                place, max(most - least, 0.01), left=least, height=0.18, color=style.colour, alpha=_FAINT
-            )
-            drawn.axes.plot(
-                points, [place] * len(points), style.marker, color=style.colour, markersize=6, markeredgecolor=CARD
-            )
-            edges = [f"{edge:+.0f}%" if round(edge) else "0%" for edge in (least, most)]
-            drawn.axes.bar_label(line, [" to ".join(dict.fromkeys(edges))], padding=7, fontsize=8.5)
-        _rows(drawn, order, label)
-        drawn.axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0f}%")
-    return drawn.svg
-
-
-MOST_NAMES = len(SERIES)
-"""Formats that a plot of points can hold apart: as many as there are colours."""
+            shares.setdefault(name, {})[where] = value.median / least - 1
+    order = sorted(shares, key=lambda name: median(shares[name].values()))
+    with sheet(title, 1.6 + 0.22 * len(order)) as drawn:
+        ends = [(min(shares[name].values()), max(shares[name].values())) for name in order]
+        drawn.axes.hlines(range(len(order)), *zip(*ends, strict=True), color=_PALE, linewidth=4)
+        for marker, where in zip(_MARKERS * len(columns), columns, strict=False):
+            points = [(shares[name][where], place) for place, name in enumerate(order) if where in shares[name]]
+            drawn.axes.plot(*zip(*points, strict=True), marker, markersize=5, label=where)
+        _rows(drawn.axes, order, label, 0.05)
+        drawn.axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+        drawn.legend(5)
+    return drawn.picture
 
 
 class Mark(NamedTuple):
@@ -156,115 +134,59 @@ class Mark(NamedTuple):
     across: Figure | None = None
 
 
-def _marks(drawn: Sheet, marks: Sequence[Mark], style: Style, **more: Any) -> None:
+def _marks(axes: Axes, marks: Sequence[Mark], **look: Any) -> None:
     spreads = [mark.across or Figure(mark.x, mark.x, mark.x) for mark in marks]
-    look: Any = {
-        "fmt": style.marker,
-        "color": style.colour,
-        "markersize": 5.5,
-        "elinewidth": 1.2,
-        "markeredgecolor": style.colour,
-    }
-    xs, ys = [mark.x for mark in marks], [mark.y.median for mark in marks]
-    drawn.axes.errorbar(xs, ys, xerr=_errors(spreads), yerr=_errors([mark.y for mark in marks]), **{**look, **more})
+    errors: Any = {"xerr": _errors(spreads), "yerr": _errors([mark.y for mark in marks]), "capsize": 0}
+    look |= {"markeredgecolor": "black", "markeredgewidth": 0.5}
+    axes.errorbar([mark.x for mark in marks], [mark.y.median for mark in marks], **errors, **look)
+
+
+def _edge(axes: Axes, edge: Sequence[Mark], where: Any) -> None:
+    """A broad step through the points that no other one beats in both."""
+    xs, ys = [mark.x for mark in edge], [mark.y.median for mark in edge]
+    axes.step(xs, ys, where=where, color=_PALE, linewidth=7, label="best of all formats")
 
 
 def curves(
-    series: Mapping[str, Sequence[Mark]], edge: Sequence[Mark], title: str, label: str, unit: str, styles: Styles
-) -> str:
+    series: Mapping[str, Sequence[Mark]], edge: Sequence[Mark], title: str, label: str, unit: str, looks: Looks
+) -> Picture:
     """The area that a delay needs: steps through each format's points from fast to small, over the ``edge`` of all
     formats.
     """
-    with sheet(title, 3.5) as drawn:
-        _edge(drawn, edge, "post")
+    with sheet(title, 3.7 + 0.1 * len(series)) as drawn:
+        _edge(drawn.axes, edge, "post")
         for name, marks in series.items():
-            xs, ys = [mark.x for mark in marks], [mark.y.median for mark in marks]
-            drawn.axes.step(xs, ys, where="post", color=styles[name].colour, linewidth=1.1)
-            _marks(drawn, marks, styles[name], markersize=4)
-        _axes(drawn, label, unit)
-        name_points(
-            drawn, [(name, marks[-1].x, marks[-1].y.median, styles[name].colour) for name, marks in series.items()]
-        )
-    return drawn.svg
-
-
-def _edge(drawn: Sheet, edge: Sequence[Mark], where: Any) -> None:
-    """A broad step through the points that no other one beats in both."""
-    xs, ys = [mark.x for mark in edge], [mark.y.median for mark in edge]
-    drawn.axes.step(xs, ys, where=where, color=LINE, linewidth=7, solid_joinstyle="round", solid_capstyle="round")
-
-
-def _axes(drawn: Sheet, label: str, unit: str) -> None:
-    drawn.axes.set(xlabel=label, ylabel=unit)
-    drawn.axes.margins(x=0.05, y=0.06)
-    left, right = drawn.axes.get_xlim()
-    drawn.axes.set_xlim(left, right + 0.3 * (right - left))  # for names
+            _marks(drawn.axes, marks, drawstyle="steps-post", linewidth=1.1, markersize=4, label=name, **looks[name])
+        drawn.axes.set(xlabel=label, ylabel=unit)
+        drawn.legend(2)
+    return drawn.picture
 
 
 def scatter(
-    points: Mapping[str, Mark], edge: Collection[str], title: str, label: str, unit: str, styles: Styles
-) -> str:
+    points: Mapping[str, Mark], edge: Collection[str], title: str, label: str, unit: str, looks: Looks
+) -> Picture:
     """A point for each format; those on the ``edge``, which no other beats in both, are joined; of many only these are
     named.
     """
-    with sheet(title, 3.5) as drawn:
-        _edge(drawn, sorted((points[name] for name in edge), key=lambda mark: mark.x), "pre")
-        for name, mark in points.items():
-            _marks(drawn, [mark], styles[name], markersize=7)
-        _axes(drawn, label, unit)
-        named = points if len(points) <= MOST_NAMES else {name: points[name] for name in edge}
-        name_points(drawn, [(name, mark.x, mark.y.median, styles[name].colour) for name, mark in named.items()])
-    return drawn.svg
-
-
-def widths(
-    rounded: Mapping[str, Mapping[str, Mark]],
-    exact: Mapping[str, Mark],
-    title: str,
-    label: str,
-    unit: str,
-    styles: Styles,
-) -> str:
-    """Area over bits, on a logarithmic scale: rounded accumulators by name; hollow points are exact, named by format.
-
-    ``rounded`` is by format, then by accumulator; formats stand side by side where they share a width.
-    """
     with sheet(title, 3.6) as drawn:
-        names = list(dict.fromkeys([*rounded, *exact]))
-        shift = {name: 1.1 ** (index - (len(names) - 1) / 2) for index, name in enumerate(names)}
-        for name in names:
-            marks = [Mark(mark.x * shift[name], mark.y) for mark in rounded.get(name, {}).values()]
-            _marks(drawn, marks, styles[name])
-            if name in exact:
-                _marks(drawn, [exact[name]], styles[name], markerfacecolor=CARD, markersize=7)
-        drawn.axes.set_xscale("log", base=2)
-        drawn.axes.xaxis.set_major_formatter("{x:g}")
+        _edge(drawn.axes, sorted((points[name] for name in edge), key=lambda mark: mark.x), "pre")
+        for name in sorted(points, key=lambda name: -points[name].y.median):
+            is_named = len(points) <= MOST_NAMES or name in edge
+            look = {"label": name, **looks[name]} if is_named else {"color": "0.6", "marker": "."}
+            _marks(drawn.axes, [points[name]], linestyle="", **look)
         drawn.axes.set(xlabel=label, ylabel=unit)
-        drawn.axes.set_ylim(bottom=0)
-        left, right = drawn.axes.get_xlim()
-        drawn.axes.set_xlim(left * (left / right) ** 0.32, right * (right / left) ** 0.36)  # for names
-        first = min(shift.values())
-        named = []
-        for kind in dict.fromkeys(kind for by_kind in rounded.values() for kind in by_kind):
-            marks = [by_kind[kind] for by_kind in rounded.values() if kind in by_kind]
-            named.append((kind, marks[0].x * first, median(mark.y.median for mark in marks), SOFT))
-        name_points(drawn, named, left=True)
-        name_points(
-            drawn, [(f"{name}, exact", mark.x, mark.y.median, styles[name].colour) for name, mark in exact.items()]
-        )
-    return drawn.svg
+        drawn.axes.margins(x=0.15)
+        drawn.axes.figure.legend(loc="outside right upper")
+    return drawn.picture
 
 
-def slopes(series: Mapping[str, Mapping[str, float]], title: str, label: str) -> str:
-    """Lines over the same formats, named at their ends; the first one, the reference, is drawn heavy."""
-    with sheet(title, 3.3) as drawn:
-        formats = list(next(iter(series.values())))
-        for place, values in enumerate(series.values()):
-            look: Any = {"color": INK, "linewidth": 2.6} if place == 0 else {"color": SOFT, "linewidth": 1.1}
-            drawn.axes.plot(range(len(formats)), [values[name] for name in formats], marker="o", markersize=4, **look)
-        drawn.axes.set_xticks(range(len(formats)), formats, color=INK)
-        drawn.axes.set_xlim(-0.4, 0.4 + 1.25 * (len(formats) - 1))
+def slopes(series: Mapping[str, Mapping[str, float]], title: str, label: str) -> Picture:
+    """Lines over the same formats; the first one, the reference, is drawn heavy."""
+    with sheet(title, 3.8) as drawn:
+        for place, (name, values) in enumerate(series.items()):
+            look: Any = {} if place else {"color": "black", "linewidth": 3}
+            drawn.axes.plot(list(values), list(values.values()), marker="o", label=name, **look)
         drawn.axes.set_ylabel(label)
         drawn.axes.set_ylim(bottom=0)
-        name_points(drawn, [(name, len(formats) - 1, values[formats[-1]], SOFT) for name, values in series.items()])
-    return drawn.svg
+        drawn.legend(3)
+    return drawn.picture

@@ -1,0 +1,54 @@
+"""Plots: the same bytes every time, text as text, and formats that can be distinguished."""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+
+import pytest
+
+from synth.report.figures import Figure
+from synth.report.plan import FORMATS
+from synth.report.render import plots
+from synth.report.render.plots import Mark, Stack, looks
+from synth.report.sections import Picture
+
+TITLE = "A <title> long enough to need two lines, & with characters that XML escapes"
+AREAS = {name: Figure(99 + place, 100 + place, 102 + place, "ALM") for place, name in enumerate(FORMATS)}
+MARKS = {name: Mark(20 + place % 3, area) for place, (name, area) in enumerate(AREAS.items())}
+RATIOS = dict.fromkeys(FORMATS[:4], 1.5)
+LABELS = ("delay [ns]", "area [ALM]")
+PLOTS: dict[str, Callable[[], Picture]] = {
+    "bars": lambda: plots.bars({"hif8": AREAS["hif8"]}, TITLE, "area [ALM]"),
+    "many bars": lambda: plots.bars(AREAS, TITLE, "area [ALM]"),
+    "stacks": lambda: plots.stacks({"a": Stack(*[AREAS["hif8"]] * 3)}, ("one", "two", "both"), TITLE, "area [ALM]"),
+    "groups": lambda: plots.groups({"a": AREAS, "b": AREAS}, TITLE, "area [ALM]"),
+    "ranges": lambda: plots.ranges({"Gates": AREAS, "iCE40": {"hif8": AREAS["hif8"]}}, TITLE, "area [ALM]"),
+    "curves": lambda: plots.curves({"hif8": [*MARKS.values()]}, [MARKS["hif8"]], TITLE, *LABELS, looks(FORMATS)),
+    "scatter": lambda: plots.scatter(MARKS, ["hif8"], TITLE, *LABELS, looks(FORMATS)),
+    "slopes": lambda: plots.slopes({"paper": RATIOS, "Gates": RATIOS}, TITLE, "area [ALM]"),
+}
+
+
+def words(picture):
+    root = ET.fromstring(picture.svg)
+    return {"".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")}
+
+
+@pytest.mark.parametrize("draw", PLOTS.values(), ids=PLOTS)
+def test_a_plot_has_a_title_and_units_and_the_same_bytes_every_time(draw):
+    picture = draw()
+    assert picture == draw()
+    assert picture.title == ET.fromstring(picture.svg).findtext("{http://www.w3.org/2000/svg}title") == TITLE
+    assert "area [ALM]" in words(picture)
+    assert not any(word in picture.svg for word in ("dc:date", "matplotlib.org", "@import", "<image"))
+
+
+def test_a_format_looks_alike_in_every_report():
+    alone, many = looks(["hif8"]), looks([*(f"mine{number}" for number in range(40)), "hif8"])
+    assert alone["hif8"] == many["hif8"]
+    assert len({(int(look["color"][1:]) % 10, look["marker"]) for look in many.values()}) == len(FORMATS) + 40
+
+
+def test_of_many_formats_those_at_the_edge_are_named():
+    many = {f"f{number}": Mark(number, AREAS["hif8"]) for number in range(plots.MOST_NAMES + 1)}
+    shown = words(plots.scatter(many, ["f3", "f4"], TITLE, *LABELS, looks(many)))
+    assert shown & many.keys() == {"f3", "f4"}
