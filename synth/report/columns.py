@@ -1,4 +1,4 @@
-"""The columns that the report's tables share: one for each target or cell library."""
+"""Columns of the report's tables: one for each target or cell library."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ _LIBRARY_NOTE = "Area in the library's own unit; NAND2: divided by the area of i
 
 @dataclass(frozen=True)
 class Column:
-    """A target, or the user's cell library, as the report calls it."""
+    """A target or cell library, and how the report names it."""
 
     key: str
-    """:attr:`synth.area.rows.Row.place` of its rows."""
+    """The :attr:`synth.area.rows.Row.place` of its rows."""
     title: str
     unit: str
     note: str
@@ -28,12 +28,13 @@ class Column:
 
 
 def columns(rows: Iterable[Row]) -> list[Column]:
-    """The columns of rows, libraries last."""
+    """A column for each target and then for each cell library of the rows."""
     places = {row.place: row for row in rows}
     targets = [
         Column(key, target.title, target.unit, target.note, f"area [{target.unit}]")
-        for key, target in TARGETS.items() if key in places
-    ]  # fmt: skip
+        for key, target in TARGETS.items()
+        if key in places
+    ]
     libraries = {key: places[key] for key in sorted(places.keys() - TARGETS.keys())}
     titles = [" + ".join(dict.fromkeys(name.split("_")[0] for name in row.libraries)) for row in libraries.values()]
     if len(set(titles)) < len(titles):

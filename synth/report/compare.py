@@ -13,9 +13,9 @@ from synth.report.measured import figure
 
 
 class Key(NamedTuple):
-    """What a figure is of. Figures of two reports compare if they have the same key.
+    """Identity of a figure: figures of two reports are compared if they have the same key.
 
-    A curve has two: its smallest area and its fastest delay, which compare where they come from the same timer.
+    A curve has two figures, its smallest area and its shortest delay; their ``how`` is the timer.
     """
 
     module: str
@@ -25,12 +25,12 @@ class Key(NamedTuple):
 
     @property
     def text(self) -> str:
-        """For people."""
+        """The key as a readable text."""
         return f"{self.module} on {self.target}, {self.quantity}"
 
 
 def figures(rows: Iterable[Row]) -> dict[Key, Figure]:
-    """The figures of a report's rows; of several for one key the first."""
+    """The figures of a report's rows by key; the first one if rows share a key."""
     by_key: dict[Key, Figure] = {}
     curves: dict[Key, list[Row]] = {}
     for row in rows:
@@ -46,7 +46,7 @@ def figures(rows: Iterable[Row]) -> dict[Key, Figure]:
 
 
 class Change(NamedTuple):
-    """A figure that has changed beyond the spreads."""
+    """A figure whose old and new spreads do not overlap."""
 
     key: Key
     old: Figure
@@ -54,45 +54,44 @@ class Change(NamedTuple):
 
     @property
     def growth(self) -> float:
-        """0.02 is 2% more than before."""
+        """Relative growth; 0.02 is 2% more than before."""
         return self.new.median / self.old.median - 1 if self.old.median else float("inf")
 
     def exceeds(self, share: float) -> bool:
-        """Whether it grew by more than that; rounding of binary fractions does not count."""
+        """Whether the figure grew by more than a share, with a tolerance for floating-point rounding."""
         return self.growth > share + 1e-9
 
 
 class Comparison(NamedTuple):
-    """Changes from the largest growth to the largest shrinkage; how many figures are in both reports, new, and gone."""
+    """Changes, largest growth first, and how many figures are in both reports, new, and gone."""
 
     changes: tuple[Change, ...]
     common: int
     added: int
     gone: int
     tools: tuple[str, str]
-    """Tools of the figures in both reports: the old ones', the new ones'."""
+    """Tools of the common figures: in the old report, in the new report."""
 
     def grown(self, above: float) -> list[Change]:
-        """Figures that grew by more than a share."""
+        """Changes that grew by more than a share."""
         return [change for change in self.changes if change.exceeds(above)]
 
 
 def compare(old: Sequence[Row], new: Sequence[Row]) -> Comparison:
-    """The rows of a new report against those of an old one."""
+    """Compare the rows of a new report with the rows of an old one."""
     before, after = figures(old), figures(new)
     common = [key for key in after if key in before]
     changes = [Change(key, before[key], after[key]) for key in common if after[key].differs(before[key])]
     old_tools, new_tools = (
         listing(sorted({by_key[key].tool for key in common})) if common else "" for by_key in (before, after)
     )
-    return Comparison(
-        tuple(sorted(changes, key=attrgetter("growth"), reverse=True)), len(common), len(after) - len(common),
-        len(before) - len(common), (old_tools, new_tools),
-    )  # fmt: skip
+    ordered = tuple(sorted(changes, key=attrgetter("growth"), reverse=True))
+    added, gone = len(after) - len(common), len(before) - len(common)
+    return Comparison(ordered, len(common), added, gone, (old_tools, new_tools))
 
 
 def lines(comparison: Comparison, above: float | None = None) -> Iterator[str]:
-    """A table of the changes, and what they come to; ``above`` is the share of growth that is marked."""
+    """Lines of a table of the changes, and a summary; growth by more than the share ``above`` is marked."""
     changes = comparison.changes
     if changes:
         width = max(len(change.key.text) for change in changes)
@@ -111,14 +110,14 @@ def lines(comparison: Comparison, above: float | None = None) -> Iterator[str]:
 
 
 def percentage(text: str, argument: str = "fail_above") -> float:
-    """The share that ``2%`` is; BadValue for what is no percentage."""
+    """Read ``2%`` as 0.02; BadValue for other texts."""
     if not re.fullmatch(r"[0-9]+(\.[0-9]+)?%", text):
         raise BadValue(argument, f"must be a percentage such as 2%, not {text!r}")
     return float(text[:-1]) / 100
 
 
 def check_spreads(rows: Iterable[Row]) -> None:
-    """Refuse figures of one renaming, whose changes could not be judged, with a BadValue."""
+    """Refuse rows with one renaming, whose spread is unknown, with a BadValue."""
     for row in rows:
         if row.renamings < 2:
-            raise BadValue(None, f"{row.name} was measured under one renaming, so that its spread is not known")
+            raise BadValue(None, f"{row.name} was measured under one renaming, so its spread is unknown")

@@ -1,4 +1,4 @@
-"""What the report says, from its data: a summary and sections, which HTML and Markdown set each in their way."""
+"""The content of the report, independent of HTML or Markdown: title, summary and sections."""
 
 from functools import cached_property
 
@@ -22,7 +22,7 @@ from synth.report.sections import Section
 
 
 class Content:
-    """Sections of one report, its title and what stands around them."""
+    """Title, summary, sections and footer of a report, made from its data."""
 
     title = "What 8-bit floating point costs in hardware"
 
@@ -32,23 +32,25 @@ class Content:
 
     @property
     def subtitle(self) -> str:
-        """What was compared, in a sentence."""
+        """What the report compares, and how to read its figures."""
         rows = self.report.rows
         count, places = sum(row.is_best for row in rows), len({row.place for row in rows})
         return (
             f"{counted(len(self.measured.formats), 'format')}, {counted(places, 'target')}, "
-            f"{counted(count, 'figure')}: multipliers, adders, fused multiply-accumulate units and encoders from one "
-            "generator, simulated against a golden model and synthesized by one tool."
+            f"{counted(count, 'figure')}: multipliers, adders, fused multiply-accumulate units (MACs) and encoders "
+            "from one Verilog generator, tested against a reference model. Several synthesis scripts (recipes) run on "
+            "each module, each of them several times with other signal names (renamings). A figure is the lowest "
+            "median of a recipe; its spread is the range from that recipe's smallest to its largest value."
         )
 
     @property
     def colophon(self) -> str:
-        """What made the figures."""
-        return f"Figures by {self.report.tool}; raw samples in report.json, the same rows in report.csv."
+        """The tools, and the files with the raw data."""
+        return f"Figures by {self.report.tool}. report.json has all samples, report.csv the same rows as a table."
 
     @cached_property
     def sections(self) -> list[Section]:
-        """All sections that there is data for."""
+        """All sections for which the report has data."""
         report, measured = self.report, self.measured
         sections = (
             parts.macs(measured),
@@ -70,5 +72,5 @@ class Content:
 
     @cached_property
     def summary(self) -> list[Point]:
-        """The few sentences to begin with."""
+        """The points of :func:`synth.report.chapters.summary.summary`."""
         return summary(self.report, self.measured, self.sections)

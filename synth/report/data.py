@@ -1,4 +1,4 @@
-"""The report's data: rows, failures, accuracy and evidence, and how they are written as JSON."""
+"""The report's data: rows, failures, accuracy and evidence, and their JSON."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from synth.proof.evidence import Evidence
 
 @dataclass(frozen=True)
 class Failure:
-    """A job that did not deliver; ``output`` is the tool's, in full."""
+    """A job that failed; ``output`` is the tool's complete output."""
 
     name: str
     target: str
@@ -26,30 +26,30 @@ class Failure:
 
     @property
     def log(self) -> str:
-        """File in the report's folder with the tool's output."""
+        """Name of the file with the tool's output, in the report's folder."""
         return f"logs/{self.name}.{self.target}.log"
 
     def to_json(self) -> dict[str, str]:
-        """As plain data, without the output."""
+        """The failure without its output, as plain data."""
         return {"name": self.name, "target": self.target, "command": self.command, "error": self.error, "log": self.log}
 
     @classmethod
     def from_json(cls, data: object) -> "Failure":
-        """From an entry of a report or a sweep; BadValue or BadKind if it is none."""
+        """Read an entry of a report or a sweep; BadValue or BadKind if it is something else."""
         keys = Keys(data, "failure")
         return cls(keys.text("name"), keys.text("target"), keys.text("error"))
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What ``hwgen sweep`` has measured, or a report."""
+    """Measurements of ``hwgen sweep`` or ``hwgen report``."""
 
     rows: tuple[Row, ...]
     failures: tuple[Failure, ...] = ()
 
     @classmethod
     def from_json(cls, data: object) -> "Sweep":
-        """From a ``sweep.json`` or ``report.json``; BadValue or BadKind if it is none."""
+        """Read a ``sweep.json`` or ``report.json``; BadValue or BadKind if it is something else."""
         keys = Keys(data, "sweep")
         return cls(tuple(map(Row.from_json, keys.items("rows"))), tuple(map(Failure.from_json, keys.items("failures"))))
 
@@ -60,18 +60,18 @@ class Score:
 
     format: str
     accuracy: float
-    """Share of images that are classified rightly."""
+    """Share of images that are classified correctly."""
     snr_db: float | None
-    """Signal-to-noise ratio of the outputs against the reference; None if a sum has overflowed."""
+    """Signal-to-noise ratio of the outputs compared with the reference; None if a sum overflowed."""
     is_reference: bool = False
     rtl_cases: int = 0
-    """Steps in which the Verilog was equal to golden."""
+    """Steps in which the Verilog equals the reference model."""
     scaling: str = ""
     accumulator: str = ""
 
     @classmethod
     def from_json(cls, data: object, in_study: bool) -> "Score":
-        """From a row that ``examples/digits.py --json`` writes, of its study or not; BadValue or BadKind if it is none."""
+        """Read a row, or a row of the study, of ``examples/digits.py --json``; BadValue or BadKind for something else."""
         keys = Keys(data, "row")
         is_reference, ratio = "snr_db" not in keys.rest, keys.take("snr_db")
         if (in_study and is_reference) or (
@@ -86,22 +86,22 @@ class Score:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What ``examples/digits.py`` has measured."""
+    """Measurements of ``examples/digits.py``."""
 
     images: int
     """Number of test images."""
     accumulator: str
-    """Of the sums of ``scores``."""
+    """Accumulator of ``scores``."""
     scores: tuple[Score, ...]
-    """One for each format, and that of the reference."""
+    """A score for each format and for the reference."""
     study: tuple[Score, ...]
-    """By format, scaling and accumulator; empty in older files."""
+    """Scores by format, scaling and accumulator; empty in older files."""
     source: Mapping[str, Any]
-    """The whole file."""
+    """Content of the file."""
 
     @classmethod
     def from_json(cls, data: Any) -> "Accuracy":
-        """From what ``examples/digits.py --json`` writes; BadValue or BadKind if it is something else."""
+        """Read the output of ``examples/digits.py --json``; BadValue or BadKind if it is something else."""
         keys = Keys(data, "accuracy")
         images, scores = keys.count("images"), tuple(Score.from_json(row, False) for row in keys.items("rows"))
         if not images:
@@ -124,16 +124,16 @@ _PLAIN = ("formats", "tool", "versions", "portfolio", "renamings")
 
 @dataclass(frozen=True)
 class Report:
-    """All that a report shows."""
+    """All data of a report."""
 
     formats: tuple[str, ...]
     """Formats that are compared."""
     tool: str
     versions: Mapping[str, str]
-    """Of the packages that made the Verilog."""
+    """Versions of the packages that generated the Verilog."""
     portfolio: str
     renamings: int
-    """The most that a row has."""
+    """Largest number of renamings of a row."""
     rows: tuple[Row, ...]
     accuracy: Accuracy | None = None
     evidence: tuple[Evidence, ...] = ()
@@ -141,27 +141,27 @@ class Report:
     ratios: Mapping[str, Ratio] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data, for ``report.json``."""
+        """Content of ``report.json``."""
         report = {key: getattr(self, key) for key in _PLAIN} | {
             "rows": [row.to_json() for row in self.rows],
             "accuracy": None if self.accuracy is None else dict(self.accuracy.source),
             "evidence": [known.record() for known in self.evidence],
             "failures": [failure.to_json() for failure in self.failures],
         }
-        return report | (
-            {} if self.ratios is None else {"snr": {name: asdict(ratio) for name, ratio in self.ratios.items()}}
-        )
+        if self.ratios is None:
+            return report
+        return report | {"snr": {name: asdict(ratio) for name, ratio in self.ratios.items()}}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Report":
-        """From a ``report.json`` of this version."""
+        """Read a ``report.json`` of this version."""
         accuracy, snr = data["accuracy"], data.get("snr")
         return cls(
             **{key: data[key] for key in _PLAIN} | {"formats": tuple(data["formats"])},
             rows=tuple(map(Row.from_json, data["rows"])),
             accuracy=None if accuracy is None else Accuracy.from_json(accuracy),
             evidence=tuple(Evidence(**record) for record in data["evidence"]),
-            failures=tuple(replace(Failure.from_json(one), command=one["command"]) for one in data["failures"]),
+            failures=tuple(replace(Failure.from_json(item), command=item["command"]) for item in data["failures"]),
             ratios=None if snr is None else {name: Ratio(**ratio) for name, ratio in snr.items()},
         )
 
@@ -172,29 +172,30 @@ def assemble(
     accuracy: Accuracy | None = None,
     evidence: Iterable[Evidence] = (),
 ) -> Report:
-    """The report on jobs that were run, from :func:`synth.area.runner.measure`; ``formats`` are compared."""
-    done = list(outcomes)
-    jobs = [outcome.job for outcome in done]
+    """The report on the outcomes of :func:`synth.area.runner.measure`; ``formats`` are compared."""
+    finished = list(outcomes)
+    jobs = [outcome.job for outcome in finished]
     return Report(
         formats=tuple(formats),
         tool=yosys.version(),
         versions={name: version(name) for name in ("minifloat-rtl", "amaranth")},
         portfolio=", ".join(sorted({job.portfolio for job in jobs})),
         renamings=max((job.renamings for job in jobs), default=0),
-        rows=tuple(row for outcome in done for row in outcome.rows),
+        rows=tuple(row for outcome in finished for row in outcome.rows),
         accuracy=accuracy,
         evidence=tuple(evidence),
         failures=tuple(
-            Failure(job.top, job.target, outcome.error, job.command, outcome.log)
-            for job, outcome in zip(jobs, done, strict=True) if outcome.error is not None
+            Failure(outcome.job.top, outcome.job.target, outcome.error, outcome.job.command, outcome.log)
+            for outcome in finished
+            if outcome.error is not None
         ),
-    )  # fmt: skip
+    )
 
 
 def with_sweeps(report: Report, sweeps: Sequence[Sweep]) -> Report:
-    """A report with the rows and failures of sweeps; rows that it has already stay as they are.
+    """A report with the rows and failures of sweeps added; rows that the report already has are not replaced.
 
-    Where nothing but sweeps was measured, their formats are those that are compared.
+    A report without rows of its own compares the formats of the sweeps.
     """
     if not sweeps:
         return report
@@ -212,5 +213,5 @@ def with_sweeps(report: Report, sweeps: Sequence[Sweep]) -> Report:
 
 
 def _identity(row: Row) -> tuple[object, ...]:
-    """What a measurement depends on: two rows that agree in it are the same measurement."""
+    """What a measurement depends on: rows with the same identity are the same measurement."""
     return row.verilog_sha256, row.script_sha256, row.recipe, row.is_best, row.libraries_sha256, row.tool

@@ -1,4 +1,4 @@
-"""A figure is a median with its spread: how figures are written, and compared no further than their spreads allow."""
+"""Figures: medians with spreads, their text, and comparisons that claim no difference where spreads overlap."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Figure:
-    """Smallest, median and largest sample of the recipe with the lowest median, and where they come from."""
+    """Smallest, median and largest sample of the recipe with the lowest median, and how to repeat them."""
 
     low: float
     median: float
@@ -16,13 +16,13 @@ class Figure:
     tool: str = ""
     command: str = ""
     samples: int = 2
-    """Renamings. A single one has no known spread, and so differs from nothing."""
+    """Number of renamings. The spread of a single one is unknown: such a figure differs from no other."""
     nand2: float | None = None
     """The median in NAND2 equivalents, where the unit is a library's own."""
 
     @property
     def text(self) -> str:
-        """E.g. ``156.3 (155 to 157.5)``, or ``28`` where all samples agree."""
+        """E.g. ``156.3 (155 to 157.5)``, or ``28`` if all samples are equal."""
         return number(self.median) if self.low == self.high else f"{number(self.median)} ({self.spread})"
 
     @property
@@ -35,6 +35,11 @@ class Figure:
         """Recipe, tool and command in one line."""
         return f"recipe {self.recipe}, {self.tool}: {self.command}"
 
+    @classmethod
+    def exact(cls, value: float) -> "Figure":
+        """A value without a spread."""
+        return cls(value, value, value)
+
     def over(self, base: float) -> "Figure":
         """The figure in multiples of ``base``."""
         return Figure(self.low / base, self.median / base, self.high / base)
@@ -44,19 +49,19 @@ class Figure:
         return self.high < other.low and min(self.samples, other.samples) > 1
 
     def differs(self, other: "Figure") -> bool:
-        """Whether the spreads do not meet."""
+        """Whether the spreads do not overlap."""
         return self.below(other) or other.below(self)
 
 
 def number(value: float) -> str:
-    """At most one decimal, none from 1000 on, two below 10."""
+    """At most one decimal; none from 1000 upwards, two below 10."""
     if value >= 1000:
         return f"{value:,.0f}"
     return f"{value:.1f}".removesuffix(".0") if value >= 10 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def compared(value: Figure, base: Figure) -> str:
-    """``+12%``, ``-3%`` or ``no difference``; ``more`` than nothing."""
+    """``+12%``, ``-3%`` or ``no difference``; ``more`` if the base is 0."""
     if not value.differs(base):
         return "no difference"
     return f"{value.median / base.median - 1:+.0%}" if base.median else "more"
@@ -68,23 +73,27 @@ def ranked(figures: Mapping[str, Figure]) -> list[str]:
 
 
 def smallest(figures: Mapping[str, Figure]) -> tuple[str, list[str], str | None]:
-    """The smallest, those it does not differ from, and the largest, if that is none of these."""
+    """The smallest, the names that do not differ from it, and the largest unless it is one of these."""
     first, *others = ranked(figures)
     ties = [name for name in others if not figures[name].differs(figures[first])]
     return first, ties, others[-1] if others and others[-1] not in ties else None
 
 
 def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str) -> str:
-    """Which is the smallest, from which of the others it does not differ, and how far the largest is."""
+    """Sentence on the smallest, the ones that do not differ from it, and the largest."""
     first, ties, last = smallest(figures)
     size = f"{number(figures[first].median)} {figures[first].unit}"
-    same = f", with no difference from {listing(ties)}" if ties else ""
-    most = f"; the largest is that of {last} ({compared(figures[last], figures[first])})" if last else ""
-    return f"{where}: the smallest {what} is that of {first} ({size}){same}{most}."
+    most = f"; {last} has the largest ({compared(figures[last], figures[first])})" if last else ""
+    return f"{where}: {first} has the smallest {what} ({size}){ties_clause(ties)}{most}."
+
+
+def ties_clause(ties: Sequence[str]) -> str:
+    """End of a sentence on a smallest or fastest name, from which ``ties`` do not differ."""
+    return f", no different from {listing(ties)}" if ties else ""
 
 
 def pair_sentence(first: tuple[str, Figure], second: tuple[str, Figure], what: str, where: str) -> str:
-    """How the second compares with the first."""
+    """Sentence that compares the second with the first."""
     (base_name, base), (name, value) = first, second
     sizes = f"{number(value.median)} against {number(base.median)} {base.unit}"
     if not value.differs(base):

@@ -1,4 +1,4 @@
-"""Files that the report's options name: read, and refused in one sentence where they are not what they should be."""
+"""Read the files that options of the report name, or refuse them in one sentence."""
 
 import json
 from collections.abc import Callable
@@ -12,12 +12,12 @@ Content = TypeVar("Content")
 
 
 def sweep(file: str, argument: str) -> Sweep:
-    """Rows and failures of a ``sweep.json`` or ``report.json``; BadValue if it cannot be read or is something else."""
+    """Read a ``sweep.json`` or ``report.json``; BadValue if it cannot be read or is something else."""
     return _read(file, argument, "hwgen sweep or hwgen report", Sweep.from_json)
 
 
 def accuracy(file: str, argument: str = "accuracy") -> Accuracy:
-    """What ``examples/digits.py --json`` has written; BadValue as of :func:`sweep`."""
+    """Read the output of ``examples/digits.py --json``; BadValue if it cannot be read or is something else."""
     return _read(file, argument, "examples/digits.py --json", Accuracy.from_json)
 
 

@@ -1,4 +1,4 @@
-"""Which figures a report has: picked from its rows, for its chapters."""
+"""The figures of a report, picked from its rows for the chapters."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -6,7 +6,6 @@ from synth.area.rows import Option, Row
 from synth.report.columns import Column, columns
 from synth.report.figures import Figure, ranked
 from synth.report.plan import OPTIONAL, REPORT_ACCUMULATOR
-from synth.report.render.plots import looks
 
 
 def figure(row: Row) -> Figure:
@@ -16,15 +15,15 @@ def figure(row: Row) -> Figure:
 
 
 def pick(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Figure | None:
-    """The figure of the block with these options in a place, or None; a block lacks the options that are None."""
-    same = (row for row in rows if (row.component, row.place, row.is_best) == (component, place, True))
-    return next(
-        (figure(row) for row in same if all(row.options.get(key) == value for key, value in options.items())), None
-    )
+    """The figure of a block with these options in a place, or None; an option that is None must be absent."""
+    for row in (row for row in rows if (row.component, row.place, row.is_best) == (component, place, True)):
+        if all(row.options.get(key) == value for key, value in options.items()):
+            return figure(row)
+    return None
 
 
 def by_format(rows: Sequence[Row], part: str, place: str) -> dict[str, Figure]:
-    """Figures of a MAC into the report's accumulator, or of a part of it, by format."""
+    """Figures of the MAC into the report's accumulator, or of a part of it, by format."""
     options = {} if part == "multiplier" else {"accumulator": REPORT_ACCUMULATOR}
     names = dict.fromkeys(row.format for row in rows if row.component == part and "format_b" not in row.options)
     figures = {name: pick(rows, part, place, format=name, format_b=None, **options) for name in names}
@@ -32,18 +31,16 @@ def by_format(rows: Sequence[Row], part: str, place: str) -> dict[str, Figure]:
 
 
 class Measured:
-    """A report's rows, and what they have in common.
+    """The rows of a report by kind, and its columns.
 
     Attributes
     ----------
     rows, optional, timed : list of Row
-        Areas of plain blocks; of blocks with :data:`synth.report.plan.OPTIONAL` options; and points of curves.
+        Areas of plain blocks, areas of blocks with :data:`synth.report.plan.OPTIONAL` options, and timed rows.
     columns : dict of str to Column
-        Targets and cell libraries of the areas.
+        Targets and cell libraries of the areas, by place.
     formats : tuple of str
         Formats that are compared.
-    looks : dict of str to dict
-        How each format's points are drawn.
     """
 
     def __init__(self, rows: Sequence[Row], formats: Sequence[str]):
@@ -53,19 +50,18 @@ class Measured:
         self.timed = [row for row in rows if row.timing is not None]
         self.columns: dict[str, Column] = {column.key: column for column in columns(areas)}
         self.formats = tuple(formats)
-        self.looks = looks([*self.formats, *(row.operands for row in rows)])
 
     def part(self, part: str, place: str) -> dict[str, Figure]:
-        """Figures of a MAC into the report's accumulator, or of a part of it, by format that is compared."""
+        """:func:`by_format` for the formats that are compared."""
         figures = by_format(self.rows, part, place)
         return {name: figures[name] for name in self.formats if name in figures}
 
     def parts(self, part: str) -> dict[str, dict[str, Figure]]:
-        """The same by place, where there are any."""
+        """:meth:`part` for every place that has figures."""
         return {place: figures for place in self.columns if (figures := self.part(part, place))}
 
     def order(self, by_place: Mapping[str, Mapping[str, Figure]]) -> list[str]:
-        """Formats by the mean of their ranks over the places, so that a table reads from small to large."""
+        """Formats by their mean rank over the places, so that tables go from small to large."""
 
         def rank(name: str) -> float:
             ranks = [ranked(figures).index(name) / len(figures) for figures in by_place.values() if name in figures]

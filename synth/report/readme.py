@@ -1,6 +1,6 @@
-"""Figures in README and docs: a report's, kept in a small data file, and those of golden's accuracy.
+"""Write the figures in README and docs, from docs/results.json and :mod:`golden.accuracy`.
 
-Usage: python -m synth.report.readme [REPORT.json]: with a report, take its figures over into docs/results.json first.
+Usage: python -m synth.report.readme [REPORT.json]: with a report, copy its figures to docs/results.json first.
 """
 
 import json
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import golden
@@ -20,9 +21,8 @@ from synth.report.render import plots
 from synth.studies.script import status
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS, PICTURE, README, ACCURACY = (
-    Path(name) for name in ("docs/results.json", "docs/mac_area.svg", "README.md", "docs/accuracy.md")
-)  # fmt: skip
+RESULTS, PICTURE = Path("docs/results.json"), Path("docs/mac_area.svg")
+README, ACCURACY = Path("README.md"), Path("docs/accuracy.md")
 _KEPT = (
     "component",
     "format",
@@ -42,12 +42,12 @@ _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc_1_4_3_b7", "gc_1_3_4_b3")
 """Rows of the Graphcore paper's Table 1."""
 _ACCURACY_FORMATS = (*FORMATS, "gc_1_0_7_b0")
-"""The report's, and the scaled integer."""
+"""The formats of the report, and the scaled integer."""
 _SCALES = range(-16, 17, 4)
 
 
 class Results(NamedTuple):
-    """The figures that README shows: MACs and multipliers of the formats compared."""
+    """The figures in README: MACs and multipliers of the report's formats."""
 
     tool: str
     renamings: int
@@ -56,27 +56,24 @@ class Results(NamedTuple):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Results":
-        """From docs/results.json."""
+        """Read docs/results.json."""
         figures: dict[tuple[str, str], dict[str, Figure]] = {}
+        keys = ("min", "median", "max", "unit", "best_recipe", "tool", "command")
         for row in data["rows"]:
-            one = Figure(
-                row["min"], row["median"], row["max"], row["unit"], row["best_recipe"], row["tool"], row["command"]
-            )
-            figures.setdefault((row["component"], row["target"]), {})[row["format"]] = one
+            by_format = figures.setdefault((row["component"], row["target"]), {})
+            by_format[row["format"]] = Figure(*(row[key] for key in keys))
         return cls(data["tool"], data["renamings"], figures)
 
 
 def results(report: Report) -> dict[str, Any]:
-    """The part of a report that docs/results.json keeps."""
-    shown = [
-        row for row in report.rows if row.is_best and row.component in ("mac", "multiplier") and row.timing is None
-    ]
-    shown = [row for row in shown if row.options.get("accumulator", REPORT_ACCUMULATOR) == REPORT_ACCUMULATOR]
-    shown = [
-        row for row in shown if row.options.keys() <= {"format", "accumulator"}
-    ]  # the report has blocks with further options, too
-    lines = [row.to_json() for row in shown if row.format in report.formats]
-    rows = [{key: line[key] for key in _KEPT if key in line} for line in lines]
+    """The part of a report that docs/results.json keeps: plain blocks into the report's accumulator."""
+    plain = [{"format": name, "accumulator": REPORT_ACCUMULATOR} for name in report.formats]
+    rows = []
+    for row in report.rows:
+        options = {"accumulator": REPORT_ACCUMULATOR, **row.options}
+        if row.is_best and row.timing is None and row.component in ("mac", "multiplier") and options in plain:
+            line = row.to_json()
+            rows.append({key: line[key] for key in _KEPT if key in line})
     return {"tool": report.tool, "renamings": report.renamings, "rows": rows}
 
 
@@ -87,17 +84,18 @@ def picture(shown: Results) -> str:
 
 
 def section(shown: Results) -> str:
-    """README's lines between its markers."""
+    """The lines of README between its markers."""
     targets = [name for name in TARGETS if ("mac", name) in shown.figures]
     units = (f"{TARGETS[name].title} [{TARGETS[name].unit}]" for name in targets)
     head = ["format", *units, f"multiplier alone [{TARGETS['cyclonev'].unit}]"]
-    lines = [
-        f"What a fused multiply-accumulate unit into {REPORT_ACCUMULATOR} costs, by format: the lowest median over a "
-        f"portfolio of recipes, of {shown.renamings} renamings each, with its spread ({shown.tool}; ALMs are "
-        "estimated, nothing is placed and routed).",
-        "", f"![Area of the MAC by format, in NAND2 equivalents]({PICTURE})", "",
-        f"| {' | '.join(head)} |", f"|{'---|' * len(head)}",
-    ]  # fmt: skip
+    text = (
+        f"Area of a fused multiply-accumulate unit (MAC) into {REPORT_ACCUMULATOR}, by format: the lowest median over "
+        f"several synthesis scripts (recipes), each run {shown.renamings} times with other signal names (renamings). "
+        "Small figures are the spread, the smallest and the largest result of that recipe. Synthesis is by "
+        f"{shown.tool}; ALMs are estimated, and nothing is placed and routed."
+    )
+    lines = [fill(text, 120), "", f"![Area of the MAC by format, in NAND2 equivalents]({PICTURE})", ""]
+    lines += [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     columns = [shown.figures[key] for key in (*(("mac", target) for target in targets), ("multiplier", "cyclonev"))]
     body = (f"| {name} | {' | '.join(_cell(column[name]) for column in columns)} |" for name in ranked(columns[0]))
     return "\n".join([*lines, *body, ""])
@@ -108,25 +106,27 @@ def _cell(value: Figure) -> str:
 
 
 def accuracy() -> str:
-    """The lines of docs/accuracy.md between its markers: figures by :mod:`golden.accuracy` alone."""
+    """The lines of docs/accuracy.md between its markers, from :mod:`golden.accuracy`."""
     ranges = [(name, f"{golden.dynamic_range(name):.1f}", f"{golden.model_snr(name):.1f}") for name in _TABLE_1]
     best, scaled = [], []
     for name in _ACCURACY_FORMATS:
         scales = (golden.best_scale(name, distribution) for distribution in golden.DISTRIBUTIONS)
-        words = [f"{snr:.1f} at 2^{exponent}" for exponent, snr in scales]
-        best.append((name, f"{golden.dynamic_range(name):.1f}", *words))
+        cells = (f"{snr:.1f} at 2^{exponent}" for exponent, snr in scales)
+        best.append((name, f"{golden.dynamic_range(name):.1f}", *cells))
         ratios = golden.quantization_snr(name, [2.0**e for e in _SCALES]).tolist()
         scaled.append((name, *(f"{ratio:.1f}" for ratio in ratios)))
-    return "\n".join([
-        "**Table 1 of the Graphcore paper, in dB: as printed, all rows.**", "",
-        *_markdown(("format", "D", "SNR"), ranges), "",
-        "**Dynamic range, and SNR on data at the best power-of-two scale σ, in dB.**", "",
-        *_markdown(("format", "dynamic range", *golden.DISTRIBUTIONS), best), "",
-        "**SNR on Gaussian data over the scale σ, in dB.**", "",
-        *_markdown(("format", *(f"2^{e}" for e in _SCALES)), scaled), "",
-        "**Significand bits over exponents, as in Figure 1 of the HiFloat8 paper.**", "",
-        *_markdown(("format", "bits: exponents"), [(name, _bits(name)) for name in _ACCURACY_FORMATS]), "",
-    ])  # fmt: skip
+    bits = [(name, _bits(name)) for name in _ACCURACY_FORMATS]
+    tables = (
+        ("Table 1 of the Graphcore paper, in dB: as printed, all rows.", ("format", "D", "SNR"), ranges),
+        (
+            "Dynamic range, and SNR on data at the best power-of-two scale σ, in dB.",
+            ("format", "dynamic range", *golden.DISTRIBUTIONS),
+            best,
+        ),
+        ("SNR on Gaussian data over the scale σ, in dB.", ("format", *(f"2^{e}" for e in _SCALES)), scaled),
+        ("Significand bits over exponents, as in Figure 1 of the HiFloat8 paper.", ("format", "bits: exponents"), bits),
+    )
+    return "\n".join(f"**{caption}**\n\n{_markdown(head, rows)}" for caption, head, rows in tables)
 
 
 def _bits(name: str) -> str:
@@ -136,8 +136,8 @@ def _bits(name: str) -> str:
     return ", ".join(f"{run[0][1]}: {run[0][0]}" + (f" to {run[-1][0]}" if run[1:] else "") for run in runs)
 
 
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
+def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *rows))
 
 
 def _insert(page: Path, text: str) -> None:
@@ -147,7 +147,7 @@ def _insert(page: Path, text: str) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Rewrite the picture and the sections of README and docs; with a report's path, the data file before."""
+    """Rewrite the picture and the sections of README and docs; with a report's path, the data file first."""
     if arguments:
         report = Report.from_json(json.loads(Path(arguments[0]).read_text()))
         (ROOT / RESULTS).write_text(json.dumps(results(report), indent=1) + "\n")

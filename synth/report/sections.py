@@ -1,4 +1,4 @@
-"""What a report is made of: sections of findings, tables and plots."""
+"""The elements of a report: sections with findings, tables and plots."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from synth.report.figures import Figure, compared, number
 
 @dataclass(frozen=True)
 class Cell:
-    """A table's cell: its text, a second line, and a note that is shown on demand."""
+    """A table's cell: its text, a second line, and a tooltip."""
 
     text: str
     small: str = ""
     note: str = ""
     value: float | None = None
-    """What a column of numbers is sorted by."""
+    """Number by which a column is sorted."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Command(Cell):
 
 @dataclass(frozen=True)
 class Table:
-    """``columns`` head the ``rows``; the first column names them."""
+    """A table; ``columns`` are its heads, and the first cell of each row names the row."""
 
     caption: str
     columns: tuple[str, ...]
@@ -33,7 +33,7 @@ class Table:
 
 
 class Picture(NamedTuple):
-    """A drawing: its title, which also stands for it where it cannot be seen, and the SVG file."""
+    """The title of a drawing, which is also its alternative text, and its SVG file."""
 
     title: str
     svg: str
@@ -41,7 +41,7 @@ class Picture(NamedTuple):
 
 @dataclass(frozen=True)
 class Plot:
-    """A picture, its caption, and the commands that repeat its figures."""
+    """A picture with its caption and the commands that repeat its figures."""
 
     caption: str
     picture: Picture
@@ -54,14 +54,14 @@ class Finding:
 
     text: str
     place: str = ""
-    """Key of the column that it is about; empty where it is about several or none."""
+    """Key of its column; empty if it is about several columns or none."""
     is_caption: bool = False
-    """Whether a plot of the section has it as its caption."""
+    """Whether it is the caption of a plot, and so not listed again on the page."""
 
 
 @dataclass
 class Section:
-    """Part of the report; ``anchor`` is its short name."""
+    """A chapter of the report; ``anchor`` is its short name in links."""
 
     anchor: str
     title: str
@@ -70,11 +70,11 @@ class Section:
     findings: list[Finding] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     folded: bool = False
-    """Whether its tables are shown on demand only."""
+    """Whether the page hides its tables until the reader opens them."""
 
 
 def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:
-    """A figure, its spread, how it compares with a base, and where it comes from."""
+    """A cell with a figure, its spread, and how it compares with a base; the tooltip is the figure's source."""
     if value is None:
         return Cell("–")
     against = "" if base is None else "smallest" if value == base else compared(value, base)
@@ -86,5 +86,5 @@ def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:
 
 
 def commands(figures: Iterable[Figure]) -> tuple[str, ...]:
-    """The commands that repeat figures, each once."""
+    """The commands that repeat figures, without repetitions."""
     return tuple(dict.fromkeys(value.command for value in figures))

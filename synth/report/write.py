@@ -1,4 +1,4 @@
-"""The report's files: rendered from its data, all of them or none."""
+"""Write the report's files from its data, either all or none."""
 
 import csv
 import io
@@ -21,8 +21,8 @@ _LAST = ("name", "tool", "portfolio", "renamings", "verilog_sha256", "script_sha
 def render(report: Report, folder: str | Path) -> None:
     """Write ``report.json``, ``report.csv``, ``report.md``, ``index.html`` and the logs of failed jobs.
 
-    The files are complete before any of them appears; a report that was there before is replaced, other files are left
-    alone, a missing folder is made. The same data give the same bytes.
+    All files are complete before any of them appears. An older report is replaced, other files stay, a missing folder
+    is created. The same data gives the same bytes.
     """
     content = Content(report)
     files = {
@@ -39,7 +39,7 @@ def render(report: Report, folder: str | Path) -> None:
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Rows as CSV: what all have in common first and last, options between; samples apart by blanks."""
+    """Rows as CSV: common columns first and last, options between them; lists are separated by spaces."""
     lines = [row.to_json() for row in rows]
     keys = dict.fromkeys(key for line in lines for key in line)
     columns = [*_FIRST, *(key for key in keys if key not in {*_FIRST, *_LAST}), *_LAST]

@@ -1,4 +1,4 @@
-"""`hwgen area`: which jobs its options are."""
+"""`hwgen area`: the jobs that its options select."""
 
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
@@ -8,12 +8,12 @@ from synth.area.runner import Outcome
 from synth.cli import area as commands
 
 
-def test_each_library_is_measured_by_itself(tmp_path, monkeypatch, capsys):
-    """As in a report; commas stand between the files of one."""
-    asked = []
+def test_each_library_is_a_job(tmp_path, monkeypatch, capsys):
+    """As in a report; commas separate the files of a library."""
+    measured = []
 
     def measure(jobs, pool, store, progress):
-        asked.extend(jobs)
+        measured.extend(jobs)
         return [Outcome(job, tuple(made_up(build("mac", "hif8"), job.target))) for job in jobs]
 
     monkeypatch.setattr(commands, "measure_all", measure)
@@ -21,6 +21,6 @@ def test_each_library_is_measured_by_itself(tmp_path, monkeypatch, capsys):
     other.write_text(GATES.read_text().replace("library (gates)", "library (other)"))
     words = ["area", "mac", "--format", "hif8", "--liberty", str(GATES), "--liberty", f"{GATES},{other}"]
     assert main(words) == 0
-    assert [[library.name for library in job.libraries] for job in asked] == [["gates"], ["gates", "other"]]
-    assert [job.command.partition(" --liberty ")[2] for job in asked] == [str(GATES), f"{GATES},{other}"]
+    assert [[library.name for library in job.libraries] for job in measured] == [["gates"], ["gates", "other"]]
+    assert [job.command.partition(" --liberty ")[2] for job in measured] == [str(GATES), f"{GATES},{other}"]
     assert capsys.readouterr().out.splitlines()[1].startswith("gates ")

@@ -1,4 +1,4 @@
-"""Reports against each other: what is a change, what fails, and what is refused."""
+"""Comparison of two reports: which figures changed, the exit status, and what is refused."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,7 @@ from synth.report.data import assemble
 
 def row(name, area, **options):
     rows = made_up("mac", "gates", area, format=name, accumulator="binary16")
-    return [replace(one, verilog_sha256=name, **options) for one in rows]
+    return [replace(line, verilog_sha256=name, **options) for line in rows]
 
 
 OLD = [*row("same", 100), *row("noisy", 100), *row("grown", 100), *row("shrunk", 100), *row("gone", 100)]
@@ -29,15 +29,14 @@ NEW = [
 ]
 
 
-def test_changes_are_those_beyond_the_spreads():
-    found = compare(OLD, NEW)
-    assert [(change.key.module, round(change.growth, 6)) for change in found.changes] == [
-        ("mac_grown_binary16", 0.05), ("mac_shrunk_binary16", -0.1),
-    ]  # fmt: skip
-    assert (found.common, found.added, found.gone) == (4, 2, 1)
-    assert [change.key.module for change in found.grown(0.049)] == ["mac_grown_binary16"]
-    assert found.grown(0.051) == []
-    assert list(lines(found, 0.02)) == [
+def test_a_change_is_beyond_the_spreads():
+    comparison = compare(OLD, NEW)
+    growth = {change.key.module: round(change.growth, 6) for change in comparison.changes}
+    assert list(growth.items()) == [("mac_grown_binary16", 0.05), ("mac_shrunk_binary16", -0.1)]
+    assert (comparison.common, comparison.added, comparison.gone) == (4, 2, 1)
+    assert [change.key.module for change in comparison.grown(0.049)] == ["mac_grown_binary16"]
+    assert comparison.grown(0.051) == []
+    assert list(lines(comparison, 0.02)) == [
         "figure                                                        old                    new   change",
         "mac_grown_binary16 on gates, area [NAND2]         100 (99 to 101)       105 (104 to 106)    +5.0%  above 2%",
         "mac_shrunk_binary16 on gates, area [NAND2]        100 (99 to 101)          90 (89 to 91)   -10.0%",
@@ -81,7 +80,7 @@ def test_no_percentages(text):
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    single = [replace(one, renamings=1, samples=(one.median,), min=one.median, max=one.median) for one in OLD]
+    single = [replace(line, renamings=1, samples=(line.median,), min=line.median, max=line.median) for line in OLD]
     for name, rows in (("old", OLD), ("new", NEW), ("single", single), ("other", row("other", 7))):
         (tmp_path / f"{name}.json").write_text(json.dumps(replace(assemble([], []), rows=tuple(rows)).to_json()))
     (tmp_path / "word.json").write_text('{"rows": "many", "failures": []}')
@@ -95,14 +94,14 @@ NEWS = ["report", "--sweep", "new.json"]
 def test_two_files_are_compared_and_nothing_is_written(words, status, files, capsys):
     before = sorted(files.rglob("*"))
     assert main([*NEWS, "--compare", "old.json", *words]) == status
-    said = capsys.readouterr()
-    assert said.err == ""
-    assert said.out.splitlines()[-2].startswith("2 of 4 figures changed beyond their spreads")
-    assert ("above 2%" in said.out) == (words[-1:] == ["2%"])
+    output = capsys.readouterr()
+    assert output.err == ""
+    assert output.out.splitlines()[-2].startswith("2 of 4 figures changed beyond their spreads")
+    assert ("above 2%" in output.out) == (words[-1:] == ["2%"])
     assert sorted(files.rglob("*")) == before
 
 
-def test_a_report_that_is_asked_for_is_written(files, capsys):
+def test_a_report_with_an_output_folder_is_written(files, capsys):
     assert main([*NEWS, "--compare", "old.json", "--fail-above", "2%", "-o", "out", "--store", "store"]) == 1
     assert capsys.readouterr().out.splitlines()[0] == "out/index.html"
     assert {row["name"] for row in json.loads((files / "out" / "report.json").read_text())["rows"]} == {
@@ -121,15 +120,15 @@ def test_a_report_that_is_asked_for_is_written(files, capsys):
         (["--compare", "other.json"], "--compare: the two reports have no figure in common"),
         (
             ["--compare", "single.json", "--fail-above", "2%"],
-            "--fail-above: mac_same_binary16 was measured under one renaming, so that its spread is not known",
+            "--fail-above: mac_same_binary16 was measured under one renaming, so its spread is unknown",
         ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(words, sentence, files, capsys):
     before = sorted(files.rglob("*"))
     assert main([*NEWS, *words]) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err) == ("", f"hwgen: {sentence}\n")
+    output = capsys.readouterr()
+    assert (output.out, output.err) == ("", f"hwgen: {sentence}\n")
     assert sorted(files.rglob("*")) == before
 
 
@@ -143,7 +142,7 @@ def test_what_cannot_be_compared_is_refused(words, sentence, files, capsys):
         ),
     ],
 )
-def test_refusals_come_before_minutes_are_spent(words, sentence, files, capsys, monkeypatch):
+def test_refusals_come_before_measurements(words, sentence, files, capsys, monkeypatch):
     monkeypatch.setattr("synth.cli.report.measure_all", lambda *_, **__: pytest.fail("measured"))
     text = "module {}(acc_in);\n  input [15:0] acc_in;\nendmodule\n"
     monkeypatch.setattr("synth.report.plan.verilog", lambda design, store: text.format(design.name))

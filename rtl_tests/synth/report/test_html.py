@@ -1,6 +1,4 @@
-"""The report's page in a browser: nothing is asked of a network, tables sort and filter, phones and dark screens are
-served.
-"""
+"""The report's page in a browser: no network requests, tables that sort and filter, plots, phones and dark pages."""
 
 from itertools import combinations
 
@@ -19,14 +17,14 @@ MACS = '[aria-label^="MAC by format"] tbody tr'
 
 WIDE = (
     "[...document.body.querySelectorAll('*')]"
-    ".filter((one) => !one.closest('.scroll, nav div, pre, svg') && one.getBoundingClientRect().right > innerWidth)"
+    ".filter((item) => !item.closest('.scroll, nav div, pre') && item.getBoundingClientRect().right > innerWidth)"
 )
 
 
 @pytest.fixture(scope="module")
 def browser():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])  # which root cannot have
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])  # root cannot have one
         yield browser
         browser.close()
 
@@ -40,27 +38,27 @@ def address(tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, address):
-    """Opens the page, and holds whatever it asks for or complains of against nothing."""
-    contexts, heard = [], []
+    """Opens the page; fails if the page makes a request or reports an error."""
+    contexts, events = [], []
 
     def opened(width=1280, scheme="light"):
         contexts.append(browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme))
         contexts[-1].set_default_timeout(10_000)
         page = contexts[-1].new_page()
-        page.on("request", lambda request: heard.append(request.url))
-        page.on("console", lambda message: heard.append(message.text))
-        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("request", lambda request: events.append(request.url))
+        page.on("console", lambda message: events.append(message.text))
+        page.on("pageerror", lambda error: events.append(str(error)))
         page.goto(address)
         return page
 
     yield opened
-    assert {entry for entry in heard if not entry.startswith("data:")} <= {address}
+    assert {event for event in events if not event.startswith("data:")} <= {address}
     for context in contexts:
         context.close()
 
 
 def names(page):
-    """Formats of the table of MACs, as they stand there."""
+    """Formats of the visible rows in the table of MACs."""
     return page.locator(f"{MACS}:visible th").all_inner_texts()
 
 
@@ -79,20 +77,23 @@ def test_heads_sort_by_keyboard(opened):
     assert head.get_attribute("aria-sort") is None
 
 
-COLUMNS = """[...document.querySelectorAll("main table")].flatMap((table) => [...table.tHead.rows[0].cells].map((head, column) => {
+COLUMNS = """[...document.querySelectorAll("main table")].flatMap((table) =>
+  [...table.tHead.rows[0].cells].map((head, column) => {
     head.querySelector("button").click();
-    return [`${table.ariaLabel}: ${head.innerText}`, [...table.tBodies[0].rows].map((row) => row.cells[column].dataset.value ?? "")];
-}))"""
-"""The values of every column of every table after a click at its head."""
+    const values = [...table.tBodies[0].rows].map((row) => row.cells[column].dataset.value ?? "");
+    return [`${table.ariaLabel}: ${head.innerText}`, values];
+  }))"""
+"""The values of every column of every table after a click on its head."""
 
 
 def test_every_column_sorts(opened):
-    """Values from small to large, then what has none; tables of every section are there."""
+    """Values go from small to large, and cells without a value come last; every section has a table."""
     page = opened()
-    assert page.evaluate("[...document.querySelectorAll('section:has(table)')].map((one) => one.id)") == list(SECTIONS)
-    found = dict(page.evaluate(COLUMNS))
-    assert len(found) > 70
-    for name, values in found.items():
+    sections = page.evaluate("[...document.querySelectorAll('section:has(table)')].map((section) => section.id)")
+    assert sections == list(SECTIONS)
+    columns = dict(page.evaluate(COLUMNS))
+    assert len(columns) > 70
+    for name, values in columns.items():
         assert values == sorted(values, key=lambda value: float(value or "inf")), name
 
 
@@ -101,10 +102,10 @@ def test_numbers_sort_as_numbers(opened):
     page.locator("#figures summary").click()
     table = page.locator("#figures table")
     table.get_by_role("button", name="figure", exact=True).click()
-    found = [float(text.replace(",", "")) for text in table.locator("tbody td:nth-child(3)").all_inner_texts()]
-    assert len(found) > 200
-    assert found == sorted(found)
-    assert found[0] < 100 < found[-1]
+    figures = [float(text.replace(",", "")) for text in table.locator("tbody td:nth-child(3)").all_inner_texts()]
+    assert len(figures) > 200
+    assert figures == sorted(figures)
+    assert figures[0] < 100 < figures[-1]
 
 
 def test_words_filter(opened):
@@ -162,21 +163,18 @@ def test_no_text_of_a_plot_covers_another(opened):
 
 def test_a_phone_scrolls_down_only(opened):
     page = opened(width=390)
-    page.evaluate("document.querySelectorAll('details').forEach((found) => (found.open = true))")
+    page.evaluate("document.querySelectorAll('details').forEach((details) => (details.open = true))")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
-    assert page.evaluate(f"{WIDE}.map((one) => one.outerHTML.slice(0, 100))") == []
-    assert page.evaluate(
-        "[...document.querySelectorAll('img')].every((one) => one.getBoundingClientRect().width > 300)"
-    )
+    assert page.evaluate(f"{WIDE}.map((item) => item.outerHTML.slice(0, 100))") == []
+    widths = "[...document.querySelectorAll('img')].map((image) => image.getBoundingClientRect().width)"
+    assert min(page.evaluate(widths)) > 300
 
 
 def test_dark_is_dark(opened):
-    def light(page, selector, what):
-        return page.evaluate(
-            f"getComputedStyle(document.querySelector('{selector}')).{what}.match(/\\d+/g).slice(0, 3).map(Number)"
-        )
+    def components(page, colour):
+        return page.evaluate(f"getComputedStyle(document.body).{colour}.match(/\\d+/g).slice(0, 3).map(Number)")
 
     for scheme, ground in (("light", 255), ("dark", 0)):
         page = opened(scheme=scheme)
-        assert all(abs(part - ground) < 60 for part in light(page, "body", "backgroundColor"))
-        assert all(abs(part - ground) > 120 for part in light(page, "body", "color"))
+        assert all(abs(part - ground) < 60 for part in components(page, "backgroundColor"))
+        assert all(abs(part - ground) > 120 for part in components(page, "color"))

@@ -1,4 +1,4 @@
-"""What `hwgen report` takes from files: rows of sweeps and figures of accuracy, or one sentence and nothing written."""
+"""Files that `hwgen report` reads: rows of sweeps and figures of accuracy, or a refusal and no output."""
 
 import json
 
@@ -20,17 +20,18 @@ NOT_SWEPT = "is not what hwgen sweep or hwgen report writes"
 NOT_ACCURACY = "is not what examples/digits.py --json writes"
 TEXT = "module {} (input wire [15:0] acc_in, output wire [15:0] acc_out); endmodule"
 ACCURACY = {
-    "images": 450, "accumulator": "binary16",
+    "images": 450,
+    "accumulator": "binary16",
     "rows": [
         {"format": "binary32", "accuracy": 0.98, "rtl_cases": 0},
         {"format": "hif8", "accuracy": 0.97, "rtl_cases": 12, "snr_db": 20.5},
     ],
     "study": [{"format": "hif8", "scaling": "none", "accumulator": "exact", "accuracy": 0.9, "snr_db": None}],
-}  # fmt: skip
+}
 
 
 def made_up(design, target="gates", portfolio="standard"):
-    """The rows of a design, its areas and delays made up."""
+    """Rows of a design with invented areas and delays."""
     (job,) = area_jobs(design, TEXT.format(design.name), (target,), portfolio, 2, read_all([str(GATES)]))
     sample = {job._place[0].metric: 50.0, "nand2_equivalents": 50.0} | ({"delay_fo4": 9.0} if job.is_timed else {})
     return rows(job, {recipe: [sample, sample] for recipe in job.recipes()})
@@ -38,20 +39,21 @@ def made_up(design, target="gates", portfolio="standard"):
 
 @pytest.fixture(scope="module")
 def swept():
-    found = (
-        made_up(build("mac", "hif8")) + made_up(build("adder", "hif8")) + made_up(build("multiplier", "hif8"), LIBERTY)
-    )
-    found += (
-        made_up(build("encoder", "hif8"))
-        + made_up(build("encoder", "hif8", rounding="hybrid"))
-        + made_up(build("decoder", "hif8"), "xc7")
-    )
-    found += made_up(build("mac", "hif8", accumulator="binary32")) + made_up(build("mac", "hif8"), portfolio="speed")
-    return {"rows": [row.to_json() for row in found], "failures": [{"name": "n", "target": "gates", "error": "no"}]}
+    lines = [
+        *made_up(build("mac", "hif8")),
+        *made_up(build("adder", "hif8")),
+        *made_up(build("multiplier", "hif8"), LIBERTY),
+        *made_up(build("encoder", "hif8")),
+        *made_up(build("encoder", "hif8", rounding="hybrid")),
+        *made_up(build("decoder", "hif8"), "xc7"),
+        *made_up(build("mac", "hif8", accumulator="binary32")),
+        *made_up(build("mac", "hif8"), portfolio="speed"),
+    ]
+    return {"rows": [row.to_json() for row in lines], "failures": [{"name": "n", "target": "gates", "error": "no"}]}
 
 
 def refused(tmp_path, capsys, option, text, sentence):
-    file = tmp_path / "found.json"
+    file = tmp_path / "data.json"
     file.write_text(text)
     words = ["report", option, str(file), "-o", str(tmp_path / "out"), "--store", str(tmp_path / "store")]
     assert main(words) == 2
@@ -64,7 +66,7 @@ def refused(tmp_path, capsys, option, text, sentence):
     [(load.sweep, "sweep"), (load.sweep, "compare"), (load.accuracy, "accuracy")],
     ids=["sweep", "compare", "accuracy"],
 )
-def test_refusals_are_about_the_argument(read, argument, tmp_path):
+def test_refusals_name_the_argument(read, argument, tmp_path):
     with pytest.raises(BadValue) as refused:
         read(str(tmp_path), argument)
     assert refused.value.argument == argument
@@ -81,7 +83,7 @@ def test_rows_of_a_sweep_are_shown(swept, tmp_path):
         assert f'<section id="{anchor}">' in page
 
 
-def test_a_row_without_one_of_its_keys_is_refused_or_not_missed(swept, tmp_path):
+def test_a_row_without_a_key_is_refused_or_the_key_is_not_needed(swept, tmp_path):
     file, needed = tmp_path / "sweep.json", set()
     for place, row in enumerate(swept["rows"]):
         if row["recipe"] != "best":
@@ -133,7 +135,7 @@ def test_a_row_with_another_value_is_refused(swept, tmp_path, capsys, component,
 
 
 @pytest.mark.parametrize("samples", [[], [1.0, "2"], None])
-def test_delays_that_are_none_are_refused(swept, tmp_path, capsys, samples):
+def test_invalid_delays_are_refused(swept, tmp_path, capsys, samples):
     rows = [{**row, "delay_samples": samples} if "timer" in row else row for row in swept["rows"]]
     refused(tmp_path, capsys, "--sweep", json.dumps({**swept, "rows": rows}), NOT_SWEPT)
 
@@ -152,7 +154,7 @@ DEEP = "[" * 100_000 + "]" * 100_000
         '{"rows": [], "failures": [{"name": 1, "target": "x", "error": "y"}]}',
     ],
 )
-def test_what_no_sweep_has_written_is_refused(tmp_path, capsys, text):
+def test_files_of_other_programs_are_refused_as_sweeps(tmp_path, capsys, text):
     refused(tmp_path, capsys, "--sweep", text, NOT_SWEPT)
 
 
@@ -189,18 +191,18 @@ def test_what_no_sweep_has_written_is_refused(tmp_path, capsys, text):
         json.dumps({**ACCURACY, "rows": ["hif8"]}),
     ],
 )
-def test_what_the_example_has_not_written_is_refused(tmp_path, capsys, text):
+def test_files_of_other_programs_are_refused_as_accuracy(tmp_path, capsys, text):
     refused(tmp_path, capsys, "--accuracy", text, NOT_ACCURACY)
 
 
 def test_every_key_of_a_row_is_documented(swept):
     page = (ROOT / "docs" / "area.md").read_text()
-    told = page[page.index("## Reading the rows") :]
+    text = page[page.index("## Reading the rows") :]
     options = {"format", "accumulator", "from", "rounding", "overflow", "to"}
     keys = {key for row in swept["rows"] for key in row if not key.startswith("median_")} - options
-    assert {key for key in keys if f"`{key}`" not in told} == set()
+    assert {key for key in keys if f"`{key}`" not in text} == set()
 
 
-def test_accuracy_is_taken(tmp_path):
-    (tmp_path / "found.json").write_text(json.dumps(ACCURACY))
-    assert load.accuracy(str(tmp_path / "found.json")).source == ACCURACY
+def test_accuracy_is_read(tmp_path):
+    (tmp_path / "data.json").write_text(json.dumps(ACCURACY))
+    assert load.accuracy(str(tmp_path / "data.json")).source == ACCURACY

@@ -1,4 +1,4 @@
-"""What options cost: each beside the plain block, and two formats behind a select pin beside either alone."""
+"""The cost of options: each block compared with the plain block, and a pair of formats with either format."""
 
 import golden
 from hwgen.blocks.catalog import build
@@ -12,9 +12,9 @@ PAIR = "ocp_e4m3+ocp_e5m2"
 
 
 def planned(formats, claims):
-    """Names and targets of what a report measures."""
-    found = measurements({name: golden.get(name) for name in formats}, claims=claims)
-    return {(one.design.name, target) for one in found for target in one.targets}
+    """Modules and targets that a report measures."""
+    items = measurements({name: golden.get(name) for name in formats}, claims=claims)
+    return {(item.design.name, target) for item in items for target in item.targets}
 
 
 def test_a_pair_beside_either_format_alone():
@@ -27,30 +27,33 @@ def test_a_pair_beside_either_format_alone():
         f"{title}: {text}."
         for title, unit in (("Gates", "NAND2"), ("Cyclone V", "ALM"))
         for text in (
-            f"ocp_e4m3 mac with ocp_e5m2 as a second format, chosen by a pin for each operand: +20% (120 against 100 {unit})",
-            f"ocp_e5m2 mac with ocp_e4m3 as a second format, chosen by a pin for each operand: no difference (120 against 119 {unit})",
+            "ocp_e4m3 mac with ocp_e5m2 as a second format, selected by a pin per operand: +20% "
+            f"(120 against 100 {unit})",
+            "ocp_e5m2 mac with ocp_e4m3 as a second format, selected by a pin per operand: no difference "
+            f"(120 against 119 {unit})",
         )
     ]
     (table,) = section.tables
     assert [row[0].small for row in table.rows] == [
-        f"{PAIR} mac, against ocp_e4m3 mac, binary16", f"{PAIR} mac, against ocp_e5m2 mac, binary16",
-    ]  # fmt: skip
+        f"{PAIR} mac, against ocp_e4m3 mac, binary16",
+        f"{PAIR} mac, against ocp_e5m2 mac, binary16",
+    ]
 
 
 def test_options_that_plain_blocks_lack():
     assert {"scale_bits", "flags", "lanes", "stages", "interleave", "rounding_pin", "nan_to_zero"} <= plan.OPTIONAL
-    assert plan.OPTIONAL.isdisjoint(
-        {"format", "format_b", "from", "to", "rounding", "overflow", "accumulator", "terms"}
-    )
+    plain = {"format", "format_b", "from", "to", "rounding", "overflow", "accumulator", "terms"}
+    assert plan.OPTIONAL.isdisjoint(plain)
 
 
 def test_what_is_compared():
     assert [extra.comparison for extra in plan.EXTRAS[:2]] == [
-        "hif8 mac, scale-bits 8, against hif8 mac, binary16", "hif8 encoder, rounding-pin True, against hif8 encoder, hybrid",
-    ]  # fmt: skip
+        "hif8 mac, scale-bits 8, against hif8 mac, binary16",
+        "hif8 encoder, rounding-pin True, against hif8 encoder, hybrid",
+    ]
 
 
-def test_a_pair_costs_a_job_a_target_and_nothing_where_the_claims_have_it(monkeypatch):
+def test_a_pair_adds_a_job_per_target_unless_the_claims_have_it(monkeypatch):
     both = ["ocp_e4m3", "ocp_e5m2"]
     few, default = planned(both, False), planned(FORMATS, True)
     monkeypatch.setattr(plan, "EXTRAS", [extra for extra in plan.EXTRAS if not extra.pair])
@@ -58,6 +61,6 @@ def test_a_pair_costs_a_job_a_target_and_nothing_where_the_claims_have_it(monkey
     assert default == planned(FORMATS, True)
 
 
-def test_nothing_measured_is_no_section():
+def test_without_measurements_there_is_no_section():
     rows = made_up("mac", "gates", 100, format="ocp_e4m3", accumulator="binary16")
     assert extras.section(Measured(rows, ["ocp_e4m3"])) is None

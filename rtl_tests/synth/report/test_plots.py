@@ -8,12 +8,12 @@ import pytest
 from synth.report.figures import Figure
 from synth.report.plan import FORMATS
 from synth.report.render import plots
-from synth.report.render.plots import Mark, Stack, looks
+from synth.report.render.plots import Stack, looks
 from synth.report.sections import Picture
 
 TITLE = "A <title> long enough to need two lines, & with characters that XML escapes"
 AREAS = {name: Figure(99 + place, 100 + place, 102 + place, "ALM") for place, name in enumerate(FORMATS)}
-MARKS = {name: Mark(20 + place % 3, area) for place, (name, area) in enumerate(AREAS.items())}
+POINTS = {name: (Figure.exact(20 + place % 3), area) for place, (name, area) in enumerate(AREAS.items())}
 RATIOS = dict.fromkeys(FORMATS[:4], 1.5)
 LABELS = ("delay [ns]", "area [ALM]")
 PLOTS: dict[str, Callable[[], Picture]] = {
@@ -22,8 +22,8 @@ PLOTS: dict[str, Callable[[], Picture]] = {
     "stacks": lambda: plots.stacks({"a": Stack(*[AREAS["hif8"]] * 3)}, ("one", "two", "both"), TITLE, "area [ALM]"),
     "groups": lambda: plots.groups({"a": AREAS, "b": AREAS}, TITLE, "area [ALM]"),
     "ranges": lambda: plots.ranges({"Gates": AREAS, "iCE40": {"hif8": AREAS["hif8"]}}, TITLE, "area [ALM]"),
-    "curves": lambda: plots.curves({"hif8": [*MARKS.values()]}, [MARKS["hif8"]], TITLE, *LABELS, looks(FORMATS)),
-    "scatter": lambda: plots.scatter(MARKS, ["hif8"], TITLE, *LABELS, looks(FORMATS)),
+    "curves": lambda: plots.curves({"hif8": [*POINTS.values()]}, [POINTS["hif8"]], TITLE, *LABELS),
+    "scatter": lambda: plots.scatter(POINTS, ["hif8"], TITLE, *LABELS),
     "slopes": lambda: plots.slopes({"paper": RATIOS, "Gates": RATIOS}, TITLE, "area [ALM]"),
 }
 
@@ -49,6 +49,6 @@ def test_a_format_looks_alike_in_every_report():
 
 
 def test_of_many_formats_those_at_the_edge_are_named():
-    many = {f"f{number}": Mark(number, AREAS["hif8"]) for number in range(plots.MOST_NAMES + 1)}
-    shown = words(plots.scatter(many, ["f3", "f4"], TITLE, *LABELS, looks(many)))
+    many = {f"f{number}": (Figure.exact(number), AREAS["hif8"]) for number in range(plots.MOST_NAMES + 1)}
+    shown = words(plots.scatter(many, ["f3", "f4"], TITLE, *LABELS))
     assert shown & many.keys() == {"f3", "f4"}

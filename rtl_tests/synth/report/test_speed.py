@@ -1,4 +1,4 @@
-"""Fronts and claims: what the report says of area against delay, and of the papers."""
+"""Area against delay, and the papers' claims: fronts, sentences and verdicts."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from rtl_tests.synth.area.test_jobs import JOB
 from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.report.chapters import papers, speed
-from synth.report.chapters.papers import INSIDE, NOT_REPRODUCED, REPRODUCED, ratio, verdict
+from synth.report.chapters.papers import NOT_REPRODUCED, REPRODUCED, UNDECIDED, ratio, verdict
 from synth.report.chapters.speed import Point, at, front
 from synth.report.data import Failure, Sweep, assemble, with_sweeps
 from synth.report.figures import Figure
@@ -19,13 +19,12 @@ def point(delay, area, spread=1.0):
     return Point(Figure(delay, delay, delay), Figure(area - spread, area, area + spread, "NAND2"))
 
 
-def timed_rows(name, found, target="gates", **options):
-    base = {
-        "component": "mac", "format": name, "accumulator": "binary16", "accumulator_bits": 16, "target": target,
-        "metric": "area", "unit": "NAND2", "tool": "t",
-        "portfolio": "speed", "renamings": 2, "name": f"{name}_mac", "verilog_sha256": name, "script_sha256": target,
-        "timer": "abc, before layout", "command": "hwgen area", "seed": 1, "delay": "delay_fo4", **options,
-    }  # fmt: skip
+def timed_rows(name, points, target="gates", **options):
+    block = {"component": "mac", "format": name, "accumulator": "binary16", "accumulator_bits": 16}
+    place = {"target": target, "metric": "area", "unit": "NAND2", "tool": "t", "portfolio": "speed"}
+    samples = {"renamings": 2, "seed": 1, "command": "hwgen area", "delay": "delay_fo4", "timer": "abc, before layout"}
+    hashes = {"name": f"{name}_mac", "verilog_sha256": name, "script_sha256": target}
+    base = block | place | samples | hashes | options
     rows = [
         {
             **base,
@@ -36,7 +35,7 @@ def timed_rows(name, found, target="gates", **options):
             "samples": [area - 1, area + 1],
             "delay_samples": [d, d],
         }
-        for i, (d, area) in enumerate(found)
+        for i, (d, area) in enumerate(points)
     ]
     if base["portfolio"] != "speed":
         rows = [
@@ -45,7 +44,7 @@ def timed_rows(name, found, target="gates", **options):
     return [*map(Row.from_json, rows), Row.from_json(rows[0]).best()]
 
 
-def test_the_front_is_what_nothing_beats_in_both():
+def test_no_point_beats_the_front_in_both():
     a, b, c, d, e = point(1, 10), point(2, 8), point(2, 9), point(3, 8), point(4, 5)
     assert front([d, e, c, b, a]) == [a, b, e]
     assert front([]) == []
@@ -60,13 +59,13 @@ def test_the_cheapest_at_each_speed():
         + timed_rows("alike", [(40, 101), (9, 300)])
     )
     curves = speed.fronts(rows)
-    said = speed.sentences(curves, "X", "FO4")
-    assert said[0] == "X, within 10 FO4: the cheapest is fast (180)."
-    assert said[-1] == "X: the fastest is fast with 8 FO4; the slowest is slim with 10."
+    texts = speed.sentences(curves, "X", "FO4")
+    assert texts[0] == "X, within 10 FO4: fast is smallest (180 NAND2)."
+    assert texts[-1] == "X: fast is fastest (8 FO4); slim is slowest (10 FO4)."
     slow = speed.sentences(
         {name: [point for point in curve if point.delay > 30] for name, curve in curves.items()}, "X", "FO4"
     )
-    assert slow[0] == "X, within 40 FO4: the cheapest is slim (100), no different from alike."
+    assert slow[0] == "X, within 40 FO4: slim is smallest (100 NAND2), no different from alike."
 
 
 def test_a_section_of_curves(tmp_path):
@@ -76,11 +75,11 @@ def test_a_section_of_curves(tmp_path):
     render(report, tmp_path)
     page = (tmp_path / "index.html").read_text()
     assert '<section id="speed">' in page
-    assert "mac binary16, Gates, within 30 FO4: the cheapest is e5m3 (90)." in page
-    assert '<section id="mac">' not in page  # sized cells are no figures of area
+    assert "mac binary16, Gates, within 30 FO4: e5m3 is smallest (90 NAND2)." in page
+    assert '<section id="mac">' not in page  # areas of sized cells are not comparable with the other areas
 
 
-def test_rows_of_a_sweep_do_not_come_twice():
+def test_rows_of_a_sweep_are_not_repeated():
     rows = timed_rows("hif8", [(40, 100)])
     report = assemble([Outcome(JOB, tuple(rows))], ["hif8"])
     assert with_sweeps(report, [Sweep(tuple(rows))]).rows == tuple(rows)
@@ -90,15 +89,15 @@ def test_rows_of_a_sweep_do_not_come_twice():
 def test_verdicts():
     claim = Claim("x", "mac", "a", "b", 1.0, 1.05)
 
-    def said(low, median, high):
-        return verdict(claim, Figure(low, median, high), Figure(100, 100, 100))
+    def judged(low, median, high):
+        return verdict(claim, Figure(low, median, high), Figure.exact(100))
 
-    assert said(101, 102, 104) == REPRODUCED
-    assert said(106, 107, 108) == NOT_REPRODUCED
-    assert verdict(claim, Figure(102, 102, 102, samples=1), Figure(100, 100, 100)) == "one sample: nothing is ranked"
-    assert said(90, 95, 99) == NOT_REPRODUCED
-    assert said(103, 104, 106) == f"{INSIDE}, within the claim by the medians"
-    assert said(104, 106, 107) == f"{INSIDE}, outside the claim by the medians"
+    assert judged(101, 102, 104) == REPRODUCED
+    assert judged(106, 107, 108) == NOT_REPRODUCED
+    assert verdict(claim, Figure(102, 102, 102, samples=1), Figure.exact(100)) == "no verdict from one sample"
+    assert judged(90, 95, 99) == NOT_REPRODUCED
+    assert judged(103, 104, 106) == f"{UNDECIDED} (medians within the claim)"
+    assert judged(104, 106, 107) == f"{UNDECIDED} (medians outside the claim)"
     assert ratio(Figure(90, 100, 110), Figure(50, 60, 100)) == (0.9, 100 / 60, 2.2)
 
 
@@ -113,7 +112,7 @@ def test_every_claim_is_judged_on_every_target():
                 rows.append(row)
     section = papers.claims(Measured(rows, []))
     assert len(section.findings) == 2 * len(CLAIMS)
-    assert sum(REPRODUCED in one.text and NOT_REPRODUCED not in one.text for one in section.findings) == 2 * len(CLAIMS)
+    assert sum(finding.text.endswith(f", {REPRODUCED}.") for finding in section.findings) == 2 * len(CLAIMS)
     assert papers.claims(Measured([], [])) is None
 
 

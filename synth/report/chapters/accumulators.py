@@ -1,4 +1,4 @@
-"""The report on accumulators: exact against rounded, by their width."""
+"""The chapter on accumulators: exact and rounded ones."""
 
 from typing import NamedTuple
 
@@ -10,12 +10,13 @@ from synth.report.sections import Cell, Finding, Plot, Section, Table, commands,
 
 
 def section(measured: Measured) -> Section | None:
-    """Area over the width of the accumulator; None where there is only one accumulator."""
+    """Area by accumulator; None if only one accumulator was measured."""
     section = Section(
-        "accumulators", "Exact against rounded accumulators",
-        "The same products into wider accumulators. exact is a fixed-point register with room for "
-        f"{TERMS:,} products of any size, and without rounding; its width follows from the format.",
-    )  # fmt: skip
+        "accumulators",
+        "Exact against rounded accumulators",
+        "MACs that add the same products into different accumulators. The accumulator exact is a fixed-point register "
+        f"that holds the sum of {TERMS:,} products of any size without rounding; its width depends on the format.",
+    )
     for target in WIDTH_TARGETS:
         by_format = _macs(measured, target)
         kinds = [kind for kind in ACCUMULATORS if any(kind in macs for macs in by_format.values())]
@@ -31,13 +32,13 @@ def section(measured: Measured) -> Section | None:
             name: {heads[kind]: macs[kind].area for kind in kinds if kind in macs} for name, macs in by_format.items()
         }
         picture = plots.groups(areas, title, column.axis)
-        caption = "exact never rounds, the others round after every product."
+        caption = "The exact accumulator never rounds, the others round after every product."
         used = (value for figures in areas.values() for value in figures.values())
         section.plots.append(Plot(caption, picture, commands(used)))
         for name, macs in by_format.items():
             if {"exact", "binary32"} <= set(macs):
-                pair = (("binary32", macs["binary32"].area), ("exact", macs["exact"].area))
-                section.findings.append(Finding(pair_sentence(*pair, f"the MAC of {name}", column.title), target))
+                pair = (("a binary32 one", macs["binary32"].area), ("an exact accumulator", macs["exact"].area))
+                section.findings.append(Finding(pair_sentence(*pair, f"the {name} MAC", column.title), target))
         body = tuple(
             (Cell(name), *(figure_cell(figures.get(head)) for head in heads.values()))
             for name, figures in areas.items()
@@ -48,12 +49,10 @@ def section(measured: Measured) -> Section | None:
 
 class _Mac(NamedTuple):
     bits: int
-    """Width of the accumulator."""
     area: Figure
 
 
 def _macs(measured: Measured, target: str) -> dict[str, dict[str, _Mac]]:
-    """MACs by format and accumulator."""
     by_format: dict[str, dict[str, _Mac]] = {}
     for row in measured.rows:
         is_mac = (row.component, row.place, row.is_best) == ("mac", target, True) and "format_b" not in row.options
@@ -64,15 +63,14 @@ def _macs(measured: Measured, target: str) -> dict[str, dict[str, _Mac]]:
 
 
 def sentence(measured: Measured) -> str | None:
-    """What exactness costs against rounding to binary32, on the last target where both are known; None where there is
-    none.
-    """
+    """Compares exact accumulators with binary32, on the last target that has both; None if there is no such target."""
     for target in reversed(WIDTH_TARGETS):
         costs = [
             f"{name} {compared(macs['exact'].area, macs['binary32'].area)} ({macs['exact'].bits} bits)"
-            for name, macs in _macs(measured, target).items() if {"exact", "binary32"} <= set(macs)
-        ]  # fmt: skip
+            for name, macs in _macs(measured, target).items()
+            if {"exact", "binary32"} <= set(macs)
+        ]
         if costs:
             title = measured.columns[target].title
-            return f"{title}: a MAC that never rounds, against one into binary32: {listing(costs)}."
+            return f"{title}: a MAC with an exact accumulator, compared with binary32: {listing(costs)}."
     return None

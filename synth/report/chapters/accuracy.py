@@ -1,4 +1,4 @@
-"""The report on real data: what ``examples/digits.py`` has measured of formats, accumulators and scales."""
+"""The chapter on real data: what ``examples/digits.py`` measured for formats, accumulators and scales."""
 
 from collections.abc import Sequence
 
@@ -11,28 +11,26 @@ _SHOWN_DB, _FEW_DB = 0.1, 1.0
 
 
 def section(accuracy: Accuracy | None) -> Section | None:
-    """None where the example was not run."""
+    """Accuracy by format, and the study; None if the report has no such data."""
     if accuracy is None:
         return None
     section = Section(
-        "accuracy", "The formats on real data",
-        f"A small classifier of handwritten digits, trained in float32, on {accuracy.images} test images: weights and "
-        "activations quantized, as they are and scaled by powers of two that HiFloat8's Algorithm 1 finds on training "
-        "images; products summed in each accumulator (examples/digits.py). The task is easy, and one image is "
-        f"{1 / accuracy.images:.1%} of accuracy: what tells formats apart is the signal-to-noise ratio (SNR) of the "
-        "network's outputs against float32.",
-    )  # fmt: skip
-    body = tuple(
-        (
-            Cell(score.format), Cell(f"{score.accuracy:.1%}", value=score.accuracy), _snr(score),
-            Cell(f"equal in {score.rtl_cases:,} steps", value=score.rtl_cases) if score.rtl_cases else Cell(""),
-        )
-        for score in accuracy.scores
-    )  # fmt: skip
-    columns = ("format", "accuracy", "SNR of outputs", "Verilog against golden")
-    section.tables.append(
-        Table(f"Accuracy by format, scales calibrated, sums in {accuracy.accumulator}", columns, body)
+        "accuracy",
+        "The formats on real data",
+        f"A small classifier of handwritten digits, trained in float32, runs on {accuracy.images} test images "
+        "(examples/digits.py). Weights and activations are quantized, either unscaled or calibrated: scaled by powers "
+        "of two that HiFloat8's Algorithm 1 finds on training images. Products are summed in each accumulator. The "
+        f"task is easy, and one image is {1 / accuracy.images:.1%} of accuracy; the signal-to-noise ratio (SNR) of the "
+        "network's outputs, compared with float32, distinguishes formats better.",
     )
+    body = []
+    for score in accuracy.scores:
+        steps = Cell(f"equal in {score.rtl_cases:,} steps", value=score.rtl_cases) if score.rtl_cases else Cell("")
+        share = Cell(f"{score.accuracy:.1%}", value=score.accuracy)
+        body.append((Cell(score.format), share, _snr(score), steps))
+    columns = ("format", "accuracy", "SNR of outputs", "Verilog and reference model")
+    caption = f"Accuracy by format, calibrated scales, sums in {accuracy.accumulator}"
+    section.tables.append(Table(caption, columns, tuple(body)))
     if accuracy.study:
         sentences = [*_accumulators(accuracy.study), *_scales(accuracy.study, accuracy.accumulator)]
         section.findings = [Finding(sentence) for sentence in sentences]
@@ -41,23 +39,22 @@ def section(accuracy: Accuracy | None) -> Section | None:
 
 
 def _study(scores: Sequence[Score]) -> Table:
-    """SNR with the accuracy below: a line for each format, a column for each scaling and accumulator."""
+    """SNR and accuracy: a row for each format, a column for each scaling and accumulator."""
     cells = {(score.format, score.scaling, score.accumulator): _snr(score, f"{score.accuracy:.1%}") for score in scores}
     formats, scalings, accumulators = (dict.fromkeys(key[place] for key in cells) for place in range(3))
     columns = [(scaling, accumulator) for scaling in scalings for accumulator in accumulators]
-    head = (f"{accumulator}, {'no scales' if scaling == NONE else scaling}" for scaling, accumulator in columns)
+    head = (f"{accumulator}, {'unscaled' if scaling == NONE else scaling}" for scaling, accumulator in columns)
     body = tuple((Cell(name), *(cells.get((name, *column), Cell("–")) for column in columns)) for name in formats)
     return Table("SNR of outputs, and accuracy, by format, accumulator and scaling", ("format", *head), body)
 
 
 def _ratios(scores: Sequence[Score], scaling: str, accumulator: str) -> dict[str, float]:
-    """SNR by format, where no sum has overflowed."""
+    """SNR by format, without formats whose sums overflowed."""
     alike = [score for score in scores if (score.scaling, score.accumulator) == (scaling, accumulator)]
     return {score.format: score.snr_db for score in alike if score.snr_db is not None}
 
 
 def _accumulators(scores: Sequence[Score]) -> list[str]:
-    """What rounded sums cost at most."""
     exact = _ratios(scores, CALIBRATED, EXACT)
     costs = []
     for accumulator in dict.fromkeys(score.accumulator for score in scores if score.accumulator != EXACT):
@@ -67,26 +64,25 @@ def _accumulators(scores: Sequence[Score]) -> list[str]:
             worst = max(losses, key=lambda name: losses[name])
             most = f"up to {losses[worst]:.1f} dB with {accumulator} ({worst})"
             costs.append(most if losses[worst] >= _SHOWN_DB else f"less than {_SHOWN_DB} dB with {accumulator}")
-    return [f"Rounded sums lose against exact ones, scales calibrated: {listing(costs)}."] if costs else []
+    return [f"With calibrated scales, rounding the sums costs {listing(costs)}."] if costs else []
 
 
 def _scales(scores: Sequence[Score], accumulator: str) -> list[str]:
-    """Which formats the search of scales helps."""
     before, after = (_ratios(scores, scaling, accumulator) for scaling in (NONE, CALIBRATED))
     gains = {name: after[name] - before[name] for name in before if name in after}
     if not gains:
         return []
     helped = sorted((name for name in gains if gains[name] >= _FEW_DB), key=lambda name: -gains[name])
     hurt = [name for name in gains if gains[name] <= -_FEW_DB]
-    words = f"the search of scales gains {number(_FEW_DB)} dB or more for {len(helped)} of {len(gains)} formats"
-    words += f": {listing([f'{name} ({gains[name]:+.1f} dB)' for name in helped])}" if helped else ""
-    words += f"; it costs as much for {listing(hurt)}" if hurt else ""
-    return [f"With sums in {accumulator}, {words}."]
+    text = f"calibrated scales gain {number(_FEW_DB)} dB or more for {len(helped)} of {len(gains)} formats"
+    text += f": {listing([f'{name} ({gains[name]:+.1f} dB)' for name in helped])}" if helped else ""
+    text += f"; they lose {number(_FEW_DB)} dB or more for {listing(hurt)}" if hurt else ""
+    return [f"With sums in {accumulator}, {text}."]
 
 
 def _snr(score: Score, small: str = "") -> Cell:
     if score.is_reference:
         return Cell("reference", small)
-    return (
-        Cell("overflow", small) if score.snr_db is None else Cell(f"{score.snr_db:.1f} dB", small, value=score.snr_db)
-    )
+    if score.snr_db is None:
+        return Cell("overflow", small)
+    return Cell(f"{score.snr_db:.1f} dB", small, value=score.snr_db)

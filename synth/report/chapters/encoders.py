@@ -1,4 +1,4 @@
-"""The report on encoders, and on what a rounding costs."""
+"""The chapter on encoders and on the cost of rounding."""
 
 from synth.report.figures import Figure, pair_sentence, smallest_sentence
 from synth.report.measured import Measured, figure, pick
@@ -8,7 +8,7 @@ from synth.report.sections import Cell, Finding, Plot, Section, Table, commands,
 
 
 def section(measured: Measured) -> Section | None:
-    """Encoders on gates by rounding, and two roundings of one format on every target; None where there are none."""
+    """Encoders on gates by rounding, and two roundings of one format on every target; None without encoders."""
     rows = [
         row
         for row in measured.rows
@@ -21,9 +21,11 @@ def section(measured: Measured) -> Section | None:
     if not gates:
         return None
     section = Section(
-        "encoders", "Encoders, and what a rounding costs",
-        f"From {ENCODER_SOURCE} to a code, with the format's default rounding unless another is named.",
-    )  # fmt: skip
+        "encoders",
+        "Encoders, and what a rounding costs",
+        f"An encoder rounds a {ENCODER_SOURCE} number to a code of the format, by the format's default rounding unless "
+        "another one is named.",
+    )
     column = measured.columns["gates"]
     defaults: dict[str, Figure] = {}
     for (name, _), value in gates.items():
@@ -34,9 +36,9 @@ def section(measured: Measured) -> Section | None:
     )
     several = [key for key in gates if sum(name == key[0] for name, _ in gates) > 1]
     if several:
-        words = {f"{rounding}, {name}": gates[name, rounding] for name, rounding in several}
-        picture = plots.bars(words, f"Encoders from {ENCODER_SOURCE} by rounding, {column.title}", column.axis)
-        section.plots.append(Plot("The same formats in each of their roundings.", picture, commands(words.values())))
+        by_rounding = {f"{rounding}, {name}": gates[name, rounding] for name, rounding in several}
+        picture = plots.bars(by_rounding, f"Encoders from {ENCODER_SOURCE} by rounding, {column.title}", column.axis)
+        section.plots.append(Plot("A format with each of its roundings.", picture, commands(by_rounding.values())))
     studied, (first, second) = ROUNDING_STUDY
     pairs: dict[str, tuple[Figure, Figure]] = {}
     for target, where in measured.columns.items():
@@ -51,9 +53,9 @@ def section(measured: Measured) -> Section | None:
             name: {where: pair[place].over(pair[0].median) for where, pair in pairs.items()}
             for place, name in enumerate((first, second))
         }
-        picture = plots.groups(scaled, title, f"area / that with {first}")
+        picture = plots.groups(scaled, title, f"area relative to {first}")
         used = (value for pair in pairs.values() for value in pair)
-        section.plots.append(Plot("Every pair is scaled to its first bar.", picture, commands(used)))
+        section.plots.append(Plot(f"Area relative to the encoder with {first}.", picture, commands(used)))
         body = tuple((Cell(name), figure_cell(one), figure_cell(other, one)) for name, (one, other) in pairs.items())
         section.tables.append(Table(title, ("target", first, second), body))
     order = sorted(gates, key=lambda key: gates[key].median)

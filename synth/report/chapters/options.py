@@ -1,4 +1,4 @@
-"""The report on what options of the blocks cost."""
+"""The chapter on the cost of options."""
 
 from synth.report.figures import Figure, compared, number
 from synth.report.measured import Measured, pick
@@ -7,12 +7,9 @@ from synth.report.sections import Cell, Finding, Section, Table, figure_cell
 
 
 def section(measured: Measured) -> Section | None:
-    """Each option beside the same block without it; None where nothing was measured."""
-    section = Section(
-        "options", "What options cost",
-        "A port for a power-of-two scale, a pin that chooses the rounding, status flags, several products, a second "
-        "format: each beside the plain block.",
-    )  # fmt: skip
+    """Each block with an option, compared with the block without it; None if nothing was measured."""
+    intro = "Each row compares a block that has an option with the same block without it."
+    section = Section("options", "What options cost", intro)
     columns = [measured.columns[target] for target in EXTRA_TARGETS if target in measured.columns]
     body = [[Cell(extra.text, extra.comparison)] for extra in EXTRAS]
     for column in columns:
@@ -29,12 +26,12 @@ def section(measured: Measured) -> Section | None:
         return None
     rows = tuple(tuple(cells) for cells in body if any(cell.value is not None for cell in cells))
     head = ("option", *(column.head for column in columns))
-    section.tables.append(Table("Blocks with an option, against those without", head, rows))
+    section.tables.append(Table("Blocks with an option, compared with the block without it", head, rows))
     return section
 
 
 def _figures(measured: Measured, extra: Extra, place: str) -> tuple[Figure | None, Figure | None]:
-    """Of the block without the option, and of the one with it."""
+    """The block without the option, and the block with it."""
     plain = pick(measured.rows, extra.base_kind, place, format=extra.format, format_b=None, **extra.base)
     rows = measured.rows if extra.pair else measured.optional
     return plain, pick(rows, extra.kind, place, format=extra.unit, format_b=None, **extra.options)

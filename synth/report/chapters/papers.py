@@ -1,4 +1,4 @@
-"""The report on the papers: what they claim about hardware, and Table 2 of the supernormal one, with verdicts in words."""
+"""The chapters on the papers: their claims about hardware, and Table 2 of the supernormal paper, with verdicts."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -9,17 +9,18 @@ from synth.report.plan import CLAIMS, PARTS, Claim
 from synth.report.render import plots
 from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
 
-REPRODUCED, NOT_REPRODUCED, INSIDE = "reproduced", "not reproduced", "inside the noise"
+REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
 
 
 def claims(measured: Measured) -> Section | None:
-    """The claims but Table 2, which has a section of its own; None where nothing was measured for them."""
+    """The claims except Table 2, which has its own section; None if no claim was measured."""
     section = Section(
-        "claims", "The papers' other claims, measured",
-        "Each claim compares two units; the verdict on each target is drawn from the ratio of the figures, with the "
-        "range that their spreads allow. The papers used other tools and their own datapaths: what is tested is "
-        "whether the claim survives them.",
-    )  # fmt: skip
+        "claims",
+        "The papers' other claims, measured",
+        "Each claim compares the area of two units. The verdict on a target depends on the ratio of their figures and "
+        "on the range of ratios that their spreads allow. The papers used other tools and other datapaths; the "
+        "question is whether their claims also hold here.",
+    )
     columns = measured.columns.values()
     body = []
     for claim in CLAIMS:
@@ -37,7 +38,7 @@ def claims(measured: Measured) -> Section | None:
             judged = verdict(claim, unit, base)
             note = f"{number(unit.median)} against {number(base.median)} {base.unit}"
             cells.append(Cell(middle, f"{least} to {most} · {judged}", note, shares[1]))
-            section.findings.append(Finding(f"{column.title}: {claim.comparison}: {middle}: {judged}.", column.key))
+            section.findings.append(Finding(f"{column.title}, {claim.comparison}: {middle}, {judged}.", column.key))
         body.append((Cell(claim.text, claim.comparison), *cells))
     if not section.findings:
         return None
@@ -46,20 +47,20 @@ def claims(measured: Measured) -> Section | None:
 
 
 def ratio(unit: Figure, base: Figure) -> tuple[float, float, float]:
-    """Least, median and largest ratio that the spreads allow."""
+    """Smallest ratio that the spreads allow, ratio of the medians, and largest ratio."""
     return unit.low / base.high, unit.median / base.median, unit.high / base.low
 
 
 def verdict(claim: Claim, unit: Figure, base: Figure) -> str:
-    """Whether the claim's range contains the measured ratios, misses them, or overlaps them."""
+    """Whether all ratios that the spreads allow are in the claim's range, none of them, or some."""
     least, middle, most = ratio(unit, base)
     if min(unit.samples, base.samples) < 2:
-        return "one sample: nothing is ranked"
+        return "no verdict from one sample"
     if claim.low <= least and most <= claim.high:
         return REPRODUCED
     if most < claim.low or least > claim.high:
         return NOT_REPRODUCED
-    return f"{INSIDE}, {'within' if claim.low <= middle <= claim.high else 'outside'} the claim by the medians"
+    return f"{UNDECIDED} (medians {'within' if claim.low <= middle <= claim.high else 'outside'} the claim)"
 
 
 _PRINTED_PARTS = ("multiplier", "adder", "mac")
@@ -75,16 +76,17 @@ _BASE = "e5m3_nosub"
 
 
 def table_2(measured: Measured) -> Section | None:
-    """The table's rows, and those of the other formats beside them; None where none of its formats is compared."""
+    """The table's formats, and then the report's other formats; None if the report has none of the table's formats."""
     if not any(name in measured.formats for name in PRINTED):
         return None
     section = Section(
-        "paper", "Table 2 of the supernormal paper, again",
-        "The paper counts ALMs with Intel's tools; here are the same blocks from this project's Verilog, through "
-        "Yosys. Tools and datapaths differ: what can be compared is the order and the ratios. The paper's e5m2 is "
+        "paper",
+        "Table 2 of the supernormal paper, repeated",
+        "The paper counts ALMs with Intel's tools. This report measures the same blocks from its own Verilog with "
+        "Yosys. Tools and datapaths differ, so only the order and the ratios can be compared. The paper's e5m2 is "
         "P3109's binary8p3.",
         folded=True,
-    )  # fmt: skip
+    )
     columns = measured.columns.values()
     ours = {column.key: {part: by_format(measured.rows, part, column.key) for part in PARTS} for column in columns}
     section.findings = [
@@ -92,16 +94,13 @@ def table_2(measured: Measured) -> Section | None:
     ]
     order = [*PRINTED, *(name for name in measured.formats if name not in PRINTED)]
     for place, part in enumerate(_PRINTED_PARTS):
-        printed = {name: Cell(number(areas[place]), value=areas[place]) for name, areas in PRINTED.items()}
-        body = tuple(
-            (
-                Cell(name), printed.get(name, Cell("not printed")),
-                *(figure_cell(ours[column.key][part].get(name)) for column in columns),
-            )
-            for name in order
-        )  # fmt: skip
+        printed = {name: Cell(number(alms[place]), value=alms[place]) for name, alms in PRINTED.items()}
+        body = []
+        for name in order:
+            areas = (figure_cell(ours[column.key][part].get(name)) for column in columns)
+            body.append((Cell(name), printed.get(name, Cell("not printed")), *areas))
         head = ("format", "paper [ALM]", *(column.head for column in columns))
-        section.tables.append(Table(f"{PARTS[part]}: the paper's ALMs, and ours by target", head, body))
+        section.tables.append(Table(f"{PARTS[part]}: the paper's ALMs and this report", head, tuple(body)))
     series = {"paper": {name: printed[0] / PRINTED[_BASE][0] for name, printed in PRINTED.items()}}
     used: list[Figure] = []
     for column in columns:
@@ -109,28 +108,28 @@ def table_2(measured: Measured) -> Section | None:
         if all(name in multipliers for name in PRINTED):
             series[column.title] = {name: multipliers[name].median / multipliers[_BASE].median for name in PRINTED}
             used += [multipliers[name] for name in PRINTED]
-    title = "Decode + multiply of the paper's Table 2, in its ALMs and here"
-    picture = plots.slopes(series, title, f"area / that of {_BASE}")
-    caption = "Formats in the paper's order; a line that rises all the way has the same order."
+    title = "Decode + multiply: the paper's Table 2 and this report"
+    picture = plots.slopes(series, title, f"area relative to {_BASE}")
+    caption = "Formats in the paper's order. A line that always rises has the same order."
     section.plots.append(Plot(caption, picture, commands(used)))
     return section
 
 
 def order_verdict(multipliers: Mapping[str, Figure], where: str) -> str:
-    """One sentence: whether the paper's order of the multipliers comes out on a target, or cannot be judged."""
+    """Whether a target reproduces the paper's order of the multipliers, and the figures."""
     missing = [name for name in PRINTED if name not in multipliers]
     if missing:
-        return f"{where}: the order of the paper cannot be judged without {listing(missing)}."
-    order = f"the order of the paper ({' < '.join(number(printed[0]) for printed in PRINTED.values())})"
+        return f"{where}: the paper's order cannot be checked without {listing(missing)}."
+    order = f"the paper's order ({' < '.join(number(printed[0]) for printed in PRINTED.values())})"
     pairs = list(combinations(PRINTED, 2))
     swapped = [(a, b) for a, b in pairs if multipliers[b].below(multipliers[a])]
     alike = [(a, b) for a, b in pairs if not multipliers[a].differs(multipliers[b])]
-    ours = ", ".join(f"{name} {number(multipliers[name].median)}" for name in PRINTED)
+    ours = "Measured: " + ", ".join(f"{name} {number(multipliers[name].median)}" for name in PRINTED)
     same = f"no difference between {listing([f'{a} and {b}' for a, b in alike])}" if alike else ""
     if swapped:
-        above = [f"{a} ({multipliers[a].median / multipliers[b].median - 1:.0%} above {b})" for a, b in swapped]
+        above = [f"{a} is {multipliers[a].median / multipliers[b].median - 1:.0%} larger than {b}" for a, b in swapped]
         rest = f"; {same}" if same else ""
-        return f"{where}: {order} does not come out: swapped are {listing(above)}{rest}. {ours}."
+        return f"{where}: {order} is not reproduced: {listing(above)}{rest}. {ours}."
     if alike:
-        return f"{where}: {order} is not contradicted, but lies within the spread: {same}. {ours}."
-    return f"{where}: {order} comes out. {ours}."
+        return f"{where}: {order} is not contradicted, but spreads overlap: {same}. {ours}."
+    return f"{where}: {order} is reproduced. {ours}."

@@ -1,4 +1,4 @@
-"""The report on MACs, and on the parts that they are section of."""
+"""The chapters on MACs and on their parts."""
 
 from synth.report.figures import Figure, ranked, smallest_sentence
 from synth.report.measured import Measured
@@ -6,24 +6,26 @@ from synth.report.plan import PARTS, REPORT_ACCUMULATOR
 from synth.report.render import plots
 from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
 
-_SPREADS = "The stroke at the end of a bar is the spread; the band behind is that of the smallest, and ≈ is no difference from it."
-
 
 def macs(measured: Measured) -> Section | None:
-    """What a MAC costs, by format and target; None where none was measured."""
+    """Area of the MAC by format and target; None if no MAC was measured."""
     by_target = measured.parts("mac")
     if not by_target:
         return None
     section = Section(
-        "mac", "What a MAC costs",
-        f"A fused multiply-accumulate unit, combinational: acc + a·b into {REPORT_ACCUMULATOR} with one rounding. "
-        f"{_SPREADS}",
-    )  # fmt: skip
+        "mac",
+        "What a MAC costs",
+        f"A MAC is a combinational unit that computes acc + a·b into {REPORT_ACCUMULATOR} with one rounding. In the "
+        "plots, the black stroke at the end of a bar is the spread, the grey band is the spread of the smallest unit, "
+        "and ≈ means no difference from the smallest: the spreads overlap.",
+    )
     if len(by_target) > 1 and any(len(figures) > 1 for figures in by_target.values()):
-        title = f"MAC into {REPORT_ACCUMULATOR} relative to the smallest, over {len(by_target)} targets"
+        title = f"MAC into {REPORT_ACCUMULATOR} compared with the smallest, on {len(by_target)} targets"
         by_title = {measured.columns[target].title: figures for target, figures in by_target.items()}
-        picture = plots.ranges(by_title, title, "area above that of the smallest")
-        section.plots.append(Plot("The formats of the plots beside this one, on all targets.", picture))
+        picture = plots.ranges(by_title, title, "area above the smallest")
+        section.plots.append(
+            Plot("All targets in one plot. The next plots have the figures and their commands.", picture)
+        )
     for target, figures in by_target.items():
         where = measured.columns[target]
         sentence = smallest_sentence(figures, "MAC", where.title)
@@ -35,29 +37,31 @@ def macs(measured: Measured) -> Section | None:
 
 
 def parts(measured: Measured) -> Section | None:
-    """Decode and multiply against the adder; None where neither was measured."""
+    """Area of both parts of a MAC; None if neither was measured."""
     multipliers, adders, whole = (measured.parts(part) for part in ("multiplier", "adder", "mac"))
     if not (multipliers or adders):
         return None
     section = Section(
-        "parts", "Decode and multiply, and the adder",
-        "Decode and multiply is both decoders, the exact product, neither rounded nor normalized, the sum of the "
-        "exponents and the flags; the adder is the rest of the MAC: alignment, addition and rounding into "
-        f"{REPORT_ACCUMULATOR}. Formats differ in the first most. The parts are optimized each by itself, so that "
-        "they need not add up to the MAC.",
-    )  # fmt: skip
+        "parts",
+        "The two parts of a MAC",
+        "Decode + multiply contains both decoders, the exact product (neither rounded nor normalized), the sum of the "
+        "exponents and the flags. The adder contains the rest of the MAC: alignment, addition and rounding into "
+        f"{REPORT_ACCUMULATOR}. Formats differ most in the first part. Each part is synthesized separately, so the sum "
+        "of their areas can differ from the area of the MAC.",
+    )
     for target, column in measured.columns.items():
         if target in multipliers:
             sentence = smallest_sentence(multipliers[target], PARTS["multiplier"].lower(), column.title)
             section.findings.append(Finding(sentence, target))
         stacks = {
             name: plots.Stack(first, adders[target][name], whole.get(target, {}).get(name))
-            for name, first in multipliers.get(target, {}).items() if name in adders.get(target, {})
-        }  # fmt: skip
+            for name, first in multipliers.get(target, {}).items()
+            if name in adders.get(target, {})
+        }
         if stacks:
-            names = ("decode + multiply", "adder", "MAC, synthesized as one")
+            names = ("decode + multiply", "adder", "MAC, synthesized whole")
             picture = plots.stacks(stacks, names, f"Decode + multiply and adder, {column.title}", column.axis)
-            used = (value for one in stacks.values() for value in (one.first, one.second))
+            used = (value for stack in stacks.values() for value in (stack.first, stack.second))
             section.plots.append(Plot(_share(stacks, column.title), picture, commands(used)))
     section.tables += [
         _table(measured, part) for part, by_target in (("multiplier", multipliers), ("adder", adders)) if by_target
@@ -66,10 +70,11 @@ def parts(measured: Measured) -> Section | None:
 
 
 def _share(stacks: dict[str, plots.Stack], where: str) -> str:
-    shares = {name: one.first.median / ((one.first.median + one.second.median) or 1) for name, one in stacks.items()}
-    least, most = (pick(shares, key=shares.__getitem__) for pick in (min, max))
-    share = f"{shares[least]:.0%} of the two ({least})"
-    return f"{where}: decode and multiply is {share}" + (f" to {shares[most]:.0%} ({most})." if most != least else ".")
+    shares = {name: first.median / ((first.median + second.median) or 1) for name, (first, second, _) in stacks.items()}
+    ends = dict.fromkeys((min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)))
+    return (
+        f"{where}: decode + multiply is {' to '.join(f'{shares[name]:.0%} ({name})' for name in ends)} of both parts."
+    )
 
 
 def _table(measured: Measured, part: str) -> Table:

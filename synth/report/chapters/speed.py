@@ -1,4 +1,4 @@
-"""The report on area against delay: a point for each recipe between small and fast, and the edge of these points."""
+"""The chapter on area against delay: each recipe is a point, each format the front of its points."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
@@ -6,35 +6,34 @@ from typing import NamedTuple
 
 from synth.area.rows import Row, Timing
 from synth.report.columns import Column, columns
-from synth.report.figures import Figure, counted, listing, number, smallest
+from synth.report.figures import Figure, counted, listing, number, smallest, ties_clause
 from synth.report.measured import Measured, figure
 from synth.report.plan import OPTIONAL
 from synth.report.render import plots
-from synth.report.render.plots import Mark
 from synth.report.sections import Cell, Finding, Plot, Section, Table, commands
 
 DEADLINES = (1.0, 1.25, 1.6, 2.7)
-"""Delays at which areas are compared, in multiples of the smallest that every format reaches."""
+"""Delays at which areas are compared, in multiples of the shortest delay that every format reaches."""
 
 
 class Point(NamedTuple):
-    """A recipe's netlists: delay and area, each a median with its spread."""
+    """Delay and area of a recipe's netlists."""
 
     time: Figure
     area: Figure
 
     @property
     def delay(self) -> float:
-        """The median."""
+        """The median delay."""
         return self.time.median
 
 
 Front = Sequence[Point]
-"""Points from fast to small, each smaller than all that are faster."""
+"""Points from fast to small; each is smaller than all faster ones."""
 
 
 def front(points: Iterable[Point]) -> Front:
-    """The points that no other one beats in both area and delay."""
+    """The points that no other point beats in both area and delay."""
     kept: list[Point] = []
     for point in sorted(points, key=lambda point: (point.delay, point.area.median)):
         if not kept or point.area.median < kept[-1].area.median:
@@ -43,7 +42,7 @@ def front(points: Iterable[Point]) -> Front:
 
 
 def at(curve: Front, deadline: float) -> Point | None:
-    """The smallest point that meets a deadline."""
+    """The smallest point within a delay."""
     met = [point for point in curve if point.delay <= deadline * (1 + 1e-9)]
     return met[-1] if met else None
 
@@ -59,7 +58,7 @@ def _time(timing: Timing) -> Figure:
 
 
 def fronts(rows: Iterable[Row]) -> dict[str, Front]:
-    """The front of each format, of rows that differ in format and recipe only."""
+    """The front of each format; the rows must differ in format and recipe only."""
     by_format: dict[str, list[Row]] = {}
     for row in rows:
         by_format.setdefault(row.operands, []).append(row)
@@ -67,17 +66,17 @@ def fronts(rows: Iterable[Row]) -> dict[str, Front]:
 
 
 class Group(NamedTuple):
-    """What timed rows that compare have in common: the block but for its format, where and how it was timed."""
+    """What comparable timed rows share: the block except its format, the target, and the timing method."""
 
     block: str
     place: str
     how: str
     unit: str
-    """Of delays."""
+    """Unit of the delays."""
 
 
 def groups(rows: Iterable[Row]) -> dict[Group, list[Row]]:
-    """Timed rows by what they have in common."""
+    """Timed rows by group."""
     by_group: dict[Group, list[Row]] = {}
     for row in rows:
         if row.timing is not None:
@@ -87,7 +86,7 @@ def groups(rows: Iterable[Row]) -> dict[Group, list[Row]]:
 
 
 def _block(row: Row) -> str:
-    """The block by its options: what plain blocks have too by its value alone, then the others with their names."""
+    """Name of a block: the values of the options that plain blocks have, then the other options by name."""
     options = {name: value for name, value in row.options.items() if name not in ("format", "format_b")}
     choices = [str(value) for name, value in options.items() if name not in OPTIONAL]
     others = [name if value is True else f"{value} {name}" for name, value in options.items() if name in OPTIONAL]
@@ -95,20 +94,22 @@ def _block(row: Row) -> str:
 
 
 def section(measured: Measured) -> Section | None:
-    """The report's section; None where nothing was timed."""
+    """The section; None if nothing was timed."""
     by_group = groups(measured.timed)
     if not by_group:
         return None
     titles = {column.key: column for column in columns(row for rows in by_group.values() for row in rows)}
     ways = sorted({group.how for group in by_group})
     section = Section(
-        "speed", "Area against delay",
-        "Each point is a recipe between small and fast (synth/area/recipes.py), cells sized and buffered; a format's "
-        "line is the edge of its points, by medians, and the broad line that of all formats. Delays by "
-        f"{listing(ways)}: of a block alone, or between a pipeline's registers, in FO4, the delay of an inverter that "
-        "drives four, or in ns after place and route. Before layout there are no wires, or those that a library "
+        "speed",
+        "Area against delay",
+        "Each point is one recipe of the portfolio speed, a set of recipes for small to fast netlists "
+        "(synth/area/recipes.py). A format's line joins its points that no other one beats in both area and delay; the "
+        f"grey line joins the best points of all formats. Timing: {listing(ways)}. Delays are through a combinational "
+        "block, or between the registers of a pipeline. Their unit is FO4, the delay of an inverter that drives four "
+        "inverters, or ns after place and route. Before layout, wires have no delay, or the one that a library "
         "estimates.",
-    )  # fmt: skip
+    )
     for group, rows in by_group.items():
         curves = fronts(rows)
         column, unit = titles[group.place], group.unit
@@ -116,12 +117,10 @@ def section(measured: Measured) -> Section | None:
         first, *others = sentences(curves, title, unit)
         is_drawn = len(curves) <= plots.MOST_NAMES
         if is_drawn:
-            edge = _marks(front(point for curve in curves.values() for point in curve))
-            drawn = {name: _marks(curve) for name, curve in curves.items()}
+            points = [point for curve in curves.values() for point in curve]
             axes = (f"delay [{unit}]", column.axis)
-            picture = plots.curves(drawn, edge, f"Area against delay: {title}", *axes, measured.looks)
-            used = (point.area for curve in curves.values() for point in curve)
-            section.plots.append(Plot(first, picture, commands(used)))
+            picture = plots.curves(curves, front(points), f"Area against delay: {title}", *axes)
+            section.plots.append(Plot(first, picture, commands(point.area for point in points)))
         section.findings += [
             Finding(first, group.place, is_drawn),
             *(Finding(sentence, group.place) for sentence in others),
@@ -130,33 +129,26 @@ def section(measured: Measured) -> Section | None:
     return section
 
 
-def _marks(curve: Front) -> list[Mark]:
-    return [Mark(point.delay, point.area, point.time) for point in curve]
-
-
 def deadlines(curves: Mapping[str, Front]) -> list[float]:
-    """Delays at which all formats can be compared."""
+    """The delays of :data:`DEADLINES` in the unit of the curves."""
     fastest = max(curve[0].delay for curve in curves.values())
     return [fastest * share for share in DEADLINES]
 
 
 def sentences(curves: Mapping[str, Front], where: str, unit: str) -> list[str]:
-    """Which format is the cheapest at which speed."""
+    """The smallest format within each delay, and the fastest format."""
     texts = []
     if len(curves) > 1:
         for deadline in deadlines(curves):
             met = {name: point.area for name, curve in curves.items() if (point := at(curve, deadline))}
             best, ties, _ = smallest(met)
-            cheapest = f"the cheapest is {best} ({number(met[best].median)}){_same(ties)}"
-            texts.append(f"{where}, within {number(deadline)} {unit}: {cheapest}.")
+            size = f"{number(met[best].median)} {met[best].unit}"
+            texts.append(f"{where}, within {number(deadline)} {unit}: {best} is smallest ({size}){ties_clause(ties)}.")
     times = {name: curve[0].time for name, curve in curves.items()}
     first, ties, last = smallest(times)
-    slowest = f"; the slowest is {last} with {number(times[last].median)}" if last else ""
-    return [*texts, f"{where}: the fastest is {first} with {number(times[first].median)} {unit}{_same(ties)}{slowest}."]
-
-
-def _same(ties: Sequence[str]) -> str:
-    return f", no different from {listing(ties)}" if ties else ""
+    slowest = f"; {last} is slowest ({number(times[last].median)} {unit})" if last else ""
+    delay = f"{number(times[first].median)} {unit}"
+    return [*texts, f"{where}: {first} is fastest ({delay}){ties_clause(ties)}{slowest}."]
 
 
 def _table(curves: Mapping[str, Front], title: str, unit: str, column: Column) -> Table:

@@ -1,4 +1,4 @@
-"""The report in a few sentences, each with a word on what it is about."""
+"""The summary at the top of the report."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -14,26 +14,24 @@ from synth.report.sections import Section
 
 
 class Point(NamedTuple):
-    """A sentence or two, and their subject."""
+    """A subject and one or two sentences on it."""
 
     subject: str
     text: str
 
 
 def summary(report: Report, measured: Measured, sections: Sequence[Section]) -> list[Point]:
-    """What a report says, in the order in which one would ask."""
+    """The most important findings of a report."""
     findings = {section.anchor: section.findings for section in sections}
     points = [*_macs(measured)]
-    points += [Point("Accuracy for area", one.text) for one in findings.get("tradeoff", []) if one.place == "gates"]
+    tradeoffs = findings.get("tradeoff", [])
+    points += [Point("Accuracy for area", finding.text) for finding in tradeoffs if finding.place == "gates"]
     if timed := findings.get("speed"):
         points.append(Point("Speed", " ".join(dict.fromkeys((timed[0].text, timed[-1].text)))))
-    points += [Point("Rounding", one.text) for one in findings.get("encoders", [])[:1]]
+    points += [Point("Rounding", finding.text) for finding in findings.get("encoders", [])[:1]]
     points += [Point("Exact accumulators", text) for text in [accumulators.sentence(measured)] if text]
-    points += [
-        Point("Table 2 of the supernormal paper", one.text)
-        for one in findings.get("paper", [])
-        if one.place == "cyclonev"
-    ]
+    orders = [finding for finding in findings.get("paper", []) if finding.place == "cyclonev"]
+    points += [Point("Table 2 of the supernormal paper", finding.text) for finding in orders]
     return [*points, Point("Verified", _verified(report)), Point("Measured", _measured(report))]
 
 
@@ -48,34 +46,33 @@ def _macs(measured: Measured) -> Iterator[Point]:
         title = measured.columns[target].title
         smallest.setdefault(order[0], []).append(title)
         largest.setdefault(order[-1], []).append(f"{compared(figures[order[-1]], figures[order[0]])} on {title}")
-    least = "; of ".join(f"{name} on {listing(titles)}" for name, titles in smallest.items())
-    yield Point("Cheapest", f"The smallest MAC into {REPORT_ACCUMULATOR} is that of {least}.")
+    least = "; ".join(f"{name} on {listing(titles)}" for name, titles in smallest.items())
+    yield Point("Cheapest", f"Format with the smallest MAC into {REPORT_ACCUMULATOR}: {least}.")
     if any(len(figures) > 1 for figures in by_target.values()):
-        most = "; of ".join(f"{name}: {listing(where)}" for name, where in largest.items())
-        yield Point("Dearest", f"The largest is that of {most}.")
-        yield Point("Inside the noise", _noise(list(by_target.values())))
+        most = "; ".join(f"{name}, {listing(shares)}" for name, shares in largest.items())
+        yield Point("Most expensive", f"Format with the largest MAC, compared with the smallest: {most}.")
+        yield Point("No difference", _overlaps(list(by_target.values())))
 
 
-def _noise(columns: Sequence[Mapping[str, Figure]]) -> str:
-    """Pairs of formats whose spreads meet."""
+def _overlaps(columns: Sequence[Mapping[str, Figure]]) -> str:
     pairs = [
         ((a, b), figures[a].differs(figures[b])) for figures in columns for a, b in combinations(sorted(figures), 2)
     ]
     same = [pair for pair, differs in pairs if not differs]
     distinct = {pair for pair, differs in pairs if differs}
     nowhere = [f"{a} and {b}" for a, b in dict.fromkeys(same) if (a, b) not in distinct]
-    tail = f"; on no target do spreads separate {listing(nowhere)}" if nowhere else ""
-    where = f"over {counted(len(columns), 'target')}"
-    return f"{len(same)} of {len(pairs)} pairs of MACs, {where}, differ by less than their spreads{tail}."
+    tail = f" On every target the spreads overlap for {listing(nowhere)}." if nowhere else ""
+    targets = counted(len(columns), "target")
+    return f"{len(same)} of {len(pairs)} pairs of MACs on {targets} have overlapping spreads.{tail}"
 
 
 def _verified(report: Report) -> str:
     known = report.evidence
     if not known:
-        return "No module had been checked against the golden model on all inputs when this report was written; hwgen verify does so."
+        return "No module had been checked on all inputs when this report was written. hwgen verify checks one."
     measured = {row.verilog_sha256 for row in report.rows}
-    equal = [one.module for one in known if one.verdict == EQUAL and one.hashes["verilog"] in measured]
-    return f"{evidence.sentence(known)} Of the modules measured here these are {listing(equal) if equal else 'none'}."
+    equal = [check.module for check in known if check.verdict == EQUAL and check.hashes["verilog"] in measured]
+    return f"{evidence.sentence(known)} Equal and measured in this report: {listing(equal) if equal else 'none'}."
 
 
 def _measured(report: Report) -> str:
@@ -85,7 +82,7 @@ def _measured(report: Report) -> str:
     places = len({row.place for row in rows})
     tools = [f"{name} {version}" for name, version in report.versions.items()]
     tools += [report.tool, *sorted({row.timing.timer for row in rows if row.timing is not None})]
-    text = f"{counted(jobs, 'job')} on {counted(places, 'target')}, {counted(netlists, 'netlist')}"
-    text += f" under {counted(report.renamings, 'renaming')}"
+    text = f"{counted(jobs, 'job')} on {counted(places, 'target')}, {counted(netlists, 'netlist')}, "
+    text += f"{counted(report.renamings, 'renaming')} per recipe"
     text += f"; {counted(len(failed), 'job')} failed" if failed else ""
-    return f"{text}. {', '.join(dict.fromkeys(tools))}."
+    return f"{text}. Tools: {', '.join(dict.fromkeys(tools))}."

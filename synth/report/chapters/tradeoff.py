@@ -1,4 +1,4 @@
-"""The report on area against accuracy: what a MAC costs, and how well its format represents data."""
+"""The chapter on area against accuracy: the area of a MAC and how well its format represents data."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,48 +12,48 @@ from synth.report.render import plots
 from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
 
 _DIGITS = 1
-"""Decimals of a ratio in dB that count; formats that agree to them are equally accurate."""
+"""Decimals of a ratio in dB; formats with the same rounded ratio count as equally accurate."""
 
 
 def ratios(formats: Iterable[Format | str]) -> dict[str, Ratio]:
-    """Signal-to-noise ratios of formats; none for those behind a select pin, and for names that are not in the
-    catalogue.
-    """
+    """Signal-to-noise ratios by format, without unknown names and pairs of formats behind a select pin."""
     known = {}
-    for one in formats:
+    for fmt in formats:
         try:
-            best = golden.best_scale(one)
+            best = golden.best_scale(fmt)
         except Refusal:
             continue
-        known[one if isinstance(one, str) else one.name] = Ratio(round(best.snr, 4), best.exponent)
+        known[fmt if isinstance(fmt, str) else fmt.name] = Ratio(round(best.snr, 4), best.exponent)
     return known
 
 
 def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None:
-    """A plot for every target with MACs of more than one format; None where there is no such target."""
+    """A plot for every target with MACs of more than one format; None if there is no such target."""
     macs = {
         target: {name: value for name, value in figures.items() if name in accuracy}
         for target, figures in measured.parts("mac").items()
-    }  # fmt: skip
+    }
     by_target = {target: figures for target, figures in macs.items() if len(figures) > 1}
     if not by_target:
         return None
     section = Section(
-        "tradeoff", "Area against accuracy",
-        f"A MAC into {REPORT_ACCUMULATOR} against the signal-to-noise ratio (SNR) of Gaussian data rounded to its "
-        "format, scaled by the power of two that suits the format best; the broad line joins the formats that no "
-        "other one beats in both. At that scale formats of one precision are alike; docs/accuracy.md has what range "
-        "and tapered precision do for data that have no such scale.",
-    )  # fmt: skip
+        "tradeoff",
+        "Area against accuracy",
+        f"Area of a MAC into {REPORT_ACCUMULATOR} over the signal-to-noise ratio (SNR) of Gaussian data rounded to its "
+        "format. The data is scaled by the power of two that gives the format its highest SNR. The best trade-offs, "
+        "joined by the grey line, are the formats that no other format beats in both area and SNR. Formats of equal "
+        "precision have nearly the same SNR at that scale; docs/accuracy.md shows what range and tapered precision "
+        "achieve on data without such a scale.",
+    )
     ratio = {name: round(known.snr_db, _DIGITS) for name, known in accuracy.items()}
     for target, figures in by_target.items():
         column = measured.columns[target]
         edge = front(figures, ratio)
         best = [f"{name} ({ratio[name]} dB, {number(figures[name].median)} {figures[name].unit})" for name in edge]
-        sentence = f"{column.title}: no format beats {listing(best)} in both."
-        marks = {name: plots.Mark(ratio[name], value) for name, value in figures.items()}
+        sentence = f"{column.title}, best trade-offs between area and SNR: {listing(best)}."
+        points = {name: (Figure.exact(ratio[name]), value) for name, value in figures.items()}
         title = f"Area against SNR, {column.title}"
-        picture = plots.scatter(marks, edge, title, "quantization SNR [dB]", column.axis, measured.looks)
+        picture = plots.scatter(points, edge, title, "quantization SNR [dB]", column.axis)
         snr = tuple(f"python -c \"import golden; print(golden.best_scale('{name}'))\"" for name in figures)
         section.plots.append(Plot(sentence, picture, commands(figures.values()) + snr))
         section.findings.append(Finding(sentence, target, is_caption=True))
@@ -62,7 +62,7 @@ def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None
 
 
 def front(figures: Mapping[str, Figure], ratio: Mapping[str, float]) -> list[str]:
-    """The formats that no other one beats in area and accuracy, from small to large; of equals the first."""
+    """The formats that no other format beats in both area and accuracy, from small to large."""
     kept: list[str] = []
     for name in sorted(figures, key=lambda name: (figures[name].median, -ratio[name])):
         if not kept or ratio[name] > ratio[kept[-1]]:
@@ -74,7 +74,7 @@ def _table(measured: Measured, by_target: Mapping[str, Mapping[str, Figure]], ac
     body = []
     for name in dict.fromkeys(name for figures in by_target.values() for name in ranked(figures)):
         known = accuracy[name]
-        snr = Cell(f"{known.snr_db:.{_DIGITS}f}", f"at 2^{known.exponent}", value=known.snr_db)
+        snr = Cell(f"{known.snr_db:.{_DIGITS}f}", f"at scale 2^{known.exponent}", value=known.snr_db)
         body.append((Cell(name), snr, *(figure_cell(figures.get(name)) for figures in by_target.values())))
     head = ("format", "SNR [dB]", *(measured.columns[target].head for target in by_target))
     return Table(f"Accuracy and area of MACs into {REPORT_ACCUMULATOR}", head, tuple(body))

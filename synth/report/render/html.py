@@ -1,4 +1,4 @@
-"""The report as one HTML page: style, script and plots are inside, and a policy blocks all requests."""
+"""The report as one HTML page with style, script and plots; a security policy blocks all network requests."""
 
 from base64 import b64encode
 from hashlib import sha256
@@ -9,14 +9,14 @@ from synth.report.content import Content
 from synth.report.sections import Cell, Command, Plot, Section, Table
 
 _LONG = 30
-"""Rows from which on a table has a height of its own."""
+"""A table with more rows scrolls."""
 _WIDE = 44
-"""Characters from which on a cell has several lines."""
+"""A cell with more characters has several lines."""
 _STYLE, _SCRIPT = (Path(__file__).with_name(name) for name in ("page.css", "page.js"))
 
 
 def page(content: Content) -> str:
-    """Text of ``index.html``."""
+    """The text of ``index.html``."""
     sections = content.sections
     links = "".join(f'<a href="#{section.anchor}">{escape(section.anchor)}</a>' for section in sections)
     summary = "".join(
@@ -46,19 +46,17 @@ def _section(section: Section) -> str:
     plots = f'<div class="plots">\n{plots}</div>\n' if plots else ""
     tables = "".join(map(_table, section.tables))
     if section.folded:
-        what = "tables" if len(section.tables) > 1 else "table"
-        tables = f"<details><summary>Show the {what}</summary>\n{tables}</details>\n"
+        noun = "tables" if len(section.tables) > 1 else "table"
+        tables = f"<details><summary>Show the {noun}</summary>\n{tables}</details>\n"
     return f"{head}{intro}{plots}{tables}</section>\n"
 
 
 def _plot(plot: Plot) -> str:
     lines = "\n".join(map(escape, plot.commands))
-    again = (
-        f"<details><summary>Commands that repeat these figures</summary><pre>{lines}</pre></details>" if lines else ""
-    )
+    details = f"<details><summary>Commands that repeat these figures</summary><pre>{lines}</pre></details>"
     data = b64encode(plot.picture.svg.encode()).decode()
     image = f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(plot.picture.title)}">'
-    return f"<figure>{image}<figcaption>{escape(plot.caption)}</figcaption>{again}</figure>\n"
+    return f"<figure>{image}<figcaption>{escape(plot.caption)}</figcaption>{details if lines else ''}</figure>\n"
 
 
 def _table(table: Table) -> str:

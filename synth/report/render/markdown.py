@@ -1,4 +1,4 @@
-"""The report as Markdown: the sections' sentences and tables, without the plots."""
+"""The report as Markdown, without plots."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from synth.report.sections import Cell, Section, Table
 
 
 def document(content: Content) -> str:
-    """Text of ``report.md``."""
+    """The text of ``report.md``."""
     lines = [f"# {content.title}", "", *(f"- **{subject}.** {text}" for subject, text in content.summary)]
     for section in content.sections:
         lines += _section(section)

@@ -1,13 +1,13 @@
-// Tables whose heads sort and whose box filters; without script they are plain tables.
+// Tables sort by a click on a head and filter by text; without this script they are plain tables.
 "use strict";
-const words = new Intl.Collator("en", { numeric: true });
+const collator = new Intl.Collator("en", { numeric: true });
 
-// Cells with a value come by value, then words, then cells that say nothing.
+// Cells with a value sort by value and come first; other cells sort as text.
 function compare(a, b) {
   const [x, y] = [a, b].map((cell) => cell.dataset.value);
   if (x !== undefined && y !== undefined) return x - y;
   if (x !== undefined || y !== undefined) return x === undefined ? 1 : -1;
-  return words.compare(a.textContent, b.textContent);
+  return collator.compare(a.textContent, b.textContent);
 }
 
 function sortable(table) {
@@ -33,14 +33,14 @@ function sortable(table) {
 function filterable(box) {
   const rows = [...box.querySelectorAll("tbody tr")];
   if (rows.length < 6) return;
-  const label = document.createElement("label"), input = document.createElement("input"), output = document.createElement("output");
+  const [label, input, output] = ["label", "input", "output"].map((name) => document.createElement(name));
   input.type = "search";
-  input.placeholder = "words, all of them";
+  input.placeholder = "all words must match";
   label.append("Filter", input);
   box.querySelector(".bar").append(output, label);
   input.addEventListener("input", () => {
-    const wanted = input.value.toLowerCase().split(/\s+/);
-    for (const row of rows) row.hidden = !wanted.every((word) => row.textContent.toLowerCase().includes(word));
+    const words = input.value.toLowerCase().split(/\s+/);
+    for (const row of rows) row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
     const shown = rows.filter((row) => !row.hidden).length;
     output.textContent = shown < rows.length ? `${shown} of ${rows.length} rows` : "";
   });

@@ -1,4 +1,4 @@
-"""The report's plots: from figures to pictures with title, units and spreads."""
+"""The report's plots: each draws figures, with units and spreads, as a picture."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
@@ -14,36 +14,30 @@ from synth.report.render.svg import sheet
 from synth.report.sections import Picture
 
 _EN = "\N{EN SPACE}"
-_PALE = "0.87"
-"""Grey of what lies behind the figures."""
+_PALE = "0.87"  # grey, for lines and bands behind the figures
 _MARKERS = "osD^v<>"
 MOST_NAMES = 12
-"""Formats that a plot of points can distinguish."""
-
-Looks = Mapping[str, Mapping[str, Any]]
-"""Colour and marker of each format's points."""
+"""Formats that a legend names at most."""
 
 
-def looks(names: Iterable[str]) -> Looks:
-    """Looks of formats: those of the default report have the same in every report."""
-    order = dict.fromkeys((*FORMATS, *names))
-    return {name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} for place, name in enumerate(order)}
+def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Colour and marker of each format; the formats of the default report have the same ones in all plots."""
+    order = enumerate(dict.fromkeys((*FORMATS, *names)))
+    return {name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} for place, name in order}
 
 
 def bars(figures: Mapping[str, Figure], title: str, unit: str) -> Picture:
-    """Bars, smallest on top, with their spreads; a band marks the spread of the smallest, which the others are compared
-    with.
-    """
+    """Bars with spreads, smallest on top; each is compared with the smallest, whose spread is a grey band."""
     order = ranked(figures)
     smallest = figures[order[0]]
     with sheet(title, 1.1 + 0.22 * len(order)) as drawn:
         drawn.axes.axvspan(smallest.low, smallest.high, color=_PALE)
-        words = []
+        labels = []
         for value in (figures[name] for name in order):
             share = compared(value, smallest) if value.differs(smallest) else "≈"
-            words.append(f"{number(value.median)}{_EN}{'' if value == smallest else share}")
+            labels.append(f"{number(value.median)}{_EN}{'' if value == smallest else share}")
         boxes = _bars(drawn.axes, range(len(order)), [figures[name] for name in order])
-        drawn.axes.bar_label(boxes, words, padding=5)
+        drawn.axes.bar_label(boxes, labels, padding=5)
         _rows(drawn.axes, order, unit)
     return drawn.picture
 
@@ -53,12 +47,11 @@ def _bars(axes: Axes, places: Sequence[float], figures: Sequence[Figure], **look
 
 
 def _errors(figures: Sequence[Figure]) -> list[list[float]]:
-    """How far spreads go below and above medians."""
     return [[value.median - value.low for value in figures], [value.high - value.median for value in figures]]
 
 
 def _rows(axes: Axes, names: Sequence[str], label: str, room: float = 0.38) -> None:
-    """Named rows from top to bottom, a share of room for words right of them, and the label of the axis."""
+    """Name rows from top to bottom; leave a share of ``room`` for text to the right of them."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.margins(x=room)
@@ -67,7 +60,7 @@ def _rows(axes: Axes, names: Sequence[str], label: str, room: float = 0.38) -> N
 
 
 class Stack(NamedTuple):
-    """Two parts, and the whole where it was measured."""
+    """Two parts of a block, and the whole block if it was measured."""
 
     first: Figure
     second: Figure
@@ -75,7 +68,7 @@ class Stack(NamedTuple):
 
 
 def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str, unit: str) -> Picture:
-    """Bars of two parts, each with its spread, and a stroke at the whole; ``parts`` name first, second and whole."""
+    """Bars of two parts with their spreads, and a stroke at the whole; ``parts`` name first, second and whole."""
     order = sorted(by_name, key=lambda name: by_name[name].first.median + by_name[name].second.median)
     stacked, places = [by_name[name] for name in order], range(len(order))
     with sheet(title, 1.6 + 0.22 * len(order)) as drawn:
@@ -93,7 +86,7 @@ def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str
 
 
 def groups(series: Mapping[str, Mapping[str, Figure]], title: str, label: str) -> Picture:
-    """Rows with a bar for each series, all of them in one unit."""
+    """For each row a bar of every series, in one unit."""
     rows = list(dict.fromkeys(row for values in series.values() for row in values))
     height = 0.8 / len(series)
     with sheet(title, 1.5 + 0.18 * len(rows) * len(series)) as drawn:
@@ -107,7 +100,7 @@ def groups(series: Mapping[str, Mapping[str, Figure]], title: str, label: str) -
 
 
 def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, label: str) -> Picture:
-    """How much more than the smallest each format takes: a point for every column, and a line from least to most."""
+    """Area of each format above the smallest, as a share: a point for every column, and a line from least to most."""
     shares: dict[str, dict[str, float]] = {}
     for where, figures in columns.items():
         least = figures[ranked(figures)[0]].median
@@ -126,54 +119,45 @@ def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, label: str) 
     return drawn.picture
 
 
-class Mark(NamedTuple):
-    """A point: where it lies across, with its spread where it has one, and the figure upwards."""
-
-    x: float
-    y: Figure
-    across: Figure | None = None
+Point = tuple[Figure, Figure]
+"""A point of a plot: its horizontal and its vertical figure."""
 
 
-def _marks(axes: Axes, marks: Sequence[Mark], **look: Any) -> None:
-    spreads = [mark.across or Figure(mark.x, mark.x, mark.x) for mark in marks]
-    errors: Any = {"xerr": _errors(spreads), "yerr": _errors([mark.y for mark in marks]), "capsize": 0}
-    look |= {"markeredgecolor": "black", "markeredgewidth": 0.5}
-    axes.errorbar([mark.x for mark in marks], [mark.y.median for mark in marks], **errors, **look)
+def _points(axes: Axes, points: Sequence[Point], **look: Any) -> None:
+    xs, ys = zip(*points, strict=True)
+    look |= {"xerr": _errors(xs), "yerr": _errors(ys), "capsize": 0, "markeredgecolor": "black", "markeredgewidth": 0.5}
+    axes.errorbar([x.median for x in xs], [y.median for y in ys], **look)
 
 
-def _edge(axes: Axes, edge: Sequence[Mark], where: Any) -> None:
-    """A broad step through the points that no other one beats in both."""
-    xs, ys = [mark.x for mark in edge], [mark.y.median for mark in edge]
+def _edge(axes: Axes, points: Sequence[Point], where: Any) -> None:
+    xs, ys = zip(*((x.median, y.median) for x, y in points), strict=True)
     axes.step(xs, ys, where=where, color=_PALE, linewidth=7, label="best of all formats")
 
 
-def curves(
-    series: Mapping[str, Sequence[Mark]], edge: Sequence[Mark], title: str, label: str, unit: str, looks: Looks
-) -> Picture:
-    """The area that a delay needs: steps through each format's points from fast to small, over the ``edge`` of all
-    formats.
-    """
+def curves(series: Mapping[str, Sequence[Point]], edge: Sequence[Point], title: str, label: str, unit: str) -> Picture:
+    """Area over delay: steps through each format's points from fast to small, on top of the ``edge`` of all formats."""
+    styles = looks(series)
     with sheet(title, 3.7 + 0.1 * len(series)) as drawn:
         _edge(drawn.axes, edge, "post")
-        for name, marks in series.items():
-            _marks(drawn.axes, marks, drawstyle="steps-post", linewidth=1.1, markersize=4, label=name, **looks[name])
+        for name, points in series.items():
+            _points(drawn.axes, points, drawstyle="steps-post", linewidth=1.1, markersize=4, label=name, **styles[name])
         drawn.axes.set(xlabel=label, ylabel=unit)
         drawn.legend(2)
     return drawn.picture
 
 
-def scatter(
-    points: Mapping[str, Mark], edge: Collection[str], title: str, label: str, unit: str, looks: Looks
-) -> Picture:
-    """A point for each format; those on the ``edge``, which no other beats in both, are joined; of many only these are
-    named.
+def scatter(points: Mapping[str, Point], edge: Collection[str], title: str, label: str, unit: str) -> Picture:
+    """A point for each format; a line joins the formats on the ``edge``, which no other format beats in both.
+
+    The legend names at most :data:`MOST_NAMES` formats; if there are more, it names the edge.
     """
+    styles = looks(points)
     with sheet(title, 3.6) as drawn:
-        _edge(drawn.axes, sorted((points[name] for name in edge), key=lambda mark: mark.x), "pre")
-        for name in sorted(points, key=lambda name: -points[name].y.median):
+        _edge(drawn.axes, sorted((points[name] for name in edge), key=lambda point: point[0].median), "pre")
+        for name in sorted(points, key=lambda name: -points[name][1].median):  # as the legend's entries
             is_named = len(points) <= MOST_NAMES or name in edge
-            look = {"label": name, **looks[name]} if is_named else {"color": "0.6", "marker": "."}
-            _marks(drawn.axes, [points[name]], linestyle="", **look)
+            look = {"label": name, **styles[name]} if is_named else {"color": "0.6", "marker": "."}
+            _points(drawn.axes, [points[name]], linestyle="", **look)
         drawn.axes.set(xlabel=label, ylabel=unit)
         drawn.axes.margins(x=0.15)
         drawn.axes.figure.legend(loc="outside right upper")
@@ -181,7 +165,7 @@ def scatter(
 
 
 def slopes(series: Mapping[str, Mapping[str, float]], title: str, label: str) -> Picture:
-    """Lines over the same formats; the first one, the reference, is drawn heavy."""
+    """A line over the formats for each series; the first series is the reference and drawn heavy."""
     with sheet(title, 3.8) as drawn:
         for place, (name, values) in enumerate(series.items()):
             look: Any = {} if place else {"color": "black", "linewidth": 3}

@@ -1,4 +1,4 @@
-"""Sheets to draw on: matplotlib's figures, on white in any theme, as SVG with the same bytes every time."""
+"""Sheets: matplotlib figures on white as SVG, with the same bytes every time."""
 
 import io
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from synth.report.sections import Picture
 
 _WIDTH = 4.7
-"""Inches: what fits on a phone's screen at the size of its text."""
+"""Inches; fits on the screen of a phone."""
 _SETTINGS: Any = {
     "svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same layout everywhere
     "font.size": 9, "figure.titlesize": 11, "figure.titleweight": "bold", "figure.constrained_layout.use": True,
@@ -25,19 +25,19 @@ _SETTINGS: Any = {
 
 
 class Sheet:
-    """Axes to draw on and, once the drawing is complete, its picture."""
+    """Axes to draw on and, when the context ends, the picture."""
 
     axes: Axes
     picture: Picture
 
     def legend(self, columns: int) -> None:
-        """A legend below the axes."""
+        """Add a legend below the axes."""
         self.axes.figure.legend(loc="outside lower center", ncols=columns)
 
 
 @contextmanager
 def sheet(title: str, height: float) -> Iterator[Sheet]:
-    """A sheet with a title, ``height`` inches high."""
+    """A sheet with a title, ``height`` inches high, for use as a context."""
     with style.context(["petroff10", _SETTINGS, {"svg.hashsalt": title}], after_reset=True):
         figure, drawn, out = Figure((_WIDTH, height)), Sheet(), io.StringIO()
         figure.suptitle(title, x=0.02, ha="left", wrap=True)
