@@ -1,4 +1,4 @@
-"""Hardware generation: Amaranth components and the Verilog they become."""
+"""Hardware generation: Amaranth components and the Verilog made from them."""
 
 from hwgen.blocks.catalog import build
 from hwgen.blocks.decoder import Decoder

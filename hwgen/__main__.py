@@ -1,4 +1,4 @@
-"""The command line: the one place that puts formats, hardware, simulation and synthesis together."""
+"""The command line: the one module that combines formats, hardware, simulation and synthesis."""
 
 import argparse
 import signal
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from golden.refusal import Refusal
 from hwgen.cli.parser import Run, design_from, parser
 from hwgen.cli.show import doctor, explain, formats
-from hwgen.cli.write import build_batch, generate
+from hwgen.cli.write import build, generate
 
 
 def area(arguments: argparse.Namespace) -> int:
@@ -27,7 +27,7 @@ def report(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
-    """Check a block, or all of them, against golden on all inputs."""
+    """Check a block, or every block, against the reference model for every input."""
     from synth.cli import verify
 
     return verify.everything(arguments) if arguments.block == "all" else verify.one(design_from(arguments), arguments)
@@ -40,20 +40,19 @@ def sweep(arguments: argparse.Namespace) -> int:
     return sweep.sweep(arguments)
 
 
-COMMANDS: dict[str, Run] = {
-    "formats": formats, "explain": explain, "doctor": doctor, "generate": generate, "build": build_batch, "area": area,
-    "verify": verify, "sweep": sweep, "report": report,
-}  # fmt: skip
+_COMMANDS = (formats, explain, doctor, generate, build, area, verify, sweep, report)
+COMMANDS: dict[str, Run] = {command.__name__: command for command in _COMMANDS}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; 0 is success, 1 a failure on the way, 2 bad input. Any other exception is a bug, and shows its
-    traceback.
+    """Run one command and return its exit status: 0 for success, 1 for a failure such as a full disk, 2 for bad input.
+
+    Any other exception is a bug, and leaves with its traceback.
     """
     from hwgen.tools.process import ToolError
 
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary folders are taken away
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exception, so that temporary folders are removed
     try:
         words = sys.argv[1:] if argv is None else list(argv)
         arguments = parser(COMMANDS, words[0] if words else "").parse_args(words)
@@ -61,13 +60,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Refusal as refusal:
         print(f"hwgen: {' '.join(_sentence(refusal).split())}", file=sys.stderr)
         return 2
-    except ToolError as error:
-        print(f"hwgen: {error}", file=sys.stderr)
-        return 1
     except BrokenPipeError:  # the reader of our output has gone
         sys.stderr.close()
         return 1
-    except OSError as error:  # a full disk, above all
+    except (ToolError, OSError) as error:
         print(f"hwgen: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -77,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _sentence(refusal: Refusal) -> str:
-    """A refusal in the command line's words: what is a Python argument is its option."""
+    """The refusal's sentence, with the option's name where the refusal names a Python argument."""
     argument = refusal.argument
     if argument is None or not (argument.isidentifier() and argument.islower()):
         return str(refusal)

@@ -1,4 +1,4 @@
-"""Arguments that components have in common: checked before anything is built."""
+"""Checks of arguments that several components share, done before anything is built."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from hwgen.netlist.component import Checked
 
 
 def code_format(argument: str, fmt: Format | str) -> Format:
-    """The format of a block's codes; refuse those that are sources and accumulators only."""
+    """Return a format of codes; refuse wide formats, which are only sources, decoder targets and accumulators."""
     with about(argument):
-        found = golden.get(fmt)
-        if found.name in WIDE:
-            problem = f"{found.name!r} is a source, decoder target or accumulator, not one of the formats that blocks are made for"
-            raise BadValue(None, problem)
-    return found
+        known = golden.get(fmt)
+        if known.name in WIDE:
+            raise BadValue(None, f"{known.name!r} is a source, decoder target or accumulator, not a format of codes")
+    return known
 
 
 def check_names(argument: str, fmt: Format, *others: Format) -> None:
-    """Refuse a format whose name is that of another one: nobody could distinguish them in a header or a module's name."""
+    """Refuse two different formats of the same name: a header or module name could not distinguish them."""
     if any(fmt.name == other.name and fmt != other for other in others):
         problem = f"format {fmt.name!r} stands for two different formats here; give one of them another name"
         raise BadValue(None, problem).about(argument)
 
 
 def operand_formats(a_format: Format | str, b_format: Format | str | None) -> tuple[Format, Format]:
-    """Formats of both operands; the second defaults to the first."""
+    """Return the formats of both operands; the second defaults to the first."""
     a = code_format("a_format", a_format)
     if b_format is None:
         return a, a
@@ -39,13 +38,13 @@ def operand_formats(a_format: Format | str, b_format: Format | str | None) -> tu
 
 
 def check_room(terms: int | None, lanes: int) -> None:
-    """Refuse an ``exact`` accumulator that has no room for the products of one step."""
+    """Refuse an ``exact`` accumulator that is too narrow for the products of one step."""
     if terms is not None and terms < lanes:
         raise BadValue("terms", f"must be at least the {lanes} lanes, not {terms}")
 
 
 def random_width(rounding: Rounding, random_bits: int | None) -> int | None:
-    """Width of the port ``random``; None where a rounding has none."""
+    """Return the width of the port ``random``; None if the rounding needs no random bits."""
     if rounding is Rounding.STOCHASTIC:
         width = DEFAULT_RANDOM_BITS if random_bits is None else random_bits
         check_random_bits(width)
@@ -56,14 +55,14 @@ def random_width(rounding: Rounding, random_bits: int | None) -> int | None:
 
 
 class Accumulating(Checked):
-    """Arguments of all components that multiply codes and add the products to an accumulator; checked and kept alike.
+    """A mixin that checks and keeps the arguments of components that add products of codes to an accumulator.
 
     Attributes
     ----------
     a_format, b_format : Format
     accumulator : str
     exact : golden.ExactAccumulator or None
-        Of accumulator ``exact``.
+        None unless the accumulator is ``exact``.
     scale_bits : int
     has_flags : bool
     """
@@ -96,10 +95,10 @@ class Accumulating(Checked):
 
     @property
     def terms(self) -> int | None:
-        """Products that an ``exact`` accumulator has room for; None with any other."""
+        """Products that fit an ``exact`` accumulator; None for other accumulators."""
         return None if self.exact is None else self.exact.terms
 
     @property
     def accumulator_width(self) -> int:
-        """Bits of the accumulator's state."""
+        """Width of the accumulator's state in bits."""
         return golden.get(self.accumulator).width if self.exact is None else self.exact.width

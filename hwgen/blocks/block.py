@@ -1,8 +1,7 @@
 # amaranth: UnusedElaboratable=no
-"""A block as data: a component, the options that make it, and its words; and a design, a block whose options are
-chosen.
+"""Blocks as data: a component, its options, and the texts about it. A design is a block with its options chosen.
 
-The command line, batch files, sweeps, the JSON beside a module, and the tables of docs and report are loops over these.
+The command line, batch files, sweeps, the JSON file of a module, and the tables of docs and report loop over these.
 """
 
 from __future__ import annotations
@@ -25,41 +24,40 @@ from hwgen.netlist.emit import CLOCK, Port, check_name, emit
 from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
 
 Component = Any
-"""A component: each block has attributes of its own."""
+"""A component; attributes differ between blocks, so it is not typed."""
 
 RESETS = ("sync", "none")
 
 
 @dataclass(frozen=True)
 class Option:
-    """One choice that makes a block.
+    """One option of a block.
 
     Attributes
     ----------
     name : str
         On the command line, in batches, sweeps and JSON, e.g. ``scale-bits``.
     kind : type
-        Of its values: ``str``, ``int``, ``bool``, or ``Format``, which users give as a name or a TOML file's path.
+        Type of the values: ``str``, ``int``, ``bool``, or ``Format``, which users write as a name or a path.
     help : str
     allowed : tuple of str, or range, optional
-        Every value that some design takes.
+        All values that some design accepts.
     argument : str
-        The component's keyword; default: the name with underscores.
+        Keyword of the component; default: the name with underscores.
     attribute : str
-        Where the component keeps the value that it uses; default: the argument.
+        Attribute of the component that holds the value; default: the argument.
     always : bool
-        Whether a design shows the option at its default, too. Others show it where it is not the default.
+        Whether a design shows the option even at its default.
     suffix : str or callable
-        What the option adds to the module's name where it is shown: a template for its value, or a function of the
-        component.
+        What a shown option adds to the module's name: a template for the value, or a function of the component.
     line : callable, optional
-        From a component to the line that the option adds to the module's header.
+        From a component to the line that a shown option adds to the module's header.
     default : optional
-        What designs take where the component's own default is another one.
+        Default of designs, if it differs from the component's.
     spelled : callable, optional
         From a word as users write it to an allowed one; formats have several names.
     only_with : (str, value), optional
-        The option and the value without which this one is refused; a value of None stands for any but 0.
+        The option and its value that this option requires; a value of None stands for any but 0.
     """
 
     name: str
@@ -82,7 +80,7 @@ class Option:
 
     @property
     def values(self) -> str:
-        """What is allowed, in words."""
+        """The allowed values as text."""
         if self.kind is bool:
             return "true or false"
         if isinstance(self.allowed, range):
@@ -93,26 +91,29 @@ class Option:
 STAGES = Option(
     "stages",
     int,
-    "ranks of registers; 0 is combinational",
+    "ranks of pipeline registers; 0 is combinational",
     range(MAX_STAGES + 1),
     suffix="_s{}",
-    line=lambda pipeline: (
-        f"Pipeline: {pipeline.stages} rank{'s' if pipeline.stages > 1 else ''} of registers, a latency of as many cycles, one input a cycle"
-    ),
+    line=lambda pipeline: f"Pipeline: latency of {cycles(pipeline.stages)}, one input per cycle",
 )
 RESET = Option(
-    "reset", str, "with --stages: synchronous reset of the valid bits, or no reset port", RESETS, suffix="_no_reset",
-    only_with=("stages", None),
-)  # fmt: skip
-CLOCK_ENABLE = Option(
-    "clock-enable",
-    bool,
-    "with --stages: a port that lets the clock act where it is 1",
-    suffix="_ce",
+    "reset",
+    str,
+    "with --stages: synchronous reset of the valid bits, or no reset port",
+    RESETS,
+    suffix="_no_reset",
     only_with=("stages", None),
 )
+CLOCK_ENABLE = Option(
+    "clock-enable", bool, "with --stages: the port enable, a clock enable", suffix="_ce", only_with=("stages", None)
+)
 PIPELINE = (STAGES, RESET, CLOCK_ENABLE)
-"""Options of every block that is combinational by itself; :class:`Pipelined` has them, not the block's component."""
+"""Options of :class:`Pipelined`, for blocks whose component is combinational."""
+
+
+def cycles(count: int) -> str:
+    """A number of clock cycles as text."""
+    return f"{count} cycle{'s' if count > 1 else ''}"
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class Pipeline:
     reset : str
         ``sync``: port ``rst``, active high, clears the valid bits; ``none``: no such port.
     clock_enable : bool
-        Whether there is a port ``enable``, without which everything stands still.
+        Whether there is a port ``enable``; all registers hold their values while it is 0.
     """
 
     stages: int = 0
@@ -135,44 +136,43 @@ class Pipeline:
 
     @classmethod
     def of(cls, stages: int = 0, reset: str | None = None, clock_enable: bool = False) -> Pipeline:
-        """Check the options and choose a reset where none is named."""
+        """Check the options and apply the default reset."""
         stages, clock_enable = check_integer("stages", stages, 0, MAX_STAGES), check_flag("clock_enable", clock_enable)
         if not stages:
-            for argument, chosen in (("reset", reset is not None), ("clock_enable", clock_enable)):
-                if chosen:
+            for argument, is_set in (("reset", reset is not None), ("clock_enable", clock_enable)):
+                if is_set:
                     raise BadValue(argument, "goes with stages only: without them there is no clock")
         return cls(stages, RESETS[0] if reset is None else check_choice("reset", reset, RESETS), clock_enable)
 
 
 @dataclass(frozen=True)
 class Block:
-    """A kind of hardware that is generated.
+    """A kind of hardware to generate.
 
     Attributes
     ----------
     name : str
         E.g. ``mac``.
     help : str
-        What it does, in a phrase.
+        A phrase that says what it does.
     component : type
-        Takes formats positionally and the options by keyword; the home of every default but those that an option
-        states.
+        Takes formats positionally and options by keyword. Its defaults apply where an option states none.
     formats, options : tuple of Option
-        In the order of the component's name, JSON and command.
+        In the order of module names, JSON and commands.
     title : callable
         From a component to the first line of the header.
     lines : callable
-        To the lines that follow, before those of its options.
+        From a component to the lines that follow the title, before those of the options.
     rules : callable
-        To its rounding, overflow and NaN, in words.
+        From a component to texts on its rounding, overflow and NaN.
     meanings : mapping
-        What each port means, by its name; codes' select pins are described by the bundle.
+        Meaning of each port by name, without the select pins of codes, which the bundle describes.
     codes : tuple of str
-        Inputs that are codes of the formats, in their order.
+        Inputs that are codes of the formats, in the order of the formats.
     generated : bool
-        Whether ``hwgen generate`` writes it; parts of a MAC are only measured.
+        Whether ``hwgen generate`` writes it; the halves of a MAC are only measured.
     clocked : bool
-        Whether it holds registers by itself; others can be pipelined.
+        Whether the component has registers; others can be pipelined.
     """
 
     name: str
@@ -190,53 +190,51 @@ class Block:
 
     @cached_property
     def all_options(self) -> tuple[Option, ...]:
-        """Formats, options, and those of a pipeline."""
+        """Formats, options, and the options of a pipeline."""
         return (*self.formats, *self.options, *(() if self.clocked or not self.generated else PIPELINE))
 
     def default(self, option: Option) -> Any:
-        """An option's default; None where the component chooses it, ``inspect.Parameter.empty`` where there is none."""
+        """An option's default: None if the component chooses it, ``inspect.Parameter.empty`` if it is required."""
         if option.default is not None:
             return option.default
         home = Pipeline if option in PIPELINE else self.component
         return inspect.signature(home).parameters[option.argument].default
 
     def option(self, argument: str | None) -> Option | None:
-        """The option of a Python argument, if it is one."""
+        """The option of a Python argument; None if there is no such option."""
         return next((option for option in self.all_options if option.argument == argument), None)
 
     def design(self, *formats: Format | str, name: str | None = None, **arguments: Any) -> Design:
-        """The block with its options chosen.
+        """Return the block with its options chosen.
 
         Parameters
         ----------
         formats : Format or str
-            As the component takes them.
+            Positional arguments of the component.
         name : str, optional
-            Of the module; default: made of the options.
+            Name of the module; default: derived from the options.
         arguments
-            Of the component; and ``stages``, ``reset``, ``clock_enable`` of a :class:`Pipeline`.
+            Arguments of the component, and ``stages``, ``reset``, ``clock_enable`` of a :class:`Pipeline`.
 
         Raises
         ------
         Refusal
-            Of an argument that is wrong.
+            If an argument is unknown or wrong.
         """
         for argument in arguments:
             if self.option(argument) is None:
                 known = ", ".join(option.argument for option in self.all_options if option not in self.formats)
                 raise BadKind(argument, f"is no option of the block {self.name}, which has {known or 'none'}")
-        arguments = {
-            option.argument: option.default for option in self.options if option.default is not None
-        } | arguments
+        defaults = {option.argument: option.default for option in self.options if option.default is not None}
         pipelined = {option.argument for option in PIPELINE} if STAGES in self.all_options else set()
         pipeline = Pipeline.of(**{key: value for key, value in arguments.items() if key in pipelined})
-        core = {key: value for key, value in arguments.items() if key not in pipelined}
+        core = {key: value for key, value in (defaults | arguments).items() if key not in pipelined}
         return Design(self, self.component(*formats, **core), pipeline, name)
 
 
 @dataclass(frozen=True)
 class Design:
-    """A block whose options are chosen: it has a name, a header, and can be emitted.
+    """A block with its options chosen: it has a name, a header and ports, and can be emitted.
 
     Attributes
     ----------
@@ -245,7 +243,7 @@ class Design:
         The block's component, without a pipeline's registers.
     pipeline : Pipeline
     given_name : str or None
-        The module's name where it is not made of the options.
+        The module's name, if it is not derived from the options.
     """
 
     block: Block
@@ -259,7 +257,7 @@ class Design:
             if any(port.name == self.given_name for port in self.ports):
                 raise BadValue("name", f"must not be that of one of the module's ports, which {self.given_name!r} is")
 
-    def __reduce__(self) -> tuple[Any, ...]:  # signals cannot be sent to other processes, what makes them can
+    def __reduce__(self) -> tuple[Any, ...]:  # signals cannot be pickled; the arguments of the component can
         return _rebuilt, (self.kind, self.block.component, *self.core._call, self.pipeline, self.given_name)
 
     @property
@@ -269,7 +267,7 @@ class Design:
 
     @cached_property
     def _shown(self) -> list[tuple[Option, Any]]:
-        """Options that are not at their defaults, or always shown, with their values."""
+        """Options that are always shown or not at their defaults, with their values."""
         shown = []
         for option in self.block.all_options:
             value = getattr(self.pipeline if option in PIPELINE else self.core, option.attribute)
@@ -280,7 +278,7 @@ class Design:
 
     @cached_property
     def options(self) -> dict[str, str | int | bool]:
-        """What makes the block, by the names of the options; plain data."""
+        """Values of the shown options by name, as plain data."""
         return {option.name: plain(value) for option, value in self._shown}
 
     @cached_property
@@ -300,7 +298,7 @@ class Design:
 
     @property
     def header(self) -> tuple[str, ...]:
-        """Lines of the comment on top of the Verilog."""
+        """Lines of the comment at the top of the Verilog."""
         owners = ((self.pipeline if option in PIPELINE else self.core, option.line) for option, _ in self._shown)
         lines = [line(owner) for owner, line in owners if line is not None]
         options = ", ".join(key if value is True else f"{key} {value}" for key, value in self.options.items())
@@ -312,37 +310,35 @@ class Design:
 
     @cached_property
     def formats(self) -> tuple[Format, ...]:
-        """Formats of codes: of one operand, or of both; and the one that a readout rounds to, if it is one of codes."""
+        """Formats of codes: those of the block, and the target of a readout unless it is wide."""
         others = (value for option, value in self._shown if option.kind is Format and option not in self.block.formats)
         return (*self._positional, *(fmt for fmt in others if fmt.name not in WIDE))
 
     @property
     def codes(self) -> dict[str, Format]:
-        """Inputs that are codes, as golden has them, and their formats; the codes of several lanes are one word, lane 0
-        lowest.
-        """
+        """Formats of the inputs that are codes, by name; an input holds the codes of all lanes, lane 0 lowest."""
         return dict(zip(self.block.codes, self.formats, strict=False))
 
     @property
     def stages(self) -> int:
-        """Ranks of registers between inputs and outputs, or the accumulator."""
+        """Ranks of registers between the inputs and the outputs; of a ``pe``, up to the accumulator."""
         stages: int = getattr(self.core, "stages", 0) or self.pipeline.stages
         return stages
 
     @property
     def latency(self) -> int:
-        """Clock cycles from inputs to outputs."""
+        """Clock cycles from inputs to outputs; 0 is combinational."""
         return self.stages + self.block.clocked
 
     @property
     def lanes(self) -> int:
-        """Products of a step."""
+        """Number of products in a step."""
         lanes: int = getattr(self.core, "lanes", 1)
         return lanes
 
     @property
     def scale_bits(self) -> int:
-        """Bits of the port ``scale``; 0 where there is none."""
+        """Width of the port ``scale``; 0 if there is none."""
         bits: int = getattr(self.core, "scale_bits", 0)
         return bits
 
@@ -353,13 +349,13 @@ class Design:
 
     @property
     def exact(self) -> ExactAccumulator | None:
-        """The ``exact`` accumulator of a block that has one."""
+        """The ``exact`` accumulator; None if the block has none."""
         unit: ExactAccumulator | None = getattr(self.core, "exact", None)
         return unit
 
     @cached_property
     def component(self) -> wiring.Component:
-        """What is emitted: the core, or the core with a pipeline's registers in it."""
+        """The component to emit: the core, or the core with a pipeline's registers in it."""
         if not self.pipeline.stages:
             core: wiring.Component = self.core
             return core
@@ -368,7 +364,7 @@ class Design:
 
     @cached_property
     def ports(self) -> tuple[Port, ...]:
-        """Ports of the Verilog module, in their order."""
+        """Ports of the Verilog module, in the order of its header."""
         clock = [Port(CLOCK, "input", 1)] if self.latency else []
         if self.latency and (self.block.clocked or self.pipeline.reset == RESETS[0]):
             clock.append(Port("rst", "input", 1))
@@ -384,15 +380,15 @@ class Design:
         )
 
     def verilog(self) -> str:
-        """Text of the module."""
+        """Text of the Verilog module."""
         with past_checking():
             return emit(self.component, self.name, self.header)
 
     def command(self) -> str:
-        """The options as they stand on a command line, e.g. ``mac --format hif8 --accumulator binary16``."""
+        """Block and options as on the command line, e.g. ``mac --format hif8 --accumulator binary16``."""
         words = [self.kind]
         for option, value in self._shown:
-            # the command line knows formats of files by their names
+            # a format from a file is written as the file's name
             text = value.source_name or value.name if isinstance(value, Format) else plain(value)
             words.append(f"--{option.name}" if text is True else f"--{option.name} {shlex.quote(str(text))}")
         return " ".join(words)
@@ -406,13 +402,11 @@ def _rebuilt(
     pipeline: Pipeline,
     name: str | None,
 ) -> Design:
-    """A design in another process: its block, which holds functions and so is not sent, stands beside the component."""
-    beside = vars(sys.modules[component.__module__]).values()
+    """Unpickle a design. Its block holds functions, which cannot be pickled: look for it beside the component."""
+    values = vars(sys.modules[component.__module__]).values()
     blocks = [
-        value for value in beside if isinstance(value, Block) and value.component is component and value.name == kind
+        block for block in values if isinstance(block, Block) and (block.component, block.name) == (component, kind)
     ]
     if len(blocks) != 1:
-        raise RuntimeError(
-            f"{component.__module__} must hold the block {kind} of its component {component.__name__}, once"
-        )
+        raise RuntimeError(f"{component.__module__} must define the block {kind} of {component.__name__} once")
     return Design(blocks[0], component(*formats, **options), pipeline, name)

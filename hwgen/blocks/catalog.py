@@ -1,4 +1,4 @@
-"""Every block, by name: what the command line, batches, sweeps and tables go through."""
+"""Every block by name, and the function that makes designs of them."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ BLOCKS: dict[str, Block] = {block.name: block for block in (DECODER, ENCODER, MA
 
 
 def build(kind: str, *formats: Format | str, name: str | None = None, **options: Any) -> Design:
-    """The design of a block: see :meth:`hwgen.blocks.block.Block.design`.
+    """Return a design: a block with its options chosen, ready for ``verilog()``.
 
     Parameters
     ----------

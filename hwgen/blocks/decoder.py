@@ -1,11 +1,10 @@
-"""The decoder: a code in, its parts or the bits of a wider format out."""
+"""The decoder: converts a code to a wider format, or splits it into sign, exponent and significand."""
 
 from amaranth.hdl import Const, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from golden import Format, get
-from golden.explain import ROUNDING_RULES
 from golden.names import check_name
 from hwgen.blocks.arguments import code_format
 from hwgen.blocks.block import Block
@@ -30,15 +29,14 @@ class Decoder(Checked, wiring.Component):
     Members
     -------
     code : ``In(fmt.width)``
-        And ``code_select`` where ``fmt`` is of two formats.
+        And ``code_select`` for a pair of formats.
     bits : ``Out(target width)``
-        The value in the target format: exact wherever the target holds it; otherwise rounded to nearest (ties to even,
-        in
-        ``dlfloat16`` away), overflow to infinity, gradual underflow. NaN is the target's canonical one.
+        The value in the target format: exact if the target can represent it, else rounded to nearest (ties to even;
+        ``dlfloat16``: away from zero) with overflow to infinity and gradual underflow. NaN is the canonical one.
     sign, exponent, significand, is_zero, is_inf, is_nan : ``Out``
-        Instead of ``bits``, with target ``unpacked``: value = significand * 2**(exponent - (width of significand - 1)).
-        ``exponent`` are two's complement bits; ``significand`` is normalized; both are zero unless the value is finite
-        and not zero. ``sign`` is the code's first bit.
+        With target ``unpacked``, instead of ``bits``: value = significand * 2**(exponent - (width of significand - 1)).
+        ``exponent`` is in two's complement; ``significand`` is normalized; both are zero unless the value is finite and
+        not zero. ``sign`` is the code's first bit.
     """
 
     def __init__(self, fmt: Format | str, target: str = "unpacked"):
@@ -48,7 +46,7 @@ class Decoder(Checked, wiring.Component):
         super().__init__({**code_ports("code", self.fmt), **outputs})
 
     def elaborate(self, _platform: object) -> Module:
-        """Take the code apart; put the target's bits together."""
+        """Unpack the code, then assemble the target's bits."""
         m = Module()
         if self.target == "unpacked":
             unpack(m, self.fmt, code(self, "code", self.fmt), self)
@@ -66,22 +64,33 @@ class Decoder(Checked, wiring.Component):
 def _lines(core: Decoder) -> list[str]:
     if core.target == "unpacked":
         return []
-    return [f"Values that {core.target} cannot hold are rounded {ROUNDING_RULES[get(core.target).roundings[0]]}"]
+    return [f"Rounding: exact if {core.target} can represent the value; else {_rules(core)['rounding']}"]
 
 
 def _rules(core: Decoder) -> Rules:
     if core.target != "unpacked":
-        return wide_rules(core.target, "of the value")
-    return {"rounding": "none: every value of the format is held exactly", "overflow": "none", "nan": "a flag"}
+        return wide_rules(core.target)
+    return {"rounding": "none: every value is exact", "overflow": "none", "nan": "the port is_nan is 1"}
 
 
 DECODER = Block(
-    "decoder", "code to bits of a wider format, or to sign, exponent and significand", Decoder, (FORMAT,), (TO,),
-    title=lambda core: f"Decoder of {label(core.fmt)} to {core.target}", lines=_lines, rules=_rules, codes=("code",),
+    "decoder",
+    "convert a code to a wider format, or to sign, exponent and significand",
+    Decoder,
+    (FORMAT,),
+    (TO,),
+    title=lambda core: f"Decoder from {label(core.fmt)} to {core.target}",
+    lines=_lines,
+    rules=_rules,
+    codes=("code",),
     meanings={
-        "code": "code of the format", "bits": "bits of the wider format", "sign": "first bit of the code",
-        "exponent": "in two's complement, 0 unless finite and not zero",
-        "significand": "normalized, 0 unless finite and not zero", "is_zero": "the value is zero",
-        "is_inf": "the value is infinite", "is_nan": "the code is NaN",
+        "code": "code of the format",
+        "bits": "bits of the wider format",
+        "sign": "first bit of the code",
+        "exponent": "in two's complement; 0 unless the value is finite and not zero",
+        "significand": "normalized; 0 unless the value is finite and not zero",
+        "is_zero": "the value is zero",
+        "is_inf": "the value is infinite",
+        "is_nan": "the code is NaN",
     },
-)  # fmt: skip
+)

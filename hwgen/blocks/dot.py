@@ -1,4 +1,4 @@
-"""The fused dot product: products of several lanes and an accumulator in one fixed-point sum, rounded once."""
+"""The fused dot product: adds the products of several lanes and an accumulator in fixed point, rounded once."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ class Dot(Accumulating, wiring.Component):
 
     ::
 
-        codes -> decode, exact product -> one fixed-point place each \\
-        acc_in -------------------------> the same places ------------ sum -> sign, magnitude -> normalize -> round
+        codes  -> decode -> exact product -> fixed point \\
+        acc_in ----------------------------> fixed point -- sum -> sign, magnitude -> normalize -> round
 
     Parameters
     ----------
     a_format, b_format : Format or str
         ``b_format`` defaults to ``a_format``.
     lanes : int
-        Products, 1 to 16.
+        Number of products, 1 to 16.
     accumulator, terms, scale_bits, overflow, flags
-        As of :class:`hwgen.Mac`; a product of each lane is a term.
+        See :class:`hwgen.Mac`; the product of each lane counts as a term.
 
     Members
     -------
     a, b : ``In``
-        Codes of all lanes, lane 0 in the least significant bits; and ``a_select``, ``b_select``, a bit for each lane,
-        where they are of two formats.
+        Codes of all lanes, lane 0 in the least significant bits; and ``a_select``, ``b_select`` with one bit per lane
+        for pairs of formats.
     scale, acc_in, acc_out, overflow, flags
-        As of :class:`hwgen.Mac`. An exact zero is -0 if all that is added is, else +0. A NaN of ``dlfloat16`` has the
-        accumulator's sign if that is one, else that of the first lane whose product is none.
+        See :class:`hwgen.Mac`. An exact zero is -0 if all addends are -0, else +0. A NaN of ``dlfloat16`` has the sign
+        of the accumulator if that is NaN or infinite, else that of the first lane whose product is.
     """
 
     def __init__(
@@ -102,12 +102,11 @@ class Dot(Accumulating, wiring.Component):
 
     @staticmethod
     def _total(m: Module, addends: list[Addend], width: int, *start: Value) -> Signal:
-        """The sum in two's complement: negative addends as complements, whose missing units are counted together."""
-        units: Value = reduce(add, (one.sign for one in addends))
-        places = (
-            Cat(one.magnitude, Const(0, width - len(one.magnitude))) ^ one.sign.replicate(width) for one in addends
-        )
-        return named(m, "total", sum((*places, *start), units)[:width])
+        """The sum in two's complement: negative addends are inverted, and their number is added (-x = ~x + 1)."""
+        units: Value = reduce(add, (term.sign for term in addends))
+        magnitudes = (Cat(term.magnitude, Const(0, width - len(term.magnitude))) for term in addends)
+        terms = (value ^ term.sign.replicate(width) for value, term in zip(magnitudes, addends, strict=True))
+        return named(m, "total", sum((*terms, *start), units)[:width])
 
     def _exact(self, m: Module, multipliers: list[Multiplier], unit: ExactAccumulator) -> None:
         width = unit.value_width
@@ -122,13 +121,13 @@ class Dot(Accumulating, wiring.Component):
         if self.has_overflow:
             m.d.comb += self.overflow.eq(no_room)
         if self.has_flags:
-            invalid = reduce(or_, (one.is_invalid for one in addends), opposite)
+            invalid = reduce(or_, (term.is_invalid for term in addends), opposite)
             m.d.comb += self.flags.eq(flag_word(Const(0, 1), Const(0, 1), no_room, invalid))
 
     def _rounded(self, m: Module, multipliers: list[Multiplier], target: WideFormat) -> None:
         fa, fb = self.a_format, self.b_format
         fraction_bits, bias = target.fraction_bits, target.bias
-        # Exponents of the last bits, and of the first bits of the largest numbers.
+        # Exponents of the last bit of the sum, and of the first bit of the largest addend.
         smallest_scale, largest_scale = scale_range(self.scale_bits)
         product_lsb = fa.ulp_exponent + fb.ulp_exponent + smallest_scale
         lsb = min(product_lsb, (-bias if target.flush else 1 - bias) - fraction_bits)
@@ -149,22 +148,22 @@ class Dot(Accumulating, wiring.Component):
         finite, past, lost, tiny = rounded(m, magnitude, lsb, target)
 
         chapter(m, "Specials: overflow, infinities and NaN; the sign")
-        plus_inf = named(m, "plus_inf", reduce(or_, (one.is_inf & ~one.sign for one in addends)))
-        minus_inf = named(m, "minus_inf", reduce(or_, (one.is_inf & one.sign for one in addends)))
-        any_nan = reduce(or_, (one.is_nan for one in addends))
+        plus_inf = named(m, "plus_inf", reduce(or_, (term.is_inf & ~term.sign for term in addends)))
+        minus_inf = named(m, "minus_inf", reduce(or_, (term.is_inf & term.sign for term in addends)))
+        any_nan = reduce(or_, (term.is_nan for term in addends))
         is_nan = named(m, "is_nan", any_nan | (plus_inf & minus_inf))
         is_inf = named(m, "is_inf", plus_inf | minus_inf)
         infinite = named(m, "infinite", is_nan | is_inf | past)
-        zero_sign = named(m, "zero_sign", reduce(and_, (one.sign for one in addends)) & ~magnitude.any())
+        zero_sign = named(m, "zero_sign", reduce(and_, (term.sign for term in addends)) & ~magnitude.any())
         assert target.canonical_nan is not None
         body = target.width - 1
         ones = Const(target.canonical_nan if target.flush else target.infinity or 0, body)
         payload = Const(0 if target.flush else target.canonical_nan & ((1 << fraction_bits) - 1), fraction_bits)
         code_out = named(m, "code_out", Mux(infinite, ones, finite) | Mux(is_nan, payload, 0))
-        if target.nan_keeps_sign:  # one code for NaN and infinity: the sign of what brought it in
+        if target.nan_keeps_sign:  # one code for NaN and infinity, with the sign of the first addend that is either
             special_sign: Value = Const(0, 1)
-            for one in reversed(addends):
-                special_sign = Mux(one.is_nan | one.is_inf, one.sign, special_sign)
+            for term in reversed(addends):
+                special_sign = Mux(term.is_nan | term.is_inf, term.sign, special_sign)
             sign_out = Mux(is_nan | is_inf, special_sign, sign | zero_sign)
         else:
             sign_out = ~is_nan & Mux(is_inf, minus_inf, sign | zero_sign)
@@ -174,7 +173,7 @@ class Dot(Accumulating, wiring.Component):
         if self.has_flags:
             past = named(m, "overflow_flag", past & ~(is_nan | is_inf))
             lost = named(m, "lost", lost & ~(is_nan | is_inf))
-            invalid = reduce(or_, (one.is_invalid for one in addends), plus_inf & minus_inf & ~any_nan)
+            invalid = reduce(or_, (term.is_invalid for term in addends), plus_inf & minus_inf & ~any_nan)
             m.d.comb += self.flags.eq(flag_word(lost | past, lost & tiny & ~past, past, invalid))
 
     def _unpacked(self, m: Module, target: WideFormat, lsb: int, width: int) -> Addend:
@@ -185,7 +184,7 @@ class Dot(Accumulating, wiring.Component):
         special = named(m, "acc_special", acc[:-1].all() if target.flush else field.all())
         is_nan = special if target.flush else special & fraction.any()
         significand: Value = Cat(fraction, hidden)
-        if not target.flush:  # subnormals have field 0 but the places of field 1
+        if not target.flush:  # a subnormal has field 0, but the exponent of field 1
             significand = Mux(hidden, significand, Cat(Const(0, 1), fraction))
         spare = max(lsb + bias + k, 0)
         finite = significand & (~special).replicate(k + 1)
@@ -196,8 +195,14 @@ class Dot(Accumulating, wiring.Component):
 
 
 DOT = Block(
-    "dot", "fused dot product: one rounding of the exact acc + a_0 * b_0 + a_1 * b_1 + ...", Dot, (A_FORMAT, B_FORMAT),
-    (replace(LANES, always=True), ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS), codes=("a", "b"),
-    title=lambda core: f"Fused dot product of {core.lanes}: {operands(core)} into {core.accumulator}",
-    lines=sum_lines, rules=sum_rules, meanings=MAC.meanings,
-)  # fmt: skip
+    "dot",
+    "fused dot product: one rounding of the exact acc + a_0 * b_0 + ... + a_n * b_n",
+    Dot,
+    (A_FORMAT, B_FORMAT),
+    (replace(LANES, always=True), ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS),
+    codes=("a", "b"),
+    title=lambda core: f"Fused dot product of {core.lanes} lanes: {operands(core)} into {core.accumulator}",
+    lines=sum_lines,
+    rules=sum_rules,
+    meanings=MAC.meanings,
+)

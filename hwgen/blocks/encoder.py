@@ -1,4 +1,4 @@
-"""The encoder: bits of a wide format in, a code out."""
+"""The encoder: rounds bits of a wide format to a code."""
 
 from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
 from amaranth.lib import wiring
@@ -11,7 +11,7 @@ from golden.refusal import BadValue, check_flag
 from hwgen.blocks.arguments import code_format, random_width
 from hwgen.blocks.block import Block
 from hwgen.blocks.options import FLAGS, FORMAT, FROM, NAN_TO_ZERO, OVERFLOW, RANDOM_BITS, ROUNDING, ROUNDING_PIN
-from hwgen.blocks.words import Rules, code_rules, label
+from hwgen.blocks.words import Rules, code_lines, code_rules, label
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.ports import FLAG_BITS, flag_port
 from hwgen.netlist.book import attributes, chapter
@@ -29,13 +29,13 @@ class Encoder(Checked, wiring.Component):
     source : str
         ``binary32``, ``binary16``, ``bfloat16`` or ``dlfloat16``.
     rounding, overflow : str, optional
-        One of the format's; None is its default (specification, section 0).
+        One of the format's. Default: the format's (specification, section 0).
     nan_to_zero : bool
         Whether NaN becomes code 0.
     random_bits : int, optional
         Width of ``random``, 1 to 32; with ``stochastic`` only. Default: 16.
     rounding_pin : bool
-        With ``hybrid`` only: whether a pin chooses between it and ``ties_to_away``.
+        With ``hybrid`` only: whether a pin selects ``hybrid`` or ``ties_to_away``.
     flags : bool
         Whether there is a port ``flags``.
 
@@ -45,11 +45,11 @@ class Encoder(Checked, wiring.Component):
     random : ``In(random_bits)``
         With ``stochastic`` only: uniformly distributed, fresh for every input.
     hybrid : ``In(1)``
-        With ``rounding_pin`` only: 1 rounds ``hybrid``, as in HiFloat8's backward pass, 0 ``ties_to_away``, as in its
+        With ``rounding_pin`` only: 1 is ``hybrid``, for HiFloat8's backward pass; 0 is ``ties_to_away``, for its
         forward pass.
     code : ``Out(fmt.width)``
     flags : ``Out(4)``
-        If there is one: a :class:`golden.Flag` word, see :func:`golden.flags.of_conversion`.
+        With ``flags`` only: a :class:`golden.Flag` word, as :meth:`golden.Format.encode_with_flags` returns it.
     """
 
     def __init__(
@@ -67,12 +67,8 @@ class Encoder(Checked, wiring.Component):
         self.fmt = code_format("fmt", fmt)
         nan_to_zero = check_flag("nan_to_zero", nan_to_zero)
         chosen = options(self.fmt, source, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
-        self.source, self.rounding, self.overflow, self.nan_to_zero = (
-            chosen.source,
-            chosen.rounding,
-            chosen.overflow,
-            nan_to_zero,
-        )
+        self.source, self.nan_to_zero = chosen.source, nan_to_zero
+        self.rounding, self.overflow = chosen.rounding, chosen.overflow
         self.random_bits = random_width(self.rounding, random_bits)
         self.rounding_pin, self.has_flags = check_flag("rounding_pin", rounding_pin), check_flag("flags", flags)
         if rounding_pin and self.rounding is not Rounding.HYBRID:
@@ -85,20 +81,14 @@ class Encoder(Checked, wiring.Component):
         super().__init__({**ports, "code": Out(self.fmt.width), **flag_port(flags)})
 
     def elaborate(self, _platform: object) -> Module:
-        """Take the source apart, round, put the code together."""
+        """Split the source into fields, round, assemble the code."""
         m = Module()
-        random = None if self.random_bits is None else self.random
-        threshold = self._hybrid_threshold() if self.rounding is Rounding.HYBRID else None
-        pin = self.hybrid if self.rounding_pin else None
-        rounder = Rounder(
-            self.fmt,
-            self.rounding,
-            self.overflow,
-            nan_to_zero=self.nan_to_zero,
-            random=random,
-            threshold=threshold,
-            pin=pin,
-        )
+        signals = {
+            "random": None if self.random_bits is None else self.random,
+            "threshold": self._hybrid_threshold() if self.rounding is Rounding.HYBRID else None,
+            "pin": self.hybrid if self.rounding_pin else None,
+        }
+        rounder = Rounder(self.fmt, self.rounding, self.overflow, nan_to_zero=self.nan_to_zero, **signals)
         parts = source_parts(m, self.source, self.bits, rounder)
         if not self.has_flags:
             m.d.comb += self.code.eq(rounder.code(m, parts))
@@ -114,11 +104,11 @@ class Encoder(Checked, wiring.Component):
 
 
 def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -> Parts:
-    """Fields of a source format; its subnormals are normalized only where they can matter.
+    """Fields of a source format; subnormals are normalized only where that can affect the result.
 
     ::
 
-        | sign | exponent field | fraction, its first bits | the others: is there a 1? |
+        | sign | exponent field | first fraction bits | rest: is any of the other fraction bits 1? |
     """
     k, field_bits, bias = source.fraction_bits, source.exponent_bits, source.bias
     chapter(
@@ -141,8 +131,7 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
     if rounder.lowest_relevant >= lowest_normal:
         return Parts(sign, field, bias, (-bias, special), one, fraction, rest, nothing, is_inf, is_nan, special)
 
-    # Subnormals matter: zeros in front of the fraction are counted and shifted out, down to the smallest that must be
-    # normalized.
+    # Count the zeros in front of a subnormal's fraction and shift them out, as far as the rounder needs it.
     deepest = min(max(lowest_normal - rounder.normalized_from, 0), k)
     chapter(m, f"Subnormals of the source: up to {deepest + 1} zeros in front of the first 1 are shifted out")
     lowest = lowest_normal - deepest - 1
@@ -156,12 +145,11 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
     with m.Else():
         m.d.comb += [zeros.eq(deepest + 1), exponent.eq(-deepest)]
     hidden, is_zero = one, nothing
-    if (
-        rounder.lowest_relevant <= lowest < rounder.normalized_from
-    ):  # the lowest exponent stands for all that is left, zero too
+    if rounder.lowest_relevant <= lowest < rounder.normalized_from:
+        # the lowest exponent stands for zero and for all subnormals that are not normalized
         hidden = exponent != -deepest
         hidden = named(m, "hidden", whole[k - 1 - deepest] | hidden if deepest < k else hidden)
-    elif rounder.lowest_relevant <= lowest:  # it stands for zero, and does not tell it
+    elif rounder.lowest_relevant <= lowest:  # the lowest exponent stands for zero alone
         is_zero = exponent == -deepest
     normalized = named(m, "normalized", (whole << zeros)[:k])
     fraction, rest = normalized[k - first :], normalized[: k - first].any()
@@ -173,21 +161,23 @@ def _rules(core: Encoder) -> Rules:
     if not core.rounding_pin:
         return rules
     away = ROUNDING_RULES[Rounding.TIES_TO_AWAY]
-    return rules | {"rounding": f"where the pin hybrid is 1, {rules['rounding']}; where it is 0, {away}"}
-
-
-def _lines(core: Encoder) -> list[str]:
-    rules = _rules(core)
-    return [f"Rounding: {rules['rounding']}", f"Overflow: {rules['overflow']}; {rules['nan']}"]
+    return rules | {"rounding": f"if the pin hybrid is 1, {rules['rounding']}; if it is 0, {away}"}
 
 
 ENCODER = Block(
-    "encoder", "bits of a wider format to code, in any of the format's roundings", Encoder, (FORMAT,),
+    "encoder",
+    "round a wider format to a code, in any of the format's roundings",
+    Encoder,
+    (FORMAT,),
     (FROM, ROUNDING, OVERFLOW, NAN_TO_ZERO, RANDOM_BITS, ROUNDING_PIN, FLAGS),
-    title=lambda core: f"Encoder of {core.source.name} to {label(core.fmt)}", lines=_lines, rules=_rules,
+    title=lambda core: f"Encoder from {core.source.name} to {label(core.fmt)}",
+    lines=lambda core: code_lines(_rules(core)),
+    rules=_rules,
     meanings={
-        "bits": "bits of the wider format", "random": "random bits, uniformly distributed",
-        "hybrid": "rounding: 1 is hybrid, 0 is ties_to_away", "code": "code of the format",
+        "bits": "bits of the wider format",
+        "random": "random bits, uniformly distributed",
+        "hybrid": "rounding: 1 is hybrid, 0 is ties_to_away",
+        "code": "code of the format",
         "flags": f"status: {FLAG_BITS}",
     },
-)  # fmt: skip
+)

@@ -31,9 +31,9 @@ class Mac(Accumulating, wiring.Component):
         ``dlfloat16``: ties away from zero, flushed below its smallest value; ``exact``: see
         ``golden.ExactAccumulator``.
     terms : int, optional
-        Products that an ``exact`` accumulator, and no other, has room for. Default: 1024.
+        With ``exact`` only: number of products that fit without overflow. Default: 1024.
     scale_bits : int
-        Bits of the port ``scale``, up to 10; 0 where there is none, and no scale.
+        Width of the port ``scale``, up to 10; 0: no port and no scale.
     overflow : bool
         Whether there is a port ``overflow``.
     flags : bool
@@ -42,18 +42,15 @@ class Mac(Accumulating, wiring.Component):
     Members
     -------
     a, b : ``In``
-        Codes; and ``a_select``, ``b_select`` where they are of two formats.
+        Codes; and ``a_select``, ``b_select`` for pairs of formats.
     scale : ``In(scale_bits)``
-        In two's complement.
-    acc_in : ``In``
-        Bits of the accumulator.
-    acc_out : ``Out``
+        Exponent in two's complement.
+    acc_in, acc_out : ``In``, ``Out``
+        Bits of the accumulator before and after.
     overflow : ``Out(1)``
-        Whether a sum of finite operands became infinite; of an ``exact`` accumulator, whether it had no room for the
-        sum, and wrapped.
+        1 if a sum of finite operands became infinite, or if it did not fit an ``exact`` accumulator and wrapped.
     flags : ``Out(4)``
-        A :class:`golden.Flag` word, see :func:`golden.flags.of_sum`; of an ``exact`` accumulator
-        ``golden.ExactAccumulator.flags``.
+        A :class:`golden.Flag` word, as :func:`golden.mac_with_flags` returns it.
     """
 
     def __init__(
@@ -76,15 +73,14 @@ class Mac(Accumulating, wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         """Multiplier, then adder."""
         m = Module()
+        formats, terms, overflow = (self.a_format, self.b_format), self.terms, self.has_overflow
         common: dict[str, Any] = {
             "accumulator": self.accumulator,
             "scale_bits": self.scale_bits,
             "flags": self.has_flags,
         }
-        m.submodules.multiplier = multiplier = Multiplier(self.a_format, self.b_format, **common)
-        m.submodules.adder = adder = Adder(
-            self.a_format, self.b_format, terms=self.terms, overflow=self.has_overflow, **common
-        )
+        m.submodules.multiplier = multiplier = Multiplier(*formats, **common)
+        m.submodules.adder = adder = Adder(*formats, terms=terms, overflow=overflow, **common)
         wiring.connect(m, multiplier.product, adder.product)
         for name in self._inputs:
             m.d.comb += getattr(multiplier, name).eq(getattr(self, name))
@@ -109,9 +105,9 @@ MAC = Block(
     meanings={
         "a": "code of the first operand",
         "b": "code of the second operand",
-        "scale": "exponent, in two's complement, of the power of two that products are multiplied by",
-        "acc_in": "accumulator before",
-        "acc_out": "accumulator after",
+        "scale": "exponent, in two's complement, of a power of two that multiplies the products",
+        "acc_in": "accumulator before the addition",
+        "acc_out": "accumulator after the addition",
         "flags": f"status: {FLAG_BITS}",
     },
 )

@@ -29,18 +29,18 @@ class Multiplier(Accumulating, multiplier.Multiplier):
     a_format, b_format : Format or str
         ``b_format`` defaults to ``a_format``.
     accumulator : str
-        Of the :class:`Adder` that takes the product: see :class:`hwgen.Mac`.
+        Accumulator of the :class:`Adder` that takes the product: see :class:`hwgen.Mac`.
     scale_bits : int
-        Bits of the port ``scale``, up to 10; 0 where there is none, and no scale.
+        Width of the port ``scale``, up to 10; 0: no port and no scale.
     flags : bool
-        Whether the product says that it is invalid, as an adder with flags needs to know.
+        Whether the product has the member ``is_invalid``, which an adder with flags needs.
 
     Members
     -------
     a, b : ``In``
-        Codes; and ``a_select``, ``b_select`` where they are of two formats.
+        Codes; and ``a_select``, ``b_select`` for pairs of formats.
     scale : ``In(scale_bits)``
-        Exponent of the power of two that the product is multiplied by, in two's complement.
+        Exponent, in two's complement, of a power of two that multiplies the product.
     product : ``Out(product_signature)``
         See :func:`hwgen.datapath.product.product_signature`.
     """
@@ -64,14 +64,14 @@ class Adder(Accumulating, wiring.Component):
     Parameters
     ----------
     a_format, b_format, accumulator, terms, scale_bits, overflow, flags
-        As of :class:`hwgen.Mac`; those that a :class:`Multiplier` has too must be the same there.
+        See :class:`hwgen.Mac`; the :class:`Multiplier` must have the same values of those that it also has.
 
     Members
     -------
     product : ``In(product_signature)``
-        What the :class:`Multiplier` delivers.
+        Output of the :class:`Multiplier`.
     acc_in, acc_out, overflow, flags
-        As of :class:`hwgen.Mac`.
+        See :class:`hwgen.Mac`.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Adder(Accumulating, wiring.Component):
         )
 
     def elaborate(self, _platform: object) -> Module:
-        """The adder of the accumulator's kind."""
+        """A floating-point adder, or a fixed-point one for an exact accumulator."""
         m = Module()
         layout = product_shape(self)
         if self.exact is None:
@@ -109,7 +109,7 @@ class Adder(Accumulating, wiring.Component):
 
 
 def product_shape(part: Accumulating) -> ProductShape:
-    """What the multiplier and the adder of an accumulator agree on."""
+    """The shape of the product that connects a multiplier and an adder."""
     formats, scale_bits = (part.a_format, part.b_format), part.scale_bits
     if part.exact is not None:
         return ProductShape.of(*formats, normalized=False, scale_bits=scale_bits)
@@ -120,7 +120,7 @@ def product_shape(part: Accumulating) -> ProductShape:
 
 MULTIPLIER = Block(
     "multiplier",
-    "first part of a MAC: decoders, exact product, exponent sum, flags",
+    "first half of a MAC: decoders, exact product, exponent sum, flags",
     Multiplier,
     (A_FORMAT, B_FORMAT),
     (),
@@ -129,7 +129,12 @@ MULTIPLIER = Block(
     generated=False,
 )
 ADDER = Block(
-    "adder", "second part of a MAC: alignment, addition, rounding", Adder, (A_FORMAT, B_FORMAT), (ACCUMULATOR, TERMS),
-    title=lambda core: f"Adder behind the multiplier: {operands(core)} into {core.accumulator}", lines=sum_lines,
+    "adder",
+    "second half of a MAC: alignment, addition, rounding",
+    Adder,
+    (A_FORMAT, B_FORMAT),
+    (ACCUMULATOR, TERMS),
+    title=lambda core: f"Adder behind the multiplier: {operands(core)} into {core.accumulator}",
+    lines=sum_lines,
     generated=False,
-)  # fmt: skip
+)

@@ -1,6 +1,4 @@
-"""The processing element: a fused MAC or dot product with its accumulators, of which it has several where an adder is
-pipelined.
-"""
+"""The processing element: a fused MAC or dot product with one accumulator, or with several for a pipelined adder."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from golden import Flag, Format
 from golden.refusal import BadKind, BadValue, check_integer
 from hwgen.blocks.arguments import Accumulating, check_room
-from hwgen.blocks.block import Block
+from hwgen.blocks.block import Block, cycles
 from hwgen.blocks.dot import Dot
 from hwgen.blocks.mac import MAC, Mac
 from hwgen.blocks.options import (
@@ -37,41 +35,39 @@ from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
 
 
 class Pe(Accumulating, wiring.Component):
-    """``acc = (0 if clear else acc) + (a * b if enable else nothing)``, each sum rounded once; with several lanes, all
-    their products.
+    """In each cycle ``acc = 0`` if ``clear``, then ``acc = round(acc + a * b)`` if ``enable``; one product per lane.
 
-    With ranks of registers in the multiplier the products come later, and still one a cycle. An adder with registers in
-    it is not done when the next product comes, so that there must be an accumulator for each of the sums on their way:
-    cycle t is accumulator t modulo
-    ``interleave``'s. Their sum is the user's to make.
+    Registers in the multiplier add latency; the throughput stays one product per cycle. An adder with registers has not
+    finished when the next product arrives. It therefore needs one accumulator for each sum in flight: cycle t uses
+    accumulator t modulo ``interleave``. The user adds up the accumulators.
 
     Parameters
     ----------
     a_format, b_format : Format or str
         ``b_format`` defaults to ``a_format``.
     lanes : int
-        Products a cycle, 1 to 16; of more than one it is :class:`hwgen.Dot` that adds them.
+        Products per cycle, 1 to 16; :class:`hwgen.Dot` adds several.
     accumulator, terms, scale_bits, flags
-        As of :class:`hwgen.Mac`.
+        See :class:`hwgen.Mac`.
     stages : int
         Ranks of registers between inputs and accumulator, 0 to 16.
     interleave : int
-        Accumulators, 1 to ``stages + 1``: all but the last ``interleave - 1`` ranks are in front of the adder.
+        Number of accumulators, 1 to ``stages + 1``; ``interleave - 1`` ranks of registers are inside the adder.
 
     Members
     -------
     clear : ``In(1)``
-        Begin at 0.
+        Set the accumulator to 0 before the addition.
     enable : ``In(1)``
-        Whether a product is added.
+        Add the product.
     a, b, scale : ``In``
-        Codes, and the exponent of a power of two if there is one.
+        See :class:`hwgen.Mac`; the codes of all lanes are side by side, lane 0 in the least significant bits.
     acc : ``Out``
-        The accumulator that the inputs of ``stages + 1`` cycles ago went to, after them.
+        The accumulator that the inputs from ``stages + 1`` cycles ago were added to, after that addition.
     overflow : ``Out(1)``
-        Whether one of its sums since ``clear`` had no room: see :class:`hwgen.Mac`.
+        Whether a sum in this accumulator has overflowed since ``clear``: see :class:`hwgen.Mac`.
     flags : ``Out(4)``
-        If asked for: the flags of all its sums since ``clear``.
+        With ``flags`` only: the flags of all sums in this accumulator since ``clear``.
     """
 
     def __init__(
@@ -88,10 +84,8 @@ class Pe(Accumulating, wiring.Component):
         interleave: int = 1,
     ):
         self._keep(a_format, b_format, accumulator, terms, scale_bits, flags)
-        self.lanes, self.stages = (
-            check_integer("lanes", lanes, 1, MAX_LANES),
-            check_integer("stages", stages, 0, MAX_STAGES),
-        )
+        self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
+        self.stages = check_integer("stages", stages, 0, MAX_STAGES)
         check_room(self.terms, self.lanes)
         self.interleave = _accumulators(interleave, self.stages)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes)
@@ -99,16 +93,16 @@ class Pe(Accumulating, wiring.Component):
         super().__init__({"clear": In(1), "enable": In(1), **codes, "acc": Out(width), **sum_ports(True, flags)})
 
     def elaborate(self, _platform: object) -> Module:
-        """The MAC, its pipeline, and what goes past it."""
+        """The pipelined MAC, and registers that delay the controls alongside it."""
         m = Module()
         entry = self.stages + 1 - self.interleave
-        make = Mac if self.lanes == 1 else partial(Dot, lanes=self.lanes)
+        unit_type = Mac if self.lanes == 1 else partial(Dot, lanes=self.lanes)
         common: dict[str, Any] = {"accumulator": self.accumulator, "terms": self.terms, "scale_bits": self.scale_bits}
-        core = make(self.a_format, self.b_format, overflow=not self.has_flags, flags=self.has_flags, **common)
+        core = unit_type(self.a_format, self.b_format, overflow=not self.has_flags, flags=self.has_flags, **common)
         unit = Pipelined(core, self.stages, entries={"acc_in": entry}) if self.stages else core
         m.submodules.mac = unit
         if self.stages:
-            m.d.comb += unit.in_valid.eq(Const(0, 1))  # who reads the accumulators knows when
+            m.d.comb += unit.in_valid.eq(Const(0, 1))  # valid bits are not used: the latency is fixed
         for name in self._inputs:
             m.d.comb += getattr(unit, name).eq(getattr(self, name))
         name = "flags" if self.has_flags else "overflow"
@@ -138,7 +132,6 @@ class Pe(Accumulating, wiring.Component):
 
 
 def _accumulators(interleave: object, stages: int) -> int:
-    """Return a number of accumulators that the adder's ranks have sums for; refuse any other."""
     try:
         return check_integer("interleave", interleave, 1, stages + 1)
     except (BadKind, BadValue) as refusal:
@@ -147,24 +140,33 @@ def _accumulators(interleave: object, stages: int) -> int:
 
 
 def _title(core: Pe) -> str:
-    what = "multiply-accumulate" if core.lanes == 1 else f"dot product of {core.lanes}"
-    return f"Processing element, fused {what}: {operands(core)} into {core.accumulator}"
+    sums = "multiply-accumulate" if core.lanes == 1 else f"dot product of {core.lanes} lanes"
+    return f"Processing element, fused {sums}: {operands(core)} into {core.accumulator}"
 
 
 def _lines(core: Pe) -> list[str]:
-    cycles = f"{core.stages + 1} cycle{'s' if core.stages else ''}"
-    return [*sum_lines(core), f"Accumulators: {core.interleave}, {cycles} from a product to the sum that it is in"]
+    count = f"{core.interleave} accumulator{'s, used in turn' if core.interleave > 1 else ''}"
+    return [*sum_lines(core), f"Latency: {cycles(core.stages + 1)}, one input per cycle; {count}"]
 
 
 PE = Block(
-    "pe", "processing element: a MAC with its accumulator, clear, enable and overflow", Pe, (A_FORMAT, B_FORMAT),
-    (LANES, ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS, PE_STAGES, INTERLEAVE), codes=("a", "b"), clocked=True,
-    title=_title, lines=_lines, rules=sum_rules,
+    "pe",
+    "processing element: a MAC with its accumulator, clear, enable and overflow",
+    Pe,
+    (A_FORMAT, B_FORMAT),
+    (LANES, ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS, PE_STAGES, INTERLEAVE),
+    codes=("a", "b"),
+    clocked=True,
+    title=_title,
+    lines=_lines,
+    rules=sum_rules,
     meanings={
-        **MAC.meanings, "rst": "synchronous reset of the accumulators, active high",
-        "clear": "begin at 0", "enable": "whether a product is added",
-        "acc": "the accumulator that the inputs of latency cycles ago went to, after them",
-        "overflow": "whether a sum since clear had no room, in the accumulator that acc shows",
-        "flags": f"status of all sums since clear in that accumulator: {FLAG_BITS}",
+        **MAC.meanings,
+        "rst": "synchronous reset of the accumulators, active high",
+        "clear": "sets the accumulator to 0 before the addition",
+        "enable": "adds the product",
+        "acc": "accumulator that the inputs from latency cycles ago were added to, after that addition",
+        "overflow": "a sum in the accumulator at acc has overflowed since clear",
+        "flags": f"status of all sums in the accumulator at acc since clear: {FLAG_BITS}",
     },
-)  # fmt: skip
+)

@@ -1,6 +1,4 @@
-"""The end of an exact accumulation: the state of an ``exact`` accumulator, rounded once to bits of a wide format or to
-a code.
-"""
+"""The readout: rounds the state of an ``exact`` accumulator once, to bits of a wide format or to a code."""
 
 from functools import partial
 
@@ -9,7 +7,6 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import WIDE, ExactAccumulator, Format, Rounding, get
-from golden.explain import ROUNDING_RULES
 from golden.multi import MultiFormat
 from golden.options import target_options
 from golden.refusal import BadValue, about, check_flag
@@ -26,7 +23,7 @@ from hwgen.blocks.options import (
     READOUT_TERMS,
     READOUT_TO,
 )
-from hwgen.blocks.words import Rules, code_rules, label, operands, state, wide_rules
+from hwgen.blocks.words import Rules, code_lines, code_rules, label, operands, state, wide_rules
 from hwgen.datapath.arithmetic import named, normalized
 from hwgen.netlist.book import chapter
 from hwgen.rounding.neighbour import cut
@@ -45,16 +42,16 @@ class Readout(Accumulating, wiring.Component):
     Parameters
     ----------
     a_format, b_format : Format or str
-        Of the accumulator's products; ``b_format`` defaults to ``a_format``.
+        Formats of the accumulator's products; ``b_format`` defaults to ``a_format``.
     target : Format or str
-        A wide format, or one of codes.
+        A wide format, or a format of codes.
     terms, scale_bits
-        The accumulator's: see :class:`hwgen.Mac`.
+        Those of the accumulator: see :class:`hwgen.Mac`.
     rounding, overflow : str, optional
-        With a target of codes, one of that format's, but not ``hybrid``, which looks at the bits of a source; None is
-        its default.
+        With a format of codes only: one of its own, except ``hybrid``, which needs the bits of a source. Default: the
+        format's.
     nan_to_zero : bool
-        With a target of codes: whether NaN becomes code 0.
+        With a format of codes only: whether NaN becomes code 0.
     random_bits : int, optional
         Width of ``random``, 1 to 32; with ``stochastic`` only. Default: 16.
 
@@ -63,9 +60,9 @@ class Readout(Accumulating, wiring.Component):
     acc : ``In``
         Bits of the accumulator.
     random : ``In(random_bits)``
-        With ``stochastic`` only.
+        With ``stochastic`` only: uniformly distributed, fresh for every input.
     bits or code : ``Out``
-        ``bits`` of a wide target, a ``code`` of the others.
+        ``bits`` of a wide format, or a ``code``.
     """
 
     exact: ExactAccumulator
@@ -92,22 +89,17 @@ class Readout(Accumulating, wiring.Component):
         self.nan_to_zero = check_flag("nan_to_zero", nan_to_zero)
         is_wide = self.target.name in WIDE
         if is_wide:
-            options = {
-                "rounding": rounding,
-                "overflow": overflow,
-                "nan_to_zero": nan_to_zero or None,
-                "random_bits": random_bits,
-            }
-            for argument, value in options.items():
+            options = {"rounding": rounding, "overflow": overflow, "random_bits": random_bits}
+            for argument, value in {**options, "nan_to_zero": nan_to_zero or None}.items():
                 if value is not None:
                     raise BadValue(argument, f"goes with a format of codes, not with {self.target.name!r}")
         self._options = target_options(self.target, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
         self.random_bits = random_width(self._options.rounding, random_bits)
         self.rounding = None if is_wide else self._options.rounding
         self.overflow = None if is_wide else self._options.overflow
-        ports = {"acc": In(self.accumulator_width)} | (
-            {} if self.random_bits is None else {"random": In(self.random_bits)}
-        )
+        ports = {"acc": In(self.accumulator_width)}
+        if self.random_bits is not None:
+            ports["random"] = In(self.random_bits)
         super().__init__({**ports, output(self.target): Out(self.target.width)})
 
     def elaborate(self, _platform: object) -> Module:
@@ -125,7 +117,7 @@ class Readout(Accumulating, wiring.Component):
         sign = named(m, "sign", Mux(pos_inf | neg_inf, ~pos_inf, value[-1]) & ~nan)
         is_inf = named(m, "is_inf", (pos_inf | neg_inf) & ~nan)
         magnitude = named(m, "magnitude", ((value ^ value[-1].replicate(len(value))) + value[-1])[: len(value)])
-        # With zeros in front, 2**steps places in all, the place of the first 1 is the complement of how far it moves.
+        # The value is padded to 2**steps places, so the place of its first 1 is the complement of the shift amount.
         steps = max((unit.value_width - 1).bit_length(), 1)
         chapter(m, f"Normalize: {1 << steps} bits move left to the first 1")
         significand, places = normalized(m, Cat(magnitude, Const(0, (1 << steps) - unit.value_width)), steps)
@@ -135,39 +127,37 @@ class Readout(Accumulating, wiring.Component):
         place, is_zero = named(m, "place", ~places), ~significand[-1]
         parts = Parts(sign, place, -lowest, exponents, Const(1, 1), fraction, rest, is_zero, is_inf, nan)
         result = rounder.code(m, parts)
-        if lowest > rounder.order.top_exponent:  # every number overflows, but zero looks as if it did, too
+        if lowest > rounder.order.top_exponent:  # every number overflows; zero does not, but has the same place
             result = Mux(parts.is_zero & ~is_inf & ~nan, 0, result)
         m.d.comb += getattr(self, output(self.target)).eq(result)
         return m
 
 
 def output(fmt: Format) -> str:
-    """What the output is called."""
+    """Name of the output port."""
     return "bits" if fmt.name in WIDE else "code"
 
 
 def _rules(core: Readout) -> Rules:
-    return wide_rules(core.target.name, "of the value") if core.rounding is None else code_rules(core, core.target)
+    return wide_rules(core.target.name) if core.rounding is None else code_rules(core, core.target)
 
 
 def _lines(core: Readout) -> list[str]:
-    if core.rounding is None:
-        return [state(core.exact), f"Rounding: {ROUNDING_RULES[core.target.roundings[0]]}"]
-    rules = _rules(core)
-    return [state(core.exact), f"Rounding: {rules['rounding']}", f"Overflow: {rules['overflow']}; {rules['nan']}"]
+    lines = code_lines(_rules(core))
+    return [state(core.exact), *(lines[:1] if core.rounding is None else lines)]
 
 
 READOUT = Block(
     "readout",
-    "the end of an exact accumulation: its accumulator, rounded once to a wide format or to a code",
+    "round an exact accumulator once, to a wide format or to a code",
     Readout,
     (READOUT_A_FORMAT, READOUT_B_FORMAT),
     (READOUT_TO, READOUT_TERMS, READOUT_SCALE_BITS, READOUT_ROUNDING, READOUT_OVERFLOW, NAN_TO_ZERO, RANDOM_BITS),
-    title=lambda core: f"Readout of an exact accumulator of {operands(core)}, to {label(core.target)}",
+    title=lambda core: f"Readout: rounds an exact accumulator of {operands(core)} to {label(core.target)}",
     lines=_lines,
     rules=_rules,
     meanings={
-        "acc": "the accumulator: nan, neg_inf, pos_inf, value",
+        "acc": "accumulator: nan, neg_inf, pos_inf, value",
         "random": "random bits, uniformly distributed",
         "bits": "bits of the wider format",
         "code": "code of the format",

@@ -1,4 +1,4 @@
-"""Words that headers, JSON and docs share: what a block's formats are called, and by which rules it computes."""
+"""Texts that headers, JSON and docs share: names of formats, and rules of rounding, overflow and NaN."""
 
 from golden import ExactAccumulator, Format, get
 from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
@@ -6,14 +6,14 @@ from golden.multi import MultiFormat
 from hwgen.blocks.block import Component
 
 Rules = dict[str, str]
-"""How a block rounds, what it does beyond the largest value, and with NaN."""
+"""Texts under the keys ``rounding``, ``overflow`` and ``nan``."""
 
 
 def label(fmt: Format) -> str:
     """A format as headers name it."""
     if isinstance(fmt, MultiFormat):
         first, second = fmt.members
-        return f"{label(first)} or {label(second)}, as the select pin says (0: {first.name}, 1: {second.name})"
+        return f"{label(first)} or {label(second)}, selected by a pin (0: {first.name}, 1: {second.name})"
     return f"{fmt.name} (file with SHA-256 {fmt.source_sha256})" if fmt.source_sha256 else f"{fmt.name} ({fmt.cite})"
 
 
@@ -25,18 +25,15 @@ def operands(core: Component) -> str:
 
 def state(unit: ExactAccumulator) -> str:
     """The header's line on the bits of an exact accumulator."""
-    return f"State: nan, neg_inf, pos_inf, value[{unit.value_width - 1}:0] in two's complement with lsb 2^{unit.lsb_exponent}"
+    value = f"value[{unit.value_width - 1}:0] in two's complement with lsb 2^{unit.lsb_exponent}"
+    return f"State: nan, neg_inf, pos_inf, {value}"
 
 
-def wide_rules(target: str, what: str) -> Rules:
+def wide_rules(target: str) -> Rules:
     """Rules of a result in a wide format."""
     wide = get(target)
-    nan = f"NaN is {wide.canonical_nan:#x}" + (", and keeps a sign" if wide.nan_keeps_sign else "")
-    return {
-        "rounding": f"{what}, {ROUNDING_RULES[wide.roundings[0]]}",
-        "overflow": OVERFLOW_RULES[wide.overflows[0]],
-        "nan": nan,
-    }
+    nan = f"NaN is {wide.canonical_nan:#x}" + (" and keeps its sign" if wide.nan_keeps_sign else "")
+    return {"rounding": ROUNDING_RULES[wide.roundings[0]], "overflow": OVERFLOW_RULES[wide.overflows[0]], "nan": nan}
 
 
 def code_rules(core: Component, fmt: Format) -> Rules:
@@ -48,19 +45,26 @@ def code_rules(core: Component, fmt: Format) -> Rules:
     }
 
 
+def code_lines(rules: Rules) -> list[str]:
+    """The header's lines on a result that is a code."""
+    overflow = rules["overflow"]
+    return [f"Rounding: {rules['rounding']}", f"{overflow[0].upper()}{overflow[1:]}; {rules['nan']}"]
+
+
 def sum_rules(core: Component) -> Rules:
-    """Rules of what adds products."""
+    """Rules of an accumulator."""
     if core.exact is None:
-        return wide_rules(core.accumulator, "of the exact sum, once")
-    overflow = "none as long as no more products are added than the options say; then it wraps"
-    return {"rounding": "none: the sum is exact", "overflow": overflow, "nan": "a sticky flag"}
+        rules = wide_rules(core.accumulator)
+        return rules | {"rounding": f"the exact sum is rounded once, {rules['rounding']}"}
+    overflow = f"none for up to {core.terms} products; beyond that the sum can wrap"
+    return {"rounding": "none: the sum is exact", "overflow": overflow, "nan": "sets a sticky flag"}
 
 
 def sum_lines(core: Component) -> list[str]:
     """The header's lines on an accumulator."""
     if core.exact is not None:
         return [state(core.exact), f"Rounding: none; {core.terms} products of any size fit"]
-    return [f"Rounding: once, of the exact sum, {ROUNDING_RULES[get(core.accumulator).roundings[0]]}"]
+    return [f"Rounding: {sum_rules(core)['rounding']}"]
 
 
 def nan_rule(fmt: Format, nan_to_zero: bool = False) -> str:
@@ -68,4 +72,4 @@ def nan_rule(fmt: Format, nan_to_zero: bool = False) -> str:
     if nan_to_zero or fmt.canonical_nan is None:
         return "code 0"
     digits = -(-fmt.width // 4)
-    return f"code {fmt.canonical_nan:#0{digits + 2}x}" + (", with its sign" if fmt.nan_keeps_sign else "")
+    return f"code {fmt.canonical_nan:#0{digits + 2}x}" + (" with its sign" if fmt.nan_keeps_sign else "")

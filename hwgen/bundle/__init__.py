@@ -1,1 +1,1 @@
-"""The files beside a module's Verilog."""
+"""The files that accompany a module's Verilog."""

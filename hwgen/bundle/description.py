@@ -1,4 +1,4 @@
-"""A module in plain data: what its ports mean, by which rules it computes, of which formats."""
+"""The description of a module, ``NAME.json``: ports and their meanings, rules, formats, hashes, tool versions."""
 
 import hashlib
 from importlib.metadata import version
@@ -15,15 +15,18 @@ from hwgen.tools import yosys
 SCHEMA = "minifloat-rtl bundle 1"
 
 PIPELINE_MEANINGS = {
-    "clk": "clock, rising edge", "rst": "synchronous reset of the valid bits, active high",
-    "enable": "clock enable of all registers", "in_valid": "the inputs are to be computed on",
-    "out_valid": "in_valid, as many cycles before as the latency is; the outputs are of those inputs",
-}  # fmt: skip
-"""Ports that a pipeline adds."""
+    "clk": "clock, rising edge",
+    "rst": "synchronous reset of the valid bits, active high",
+    "enable": "clock enable of all registers",
+    "in_valid": "the inputs are valid",
+    "out_valid": "the outputs are valid: in_valid, delayed by the latency",
+}
+"""Meanings of the ports that a pipeline adds."""
 
 
 def description(design: Design, verilog: str) -> dict[str, Any]:
-    """The module in plain data."""
+    """The content of ``NAME.json``; its schema is docs/bundle.schema.json."""
+    formats = dict.fromkeys(member for fmt in design.formats for member in _members(fmt))
     return {
         "schema": SCHEMA,
         "module": design.name,
@@ -38,9 +41,7 @@ def description(design: Design, verilog: str) -> dict[str, Any]:
         "reset": "rst, synchronous, active high" if any(port.name == "rst" for port in design.ports) else None,
         "rules": dict(design.block.rules(design.core)),
         "exact_accumulator": _exact_accumulator(design),
-        "formats": [
-            _format(fmt) for fmt in dict.fromkeys(member for fmt in design.formats for member in _members(fmt))
-        ],
+        "formats": [_format(fmt) for fmt in formats],
         "command": f"hwgen generate {design.command()}",
         "verilog_sha256": hashlib.sha256(verilog.encode()).hexdigest(),
         "tools": {"minifloat-rtl": version("minifloat-rtl"), "amaranth": version("amaranth"), "yosys": yosys.version()},
@@ -48,26 +49,25 @@ def description(design: Design, verilog: str) -> dict[str, Any]:
 
 
 def _members(fmt: Format) -> tuple[Format, ...]:
-    """The formats whose codes the ports have: of a pair both, for its own codes are golden's alone."""
+    """The formats that the ports carry: both of a pair, whose joined codes exist only in the reference model."""
     return fmt.members if isinstance(fmt, MultiFormat) else (fmt,)
 
 
 def meaning(design: Design, name: str) -> str:
-    """What a port means."""
+    """Meaning of a port, as text."""
     meanings = PIPELINE_MEANINGS | dict(design.block.meanings)
     if not name.endswith("_select"):
         text = meanings[name]
     else:
-        word = name.removesuffix("_select")
-        fmt = design.codes[word]
+        fmt = design.codes[name.removesuffix("_select")]
         assert isinstance(fmt, MultiFormat)
-        text = f"format of {word}: 0 is {fmt.members[0].name}, 1 is {fmt.members[1].name}"
+        text = f"format of {name.removesuffix('_select')}: 0 is {fmt.members[0].name}, 1 is {fmt.members[1].name}"
     has_lanes = design.lanes > 1 and name.removesuffix("_select") in design.codes
-    return text + ("; lane 0 in the least significant place" if has_lanes else "")
+    return text + ("; lane 0 in the least significant bits" if has_lanes else "")
 
 
 def _exact_accumulator(design: Design) -> dict[str, int] | None:
-    """Where the bits of an exact accumulator lie and what they weigh; None where a block has none."""
+    """Places and weight of an exact accumulator's bits; None if the block has none."""
     unit = design.exact
     if unit is None:
         return None
@@ -77,7 +77,7 @@ def _exact_accumulator(design: Design) -> dict[str, int] | None:
 
 
 def _format(fmt: Format) -> dict[str, Any]:
-    """A format's table: rows, specials, and the hash of its values."""
+    values = np.where(np.isnan(fmt.values), np.nan, fmt.values).astype("<f8")  # one bit pattern for all NaNs
     return {
         "name": fmt.name,
         "width": fmt.width,
@@ -90,14 +90,12 @@ def _format(fmt: Format) -> dict[str, Any]:
             {"mask": special.mask, "value": special.value, "kind": special.kind.value} for special in fmt.specials
         ],
         "twos_complement": fmt.twos_complement,
-        "values_sha256": hashlib.sha256(
-            np.where(np.isnan(fmt.values), np.nan, fmt.values).astype("<f8").tobytes()
-        ).hexdigest(),
+        "values_sha256": hashlib.sha256(values.tobytes()).hexdigest(),
     }
 
 
 def _exponent(row: Row) -> dict[str, Any]:
-    """A row's rule, as a format's TOML file has it."""
+    """A row's exponent rule, written as in the TOML file of a format."""
     match row.exponent:
         case Fixed(exponent=exponent):
             return {"rule": "fixed", "exponent": exponent}

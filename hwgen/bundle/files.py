@@ -1,15 +1,11 @@
-"""The files beside a module's Verilog, with which it works in flows that know nothing of this project.
+"""The bundle: a module's Verilog and the files that make it usable without this project.
 
-========================
-===============================================================================================
-``NAME.json``             ports, options, rules in words, formats, hashes, tool versions (docs/bundle.schema.json)
-``NAME.f``                file list
-``NAME.core``             FuseSoC
-``NAME.sby``              SymbiYosys, with ``formal/NAME_properties.v``
-``NAME_template.v``       an instance to copy
-``tb/NAME_tb.v``          self-checking testbench, with its vectors in ``tb/NAME.hex``
-========================
-===============================================================================================
+* ``NAME.json``: ports, options, rules, formats, hashes, tool versions (docs/bundle.schema.json)
+* ``NAME.f``: file list
+* ``NAME.core``: FuseSoC core
+* ``NAME.sby``: SymbiYosys job, with ``formal/NAME_properties.v``
+* ``NAME_template.v``: an instance to copy
+* ``tb/NAME_tb.v``: self-checking testbench, with its vectors in ``tb/NAME.hex``
 """
 
 import json
@@ -27,18 +23,18 @@ from hwgen.netlist.emit import Port
 from hwgen.reference import reference, trace
 
 VECTORS = 2000
-"""Vectors of a testbench at most; a decoder's are all codes."""
+"""Largest number of vectors of a combinational testbench. That of a decoder has all codes."""
 
 
 def files(design: Design, verilog: str) -> dict[str, str]:
-    """Texts by their paths in the bundle's folder, the Verilog first.
+    """Return the bundle's texts by path in its folder, the Verilog first.
 
     Parameters
     ----------
     design : Design
-        Of a block that ``hwgen generate`` writes.
+        Of a block with ``generated``.
     verilog : str
-        Its text.
+        Text of the module: ``design.verilog()``.
     """
     name, ports = design.name, design.ports
     with past_checking():
@@ -57,7 +53,10 @@ def files(design: Design, verilog: str) -> dict[str, str]:
 
 
 def cases(design: Design) -> list[dict[str, int]]:
-    """A testbench's vectors, always the same: inputs and outputs, or what happens in each cycle."""
+    """Return the vectors of a design's testbench: values of all ports, one vector per case or clock cycle.
+
+    The random numbers are seeded with the design's name, so the vectors are reproducible.
+    """
     rng = np.random.default_rng(list(design.name.encode()))
     model = reference(design)
     if design.block.clocked:
@@ -71,7 +70,7 @@ def cases(design: Design) -> list[dict[str, int]]:
 
 
 def core(design: Design) -> str:
-    """A FuseSoC core (CAPI 2)."""
+    """Return the text of a FuseSoC core file (CAPI 2)."""
     name = design.name
     return f"""\
 CAPI=2:
@@ -104,12 +103,14 @@ parameters:
     datatype: bool
     default: true
     paramtype: plusarg
-    description: a failure ends the simulation with a status of its own
+    description: exit with an error status if a vector fails
 """
 
 
 def template(name: str, ports: Sequence[Port]) -> str:
-    """An instance to copy, whose nets have the ports' names."""
+    """Return the text of an instance whose nets have the names of the ports."""
     nets = [f"wire {port.range}{port.name};" for port in ports]
     links = ",\n".join(f"  .{port.name}({port.name})" for port in ports)
-    return "\n".join([f"// An instance of {name}, to be copied.", *nets, "", f"{name} {name}_inst (", links, ");", ""])
+    return "\n".join(
+        [f"// Instance of {name} to copy into a design.", *nets, "", f"{name} {name}_inst (", links, ");", ""]
+    )

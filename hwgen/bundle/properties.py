@@ -1,4 +1,4 @@
-"""Properties for SymbiYosys: what must hold of a block whoever wrote it. (``hwgen verify`` proves more: every input.)"""
+"""Properties for SymbiYosys. They are partial specifications; ``hwgen verify`` checks every input."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,14 +8,14 @@ from hwgen.reference.reference import head, instance
 
 
 def properties(design: Design, vectors: Sequence[Mapping[str, int]]) -> str:
-    """Module ``NAME_properties``, which asserts what must hold of ``NAME``.
+    """Return the module ``NAME_properties``, which instantiates ``NAME`` and asserts its properties.
 
     Parameters
     ----------
     design : Design
-        Of a block that ``hwgen generate`` writes.
+        Of a block with ``generated``.
     vectors : sequence of mappings
-        The testbench's; a decoder's are all codes, in order.
+        Vectors of the testbench; a decoder's are all codes, in order.
     """
     name = design.name
     lines = _pipeline(design) if design.pipeline.stages else reference(design).properties(design.ports, vectors)
@@ -23,37 +23,41 @@ def properties(design: Design, vectors: Sequence[Mapping[str, int]]) -> str:
 
 
 def _pipeline(design: Design) -> list[str]:
-    """``out_valid`` is what ``in_valid`` was; where the clock is not enabled, nothing moves."""
-    ports = design.ports
+    """``out_valid`` is ``in_valid``, delayed by the latency; while ``enable`` is 0 the outputs hold their values."""
+    ports, ranks, top = design.ports, design.stages, design.stages - 1
     names = {port.name for port in ports}
-    ranks = design.stages
-    lines = [*head(ports), *instance(design.name, ports)]
-    lines += [
-        f"  reg [{ranks - 1}:0] history;  // in_valid, the latest one lowest",
-        f"  reg [{ranks - 1}:0] known;  // which of it has been seen", f"  initial known = {ranks}'b0;",
-        "  always @(posedge clk)",
-    ]  # fmt: skip
-    shift = "begin history <= {history, in_valid}; known <= {known, 1'b1}; end"
-    if "rst" in names:
-        lines += [f"    if (rst) begin history <= {ranks}'b0; known <= ~{ranks}'b0; end", "    else"]
-    lines.append(f"    {'if (enable) ' if 'enable' in names else ''}{shift}")
-    lines.append(f"  always @* if (known[{ranks - 1}]) assert (out_valid == history[{ranks - 1}]);")
-    if "enable" in names:
-        outputs = [port.name for port in ports if port.direction == "output"]
-        still = "!enable" + (" && !rst" if "rst" in names else "")
-        lines += [
-            "  reg still;", "  initial still = 1'b0;", f"  reg [{sum(p.width for p in ports if p.direction == 'output') - 1}:0] before;",
-            "  always @(posedge clk) begin", f"    still <= {still};", f"    before <= {{{', '.join(outputs)}}};", "  end",
-            f"  always @* if (still) assert ({{{', '.join(outputs)}}} == before);",
-        ]  # fmt: skip
-    return [*lines, "endmodule"]
+    clear = f"if (rst) begin history <= {ranks}'b0; known <= ~{ranks}'b0; end\n    else "
+    reset = clear if "rst" in names else ""
+    enable = "if (enable) " if "enable" in names else ""
+    lines = f"""\
+  reg [{top}:0] history;  // in_valid of the last cycles, the newest in bit 0
+  reg [{top}:0] known;  // the bits of history that are valid
+  initial known = {ranks}'b0;
+  always @(posedge clk)
+    {reset}{enable}begin history <= {{history, in_valid}}; known <= {{known, 1'b1}}; end
+  always @* if (known[{top}]) assert (out_valid == history[{top}]);
+"""
+    if enable:
+        outputs = [port for port in ports if port.direction == "output"]
+        values = f"{{{', '.join(port.name for port in outputs)}}}"
+        lines += f"""\
+  reg held;  // the last clock edge was not enabled
+  initial held = 1'b0;
+  reg [{sum(port.width for port in outputs) - 1}:0] before;
+  always @(posedge clk) begin
+    held <= !enable{" && !rst" if reset else ""};
+    before <= {values};
+  end
+  always @* if (held) assert ({values} == before);
+"""
+    return [*head(ports), *instance(design.name, ports), *lines.splitlines(), "endmodule"]
 
 
 def sby(design: Design) -> str:
-    """The job file of SymbiYosys: ``sby -f NAME.sby`` in the bundle's folder."""
+    """Return the SymbiYosys job file; run ``sby -f NAME.sby`` in the bundle's folder."""
     name = design.name
     return f"""\
-# Proves the properties in formal/{name}_properties.v; run it in this folder: sby -f {name}.sby
+# Proves the properties in formal/{name}_properties.v. Run it in this folder: sby -f {name}.sby
 [options]
 mode bmc
 depth {2 * design.latency + 1}

@@ -1,7 +1,6 @@
-"""A testbench in plain Verilog-2005, and its vectors: inputs and what golden says of them, as one hexadecimal word a
-line.
+"""A testbench in plain Verilog-2005 and its file of vectors: inputs and expected outputs, one word per line.
 
-Of a clocked module, a vector is what the ports say in one cycle, before the clock rises.
+A vector of a clocked module holds the values of the ports in one cycle, before the rising edge of the clock.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,15 +9,16 @@ from hwgen.netlist.emit import CLOCK, Port
 from hwgen.reference.trace import CARE
 
 SHOWN = 10
-"""Mismatches that are printed."""
+"""Number of mismatches to print."""
 
 Vector = Mapping[str, int]
-"""Values of all ports; of outputs those that golden expects."""
+"""Values of all ports; outputs have the values of the reference model."""
 
 
 def columns(ports: Sequence[Port]) -> list[Port]:
-    """What a word of the file holds, the first in the most significant bits; of a clocked module a flag for each
-    output, too.
+    """Return the fields of a word in the file of vectors, the first in the most significant bits.
+
+    Clocked modules have one more field per output: whether the testbench compares it in this cycle.
     """
     clocked = any(port.name == CLOCK for port in ports)
     flags = [Port(CARE + port.name, "input", 1) for port in ports if port.direction == "output"]
@@ -26,7 +26,10 @@ def columns(ports: Sequence[Port]) -> list[Port]:
 
 
 def memory(ports: Sequence[Port], vectors: Sequence[Vector]) -> str:
-    """The file of vectors; the first bit of each is 1, for simulators that take what they do not find for 0."""
+    """Return the text of the file of vectors.
+
+    The first bit of each word is 1: a simulator that reads missing words as 0 is detected.
+    """
     word = columns(ports)
     digits = -(-(1 + sum(port.width for port in word)) // 4)
     lines = []
@@ -39,21 +42,20 @@ def memory(ports: Sequence[Port], vectors: Sequence[Vector]) -> str:
 
 
 def testbench(name: str, ports: Sequence[Port], count: int, file: str) -> str:
-    """The testbench ``NAME_tb``.
+    """Return the text of the testbench ``NAME_tb``.
 
-    Its last line is ``PASS n vectors`` or ``FAIL n of m``, after the first mismatches. Vectors that the simulator did
-    not find fail. Where it is called with ``+fatal``, what fails ends in ``$fatal``, for the sake of the simulator's
-    exit status.
+    It prints the first mismatches, and last ``PASS n vectors`` or ``FAIL n of m``. Missing vectors count as failures.
+    With the plusarg ``+fatal`` a failure ends in ``$fatal``, which sets the simulator's exit status.
 
     Parameters
     ----------
     name : str
-        Of the module under test.
+        Name of the module under test.
     ports : sequence of Port
     count : int
         Number of vectors.
     file : str
-        Of the vectors, from the folder that the simulation runs in.
+        Path of the file of vectors, relative to the folder that the simulation runs in.
     """
     inputs = [port for port in ports if port.direction == "input" and port.name != CLOCK]
     outputs = [port for port in ports if port.direction == "output"]
@@ -69,16 +71,16 @@ def testbench(name: str, ports: Sequence[Port], count: int, file: str) -> str:
     wrong = [f"{port.name} !== expected_{port.name}" for port in outputs]
     if clocked:
         wrong = [f"({CARE}{port.name} && {text})" for port, text in zip(outputs, wrong, strict=True)]
-    said = ", ".join([f"{port.name}=%h" for port in inputs] + [f"{port.name}=%h (expected %h)" for port in outputs])
+    fields = ", ".join([f"{port.name}=%h" for port in inputs] + [f"{port.name}=%h (expected %h)" for port in outputs])
     values = ", ".join([port.name for port in inputs] + [f"{port.name}, expected_{port.name}" for port in outputs])
     connections = ", ".join(f".{port.name}({port.name})" for port in ports)
     return f"""\
-// Self-checking testbench of {name}; run it in the folder that holds {file}.
+// Self-checking testbench of {name}. Run it in the bundle's folder: it reads {file}.
 module {name}_tb;
   localparam VECTORS = {count};
   reg [{width}:0] vectors [0:VECTORS - 1];
 {chr(10).join(nets)}
-  reg found;
+  reg present;  // 0 or x if the file has no such vector
   integer index;
   integer failed;
 
@@ -88,14 +90,14 @@ module {name}_tb;
     failed = 0;{f"{chr(10)}    {CLOCK} = 0;" if clocked else ""}
     $readmemh("{file}", vectors);
     for (index = 0; index < VECTORS; index = index + 1) begin
-      {{found, {order}}} = vectors[index];
+      {{present, {order}}} = vectors[index];
       #1;
-      if (found !== 1'b1) begin
+      if (present !== 1'b1) begin
         failed = failed + 1;
         if (failed == 1) $display("vector %0d is not in {file}", index);
       end else if ({" || ".join(wrong)}) begin
         failed = failed + 1;
-        if (failed <= {SHOWN}) $display("vector %0d: {said}", index, {values});
+        if (failed <= {SHOWN}) $display("vector %0d: {fields}", index, {values});
       end{f"{chr(10)}      {CLOCK} = 1; #1; {CLOCK} = 0;" if clocked else ""}
     end
     if (failed == 0) $display("PASS %0d vectors", VECTORS);

@@ -1,1 +1,1 @@
-"""The command line's parts: options, batches, what a machine has."""
+"""The command line: its grammar, its commands, and batch files."""

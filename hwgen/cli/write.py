@@ -1,4 +1,4 @@
-"""Commands that write Verilog: one block, or the modules of a file."""
+"""Commands that write Verilog: one block, or the modules that a file lists."""
 
 import argparse
 from collections.abc import Sequence
@@ -10,21 +10,21 @@ from hwgen.cli.parser import design_from
 
 
 def generate(arguments: argparse.Namespace) -> int:
-    """Write a block's Verilog, and the files beside it."""
-    return _written([design_from(arguments)], arguments.output)
+    """Write the bundle of a block."""
+    return _write([design_from(arguments)], arguments.output)
 
 
-def build_batch(arguments: argparse.Namespace) -> int:
-    """Write the bundles of a file's modules."""
+def build(arguments: argparse.Namespace) -> int:
+    """Write the bundles of the modules that a file lists."""
     from hwgen.cli import batch
 
     with about("FILE"):
         designs = batch.read(arguments.file)
-    return _written(designs, arguments.output)
+    return _write(designs, arguments.output)
 
 
-def _written(designs: Sequence[Design], output: str) -> int:
-    """Write bundles, once all of them are there and have a place, and say where the Verilog is."""
+def _write(designs: Sequence[Design], output: str) -> int:
+    """Write bundles and print the paths of the Verilog; write none before all are made and their folders checked."""
     from hwgen.bundle.files import files
     from hwgen.tools.files import check_writable, write_folder
 
@@ -36,7 +36,6 @@ def _written(designs: Sequence[Design], output: str) -> int:
     with about("-o"):
         for design, bundle in zip(designs, bundles, strict=True):
             check_writable(parent / design.name, bundle)
-    for design, bundle in zip(designs, bundles, strict=True):
-        with about("-o"):
+        for design, bundle in zip(designs, bundles, strict=True):
             print(write_folder(parent, design.name, bundle) / f"{design.name}.v")
     return 0

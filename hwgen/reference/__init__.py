@@ -1,6 +1,6 @@
-"""What the reference model says of each block: stimuli, answers, explanations, properties.
+"""The reference model of each block: stimuli, expected outputs, explanations of mismatches, properties.
 
-The one folder of hwgen that may call golden's algorithms (rtl_tests/test_layers.py): it checks hardware, and is none.
+This folder checks hardware; it is the only one of hwgen that may call golden's algorithms (rtl_tests/test_layers.py).
 """
 
 from hwgen.blocks.block import Design
@@ -20,9 +20,9 @@ REFERENCES: dict[str, type[Reference]] = {
     "pe": PeReference,
     "readout": ReadoutReference,
 }
-"""By the names of blocks."""
+"""Reference models by the names of blocks."""
 
 
 def reference(design: Design) -> Reference:
-    """The reference of a design."""
+    """Return the reference model of a design."""
     return REFERENCES[design.kind](design)

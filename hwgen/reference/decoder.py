@@ -1,4 +1,4 @@
-"""The reference of decoders."""
+"""The reference model of decoders."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -19,13 +19,13 @@ from hwgen.reference.reference import Pins, Reference, head, instance
 
 
 class DecoderReference(Reference):
-    """Every code."""
+    """Decoders: the stimuli are all codes."""
 
     core: Decoder
 
     @property
     def fmt(self) -> Format:
-        """The format."""
+        """The format of the codes."""
         return self.core.fmt
 
     def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
@@ -43,14 +43,14 @@ class DecoderReference(Reference):
         return describe(self.fmt, pins["code"])
 
     def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
-        """The whole table where there is one; otherwise the classes exclude each other."""
+        """The whole table of ``bits``; of an unpacked decoder only the rules for classes and significands."""
         lines = [*head(ports), *instance(self.design.name, ports)]
         if self.core.target == "unpacked":
             bits = next(port.width for port in ports if port.name == "significand")
-            first = f"significand[{bits - 1}]" if bits > 1 else "significand"  # one bit alone has no index
+            first = f"significand[{bits - 1}]" if bits > 1 else "significand"  # a port of one bit has no index
             return [
                 *lines,
-                "  // no two classes at once, and a finite number other than zero is normalized",
+                "  // at most one class; finite values other than zero are normalized",
                 "  always @* begin",
                 "    assert (is_zero + is_inf + is_nan <= 1);",
                 f"    if (!is_zero && !is_inf && !is_nan) assert ({first});",
@@ -78,7 +78,7 @@ class DecoderReference(Reference):
 
 @cache
 def unpacked(fmt: Format) -> Mapping[str, NDArray[np.uint64]]:
-    """The unpacked decoder's outputs for all codes, from the exact values."""
+    """Return the outputs of an unpacked decoder for all codes, computed from the exact values; read-only arrays."""
     values = fmt.values
     finite = np.isfinite(values) & (values != 0)
     fraction, exponent = np.frexp(np.where(finite, np.abs(values), 1))
@@ -91,7 +91,7 @@ def unpacked(fmt: Format) -> Mapping[str, NDArray[np.uint64]]:
         "is_inf": np.isinf(values),
         "is_nan": np.isnan(values),
     }
-    words = {name: column.astype(np.uint64) for name, column in columns.items()}
-    for column in words.values():
+    unsigned = {name: column.astype(np.uint64) for name, column in columns.items()}
+    for column in unsigned.values():
         column.setflags(write=False)
-    return MappingProxyType(words)
+    return MappingProxyType(unsigned)

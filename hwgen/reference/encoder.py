@@ -1,4 +1,4 @@
-"""The reference of encoders."""
+"""The reference model of encoders."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ _MONOTONE = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO)
 
 
 class EncoderReference(Reference):
-    """From 16-bit sources any bits; from binary32 boundaries, specials and random ones."""
+    """Encoders: the stimuli are random bits of 16-bit sources; of binary32 also boundaries and specials."""
 
     core: Encoder
 
@@ -32,21 +32,16 @@ class EncoderReference(Reference):
         others = {"hybrid": 1} if self.core.rounding_pin else {}
         if self.core.random_bits is not None:
             others["random"] = self.core.random_bits
-        columns = {name: rng.integers(0, 1 << width, len(picked)).tolist() for name, width in others.items()}
-        return [
-            {"bits": int(word), **{name: int(column[place]) for name, column in columns.items()}}
-            for place, word in enumerate(picked)
-        ]  # fmt: skip
+        columns = [rng.integers(0, 1 << width, len(picked)).tolist() for width in others.values()]
+        return [dict(zip(("bits", *others), row, strict=True)) for row in zip(picked, *columns, strict=True)]
 
     def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         bits, core = inputs["bits"], self.core
+        results = self._encoded(bits, core.rounding, inputs.get("random"))
         if not core.rounding_pin:
-            return self._encoded(bits, core.rounding, inputs.get("random"))
-        other = self._encoded(bits, Rounding.TIES_TO_AWAY)
-        return {
-            name: np.where(inputs["hybrid"], codes, other[name])
-            for name, codes in self._encoded(bits, core.rounding, inputs.get("random")).items()
-        }
+            return results
+        away = self._encoded(bits, Rounding.TIES_TO_AWAY)
+        return {name: np.where(inputs["hybrid"], column, away[name]) for name, column in results.items()}
 
     def _encoded(
         self, bits: NDArray[Any], rounding: Rounding, random: NDArray[Any] | None = None
@@ -64,10 +59,10 @@ class EncoderReference(Reference):
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
         fmt = self.core.fmt
         value = number(float(self.core.source.decode(np.array([pins["bits"]]))[0]))
-        return f"{value} became {describe(fmt, got['code'])}; golden says {describe(fmt, expected['code'])}"
+        return f"{value} became {describe(fmt, got['code'])}; expected {describe(fmt, expected['code'])}"
 
     def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
-        """Codes of a number and its negative differ in their signs only; larger numbers have no smaller codes."""
+        """Codes of a number and its negative differ only in the sign; codes grow with the numbers."""
         del vectors
         source, fmt = self.core.source, self.core.fmt
         top = source.width - 1
@@ -78,7 +73,7 @@ class EncoderReference(Reference):
         lines = [*head(ports, *([Port("other", "input", source.width)] if monotone else []))]
         lines += instance(self.design.name, ports)
         lines += instance(self.design.name, ports, "_negated", bits=f"{{~bits[{top}], bits[{top - 1}:0]}}")
-        nan = f"bits[{top - 1}:0] > {top}'h{infinity:x}" if source.name != "dlfloat16" else f"&bits[{top - 1}:0]"
+        nan = f"&bits[{top - 1}:0]" if source.infinity is None else f"bits[{top - 1}:0] > {top}'h{infinity:x}"
         lines += [f"  wire is_nan = {nan};", "  always @* begin"]
         low = f"[{fmt.width - 2}:0]"
         same = "code_negated == -code" if fmt.twos_complement else f"code_negated{low} == code{low}"
@@ -91,7 +86,7 @@ class EncoderReference(Reference):
 
 
 def _in_order(fmt: Format, rounding: Rounding, overflow: Overflow) -> bool:
-    """Whether larger positive values have larger codes, and what finite numbers overflow to has the largest."""
+    """Whether the codes of positive values grow with the values, and the result of overflow has the largest code."""
     codes = fmt.magnitude_codes.tolist()
     beyond = {Overflow.INFINITY: fmt.infinity, Overflow.NAN: fmt.canonical_nan}.get(overflow)
     if beyond is not None and rounding is not Rounding.TOWARD_ZERO:  # which never overflows

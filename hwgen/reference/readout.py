@@ -1,4 +1,4 @@
-"""The reference of readouts."""
+"""The reference model of readouts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from hwgen.reference.reference import Pins, Reference, head, instance, limbs
 
 
 class ReadoutReference(Reference):
-    """Accumulators of every size, around midpoints between numbers of few bits, and specials."""
+    """Readouts: the stimuli are values of every size, values next to numbers of few bits, and specials."""
 
     core: Readout
 
@@ -25,7 +25,7 @@ class ReadoutReference(Reference):
             size = int(rng.integers(1, width))
             body = int.from_bytes(rng.bytes(-(-size // 8)), "little") & (1 << size) - 1 | 1 << size >> 1
             few = int(rng.integers(1, 26))
-            if place % 3 == 0 and size > few:  # a number of few bits, or one next to it
+            if place % 3 == 0 and size > few:  # a number of few bits, or a neighbour of one
                 body = (body >> (size - few) << (size - few)) + int(rng.integers(-1, 2))
             value = (-body if rng.integers(0, 2) else body) & (1 << width) - 1
             specials = int(rng.integers(0, 8)) if place % 16 == 1 else 0
@@ -49,10 +49,10 @@ class ReadoutReference(Reference):
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
         value = number(float(self.core.exact.decode(limbs(self.core.exact, pins["acc"]))))
         name = output(self.core.target)
-        return f"{value} became {got[name]:#x}; golden says {expected[name]:#x}"
+        return f"{value} became {got[name]:#x}; expected {expected[name]:#x}"
 
     def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
-        """Numbers and their negatives give the same but for the sign."""
+        """Results of a number and its negative differ only in the sign."""
         del vectors
         fmt, width = self.core.target, self.core.exact.value_width
         out, low = output(fmt), f"[{fmt.width - 2}:0]"

@@ -1,4 +1,4 @@
-"""The reference of blocks that add products: MACs, dot products, processing elements."""
+"""The reference models of blocks that add products: MACs, dot products, processing elements."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -21,11 +21,11 @@ from hwgen.reference import trace, vectors
 from hwgen.reference.reference import Pins, Reference, among, codes_word, head, instance, integer, integers, limbs
 
 MODERATE = 8.0
-"""Largest magnitude of most of a processing element's operands."""
+"""Largest magnitude of most operands of a processing element."""
 
 
 class SumReference(Reference):
-    """Codes of one lane or several, an accumulator, and perhaps a scale."""
+    """Blocks with codes in one or several lanes, an accumulator, and optionally a scale."""
 
     core: Mac | Dot | Pe
 
@@ -35,19 +35,19 @@ class SumReference(Reference):
         return self.core.a_format, self.core.b_format
 
     def scaled(self, cases: list[dict[str, int]], scale: NDArray[np.int64]) -> list[dict[str, int]]:
-        """The cases with their scales, where the block has such."""
+        """Add the scales to the cases if the block has the port ``scale``."""
         bits = self.core.scale_bits
         if not bits:
             return cases
         return [{**pins, "scale": int(power) & (1 << bits) - 1} for pins, power in zip(cases, scale, strict=True)]
 
     def scale_of(self, inputs: Mapping[str, Any]) -> NDArray[np.int64]:
-        """Exponents of the powers of two in the port ``scale``, if there is such; else 0."""
+        """Return the signed values of the port ``scale``; 0 if there is none."""
         half = 1 << self.core.scale_bits >> 1
         return (np.asarray(inputs["scale"], np.int64) ^ half) - half if half else np.zeros((), np.int64)
 
     def lane_codes(self, inputs: Mapping[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Codes of both operands, their lanes on a last axis."""
+        """Return the codes of both operands, with the lanes on a last axis."""
         words = zip((np.asarray(inputs["a"]), np.asarray(inputs["b"])), self.formats, strict=True)
         a, b = (
             np.stack(
@@ -58,24 +58,15 @@ class SumReference(Reference):
         return a, b
 
     def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
-        """The accumulators after the sums, and their flags if there are any."""
+        """``acc_out``, and ``flags`` if the block has them."""
         core, (a, b), unit = self.core, self.lane_codes(inputs), self.core.exact
         state = inputs["acc_in"] if unit is None else limbs(unit, inputs["acc_in"])
-        operands = (
-            a,
-            b,
-            state,
-            *self.formats,
-            core.accumulator,
-            core.terms or 1,
-            self.scale_of(inputs),
-            core.scale_bits,
-        )
+        options = (*self.formats, core.accumulator, core.terms or 1, self.scale_of(inputs), core.scale_bits)
         flags = {}
         if core.has_flags:
-            total, flags["flags"] = golden.fused_dot_with_flags(*operands)
+            total, flags["flags"] = golden.fused_dot_with_flags(a, b, state, *options)
         else:
-            total = golden.fused_dot(*operands)
+            total = golden.fused_dot(a, b, state, *options)
         return {"acc_out": total if unit is None else integers(total), **flags}
 
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
@@ -87,28 +78,25 @@ class SumReference(Reference):
         if self.core.exact is not None:
             return factors
         wide = golden.get(self.core.accumulator)
-        rows = (("acc_in", pins["acc_in"]), ("acc_out", got["acc_out"]), ("golden", expected["acc_out"]))
-        return "; ".join(
-            [factors, *(f"{name} {number(float(wide.decode(np.array([bits]))[0]))}" for name, bits in rows)]
-        )
+        rows = (("acc_in", pins["acc_in"]), ("acc_out", got["acc_out"]), ("expected", expected["acc_out"]))
+        values = (f"{name} {number(float(wide.decode(np.array([bits]))[0]))}" for name, bits in rows)
+        return "; ".join([factors, *values])
 
     # -- properties
-    # ----------------------------------------------------------------------------------------------------------
 
     def _nan_sum(self, top: int) -> str:
-        """Whether a sum, whose first bit has the place ``top``, is NaN."""
+        """A Verilog condition that ``acc_out``, whose first bit has the place ``top``, is NaN."""
         if self.core.exact is not None:
             return f"acc_out[{top}]"
         nan = golden.get(self.core.accumulator).canonical_nan or 0
         return f"acc_out[{top - 1}:0] == {top}'h{nan & ((1 << top) - 1):x}"
 
     def _field(self, top: int) -> str:
-        """The exponent field of the accumulator."""
         return f"acc_in[{top - 1}:{golden.get(self.core.accumulator).rows[-1].fraction_bits}]"
 
 
 class MacReference(SumReference):
-    """Any codes, with accumulators that make them hard."""
+    """MACs: the stimuli are random codes with directed accumulators."""
 
     core: Mac
 
@@ -126,25 +114,24 @@ class MacReference(SumReference):
         return self.scaled([{"a": x, "b": y, "acc_in": integer(z)} for x, y, z in rows], scale)
 
     def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
-        """A NaN operand makes a NaN; a product of zero leaves the accumulator as it is."""
+        """A NaN operand gives NaN; a product of zero leaves the accumulator unchanged."""
         del vectors
         top = next(port.width for port in ports if port.name == "acc_out") - 1
         field = "" if self.core.exact is not None else self._field(top)
         ordinary = f"{field} != 0 && !(&{field})" if field else f"acc_in[{top}:{top - 2}] == 0"
         checks = []
         operands = [(expression(name, fmt), fmt) for name, fmt in zip("ab", self.formats, strict=True)]
-        for (one, fmt), (other, other_fmt) in (operands, operands[::-1]):
-            nans = among(one, fmt, Kind.NAN)
-            unlike = " || ".join(filter(None, (among(other, other_fmt, kind) for kind in (Kind.NAN, Kind.INF)))) or "0"
+        for (word, fmt), (other, other_fmt) in (operands, operands[::-1]):
+            nans, zeros = among(word, fmt, Kind.NAN), among(word, fmt, Kind.ZERO)
+            specials = filter(None, (among(other, other_fmt, kind) for kind in (Kind.NAN, Kind.INF)))
             checks += [f"    if ({nans}) assert ({self._nan_sum(top)});"] if nans else []
-            checks.append(
-                f"    if (({among(one, fmt, Kind.ZERO)}) && !({unlike}) && {ordinary}) assert (acc_out == acc_in);"
-            )
+            unchanged = f"({zeros}) && !({' || '.join(specials) or '0'}) && {ordinary}"
+            checks.append(f"    if ({unchanged}) assert (acc_out == acc_in);")
         return [*head(ports), *instance(self.design.name, ports), "  always @* begin", *checks, "  end", "endmodule"]
 
 
 class DotReference(SumReference):
-    """Codes of all lanes: any ones, moderate ones, and products that cancel each other."""
+    """Dot products: the stimuli are random codes, moderate codes, and products that cancel each other."""
 
     core: Dot
 
@@ -158,9 +145,7 @@ class DotReference(SumReference):
         return self.scaled(cases, scale)
 
     def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
-        """A NaN in any lane makes a NaN; zeros in all lanes leave the accumulator as it is, but for the sign of its
-        zero.
-        """
+        """A NaN in any lane gives NaN; zeros in all lanes leave the accumulator unchanged but for a zero's sign."""
         del vectors
         top = next(port.width for port in ports if port.name == "acc_out") - 1
         lanes, codes = self.core.lanes, []
@@ -172,44 +157,38 @@ class DotReference(SumReference):
                 lines.append(f"  wire [{fmt.width - 1}:0] {word} = {expression(name, fmt, lane, lanes)};")
         nans = [among(word, fmt, Kind.NAN) for word, fmt in codes]
         checks = [f"    if ({nan}) assert ({self._nan_sum(top)});" for nan in nans if nan]
-        silent = " && ".join(f"({among(word, fmt, Kind.ZERO)})" for word, fmt in codes)
+        zeros = " && ".join(f"({among(word, fmt, Kind.ZERO)})" for word, fmt in codes)
         if self.core.exact is not None:
             ordinary, number_bits = f"acc_in[{top}:{top - 2}] == 0", f"[{top}:0]"
         else:
             ordinary, number_bits = f"!(&{self._field(top)})", f"[{top - 1}:0]"
-        return [
-            *lines, "  always @* begin", *checks, f"    if ({silent} && {ordinary})",
-            f"      assert (acc_out{number_bits} == acc_in{number_bits});", "  end", "endmodule",
-        ]  # fmt: skip
+        checks += [f"    if ({zeros} && {ordinary})", f"      assert (acc_out{number_bits} == acc_in{number_bits});"]
+        return [*lines, "  always @* begin", *checks, "  end", "endmodule"]
 
 
 class PeReference(SumReference):
-    """A processing element cycle by cycle; of one step the accumulator and what becomes sticky."""
+    """Processing elements: ``columns`` describes single steps, ``cycles`` the clocked behaviour."""
 
     core: Pe
 
     def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
-        """Products; most of them are moderate, so that sums stay finite."""
-        choices = [np.flatnonzero(np.abs(fmt.values) <= MODERATE) for fmt in self.formats]
-        anything = [np.arange(1 << fmt.width) for fmt in self.formats]
-        products = [
-            {
-                name: codes_word(fmt, rng.choice(codes, self.core.lanes).tolist())
-                for name, fmt, codes in zip(
-                    "ab", self.formats, choices if rng.integers(0, 16) else anything, strict=True
-                )
-            }
-            for _ in range(count)
-        ]
-        return self.scaled(products, vectors.scales(self.core.scale_bits, count, rng))
+        """Operands; most of them are moderate, so that sums stay finite."""
+        moderate = [np.flatnonzero(np.abs(fmt.values) <= MODERATE) for fmt in self.formats]
+        all_codes = [np.arange(1 << fmt.width) for fmt in self.formats]
+        cases = []
+        for _ in range(count):
+            operands = zip("ab", self.formats, moderate if rng.integers(0, 16) else all_codes, strict=True)
+            lanes = self.core.lanes
+            cases.append({name: codes_word(fmt, rng.choice(codes, lanes).tolist()) for name, fmt, codes in operands})
+        return self.scaled(cases, vectors.scales(self.core.scale_bits, count, rng))
 
     def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
-        """Single steps: ``acc_out``, ``overflow`` and perhaps ``flags``, from operands and ``acc_in``."""
+        """``acc_out``, ``overflow`` and optionally ``flags`` of single steps, from operands and ``acc_in``."""
         step = super().columns(inputs)
         return {**step, "overflow": self._overflows(inputs, step["acc_out"])}
 
     def cycles(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
-        """What the ports show in each cycle: see :func:`hwgen.reference.trace.processing_element`."""
+        """Values of the ports in each cycle: see :func:`hwgen.reference.trace.processing_element`."""
 
         def add(pins: Mapping[str, int], total: int) -> tuple[int, dict[str, int]]:
             step = self.answer({**pins, "acc_in": total})
@@ -221,25 +200,23 @@ class PeReference(SumReference):
         return [self.physical(cycle) for cycle in cycles]
 
     def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
-        """From a reset to the first product, accumulators are 0, and nothing has become sticky."""
+        """From a reset to the first product, all outputs are 0."""
         del vectors
         zero = " && ".join(f"{port.name} == 0" for port in ports if port.direction == "output")
-        return [
-            *head(ports), *instance(self.design.name, ports), "  reg clean;", "  initial clean = 1'b0;",
-            "  always @(posedge clk) if (rst) clean <= 1'b1; else if (enable) clean <= 1'b0;",
-            f"  always @* if (clean) assert ({zero});", "endmodule",
-        ]  # fmt: skip
+        lines = [*head(ports), *instance(self.design.name, ports), "  reg clean;", "  initial clean = 1'b0;"]
+        update = "  always @(posedge clk) if (rst) clean <= 1'b1; else if (enable) clean <= 1'b0;"
+        return [*lines, update, f"  always @* if (clean) assert ({zero});", "endmodule"]
 
     def _overflows(self, inputs: Mapping[str, NDArray[Any]], after: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether sums of finite operands became infinite, or exact ones found no room."""
+        """Whether sums of finite operands became infinite, or did not fit an exact accumulator."""
         fa, fb = self.formats
         a, b = self.lane_codes(inputs)
         with np.errstate(invalid="ignore"):
             products = np.ldexp(fa.values[a] * fb.values[b], self.scale_of(inputs)[..., np.newaxis])
         unit: ExactAccumulator | None = self.core.exact
         if unit is None:
-            before, now = get(self.core.accumulator).decode(np.stack([inputs["acc_in"], after]))
-            finite: NDArray[np.bool_] = np.isfinite(before) & np.isfinite(products).all(axis=-1) & ~np.isfinite(now)
+            before, total = get(self.core.accumulator).decode(np.stack([inputs["acc_in"], after]))
+            finite: NDArray[np.bool_] = np.isfinite(before) & np.isfinite(products).all(axis=-1) & ~np.isfinite(total)
             return finite
         half = 1 << (unit.value_width - 1)
         before = ((inputs["acc_in"].astype(object) & (2 * half - 1)) ^ half) - half

@@ -1,4 +1,4 @@
-"""Stimuli: which inputs show what a block does with specials, boundaries, ties and cancellation."""
+"""Stimuli: inputs that exercise specials, boundaries, ties and cancellation."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,9 @@ from golden.rounding import grid
 
 
 def boundaries(fmt: Format) -> NDArray[np.uint32]:
-    """binary32 patterns of every value, every midpoint and what lies just below the smallest, each ± 1 ulp, in both
-    signs; specials.
+    """Return binary32 patterns: all values, midpoints and values below the smallest, each ± 1 ulp; and specials.
+
+    Each pattern occurs with both signs.
     """
     values = grid(fmt).values
     low = values[1] * np.exp2(-np.arange(0.0, 36.0))
@@ -24,9 +25,7 @@ def boundaries(fmt: Format) -> NDArray[np.uint32]:
 
 
 def random_binary32(fmt: Format, count: int, rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Patterns spread over the format's exponents and a few beyond, with random fractions: what hybrid rounding looks
-    at.
-    """
+    """Return binary32 patterns with random fractions, whose exponents cover the format's and a few beyond."""
     low, high = fmt.exponent_range
     exponents = rng.integers(low - 20, high + 4, count) + 127
     fractions = rng.integers(0, 1 << 23, count)
@@ -35,7 +34,7 @@ def random_binary32(fmt: Format, count: int, rng: np.random.Generator) -> NDArra
 
 
 def scales(scale_bits: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Exponents of powers of two in so many bits, most of them moderate."""
+    """Return ``count`` values of the port ``scale``, most of them moderate."""
     low, high = scale_range(scale_bits)
     moderate = rng.integers(max(low, -8), min(high, 7) + 1, count)
     return np.where(rng.integers(0, 4, count) == 0, rng.integers(low, high + 1, count), moderate)
@@ -51,50 +50,39 @@ def directed_accumulators(
     scale: NDArray[np.int64] | None = None,
     scale_bits: int = 0,
 ) -> NDArray[np.uint64]:
-    """For each pair an accumulator that makes it hard.
+    """Return an accumulator for each pair of codes that makes the addition a difficult case.
 
-    By turns: a special, a subnormal or other corner; the product's opposite, rounded, and its neighbours (cancellation,
-    exact zeros and their signs); something that many binades away, on either side (alignment, sticky bits, ties); any
-    pattern.
+    One of: a special, subnormal or other corner; the negative of the rounded product or a neighbour (cancellation,
+    exact zeros and their signs); a value several binades away in either direction (alignment, sticky bits, ties); a
+    random pattern.
     """
     corners = np.array(_corners(accumulator), np.uint64)
     size, sign = codes_a.size, np.uint64(accumulator.sign_bit)
     nothing = np.zeros(size, np.uint64)
-    products = golden.mac(codes_a, codes_b, nothing, a, b, accumulator.name, scale=scale, scale_bits=scale_bits).astype(
-        np.uint64
-    )
+    products = golden.mac(codes_a, codes_b, nothing, a, b, accumulator.name, scale=scale, scale_bits=scale_bits)
+    products = products.astype(np.uint64)
     kind = rng.integers(0, 8, size)
     step = rng.integers(-2, 3, size)
     body = (products & (sign - np.uint64(1))).astype(np.int64)
-    opposite = (np.clip(body + step, 0, int(sign) - 1).astype(np.uint64) | (~products & sign)) & np.uint64(
-        2 * int(sign) - 1
-    )
+    opposite = np.clip(body + step, 0, int(sign) - 1).astype(np.uint64) | (~products & sign)
     fraction_bits = accumulator.rows[-1].fraction_bits
     far = body + (rng.integers(-fraction_bits - 3, fraction_bits + 4, size) << fraction_bits)
     far = np.clip(far, 0, int(sign) - 1).astype(np.uint64)
     few_bits = far & ~np.uint64((1 << max(fraction_bits - 3, 0)) - 1)
     signs = rng.integers(0, 2, size).astype(np.uint64) * sign
-    anything = rng.integers(0, 2 * int(sign), size).astype(np.uint64)
-    choices = [
-        corners[rng.integers(0, corners.size, size)],
-        opposite,
-        opposite,
-        far | signs,
-        far | signs,
-        few_bits | signs,
-    ]
-    return np.select([kind == k for k in range(len(choices))], choices, anything)
+    patterns = rng.integers(0, 2 * int(sign), size).astype(np.uint64)
+    corner = corners[rng.integers(0, corners.size, size)]
+    choices = [corner, opposite, opposite, far | signs, far | signs, few_bits | signs]
+    return np.select([kind == k for k in range(len(choices))], choices, patterns)
 
 
 def dot_cases(
     unit: ExactAccumulator, accumulator: str, lanes: int, rng: np.random.Generator, scale: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """Codes of shape (number of scales, lanes) and accumulators of a fused dot product, of the formats of an ``exact``
-    accumulator.
+    """Return operands of fused dot products: codes ``a`` and ``b`` of shape (number of scales, lanes), accumulators.
 
-    By turns any codes; codes of moderate size, so that sums stay finite; and, with two lanes or more, products that
-    cancel each other but for the others. Accumulators are made hard for the first lane's product, see
-    :func:`directed_accumulators`.
+    The formats are those of ``unit``. Codes are one of: random; of moderate size, so that sums stay finite; with two
+    lanes or more, such that the first two products cancel. See :func:`directed_accumulators` for the accumulators.
     """
     a, b, count = unit.a_format, unit.b_format, scale.size
     kind = rng.integers(0, 4, count)[:, np.newaxis]
@@ -104,7 +92,7 @@ def dot_cases(
         any_code = rng.integers(0, 1 << fmt.width, (count, lanes))
         codes.append(np.where(kind == 0, any_code, rng.choice(moderate, (count, lanes))).astype(np.uint64))
     left, right = codes
-    if lanes > 1:  # the second product is the first one's opposite
+    if lanes > 1:  # the second product is the negative of the first
         left[:, 1] = np.where(kind[:, 0] == 2, left[:, 0], left[:, 1])
         right[:, 1] = np.where(kind[:, 0] == 2, right[:, 0] ^ np.uint64(b.sign_bit), right[:, 1])
     if accumulator == "exact":
@@ -130,9 +118,7 @@ def exact_accumulators(
     rng: np.random.Generator,
     scale: NDArray[np.int64] | None = None,
 ) -> NDArray[np.uint64]:
-    """For each pair zero, the product's opposite (an exact zero comes out), any pattern, or one with a long run of ones
-    or zeros.
-    """
+    """Return an accumulator for each pair of codes: zero, all ones, the product's negative, or a random pattern."""
     limbs = rng.integers(0, 1 << 64, (codes_a.size, unit.limbs), dtype=np.uint64)
     kind = rng.integers(0, 5, codes_a.size)
     limbs[kind == 0] = 0

@@ -1,1 +1,1 @@
-"""External tools, processes and files."""
+"""External tools, processes, files, and progress."""

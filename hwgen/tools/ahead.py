@@ -1,4 +1,4 @@
-"""Work that is kept under way ahead of whoever takes the results."""
+"""A loop that keeps a bounded number of jobs running."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -14,17 +14,17 @@ def completed(
 ) -> Iterator[tuple[Part, Future[Result]]]:
     """Yield each part with its finished future.
 
-    A part is taken from ``parts`` when there is room for it, so that memory stays flat. What has not begun when the
-    iteration is left is cancelled.
+    A part is taken from ``parts`` only when it can be submitted, so memory use stays bounded. Leaving the iteration
+    cancels the parts that have not started.
 
     Parameters
     ----------
     submit : callable
-        Starts a part.
+        Starts a part and returns its future.
     ahead : int
-        Parts under way at most.
+        Largest number of parts in progress.
     in_order : bool
-        Whether parts come in their own order; default: as they are finished.
+        Whether to yield parts in the order of ``parts``; default: in the order of completion.
     """
     source = iter(parts)
     running: dict[Future[Result], Part] = {}
@@ -35,7 +35,7 @@ def completed(
                 return
             first = [next(iter(running))]
             finished = wait(first if in_order else running, return_when=FIRST_COMPLETED).done
-            for future in [one for one in running if one in finished]:
+            for future in [future for future in running if future in finished]:
                 yield running.pop(future), future
     finally:
         for future in running:

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Writes files atomically: all of them appear, or none."""
 
 import errno
 import os
@@ -28,12 +28,12 @@ _UNWRITABLE = {
     errno.ENAMETOOLONG,
     errno.EINVAL,
 }
-"""What another folder would mend; a full disk is a failure on the way."""
+"""Errors that another folder would avoid. Others, such as a full disk, are failures and not bad input."""
 
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """A folder that cannot be written to becomes a refusal of ``folder``; a full disk, say, does not."""
+    """Turn the error of a folder that cannot be written to into a refusal; other errors, e.g. a full disk, pass."""
     try:
         yield
     except OSError as error:
@@ -43,47 +43,43 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def check_writable(folder: Path, files: Iterable[str] = ()) -> None:
-    """Refuse a folder that could not be written to, or in which ``files`` have no place; nothing is made."""
+    """Refuse a folder that is not writable, or in which ``files`` could not be created; change nothing."""
     with writing(folder):
-        place = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-        if not place.is_dir() or not os.access(place, os.W_OK):
-            raise _refused(folder, f"{str(place)!r} is {'read-only' if place.is_dir() else 'not a folder'}")
-        longest = os.pathconf(place, "PC_NAME_MAX")
+        existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+        if not existing.is_dir() or not os.access(existing, os.W_OK):
+            raise _refused(folder, f"{str(existing)!r} is {'read-only' if existing.is_dir() else 'not a folder'}")
+        longest = os.pathconf(existing, "PC_NAME_MAX")
         for file in ("", *files):
             if any(len(os.fsencode(part)) > longest for part in (folder / file).parts):
                 raise _refused(folder, os.strerror(errno.ENAMETOOLONG))
-        for file in files:
-            above = next(parent for parent in (folder / file).parents if parent.exists())
-            if not above.is_dir() or (folder / file).is_dir():
-                raise _refused(
-                    folder,
-                    f"{file!r} has no place there, where {str(above if above.is_file() else folder / file)!r} stands",
-                )
+        for path in (folder / file for file in files):
+            parent = next(parent for parent in path.parents if parent.exists())
+            if not parent.is_dir() or path.is_dir():
+                raise _refused(folder, f"{str(path if parent.is_dir() else parent)!r} is in the way")
 
 
 @contextmanager
 def staging(folder: Path) -> Iterator[Path]:
-    """A folder to write files into, which move into ``folder`` at the end, each whole; after an exception nothing has
-    changed there.
+    """Yield a temporary folder, whose files are moved into ``folder`` at the end; after an exception none is moved.
 
-    ``folder`` is made when missing. Files of other names stay.
+    ``folder`` is created if missing; other files in it remain.
     """
     folder.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".hwgen-", dir=folder))
     try:
         yield draft
         for path in sorted(draft.rglob("*")):
-            place = folder / path.relative_to(draft)
+            target = folder / path.relative_to(draft)
             if path.is_dir():
-                place.mkdir(exist_ok=True)
+                target.mkdir(exist_ok=True)
             else:
-                os.replace(path, place)
+                os.replace(path, target)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files, by their paths, into a folder: none of them appears before all are complete; other files there stay."""
+    """Write texts by relative path into a folder; none appears before all are written. Other files there remain."""
     with staging(folder) as draft:
         for file, text in files.items():
             (draft / file).parent.mkdir(parents=True, exist_ok=True)
@@ -91,9 +87,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def write_folder(parent: Path, name: str, files: Mapping[str, str]) -> Path:
-    """Write files as :func:`write_files` does into ``parent/name``, which is returned; refuse a folder that cannot be
-    written to.
-    """
+    """Write files to ``parent/name`` like :func:`write_files`; return that folder, or refuse it if not writable."""
     folder = parent / name
     with writing(folder):
         write_files(folder, files)

@@ -1,4 +1,4 @@
-"""Tools in processes of their own: what they say and how they ended, and an end to all of them."""
+"""Runs external tools as subprocesses: captures output and exit status, kills all of them on request."""
 
 import fcntl
 import os
@@ -12,14 +12,14 @@ _running: set[subprocess.Popen[str]] = set()
 
 
 class ToolError(RuntimeError):
-    """A tool that did not deliver; one sentence.
+    """A failure of a tool, in one sentence.
 
     Attributes
     ----------
     log : str
-        What the tool wrote before it stopped.
+        Output of the tool.
     killed : bool
-        Whether a signal from elsewhere ended it, so that another try may succeed.
+        Whether a signal ended it; another attempt may then succeed.
     """
 
     def __init__(self, message: str, log: str = "", killed: bool = False):
@@ -29,41 +29,40 @@ class ToolError(RuntimeError):
 
 @contextmanager
 def alone(package: str) -> Iterator[None]:
-    """Wait until no other process or thread is in here for the same package.
+    """Exclude other processes and threads that hold this lock for the same package.
 
-    The first run ever of a tool that is a WebAssembly package compiles it into a file, and whoever reads the
-    half-written file is killed.
+    The first run of a WebAssembly tool compiles it into a file; a process that reads the incomplete file is killed.
     """
     spec = find_spec(package)
     assert spec is not None
     assert spec.origin is not None
     with open(spec.origin) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed; a reader's lock leaves nothing behind
+        fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
         yield
 
 
 def supervised(command: Sequence[str], folder: Path, timeout: float | None = None) -> tuple[str, int]:
-    """What a tool says, and its exit status, negative where a signal ended it; :func:`stop` does.
+    """Run a tool; return its output and its exit status, which is negative if a signal or :func:`stop` ended it.
 
     Raises
     ------
     subprocess.TimeoutExpired
-        When the time is up; the tool has ended then.
+        After ``timeout`` seconds; the tool is killed.
     """
+    environment, pipe = {**os.environ, "PYTHONWARNINGS": "ignore"}, subprocess.PIPE
     with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env={**os.environ, "PYTHONWARNINGS": "ignore"},
-    ) as process:  # fmt: skip
+        command, cwd=folder, stdout=pipe, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as process:
         _running.add(process)
         try:
-            said, _ = process.communicate(timeout=timeout)
+            output, _ = process.communicate(timeout=timeout)
         finally:
             process.kill()
             _running.discard(process)
-    return said, process.returncode
+    return output, process.returncode
 
 
 def stop() -> None:
-    """End every tool under way in this process, whichever thread started it."""
+    """Kill every tool that a thread of this process is running."""
     for process in tuple(_running):
         process.kill()

@@ -1,4 +1,4 @@
-"""How far long work is."""
+"""Progress of long work on standard error."""
 
 import sys
 import time
@@ -6,16 +6,15 @@ from typing import TextIO
 
 
 class Progress:
-    """Says how far work is and how long the rest takes: one line that is rewritten on a terminal, a line now and then
-    elsewhere.
+    """Reports progress and the time left: a line that is rewritten on a terminal, a line every minute elsewhere.
 
     Parameters
     ----------
     stream : text stream, optional
         Default: standard error.
     every : float, optional
-        Least seconds between two lines; default: 0.2 on a terminal, 60 elsewhere. The line of the last part always
-        comes.
+        Minimum time between two lines in seconds; default: 0.2 on a terminal, 60 elsewhere. The last part always gets
+        a line.
     """
 
     def __init__(self, stream: TextIO | None = None, every: float | None = None):
@@ -26,7 +25,7 @@ class Progress:
         self._last = time.monotonic()
 
     def start(self, work: float) -> None:
-        """Begin with ``work`` in all, in any unit."""
+        """Begin; ``work`` is the total, in any unit."""
         self._work = work
         self.done: float = 0
         self._known: float = 0
@@ -41,14 +40,14 @@ class Progress:
         Parameters
         ----------
         text : str
-            How far the work is, e.g. ``"3/7 jobs"``; begins the line.
+            Start of the line, e.g. ``"3/7 jobs"``.
         work : float
-            Of the part.
+            Work of the part.
         known : bool
-            Whether its result was there before, so that it says nothing about the time that the rest takes.
+            Whether the result was known before; such parts do not count for the time left.
         failed : bool
         label : str
-            The part's name.
+            Name of the part.
         """
         self.done += work
         self._known += work if known else 0
@@ -71,7 +70,7 @@ class Progress:
         return f", about {seconds / 60:.0f} min left" if seconds >= 90 else f", about {seconds:.0f} s left"
 
     def clear(self) -> None:
-        """Take the line away, so that what is printed next does not stand behind it."""
+        """Erase the line on a terminal, before other output."""
         if self._shown:
             self._stream.write("\r\x1b[2K")
             self._stream.flush()

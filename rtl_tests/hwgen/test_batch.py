@@ -1,4 +1,4 @@
-"""Batches: modules from a TOML file, and one sentence for whatever is wrong in it."""
+"""Batch files: the modules they describe, and one sentence for each error in them."""
 
 import pytest
 
@@ -28,18 +28,18 @@ def run(tmp_path, text, capsys):
 
 
 def test_modules(tmp_path, capsys):
-    status, said = run(tmp_path, GOOD, capsys)
+    status, captured = run(tmp_path, GOOD, capsys)
     assert status == 0
-    assert [line.rsplit("/", 1)[1] for line in said.out.split()] == ["hif8_decoder_binary16.v", "enc.v"]
+    assert [line.rsplit("/", 1)[1] for line in captured.out.split()] == ["hif8_decoder_binary16.v", "enc.v"]
     assert (tmp_path / "out" / "enc" / "tb" / "enc_tb.v").exists()
 
 
 def test_nothing_is_written_where_one_module_has_no_place(tmp_path, capsys):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "enc").write_text("mine")
-    status, said = run(tmp_path, GOOD, capsys)
+    status, captured = run(tmp_path, GOOD, capsys)
     assert status == 2
-    assert said.err.endswith("enc' is not a folder\n")
+    assert captured.err.endswith("enc' is not a folder\n")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["enc"]
 
 
@@ -75,11 +75,11 @@ def test_nothing_is_written_where_one_module_has_no_place(tmp_path, capsys):
         ),
         (
             '[[module]]\nblock = "mac"\nformat = "hif8"\n' * 2,
-            "module 2: name 'hif8_mac_binary16' is that of module 1; give it another one",
+            "module 2: name 'hif8_mac_binary16' is taken by module 1; choose another one",
         ),
         (
-            '[[module]]\nblock = "mac"\nformat = "hif8"\nname = "Sum"\n[[module]]\nblock = "mac"\nformat = "hif8"\nname = "sum"',
-            "module 2: name 'sum' is that of module 1; give it another one",
+            "".join(f'[[module]]\nblock = "mac"\nformat = "hif8"\nname = "{name}"\n' for name in ("Sum", "sum")),
+            "module 2: name 'sum' is taken by module 1; choose another one",
         ),
         (
             '[[module]]\nblock = "encoder"\nformat = "hif8"\nrandom-bits = 4',
@@ -97,24 +97,24 @@ def test_nothing_is_written_where_one_module_has_no_place(tmp_path, capsys):
     ],
 )
 def test_refusals(tmp_path, capsys, text, sentence):
-    status, said = run(tmp_path, text, capsys)
+    status, captured = run(tmp_path, text, capsys)
     assert status == 2
-    assert said.err.startswith("hwgen: FILE: ")
-    assert sentence in said.err
-    assert said.err.count("\n") == 1
+    assert captured.err.startswith("hwgen: FILE: ")
+    assert sentence in captured.err
+    assert captured.err.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
 def test_random_bits_go_with_a_default_of_stochastic(tmp_path, capsys):
-    """As of hwgen generate."""
+    """As in hwgen generate."""
     (tmp_path / "chance.toml").write_text(
         TOML_FORMAT.replace('"tiny"', '"chance"') + 'roundings = ["stochastic", "ties_to_even"]\n'
     )
-    status, said = run(
+    status, captured = run(
         tmp_path, '[[module]]\nblock = "encoder"\nformat = "chance.toml"\nfrom = "bfloat16"\nrandom-bits = 4', capsys
     )
     assert status == 0
-    assert said.out.strip().endswith("chance_encoder_bfloat16_stochastic_r4.v")
+    assert captured.out.strip().endswith("chance_encoder_bfloat16_stochastic_r4.v")
 
 
 def test_a_missing_file(tmp_path, capsys):

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""A bug is never reported as bad input: it comes out of every command as itself, with its traceback and status 1."""
+"""A bug is never reported as bad input: it leaves every command with its traceback and status 1."""
 
 import gc
 import subprocess
@@ -28,20 +28,18 @@ SPACE = 'formats = ["hif8"]\ntargets = ["gates"]\n[mac]\n[decoder]\n'
 
 
 def buggy(*_, **__):
-    """What a slip in a block does, and what used to be shown as an option: a ValueError whose first word looks like
-    one.
-    """
+    """A bug in a block whose ValueError begins with a word that looks like an option."""
     list(zip([1], [1, 2], strict=True))
 
 
 def refused(*_, **__):
-    """Another slip: the block calls a part of its own with a value that the part refuses."""
+    """A bug in a block that calls one of its parts with a bad value."""
     check_integer("scale_bits", 99, 0, 10)
 
 
 @pytest.fixture(autouse=True)
 def _half_built(monkeypatch):
-    """Amaranth warns of components that are never elaborated; here a bug ends them before that."""
+    """Silence warnings of components that a bug leaves without elaboration."""
     monkeypatch.setattr(UnusedElaboratable, "_MustUse__silence", True)
     yield
     gc.collect()
@@ -83,7 +81,7 @@ def test_a_refusal_in_the_reference_is_a_bug(command, folder, monkeypatch):
 
 
 def test_a_bug_ends_with_a_traceback_and_status_1(folder):
-    program = "import sys; from hwgen import Mac; from hwgen.__main__ import main; del Mac.elaborate; sys.exit(main(sys.argv[1:]))"
+    program = "import sys; from hwgen import Mac, __main__; del Mac.elaborate; sys.exit(__main__.main(sys.argv[1:]))"
     done = subprocess.run(
         [sys.executable, "-c", program, *COMMANDS["generate"]], capture_output=True, text=True, check=False
     )

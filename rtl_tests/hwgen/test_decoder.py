@@ -1,4 +1,4 @@
-"""Decoders in simulation against golden: every code of every format, to every target."""
+"""Decoders in simulation against the reference model: every code of every format, to every target."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from rtl_tests.support.blocks import decoder_case, texts
 
 FORMATS = [golden.get(name) for name in golden.names()]
 SHORT = ("binary16", "unpacked")
-"""Targets in `make test`; `make exhaustive` simulates the others, and holds the gates of all against golden."""
+"""Targets in `make test`; `make exhaustive` simulates the others, and checks the gates of all."""
 
 
 @pytest.mark.parametrize(

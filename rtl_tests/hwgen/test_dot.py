@@ -1,4 +1,4 @@
-"""Fused dot products: gates against golden, and what is refused."""
+"""Fused dot products: gates against the reference model, and refusals."""
 
 import pytest
 
@@ -10,9 +10,11 @@ from rtl_tests.support.blocks import answer, clocked_case, stimuli, texts
 from rtl_tests.support.gates import differing
 
 DESIGNS = [
-    build("dot", "hif8"), build("dot", "ocp_e4m3", "ocp_e5m2", accumulator="exact", lanes=2, terms=4),
-    build("dot", "ocp_e4m3+ocp_e5m2", "binary8p3", lanes=2), build("dot", "gc_1_4_3_b7", accumulator="dlfloat16"),
-]  # fmt: skip
+    build("dot", "hif8"),
+    build("dot", "ocp_e4m3", "ocp_e5m2", accumulator="exact", lanes=2, terms=4),
+    build("dot", "ocp_e4m3+ocp_e5m2", "binary8p3", lanes=2),
+    build("dot", "gc_1_4_3_b7", accumulator="dlfloat16"),
+]
 MORE = [
     build("dot", "ocp_e4m3", lanes=4),
     build("dot", "e5m2b1", lanes=3),
@@ -30,13 +32,15 @@ MORE = [
 
 
 @pytest.mark.parametrize(
-    "design", [*DESIGNS, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE)], ids=lambda one: one.name
+    "design",
+    [*DESIGNS, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE)],
+    ids=lambda design: design.name,
 )
 def test_gates_equal_golden(design):
-    given = stimuli(design)
-    assert len(given) == 2000
-    wrong = differing(design, given)
-    assert not wrong, f"{len(wrong)} differ, first {wrong[0]}, golden {answer(design, wrong[0][0])}"
+    vectors = stimuli(design)
+    assert len(vectors) == 2000
+    wrong = differing(design, vectors)
+    assert not wrong, f"{len(wrong)} differ, first {wrong[0]}, expected {answer(design, wrong[0][0])}"
 
 
 def test_a_wrong_gate_is_found():
@@ -48,7 +52,7 @@ def test_a_wrong_gate_is_found():
 
 
 def test_a_lane_is_a_mac():
-    """One lane's sums are those of the fused MAC, whose hardware is another."""
+    """A dot product with one lane computes the same sums as the fused MAC, with different hardware."""
     assert not differing(build("mac", "hif8"), stimuli(build("dot", "hif8", lanes=1)))
 
 
@@ -56,7 +60,7 @@ TRIO = ("hif8", "e5m2b1", "ocp_e4m3")
 
 
 def test_simulation_of_random_patterns(tmp_path):
-    """Pipelines that get products with bubbles between them, stand still now and then, and are reset once on the way."""
+    """Pipelines with bubbles, stalls and a reset."""
     designs = [build("dot", name, stages=2, clock_enable=True) for name in TRIO]
     texts(designs)
     simulate([clocked_case(design, cases(design)) for design in designs], tmp_path)

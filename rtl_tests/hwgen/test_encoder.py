@@ -1,4 +1,4 @@
-"""Encoders in simulation against golden: all inputs of 16-bit sources, every rounding boundary ± 1 ulp from binary32."""
+"""Encoders in simulation against the reference model: all 16-bit inputs, rounding boundaries ± 1 ulp from binary32."""
 
 import itertools
 
@@ -15,33 +15,31 @@ NARROW = ("binary16", "bfloat16", "dlfloat16")
 
 
 def allowed(fmt, source, rounding, overflow):
-    """Whether the specification has the combination."""
-    return not (rounding == "hybrid" and source == "dlfloat16") and not (
-        rounding == "mptorch" and overflow != "infinity"
-    )
+    """Whether the specification defines the combination."""
+    return (rounding, source) != ("hybrid", "dlfloat16") and (rounding != "mptorch" or overflow == "infinity")
 
 
 def options(fmt, sources):
-    """Every rounding and overflow rule of a format."""
+    """Every allowed combination of source, rounding and overflow of a format."""
     for source, rounding, overflow in itertools.product(sources, fmt.roundings, fmt.overflows):
         if allowed(fmt, source, rounding, overflow):
             yield fmt, source, rounding, overflow
 
 
 def run(arguments, folder):
-    """Emit side by side, then simulate under one top."""
-    texts([encoder_design(*each) for each in arguments])
-    simulate([encoder_case(*each) for each in arguments], folder)
+    """Emit the encoders in parallel, then simulate them under one top."""
+    texts([encoder_design(*case) for case in arguments])
+    simulate([encoder_case(*case) for case in arguments], folder)
 
 
 def test_simulation_of_all_formats_from_16_bits(tmp_path):
     arguments = [(fmt, source) for fmt in FORMATS for source in ("binary16", "bfloat16")]
-    assert all(encoder_case(*each).vectors == 1 << 16 for each in arguments[:2])
+    assert all(encoder_case(*case).vectors == 1 << 16 for case in arguments[:2])
     run(arguments, tmp_path)
 
 
 def test_simulation_at_binary32_boundaries(tmp_path):
-    """Some formats by their default rules, HiFloat8 by all; make exhaustive has every format by all."""
+    """Some formats with default options, HiFloat8 with all; make exhaustive has all formats with all options."""
     some = [
         golden.get(name) for name in ("ocp_e4m3", "ocp_e5m2", "e5m2b1", "gc_1_0_7_b0", "ibm_fp9_1_5_3", "e5m2_nosub")
     ]
@@ -51,36 +49,31 @@ def test_simulation_at_binary32_boundaries(tmp_path):
 @pytest.mark.exhaustive
 def test_simulation_of_all_roundings_at_binary32_boundaries(tmp_path):
     """Every format, rounding and overflow rule from binary32."""
-    arguments = [each for fmt in FORMATS for each in options(fmt, ["binary32"])]
+    arguments = [case for fmt in FORMATS for case in options(fmt, ["binary32"])]
     run(arguments, tmp_path)
 
 
 def test_simulation_of_hif8_in_all_its_options(tmp_path):
-    """Half away and hybrid, both overflow rules and NaN rules, all inputs of binary16 and bfloat16."""
+    """Two roundings, both overflow and NaN rules, all inputs of binary16 and bfloat16."""
     combinations = [
-        (*each, nan_to_zero) for each in options(HIF8, ["binary16", "bfloat16"]) for nan_to_zero in (False, True)
+        (*case, nan_to_zero) for case in options(HIF8, ["binary16", "bfloat16"]) for nan_to_zero in (False, True)
     ]
-    run([each for each in combinations if each[2] in ("ties_to_away", "hybrid")], tmp_path)
+    run([case for case in combinations if case[2] in ("ties_to_away", "hybrid")], tmp_path)
 
 
 @pytest.mark.exhaustive
 def test_simulation_of_stochastic_with_other_random_widths(tmp_path):
-    """What a solver proves of these widths in test_choose.py, in simulation."""
+    """The widths that a solver proves in test_choose.py, in simulation."""
     formats = [golden.get(name) for name in ("hif8", "e5m2_nosub", "ocp_e4m3", "gc_1_0_7_b0", "ibm_fp9_1_5_3")]
-    simulate(
-        [
-            encoder_case(fmt, "binary32", "stochastic", random_bits=bits)
-            for fmt, bits in zip(formats, (1, 2, 7, 32, 3), strict=True)
-        ],
-        tmp_path,
-    )
+    widths = zip(formats, (1, 2, 7, 32, 3), strict=True)
+    simulate([encoder_case(fmt, "binary32", "stochastic", random_bits=bits) for fmt, bits in widths], tmp_path)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("source", NARROW)
 def test_simulation_of_every_option_of_every_format_from_16_bits(source, tmp_path):
     combinations = [
-        (*each, nan_to_zero) for fmt in FORMATS for each in options(fmt, [source]) for nan_to_zero in (False, True)
+        (*case, nan_to_zero) for fmt in FORMATS for case in options(fmt, [source]) for nan_to_zero in (False, True)
     ]
     for start in range(0, len(combinations), 60):
         run(combinations[start : start + 60], tmp_path / str(start))
@@ -88,8 +81,6 @@ def test_simulation_of_every_option_of_every_format_from_16_bits(source, tmp_pat
 
 @pytest.mark.parametrize("bad", [0, 33, -1, 2.5, True])
 def test_bad_random_bits(bad):
-    with pytest.raises(
-        ValueError if type(bad) is int else TypeError,
-        match=rf"^random_bits must be an integer from 1 to 32, not {bad}$",
-    ):
+    error = ValueError if type(bad) is int else TypeError
+    with pytest.raises(error, match=rf"^random_bits must be an integer from 1 to 32, not {bad}$"):
         build("encoder", "hif8", rounding="stochastic", random_bits=bad)

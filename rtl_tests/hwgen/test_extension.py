@@ -1,6 +1,4 @@
-"""What a new option and a new block cost: a patch of a few files, after which they are generated, measured and swept
-like all others.
-"""
+"""A new option and a new block need a patch of a few files; they are then generated, measured and swept like others."""
 
 import json
 import os
@@ -18,35 +16,27 @@ from rtl_tests.support.paths import ROOT
 
 PATCHES = ROOT / "rtl_tests" / "support" / "patches"
 CASES = {
-    "toy_option.patch": (
-        "mac",
-        "invert",
-        "hif8_mac_binary16_invert",
-        ["hif8_mac_binary16", "hif8_mac_binary16_invert"],
-    ),
-    "toy_block.patch": (
-        "magnitude",
-        "negative",
-        "hif8_magnitude_negative",
-        ["hif8_magnitude", "hif8_magnitude_negative"],
-    ),
+    "toy_option.patch": ("mac", "invert", "hif8_mac_binary16"),
+    "toy_block.patch": ("magnitude", "negative", "hif8_magnitude"),
 }
+"""By patch: the block, the option, and the module's name without the option."""
 MAX_FILES = 5
 
 
 def files(patch):
-    """Production files that a patch touches."""
+    """Production files that a patch changes."""
     return re.findall(r"^diff --git a/(\S+)", (PATCHES / patch).read_text(), re.M)
 
 
 @pytest.fixture(scope="module", params=sorted(CASES))
 def patched(request, tmp_path_factory):
-    """A copy of the tree with one of the patches, and what the patch adds."""
+    """A copy of the tree with one of the patches applied, its block and option, names of modules."""
     tree = tmp_path_factory.mktemp("tree")
     for package in ("golden", "hwgen", "synth"):
         shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__"))
     subprocess.run(["git", "apply", str(PATCHES / request.param)], cwd=tree, check=True)
-    return tree, *CASES[request.param]
+    block, option, plain = CASES[request.param]
+    return tree, block, option, f"{plain}_{option}", [plain, f"{plain}_{option}"]
 
 
 def python(tree, *words, status=0):
@@ -114,7 +104,7 @@ def test_the_properties_are_proved(patched):
 @pytest.mark.parametrize("patched", ["toy_option.patch"], indirect=True)
 def test_verify_takes_the_option_from_the_reference(patched):
     tree, block, option, _, _ = patched
-    said = python(tree, "hwgen", "verify", block, "--format", "ocp_e4m3", f"--{option}", "-o", "evidence")
-    assert said.startswith(f"ocp_e4m3_mac_binary16_{option}: equal to the reference model on all 2^32 inputs")
+    stdout = python(tree, "hwgen", "verify", block, "--format", "ocp_e4m3", f"--{option}", "-o", "evidence")
+    assert stdout.startswith(f"ocp_e4m3_mac_binary16_{option}: equal to the reference model on all 2^32 inputs")
     words = ["verify", block, "--format", "ocp_e4m3", "--accumulator", "binary32", f"--{option}", "-o", "evidence"]
     assert f"the proof does not support the option {option}" in python(tree, "hwgen", *words, status=1)

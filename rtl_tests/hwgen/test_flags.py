@@ -1,4 +1,4 @@
-"""Status flags in hardware: gates against golden on every input where that can be, and faults in each of them."""
+"""Status flags in hardware: gates against the reference model, on every input if possible, and injected faults."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,6 @@ from rtl_tests.synth.proof.test_exhaustive import check
 from synth.proof.evidence import DIFFERENT, EQUAL
 
 # -- every input
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def encoders(name, source):
@@ -24,17 +23,9 @@ def encoders(name, source):
         for overflow in fmt.overflows:
             if (rounding, source) == ("hybrid", "dlfloat16") or (rounding == "mptorch" and overflow != "infinity"):
                 continue
-            drawn = 4 if rounding == "stochastic" else None
-            yield build(
-                "encoder",
-                name,
-                source=source,
-                rounding=rounding,
-                overflow=overflow,
-                nan_to_zero=overflow != fmt.overflows[0],
-                random_bits=drawn,
-                flags=True,
-            )
+            random = {"random_bits": 4} if rounding == "stochastic" else {}
+            rules = {"rounding": rounding, "overflow": overflow, "nan_to_zero": overflow != fmt.overflows[0]}
+            yield build("encoder", name, source=source, **rules, **random, flags=True)
 
 
 SOME = [("gc_1_0_7_b0", "binary16")]
@@ -44,7 +35,7 @@ MORE = [
     for source in ("binary16", "bfloat16", "dlfloat16")
     if (name, source) not in SOME
 ]
-EVERY = [*SOME, *(pytest.param(*one, marks=pytest.mark.exhaustive) for one in MORE)]
+EVERY = [*SOME, *(pytest.param(*case, marks=pytest.mark.exhaustive) for case in MORE)]
 
 
 @pytest.mark.parametrize(("name", "source"), EVERY)
@@ -60,9 +51,9 @@ FROM_32 = [
 ]
 
 
-@pytest.mark.parametrize("design", FROM_32, ids=lambda one: one.name)
+@pytest.mark.parametrize("design", FROM_32, ids=lambda design: design.name)
 def test_encoders_from_binary32_at_boundaries(design):
-    """All their inputs, and those of the other formats, are in the table of ``make exhaustive``."""
+    """``make exhaustive`` checks all inputs, of all formats."""
     assert not differing(design, stimuli(design))
 
 
@@ -73,7 +64,7 @@ def test_every_case_of_both_roundings_behind_a_pin(source):
 
 
 def test_every_case_of_a_mac():
-    """The table of ``make exhaustive`` has every format's."""
+    """``make exhaustive`` checks the MACs of all formats."""
     evidence = check(build("mac", "e5m2b1", flags=True))
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 32)
 
@@ -87,8 +78,8 @@ def test_every_case_with_every_scale():
 PROVED = [
     build("encoder", "e5m2_nosub", source="binary32", rounding="stochastic", random_bits=2, flags=True),
     *(
-        pytest.param(build("encoder", name, rounding="stochastic", flags=True, **more), marks=pytest.mark.exhaustive)
-        for name, more in (
+        pytest.param(build("encoder", name, rounding="stochastic", flags=True, **options), marks=pytest.mark.exhaustive)
+        for name, options in (
             ("ocp_e4m3", {}),
             ("hif8", {"overflow": "saturate", "nan_to_zero": True}),
             ("ocp_e5m2", {"overflow": "ocp_paper"}),
@@ -103,7 +94,7 @@ PROVED = [
 ]
 
 
-@pytest.mark.parametrize("design", PROVED, ids=lambda one: one.name)
+@pytest.mark.parametrize("design", PROVED, ids=lambda design: design.name)
 def test_proofs_where_enumeration_ends(design):
     evidence = check(design)
     assert evidence.method.startswith("proof")
@@ -111,7 +102,6 @@ def test_proofs_where_enumeration_ends(design):
 
 
 # -- some inputs
-# -----------------------------------------------------------------------------------------------------------------
 
 SAMPLED = [
     build("encoder", "hif8", rounding="stochastic", flags=True),
@@ -126,13 +116,12 @@ SAMPLED = [
 ]
 
 
-@pytest.mark.parametrize("design", SAMPLED, ids=lambda one: one.name)
+@pytest.mark.parametrize("design", SAMPLED, ids=lambda design: design.name)
 def test_gates_equal_golden(design):
     assert not differing(design, stimuli(design))
 
 
 # -- faults
-# ----------------------------------------------------------------------------------------------------------------------
 
 ENCODER = build("encoder", "ocp_e5m2", source="binary16", rounding="ties_to_even", overflow="saturate", flags=True)
 MAC = build("mac", "ocp_e5m2", flags=True)
@@ -162,7 +151,7 @@ LONG = ("stochastic encoder, overflow", "exact MAC, overflow", "MAC, underflow",
     "where", [pytest.param(where, marks=pytest.mark.exhaustive) if where in LONG else where for where in WRONG]
 )
 def test_a_wrong_flag_is_found_and_named(where):
-    """One bit; in as little as a single case of 2^32."""
+    """One wrong bit, in some designs for a single case of 2^32."""
     design, fault = WRONG[where]
     broken, changed = re.subn(r"(assign flags =)([^;]+);", rf"\1 ({fault}) ^ (\2);", texts([design])[design.name])
     assert changed == 1
@@ -175,7 +164,6 @@ def test_a_wrong_flag_is_found_and_named(where):
 
 
 # -- the command line
-# ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("block", ["encoder", "mac", "dot", "pe"])

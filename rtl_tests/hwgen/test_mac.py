@@ -1,4 +1,4 @@
-"""Multiply-accumulate units in simulation against golden: all pairs of codes, with directed and random accumulators."""
+"""MACs in simulation against the reference model: all pairs of codes, with directed and random accumulators."""
 
 import re
 
@@ -22,13 +22,9 @@ MIXED = [("ocp_e4m3", "ocp_e5m2"), ("hif8", "binary8p4"), ("ibm_1_4_3", "ibm_1_5
 
 
 def run(cases, folder, **options):
-    """Emit side by side, then simulate under one top."""
-    texts(
-        [
-            build("mac", a, b, accumulator=options.get("accumulator", "binary16"), terms=options.get("terms"))
-            for a, b in cases
-        ]
-    )
+    """Emit the MACs in parallel, then simulate them under one top."""
+    accumulator, terms = options.get("accumulator", "binary16"), options.get("terms")
+    texts([build("mac", a, b, accumulator=accumulator, terms=terms) for a, b in cases])
     simulate([mac_case(a, b, **options) for a, b in cases], folder)
 
 
@@ -45,7 +41,7 @@ def test_simulation_of_all_pairs_into_binary16(formats, tmp_path):
 
 
 def test_simulation_of_every_format_into_binary16(tmp_path):
-    """Some pairs of each: test_exhaustive.py has all, with all accumulators, on the gates."""
+    """Some pairs of each; test_exhaustive.py checks all pairs and accumulators on the gates."""
     run([(fmt, None) for fmt in FORMATS], tmp_path, some=4000)
 
 
@@ -59,21 +55,21 @@ def test_simulation_of_all_pairs_of_nine_bits(tmp_path):
 def test_simulation_of_other_accumulators_and_mixed_formats(tmp_path):
     pairs = [(fmt, None, accumulator) for fmt in SOME for accumulator in golden.ACCUMULATORS[1:]]
     pairs += [(golden.get(a), golden.get(b), "binary16") for a, b in MIXED[1:3]]
-    texts([mac_design(*each) for each in pairs])
-    cases = [mac_case(*each, some=20000) for each in pairs]
+    texts([mac_design(*pair) for pair in pairs])
+    cases = [mac_case(*pair, some=20000) for pair in pairs]
     simulate([*cases, mac_case(*map(golden.get, MIXED[0]), accumulator="exact", terms=3)], tmp_path)
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("accumulator", [one for one in golden.ACCUMULATORS if one != "binary16"])
+@pytest.mark.parametrize("accumulator", [name for name in golden.ACCUMULATORS if name != "binary16"])
 def test_simulation_of_all_pairs_into_other_accumulators(accumulator, tmp_path):
-    """Each pair once: hwgen verify all has each with all accumulators, on the gates."""
+    """Each pair once; hwgen verify all checks each with all accumulators on the gates."""
     for fmt in FORMATS:
         run([(fmt, None)], tmp_path / fmt.name, accumulator=accumulator)
 
 
 def test_multiplier_and_adder_make_the_mac():
-    """The parts that area is measured on have the ports of the whole, and meet at the product."""
+    """Multiplier and adder have the ports of the MAC, and the product connects them."""
     for name in ("hif8", "ocp_e4m3"):
         ports = {}
         for kind in ("mac", "multiplier", "adder"):
@@ -87,9 +83,9 @@ def test_multiplier_and_adder_make_the_mac():
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("accumulator", [one for one in golden.ACCUMULATORS if one != "binary16"])
+@pytest.mark.parametrize("accumulator", [name for name in golden.ACCUMULATORS if name != "binary16"])
 def test_every_format_is_clean_with_every_accumulator(accumulator):
-    """Emission alone, which lints: simulation takes some formats for these."""
+    """Emission includes lint; only some of these formats are simulated."""
     assert len(texts([build("mac", fmt, accumulator=accumulator) for fmt in FORMATS])) == len(FORMATS)
 
 
@@ -111,7 +107,7 @@ def test_exact_width_stands_in_the_header():
 
 
 def test_directed_accumulators_reach_the_hard_cases():
-    """Exact zeros of both signs, specials, subnormals and ties must be among what the simulation is driven with."""
+    """The stimuli must include exact zeros of both signs, specials, subnormals and ties."""
     case = mac_case(golden.get("hif8"))
     out, acc = case.outputs["acc_out"], case.inputs["acc_in"]
     values = golden.get("hif8").values
@@ -135,7 +131,7 @@ def test_directed_accumulators_reach_the_hard_cases():
     ids=["binary16", "dlfloat16", "exact"],
 )
 def test_halves_that_are_connected_in_a_design_are_the_mac(options, b_format):
-    """In Amaranth's own simulator; the sums are golden's."""
+    """Simulated by Amaranth, against the reference model."""
     formats, rng = ("hif8", b_format), generator("halves", *map(str, options))
     multiplier, adder, module = Multiplier(*formats, **options), Adder(*formats, **options), Module()
     module.submodules.multiplier, module.submodules.adder = multiplier, adder
@@ -146,9 +142,9 @@ def test_halves_that_are_connected_in_a_design_are_the_mac(options, b_format):
     acc = unit.zeros((500,)) if unit else rng.integers(0, 1 << 16, 500).astype(np.uint16)
     arguments = (*formats, adder.accumulator, adder.terms or 1, scale if adder.scale_bits else None, adder.scale_bits)
     if adder.has_flags:
-        wanted, flags = golden.mac_with_flags(a, b, acc, *arguments)
+        expected, flags = golden.mac_with_flags(a, b, acc, *arguments)
     else:
-        wanted, flags = golden.mac(a, b, acc, *arguments), None
+        expected, flags = golden.mac(a, b, acc, *arguments), None
     number = (lambda word: sum(int(limb) << 64 * place for place, limb in enumerate(word))) if unit else int
 
     async def bench(ctx):
@@ -159,7 +155,7 @@ def test_halves_that_are_connected_in_a_design_are_the_mac(options, b_format):
             if adder.scale_bits:
                 ctx.set(multiplier.scale, int(scale[k]) & 7)
             await ctx.delay(1e-9)
-            assert ctx.get(adder.acc_out) == number(wanted[k])
+            assert ctx.get(adder.acc_out) == number(expected[k])
             if flags is not None:
                 assert ctx.get(adder.flags) == flags[k]
 

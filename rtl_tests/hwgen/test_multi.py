@@ -1,4 +1,4 @@
-"""Two formats in one unit, picked by a pin: what the codes mean, and the hardware on every one of them."""
+"""Two formats in one unit, selected by a pin: the meaning of the codes, and the hardware for each of them."""
 
 import re
 
@@ -75,11 +75,14 @@ def test_codes_are_explained_as_those_of_the_member(select, code, line):
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("hif8+hif8", "must be different"), ("hif8+e5m3", "same width"), ("hif8+gc_1_4_3_b7+ocp_e4m3", "not more"),
-        ("hif8+", "known format, not ''"), ("binary16+bfloat16", "below 16 bits"),
+        ("hif8+hif8", "must be different"),
+        ("hif8+e5m3", "same width"),
+        ("hif8+gc_1_4_3_b7+ocp_e4m3", "not more"),
+        ("hif8+", "known format, not ''"),
+        ("binary16+bfloat16", "below 16 bits"),
         ("hif8+gc_1_0_7_b0", "two's complements"),
     ],
-)  # fmt: skip
+)
 def test_refusals(name, sentence):
     with pytest.raises(ValueError, match=sentence):
         golden.get(name)
@@ -96,27 +99,27 @@ def test_no_encoder():
 @pytest.mark.parametrize(("a", "b", "bits"), [(OCP, None, 34), ("hif8", OCP, 33)])
 def test_every_input_of_the_mac(a, b, bits):
     subject = emitted(build("mac", a, b))
-    found = verify(subject, subject.netlist())
-    assert (found.verdict, found.cases) == (EQUAL, 1 << bits)
+    evidence = verify(subject, subject.netlist())
+    assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << bits)
 
 
 def test_every_input_of_a_small_mac(tmp_path):
-    """Of two formats of six bits; others, and other accumulators, are left to make exhaustive."""
+    """Two formats of six bits; make exhaustive checks wider ones and other accumulators."""
     for name, bias in (("six_one", 3), ("six_two", 5)):
         rows = f'[{{ prefix = "", exponent = {{ rule = "biased", bits = 3, bias = {bias} }}, fraction_bits = 2 }}]'
         text = f'name = "{name}"\nwidth = 6\nflush = true\noverflows = ["saturate"]\nrows = {rows}\n'
         (tmp_path / f"{name}.toml").write_text(text + 'specials = [{ mask = 31, value = 0, kind = "zero" }]\n')
     subject = emitted(build("mac", f"{tmp_path}/six_one.toml+{tmp_path}/six_two.toml"))
-    found = verify(subject, subject.netlist())
-    assert (found.verdict, found.cases) == (EQUAL, 1 << 30)
+    evidence = verify(subject, subject.netlist())
+    assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 30)
 
 
 @pytest.mark.parametrize("to", ["binary16", "unpacked"])
 def test_every_code_of_the_decoder(to):
     for name in (OCP, IBM, HIF8):
         subject = emitted(build("decoder", name, target=to))
-        found = verify(subject, subject.netlist())
-        assert (found.verdict, found.cases) == (EQUAL, 512)
+        evidence = verify(subject, subject.netlist())
+        assert (evidence.verdict, evidence.cases) == (EQUAL, 512)
 
 
 def test_in_simulation(tmp_path):

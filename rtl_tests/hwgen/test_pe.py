@@ -1,4 +1,4 @@
-"""Processing elements in simulation: random patterns of clear and enable, a product a cycle, and what is refused."""
+"""Processing elements in simulation: random clear and enable, a product per cycle; and refusals."""
 
 import numpy as np
 import pytest
@@ -14,9 +14,12 @@ from rtl_tests.support.blocks import clocked_case, generator
 CYCLES = 1000
 
 DESIGNS = [
-    build("pe", "e5m2b1"), build("pe", "ocp_e4m3", stages=2), build("pe", "hif8", stages=3, interleave=3),
-    build("pe", "ocp_e4m3", accumulator="exact", terms=2, stages=1), build("pe", "e5m2b1", lanes=2),
-]  # fmt: skip
+    build("pe", "e5m2b1"),
+    build("pe", "ocp_e4m3", stages=2),
+    build("pe", "hif8", stages=3, interleave=3),
+    build("pe", "ocp_e4m3", accumulator="exact", terms=2, stages=1),
+    build("pe", "e5m2b1", lanes=2),
+]
 MORE = [
     *(build("pe", name, stages=stages) for name in ("hif8", "e5m2b1", "ocp_e4m3") for stages in (0, 1, 2)),
     build("pe", "binary8p3", "ocp_e4m3", accumulator="bfloat16", stages=4, interleave=5),
@@ -44,9 +47,7 @@ def test_simulation_of_random_patterns(designs, tmp_path):
     ("stages", "interleave", "lanes"), [(0, 1, 1), (3, 4, 2), pytest.param(2, 1, 1, marks=pytest.mark.exhaustive)]
 )
 def test_simulation_of_products_every_cycle(stages, interleave, lanes, tmp_path):
-    """A dot product streams through; the accumulators add up to golden's sums of what came every ``interleave``-th
-    cycle.
-    """
+    """A stream of products: each accumulator sums the products of every ``interleave``-th cycle."""
     design = build("pe", "hif8", accumulator="exact", terms=128, stages=stages, interleave=interleave, lanes=lanes)
     rng, length = generator("stream", design.name), 64
     small = np.flatnonzero(np.abs(golden.get("hif8").values) < 100)
@@ -55,17 +56,14 @@ def test_simulation_of_products_every_cycle(stages, interleave, lanes, tmp_path)
     parts = [codes[:, turn::interleave].reshape(2, -1) for turn in range(interleave)]
     sums = [golden.dot(*part, "hif8", None, "exact", 128) for part in parts]
     a, b = (sum(codes[side, :, lane].astype(int) << 8 * lane for lane in range(lanes)) for side in (0, 1))
-    wanted = [sum(int(word) << 64 * limb for limb, word in enumerate(total)) for total in sums]
+    expected = [sum(int(word) << 64 * limb for limb, word in enumerate(total)) for total in sums]
     quiet = {"a": 0, "b": 0, "clear": 0, "enable": 0, "acc": 0, "overflow": 0, "care_acc": 0, "care_overflow": 0}
     cycles = [{**quiet, "rst": 1}] * (interleave + interleave % 2)
     cycles += [{**quiet, "rst": 0, "enable": 1, "a": int(x), "b": int(y)} for x, y in zip(a, b, strict=True)]
     cycles += [{**quiet, "rst": 0}] * (stages + 1)
-    first = (
-        len(cycles) - (stages + 1) + stages + 1 - interleave
-    )  # the cycles that show the last sum of each accumulator
-    for at in range(first, first + interleave):
-        turn = (at - (stages + 1) - (interleave + interleave % 2)) % interleave
-        cycles[at] = {**cycles[at], "acc": wanted[turn], "care_acc": 1}
+    for time in range(len(cycles) - interleave, len(cycles)):  # these show the last sum of each accumulator
+        turn = (time - (stages + 1) - (interleave + interleave % 2)) % interleave
+        cycles[time] = {**cycles[time], "acc": expected[turn], "care_acc": 1}
     assert unit.limbs == len(sums[0])
     simulate([clocked_case(design, cycles)], tmp_path)
 

@@ -1,4 +1,4 @@
-"""Pipelines: cut where they should be, equal to the block that they delay, and what is refused."""
+"""Pipelines: balanced stages, equality with the block that they delay, and refusals."""
 
 import re
 from math import inf
@@ -22,13 +22,14 @@ from synth.proof.verify import Subject, emitted, verify
 MORE = [
     *(build("mac", name, stages=stages) for name in ("hif8", "e5m2b1", "ocp_e4m3") for stages in (2, 8)),
     build("mac", "gc_1_0_7_b0", "ocp_e5m2", accumulator="dlfloat16", stages=5, reset="none"),
-]  # fmt: skip
+]
 SOME = [
     build("mac", "e5m2b1", accumulator="exact", terms=4, stages=2, clock_enable=True),
     build("encoder", "hif8", source="bfloat16", rounding="hybrid", stages=2, clock_enable=True),
     build("encoder", "ocp_e4m3", source="binary16", rounding="stochastic", random_bits=4, stages=1),
-    build("decoder", "hif8+e5m2b1", target="unpacked", stages=2), build("decoder", "binary8p3", stages=MAX_STAGES),
-]  # fmt: skip
+    build("decoder", "hif8+e5m2b1", target="unpacked", stages=2),
+    build("decoder", "binary8p3", stages=MAX_STAGES),
+]
 
 
 ALL = [*SOME, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE)]
@@ -42,10 +43,8 @@ def test_it_is_the_block_that_it_delays(design, tmp_path):
     assert evidence.verdict == EQUAL
     assert evidence.cases == evidence.inputs
     controls = re.findall(r"input wire (clk|rst|enable|in_valid)\b", subject.verilog)
-    reset, enable = (
-        ([] if "reset" in design.options else ["rst"]),
-        (["enable"] if "clock-enable" in design.options else []),
-    )
+    reset = [] if "reset" in design.options else ["rst"]
+    enable = ["enable"] if "clock-enable" in design.options else []
     assert controls == ["clk", *reset, *enable, "in_valid"]
 
 
@@ -67,7 +66,7 @@ module p (input clk, input rst, input enable, input in_valid, input [7:0] code, 
   assign out_valid = v2; assign bits = r2;
 endmodule
 """
-"""A pipeline of a user's own."""
+"""A pipeline written by a user."""
 
 IGNORED = "has outputs that depend on {} in a cycle in which it must not affect them"
 
@@ -93,10 +92,8 @@ IGNORED = "has outputs that depend on {} in a cycle in which it must not affect 
     ],
 )
 def test_controls_matter_only_where_they_may(old, new, sentence):
-    inner, design = (
-        build("decoder", "ocp_e4m3", target="bfloat16"),
-        build("decoder", "ocp_e4m3", target="bfloat16", stages=2, clock_enable=True),
-    )
+    inner = build("decoder", "ocp_e4m3", target="bfloat16")
+    design = build("decoder", "ocp_e4m3", target="bfloat16", stages=2, clock_enable=True)
     subject = Subject(design, texts([inner])[inner.name] + CORRECT.replace(old, new, 1), "p", "p.v", (), "")
     if sentence is None:
         assert verify(subject, subject.netlist()).verdict == EQUAL
@@ -153,12 +150,7 @@ def test_ranks_shorten_the_slowest_stage_until_an_operation_is_left():
     longest = max(map(delay, parts.operations))
     assert periods[-1] < periods[0] / 4
     assert longest <= schedule(parts, MAX_STAGES).period < inf
-    for ranks in (
-        1,
-        2,
-        3,
-        4,
-    ):  # balanced: no cut into equal parts could be shorter, and this one is longer by an operation at most
+    for ranks in (1, 2, 3, 4):  # balanced: at most one operation longer than equal parts, which are a lower bound
         assert periods[0] / (ranks + 1) <= schedule(parts, ranks).period <= periods[0] / (ranks + 1) + longest
 
 
@@ -177,7 +169,7 @@ def test_registers_are_counted():
     tables = len(re.findall(r"always @\*", text))
     assert tables == 0
     assert unit.registers == sum(int(high or 0) + 1 for high in declared)
-    unit._MustUse__silence = True  # it is only looked at
+    unit._MustUse__silence = True  # it is never elaborated
 
 
 @pytest.mark.parametrize(

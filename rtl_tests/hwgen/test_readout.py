@@ -1,4 +1,4 @@
-"""The end of an exact accumulation: golden against fractions, gates against golden, and what is refused."""
+"""Readouts: the reference model against fractions, gates against the reference model, and refusals."""
 
 import re
 from fractions import Fraction
@@ -18,7 +18,6 @@ from synth.proof.evidence import EQUAL
 from synth.proof.readout import ReadoutProof
 
 # -- golden
-# --------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -33,17 +32,17 @@ def test_wide_formats_are_the_fraction_rounded_to_nearest_even(target, precision
         value = value >> (size // 2) << (size // 2) | int(rng.integers(0, 2)) if rng.integers(0, 2) else value
         value *= (-1) ** int(rng.integers(0, 2))
         limbs = [(value & (1 << unit.value_width) - 1) >> 64 * limb & (1 << 64) - 1 for limb in range(unit.limbs)]
-        found = float(wide.decode(unit.encode(np.array([limbs], np.uint64), wide))[0])
-        wanted = nearest_even(Fraction(value) * Fraction(2) ** unit.lsb_exponent, precision, lowest)
-        if abs(wanted) >= Fraction(2) ** (3 - precision - lowest):  # the first power of two that is beyond
-            assert abs(found) == float("inf")
+        result = float(wide.decode(unit.encode(np.array([limbs], np.uint64), wide))[0])
+        expected = nearest_even(Fraction(value) * Fraction(2) ** unit.lsb_exponent, precision, lowest)
+        if abs(expected) >= Fraction(2) ** (3 - precision - lowest):  # the first power of two that overflows
+            assert abs(result) == float("inf")
         else:
-            assert Fraction(found) == wanted
+            assert Fraction(result) == expected
 
 
 @pytest.mark.parametrize("name", ["hif8", "e5m2b1", "ocp_e4m3", "gc_1_0_7_b0"])
 def test_codes_are_those_of_the_same_number_in_binary32(name):
-    """Numbers of up to 24 bits are the same there, and Format.encode is checked against others elsewhere."""
+    """Numbers of up to 24 bits are exact there; other tests check Format.encode against other implementations."""
     fmt, rng = golden.get(name), generator("codes", name)
     unit = exact(fmt, fmt, 64)
     size = min(unit.value_width - 1, 24)
@@ -59,8 +58,8 @@ def test_codes_are_those_of_the_same_number_in_binary32(name):
             continue
         choices = {"random": rng.integers(0, 1 << 8, 5000), "random_bits": 8} if rounding == "stochastic" else {}
         for overflow in fmt.overflows if rounding != "mptorch" else ("infinity",):
-            found = unit.encode(limbs, fmt, rounding, overflow, **choices)
-            np.testing.assert_array_equal(found, fmt.encode(bits, "binary32", rounding, overflow, **choices))
+            result = unit.encode(limbs, fmt, rounding, overflow, **choices)
+            np.testing.assert_array_equal(result, fmt.encode(bits, "binary32", rounding, overflow, **choices))
 
 
 @pytest.mark.parametrize(("flags", "code"), [(1, 0x6F), (2, 0xEF), (3, 0x6F), (4, 0x80), (7, 0x80)])
@@ -74,13 +73,12 @@ def test_flags_are_infinities_and_nan(flags, code):
 
 
 # -- hardware
-# ------------------------------------------------------------------------------------------------------------------
 
 DESIGNS = [
     build("readout", "hif8"),
     build("readout", "ocp_e4m3", target="binary16"),
     build("readout", "e5m2b1", "ocp_e4m3", terms=16, target="hif8"),
-    build("readout", "gc_1_4_3_b0", terms=1, target="gc_1_4_3_b20"),  # zero alone does not overflow
+    build("readout", "gc_1_4_3_b0", terms=1, target="gc_1_4_3_b20"),  # every value but zero overflows
     build("readout", "ocp_e4m3", terms=4, target="ocp_e4m3", overflow="saturate"),
     build("readout", "ocp_e5m2", target="dlfloat16", scale_bits=3),
 ]
@@ -97,7 +95,9 @@ MORE = [
 
 
 @pytest.mark.parametrize(
-    "design", [*DESIGNS, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE)], ids=lambda one: one.name
+    "design",
+    [*DESIGNS, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE)],
+    ids=lambda design: design.name,
 )
 def test_gates_equal_golden(design):
     assert not differing(design, stimuli(design))
@@ -123,17 +123,17 @@ MORE_PROVED = [
     build("readout", "gc_1_0_7_b0", target="gc_1_0_7_b0"),
     build("readout", "hif8", target="e5m2b1", terms=16),
 ]
-ALL_PROVED = [*PROVED, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE_PROVED)]
+ALL_PROVED = [*PROVED, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE_PROVED)]
 
 
-@pytest.mark.parametrize("design", ALL_PROVED, ids=lambda one: one.name)
+@pytest.mark.parametrize("design", ALL_PROVED, ids=lambda design: design.name)
 def test_proof(design):
     evidence = check(design)
     assert (evidence.verdict, evidence.cases) == (EQUAL, evidence.inputs)
     assert evidence.method == ReadoutProof.method
 
 
-@pytest.mark.parametrize("design", PROVED, ids=lambda one: one.name)
+@pytest.mark.parametrize("design", PROVED, ids=lambda design: design.name)
 def test_one_wrong_accumulator_is_found(design):
     acc = 0x1234567
     text = re.sub(r"(assign (?:bits|code) = )([^;]+);", rf"\1(\2) ^ (acc == {acc});", texts([design])[design.name])

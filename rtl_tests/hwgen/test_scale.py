@@ -1,6 +1,4 @@
-"""Powers of two that products are multiplied by: golden against other formats' biases and fractions, gates against
-golden.
-"""
+"""Scales, powers of two that multiply the products: the reference model against other biases, gates against it."""
 
 from fractions import Fraction
 
@@ -18,29 +16,28 @@ from rtl_tests.synth.proof.test_exhaustive import check
 from synth.proof.evidence import EQUAL
 
 # -- golden
-# --------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("accumulator", golden.ACCUMULATORS)
 def test_a_scale_is_graphcores_programmable_bias(accumulator):
-    """Of gc_1_4_3_bN all N have the same codes; 1 more halves every value."""
+    """The formats gc_1_4_3_bN have the same codes; incrementing N halves every value."""
     rng, fmt = generator("bias", accumulator), golden.get("gc_1_4_3_b7")
     a, b = rng.integers(0, 256, (2, 5000)).astype(np.uint64)
     for scale in (-3, 0, 2):
         other = f"gc_1_4_3_b{7 - scale}"
         if accumulator == "exact":
             scaled, plain = exact(fmt, fmt, 8, 3), exact(fmt, golden.get(other), 8)
-            found = golden.mac(a, b, scaled.zeros((5000,)), fmt.name, None, "exact", 8, scale, 3)
-            wanted = golden.mac(a, b, plain.zeros((5000,)), fmt.name, other, "exact", 8)
-            np.testing.assert_array_equal(scaled.decode(found), plain.decode(wanted))
+            result = golden.mac(a, b, scaled.zeros((5000,)), fmt.name, None, "exact", 8, scale, 3)
+            expected = golden.mac(a, b, plain.zeros((5000,)), fmt.name, other, "exact", 8)
+            np.testing.assert_array_equal(scaled.decode(result), plain.decode(expected))
         else:
             acc = vectors.directed_accumulators(fmt, fmt, a, b, golden.get(accumulator), rng)
-            found = golden.mac(a, b, acc, fmt.name, None, accumulator, scale=scale, scale_bits=8)
-            np.testing.assert_array_equal(found, golden.mac(a, b, acc, fmt.name, other, accumulator))
-            found = golden.fused_dot(
+            result = golden.mac(a, b, acc, fmt.name, None, accumulator, scale=scale, scale_bits=8)
+            np.testing.assert_array_equal(result, golden.mac(a, b, acc, fmt.name, other, accumulator))
+            result = golden.fused_dot(
                 a[:, None], b[:, None], acc, fmt.name, None, accumulator, scale=np.full(5000, scale), scale_bits=8
             )
-            np.testing.assert_array_equal(found, golden.mac(a, b, acc, fmt.name, other, accumulator))
+            np.testing.assert_array_equal(result, golden.mac(a, b, acc, fmt.name, other, accumulator))
 
 
 def test_an_exact_accumulator_has_room_for_every_scale():
@@ -71,7 +68,6 @@ def test_refused_scales(scale, bits, error, sentence, accumulator):
 
 
 # -- hardware
-# ------------------------------------------------------------------------------------------------------------------
 
 DESIGNS = [
     build("mac", "hif8", scale_bits=8),
@@ -91,7 +87,9 @@ MORE = [
 
 
 @pytest.mark.parametrize(
-    "design", [*DESIGNS, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MORE)], ids=lambda one: one.name
+    "design",
+    [*DESIGNS, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE)],
+    ids=lambda design: design.name,
 )
 def test_gates_equal_golden(design):
     cases = stimuli(design)
@@ -111,7 +109,7 @@ def test_gates_equal_golden(design):
         pytest.param(build("mac", "hif8", accumulator="bfloat16", scale_bits=2), marks=pytest.mark.exhaustive),
         pytest.param(build("mac", "ocp_e4m3", accumulator="dlfloat16", scale_bits=2), marks=pytest.mark.exhaustive),
     ],
-    ids=lambda one: one.name,
+    ids=lambda design: design.name,
 )
 def test_every_case_with_every_scale(design):
     evidence = check(design)
@@ -125,7 +123,7 @@ PROVED = [
 ]
 
 
-@pytest.mark.parametrize("design", PROVED, ids=lambda one: one.name)
+@pytest.mark.parametrize("design", PROVED, ids=lambda design: design.name)
 def test_proof_with_every_scale(design):
     evidence = check(design)
     assert evidence.method.startswith("proof")
@@ -140,7 +138,7 @@ def test_refusals(block, tmp_path, capsys):
 
 
 def test_products_beyond_binary64_are_refused():
-    """Golden's products are binary64's."""
+    """The products of the reference model are binary64 numbers."""
     sentence = "scale_bits must be fewer than 10 for products as far from 1 as those of gc_1_2_1_b390 and gc_1_2_1_b390"
     for refused in (
         lambda: build("mac", "gc_1_2_1_b390", scale_bits=10),

@@ -1,6 +1,4 @@
-"""Formats from users' files go through the whole of it: golden, decoder, encoder, MAC, equal in simulation or in every
-case.
-"""
+"""Formats from TOML files: reference model, decoder, encoder and MAC, in simulation or on every input."""
 
 import gfloat
 import ml_dtypes
@@ -67,11 +65,9 @@ FORMATS = {
 @pytest.fixture
 def formats(tmp_path):
     """The formats above, read from files."""
-    found = []
     for name, text in FORMATS.items():
         (tmp_path / f"{name}.toml").write_text(f'name = "{name}"\n{text}')
-        found.append(golden.get(str(tmp_path / f"{name}.toml")))
-    return found
+    return [golden.get(str(tmp_path / f"{name}.toml")) for name in FORMATS]
 
 
 def test_simulation_of_their_decoders(formats, tmp_path):
@@ -157,7 +153,9 @@ def test_values_missing_below_the_smallest_are_refused(tmp_path):
         canonical_nan = 1
         rows = [{ prefix = "", exponent = { rule = "biased", bits = 3, bias = 3 }, fraction_bits = 2 }]
         specials = [
-            { mask = 31, value = 0, kind = "zero" }, { mask = 31, value = 1, kind = "nan" }, { mask = 31, value = 2, kind = "nan" },
+            { mask = 31, value = 0, kind = "zero" },
+            { mask = 31, value = 1, kind = "nan" },
+            { mask = 31, value = 2, kind = "nan" },
         ]
     """)
     with pytest.raises(ValueError, match=r"hole|unused|missing"):
@@ -165,10 +163,9 @@ def test_values_missing_below_the_smallest_are_refused(tmp_path):
 
 
 # -- examples/formats
-# ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_example_formats_are_all_held_against_others():
+def test_all_example_formats_are_checked():
     assert sorted(EXAMPLES) == ["e3m2b1", "mx_e2m1", "mx_e2m3", "mx_e3m2"]
 
 

@@ -1,10 +1,9 @@
-"""Simulation against golden: many modules under one bench top, so that a simulator builds once and a step drives them
-all.
+"""Simulation against the reference model: many modules under one top, so that a simulator builds once.
 
-Where building costs next to nothing (Icarus), there is such a top for each core, with its share of the modules. A top
-has one wide input and one wide output; each port of each module has its slice, which begins at a whole byte.
-``simulate`` writes the tops and all vectors as files, lets cocotb run ``cocotb_bench``, and reports what differed with
-every field. Then the first case that differed runs once more, alone and with waves.
+Icarus builds quickly and gets one top per core, each with a share of the modules. A top has one wide input and one wide
+output; each port of each module has a slice of them, aligned to bytes. ``simulate`` writes the tops and all vectors as
+files, runs ``cocotb_bench`` under cocotb, and reports mismatches with all fields. It then runs the first failing case
+again, alone and with waves.
 """
 
 import contextlib
@@ -30,20 +29,18 @@ from rtl_tests.support.simulators import verilator_environment
 
 TOP = "bench_top"
 BUILD_ARGUMENTS = {"icarus": (), "verilator": ("-CFLAGS", "-O0", "--output-split", "0")}
-"""Verilator's output stays in one file: of several, the makefile of the PyPI package precompiles a header that the
-compiler then misses.
+"""Verilator's output stays in one file: for several, the makefile of the PyPI package precompiles a header that the
+compiler does not find.
 """
 
 WAVES = {"icarus": f"build/{TOP}.fst", "verilator": "dump.vcd"}
-"""Where cocotb has the simulators put their waves, in a run's folder."""
+"""Files of waves in a run's folder, as cocotb names them."""
 
 WAVE_VECTORS = 1000
-"""Vectors of a combinational module that waves show at most, so that their file stays small; the last is the first that
-differs.
-"""
+"""Largest number of vectors in the waves of a combinational module. The last of them is the first mismatch."""
 
 Explain = Callable[[Mapping[str, int], Mapping[str, int], Mapping[str, int]], str]
-"""(inputs, got, expected), each port name to value, into a sentence with fields and exact values."""
+"""From (inputs, got, expected), each a mapping of ports to values, to a sentence with fields and exact values."""
 
 
 @dataclass(frozen=True)
@@ -55,19 +52,18 @@ class Case:
     name : str
         The module's name.
     verilog : str
-        Its text.
+        Text of the module.
     ports : mapping of str to int
         Width of each of its ports.
     inputs, outputs : mapping of str to array of unsigned integers
-        What each input port is driven with, and what each output port must then say: arrays of one length. A port of
-        more than 64 bits has uint64 limbs on a last axis, little end first.
+        Values of the inputs and expected values of the outputs: arrays of the same length. Ports of more than 64 bits
+        have uint64 limbs on a last axis, little end first.
     explain : callable, optional
-        Says more about a mismatch than the ports' values.
+        Adds a sentence to the report of a mismatch.
     seed : int, optional
-        What the vectors were drawn with.
+        Seed of the vectors.
     care : mapping of str to array of 0 and 1, optional
-        Which vectors an output port must have its value for, where that is not all. Such a case is of a clocked module:
-        its vectors build on each other.
+        For clocked modules, whose vectors depend on earlier ones: whether each vector's output is compared.
     """
 
     name: str
@@ -80,10 +76,9 @@ class Case:
     care: Mapping[str, NDArray[np.unsignedinteger]] | None = None
 
     def __post_init__(self):
-        if sorted(self.ports) != sorted([*self.inputs, *self.outputs]):
-            raise ValueError(
-                f"{self.name}: ports are {sorted(self.ports)}, vectors are for {sorted([*self.inputs, *self.outputs])}"
-            )
+        ports = sorted([*self.inputs, *self.outputs])
+        if sorted(self.ports) != ports:
+            raise ValueError(f"{self.name}: ports are {sorted(self.ports)}, vectors are for {ports}")
         lengths = {name: len(values) for name, values in (self.inputs | self.outputs).items()}
         if len(set(lengths.values())) != 1 or not self.vectors:
             raise ValueError(
@@ -92,35 +87,34 @@ class Case:
 
     @property
     def vectors(self) -> int:
-        """How many there are."""
+        """The number of vectors."""
         return len(next(iter(self.inputs.values())))
 
 
 def simulate(cases: Sequence[Case], folder: Path, simulator: str | None = None) -> None:
-    """Simulate all cases at once and require that every output is golden's.
+    """Simulate all cases at once and require that every output has its expected value.
 
     Parameters
     ----------
     cases : sequence of Case
         With different names.
     folder : Path
-        For the build and the vectors: a test's ``tmp_path``, or something under ``build/``.
+        Folder for the build and the vectors: a test's ``tmp_path``, or a folder under ``build/``.
     simulator : str, optional
-        ``icarus`` or ``verilator``; by default what ``SIM`` says, see `simulators.simulator`.
+        ``icarus`` or ``verilator``. Default: see `simulators.simulator`.
 
     Raises
     ------
     AssertionError
-        With the first mismatches of each module, a file of waves, the seed and the command that repeats the run; or
-        when not all vectors were visited.
+        If outputs differ, with the first mismatches of each module, a file of waves, the seed and a command that
+        repeats the run; or if not all vectors were visited.
     """
     simulator = simulator or chosen_simulator()
     names = [case.name for case in cases]
     if len(set(names)) != len(names):
         raise ValueError(f"cases must have different names, not {names}")
-    parts = (
-        len(os.sched_getaffinity(0)) if simulator == "icarus" else 1
-    )  # a Verilator build costs more than a second simulation saves
+    # a second Verilator build costs more time than a parallel simulation saves
+    parts = len(os.sched_getaffinity(0)) if simulator == "icarus" else 1
     groups = [group for k in range(parts) if (group := cases[k * len(cases) // parts : (k + 1) * len(cases) // parts])]
     folders = [Path(folder).resolve() / f"bench_{simulator}_{k}" for k in range(len(groups))]
     environment = verilator_environment() if simulator == "verilator" else {}
@@ -132,7 +126,7 @@ def simulate(cases: Sequence[Case], folder: Path, simulator: str | None = None) 
 
 
 def repeat(cases: Sequence[Case], simulator: str) -> str:
-    """The command line that does the same again."""
+    """Return a command line that repeats the run."""
     seeds = {case.seed for case in cases if case.seed is not None}
     settings = [*(f"SEED={seed}" for seed in sorted(seeds)), f"SIM={simulator}"]
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rsplit(" ", 1)[0]
@@ -141,9 +135,7 @@ def repeat(cases: Sequence[Case], simulator: str) -> str:
 
 
 def _waves(simulator: str, cases: Sequence[Case], folders: Sequence[Path]) -> list[str]:
-    """Run the first case that differed once more, up to its first mismatch, with waves; a line that says where they
-    are.
-    """
+    """Run the first failing case again with waves, up to its first mismatch; return a line that names their file."""
     results = [json.loads(file.read_text()) for folder in folders if (file := folder / "results.json").exists()]
     first = {item["case"]: item["index"] for result in results for item in reversed(result["mismatches"])}
     case = next((case for case in cases if case.name in first), None)
@@ -156,14 +148,15 @@ def _waves(simulator: str, cases: Sequence[Case], folders: Sequence[Path]) -> li
         for ports in (case.inputs, case.outputs, case.care)
     )
     folder = folders[0].with_name(f"waves_{simulator}")
-    said = _simulate(simulator, [replace(case, inputs=inputs, outputs=outputs, care=care or None)], folder, waves=True)
+    case = replace(case, inputs=inputs, outputs=outputs, care=care or None)
+    complaints = _simulate(simulator, [case], folder, waves=True)
     file = folder / WAVES[simulator]
-    told = f"waves of {case.name}, vectors {start} to {end - 1}, each for one unit of time: {file}"
-    return [told] if file.exists() else ["there are no waves:", *said]
+    line = f"waves of {case.name}, vectors {start} to {end - 1}, each for one unit of time: {file}"
+    return [line] if file.exists() else ["there are no waves:", *complaints]
 
 
 def _simulate(simulator: str, cases: Sequence[Case], folder: Path, waves: bool = False) -> list[str]:
-    """Simulate under one top; what there is to complain about, a line each."""
+    """Simulate under one top; return the lines of the complaints."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "results.json").unlink(missing_ok=True)
     _write(cases, folder)
@@ -171,19 +164,28 @@ def _simulate(simulator: str, cases: Sequence[Case], folder: Path, waves: bool =
     _lend_runtime(folder / "build", waves)
     try:
         runner.build(
-            sources=[folder / f"{name}.v" for name in (TOP, *(case.name for case in cases))], hdl_toplevel=TOP,
-            build_dir=folder / "build", build_args=BUILD_ARGUMENTS[simulator], always=True, waves=waves,
+            sources=[folder / f"{name}.v" for name in (TOP, *(case.name for case in cases))],
+            hdl_toplevel=TOP,
+            build_dir=folder / "build",
+            build_args=BUILD_ARGUMENTS[simulator],
+            always=True,
+            waves=waves,
             log_file=folder / "build.log",
-        )  # fmt: skip
+        )
     except RuntimeError:
         return ["the build failed", *_tail(folder / "build.log")]
     _keep_runtime(folder / "build", waves)
     xml = folder / "results.xml"
-    with contextlib.suppress(SystemExit):  # under pytest the runner exits when a test fails; the results say so too
+    with contextlib.suppress(SystemExit):  # under pytest the runner exits if a test fails
         runner.test(
-            test_module="rtl_tests.support.cocotb_bench", hdl_toplevel=TOP, test_dir=folder, results_xml=str(xml),
-            extra_env={"BENCH_FOLDER": str(folder)}, waves=waves, log_file=folder / "test.log",
-        )  # fmt: skip
+            test_module="rtl_tests.support.cocotb_bench",
+            hdl_toplevel=TOP,
+            test_dir=folder,
+            results_xml=str(xml),
+            extra_env={"BENCH_FOLDER": str(folder)},
+            waves=waves,
+            log_file=folder / "test.log",
+        )
     if not (folder / "results.json").exists():
         return ["the simulation ended before all vectors were driven", *_tail(folder / "test.log")]
     complaints = judge(cases, json.loads((folder / "results.json").read_text()))
@@ -194,8 +196,7 @@ def _simulate(simulator: str, cases: Sequence[Case], folder: Path, waves: bool =
 
 
 _RUNTIME: dict[bool, list[tuple[str, bytes]]] = {}
-"""Object files of Verilator's own runtime, with and without waves: the same in every build, and the longest part of it.
-"""
+"""Object files of Verilator's runtime, with and without waves. They are the same in all builds, and slow to compile."""
 
 
 def _keep_runtime(build: Path, waves: bool) -> None:
@@ -208,35 +209,26 @@ def _lend_runtime(build: Path, waves: bool) -> None:
     build.mkdir(exist_ok=True)
     for name, content in _RUNTIME.get(waves, ()):
         (build / name).write_bytes(content)
-        os.utime(
-            build / name, (time.time() + 3600,) * 2
-        )  # newer than the makefile that is about to be written, on which they depend
+        # newer than the makefile on which they depend, which is written later
+        os.utime(build / name, (time.time() + 3600,) * 2)
 
 
 def _tail(log: Path) -> list[str]:
-    """The last lines of what a tool said."""
     return log.read_text(errors="replace").splitlines()[-30:] if log.exists() else []
 
 
 def judge(cases: Sequence[Case], results: Mapping) -> list[str]:
-    """Complaints, a line each, unless ``results`` (of `cocotb_bench`) say that every vector of every case was visited
-    and none differed.
-    """
+    """Return the lines of the complaints about ``results`` of `cocotb_bench`; none if all vectors passed."""
     lines = []
     for case in cases:
         visited = min(results["steps"], case.vectors)
         if visited != case.vectors:
             lines.append(f"{case.name}: {visited} of {case.vectors} vectors were visited")
         if bad := results["bad"].get(case.name):
-            lines.append(
-                f"{case.name}: {bad} of {case.vectors} vectors differ"
-                + ("" if case.seed is None else f" (seed {case.seed})")
-            )
-            lines += [
-                _describe(case, item["index"], item["got"])
-                for item in results["mismatches"]
-                if item["case"] == case.name
-            ]
+            seed = "" if case.seed is None else f" (seed {case.seed})"
+            lines.append(f"{case.name}: {bad} of {case.vectors} vectors differ{seed}")
+            mismatches = (item for item in results["mismatches"] if item["case"] == case.name)
+            lines += [_describe(case, item["index"], item["got"]) for item in mismatches]
     return lines
 
 
@@ -257,21 +249,20 @@ def _value(values: NDArray, index: int) -> int:
 
 
 def _masked(values: NDArray, care: NDArray) -> NDArray:
-    """Zeros where there is no care."""
+    """Values with zeros where ``care`` is 0."""
     shaped = care.reshape(-1, *(1,) * (values.ndim - 1))
     return np.where(shaped, values, 0).astype(values.dtype)
 
 
 def _bytes(case: Case, port: str, width: int, values: NDArray) -> NDArray[np.uint8]:
-    """One row for each vector, the port's value in as few whole bytes as hold it, little end first."""
+    """One row per vector: the port's value in whole bytes, little end first."""
     limbs = np.asarray(values)
     if limbs.ndim == 1:
         limbs = limbs[:, None]
     count, size = len(limbs), (width + 7) // 8
     if not np.issubdtype(limbs.dtype, np.unsignedinteger) or limbs.shape[1] != (width + 63) // 64:
-        raise ValueError(
-            f"{case.name}: values of {width} bits for {port} must be unsigned in uint64 limbs, not {limbs.dtype}{limbs.shape}"
-        )
+        problem = f"must be unsigned in uint64 limbs, not {limbs.dtype}{limbs.shape}"
+        raise ValueError(f"{case.name}: values of {width} bits for {port} {problem}")
     rows = np.ascontiguousarray(limbs.astype("<u8")).view(np.uint8).reshape(count, -1)
     if rows[:, size:].any() or (width % 8 and (rows[:, size - 1] >> (width % 8)).any()):
         raise ValueError(f"{case.name}: a value for {port} has more than {width} bits")
@@ -279,7 +270,7 @@ def _bytes(case: Case, port: str, width: int, values: NDArray) -> NDArray[np.uin
 
 
 def _write(cases: Sequence[Case], folder: Path) -> None:
-    """Write the modules, the top, the vectors and the plan that tells `cocotb_bench` which slice is whose."""
+    """Write the modules, the top, the vectors, and the plan that assigns slices to ports for `cocotb_bench`."""
     steps = max(case.vectors for case in cases)
     stimuli: list[NDArray[np.uint8]] = []
     responses: list[NDArray[np.uint8]] = []
@@ -293,16 +284,13 @@ def _write(cases: Sequence[Case], folder: Path) -> None:
         expected = {
             port: _masked(values, care[port]) if port in care else values for port, values in case.outputs.items()
         }
-        for bus, vectors, columns in (
-            ("stimulus", {**case.inputs, **flags}, stimuli),
-            ("response", expected, responses),
-        ):
+        buses = (("stimulus", {**case.inputs, **flags}, stimuli), ("response", expected, responses))
+        for bus, vectors, columns in buses:
             for port, values in vectors.items():
                 width = case.ports.get(port, 1)
                 rows = _bytes(case, port, width, values)
-                columns.append(
-                    np.concatenate([rows, np.repeat(rows[-1:], steps - len(rows), axis=0)])
-                )  # a shorter case stands still
+                padding = np.repeat(rows[-1:], steps - len(rows), axis=0)  # a shorter case repeats its last vector
+                columns.append(np.concatenate([rows, padding]))
                 slot[bus][port] = [8 * sizes[bus], width]
                 sizes[bus] += rows.shape[1]
         slots.append({"name": case.name, "vectors": case.vectors, "outputs": slot["response"]})
@@ -310,17 +298,16 @@ def _write(cases: Sequence[Case], folder: Path) -> None:
         for bus, ports in slot.items():
             for port, (low, width) in ports.items():
                 if bus == "response" and port in care:
-                    instances.append(f"  wire [{width - 1}:0] net_{index}_{port};")
-                    flag = slot["stimulus"][CARE + port][0]
-                    instances.append(
-                        f"  assign response[{low + width - 1}:{low}] = net_{index}_{port} & {{{width}{{stimulus[{flag}]}}}};"
-                    )
-                    connections.append(f".{port}(net_{index}_{port})")
+                    net, flag = f"net_{index}_{port}", slot["stimulus"][CARE + port][0]
+                    masked = f"{net} & {{{width}{{stimulus[{flag}]}}}}"
+                    instances.append(f"  wire [{width - 1}:0] {net};")
+                    instances.append(f"  assign response[{low + width - 1}:{low}] = {masked};")
+                    connections.append(f".{port}({net})")
                 elif port in case.ports:
                     connections.append(f".{port}({bus}[{low + width - 1}:{low}])")
-        padding = [(low + width, -width % 8) for low, width in slot["response"].values() if width % 8]
+        unused = [(low + width, -width % 8) for low, width in slot["response"].values() if width % 8]
         instances.append(f"  {case.name} dut_{index} ({', '.join(connections)});")
-        instances += [f"  assign response[{low + width - 1}:{low}] = {width}'b0;" for low, width in padding]
+        instances += [f"  assign response[{low + width - 1}:{low}] = {width}'b0;" for low, width in unused]
         (folder / f"{case.name}.v").write_text(case.verilog)
     ports = ", ".join(
         f"{direction} wire [{8 * sizes[bus] - 1}:0] {bus}"

@@ -1,4 +1,4 @@
-"""Cases for the bench: a block's Verilog, its inputs, and what golden says of them."""
+"""Cases for the bench: a block's Verilog, its inputs, and the outputs of the reference model."""
 
 import os
 import tempfile
@@ -29,9 +29,7 @@ _TEXTS: dict[str, str] = {}
 
 
 def texts(designs: Sequence[Design]) -> dict[str, str]:
-    """Verilog of designs by name: emitted side by side, once however many tests ask for it, and linted before anybody
-    sees it.
-    """
+    """Return the Verilog of designs by name: emitted in parallel, linted, and cached for all tests."""
     missing = [design for design in designs if design.name not in _TEXTS]
     if missing:
         yosys.version()  # the first run of Yosys must be alone
@@ -44,60 +42,56 @@ def texts(designs: Sequence[Design]) -> dict[str, str]:
 
 
 def generator(*words: str) -> np.random.Generator:
-    """Random numbers that depend on the run's seed and on what they are for."""
+    """Return a generator seeded with the run's seed and ``words``."""
     return np.random.default_rng([seed(), *(ord(letter) for letter in " ".join(words))])
 
 
 def stimuli(design: Design) -> list[dict[str, int]]:
-    """Inputs that show what a block does, always the same."""
+    """Return the stimuli of a block's reference model, always the same."""
     return reference(design).stimuli(VECTORS, np.random.default_rng(list(design.name.encode())))
 
 
 def answer(design: Design, pins: Pins) -> dict[str, int]:
-    """The reference model's outputs in one case."""
+    """Return the reference model's outputs for one case."""
     return reference(design).answer(pins)
 
 
 def _case(
     design: Design, inputs: Mapping[str, NDArray], outputs: Mapping[str, NDArray], seed: int | None = None
 ) -> Case:
-    """Vectors for a block's module, whose codes of two formats come in two ports."""
+    """A case for a block's module, with codes of pairs of formats split into two ports."""
     model = reference(design)
     widths, driven = {**model.inputs, **model.outputs}, dict(inputs)
     for name, fmt in design.codes.items():
         widths |= code_widths(name, fmt)
         driven |= split(name, fmt, driven[name])
-    told = None if model.made_of else model.explain
-    return Case(design.name, texts([design])[design.name], widths, driven, outputs, told, seed)
+    explain = None if model.made_of else model.explain
+    return Case(design.name, texts([design])[design.name], widths, driven, outputs, explain, seed)
 
 
 def clocked_case(design: Design, cycles: Sequence[Mapping[str, int]]) -> Case:
-    """What happens in each cycle (see :mod:`hwgen.reference.trace`), as two vectors: before the clock rises, and after
-    it, when no output counts.
+    """A case of two vectors per cycle (see :mod:`hwgen.reference.trace`): before and after the rising edge.
+
+    Outputs are compared only before the edge.
     """
-    verilog = texts([design])[design.name]
-    found = design.ports
-    twice = {
-        port.name: np.repeat(_column(port.width, [cycle[port.name] for cycle in cycles]), 2, axis=0)
-        for port in columns(found)
-    }
+    fields = {port.name: port for port in columns(design.ports)}
+    rows = {name: _column(port.width, [cycle[name] for cycle in cycles]) for name, port in fields.items()}
+    twice = {name: np.repeat(column, 2, axis=0) for name, column in rows.items()}
     clock = np.tile(np.array([0, 1], np.uint8), len(cycles))
-    outputs = [port.name for port in found if port.direction == "output"]
-    inputs = {port.name: twice[port.name] for port in found if port.direction == "input" and port.name != CLOCK} | {
-        CLOCK: clock
-    }
+    twice[CLOCK] = clock
+    inputs = {port.name: twice[port.name] for port in design.ports if port.direction == "input"}
+    outputs = {port.name: twice[port.name] for port in design.ports if port.direction == "output"}
     care = {name: twice[CARE + name] * (1 - clock) for name in outputs}
-    widths = {port.name: port.width for port in found}
-    return Case(design.name, verilog, widths, inputs, {name: twice[name] for name in outputs}, None, seed(), care)
+    widths = {port.name: port.width for port in design.ports}
+    return Case(design.name, texts([design])[design.name], widths, inputs, outputs, None, seed(), care)
 
 
 def _column(width: int, values: Sequence[int]) -> NDArray:
-    """Values of a port, beyond 64 bits in limbs."""
+    """Values of a port; more than 64 bits are split into limbs."""
     if width <= 64:
         return np.array(values, np.uint64)
-    return np.array(
-        [[value >> 64 * limb & (1 << 64) - 1 for limb in range(-(-width // 64))] for value in values], np.uint64
-    )
+    limbs = range(-(-width // 64))
+    return np.array([[value >> 64 * limb & (1 << 64) - 1 for limb in limbs] for value in values], np.uint64)
 
 
 def all_codes(width: int) -> NDArray[np.uint64]:
@@ -112,7 +106,6 @@ def pairs(a: Format, b: Format) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
 
 # -- decoders
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def decoder_case(fmt: Format, target: str) -> Case:
@@ -123,7 +116,6 @@ def decoder_case(fmt: Format, target: str) -> Case:
 
 
 # -- encoders
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def encoder_design(
@@ -134,7 +126,7 @@ def encoder_design(
     nan_to_zero: bool = False,
     random_bits: int | None = None,
 ) -> Design:
-    """An encoder with its options in the order of golden's."""
+    """An encoder with its options in the order of ``Format.encode``."""
     options = {"rounding": rounding, "overflow": overflow, "nan_to_zero": nan_to_zero, "random_bits": random_bits}
     return build("encoder", fmt, source=source, **options)
 
@@ -147,9 +139,7 @@ def encoder_case(
     nan_to_zero: bool = False,
     random_bits: int | None = None,
 ) -> Case:
-    """All 65,536 inputs of a 16-bit source; from binary32 every rounding boundary ± 1 ulp, specials, and random
-    patterns.
-    """
+    """All inputs of a 16-bit source; of binary32 every rounding boundary ± 1 ulp, specials and random patterns."""
     design = encoder_design(fmt, source, rounding, overflow, nan_to_zero, random_bits)
     rng = generator(design.name)
     wide = golden.get(source)
@@ -160,28 +150,27 @@ def encoder_case(
     ).astype(np.uint64)
     inputs = {"bits": bits}
     words = None
-    drawn = design.core.random_bits
-    if drawn is not None:
-        words = rng.integers(0, 1 << drawn, bits.size, dtype=np.uint64)
-        words[: bits.size // 4] = rng.choice(np.array([0, (1 << drawn) - 1], np.uint64), bits.size // 4)
+    random_bits = design.core.random_bits
+    if random_bits is not None:
+        words = rng.integers(0, 1 << random_bits, bits.size, dtype=np.uint64)
+        words[: bits.size // 4] = rng.choice(np.array([0, (1 << random_bits) - 1], np.uint64), bits.size // 4)
         inputs["random"] = words
-    codes = fmt.encode(bits, source, rounding, overflow, nan_to_zero, random=words, random_bits=drawn or 1)
+    codes = fmt.encode(bits, source, rounding, overflow, nan_to_zero, random=words, random_bits=random_bits or 1)
     return _case(design, inputs, {"code": codes}, seed())
 
 
 # -- multiply-accumulate
-# ------------------------------------------------------------------------------------------------------
 
 
 def mac_design(a: Format, b: Format | None = None, accumulator: str = "binary16", terms: int | None = None) -> Design:
-    """A MAC with its options in the order of golden's."""
+    """A MAC with its options in the order of ``golden.mac``."""
     return build("mac", a, a if b is None else b, accumulator=accumulator, terms=terms)
 
 
 def mac_case(
     a: Format, b: Format | None = None, accumulator: str = "binary16", terms: int | None = None, some: int | None = None
 ) -> Case:
-    """All pairs of codes, or ``some`` of them; each with a directed or random accumulator."""
+    """All pairs of codes, or ``some`` of them, each with a directed or random accumulator."""
     other = a if b is None else b
     design = mac_design(a, b, accumulator, terms)
     rng = generator(design.name)

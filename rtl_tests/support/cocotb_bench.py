@@ -1,6 +1,6 @@
-"""The part of a bench that runs inside the simulator: one step drives every module's inputs and compares every output.
+"""The part of a bench that runs inside the simulator: each step drives all inputs and compares all outputs.
 
-``bench`` writes what this module reads, and judges what it writes: see there. It imports nothing of ours.
+``bench`` writes the files that this module reads, and evaluates its results. It imports no module of this project.
 """
 
 import json
@@ -12,12 +12,13 @@ from cocotb.triggers import Timer
 from cocotb.types import LogicArray
 
 KEPT = 5
-"""Mismatches of a module that are written down; the others are counted."""
+"""Number of mismatches of a module to record; the others are only counted."""
 
 
 def _unsigned(value: LogicArray) -> int | None:
-    """``value`` as an integer, None when it has an X or Z; ``is_resolvable`` looks at each bit in Python, which takes
-    ten times as long.
+    """``value`` as an integer; None if it has an X or Z.
+
+    ``is_resolvable`` examines each bit in Python and is ten times slower.
     """
     try:
         return value.to_unsigned()
@@ -26,7 +27,7 @@ def _unsigned(value: LogicArray) -> int | None:
 
 
 def _fields(response: LogicArray, ports: dict[str, list[int]]) -> dict[str, str]:
-    """The output ports' values as text: hexadecimal, or bits where some are X or Z."""
+    """The output ports' values as text: hexadecimal, or bits if some are X or Z."""
     fields = {}
     for port, (low, width) in ports.items():
         bits = response[low + width - 1 : low]
@@ -36,7 +37,7 @@ def _fields(response: LogicArray, ports: dict[str, list[int]]) -> dict[str, str]
 
 @cocotb.test()
 async def sweep(dut: object) -> None:
-    """Drive all vectors in order; a response equals golden's, bit for bit, and has no X."""
+    """Drive all vectors in order; every response must equal the expected one bit for bit, without X."""
     folder = Path(os.environ["BENCH_FOLDER"])
     plan = json.loads((folder / "plan.json").read_text())
     stimulus, response, step = dut.stimulus, dut.response, Timer(1, "step")
@@ -50,10 +51,10 @@ async def sweep(dut: object) -> None:
             await step
             got = response.value
             if _unsigned(got) != int.from_bytes(expected, "little"):
-                wanted = LogicArray.from_bytes(expected, byteorder="little")
+                correct = LogicArray.from_bytes(expected, byteorder="little")
                 for case in plan["cases"]:
                     fields = _fields(got, case["outputs"])
-                    if steps < case["vectors"] and fields != _fields(wanted, case["outputs"]):
+                    if steps < case["vectors"] and fields != _fields(correct, case["outputs"]):
                         name = case["name"]
                         bad[name] = bad.get(name, 0) + 1
                         if bad[name] <= KEPT:

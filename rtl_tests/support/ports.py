@@ -1,4 +1,4 @@
-"""The ports of a module, read from its text: what the tests compare a design's ports with."""
+"""Reads the ports of a module from its text, to compare them with those of a design."""
 
 import re
 
@@ -8,7 +8,7 @@ _PORT = re.compile(r"\b(input|output)\b\s+(?:wire\s+|reg\s+)?(?:\[(\d+):0\]\s*)?
 
 
 def ports(verilog: str, top: str) -> list[Port]:
-    """The ports of module ``top``, in their order.
+    """Return the ports of module ``top`` in their order.
 
     Raises
     ------

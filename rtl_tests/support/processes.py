@@ -1,4 +1,4 @@
-"""Commands that a test starts, watches, and breaks off."""
+"""Commands that a test starts, watches and interrupts."""
 
 import subprocess
 import time
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def started(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
-    """A command under way, in a session of its own; it does not outlive the test."""
+    """Run a command in its own session; kill it at the end of the test."""
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
@@ -19,9 +19,9 @@ def started(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def wait_until(happened: Callable[[], bool], process: "subprocess.Popen[str]", seconds: float = 120.0) -> None:
-    """Wait for something that a process does; fail where it ends without, or takes too long."""
-    until = time.monotonic() + seconds
+    """Wait for a condition; fail if the process ends before, or after ``seconds``."""
+    end = time.monotonic() + seconds
     while not happened():
         assert process.poll() is None, process.communicate()
-        assert time.monotonic() < until, f"nothing for {seconds:g} s"
+        assert time.monotonic() < end, f"nothing for {seconds:g} s"
         time.sleep(0.01)

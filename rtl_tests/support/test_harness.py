@@ -1,4 +1,4 @@
-"""The bench itself: it catches what is wrong, counts what it visits, and says how to see it again."""
+"""The bench: it detects errors, counts vectors, and reports how to repeat a run."""
 
 import re
 import struct
@@ -15,39 +15,33 @@ from rtl_tests.support.simulators import DEFAULT_SEED, available, seed, simulato
 CODES = np.arange(256, dtype=np.uint64)
 
 
-def adder(name: str = "adder", expression: str = "a + 8'd3", vectors: int = 256, **more: object) -> Case:
-    """``y = a + 3``, or something else that claims to be."""
+def adder(name: str = "adder", expression: str = "a + 8'd3", vectors: int = 256, **options: object) -> Case:
+    """A case that expects ``y = a + 3`` of a module with ``y = expression``."""
     text = f"module {name} (input wire [7:0] a, output wire [7:0] y);\n  assign y = {expression};\nendmodule\n"
     codes = CODES[:vectors]
-    return Case(name, text, {"a": 8, "y": 8}, {"a": codes}, {"y": (codes + 3) & 255}, **more)
+    return Case(name, text, {"a": 8, "y": 8}, {"a": codes}, {"y": (codes + 3) & 255}, **options)
 
 
 def wide(name: str = "wide") -> Case:
-    """A port of 90 bits beside ports of one and three."""
+    """Ports of 90, one and three bits."""
+    ports = "input wire [89:0] value, input wire flip, input wire [2:0] low, output wire [89:0] y, output wire last"
     text = (
-        f"module {name} (input wire [89:0] value, input wire flip, input wire [2:0] low, output wire [89:0] y, output wire last);\n"
-        "  assign y = flip ? ~value : value + {87'd0, low};\n  assign last = value[89];\nendmodule\n"
+        f"module {name} ({ports});\n  assign y = flip ? ~value : value + {{87'd0, low}};\n"
+        "  assign last = value[89];\nendmodule\n"
     )
     rng = np.random.default_rng(seed())
-    numbers = [
-        0,
-        1,
-        (1 << 90) - 1,
-        1 << 64,
-        (1 << 64) - 1,
-        *(int.from_bytes(rng.bytes(12), "little") >> 6 for _ in range(200)),
-    ]
+    numbers = [0, 1, (1 << 90) - 1, 1 << 64, (1 << 64) - 1]
+    numbers += [int.from_bytes(rng.bytes(12), "little") >> 6 for _ in range(200)]
     flip, low = rng.integers(0, 2, len(numbers), dtype=np.uint8), rng.integers(0, 8, len(numbers), dtype=np.uint16)
     results = [(~v if f else v + k) % (1 << 90) for v, f, k in zip(numbers, flip.tolist(), low.tolist(), strict=True)]
-    ports = {"value": 90, "flip": 1, "low": 3, "y": 90, "last": 1}
+    widths = {"value": 90, "flip": 1, "low": 3, "y": 90, "last": 1}
     inputs = {"value": limbs(numbers), "flip": flip, "low": low}
-    return Case(
-        name, text, ports, inputs, {"y": limbs(results), "last": np.array([v >> 89 for v in numbers], np.uint8)}
-    )
+    outputs = {"y": limbs(results), "last": np.array([v >> 89 for v in numbers], np.uint8)}
+    return Case(name, text, widths, inputs, outputs)
 
 
 def limbs(numbers: list[int]) -> np.ndarray:
-    """Numbers of up to 128 bits as two uint64 limbs, little end first."""
+    """Convert numbers of up to 128 bits to two uint64 limbs, little end first."""
     return np.array([[v & (1 << 64) - 1, v >> 64] for v in numbers], np.uint64)
 
 
@@ -58,8 +52,9 @@ def test_right_modules_pass(tmp_path, name):
 
 
 def shown(file: Path) -> tuple[int, str]:
-    """The last time in a file of waves and, of a VCD, what changes at it; an FST begins with block type, length, first
-    and last time.
+    """Return the last time in a file of waves and, for a VCD, the changes at that time.
+
+    An FST file begins with block type, length, first and last time.
     """
     if file.suffix == ".fst":
         return struct.unpack(">BQQQ", file.read_bytes()[:25])[-1], ""
@@ -174,7 +169,7 @@ def test_bad_environment_is_refused(monkeypatch):
     monkeypatch.setenv("SIM", "icarus")
     monkeypatch.setenv("PATH", "")
     assert available() == ("verilator",)
-    with pytest.raises(ValueError, match=r"^SIM=icarus is asked for, but it is not installed$"):
+    with pytest.raises(ValueError, match=r"^SIM=icarus is not installed$"):
         simulator()
     monkeypatch.setenv("SEED", "-1")
     with pytest.raises(ValueError, match=r"^SEED must be a non-negative integer, not '-1'$"):

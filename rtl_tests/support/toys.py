@@ -1,6 +1,4 @@
-"""What has no use but to be tested: a format of four bits; components with everything, with registers, and any number
-of random ones.
-"""
+"""A format and components for tests only: a format of four bits, components with many operators, random components."""
 
 import random
 
@@ -37,7 +35,7 @@ class Inner(wiring.Component):
 
 
 class Toy(wiring.Component):
-    """Signed arithmetic, shifts, a table, nested choices, a submodule; the twin adds 3 where the other adds 2."""
+    """Signed arithmetic, shifts, a table, nested choices, a submodule; the twin adds 3 instead of 2."""
 
     def __init__(self, twin: bool = False):
         self.twin = twin
@@ -76,7 +74,7 @@ class Toy(wiring.Component):
 
 
 class Register(wiring.Component):
-    """A sum with its register."""
+    """An accumulating register."""
 
     def __init__(self):
         super().__init__({"clk": In(1), "rst": In(1), "enable": In(1), "x": In(4), "total": Out(6), "parity": Out(1)})
@@ -93,7 +91,7 @@ class Register(wiring.Component):
 
 
 class Chance(wiring.Component):
-    """Whatever ``seed`` makes of Amaranth's operators, selections and conditions."""
+    """A random component of Amaranth's operators, selections and conditions, made from ``seed``."""
 
     def __init__(self, seed: int):
         self.random = random.Random(seed)

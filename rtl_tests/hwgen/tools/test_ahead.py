@@ -1,4 +1,4 @@
-"""The job loop: as much under way as is asked for, results in either order, nothing left behind."""
+"""The job loop: a bounded number of jobs, results in either order, nothing left behind."""
 
 from concurrent.futures import Future
 from itertools import count
@@ -9,7 +9,7 @@ from hwgen.tools.ahead import completed
 
 
 class Executor:
-    """Finishes parts when as many as ``batch`` are under way, the last one first."""
+    """Finishes parts when ``batch`` of them are in progress, in reverse order."""
 
     def __init__(self, batch):
         self.batch, self.futures, self.open = batch, {}, []
@@ -19,19 +19,19 @@ class Executor:
         self.futures[part] = future
         self.open.append(future)
         if len(self.open) == self.batch:
-            for one in reversed(self.open):
-                one.set_result(None)
+            for finished in reversed(self.open):
+                finished.set_result(None)
             self.open.clear()
         return future
 
 
 def test_parts_come_as_they_are_finished():
     futures = {part: Future() for part in "abc"}
-    found = completed("abc", futures.__getitem__, 3)
+    results = completed("abc", futures.__getitem__, 3)
     for part in "bca":
         futures[part].set_result(part.upper())
-        assert next(found) == (part, futures[part])
-    assert next(found, None) is None
+        assert next(results) == (part, futures[part])
+    assert next(results, None) is None
 
 
 def test_parts_come_in_their_own_order():
@@ -40,11 +40,11 @@ def test_parts_come_in_their_own_order():
 
 
 def test_no_more_is_taken_than_there_is_room_for():
-    """So that memory stays flat."""
+    """Memory use stays bounded."""
     source, executor = count(), Executor(1)
-    found = completed(source, executor.submit, 4)
+    results = completed(source, executor.submit, 4)
     for number in range(100):
-        next(found)
+        next(results)
         assert len(executor.futures) <= number + 4
 
 
@@ -52,10 +52,10 @@ def test_no_more_is_taken_than_there_is_room_for():
 def test_what_has_not_begun_is_cancelled_when_the_loop_is_left(end):
     futures = {part: Future() for part in "abc"}
     futures["b"].set_result(None)
-    found = completed("abcd", futures.__getitem__, 3)
-    assert next(found)[0] == "b"
+    results = completed("abcd", futures.__getitem__, 3)
+    assert next(results)[0] == "b"
     with pytest.raises(end):
-        found.throw(end)
+        results.throw(end)
     assert [future.cancelled() for future in futures.values()] == [True, False, True]
 
 

@@ -1,4 +1,4 @@
-"""Progress: a line that is rewritten on a terminal, a line now and then elsewhere, and how long the rest takes."""
+"""Progress: a line that is rewritten on a terminal, a line every minute elsewhere, and the time left."""
 
 import io
 
@@ -15,7 +15,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Seconds of the clock, which stands still; element 0 may be changed."""
+    """A clock that does not run: element 0 is the time in seconds."""
     seconds = [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: seconds[0])
     return seconds

@@ -215,7 +215,7 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
         ('[mac]\nformat-b = ["hif9"]', "must be a known format, not 'hif9'; the nearest is hif8"),
         (
             '[mac]\nformat-b = ["binary16"]',
-            "'binary16' is a source, decoder target or accumulator, not one of the formats that blocks",
+            "'binary16' is a source, decoder target or accumulator, not a format of codes",
         ),
         ('[readout]\nto = ["binary17"]', "must be a known format, not 'binary17'; the nearest are binary16, "),
         ('targets = ["liberty"]\nliberty = [""]\n[decoder]', "liberty: '' names no file"),
