@@ -111,11 +111,9 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
         | sign | exponent field | first fraction bits | rest: is any of the other fraction bits 1? |
     """
     k, field_bits, bias = source.fraction_bits, source.exponent_bits, source.bias
-    chapter(
-        m,
-        f"Source: {source.name}; exponent {field_bits} bits, the fraction's first {min(rounder.fraction_bits, k)} of {k} bits",
-    )
-    sign, whole, first = named(m, "sign", bits[-1]), bits[:k], min(rounder.fraction_bits, k)
+    first = min(rounder.fraction_bits, k)
+    chapter(m, f"Source: {source.name}; exponent {field_bits} bits, the fraction's first {first} of {k} bits")
+    sign, whole = named(m, "sign", bits[-1]), bits[:k]
     fraction, field = named(m, "fraction", whole[k - first :]), named(m, "field", bits[k:-1])
     rest = named(m, "rest", whole[: k - first].any())
     one, nothing = Const(1, 1), Const(0, 1)

@@ -192,10 +192,10 @@ def test_best_scale():
             exponents = np.arange(-70, 71)
             snr = golden.quantization_snr(name, 2.0**exponents, distribution)
             near = exponents[snr >= snr.max() - 0.01]
-            found = golden.best_scale(name, distribution)
-            assert isinstance(found, BestScale)
-            assert found.exponent == min(near, key=abs)
-            assert found.snr == snr[exponents == found.exponent]
+            best = golden.best_scale(name, distribution)
+            assert isinstance(best, BestScale)
+            assert best.exponent == min(near, key=abs)
+            assert best.snr == snr[exponents == best.exponent]
     assert golden.best_scale("e5m2b1").exponent == 0
     heavy = [golden.best_scale(f"gc_1_4_3_b{bias}", "student_t3") for bias in (7, 10, 14)]
     assert [one.exponent for one in heavy] == [-4, -7, -11]
@@ -217,15 +217,15 @@ def test_hif8_figure_1():
     [("binary16", -24, -14, 15, 11), ("ocp_e4m3", -9, -6, 8, 4), ("ocp_e5m2", -16, -14, 15, 3)],
 )
 def test_hif8_table_4_exponents(name, low, normal, high, bits):
-    """HiF8 paper, Table 4: Exponent and Exponent (+DML) of the other formats; each subnormal binade has one bit less."""
-    exponents, found = golden.significand_bits(name)
+    """HiF8 paper, Table 4: Exponent and Exponent (+DML) of other formats; a subnormal binade has 1 bit less."""
+    exponents, counts = golden.significand_bits(name)
     assert exponents.tolist() == list(range(low, high + 1))
-    assert found.tolist() == [*range(bits - (normal - low), bits), *[bits] * (high - normal + 1)]
+    assert counts.tolist() == [*range(bits - (normal - low), bits), *[bits] * (high - normal + 1)]
 
 
 @pytest.mark.parametrize("name", [*CATALOGUE, "e5m2b1_3", "e4m3b0", "gc_1_2_1_b1"])
 def test_significand_bits_count_the_values(name):
-    """A binade of values with n significand bits has 2^(n - 1); at the ends codes are spent on zero, infinity and NaN."""
+    """A binade with n significand bits has 2^(n - 1) values; at the ends are codes for zero, infinity and NaN."""
     exponents, bits = golden.significand_bits(name)
     table = values(name)
     positive = table[np.isfinite(table) & (table > 0)]
@@ -271,13 +271,13 @@ def test_calibration_finds_the_least_error(name):
         w = (rng.standard_normal((6, 4)) * magnitude_w).astype(np.float32)
         reference = a.astype(np.float64) @ w.astype(np.float64) + 0.01
         errors = search(name, a, w, reference, range(-4, 6))
-        found = golden.calibrate(a, w, reference, name)
-        assert isinstance(found, Scales)
+        scales = golden.calibrate(a, w, reference, name)
+        assert isinstance(scales, Scales)
         least = min(errors.values())
-        assert found.error == pytest.approx(float(least), rel=1e-12)
+        assert scales.error == pytest.approx(float(least), rel=1e-12)
         first = min((pair for pair in errors if errors[pair] == least), key=lambda pair: [(abs(e), e) for e in pair])
-        assert found[:2] == first
-        chosen.add(found[:2])
+        assert scales[:2] == first
+        chosen.add(scales[:2])
         complete.append(len(errors) == 100)
     assert len(chosen) > 1
     assert all(complete) == (name not in ("hif8", "ocp_e4m3", "binary8p4"))

@@ -163,10 +163,14 @@ def test_flags_stay_and_scalars_do_not_warn():
     one, minus_one, inf, minus_inf, nan = 0x08, 0x88, 0x6F, 0xEF, 0x80
     state = unit.zeros()
     for a, b, expected in (
-        (one, minus_one, (Fraction(-1), set())), (one, one, (Fraction(0), set())), (minus_one, one, (Fraction(-1), set())),
-        (inf, one, (Fraction(-1), {"pos_inf"})), (one, one, (Fraction(0), {"pos_inf"})),
-        (minus_inf, one, (Fraction(0), {"pos_inf", "neg_inf", "nan"})), (one, one, (Fraction(1), {"pos_inf", "neg_inf", "nan"})),
-    ):  # fmt: skip
+        (one, minus_one, (Fraction(-1), set())),
+        (one, one, (Fraction(0), set())),
+        (minus_one, one, (Fraction(-1), set())),
+        (inf, one, (Fraction(-1), {"pos_inf"})),
+        (one, one, (Fraction(0), {"pos_inf"})),
+        (minus_inf, one, (Fraction(0), {"pos_inf", "neg_inf", "nan"})),
+        (one, one, (Fraction(1), {"pos_inf", "neg_inf", "nan"})),
+    ):
         state = unit.accumulate(a, b, state)
         assert read(unit, state) == expected
     for a, b in ((nan, one), (inf, 0), (0, minus_inf)):

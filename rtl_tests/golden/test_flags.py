@@ -47,8 +47,8 @@ def left_out(*names):
 
 @pytest.mark.parametrize("name", NORMAL)
 def test_where_underflow_ends(name):
-    said = NORMAL[name]
-    assert golden.get(name).smallest_normal == (2.0**said if isinstance(said, int) else said)
+    smallest = NORMAL[name]
+    assert golden.get(name).smallest_normal == (2.0**smallest if isinstance(smallest, int) else smallest)
 
 
 def test_the_words_bits():
@@ -147,10 +147,10 @@ IEEE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "options", "x", "wanted"), IEEE, ids=str)
-def test_conversions_from_binary32_by_hand(name, options, x, wanted):
+@pytest.mark.parametrize(("name", "options", "x", "expected"), IEEE, ids=str)
+def test_conversions_from_binary32_by_hand(name, options, x, expected):
     bits = np.float32([x]).view(np.uint32)
-    assert golden.get(name).encode_with_flags(bits, **options)[1][0] == wanted
+    assert golden.get(name).encode_with_flags(bits, **options)[1][0] == expected
 
 
 @pytest.mark.parametrize(("source", "bits"), [("binary32", 0x7FA00000), ("binary16", 0xFD00), ("bfloat16", 0x7F81)])
@@ -181,10 +181,10 @@ def test_tables_say_what_the_definition_says(rounding):
             continue
         same = np.isfinite(result) and Fraction(x) == Fraction(result)
         past = not np.isfinite(result) or (rounding == "toward_zero" and abs(Fraction(x)) >= Fraction(3, 2) * 2**15)
-        wanted = (
+        expected = (
             NOTHING if same else OVERFLOW if past else UNDERFLOW if abs(Fraction(x)) < Fraction(1, 2**22) else INEXACT
         )
-        assert flag == wanted, hex(word)
+        assert flag == expected, hex(word)
 
 
 # -- sums -------------------------------------------------------------------------------------------------------------
@@ -249,10 +249,10 @@ SUMS = [
 """Codes, accumulator, sum and flags into binary16."""
 
 
-@pytest.mark.parametrize(("a", "b", "acc", "after", "wanted"), SUMS)
-def test_sums_by_hand(a, b, acc, after, wanted):
+@pytest.mark.parametrize(("a", "b", "acc", "after", "expected"), SUMS)
+def test_sums_by_hand(a, b, acc, after, expected):
     bits, flags = golden.mac_with_flags(a, b, acc, "ocp_e5m2")
-    assert (int(bits), int(flags)) == (after, wanted)
+    assert (int(bits), int(flags)) == (after, expected)
 
 
 def test_dlfloat16s_special_is_quiet_and_flushed_sums_underflow():
@@ -304,8 +304,8 @@ def test_exact_sums_against_integers(name):
             else:
                 total += Fraction(x) * Fraction(y) / Fraction(2) ** unit.lsb_exponent
         room = -(1 << width - 1) <= total < 1 << width - 1
-        wanted = (0 if room else Flag.OVERFLOW) | (Flag.INVALID if undefined or (pos and neg and not nan) else 0)
-        assert flags[row] == wanted
-        seen.add(int(wanted))
+        expected = (0 if room else Flag.OVERFLOW) | (Flag.INVALID if undefined or (pos and neg and not nan) else 0)
+        assert flags[row] == expected
+        seen.add(int(expected))
     assert seen >= {0, Flag.OVERFLOW, Flag.INVALID}
     np.testing.assert_array_equal(words, golden.fused_dot(a, b, state, name, None, "exact", 2))

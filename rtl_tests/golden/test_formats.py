@@ -209,7 +209,7 @@ def test_range_and_count_of_the_specifications_tables(name):
 
 
 def test_what_contains_what():
-    """Specification, section 2: e5m3 holds both P3109 and both OCP formats; e5m3_nosub misses four values of binary8p3."""
+    """Specification, section 2: e5m3 holds both P3109 and both OCP formats; e5m3_nosub lacks four values of one."""
     finite = {name: {v for v in golden.get(name).values if np.isfinite(v)} for name in paper_tables.CATALOGUE}
     assert finite["e5m3"] >= finite["binary8p3"] | finite["binary8p4"] | finite["ocp_e4m3"] | finite["ocp_e5m2"]
     assert finite["e5m3_nosub"] >= finite["e5m2_nosub"] | finite["e4m3_nosub"] | finite["binary8p4"]

@@ -48,20 +48,20 @@ def test_it_is_the_sum_of_fractions_rounded_once(name, lanes):
     cancel = (np.arange(400) % 2 == 0) & np.isfinite(fmt.values[opposite])  # so that what is small counts
     a[:, 1], b[:, 1] = np.where(cancel, a[:, 0], a[:, 1]), np.where(cancel, opposite, b[:, 1])
     acc = rng.integers(0, 0x7C00, 400).astype(np.uint16) | (rng.integers(0, 2, 400) << 15).astype(np.uint16)
-    found = half.decode(golden.fused_dot(a, b, acc, name))
+    actual = half.decode(golden.fused_dot(a, b, acc, name))
     hits = 0
     for row in range(400):
         exact = Fraction(float(half.decode(acc[row : row + 1])[0]))
         exact += sum(
             Fraction(float(fmt.values[x])) * Fraction(float(fmt.values[y])) for x, y in zip(a[row], b[row], strict=True)
         )
-        wanted = nearest_even(exact, 11, -24)
-        if abs(wanted) > 65504:
-            assert np.isinf(found[row])
+        expected = nearest_even(exact, 11, -24)
+        if abs(expected) > 65504:
+            assert np.isinf(actual[row])
             continue
         hits += 1
-        assert isfinite(found[row])
-        assert Fraction(float(found[row])) == wanted
+        assert isfinite(actual[row])
+        assert Fraction(float(actual[row])) == expected
     assert hits > 20
 
 
@@ -101,11 +101,11 @@ def test_rounding_to_odd():
         value = int.from_bytes(rng.bytes(24), "little") >> (192 - bits)
         value = -value if rng.integers(0, 2) else value
         state = np.array([value >> 64 * limb & (1 << 64) - 1 for limb in range(3)], np.uint64)
-        found = Fraction(float(rounded_to_odd(state, -70))) * Fraction(2) ** 70
+        actual = Fraction(float(rounded_to_odd(state, -70))) * Fraction(2) ** 70
         drop = max(abs(value).bit_length() - 53, 0)
         kept = abs(value) >> drop
-        wanted = (kept | (kept << drop != abs(value))) << drop
-        assert found == (wanted if value >= 0 else -wanted)
+        expected = (kept | (kept << drop != abs(value))) << drop
+        assert actual == (expected if value >= 0 else -expected)
 
 
 def test_adding_shifts_and_wraps():

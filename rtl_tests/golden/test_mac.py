@@ -249,7 +249,7 @@ def test_codes_and_bits_may_be_of_any_type_that_holds_them(dtype):
     wide = small.astype(np.uint32)
     for name in ("hif8", "e5m3", "ocp_e4m3+ocp_e5m2"):
         for accumulator in golden.WIDE:
-            found, wanted = (golden.mac_with_flags(x, x, x, name, None, accumulator) for x in (small, wide))
-            np.testing.assert_array_equal(found, wanted)
-    found, wanted = (golden.get("hif8").encode_with_flags(x, "binary16") for x in (small, wide))
-    np.testing.assert_array_equal(found, wanted)
+            actual, expected = (golden.mac_with_flags(x, x, x, name, None, accumulator) for x in (small, wide))
+            np.testing.assert_array_equal(actual, expected)
+    actual, expected = (golden.get("hif8").encode_with_flags(x, "binary16") for x in (small, wide))
+    np.testing.assert_array_equal(actual, expected)

@@ -32,7 +32,7 @@ OVERFLOWED = -1
 
 @cache
 def grid(name):
-    """Exact positive values in order, their codes, and the grid point past the largest, where the code is OVERFLOWED."""
+    """Exact positive values in order, their codes, and the grid point past the largest, with the code OVERFLOWED."""
     d = definition(name)
     codes = [c for c in range(d.sign) if c not in d.nans | d.zeros and c != d.infinity]
     points = sorted((d.equation(c), c) for c in codes)

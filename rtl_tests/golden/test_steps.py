@@ -21,7 +21,7 @@ LOWER = np.array(
 
 
 def words(name, bits, rounding, overflow, flags):
-    """Codes by the definition of the rounding; above them, if asked for, the flags of those codes."""
+    """Codes by the definition of the rounding; above them, if calls for, the flags of those codes."""
     fmt = golden.get(name)
     chosen = options(fmt, "binary32", rounding, overflow)
     marked = encode_directly(fmt, bits, chosen, marked=True).ravel()
@@ -85,9 +85,9 @@ def test_upper_halves_of_one_class_have_the_same_codes_all_of_them(name, roundin
     fmt, lower = golden.get(name), np.arange(1 << 16, dtype=np.uint32)
     encode = fmt.encode_with_flags if flags else fmt.encode
     _, inverse = np.unique(by_upper_half(fmt, rounding, flags=flags), axis=0, return_inverse=True)
-    known, asked = {}, 0
+    known, calls = {}, 0
     for upper, number in enumerate(inverse.ravel().tolist()):
-        found = np.asarray(encode(np.uint32(upper << 16) | lower, rounding=rounding))
-        assert np.array_equal(found, known.setdefault(number, found)), hex(upper)
-        asked += lower.size
-    assert asked == 1 << 32
+        codes = np.asarray(encode(np.uint32(upper << 16) | lower, rounding=rounding))
+        assert np.array_equal(codes, known.setdefault(number, codes)), hex(upper)
+        calls += lower.size
+    assert calls == 1 << 32

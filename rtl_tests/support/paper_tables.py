@@ -40,7 +40,7 @@ def hif8(code: int) -> Fraction:
 
 
 def floating(fraction_bits: int, bias: int, *, subnormals: bool = True) -> Equation:
-    """The usual fields: 2^(field - bias) (1 + m / 2^p), and 2^(1 - bias) m / 2^p at field 0 where there are subnormals."""
+    """The usual fields: 2^(field - bias) (1 + m / 2^p), and 2^(1 - bias) m / 2^p at field 0 with subnormals."""
 
     def value(code: int) -> Fraction:
         field, m = code >> fraction_bits, Fraction(code & ((1 << fraction_bits) - 1), 1 << fraction_bits)

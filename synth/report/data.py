@@ -71,7 +71,7 @@ class Score:
 
     @classmethod
     def from_json(cls, data: object, in_study: bool) -> "Score":
-        """Read a row, or a row of the study, of ``examples/digits.py --json``; BadValue or BadKind for something else."""
+        """Read a row, or a row of the study, of ``examples/digits.py --json``; BadValue or BadKind otherwise."""
         keys = Keys(data, "row")
         is_reference, ratio = "snr_db" not in keys.rest, keys.take("snr_db")
         if (in_study and is_reference) or (
