@@ -1,4 +1,4 @@
-"""What all public components have in common: refused ones leave nothing behind, and ``repr`` is the call that made one."""
+"""A mixin for all public components: no warnings about refused ones, and a ``repr`` that shows the constructor call."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from golden import Format
 
 
 class Checked:
-    """A mixin for components whose constructors check their arguments before they make ports.
+    """A mixin for components whose constructors check their arguments before they create ports.
 
-    Amaranth warns of components that are made and never used. One that was refused was never made.
+    Amaranth warns of components that are created and never used; it must not if a constructor refused its arguments.
     """
 
     _MustUse__silence = True
     _call: tuple[tuple[Any, ...], dict[str, Any]]
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self:
-        """Note the call, and tell Amaranth where it was made."""
-        # mypy sees `object.__new__` behind the mixin; behind it in a component is Amaranth's, which takes all of these
+        """Store the arguments, and report the caller's source location to Amaranth."""
+        # mypy sees `object.__new__`; in a component the next one is Amaranth's, which takes these arguments.
         self: Self = super().__new__(cls, *arguments, src_loc_at=1, **options)  # type: ignore[call-arg]
         self._call = arguments, options
         return self
@@ -30,20 +30,17 @@ class Checked:
         self._MustUse__silence = False
 
     def __repr__(self) -> str:
-        """The call that made it, without options that have their defaults."""
+        """The constructor call, without options that have their default values."""
         arguments, options = self._call
-        known = signature(type(self)).parameters
-        defaults = {
-            name: parameter.default for name, parameter in known.items()
-        }  # a subclass may take them as **options
+        parameters = signature(type(self)).parameters  # those of a subclass may be **options
         words = [
             f"{name}={plain(value)!r}"
             for name, value in options.items()
-            if name not in defaults or value != defaults[name]
+            if name not in parameters or value != parameters[name].default
         ]
         return f"{type(self).__name__}({', '.join([*(repr(plain(value)) for value in arguments), *words])})"
 
 
 def plain(value: object) -> Any:
-    """A value as users write it: formats by their names, members of enumerations as words."""
+    """A value as users write it: the name of a format, the word of an enumeration's member."""
     return value.value if isinstance(value, Enum) else value.name if isinstance(value, Format) else value

@@ -1,15 +1,15 @@
 """A flattened Yosys netlist as a list of operations in dataflow order, every operand as wide as its result.
 
-Here is all that Yosys's word-level cells leave to conventions: operands are extended or cut to one width, result bits
-that nobody reads are cut off on top, and selections among the patterns of one signal become a case table again.
-``verilog`` prints what comes out.
+Yosys's word-level cells leave much to conventions. This module resolves them: operands are extended or cut to one
+width, unread bits on top of a result are cut off, and selections among patterns of one signal become a case table
+again. :mod:`hwgen.netlist.verilog` writes the text.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count
+from itertools import chain, count
 
 Bit = int | str
 """A net's number, or the constant ``"0"`` or ``"1"``."""
@@ -37,21 +37,21 @@ LEFT_SHIFTS = ("$shl", "$sshl")
 class Operation:
     """``result = kind(operands)``.
 
-    Members
-    -------
+    Attributes
+    ----------
     kind : str
-        A Yosys cell type, or ``"case"``, whose operands are the subject, the default and one value for each item of
+        A Yosys cell type, or ``"case"``, whose operands are the subject, the default and a value for each item of
         ``patterns``.
     operands : tuple of Bits
-        Of modular and bitwise operations, comparisons and multiplexers: all of one width (but a select is one bit).
-        ``$mux`` is (select, if one, if zero), ``$pmux`` (select, one value per select bit ..., default), ``$dff``
+        All of one width in modular and bitwise operations, comparisons and multiplexers (except the select). ``$mux``
+        has (select, value if 1, value if 0), ``$pmux`` (select, a value for each of its bits ..., default), ``$dff``
         (clock, data).
     signed : bool
-        Comparison, product or right shift in two's complement.
+        Whether a comparison, product or right shift is in two's complement.
     patterns : tuple of tuples of str
-        For a case table: what the subject looks like, one or more strings of 0, 1 and ? for each value, msb first.
+        The patterns that select each value of a case table: strings of 0, 1 and ?, msb first.
     chapter : str
-        The title of the chapter that it stands in, see :mod:`hwgen.netlist.chapters`; empty outside of all.
+        The title of its chapter, see :mod:`hwgen.netlist.chapters`; empty outside chapters.
     """
 
     kind: str
@@ -61,12 +61,15 @@ class Operation:
     patterns: tuple[tuple[str, ...], ...] = ()
     chapter: str = ""
 
+    @property
+    def reads(self) -> Iterator[Bit]:
+        """Bits of all operands."""
+        return chain.from_iterable(self.operands)
+
 
 @dataclass(frozen=True)
 class Label:
-    """What a signal's bits from ``low`` on are called, and the title of its chapter, if any; ``low`` is more than 0 where
-    nothing reads the bits below.
-    """
+    """The name of a signal, its bits from ``low`` on (nothing reads those below), and the title of its chapter."""
 
     name: str
     bits: Bits
@@ -76,16 +79,11 @@ class Label:
 
 @dataclass(frozen=True)
 class Netlist:
-    """``ports`` are (direction, name, bits) in order; ``operations`` stand in dataflow order.
-
-    ``labels`` name bits that are no port, different ones each. A bit in ``read`` is an operand of one of the operations,
-    or leaves through an output.
-    """
+    """A module: ``ports`` as (direction, name, bits), ``labels`` for other bits, ``operations`` in dataflow order."""
 
     ports: tuple[tuple[str, str, Bits], ...]
     labels: tuple[Label, ...]
     operations: tuple[Operation, ...]
-    read: frozenset[Bit]
 
     @cached_property
     def inputs(self) -> dict[str, Bits]:
@@ -102,11 +100,16 @@ class Netlist:
         """The labels by their bits."""
         return {label.bits: label for label in self.labels}
 
+    @cached_property
+    def read(self) -> frozenset[Bit]:
+        """The bits that operations and outputs read."""
+        return frozenset(chain(*(item.reads for item in self.operations), *self.outputs.values()))
+
 
 def load(text: str, chapters: Mapping[str, str]) -> Netlist:
-    """The netlist in the text that ``write_json`` made of one module.
+    """The netlist in ``text``, which Yosys's ``write_json`` wrote for one module.
 
-    ``chapters`` holds the paths of names that become labels, in order, with the titles of their chapters.
+    ``chapters`` are the names that become labels, in order, with the titles of their chapters.
     """
     (module,) = json.loads(text)["modules"].values()
     ports = tuple((port["direction"], name, _bits(port["bits"])) for name, port in module["ports"].items())
@@ -117,35 +120,34 @@ def load(text: str, chapters: Mapping[str, str]) -> Netlist:
     outputs = [bits for direction, _, bits in ports if direction == "output"]
     ordered = in_dataflow_order(cells, outputs)
     vectors = [bits for _, _, bits in ports] + [label.bits for label in labels] + [item.result for item in ordered]
-    operations, read = _trimmed(ordered, outputs, vectors)
-    plain = _plain(labels, {bits for _, _, bits in ports}, {operation.result for operation in operations}, read)
-    return Netlist(ports, plain, operations, read)
+    netlist = Netlist(ports, (), _trimmed(ordered, outputs, vectors))
+    return replace(netlist, labels=_short(labels, netlist))
 
 
-def _plain(labels: list[Label], ports: set[Bits], results: set[Bits], read: frozenset[Bit]) -> tuple[Label, ...]:
-    """A label for bits that are no port, without those on either end that nothing reads, and without constants around a
-    result.
+def _short(labels: list[Label], netlist: Netlist) -> tuple[Label, ...]:
+    """One label for the same bits: the one with the shortest path, without the instances that its name does not need.
 
-    Of several the one with the shortest path, and of that no more than distinguishes it from those of other bits.
+    Ports get none. Labels lose the unread bits at both ends, and constants around an operation's result.
     """
+    ports = {bits for _, _, bits in netlist.ports}
+    results = {operation.result for operation in netlist.operations}
     endings: dict[str, set[Bits]] = {}
     for label in labels:
         for ending in _endings(label.name):
             endings.setdefault(ending, set()).add(label.bits)
-    plain: dict[Bits, Label] = {}
-    order = {label.name: place for place, label in enumerate(labels)}
+    short: dict[Bits, Label] = {}
     for label in sorted(labels, key=lambda label: ("$" in label.name, label.name.count("."))):
-        used = [place for place, bit in enumerate(label.bits) if bit in read]
+        used = [place for place, bit in enumerate(label.bits) if bit in netlist.read]
         varying = [place for place in used if isinstance(label.bits[place], int)]
         if varying and label.bits not in ports:
             core = label.bits[varying[0] : varying[-1] + 1]
             low = varying[0] if core in results else used[0]
             bits = core if core in results else label.bits[low : used[-1] + 1]
-            plain.setdefault(bits, replace(label, bits=bits, low=low))
-    chosen = sorted(plain.values(), key=lambda label: order[label.name])
+            short.setdefault(bits, replace(label, bits=bits, low=low))
+    order = {label.name: place for place, label in enumerate(labels)}
     return tuple(
         replace(label, name=next((ending for ending in _endings(label.name) if len(endings[ending]) == 1), label.name))
-        for label in chosen
+        for label in sorted(short.values(), key=lambda label: order[label.name])
         if label.bits not in ports
     )
 
@@ -161,20 +163,20 @@ def _bits(items: Iterable[Bit]) -> Bits:
 
 
 def _fresh(module: dict) -> Iterator[int]:
-    """Numbers that no net of the module has."""
+    """Unused net numbers."""
     nets = [net["bits"] for net in module["netnames"].values()]
     nets += [bits for cell in module["cells"].values() for bits in cell["connections"].values()]
     return count(max((bit for bits in nets for bit in bits if isinstance(bit, int)), default=1) + 1)
 
 
 def extend(bits: Bits, width: int, signed: bool) -> Bits:
-    """``bits`` cut or extended to ``width``."""
+    """``bits`` cut to ``width``, or extended by zeros or the sign."""
     sign = bits[-1] if signed and bits else "0"
     return bits[:width] + (sign,) * (width - len(bits))
 
 
 def _operation(cell: dict, fresh: Iterator[int]) -> Operation:
-    """One cell of ``write_json``, with operands of one width."""
+    """A cell of ``write_json`` as an operation."""
     kind = cell["type"]
     pins = {pin: _bits(bits) for pin, bits in cell["connections"].items()}
     parameters = {key: int(value, 2) for key, value in cell["parameters"].items()}
@@ -191,13 +193,10 @@ def _operation(cell: dict, fresh: Iterator[int]) -> Operation:
         return Operation(kind, y, (extend(a, len(y), bool(parameters["A_SIGNED"])),))
     if kind in COMPARISONS:
         width = max(len(a), len(b))
-        return Operation(
-            kind, y, (extend(a, width, signed), extend(b, width, signed)), signed and kind not in ("$eq", "$ne")
-        )
-    if kind in LOGIC:
-        return Operation(kind, y, (a, b))
-    if kind in REDUCTIONS:
-        return Operation(kind, y, (a,))
+        operands = extend(a, width, signed), extend(b, width, signed)
+        return Operation(kind, y, operands, signed and kind not in ("$eq", "$ne"))
+    if kind in LOGIC or kind in REDUCTIONS:
+        return Operation(kind, y, (a, b) if kind in LOGIC else (a,))
     if kind in LEFT_SHIFTS:
         return Operation("$shl", y, (extend(a, len(y), bool(parameters["A_SIGNED"])), b))
     if kind in RIGHT_SHIFTS and not (kind in ("$shift", "$shiftx") and parameters["B_SIGNED"]):
@@ -214,46 +213,39 @@ def _operation(cell: dict, fresh: Iterator[int]) -> Operation:
 
 
 def in_dataflow_order(operations: list[Operation], roots: list[Bits]) -> list[Operation]:
-    """The operations that the roots depend on, each behind those it reads; registers come where they are first
-    read.
-    """
+    """The operations that ``roots`` depend on, each after those it reads; a register where it is first read."""
     driver = {bit: operation for operation in operations for bit in operation.result}
     ordered: list[Operation] = []
-    seen: set[int] = set()
+    visited: set[int] = set()
     registers: list[Operation] = []
 
-    def visit(sources: Iterable[Bits]) -> None:
-        stack: list[tuple[Operation | None, Iterator[Bit]]] = [(None, (bit for bits in sources for bit in bits))]
+    def visit(bits: Iterator[Bit]) -> None:
+        stack: list[tuple[Operation | None, Iterator[Bit]]] = [(None, bits)]
         while stack:
             operation, reads = stack[-1]
-            source = next((driver[bit] for bit in reads if bit in driver and id(driver[bit]) not in seen), None)
+            source = next((driver[bit] for bit in reads if bit in driver and id(driver[bit]) not in visited), None)
             if source is None:
                 stack.pop()
                 if operation is not None:
                     ordered.append(operation)
             else:
-                seen.add(id(source))
+                visited.add(id(source))
                 if source.kind == "$dff":
                     registers.append(source)
                     ordered.append(source)
                 else:
-                    stack.append((source, (bit for bits in source.operands for bit in bits)))
+                    stack.append((source, source.reads))
 
-    visit(roots)
-    for register in registers:  # grows while it is walked
-        visit(register.operands)
+    visit(chain(*roots))
+    for register in registers:  # visit() appends to this list
+        visit(register.reads)
     return ordered
 
 
-def _trimmed(
-    ordered: list[Operation], outputs: list[Bits], vectors: list[Bits]
-) -> tuple[tuple[Operation, ...], frozenset[Bit]]:
-    """Without operations that nobody reads and without unread bits on top of a result; selections as case tables where
-    they are.
-    """
+def _trimmed(ordered: list[Operation], outputs: list[Bits], vectors: list[Bits]) -> tuple[Operation, ...]:
+    """Drop unread operations and unread bits at the ends of results; selections become case tables where possible."""
     driver = {bit: operation for operation in ordered for bit in operation.result}
-    read: set[Bit] = {bit for bits in outputs for bit in bits}
-    read |= {bit for operation in ordered if operation.kind == "$dff" for bits in operation.operands for bit in bits}
+    read = set(chain(*outputs, *(operation.reads for operation in ordered if operation.kind == "$dff")))
     kept = []
     for whole in reversed(ordered):
         used = [place for place, bit in enumerate(whole.result) if bit in read]
@@ -262,13 +254,13 @@ def _trimmed(
         operation = cut(whole, used[0], used[-1] + 1)
         if operation.kind == "$pmux":
             operation = _as_case(operation, driver, vectors) or operation
-        read.update(bit for bits in operation.operands for bit in bits)
+        read.update(operation.reads)
         kept.append(operation)
-    return tuple(reversed(kept)), frozenset(read)
+    return tuple(reversed(kept))
 
 
 def cut(operation: Operation, low: int, top: int) -> Operation:
-    """``operation`` without the bits of its result below ``low`` and from ``top`` on, as far as its operands allow."""
+    """``operation`` with the bits ``low:top`` of its result, and lower ones where they are needed to compute these."""
     kind, operands = operation.kind, operation.operands
     if kind in BITWISE or kind in ("$not", "$pos"):
         operands = tuple(bits[low:top] for bits in operands)
@@ -289,16 +281,13 @@ def cut(operation: Operation, low: int, top: int) -> Operation:
 
 
 Pattern = dict[Bit, str]
-"""Which bits must have which value."""
+"""Values of some bits."""
 
 
 def _patterns(bit: Bit, driver: dict[Bit, Operation]) -> list[Pattern]:
-    """Patterns of other bits of which one must hold for ``bit`` to be 1."""
-    operation = driver.get(bit)
-    match operation:
-        case Operation("$eq", _, (bits, constant)) if all(isinstance(item, str) for item in constant) and len(
-            set(bits)
-        ) == len(bits):
+    """Patterns of other bits; ``bit`` is 1 if one of them matches."""
+    match driver.get(bit):
+        case Operation("$eq", _, (bits, constant)) if {*constant} <= {"0", "1"} and len({*bits}) == len(bits):
             return [dict(zip(bits, map(str, constant), strict=True))]
         case Operation("$logic_not", _, (bits,)):
             return [dict.fromkeys(bits, "0")]
@@ -314,19 +303,17 @@ def _patterns(bit: Bit, driver: dict[Bit, Operation]) -> list[Pattern]:
 
 
 def _as_case(operation: Operation, driver: dict[Bit, Operation], vectors: list[Bits]) -> Operation | None:
-    """A ``$pmux`` whose selects are patterns of one vector, as a case table over that vector."""
+    """A case table in place of a ``$pmux`` whose selects are patterns of one vector."""
     select, *values, default = operation.operands
     patterns = [_patterns(bit, driver) for bit in select]
     needed = {bit for group in patterns for pattern in group for bit in pattern}
     holders = [bits for bits in vectors if needed <= set(bits) and len(set(bits)) == len(bits)]
-    if not holders or any(isinstance(bit, str) for bit in needed):
+    if not holders or needed & {"0", "1"}:
         return None
     whole = min(holders, key=len)
-    places = [index for index, bit in enumerate(whole) if bit in needed]
+    places = [place for place, bit in enumerate(whole) if bit in needed]
     subject = whole[places[0] : places[-1] + 1]
-    if any(isinstance(bit, str) for bit in subject):
+    if {"0", "1"} & {*subject}:
         return None
-    text = tuple(
-        tuple("".join(pattern.get(bit, "?") for bit in reversed(subject)) for pattern in group) for group in patterns
-    )
-    return Operation("case", operation.result, (subject, default, *values), patterns=text)
+    texts = [["".join(pattern.get(bit, "?") for bit in reversed(subject)) for pattern in group] for group in patterns]
+    return Operation("case", operation.result, (subject, default, *values), patterns=tuple(map(tuple, texts)))

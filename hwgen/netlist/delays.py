@@ -1,4 +1,4 @@
-"""How long operations take, as far as balancing a pipeline asks."""
+"""Delays of operations, accurate enough to balance the stages of a pipeline."""
 
 from math import log2
 
@@ -14,15 +14,15 @@ DELAYS: dict[str, tuple[float, ...]] = {
     "compare": (1.8, 3.1, 5.1, 6.1, 7.9, 8.8),
     "shift": (1.0, 2.9, 3.7, 6.3, 8.2, 11.1),
 }
-"""Delays of operations on 2, 4, 8, 16, 32 and 64 bits, in FO4: each alone on our own gates, by the fastest recipe of
-the portfolio
-``speed`` (``python -m synth.studies.delays`` measures them)."""
+"""Delays in FO4 of operations on 2, 4, 8, 16, 32 and 64 bits, each measured alone on the project's own gates with the
+fastest recipe of the portfolio ``speed`` (``python -m synth.studies.delays``).
+"""
 
 _GATE, _XOR = 0.6, 0.9
 
 
 def delay(operation: Operation) -> float:
-    """How long an operation takes, in FO4."""
+    """The delay of an operation, in FO4."""
     kind, operands = operation.kind, operation.operands
     width = max(len(bits) for bits in operands)
     match kind:
@@ -31,23 +31,23 @@ def delay(operation: Operation) -> float:
         case "$and" | "$or" | "$not" | "$pos":
             return _GATE
         case "$add" | "$sub":
-            return _at("increment" if min(map(_varying, operands)) <= 1 else "add", _added(operands))
+            return _measured("increment" if min(map(_varying, operands)) <= 1 else "add", _added(operands))
         case "$neg":
-            return _at("increment", width)
+            return _measured("increment", width)
         case "$mul":
-            return _at("multiply", min(map(_varying, operands)))
+            return _measured("multiply", min(map(_varying, operands)))
         case "$mux":
-            return _at("choose", len(operation.result))
+            return _measured("choose", len(operation.result))
         case "$pmux" | "case":
-            choices = _at("equal" if kind == "case" else "reduce", len(operands[0]))
-            return choices + _at("reduce", len(operands)) + _GATE
+            choices = _measured("equal" if kind == "case" else "reduce", len(operands[0]))
+            return choices + _measured("reduce", len(operands)) + _GATE
         case "$eq" | "$ne":
-            return _at("equal" if all(map(_varying, operands)) else "reduce", width)
+            return _measured("equal" if all(map(_varying, operands)) else "reduce", width)
         case "$lt" | "$le" | "$gt" | "$ge":
-            return _at("compare", width)
+            return _measured("compare", width)
         case "$shl" | "$shr":
-            return _at("shift", 1 << len(operands[1]))
-    return _at("reduce", width)
+            return _measured("shift", 1 << len(operands[1]))
+    return _measured("reduce", width)
 
 
 def _varying(bits: Bits) -> int:
@@ -55,14 +55,14 @@ def _varying(bits: Bits) -> int:
 
 
 def _added(operands: tuple[Bits, ...]) -> int:
-    """Bits through which a sum's carry can run: those from the lowest place on where both operands vary."""
+    """Length of a sum's carry chain: it starts at the lowest place where neither operand is a constant 0."""
     left, right = operands
     low = next((place for place, pair in enumerate(zip(left, right, strict=True)) if "0" not in pair), len(left))
     return max(len(left) - low, 1)
 
 
-def _at(kind: str, width: int) -> float:
-    """A delay of the table, between two of its widths on a straight line over the logarithm."""
+def _measured(kind: str, width: int) -> float:
+    """A delay from the table, interpolated linearly over the logarithm of the width."""
     row = DELAYS[kind]
     place = min(max(log2(max(width, 1)) - 1, 0), len(row) - 1.0)
     below = min(int(place), len(row) - 2)

@@ -1,4 +1,4 @@
-"""The one door from Amaranth to Verilog: a component becomes the text of one Verilog-2005 module."""
+"""Emission: the only way from an Amaranth component to Verilog, the text of one Verilog-2005 module."""
 
 import re
 from collections.abc import Sequence
@@ -14,10 +14,11 @@ from hwgen.netlist import dataflow, verilog
 from hwgen.netlist.book import ATTRIBUTE, chapters_by_path
 from hwgen.netlist.chapters import in_chapters
 from hwgen.netlist.joins import joined
+from hwgen.netlist.layout import span
 from hwgen.tools import yosys
 
-# Case tables stay tables, not memories. wreduce gets a list because it breaks $shift cells (Yosys 0.70;
-# rtl_tests/hwgen/test_emit.py proves what comes out); right shifts are cut to what is read in `dataflow`.
+# proc -norom keeps case tables, which would become memories. wreduce has a list of cells because it breaks $shift
+# (Yosys 0.70; rtl_tests/hwgen/test_emit.py proves the result); `dataflow` reduces the width of right shifts.
 _SCRIPT = """
 read_rtlil module.il
 proc -norom
@@ -33,33 +34,35 @@ write_json module.json
 """
 
 _WORDS = """
-accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins binsof bit break
-buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config const constraint context continue cover
-covergroup coverpoint cross deassign default defparam design disable dist do edge else end endcase endchecker endclass endclocking
-endconfig endfunction endgenerate endgroup endinterface endmodule endpackage endprimitive endprogram endproperty endsequence
-endspecify endtable endtask enum event eventually expect export extends extern final first_match for force foreach forever fork
-forkjoin function generate genvar global highz0 highz1 if iff ifnone ignore_bins illegal_bins implements implies import incdir
-include initial inout input inside instance int integer interconnect interface intersect join join_any join_none large let liblist
-library local localparam logic longint macromodule matches medium modport module nand negedge nettype new nexttime nmos nor
-noshowcancelled not notif0 notif1 null or output package packed parameter pmos posedge primitive priority program property protected
-pull0 pull1 pulldown pullup pulsestyle_ondetect pulsestyle_onevent pure rand randc randcase randsequence rcmos real realtime ref reg
-reject_on release repeat restrict return rnmos rpmos rtran rtranif0 rtranif1 s_always s_eventually s_nexttime s_until s_until_with
-scalared sequence shortint shortreal showcancelled signed small soft solve specify specparam static string strong strong0 strong1
-struct super supply0 supply1 sync_accept_on sync_reject_on table tagged task this throughout time timeprecision timeunit tran
-tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire var
-vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor
+accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins
+binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config const
+constraint context continue cover covergroup coverpoint cross deassign default defparam design disable dist do edge else
+end endcase endchecker endclass endclocking endconfig endfunction endgenerate endgroup endinterface endmodule endpackage
+endprimitive endprogram endproperty endsequence endspecify endtable endtask enum event eventually expect export extends
+extern final first_match for force foreach forever fork forkjoin function generate genvar global highz0 highz1 if iff
+ifnone ignore_bins illegal_bins implements implies import incdir include initial inout input inside instance int integer
+interconnect interface intersect join join_any join_none large let liblist library local localparam logic longint
+macromodule matches medium modport module nand negedge nettype new nexttime nmos nor noshowcancelled not notif0 notif1
+null or output package packed parameter pmos posedge primitive priority program property protected pull0 pull1 pulldown
+pullup pulsestyle_ondetect pulsestyle_onevent pure rand randc randcase randsequence rcmos real realtime ref reg
+reject_on release repeat restrict return rnmos rpmos rtran rtranif0 rtranif1 s_always s_eventually s_nexttime s_until
+s_until_with scalared sequence shortint shortreal showcancelled signed small soft solve specify specparam static string
+strong strong0 strong1 struct super supply0 supply1 sync_accept_on sync_reject_on table tagged task this throughout time
+timeprecision timeunit tran tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned
+until until_with untyped use uwire var vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire
+with within wor xnor xor
 """
 KEYWORDS = frozenset(_WORDS.split())
 """Reserved words of IEEE 1364-2005 (Verilog) and IEEE 1800-2017 (SystemVerilog)."""
 
 
 CLOCK = "clk"
-"""Port of all modules with registers."""
+"""Name of the clock port, which all modules with registers have."""
 
 
 @dataclass(frozen=True)
 class Port:
-    """A port: ``direction`` is ``input`` or ``output``."""
+    """A port of a module; ``direction`` is ``input`` or ``output``."""
 
     name: str
     direction: str
@@ -67,12 +70,18 @@ class Port:
 
     @property
     def range(self) -> str:
-        """As in a declaration, with a blank behind it."""
-        return f"[{self.width - 1}:0] " if self.width > 1 else ""
+        """The range in a declaration, with a blank after it; empty for one bit."""
+        return span(self.width)
 
 
 def check_name(name: str, argument: str = "name") -> str:
-    """Return a name; refuse one that is no Verilog identifier as it stands."""
+    """Return a name if it is a Verilog identifier and no keyword.
+
+    Raises
+    ------
+    BadKind, BadValue
+        Otherwise; ``argument`` is what the message calls the name.
+    """
     if not isinstance(name, str):
         raise BadKind(argument, f"must be a string, not {name!r}")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
@@ -87,10 +96,9 @@ def check_name(name: str, argument: str = "name") -> str:
 def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> str:
     """Verilog-2005 text of ``component`` as one module called ``name``.
 
-    Signals keep the names that they have in Python, behind the path of their instance where a name alone is ambiguous. An
-    intermediate result without a name is called after the first signal that it is read for, with the suffix ``_part``.
-    Chapters (:mod:`hwgen.netlist.book`) follow each other in dataflow order. Registers start without a value, so they need
-    a reset.
+    Signals keep their Python names, with the path of their instance if a name alone is ambiguous. An intermediate
+    result without a name is named after the first signal that depends on it, with the suffix ``_part``. Chapters
+    (:mod:`hwgen.netlist.book`) are in dataflow order. Registers have no initial value and need a reset.
 
     Parameters
     ----------
@@ -99,18 +107,18 @@ def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> 
     name : str
         A Verilog identifier.
     header : sequence of str
-        What the comment on top says besides name and tool versions, a line each.
+        Lines for the comment at the top, between the module's name and the tool versions.
 
     Returns
     -------
     str
-        The same bytes for the same component, wherever and whenever it is emitted.
+        The same bytes for the same component, on every machine and in every run.
 
     Raises
     ------
     Refusal
-        If the module or a port cannot have its name, a port has no bits, or a line of the header would be more than
-        one.
+        If the module's or a port's name is not allowed, a port has no bits, or a string of the header has more than one
+        line.
     """
     check_name(name)
     if not isinstance(component, wiring.Component):
@@ -118,7 +126,7 @@ def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> 
     if isinstance(header, str) or not all(isinstance(line, str) for line in header):
         raise BadKind("header", f"must be a sequence of lines, not {header!r}")
     for line in header:
-        if "".join(line.splitlines()) != line:  # the rest of it would be no comment
+        if "".join(line.splitlines()) != line:  # only its first line would be a comment
             raise BadValue("header", f"must have one line in each string, not {line!r}")
     loaded = netlist(component, name)
     for path, _, value in component.signature.flatten(component):
@@ -127,28 +135,22 @@ def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> 
             raise BadValue(f"port {port}", "must have at least one bit")
         if port == name:
             raise BadValue("name", f"must not be that of one of the module's ports, which {name!r} is")
-    banner = [
-        name,
-        *header,
-        f"Generated by minifloat-rtl {version('minifloat-rtl')} with amaranth {version('amaranth')} and {yosys.version()}.",
-        "This generated Verilog is yours, free of conditions.",
-    ]
-    return (
-        "".join(f"// {line}".rstrip() + "\n" for line in banner)
-        + "\n"
-        + verilog.module(name, in_chapters(joined(loaded)), KEYWORDS | {name})
-    )
+    tools = f"amaranth {version('amaranth')} and {yosys.version()}"
+    tools = f"Generated by minifloat-rtl {version('minifloat-rtl')} with {tools}."
+    banner = [name, *header, tools, "This generated Verilog is yours, free of conditions."]
+    lines = [*(f"// {line}".rstrip() for line in banner), ""]
+    return "\n".join([*lines, verilog.module(name, in_chapters(joined(loaded)), KEYWORDS | {name})])
 
 
 def netlist(component: wiring.Component, name: str) -> dataflow.Netlist:
-    """A component's operations in dataflow order."""
+    """The netlist of a component, its labels in the order of its chapters."""
     own = {"__".join(map(str, path)): Value.cast(value) for path, _, value in component.signature.flatten(component)}
     ports = [(port, value, None) for port, value in own.items()]
     il, paths = rtlil.convert_fragment(Fragment.get(component, None), ports, name, emit_src=False)
-    # Yosys takes a port's number 0 for unset.
+    # Yosys takes port number 0 as unset.
     il = re.sub(r"^(  wire .*?(?:input|output)) (\d+)", lambda m: f"{m[1]} {int(m[2]) + 1}", il, flags=re.M)
     chapters = chapters_by_path(il, {".".join(path): signal.attrs.get(ATTRIBUTE, "") for signal, path in paths.items()})
     loaded = dataflow.load(yosys.run(_SCRIPT, {"module.il": il}, ["module.json"])["module.json"], chapters)
-    # Clock and reset come first; a reset that resets nothing is no port.
+    # Clock and reset come first. An unread reset is no port.
     used = [port for port in loaded.ports if port[1] in own or not loaded.read.isdisjoint(port[2])]
     return replace(loaded, ports=tuple(sorted(used, key=lambda port: port[1] in own)))

@@ -1,7 +1,7 @@
-"""Pipelines: a combinational component cut into stages by ranks of registers, and still a component.
+"""Pipelines: components made of a combinational component and ranks of registers that separate stages.
 
-The cut is made in the component's netlist (:mod:`hwgen.netlist.dataflow`), not in its source: whatever computes without
-a clock can be cut, and no datapath has to know of it.
+The registers are inserted into the component's netlist (:mod:`hwgen.netlist.dataflow`), not into its source, so every
+combinational component can be pipelined.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ MAX_STAGES = 16
 
 
 class Pipelined(Checked, wiring.Component):
-    """A combinational component with ranks of registers in it; takes one input a cycle.
+    """A combinational component with ranks of registers inside; it takes one input per cycle.
 
     Parameters
     ----------
     core : wiring.Component
-        Combinational; not to be used elsewhere. Nothing is made of it before elaboration.
+        Combinational, and not used elsewhere. It is elaborated together with the pipeline.
     stages : int
         Ranks of registers, 1 to 16: the latency in cycles.
     reset : bool
-        Whether the domain's reset clears the valid bits. Data registers are never reset: nobody reads them before they
-        are written.
+        Whether the domain's reset clears the valid bits. Data registers are never reset, as they are written before
+        they are read.
     clock_enable : bool
-        Whether everything stands still while ``enable`` is 0.
+        Whether all registers keep their values while ``enable`` is 0.
     entries : mapping, optional
-        Cycles after which input ports are read that are not read together with the others.
+        By how many cycles input ports are read later than the others.
 
     Members
     -------
     enable : ``In(1)``
         With ``clock_enable`` only.
     in_valid : ``In(1)``
-        Whether the inputs are to be computed on.
+        Whether the inputs are valid.
     out_valid : ``Out(1)``
-        ``in_valid``, as many cycles later as there are stages; the outputs are of those inputs.
+        ``in_valid``, ``stages`` cycles later; the outputs belong to the inputs of that cycle.
     others
-        The core's.
+        Those of the core.
     """
 
     def __init__(
@@ -83,11 +83,15 @@ class Pipelined(Checked, wiring.Component):
 
     @cached_property
     def netlist(self) -> Netlist:
-        """The core's operations; it takes a run of Yosys."""
+        """The netlist of the core; this runs Yosys.
+
+        Raises
+        ------
+        BadValue
+            If the core has a clock.
+        """
         parts = netlist(self.core, "core")
-        if not {*parts.inputs, *parts.outputs} <= {
-            "__".join(map(str, path)) for path, _, _ in self.core.signature.flatten(self.core)
-        }:
+        if not {*parts.inputs, *parts.outputs} <= self.signature.members.keys():
             raise BadValue("core", f"must be combinational, and {self.core!r} has a clock")
         return parts
 
@@ -98,11 +102,11 @@ class Pipelined(Checked, wiring.Component):
 
     @property
     def registers(self) -> int:
-        """Bits of the registers, valid bits included."""
+        """Number of register bits, including the valid bits."""
         return sum(len(bits) for _, _, bits in _kept(self.netlist, self.schedule, self.stages)) + self.stages
 
     def elaborate(self, _platform: object) -> Module:
-        """The netlist again, each operation in its stage."""
+        """The operations of the netlist, each in its stage."""
         operations = self.netlist.operations
         m = Module()
         build = _Builder(m, self, self._enabled)
@@ -112,9 +116,9 @@ class Pipelined(Checked, wiring.Component):
             m.d.comb += getattr(self, name).eq(build.read(bits, self.stages))
         valid: Value = self.in_valid
         for stage in range(1, self.stages + 1):
-            kept = Signal(name=f"valid_{stage}", reset_less=not self.reset)
-            self._enabled(m, kept, valid)
-            valid = kept
+            register = Signal(name=f"valid_{stage}", reset_less=not self.reset)
+            self._enabled(m, register, valid)
+            valid = register
         m.d.comb += self.out_valid.eq(valid)
         return m
 
@@ -123,17 +127,16 @@ class Pipelined(Checked, wiring.Component):
 
 
 def _homes(parts: Netlist, cut: Schedule) -> list[tuple[int, int, Bits]]:
-    """Where bits arise: the operation (or -1 - the input port's number), the stage, and the bits."""
+    """Results and input ports: number of the operation (of a port: -1 - its number), stage, and bits."""
     homes = [(-1 - place, cut.entries[name], bits) for place, (name, bits) in enumerate(parts.inputs.items())]
     return homes + [(number, cut.stages[number], operation.result) for number, operation in enumerate(parts.operations)]
 
 
 def _kept(parts: Netlist, cut: Schedule, ranks: int) -> list[tuple[int, int, Bits]]:
-    """What registers hold: where it arose, for how many cycles by then, and which of its bits."""
+    """Registers: number of the result or port as in :func:`_homes`, its age in cycles, and those bits still needed."""
     last: dict[Bit, int] = {}
     for stage, operation in zip(cut.stages, parts.operations, strict=True):
-        for bits in operation.operands:
-            last.update((bit, max(stage, last.get(bit, 0))) for bit in bits)
+        last.update((bit, max(stage, last.get(bit, 0))) for bit in operation.reads)
     last.update((bit, ranks) for bits in parts.outputs.values() for bit in bits)
     kept = []
     for home, since, bits in _homes(parts, cut):
@@ -149,7 +152,7 @@ class _Builder:
         self.labels, homes = self.parts.label, _homes(self.parts, self.cut)
         self.signals: dict[int, Signal] = {-1 - n: getattr(unit, name) for n, name in enumerate(self.parts.inputs)}
         self.since = {home: since for home, since, _ in homes}
-        self.place = {bit: (home, at) for home, _, bits in homes for at, bit in enumerate(bits)}
+        self.place = {bit: (home, place) for home, _, bits in homes for place, bit in enumerate(bits)}
         self.kept = {(home, age): bits for home, age, bits in _kept(self.parts, self.cut, unit.stages)}
         self.registers: dict[tuple[int, int], Signal] = {}
 
@@ -159,7 +162,7 @@ class _Builder:
 
     def _piece(self, home: int | None, bits: list[Bit], stage: int) -> Value:
         if home is None:
-            return Const(sum(int(bit) << at for at, bit in enumerate(bits)), len(bits))
+            return Const(sum(int(bit) << place for place, bit in enumerate(bits)), len(bits))
         age = stage - self.since[home]
         signal = self._aged(home, age)
         places = [self.place[bit][1] for bit in bits]
@@ -168,10 +171,10 @@ class _Builder:
             places = [bisect_left(kept, place) for place in places]
         if places == list(range(places[0], places[0] + len(places))):
             return signal[places[0] : places[-1] + 1]
-        return Cat(*(signal[at] for at in places))
+        return Cat(*(signal[place] for place in places))
 
     def _aged(self, home: int, age: int) -> Signal:
-        """What an operation or a port was some cycles ago: the bits of it that are still asked for."""
+        """The value of a result or port some cycles ago; only the bits that are still needed."""
         if age == 0:
             return self.signals[home]
         if (home, age) not in self.registers:
@@ -221,8 +224,8 @@ def _expression(operation: Operation, operands: list[Value]) -> Value:
     kind = operation.kind
     if kind in ("$mux", "$pmux"):
         select, *values, value = operands
-        for at, chosen in reversed(list(enumerate(values))):
-            value = Mux(select[at], chosen, value)
+        for bit, choice in reversed(list(zip(select, values, strict=True))):
+            value = Mux(bit, choice, value)
         return value
     if kind in _UNARY:
         return _UNARY[kind](operands[0])
