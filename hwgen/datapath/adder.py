@@ -1,21 +1,18 @@
 """The adder of a fused MAC: an accumulator plus an exact product, rounded once.
 
-The accumulator's fraction and the product meet in a frame of ``frame_bits`` significand bits, two guard bits and a
-sticky bit. Four decisions keep the datapath small:
+The accumulator's significand and the product are aligned in a frame of ``frame_bits`` bits, two guard bits and a sticky
+bit. Four decisions keep the datapath small:
 
-* The product is normalized first (its msb is a carry into the exponent): two guard bits are enough, wherever the
-operands stand.
-* The operand with the larger *exponent* leads; significands are not compared. The other one moves right by the exponent
-difference d,
-  or by ~d = -d - 1 where d is negative and a wire has moved it by one already.
+* The product is normalized first (its msb is a carry into the exponent). Then two guard bits are enough for every
+  alignment.
+* The operand with the larger *exponent* leads; significands are not compared. The other one moves right by the
+  exponent difference d, or, if d is negative, by one place (a wire) and then by ~d = -d - 1.
 * Subtraction is in one's complement. Without a carry-out the trailing operand was the larger one, and the complement of
-the sum is the
-  exact difference. With one, a unit of the infinitely distant last place is missing: ones move in from the right when
-  the sum is normalized, and the rounding decision counts the missing unit in. Nothing is ever negated or incremented
-  but in rounding.
-* The frame has a carry bit on top. So the frame's exponent is itself the number of places that a sum may move left
-before it becomes
-  subnormal, and fraction and exponent can be packed with one addition.
+  the sum is the exact difference. With a carry-out, a unit in an infinitely distant last place is missing: ones move in
+  from the right when the sum is normalized, and the rounding decision includes the missing unit. The only increment is
+  the rounding one; nothing is negated.
+* The frame has a carry bit on top. So the frame's exponent is the number of places that a sum may move left before it
+  becomes subnormal, and fraction and exponent are packed with one addition.
 """
 
 from __future__ import annotations
@@ -35,7 +32,7 @@ from hwgen.netlist.book import chapter
 
 @dataclass(frozen=True)
 class Total:
-    """The new accumulator, whether a finite sum had no room in it, and the flags if there are any."""
+    """The new accumulator, whether a finite sum overflowed, and the flags if there are any."""
 
     bits: Value
     overflow: Value
@@ -44,7 +41,7 @@ class Total:
 
 @dataclass(frozen=True)
 class _Accumulator:
-    """The accumulator in parts; its exponent is 1 for subnormals, whose hidden bit is 0."""
+    """Fields of the accumulator. Subnormals have the hidden bit 0 and the exponent 1."""
 
     sign: Value
     exponent: Value
@@ -56,9 +53,10 @@ class _Accumulator:
 
 @dataclass(frozen=True)
 class _Aligned:
-    """The operands in one frame; ``sticky`` is the OR of what the trailing one lost on the right.
+    """The operands in one frame.
 
-    ``beyond`` is whether the product is so large that no accumulator makes the sum finite.
+    ``sticky`` is the OR of the bits that the trailing operand lost on the right. ``product_too_large`` is 1 if no
+    accumulator makes the sum finite.
     """
 
     acc_leads: Value
@@ -66,39 +64,37 @@ class _Aligned:
     leading: Value
     trailing: Value
     sticky: Value
-    beyond: Value
+    product_too_large: Value
 
 
 @dataclass(frozen=True)
 class _Sum:
-    """The sum's magnitude, but for a unit in the infinitely distant last place where that is missing; and what decides
-    its sign.
-    """
+    """The magnitude of the sum, from which a unit in an infinitely distant last place may be missing, and its sign."""
 
     magnitude: Value
     unit_missing: Value
     subtract: Value
-    product_wins: Value
+    product_is_larger: Value
     plus_zero: Value
 
 
 class FloatAdder:
-    """``round(acc_in + product)``, as hardware in a module.
+    """The hardware of ``round(acc_in + product)``.
 
     Parameters
     ----------
     accumulator : WideFormat
     product : ProductShape
-        Of normalized operands.
+        Product of normalized operands.
     flags : bool
-        Whether there are flags: see :func:`golden.flags.of_sum`.
+        Whether to compute flags, see :func:`golden.flags.of_sum`.
     """
 
     def __init__(self, accumulator: WideFormat, product: ProductShape, *, flags: bool = False):
         self.accumulator, self.layout, self.has_flags = accumulator, AdderShape(accumulator, product), flags
 
     def add(self, m: Module, product: PureInterface, acc_in: Value) -> Total:
-        """The new accumulator, in the stages' order."""
+        """Add the hardware to a module; its stages in order."""
         acc = self._unpack(m, acc_in)
         aligned = self._align(m, product, acc)
         total = self._add(m, product, acc, aligned)
@@ -119,10 +115,8 @@ class FloatAdder:
 
     def _unpack(self, m: Module, acc_in: Value) -> _Accumulator:
         subnormals, k = self.accumulator.has_subnormals, self.accumulator.fraction_bits
-        chapter(
-            m,
-            f"Accumulator: {self.accumulator.name}; exponent {self.accumulator.exponent_bits} bits, significand {k + 1} bits",
-        )
+        widths = f"exponent {self.accumulator.exponent_bits} bits, significand {k + 1} bits"
+        chapter(m, f"Accumulator: {self.accumulator.name}; {widths}")
         fraction, field = named(m, "acc_fraction", acc_in[:k]), named(m, "acc_field", acc_in[k:-1])
         hidden = named(m, "acc_hidden", field.any() if subnormals else field.any() | fraction.any())
         exponent = named(m, "acc_exponent", Cat(field[0] | ~hidden, field[1:]) if subnormals else field)
@@ -133,17 +127,20 @@ class FloatAdder:
         return _Accumulator(sign, exponent, significand, is_special, is_nan, is_nan & ~fraction[-1])
 
     def _normalize_product(self, m: Module, product: PureInterface) -> tuple[Value, Value, Value]:
-        """Exponent, as the accumulator counts, and significand of the product in [1, 2); whether that was in [2, 4)."""
+        """Normalize the product.
+
+        Returns the exponent with the accumulator's bias, the significand in [1, 2), and whether it was in [2, 4).
+        """
         w, significand, at_least_two = self.layout, product.significand, Const(0, 1)
         if w.product.integer_bits == 2:
             at_least_two = named(m, "at_least_two", significand[-1])
             significand = Mux(at_least_two, significand, significand << 1)[:-1]
         shape, odd = range_shape(*w.product_exponents), w.offset % 2
         exponent = extended(product.exponent, shape.width)
-        # Where the offset is odd: exponent + at_least_two = exponent + 1 - (not at_least_two)
+        # With an odd offset: exponent + at_least_two = exponent + 1 - (not at_least_two)
         exponent = (exponent - ~at_least_two if odd else exponent + at_least_two)[: shape.width]
         exponent = named(m, "product_exponent_sum", exponent) if w.offset + odd else exponent
-        exponent = named(m, "product_exponent", plus(exponent, w.offset + odd), shape)
+        exponent = named(m, "product_exponent", plus(m, "product_exponent", exponent, w.offset + odd), shape)
         return exponent, named(m, "product_significand", significand), at_least_two
 
     def _align(self, m: Module, product: PureInterface, acc: _Accumulator) -> _Aligned:
@@ -151,20 +148,21 @@ class FloatAdder:
 
         ::
 
-            frame:           | frame_bits ... | guard | round |   sticky: OR of what has left
-            the one trailing | 0 1.xxxx ..... |       |       |   one place to the right: d < 0 stands for a shift by -d
-            = ~d + 1
+            leading   | 1.xxxxxxxxxxx |
+            trailing  | 1.xxxx ...... | guard | round |   before the shift by d >= 0
+                      | 0 1.xxxx .... | guard | round |   before the shift by ~d, if d < 0: -d = ~d + 1
+                      | 0 0 0 1.xxxx  | guard | round |   after it; sticky is the OR of the bits lost on the right
         """
         w = self.layout
         low, high = w.difference
         width = range_shape(min(low, -1), high).width
-        chapter(m, f"Exponent difference: product minus accumulator, {width} bits; the product in [1, 2)")
+        chapter(m, f"Exponent difference: product, normalized to [1, 2), minus accumulator; {width} bits")
         product_exponent, product_significand, at_least_two = self._normalize_product(m, product)
-        # exponent + at_least_two - acc_exponent + offset (- 1), where -x = ~x + 1, and a carry-in enters below the last
-        # bit
+        # exponent + at_least_two - acc_exponent + offset (- 1), where -x = ~x + 1; at_least_two enters as a carry-in
         not_acc = named(m, "not_acc_exponent", ~acc.exponent)
         minus_acc = extended(Cat(not_acc, Const(1, 1)).as_signed(), width)
-        minus_acc = named(m, "minus_acc_exponent", plus(minus_acc, w.offset + int(w.ties_lead)))
+        minus_acc = plus(m, "minus_acc_exponent", minus_acc, w.offset + int(w.ties_lead))
+        minus_acc = named(m, "minus_acc_exponent", minus_acc)
         exponent = extended(product.exponent, width)
         difference = (Cat(at_least_two, exponent) + Cat(at_least_two, minus_acc))[1 : width + 1]
         difference = named(m, "difference", difference)
@@ -172,10 +170,8 @@ class FloatAdder:
         acc_leads = named(m, "acc_leads", product_is_lower | product.is_zero)
 
         places = w.frame_bits + GUARD_BITS
-        chapter(
-            m,
-            f"Align: the larger exponent leads; the other significand moves right in {w.frame_bits} + {GUARD_BITS} guard bits",
-        )
+        widths = f"{w.frame_bits} bits and {GUARD_BITS} guard bits"
+        chapter(m, f"Align: the operand with the smaller exponent is shifted right; {widths}")
         acc_frame = Cat(Const(0, w.frame_bits - len(acc.significand)), acc.significand)
         product_frame = Cat(Const(0, w.frame_bits - len(product_significand)), product_significand)
         leading = named(m, "leading", Mux(acc_leads, acc_frame, product_frame))
@@ -183,10 +179,8 @@ class FloatAdder:
         acc_trailing = Cat(straight if w.ties_lead else one_lower, acc_frame)
         product_trailing = Cat(one_lower if w.ties_lead else straight, product_frame)
         product_trails = named(m, "product_trails", product_is_lower & ~product.is_zero)
-        trailing = (acc_trailing & (~acc_leads).replicate(places)) | (
-            product_trailing & product_trails.replicate(places)
-        )
-        trailing = named(m, "trailing", trailing)
+        acc_trailing &= (~acc_leads).replicate(places)
+        trailing = named(m, "trailing", acc_trailing | (product_trailing & product_trails.replicate(places)))
 
         magnitude = named(m, "difference_magnitude", difference[:-1] ^ product_is_lower.replicate(width - 1))
         too_far = named(m, "too_far", magnitude[w.shift_bits :].any())
@@ -194,11 +188,11 @@ class FloatAdder:
         aligned, lost = moved_right(m, trailing, distance)
         exponent = Mux(acc_leads, acc.exponent, product_exponent)
         exponent = named(m, "sum_exponent", exponent, w.highest_exponent.bit_length())
-        beyond = named(m, "product_beyond", ~acc_leads & self._is_beyond(product_exponent))
-        return _Aligned(acc_leads, exponent, leading, aligned, named(m, "sticky", lost), beyond)
+        too_large = named(m, "product_too_large", ~acc_leads & self._is_too_large(product_exponent))
+        return _Aligned(acc_leads, exponent, leading, aligned, named(m, "sticky", lost), too_large)
 
-    def _is_beyond(self, product_exponent: Value) -> Value:
-        """Whether a leading product, whose exponent is not negative, has one that no finite sum has."""
+    def _is_too_large(self, product_exponent: Value) -> Value:
+        """Whether no finite sum has the exponent of a product that leads; that exponent is not negative."""
         (low, high), limit = self.layout.product_exponents, self.layout.highest_exponent
         magnitude = product_exponent[:-1] if low < 0 else product_exponent
         return magnitude > limit if high > limit else Const(0, 1)
@@ -210,7 +204,7 @@ class FloatAdder:
 
             | carry | frame_bits ... | guard | round |
         """
-        chapter(m, f"Add: {self.layout.frame_bits} bits and a carry; a difference is the sum of a one's complement")
+        chapter(m, f"Add: {self.layout.frame_bits} bits and a carry; subtraction adds the one's complement")
         tail, addend = aligned.trailing[:GUARD_BITS], aligned.trailing[GUARD_BITS:]
         subtract = named(m, "subtract", product.sign ^ acc.sign)
         total = named(m, "total", aligned.leading + (addend ^ subtract.replicate(len(addend))))
@@ -220,24 +214,23 @@ class FloatAdder:
         tail = tail ^ unit_missing.replicate(GUARD_BITS)
         frame = total[:-1] ^ trailing_is_larger.replicate(len(addend))
         magnitude = named(m, "sum", Cat(tail, frame, carry_out & ~subtract))
-        product_wins = named(
-            m, "product_wins", aligned.acc_leads ^ carry_out
-        )  # where the signs differ, the sum has its
+        product_is_larger = named(m, "product_is_larger", aligned.acc_leads ^ carry_out)  # if the signs differ
         sum_is_zero = named(m, "sum_is_zero", ~(magnitude.any() | aligned.sticky))
         plus_zero = named(m, "plus_zero", sum_is_zero & trailing_is_larger)
-        return _Sum(magnitude, unit_missing, subtract, product_wins, plus_zero)
+        return _Sum(magnitude, unit_missing, subtract, product_is_larger, plus_zero)
 
     def _normalize(self, m: Module, total: _Sum, aligned: _Aligned) -> tuple[Value, Value]:
-        """Move the sum left until its carry place is taken, but by no more places than its exponent allows.
+        """Move the sum left until the carry place is 1, but by no more places than its exponent allows.
 
-        Returns the significand, and the exponent: one less than the field, and 0 without a 1 in front. Zero and
-        subnormal sums end so, and their field is 0.
+        Returns the significand, and the exponent: the field minus 1, but 0 if the carry place is 0. That is the case
+        for zero and subnormal sums, whose field is 0.
         """
-        chapter(m, f"Normalize: {len(total.magnitude)} bits move left to the first 1, as far as the exponent allows")
+        width = len(total.magnitude)
+        chapter(m, f"Normalize: {width} bits, shifted left to the first 1 as far as the exponent allows")
         subnormals, bits = self.accumulator.has_subnormals, len(aligned.exponent)
         room = aligned.exponent if subnormals else None
         significand, moves = normalized(m, total.magnitude, self.layout.shift_bits, fill=total.unit_missing, room=room)
-        rest = aligned.exponent - named(m, "places", moves)  # only where sums are flushed can it become negative
+        rest = aligned.exponent - named(m, "places", moves)  # negative only if sums are flushed
         rest = Cat(rest[:bits], Const(0, 1)) if subnormals else Cat(rest[: bits + 1], rest[-1])
         return significand, named(m, "exponent_before_rounding", rest & significand[-1].replicate(len(rest)))
 
@@ -255,26 +248,24 @@ class FloatAdder:
         """
         fmt = self.accumulator
         tail_bits = len(significand) - (fmt.fraction_bits + 1)
-        chapter(
-            m,
-            f"Round: {fmt.fraction_bits + 1} bits kept, {tail_bits} behind them; to nearest, ties {'away' if fmt.flush else 'to even'}",
-        )
+        ties = "away" if fmt.flush else "to even"
+        chapter(m, f"Round: {len(significand)} bits to {fmt.fraction_bits + 1}, to nearest, ties {ties}")
         kept, half, rest = significand[tail_bits:], significand[tail_bits - 1], significand[: tail_bits - 1]
         missing = total.unit_missing
         below = named(m, "below", (rest ^ missing.replicate(tail_bits - 1)).any() | aligned.sticky)
-        # Without the missing unit, half decides, and in a tie odd. With it, the tail is a complement: half still
-        # decides where anything is below, but half = 1 with nothing below is then a whole unit, and half = 0 the tie.
-        # The majority is both.
+        # If no unit is missing, half decides, and odd in a tie. If one is missing, the tail is a complement: half still
+        # decides if below is 1; if it is 0, half = 1 stands for a whole unit, and half = 0 for a tie. The majority of
+        # half, odd and missing covers both.
         odd = Const(1, 1) if fmt.flush else kept[0]  # ties away from zero, or to even
         at_tie = named(m, "up_at_tie", (half & missing) | (odd & (half | missing)))
         up = named(m, "up", Mux(below, half, at_tie))
         packed = Cat(kept[:-1], exponent) + Cat(up, Const(0, fmt.fraction_bits - 1), kept[-1])
         packed = named(m, "rounded", packed[: fmt.fraction_bits + len(exponent)])
-        # A carry into the exponent of infinities leaves fraction 0, which is infinity already; where sums are flushed,
-        # the one special has a fraction of ones, which a carry takes away.
-        beyond = packed[fmt.fraction_bits + fmt.exponent_bits : -1].any()
-        infinite = exponent[1:-1].all() if fmt.has_subnormals else ~packed[-1] & beyond
-        return packed, named(m, "too_large", aligned.beyond | infinite), below | (half ^ missing)
+        # A carry into the exponent of infinities leaves the fraction 0, which is infinity already. If sums are flushed,
+        # the only special value has a fraction of ones, which a carry clears.
+        past_field = packed[fmt.fraction_bits + fmt.exponent_bits : -1].any()
+        infinite = exponent[1:-1].all() if fmt.has_subnormals else ~packed[-1] & past_field
+        return packed, named(m, "too_large", aligned.product_too_large | infinite), below | (half ^ missing)
 
     def _pack(
         self,
@@ -286,9 +277,9 @@ class FloatAdder:
         overflow: Value,
         leading_one: Value,
     ) -> tuple[Value, Value, Value]:
-        """Specials over the rounded sum, and the sign.
+        """Replace the rounded sum by special values where necessary, and add the sign.
 
-        Returns the result, whether it is special, and whether it is a zero in place of a number.
+        Returns the result, whether it is special, and whether it is a zero in place of another number.
         """
         fmt = self.accumulator
         k, exponent_bits, canonical_nan = fmt.fraction_bits, fmt.exponent_bits, fmt.canonical_nan
@@ -300,23 +291,22 @@ class FloatAdder:
             payload = named(m, "nan_payload", Mux(nan, canonical_nan & ((1 << k) - 1), 0))
             fraction = named(m, "fraction_out", (packed[:k] & (~infinite).replicate(k)) | payload)
             field = named(m, "exponent_out", packed[k : k + exponent_bits] | infinite.replicate(exponent_bits))
-            product_sign = ~acc.is_special & (product.is_inf | total.product_wins)
-            sign = named(m, "sum_sign", Mux(product_sign, product.sign, acc.sign)) & ~(
-                nan | (total.plus_zero & ~infinite)
-            )
+            product_sign = ~acc.is_special & (product.is_inf | total.product_is_larger)
+            sign = named(m, "sum_sign", Mux(product_sign, product.sign, acc.sign))
+            sign &= ~(nan | (total.plus_zero & ~infinite))
             return Cat(fraction, field, named(m, "sign_out", sign)), field.all(), Const(0, 1)
         underflow = named(m, "underflow", packed[-1] | ~leading_one)
         kept = packed[: k + exponent_bits] & (~underflow).replicate(k + exponent_bits)
         body = named(m, "body", kept | infinite.replicate(len(kept)))
         special = acc.is_special | product.is_inf | product.is_nan
-        product_sign = ~acc.is_special & (product.is_inf | product.is_nan | total.product_wins)
+        product_sign = ~acc.is_special & (product.is_inf | product.is_nan | total.product_is_larger)
         sign = named(m, "sum_sign", Mux(product_sign, product.sign, acc.sign)) & ~(total.plus_zero & ~special)
-        # The one special of such a format is where a carry leads, too.
+        # A carry can also lead to the one special value of such a format.
         return Cat(body, named(m, "sign_out", sign)), body.all(), leading_one & ~kept.any()
 
     def _is_tiny(self, significand: Value, exponent: Value) -> Value:
-        """Whether the sum lies below the smallest normal number."""
+        """Whether the sum is below the smallest normal number."""
         if self.accumulator.has_subnormals:
             return ~significand[-1]
-        fraction = significand[-self.accumulator.fraction_bits - 1 : -1]  # field 0 with fraction 0 is no number
+        fraction = significand[-self.accumulator.fraction_bits - 1 : -1]  # field 0 with fraction 0 is zero
         return ~significand[-1] | (exponent[-1] & ~(exponent.all() & fraction.any()))

@@ -1,7 +1,7 @@
-"""The adder of an exact MAC: a product, in fixed point, into an accumulator that holds every bit of it."""
+"""The adder of an exact MAC: adds a product to a fixed-point accumulator wide enough for every product."""
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 
 from amaranth.hdl import Cat, Const, Module, Value
@@ -21,9 +21,9 @@ def add_exact(
 ) -> Total:
     """``acc_in + product`` in fixed point.
 
-    The state is {nan, neg_inf, pos_inf, value}; its flags are sticky, and products that are not finite leave the value
-    alone. A sum that has no room wraps and overflows. It is invalid where 0 * infinity comes in, or where infinities of
-    both signs have, and no NaN.
+    The accumulator is {nan, neg_inf, pos_inf, value}. Its three class bits are sticky, and a product that is not finite
+    leaves the value unchanged. A sum that does not fit wraps and overflows. It is invalid after 0 * infinity, or after
+    infinities of both signs without a NaN.
     """
     width = accumulator.value_width
     term = addend(m, "product", product, layout, width, accumulator.lsb_exponent)
@@ -38,13 +38,11 @@ def add_exact(
 
 
 def sticky_specials(m: Module, before: Value, addends: Sequence[Addend]) -> tuple[Value, Value]:
-    """{nan, neg_inf, pos_inf} after some addends, and whether only infinities of both signs make it NaN."""
-    chapter(m, "Specials: NaN and infinities stay once they have come")
-    pos_inf, neg_inf, nan = (
-        named(m, name, bit) for name, bit in zip(("pos_inf", "neg_inf", "nan"), before, strict=True)
-    )
-    pos_inf = named(m, "pos_inf_out", reduce(or_, (one.is_inf & ~one.sign for one in addends), pos_inf))
-    neg_inf = named(m, "neg_inf_out", reduce(or_, (one.is_inf & one.sign for one in addends), neg_inf))
-    is_nan = reduce(or_, (one.is_nan for one in addends), nan)
+    """{nan, neg_inf, pos_inf} after some addends, and whether it is NaN only because of infinities of both signs."""
+    chapter(m, "Specials: NaN and infinities are sticky")
+    pos_inf, neg_inf, nan = map(partial(named, m), ("pos_inf", "neg_inf", "nan"), before)
+    pos_inf = named(m, "pos_inf_out", reduce(or_, (item.is_inf & ~item.sign for item in addends), pos_inf))
+    neg_inf = named(m, "neg_inf_out", reduce(or_, (item.is_inf & item.sign for item in addends), neg_inf))
+    is_nan = reduce(or_, (item.is_nan for item in addends), nan)
     nan = named(m, "nan_out", is_nan | (pos_inf & neg_inf))
     return Cat(pos_inf, neg_inf, nan), pos_inf & neg_inf & ~is_nan

@@ -9,8 +9,8 @@ from golden import WideFormat
 from hwgen.datapath.product import ProductShape
 
 GUARD_BITS = 2
-"""Bits between the frame and the sticky bit: a difference of operands that are more than one place apart moves left by
-one at most.
+"""Bits between the frame and the sticky bit. Two are enough: if the exponents differ by more than one, the difference
+moves left by at most one place.
 """
 
 
@@ -35,46 +35,41 @@ class AdderShape:
 
     @property
     def shift_bits(self) -> int:
-        """Bits of a shift amount that moves a whole frame below the guard bits, or a last guard bit to the top."""
+        """Bits of a shift amount that can move a whole frame past the guard bits, or the last guard bit to the top."""
         return (self.frame_bits + GUARD_BITS).bit_length()
 
     @cached_property
     def product_exponents(self) -> tuple[int, int]:
-        """Exponents of a normalized product, as the accumulator's exponent field would have them."""
+        """Smallest and largest exponent of a normalized product, with the accumulator's bias."""
         low, high = self.product.exponents
         return low + self.offset, high + self.offset + (self.product.integer_bits - 1)
 
     @property
     def offset(self) -> int:
-        """What takes a product's exponent to the accumulator's bias."""
+        """Difference of the biases, accumulator minus product."""
         return self.accumulator.bias - self.product.bias
 
     @property
     def ties_lead(self) -> bool:
-        """Whether the product leads when the exponents are equal: whichever gives the comparison a constant with more
-        zeros at its end.
-        """
+        """Whether the product leads if the exponents are equal; chosen for a constant with more trailing zeros."""
         return trailing_zeros(self.offset + 1) >= trailing_zeros(self.offset)
 
     @property
     def highest_exponent(self) -> int:
-        """Largest exponent of a frame whose sum can still be finite: with more, no accumulator cancels enough of the
-        product.
-        """
-        return (1 << self.accumulator.exponent_bits) - (1 if self.accumulator.has_subnormals else 0)
+        """Largest exponent of a frame whose sum can be finite; no accumulator cancels enough of a larger product."""
+        return (1 << self.accumulator.exponent_bits) - int(self.accumulator.has_subnormals)
 
     @property
     def difference(self) -> tuple[int, int]:
-        """Range of the exponents' difference: product minus accumulator, minus 1 where ``ties_lead`` is not."""
+        """Range of the exponents' difference: product minus accumulator, minus 1 without ``ties_lead``."""
         low, high = self.product_exponents
+        acc_low, acc_high = int(self.accumulator.has_subnormals), (1 << self.accumulator.exponent_bits) - 1
         ties = 0 if self.ties_lead else 1
-        return low - (1 << self.accumulator.exponent_bits) + 1 - ties, high - int(
-            self.accumulator.has_subnormals
-        ) - ties
+        return low - acc_high - ties, high - acc_low - ties
 
     @staticmethod
     def spare_carry(accumulator: WideFormat, product: ProductShape) -> int:
-        """Whether the sum of the product's exponents had better be 1 larger."""
+        """1 if adding 1 to the sum of the product's exponents simplifies the adder's constant, else 0."""
         if product.a.has_increment or product.b.has_increment:
             return 0  # the carry-in is taken
         offset = AdderShape(accumulator, product).offset
@@ -82,5 +77,5 @@ class AdderShape:
 
 
 def trailing_zeros(number: int) -> int:
-    """Zeros below a number's last 1; many for 0."""
+    """Zeros after a number's last 1; 32 for the number 0."""
     return (number & -number).bit_length() - 1 if number else 32

@@ -1,6 +1,4 @@
-"""The multiplier of a fused MAC: decode, exact product, sum of the exponents, class flags. Nothing is normalized or
-rounded here.
-"""
+"""The multiplier of a fused MAC: decoders, exact product, sum of the exponents, classes; nothing is rounded."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from hwgen.netlist.book import chapter
 
 
 def operand_ports(a_format: Format, b_format: Format, scale_bits: int, lanes: int = 1) -> dict[str, Any]:
-    """Members for the codes of both operands, and ``scale`` unless it has 0 bits."""
+    """Ports for the codes of both operands, and ``scale`` unless it has 0 bits."""
     scale = {"scale": In(scale_bits)} if scale_bits else {}
     return code_ports("a", a_format, lanes) | code_ports("b", b_format, lanes) | scale
 
@@ -31,14 +29,14 @@ class Multiplier(wiring.Component):
     ----------
     layout : ProductShape
     flags : bool
-        Whether the product says that it is 0 * infinity.
+        Whether the product has ``is_invalid``.
 
     Members
     -------
     a, b : ``In``
-        Codes; and ``a_select``, ``b_select`` where they are of two formats.
+        Codes; and ``a_select``, ``b_select`` for pairs of formats.
     scale : ``In(scale_bits)``
-        If there is one: exponent of a power of two, in two's complement.
+        With ``layout.scale_bits`` only: exponent of a power of two, in two's complement.
     product : ``Out(product_signature)``
     """
 
@@ -48,7 +46,7 @@ class Multiplier(wiring.Component):
         super().__init__({**codes, "product": Out(product_signature(layout, flags=flags))})
 
     def elaborate(self, _platform: object) -> Module:
-        """Decode, multiply, add."""
+        """Decode the codes, multiply the significands, add the exponents."""
         m = Module()
         m.submodules.operand_a = a = Operand(self.layout.a, "a")
         m.submodules.operand_b = b = Operand(self.layout.b, "b")
@@ -56,15 +54,13 @@ class Multiplier(wiring.Component):
         factors = f"{shape.a.significand_bits} x {shape.b.significand_bits} = {shape.significand_bits} bits"
         title = f"Product: significand {factors}; exponent {len(out.exponent)} bits, bias {shape.bias}"
         chapter(m, title, *(getattr(out, name) for name in out.signature.members))
-        # The sum has one carry-in to give away: to an operand's increment, or to the adder's spare carry.
+        # The sum has one free carry-in, for an operand's increment or the adder's spare carry.
         increments = [operand.increment for operand in (a, b) if operand.layout.has_increment]
         carry, *others = increments or [Const(self.layout.spare_carry, 1)]
         width = len(out.exponent)
         exponent = (Cat(carry, extended(a.exponent, width)) + Cat(carry, extended(b.exponent, width)))[1 : width + 1]
-        for increment in others:
-            exponent = (exponent + increment)[:width]
-        if self.layout.scale_bits:
-            exponent = (exponent + self.scale.as_signed())[:width]
+        for term in [*others, self.scale.as_signed()] if self.layout.scale_bits else others:
+            exponent = (named(m, "exponent_sum", exponent) + term)[:width]
         either_zero = named(m, "either_zero", a.is_zero | b.is_zero)
         either_inf = named(m, "either_inf", a.is_inf | b.is_inf)
         m.d.comb += [

@@ -1,19 +1,18 @@
-"""A code as a multiplier wants it: class flags, a normalized significand, and an exponent that costs next to no logic.
+"""Decoder for a multiplier's operand: class flags, a normalized significand, and an exponent that needs little logic.
 
-The public ``Decoder`` delivers exponents in two's complement and zeros where there is nothing to say. A multiplier is
-content with less, and that makes its operands smaller:
+The public ``Decoder`` delivers exponents in two's complement, and zeros for values without exponent or significand. A
+multiplier needs less, so its operands are smaller:
 
-* the exponent keeps the bias of the format's largest row, so that most codes need no addition;
-* exponents stored as sign and magnitude (HiFloat8) become a one's complement, whose missing +1 the exponent sum takes
-in;
-* nothing is masked: exponent and significand of a zero, an infinity or a NaN are whatever the gates say.
+* The exponent keeps the bias of the format's largest row, so that most codes need no addition.
+* Exponents stored as sign and magnitude (HiFloat8) become a one's complement. The exponent sum adds the missing 1.
+* Nothing is masked: exponent and significand of a zero, an infinity or a NaN are meaningless.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from operator import and_
 
 import numpy as np
@@ -34,7 +33,7 @@ class OperandShape:
     ----------
     fmt : Format
     normalized : bool
-        Whether subnormals are normalized, too; otherwise they keep the leading zeros and the exponent of their row.
+        Whether subnormals are normalized; otherwise they keep their leading zeros and the exponent of their row.
     """
 
     fmt: Format
@@ -42,17 +41,17 @@ class OperandShape:
 
     @cached_property
     def significand_bits(self) -> int:
-        """Bits of the significand, hidden bit included."""
+        """Bits of the significand, including the hidden bit."""
         return max(row.fraction_bits + row.hidden for row in self.fmt.rows)
 
     @cached_property
     def has_increment(self) -> bool:
-        """Whether exponents are one's complements: a bit of its own, ``increment``, then says that 1 is missing."""
+        """Whether exponents are in one's complement: a separate bit, ``increment``, is then to be added."""
         return any(isinstance(row.exponent, SignMagnitude) for row in self.fmt.rows)
 
     @cached_property
     def bias(self) -> int:
-        """What the exponent exceeds the value's by: the bias of the row with the widest exponent field."""
+        """Exponent minus the value's exponent: the bias of the row with the widest exponent field."""
         if self.has_increment:
             return 0
         biased = [row.exponent for row in self.fmt.rows if isinstance(row.exponent, Biased)]
@@ -62,37 +61,34 @@ class OperandShape:
 
     @cached_property
     def exponents(self) -> tuple[int, int]:
-        """Smallest and largest exponent of a finite value other than zero, increment and bias included."""
+        """Smallest and largest exponent of a finite nonzero value, including increment and bias."""
         rows, values = self.fmt.magnitude_rows, np.abs(self.fmt.values[: self.fmt.sign_bit])
-        found = []
+        exponents = []
         for code in np.flatnonzero(np.isfinite(values) & (values > 0)).tolist():
             row = self.fmt.rows[rows[code]]
             if row.hidden or self.normalized:
-                found.append(int(np.frexp(values[code])[1]) - 1)
+                exponents.append(int(np.frexp(values[code])[1]) - 1)
             else:
                 assert isinstance(row.exponent, Fixed)
-                found.append(row.exponent.exponent + self.overhang(row))
-        return min(found) + self.bias, max(found) + self.bias
+                exponents.append(row.exponent.exponent + self.overhang(row))
+        return min(exponents) + self.bias, max(exponents) + self.bias
 
     def overhang(self, row: Row) -> int:
-        """-1 where a fraction without hidden bit is as wide as the significand, so that its first bit stands where the
-        hidden one would.
-        """
+        """-1 if a fraction without hidden bit is as wide as the significand and begins in the hidden bit's place."""
         return min(0, self.significand_bits - 1 - row.fraction_bits)
 
     @cached_property
     def exponent_shape(self) -> Shape:
-        """Of the exponent without increment."""
+        """Shape of the exponent without increment."""
         low, high = self.exponents
         return range_shape(low - self.has_increment, high)
 
 
 @dataclass
 class _Case:
-    """Codes that ``hit`` picks, and their exponent, increment and significand, least significant bit first; which of
-    them are zero.
+    """Codes selected by ``hit``: exponent, increment and significand, bit 0 first, and which of them are zero.
 
-    Zeros that are a case of their own have no exponent.
+    A case of zeros alone has no exponent.
     """
 
     hit: Tabled
@@ -103,24 +99,24 @@ class _Case:
 
 
 class Operand(wiring.Component):
-    """Split a code into what a multiplier needs.
+    """Split a code into sign, exponent, significand and class.
 
     Parameters
     ----------
     layout : OperandShape
     name : str
-        What the chapter of the Verilog calls the operand.
+        Name of the operand in the title of its chapter.
 
     Members
     -------
     code : ``In``
     sign : ``Out(1)``
-        The code's sign bit, whatever the class.
+        The code's sign bit, for all classes.
     exponent, increment, significand : ``Out``
-        See ``OperandShape``; meaningless unless the value is finite and not zero. ``increment`` exists where
-        ``has_increment`` says so.
+        See ``OperandShape``; meaningless unless the value is finite and not zero. ``increment`` exists with
+        ``has_increment`` only.
     is_zero, is_inf, is_nan : ``Out(1)``
-        ``is_zero`` is meaningless where ``is_nan`` is set.
+        ``is_zero`` is meaningless if ``is_nan`` is 1.
     """
 
     def __init__(self, layout: OperandShape, name: str = "operand"):
@@ -131,7 +127,7 @@ class Operand(wiring.Component):
         super().__init__({"code": In(layout.fmt.width), "sign": Out(1), **numbers, **classes})
 
     def elaborate(self, _platform: object) -> Module:
-        """Classes from the specials, then an AND-OR over the rows."""
+        """Compare with the format's special codes, then an AND-OR over its rows."""
         m = Module()
         fmt, increment = self.fmt, [self.increment] if self.layout.has_increment else []
         outputs = [self.sign, self.exponent, *increment, self.significand, self.is_zero, self.is_inf, self.is_nan]
@@ -151,7 +147,7 @@ class Operand(wiring.Component):
         care = np.isfinite(fmt.values) & (fmt.values != 0)
 
         def select(name: str, columns: Iterable[tuple[Tabled, ...]]) -> Value:
-            """One AND-OR for each bit: ``columns`` holds what each case has there."""
+            """An AND-OR for each bit, from its values in all cases."""
             hits = [case.hit for case in numbers]
             bits = (and_or(list(zip(hits, column, strict=True)), care) for column in columns)
             return Cat(*(named(m, f"{name}_{i}", bit) for i, bit in enumerate(bits)))
@@ -166,20 +162,21 @@ class Operand(wiring.Component):
 
     def _title(self) -> str:
         layout = self.layout
-        bias = "one's complement with an increment" if layout.has_increment else f"bias {layout.bias}"
+        bias = "one's complement and increment" if layout.has_increment else f"bias {layout.bias}"
         widths = f"exponent {layout.exponent_shape.width} bits, {bias}; significand {layout.significand_bits} bits"
-        return f"Decode {self.name}: {self.fmt.name}, {self.fmt.width} bits; {widths}{', normalized' if layout.normalized else ''}"
+        normalized = ", normalized" if layout.normalized else ""
+        return f"Decode {self.name}: {self.fmt.name}, {self.fmt.width} bits; {widths}{normalized}"
 
     @cached_property
     def _magnitudes(self) -> np.ndarray:
-        """Magnitude of every code."""
+        """The magnitude bits of every code."""
         codes = np.arange(1 << self.fmt.width)
         signed = np.where(codes & self.fmt.sign_bit, -codes, codes) if self.fmt.twos_complement else codes
         return signed & (self.fmt.sign_bit - 1)
 
     def _special(self, kind: Kind) -> list[Value]:
-        """Matches of the specials of a kind; sign and rest apart, so that equal tests of the rest are shared."""
-        found = []
+        """Matches of the special codes of a kind."""
+        hits = []
         for i, special in enumerate(self.fmt.specials):
             if special.kind is not kind:
                 continue
@@ -187,49 +184,58 @@ class Operand(wiring.Component):
             for other in self.fmt.specials[:i]:
                 if (special.value ^ other.value) & special.mask & other.mask == 0 and other.kind is not kind:
                     hit = hit & ~self._matches(other)
-            found.append(hit)
-        return found
+            hits.append(hit)
+        return hits
 
     def _matches(self, special: Special) -> Value:
+        """Whether the code matches; sign and rest are compared separately, so that equal comparisons are shared."""
         sign_bit, rest = self.fmt.sign_bit, self.code[:-1]
         picked = [i for i in range(len(rest)) if special.mask >> i & 1]
         parts: list[Value] = []
         if special.mask & sign_bit:
             parts.append(self.code[-1] if special.value & sign_bit else ~self.code[-1])
         if picked:
-            pattern = sum((special.value >> i & 1) << k for k, i in enumerate(picked))
+            pattern = sum((special.value >> i & 1) << place for place, i in enumerate(picked))
             parts.append(Cat(rest[i] for i in picked) == pattern)
         return reduce(and_, parts)
 
     def _only_zero_has_magnitude_zero(self) -> bool:
-        """Whether the zeros are the codes whose magnitude is 0, a NaN apart."""
+        """Whether the zeros are the codes with magnitude bits 0, NaNs excepted."""
         values = self.fmt.values
         return bool(np.all((values == 0) == (self._magnitudes == 0), where=~np.isnan(values)))
 
     def _cases(self, m: Module, magnitude: list[Tabled]) -> list[_Case]:
         """The rows in one-hot form."""
         cases: list[_Case] = []
-        body = len(magnitude)
+        prefixes = [row.prefix for row in self.fmt.rows]
+
+        @cache
+        def starts_with(prefix: str) -> Tabled:
+            if not prefix:
+                return magnitude[0].constant(1)
+            bit = magnitude[-len(prefix)]
+            hit = starts_with(prefix[:-1]) & (bit if prefix[-1] == "1" else ~bit)
+            is_shared = sum(other.startswith(prefix) and other != prefix for other in prefixes) > 1
+            return hit.named(m, f"starts_with_{prefix}") if is_shared and len(prefix) > 1 else hit
+
         for i, row in enumerate(self.fmt.rows):
-            hit = match(magnitude[body - len(row.prefix) :], row.prefix, magnitude[0])
-            for earlier in self.fmt.rows[:i]:
-                common = min(len(earlier.prefix), len(row.prefix))
-                if earlier.prefix[:common] == row.prefix[:common]:
-                    hit = hit & ~match(magnitude[body - len(earlier.prefix) :], earlier.prefix, magnitude[0])
+            hit = starts_with(row.prefix)
+            for earlier in prefixes[:i]:
+                common = min(len(earlier), len(row.prefix))
+                if earlier[:common] == row.prefix[:common]:
+                    hit = hit & ~starts_with(earlier)
             if not isinstance(hit.value, Const):
-                hit = Tabled(named(m, f"is_row_{i}", hit.value), hit.table)
+                hit = hit.named(m, f"is_row_{i}")
             if row.hidden:
-                cases.append(self._normal(row, hit, magnitude))
+                cases.append(self._normal(m, row, hit, magnitude))
             elif self.layout.normalized:
                 cases.extend(self._subnormal(row, hit, magnitude))
             else:
                 cases.append(self._unnormalized(row, hit, magnitude))
         return cases
 
-    def _normal(self, row: Row, hit: Tabled, magnitude: list[Tabled]) -> _Case:
-        """Fraction behind a hidden 1; the exponent is the field, beside constant bits where the biases agree in its low
-        ones.
-        """
+    def _normal(self, m: Module, row: Row, hit: Tabled, magnitude: list[Tabled]) -> _Case:
+        """A hidden 1 and a fraction; the exponent is the field, plus the difference of the biases."""
         k, zero, one = row.fraction_bits, hit.constant(0), hit.constant(1)
         significand = [*[zero] * (self.layout.significand_bits - 1 - k), *magnitude[:k], one]
         field = magnitude[k : k + row.exponent.bits]
@@ -242,13 +248,14 @@ class Operand(wiring.Component):
                 spare = int(self.layout.has_increment and offset % (1 << size) == 1)
                 padded = [*field, *[zero] * (bits - len(field))][:bits]
                 return _Case(hit, plus_bits(padded, offset - spare), hit.constant(spare), significand)
-            case SignMagnitude():
-                negative = field[-1]
-                exponent = [bit ^ negative for bit in (*field[:-1], one)]
-                return _Case(hit, [*exponent, *[negative] * (bits - len(exponent))], negative, significand)
+            case SignMagnitude(bits=size):
+                top, negative = k + size - 1, field[-1]
+                exponent = [(magnitude[i] ^ negative).named(m, f"bit_{i}_xor_{top}") for i in range(k, top)]
+                sign = [~negative, *[negative] * (bits - size)]
+                return _Case(hit, [*exponent, *sign], negative, significand)
 
     def _subnormal(self, row: Row, hit: Tabled, magnitude: list[Tabled]) -> list[_Case]:
-        """A fraction without hidden bit, normalized by concatenation: a case for each place of its first 1."""
+        """A fraction without hidden bit, normalized by wires: a case for each place of its first 1."""
         assert isinstance(row.exponent, Fixed)
         cases, rest, zero = [], hit, hit.constant(0)
         for first in reversed(range(row.fraction_bits)):
@@ -259,7 +266,7 @@ class Operand(wiring.Component):
         return [*cases, _Case(rest, [], hit, [], zero=rest)]
 
     def _unnormalized(self, row: Row, hit: Tabled, magnitude: list[Tabled]) -> _Case:
-        """A fraction without hidden bit as it stands; zero needs no case of its own."""
+        """A fraction without hidden bit, not normalized; zero needs no separate case."""
         assert isinstance(row.exponent, Fixed)
         k, zero, overhang = row.fraction_bits, hit.constant(0), self.layout.overhang(row)
         aligned = [*[zero] * (self.layout.significand_bits - 1 - k - overhang), *magnitude[:k]]

@@ -1,6 +1,4 @@
-"""Ports of blocks: for codes, with a select pin beside where these are of two formats (:mod:`golden.multi`), and for
-status flags.
-"""
+"""Ports of blocks: codes, with select pins for pairs of formats (:mod:`golden.multi`), and status flags."""
 
 from itertools import groupby
 from typing import Any, TypeVar
@@ -14,31 +12,30 @@ from golden.multi import MultiFormat
 
 Word = TypeVar("Word", int, np.ndarray)
 Bits = tuple[tuple[str, int], ...]
-"""Where the bits of a code are, least significant first: names of ports, and places in them."""
+"""Where the bits of a code are: names of ports, and places in them; bit 0 first."""
 
 _FLAGS = [str(flag.name).lower() for flag in Flag]
 FLAG_BITS = ", ".join(f"bit {place} {name}" for place, name in enumerate(_FLAGS))
-"""What each bit of ``flags`` says, see :mod:`golden.flags`."""
-MEANING = (
-    f"{', '.join(_FLAGS[:-1])} and {_FLAGS[-1]} (IEEE 754-2019, section 7; tininess before rounding), from bit 0 on"
-)
-"""The same as a sentence's end, with its source."""
+"""The bits of ``flags``, see :mod:`golden.flags`."""
+_SOURCE = "IEEE 754-2019, section 7; tininess before rounding"
+MEANING = f"{', '.join(_FLAGS[:-1])} and {_FLAGS[-1]} ({_SOURCE}), from bit 0 on"
+"""The same for use in a sentence, with the source."""
 
 
 def code_ports(name: str, fmt: Format, lanes: int = 1) -> dict[str, Any]:
-    """Members of a component for codes of a format: ``name``, and ``name_select`` where there are two formats."""
+    """Members of a component for codes of a format: ``name``, and ``name_select`` for a pair of formats."""
     return {port: In(width) for port, width in code_widths(name, fmt, lanes).items()}
 
 
 def code_widths(name: str, fmt: Format, lanes: int = 1) -> dict[str, int]:
-    """Widths of these members: the codes of all lanes, lane 0 in the least significant bits, and a select bit for each."""
+    """Widths of these members: codes of all lanes, lane 0 in the least significant bits, and a select bit per lane."""
     if isinstance(fmt, MultiFormat):
         return {name: lanes * (fmt.width - 1), f"{name}_select": lanes}
     return {name: lanes * fmt.width}
 
 
 def code_bits(name: str, fmt: Format, lanes: int = 1) -> Bits:
-    """Where golden's codes are in these members, one lane's after the other's."""
+    """Places of the reference model's codes in these members, lane 0 first."""
     return tuple(bit for lane in range(lanes) for bit in _lane_bits(name, fmt, lane))
 
 
@@ -50,28 +47,26 @@ def _lane_bits(name: str, fmt: Format, lane: int) -> Bits:
 
 
 def split(name: str, fmt: Format, word: Word, lanes: int = 1) -> dict[str, Word]:
-    """Values of these members, from golden's code: an integer, or an array of them; of several lanes, one after the
-    other in it.
-    """
-    found: dict[str, Any] = {}
-    for at, (port, place) in enumerate(code_bits(name, fmt, lanes)):
-        found[port] = found.get(port, 0) | (word >> at & 1) << place
-    return found
+    """Values of these members, from the reference model's code or an array of them; for lanes, words with all codes."""
+    values: dict[str, Any] = {}
+    for bit, (port, place) in enumerate(code_bits(name, fmt, lanes)):
+        values[port] = values.get(port, 0) | (word >> bit & 1) << place
+    return values
 
 
 def expression(name: str, fmt: Format, lane: int = 0, lanes: int = 1) -> str:
-    """A lane's code as golden has it in Verilog, put together from these members."""
+    """Verilog expression for a lane's code, as the reference model has it, from these members."""
     widths, parts = code_widths(name, fmt, lanes), []
     for port, run in groupby(_lane_bits(name, fmt, lane), key=lambda bit: bit[0]):
         places = [place for _, place in run]
         low, high = places[0], places[-1]
-        whole = len(places) == widths[port]
-        parts.append(port if whole else f"{port}[{high}:{low}]" if high > low else f"{port}[{low}]")
+        is_whole = len(places) == widths[port]
+        parts.append(port if is_whole else f"{port}[{high}:{low}]" if high > low else f"{port}[{low}]")
     return parts[0] if len(parts) == 1 else f"{{{', '.join(reversed(parts))}}}"
 
 
 def code(component: Any, name: str, fmt: Format) -> Value:
-    """Golden's code, put together from a component's members."""
+    """The code, as the reference model has it, from a component's members."""
     if not isinstance(fmt, MultiFormat):
         value: Value = getattr(component, name)
         return value
@@ -84,10 +79,10 @@ def flag_port(flags: bool) -> dict[str, Any]:
 
 
 def sum_ports(overflow: bool, flags: bool) -> dict[str, Any]:
-    """The members ``overflow`` and ``flags`` of what adds to an accumulator, where they are asked for."""
+    """The members ``overflow`` and ``flags`` of a component that adds to an accumulator."""
     return ({"overflow": Out(1)} if overflow else {}) | flag_port(flags)
 
 
 def flag_word(inexact: Value, underflow: Value, overflow: Value, invalid: Value) -> Value:
-    """Flags side by side."""
+    """Flags in the order of :class:`golden.Flag`."""
     return Cat(inexact, underflow, overflow, invalid)

@@ -1,4 +1,4 @@
-"""An exact product as it passes between blocks: widths and signature."""
+"""Interface of an exact product between blocks: widths and signature."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ class ProductShape:
     ----------
     a, b : OperandShape
     spare_carry : int
-        1 adds 1 to the exponents' sum, through a carry-in that costs nothing: an adder asks for it where its constants
-        get simpler.
+        1 adds 1 to the exponents' sum through its free carry-in, which can simplify the adder's constants.
     scale_bits : int
-        Bits of a number in two's complement that is added to the exponents' sum; 0 where there is none.
+        Bits of a scale, a number in two's complement that is added to the exponents' sum; 0 without.
     """
 
     a: OperandShape
@@ -37,38 +36,38 @@ class ProductShape:
     def of(
         cls, a_format: Format, b_format: Format, *, normalized: bool = True, spare_carry: int = 0, scale_bits: int = 0
     ) -> ProductShape:
-        """Widths of the products of two formats, whose operands are normalized or as they stand."""
+        """Widths of the products of two formats; without ``normalized`` subnormal operands keep their leading zeros."""
         return cls(OperandShape(a_format, normalized), OperandShape(b_format, normalized), spare_carry, scale_bits)
 
     @property
     def fraction_bits(self) -> int:
-        """Bits of the significand behind the binary point."""
+        """Bits of the significand after the binary point."""
         return self.a.significand_bits + self.b.significand_bits - 2
 
     @property
     def integer_bits(self) -> int:
-        """Bits of the significand before the binary point: 2, but 1 where an operand has no fraction."""
+        """Bits of the significand before the binary point: 2, or 1 if an operand has no fraction."""
         return min(self.a.significand_bits, self.b.significand_bits, 2)
 
     @property
     def significand_bits(self) -> int:
-        """Bits of the exact product."""
+        """Bits of the exact product's significand."""
         return self.integer_bits + self.fraction_bits
 
     @property
     def bias(self) -> int:
-        """What the exponent exceeds the value's by."""
+        """Exponent minus the value's exponent."""
         return self.a.bias + self.b.bias + self.spare_carry
 
     @cached_property
     def exponents(self) -> tuple[int, int]:
-        """Smallest and largest exponent."""
+        """Smallest and largest exponent of a finite nonzero product, including the bias."""
         (a_low, a_high), (b_low, b_high), (low, high) = self.a.exponents, self.b.exponents, scale_range(self.scale_bits)
         return a_low + b_low + low + self.spare_carry, a_high + b_high + high + self.spare_carry
 
     @property
     def exponent_shape(self) -> Shape:
-        """Smallest shape that holds every exponent."""
+        """Smallest shape for every exponent."""
         return range_shape(*self.exponents)
 
 
@@ -79,18 +78,18 @@ def product_signature(layout: ProductShape, *, flags: bool = False) -> Signature
     ----------
     layout : ProductShape
     flags : bool
-        Whether there is ``is_invalid``.
+        Whether the product has ``is_invalid``.
 
     Members
     -------
     sign : ``Out(1)``
-        Exclusive or of the operands' sign bits, whatever the classes.
+        Exclusive or of the operands' sign bits, for all classes.
     exponent : ``Out(layout.exponent_shape)``
-        Sum of the operands' exponents, without a bias constant.
+        Sum of the operands' exponents, both biases included.
     significand : ``Out(layout.significand_bits)``
-        It and the exponent are meaningless unless the product is finite and not zero.
+        Like the exponent meaningless unless the product is finite and not zero.
     is_zero, is_inf, is_nan : ``Out(1)``
-        ``is_zero`` and ``is_inf`` are meaningless where ``is_nan`` is set.
+        ``is_zero`` and ``is_inf`` are meaningless if ``is_nan`` is 1.
     is_invalid : ``Out(1)``
         Whether the product is NaN because of 0 * infinity.
     """
@@ -98,6 +97,6 @@ def product_signature(layout: ProductShape, *, flags: bool = False) -> Signature
 
 
 def number_signature(exponent: Shape, significand_bits: int, *flags: str) -> Signature:
-    """Sign, exponent, significand, and members that say of which class a number is."""
+    """Signature of a number: sign, exponent, significand, its class, and further ``flags``."""
     classes = dict.fromkeys(("is_zero", "is_inf", "is_nan", *flags), Out(1))
     return Signature({"sign": Out(1), "exponent": Out(exponent), "significand": Out(significand_bits), **classes})

@@ -1,4 +1,4 @@
-"""A code taken apart into class, sign, exponent and normalized significand."""
+"""Unpacked codes: class, sign, exponent and normalized significand."""
 
 from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib.wiring import PureInterface, Signature
@@ -11,29 +11,29 @@ from hwgen.netlist.book import attributes, chapter
 
 
 def exponent_shape(fmt: Format) -> Shape:
-    """Two's complement shape that holds every exponent."""
+    """Smallest shape in two's complement for every exponent."""
     low, high = fmt.exponent_range
     return range_shape(min(low, -1), high)
 
 
 def unpacked_signature(fmt: Format) -> Signature:
-    """A format's number in parts: value = significand * 2**(exponent - (width of significand - 1)).
+    """An unpacked number: value = significand * 2**(exponent - (width of significand - 1)).
 
     Members
     -------
     sign : ``Out(1)``
-        The code's sign bit, whatever the class.
+        The code's sign bit, for all classes.
     exponent : ``Out(exponent_shape(fmt))``
     significand : ``Out(fmt.precision)``
-        Normalized: its first bit is 1 for every finite nonzero value, subnormals too. It and the exponent are zero
-        otherwise.
+        Normalized: its first bit is 1 for every finite nonzero value, also a subnormal one. For other values it and the
+        exponent are zero.
     is_zero, is_inf, is_nan : ``Out(1)``
     """
     return number_signature(exponent_shape(fmt), fmt.precision)
 
 
 def matches(code: Value, special: Special) -> Value:
-    """Whether a code is one of a special's."""
+    """Whether a code is one of a special value's."""
     bits = [i for i in range(len(code)) if special.mask >> i & 1]
     low, high = bits[0], bits[-1] + 1
     if len(bits) == high - low:
@@ -42,22 +42,22 @@ def matches(code: Value, special: Special) -> Value:
 
 
 def unpack(m: Module, fmt: Format, code: Value, out: PureInterface) -> None:
-    """Add to ``m`` what takes ``code`` apart, row by row; ``out`` is of an :func:`unpacked_signature`."""
+    """Add the hardware that unpacks ``code`` into ``out``, which has an :func:`unpacked_signature`."""
     body = fmt.width - 1
     widths = f"{fmt.width} bits; exponent {len(out.exponent)} bits, significand {fmt.precision} bits"
-    parts = (getattr(out, name) for name in unpacked_signature(fmt).members)
-    chapter(m, f"Decode: {fmt.name}, {widths}, normalized", *map(Value.cast, parts))
+    outputs = (Value.cast(getattr(out, name)) for name in unpacked_signature(fmt).members)
+    chapter(m, f"Decode: {fmt.name}, {widths}, normalized", *outputs)
     m.d.comb += out.sign.eq(code[-1])
     magnitude = named(m, "magnitude", Mux(code[-1], -code, code) if fmt.twos_complement else code, body)
 
-    found = dict.fromkeys((Kind.ZERO, Kind.INF, Kind.NAN), Const(0, 1))
+    kinds: dict[Kind, Value] = dict.fromkeys((Kind.ZERO, Kind.INF, Kind.NAN), Const(0, 1))
     earlier: Value = Const(0, 1)
     for i, special in enumerate(fmt.specials):
         matched = matches(code, special)
         overlaps = any((special.value ^ other.value) & special.mask & other.mask == 0 for other in fmt.specials[:i])
-        found[special.kind] = found[special.kind] | (matched & ~earlier if overlaps else matched)
+        kinds[special.kind] |= matched & ~earlier if overlaps else matched
         earlier = earlier | matched
-    m.d.comb += [out.is_inf.eq(found[Kind.INF]), out.is_nan.eq(found[Kind.NAN])]
+    m.d.comb += [out.is_inf.eq(kinds[Kind.INF]), out.is_nan.eq(kinds[Kind.NAN])]
 
     row_exponent = Signal(exponent_shape(fmt), name="row_exponent", attrs=attributes(m))
     row_significand = Signal(fmt.precision, name="row_significand", attrs=attributes(m))
@@ -71,14 +71,14 @@ def unpack(m: Module, fmt: Format, code: Value, out: PureInterface) -> None:
         with m.If(hit) if i == 0 else m.Elif(hit) if row.prefix else m.Else():
             unpack_row = _normal_row if row.hidden else _subnormal_row
             unpack_row(m, row, magnitude, row_exponent, row_significand)
-    zero = found[Kind.ZERO]
+    zero = kinds[Kind.ZERO]
     if not all(row.hidden for row in fmt.rows):
-        zero = zero | (~row_significand[-1] & ~(found[Kind.INF] | found[Kind.NAN]))
-    no_number = named(m, "no_number", out.is_zero | out.is_inf | out.is_nan)
+        zero = zero | (~row_significand[-1] & ~(kinds[Kind.INF] | kinds[Kind.NAN]))
+    zero_or_special = named(m, "zero_or_special", out.is_zero | out.is_inf | out.is_nan)
     m.d.comb += [
         out.is_zero.eq(zero),
-        out.exponent.eq(Mux(no_number, 0, row_exponent)),
-        out.significand.eq(Mux(no_number, 0, row_significand)),
+        out.exponent.eq(Mux(zero_or_special, 0, row_exponent)),
+        out.significand.eq(Mux(zero_or_special, 0, row_significand)),
     ]
 
 
@@ -99,7 +99,7 @@ def _normal_row(m: Module, row: Row, magnitude: Value, exponent: Signal, signifi
 
 
 def _subnormal_row(m: Module, row: Row, magnitude: Value, exponent: Signal, significand: Signal) -> None:
-    """A fraction without hidden bit: its first 1 moves to the front, by concatenation."""
+    """A fraction without hidden bit; wires move its first 1 to the front, a case for each of its places."""
     assert isinstance(row.exponent, Fixed)
     k, width = row.fraction_bits, len(significand)
     for zeros in range(k):

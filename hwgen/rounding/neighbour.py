@@ -1,8 +1,7 @@
-"""The lower neighbour of a number among the values of a format, and how far beyond it the number lies.
+"""The lower neighbour of a number among the values of a format, and the bits by which the number exceeds it.
 
-The fraction is aligned so that the bits to keep end at a fixed place; they and the exponent make the neighbour's
-ordinal (see
-:mod:`hwgen.rounding.ordinals`).
+The fraction is aligned so that the bits to keep end at a fixed place. They and the exponent form the neighbour's
+ordinal (see :mod:`hwgen.rounding.ordinals`).
 """
 
 from dataclasses import dataclass
@@ -23,15 +22,15 @@ class LowerNeighbour:
     Attributes
     ----------
     ordinal : Value
-        Of the neighbour.
+        The neighbour's ordinal.
     tail : Value
-        The first ``tail_bits`` bits behind those that the neighbour keeps.
+        The first ``tail_bits`` bits after the kept ones.
     half : Value
-        The first bit behind those that the neighbour keeps.
+        The first bit after the kept ones.
     below : Value
-        Whether there are ones behind the tail.
+        Whether there are ones after the tail.
     beyond : Value
-        Whether there are ones behind the bits that the neighbour keeps. Below the smallest value it does not matter.
+        Whether there are ones after the kept bits. It is meaningless below the smallest value.
     """
 
     ordinal: Value
@@ -42,26 +41,16 @@ class LowerNeighbour:
 
 
 def lower_neighbour(at: Position, rounding: Rounding, tail_bits: int) -> LowerNeighbour:
-    """Find the lower neighbour of a number.
+    """Find the lower neighbour of a number at a position.
 
-    Parameters
-    ----------
-    at : Position
-        The number.
-    rounding : Rounding
-        Decides what must be known of the bits behind the kept ones.
-    tail_bits : int
-        How many of them are looked at one by one.
+    ``rounding`` decides what must be known of the bits after the kept ones, of which ``tail_bits`` are needed as such.
     """
     extends = _zero_extends(at, rounding)
-    chapter(
-        at.m,
-        f"Align: {at.order.fraction_bits} fraction bits are kept in the finest binade, and {tail_bits} behind them",
-    )
+    chapter(at.m, f"Align: the finest binade keeps {at.order.fraction_bits} fraction bits; tail {tail_bits} bits")
     width = at.order.fraction_bits + tail_bits
     fraction, rest = cut(at.parts.fraction, width)
     rest = at.parts.rest | rest
-    if rounding is Rounding.HYBRID:  # the tail is not that of numbers near 1
+    if rounding is Rounding.HYBRID:  # far from 1, the tail has a different place
         first, others = cut(fraction, at.order.fraction_bits + 1)
         value, below = _with_zero_extending(at, first)
         kept, half, below = value[1:], at.named("half", value[0]), at.named("below", below | others | rest)
@@ -73,24 +62,22 @@ def lower_neighbour(at: Position, rounding: Rounding, tail_bits: int) -> LowerNe
         below = at.named("below", lost | rest)
         kept, tail, half = aligned[tail_bits:], aligned[:tail_bits], aligned[tail_bits - 1]
         beyond = tail.any() | below
-    chapter(at.m, f"Lower neighbour: its ordinal, {at.order.width} bits, from the exponent and the kept bits")
+    chapter(at.m, f"Lower neighbour: its ordinal, {at.order.width} bits, from exponent and kept bits")
     return LowerNeighbour(at.named("lower_ordinal", _ordinal(at, kept, extends)), tail, half, below, beyond)
 
 
 def cut(fraction: Value, width: int) -> tuple[Value, Value]:
-    """The first ``width`` bits of a fraction, and whether there are ones behind them."""
-    return Cat(Const(0, max(width - len(fraction), 0)), fraction)[-width:], fraction[
-        : max(len(fraction) - width, 0)
-    ].any()
+    """The first ``width`` bits of a fraction, and whether there are ones after them."""
+    first = Cat(Const(0, max(width - len(fraction), 0)), fraction)[-width:]
+    return first, fraction[: max(len(fraction) - width, 0)].any()
 
 
 def _aligned(at: Position, fraction: Value, extends: bool) -> tuple[Value, Value]:
-    """Bits to keep with the tail behind them, and whether anything follows the tail.
+    """Kept bits and tail, and whether there are ones after the tail.
 
     ::
 
-        | hidden | fraction ................ |                before the shift; the hidden bit counts below the normals
-        only
+        | hidden | fraction ........................... |     before the shift; hidden is used below the normals only
         | kept: fraction bits of the finest binade | tail |   after it
     """
     order, width = at.order, len(fraction)
@@ -98,7 +85,7 @@ def _aligned(at: Position, fraction: Value, extends: bool) -> tuple[Value, Value
     if extends:
         return _with_zero_extending(at, fraction)
     if order.first_missing or deepest >= order.bottom_exponent:
-        # Where the first value is missing, all below the normals lies in one gap, see Rounder._round_first_gap.
+        # If the first value is missing, all numbers below the normals are in one gap, see Rounder._round_first_gap.
         value, lost = moved_right(at.m, fraction, at.lacking)
         return value & (~at.under).replicate(width), lost
     if len(at.lacking):
@@ -108,16 +95,15 @@ def _aligned(at: Position, fraction: Value, extends: bool) -> tuple[Value, Value
 
 
 def _hybrid_tail(at: Position, fraction: Value) -> Value:
-    """The tail of a number that is not near 1: moved by what it lacks, 1 to 3 bits; by 4 below the smallest value."""
-    further = plus(at.lacking, -1) | at.under.replicate(len(at.lacking))
-    tail, _ = moved_right(at.m, Cat(fraction[1:], Const(1, 1)), at.named("lacking_but_1", further), "tail_")
+    """The tail of a number far from 1, moved by the bits that its binade lacks; below the smallest value by 4."""
+    less_one = plus(at.m, "tail_distance", at.lacking, -1)  # a wire moves by one place
+    distance = at.named("tail_distance", less_one | at.under.replicate(len(at.lacking)))
+    tail, _ = moved_right(at.m, Cat(fraction[1:], Const(1, 1)), distance, "tail_")
     return tail
 
 
 def _zero_extends(at: Position, rounding: Rounding) -> bool:
-    """Whether zero stands where the lowest segment, of powers of two, would go on, and no value further below it
-    counts.
-    """
+    """Whether zero continues the lowest segment, one of powers of two, and rounding needs no smaller exponent."""
     order, first = at.order, at.order.segments[0] if at.order.segments else None
     if order.subnormals or order.first_missing or rounding is Rounding.STOCHASTIC or order.bottom_fraction_bits:
         return False
@@ -129,7 +115,7 @@ def _zero_extends(at: Position, rounding: Rounding) -> bool:
 
 
 def _with_zero_extending(at: Position, fraction: Value) -> tuple[Value, Value]:
-    """Below the smallest value nothing is kept, and the hidden bit comes right behind the point."""
+    """Aligned bits if zero continues the lowest segment: below it none is kept, and the hidden bit becomes ``half``."""
     value, lost = moved_right(at.m, fraction, at.lacking)
     half = len(fraction) - at.order.fraction_bits - 1
     lost = lost | (at.under & value[half])
@@ -137,25 +123,27 @@ def _with_zero_extending(at: Position, fraction: Value) -> tuple[Value, Value]:
 
 
 def _with_subnormals(at: Position, fraction: Value, deepest: int) -> tuple[Value, Value]:
-    """Only what is below the normals moves: at first by one place, then by what the exponent is lower still."""
+    """Aligned bits if only subnormals move: by one place with a wire, then by the rest of the exponents' difference."""
     order, parts, width = at.order, at.parts, len(fraction)
     places = (order.bottom_exponent - 1 - deepest).bit_length()
     # bottom - 1 - exponent, where -x = ~x + 1
-    further = at.named("shift", plus(~at.exponent[:places], order.bottom_exponent + parts.offset))
-    moved, lost = moved_right(at.m, Cat(fraction, parts.hidden), further)
+    complement = at.named("not_exponent", ~at.exponent[:places])
+    distance = at.named("shift", plus(at.m, "shift", complement, order.bottom_exponent + parts.offset))
+    moved, lost = moved_right(at.m, Cat(fraction, parts.hidden), distance)
     subnormal = at.named("is_subnormal", at.under & at.relevant)
     value = (moved[1:] & subnormal.replicate(width)) | (fraction & (~at.under).replicate(width))
-    return value, at.under & (lost | moved[0])
+    return value, at.under & at.named("lost_by_shift", lost | moved[0])
 
 
 def _lacking_and_depth(at: Position, deepest: int) -> Value:
-    """The bits that the binade lacks; below the normals, with the depth."""
+    """The number of bits that the binade lacks; below the normals, plus the distance from the bottom exponent."""
     order = at.order
     lacking = order.fraction_bits - order.bottom_fraction_bits
     width = max((lacking + order.bottom_exponent - deepest).bit_length(), len(at.lacking))
     # lacking + bottom - exponent, where -x = ~x + 1
-    depth = plus(~at.exponent[:width], order.bottom_exponent + at.parts.offset + lacking + 1)
-    return at.named("shift", Mux(at.under, depth, at.lacking))
+    complement = at.named("not_exponent", ~at.exponent[:width])
+    depth = plus(at.m, "depth", complement, order.bottom_exponent + at.parts.offset + lacking + 1)
+    return at.named("shift", Mux(at.under, at.named("depth", depth), at.lacking))
 
 
 def _ordinal(at: Position, kept: Value, extends: bool) -> Value:
@@ -163,13 +151,13 @@ def _ordinal(at: Position, kept: Value, extends: bool) -> Value:
 
     ::
 
-        | bits that all of a segment share | bits that its exponents change | fraction |
+        | bits that a segment's ordinals share | bits that its exponents change | fraction |
     """
     order, segments, width = at.order, at.segments, at.order.width
     if not segments:
         return Const(order.zero, width) | kept
     shared: Value = Const(0, width)
-    changing: dict[int, Value] = {}  # by what a segment lacks
+    changing: dict[int, Value] = {}  # by the number of bits that a segment lacks
     places: dict[int, tuple[int, int]] = {}
     for segment in segments:
         common, bits, constant = _place(at, segment)
@@ -177,47 +165,47 @@ def _ordinal(at: Position, kept: Value, extends: bool) -> Value:
         lacking = order.fraction_bits - segment.fraction_bits
         if places.get(lacking) != (bits, constant):
             place = _changing(at, segment, bits, constant)
-            changing[lacking] = (
-                Mux(at.at_least(segment.low), place, changing[lacking]) if lacking in changing else place
-            )
-            places[lacking] = (bits, constant)
+            if lacking in changing:
+                place = Mux(at.at_least(segment.low), place, changing[lacking])
+            changing[lacking], places[lacking] = place, (bits, constant)
     shared = at.named("shared_bits", shared) if len(segments) > 1 else shared
-    field = at.named("exponent_field", shared | _select(at.lacking, changing))
+    selected = _select(at.lacking, changing)
+    selected = at.named("changing_bits", selected) if len(changing) > 1 else selected
+    field = at.named("exponent_field", shared | selected)
     present = at.at_least(segments[0].low - extends) & ~at.parts.is_zero
-    lower = Mux(present, field, Const(order.zero, width))
+    lower = at.named("binade_ordinal", Mux(present, field, Const(order.zero, width)))
     if any(segment.offset % (1 << segment.fraction_bits) for segment in segments):
         return (lower + kept)[:width]
     return lower | kept
 
 
 def _place(at: Position, segment: Segment) -> tuple[int, int, int]:
-    """The leading bits that a segment's ordinals share, in place; how many exponent bits follow; what is added to
-    those.
-    """
+    """The leading bits that a segment's ordinals share, the number of exponent bits after them, and their offset."""
     k, width = segment.fraction_bits, at.order.width
     low, high = at.order.ends(segment)
     bits = max((low ^ high).bit_length() - k, 0)
-    if segment.offset % (1 << k):  # no bits of its own for the exponent: all are its sum with the offset
+    if segment.offset % (1 << k):  # the offset overlaps the fraction: all bits are a sum of exponent and offset
         return 0, width, segment.offset - (at.count_offset << k)
     return low >> (k + bits) << (k + bits), bits, (segment.offset >> k) - at.count_offset & (1 << bits) - 1
 
 
 def _changing(at: Position, segment: Segment, bits: int, constant: int) -> Value:
-    """The exponent's part of a segment's ordinals."""
+    """The exponent bits of a segment's ordinals, in place."""
     order, k = at.order, segment.fraction_bits
     if segment.offset % (1 << k):
         return ((at.count << k) + constant)[:bits]
     count = at.count[:bits]
     low, high = order.count(segment.low), order.count(segment.high)
-    if order.ones_complement and low < 0 <= high:  # bits behind the sign, then copies of it
+    if order.ones_complement and low < 0 <= high:  # digits, and copies of the sign in front of them
         digits = min(max((~low).bit_length(), high.bit_length()), bits)
-        count = Cat(plus(count[:digits], -at.count_offset), (~at.at_least(1)).replicate(bits - digits))
+        low_bits = plus(at.m, "count", count[:digits], -at.count_offset)
+        count = Cat(low_bits, (~at.at_least(1)).replicate(bits - digits))
         constant += at.count_offset
-    return Cat(Const(0, k), plus(count, constant))
+    return Cat(Const(0, k), plus(at.m, "exponent_field", count, constant))
 
 
 def _select(index: Value, table: dict[int, Value]) -> Value:
-    """The entry of a table that is indexed by bits; what is not in it does not matter."""
+    """The entry of a table at an index; anything if it has none there."""
     if len(table) == 1:
         return next(iter(table.values()))
     half = 1 << (len(index) - 1)

@@ -1,17 +1,15 @@
-"""A format's non-negative values in order: what an encoder needs to know of its rows.
+"""A format's non-negative values in order: what an encoder needs to know about its rows.
 
-The *ordinal* of a value is its place in an order of all of them. Rounding up is adding 1 to an ordinal, whatever the
-format; and within a binade the ordinal is an offset, plus the exponent and the fraction side by side. In most formats
-zero has the ordinal 0 and every ordinal is the code without its sign. Where that cannot be (HiFloat8 counts negative
-exponents downwards), an exclusive or that depends on the ordinal's leading bits makes it the code, and two liberties
-keep both ends of that simple:
+The *ordinal* of a value is its place in this order. Rounding up adds 1 to an ordinal, in every format. Within a binade
+the ordinal is an offset plus exponent and fraction side by side. In most formats zero has the ordinal 0, and every
+ordinal is the code without its sign. HiFloat8 counts negative exponents downwards. There, an exclusive or that depends
+on the ordinal's leading bits turns the ordinal into the code, and two choices keep both calculations simple:
 
-* Exponents whose code is sign and magnitude are counted in *one's complement*: E where it is positive, E - 1 where it
-is not. Their bits
-  are then the code's, inverted where negative. The count 0 is a second zero, E = 0 being -1: it stands for the first
-  value of E = 1, and only the carry out of E = 0 comes there.
-* Zero's ordinal is whatever makes the binades begin at round numbers, so that the offsets are leading bits in front of
-the exponent's.
+* Exponents stored as sign and magnitude are counted in *one's complement*: as E if it is positive, else as E - 1. Their
+  bits are those of the code, inverted if negative. E = 0 is counted as -1, so the count 0 is a second zero: it stands
+  for the first value of E = 1, and only the carry out of E = 0 leads there.
+* Zero has the ordinal with which the binades begin at round numbers. Then the offsets are leading bits in front of the
+  exponent.
 """
 
 from collections.abc import Iterator
@@ -23,14 +21,14 @@ import numpy as np
 from golden import Fixed, Format, SignMagnitude, WideFormat
 
 _CANDIDATES = 16
-"""How many of the orders with the simplest offsets are looked at more closely."""
+"""How many of the orders with the simplest offsets are compared further."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Binades ``low`` to ``high`` in which 2**E * (1 + m / 2**k) has the ordinal (count of E << k) + m + ``offset``.
+    """Binades ``low`` to ``high``: 2**E * (1 + m / 2**k) has the ordinal (count of E << k) + m + ``offset``.
 
-    k is ``fraction_bits``; the count of E is E itself, or its one's complement, see :class:`Ordinals`.
+    k is ``fraction_bits``; for the count of E see :meth:`Ordinals.count`.
     """
 
     low: int
@@ -49,11 +47,11 @@ class Ordinals:
         Ascending, without gaps.
     bottom_exponent, bottom_fraction_bits : int
         Below 2**``bottom_exponent`` the ordinals count multiples of 2**(``bottom_exponent`` - ``bottom_fraction_bits``)
-        in a format with subnormals; in the others these are the lowest segment's ``low`` and ``fraction_bits``.
+        in a format with subnormals; in others these are the lowest segment's ``low`` and ``fraction_bits``.
     subnormals : bool
         Whether there are values below 2**``bottom_exponent``.
     first_missing : bool
-        Whether zero stands where 2**``bottom_exponent`` would.
+        Whether zero takes the place of 2**``bottom_exponent``.
     zero, last : int
         Ordinals of zero and of the largest finite value.
     ones_complement : bool
@@ -70,19 +68,19 @@ class Ordinals:
     ones_complement: bool
 
     def count(self, exponent: int) -> int:
-        """An exponent as it is counted."""
+        """The count of an exponent: E itself, or its one's complement."""
         return exponent - 1 if self.ones_complement and exponent <= 0 else exponent
 
     def ends(self, segment: Segment) -> tuple[int, int]:
-        """Ordinals of the first value of a segment, and of the first one in its last binade."""
+        """Ordinals of the first values in the first and the last binade of a segment."""
         low, high = ((self.count(e) << segment.fraction_bits) + segment.offset for e in (segment.low, segment.high))
         return low, high
 
     def starting_at(self, zero: int) -> "Ordinals":
-        """The same order with another ordinal for zero."""
-        by = zero - self.zero
-        segments = tuple(replace(segment, offset=segment.offset + by) for segment in self.segments)
-        return replace(self, segments=segments, zero=zero, last=self.last + by)
+        """The same order, starting at another ordinal for zero."""
+        distance = zero - self.zero
+        segments = tuple(replace(segment, offset=segment.offset + distance) for segment in self.segments)
+        return replace(self, segments=segments, zero=zero, last=self.last + distance)
 
     @property
     def fraction_bits(self) -> int:
@@ -104,7 +102,7 @@ class Ordinals:
 
     @property
     def width(self) -> int:
-        """Bits of an ordinal, the one past the last included."""
+        """Bits of an ordinal, including the one after the last."""
         return max(self.past_top, self.last + 1).bit_length()
 
 
@@ -116,21 +114,18 @@ def ordinals(fmt: Format) -> Ordinals:
         assert fmt.infinity is not None
         bias, k = fmt.bias, fmt.fraction_bits
         segments = (Segment(1 - bias, bias, k, bias << k),)
-        last = fmt.infinity - 1
-        return Ordinals(
-            segments, 1 - bias, k, subnormals=True, first_missing=False, zero=0, last=last, ones_complement=False
-        )
+        kind = {"subnormals": True, "first_missing": False, "ones_complement": False}
+        return Ordinals(segments, 1 - bias, k, zero=0, last=fmt.infinity - 1, **kind)
     order = _from_zero(fmt)
     if np.array_equal(fmt.magnitude_codes, np.arange(len(fmt.magnitude_codes))):
         return order
     orders = sorted(map(order.starting_at, range(fmt.sign_bit)), key=_carries)[:_CANDIDATES]
-    return min(
-        (o for o in orders if _carries(o) == _carries(orders[0])), key=lambda o: len(list(code_masks(fmt, o, None)))
-    )
+    simplest = [order for order in orders if _carries(order) == _carries(orders[0])]
+    return min(simplest, key=lambda order: len(list(code_masks(fmt, order, None))))
 
 
 def _carries(order: Ordinals) -> int:
-    """Through how many bits of exponents a carry runs where offsets are added to them."""
+    """Length of all carry chains that add offsets to exponents, in bits."""
     carries = 0
     for segment in order.segments:
         low, high = order.ends(segment)
@@ -177,13 +172,13 @@ def _counts_in_ones_complement(fmt: Format) -> bool:
 
 
 def _places(fmt: Format, zero: int) -> list[int]:
-    """Ordinals of all magnitudes, ascending; behind E = 0 those of the second zero are left out."""
+    """Ordinals of all magnitudes, ascending, without those of the second zero."""
     skipped = _second_zero(fmt)
     return [zero + i + (skipped if value >= 2 else 0) for i, value in enumerate(fmt.magnitudes.tolist())]
 
 
 def _second_zero(fmt: Format) -> int:
-    """How many ordinals the count 0 takes up: those of a binade as precise as E = 1."""
+    """How many ordinals have the count 0: as many as the binade of E = 1."""
     if not _counts_in_ones_complement(fmt) or fmt.largest < 2 or fmt.smallest >= 2:
         return 0
     first = fmt.magnitude_codes[np.searchsorted(fmt.magnitudes, 2)]
@@ -191,27 +186,25 @@ def _second_zero(fmt: Format) -> int:
 
 
 def code_masks(fmt: Format, order: Ordinals, past_last: int | None) -> Iterator[tuple[str, int]]:
-    """Leading bits of an ordinal, and what an exclusive or with it makes of it the code.
+    """Masks that turn ordinals into codes by an exclusive or.
 
     Parameters
     ----------
     past_last : int or None
-        Code that the ordinal after the last is to become; None if that does not matter.
+        Code for the ordinal after the last; None if any will do.
 
     Yields
     ------
     (bits, mask)
-        ``bits`` are the leading ones of an ordinal; together they cover all ordinals. One item, with no bits, where
-        ordinal and code are the same everywhere.
+        ``bits`` are an ordinal's leading bits; together they cover all ordinals. There is one item, without bits, if
+        one mask is enough.
     """
     if not fmt.has_tables:
         yield "", 0
         return
-    body, skipped = fmt.sign_bit - 1, _second_zero(fmt)
+    body, skipped, places = fmt.sign_bit - 1, _second_zero(fmt), _places(fmt, order.zero)
     masks: list[int | None] = [None] * (1 << max(order.width, fmt.width - 1))
-    for ordinal, code, value in zip(
-        _places(fmt, order.zero), fmt.magnitude_codes.tolist(), fmt.magnitudes.tolist(), strict=True
-    ):
+    for ordinal, code, value in zip(places, fmt.magnitude_codes.tolist(), fmt.magnitudes.tolist(), strict=True):
         masks[ordinal] = (ordinal & body) ^ code
         if value == 2 and skipped:
             masks[ordinal - skipped] = ((ordinal - skipped) & body) ^ code

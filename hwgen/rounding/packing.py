@@ -1,4 +1,4 @@
-"""From an ordinal to a code: what replaces it beyond the range, the sign, and status flags."""
+"""From an ordinal to a code: overflow, special values, the sign, and status flags."""
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
@@ -12,13 +12,13 @@ from hwgen.rounding.position import Position
 
 
 class Packer:
-    """What makes the code of a number from the ordinal that it was rounded to.
+    """The hardware that turns the ordinal of a rounded number into a code.
 
     Parameters
     ----------
     fmt : Format
     at : Position
-        The number.
+        The number before rounding.
     rounding, overflow, nan_to_zero
         As checked by :func:`golden.options.options`.
     """
@@ -28,13 +28,12 @@ class Packer:
         self.rounding, self.overflow, self.nan_to_zero = rounding, overflow, nan_to_zero
 
     def code(self, ordinal: Signal) -> Value:
-        """The ordinal's code, what replaces it beyond the range, and the sign."""
+        """The code of an ordinal with the sign, or the code that replaces it out of range."""
         fmt, order, parts = self.fmt, self.order, self.parts
         body, magnitudes = fmt.width - 1, fmt.sign_bit - 1
-        chapter(self.at.m, f"Code: {fmt.width} bits, from the ordinal; overflow, NaN and the sign")
+        chapter(self.at.m, f"Code: {fmt.width} bits, from the ordinal; overflow, NaN and sign")
         finite_code, infinite_code = self._overflow_code(infinite=False), self._overflow_code(infinite=True)
-        # The ordinal past the last becomes the overflow's code by itself, where it has room and the sign is not
-        # touched.
+        # The ordinal after the last needs no replacement if its code is that of an overflow, with any sign.
         natural = order.last + 1 < 1 << order.width and finite_code <= magnitudes
         overflow = self.at.named("beyond_range", self._beyond(ordinal, order.last + 1 if natural else order.last))
         rounded = self._unsigned(ordinal, finite_code if natural else None)
@@ -42,9 +41,8 @@ class Packer:
         if infinite_code != finite_code:
             instead = Mux(parts.is_inf, Const(infinite_code & magnitudes, body), instead)
         nan_code = 0 if fmt.canonical_nan is None or self.nan_to_zero else fmt.canonical_nan & magnitudes
-        unsigned_code = self.at.named(
-            "unsigned_code", Mux(parts.is_nan, Const(nan_code, body), Mux(overflow, instead, rounded))
-        )
+        number = Mux(overflow, instead, rounded)
+        unsigned_code = self.at.named("unsigned_code", Mux(parts.is_nan, Const(nan_code, body), number))
         to_nan: Value = Const(0, 1)
         if fmt.has_nan and finite_code == fmt.canonical_nan:
             to_nan = overflow | (ordinal == order.last + 1) if natural else overflow
@@ -60,31 +58,31 @@ class Packer:
         Parameters
         ----------
         lower : LowerNeighbour
-            Of the number; says whether anything is beyond it.
+            The number's lower neighbour.
         moved : Value
-            Whether a number that is a value of the format became another one.
+            Whether the number is a value of the format, but was rounded to another one.
         ordinal : Value
-            What the number was rounded to.
+            The ordinal that the number was rounded to.
         nonzero, signaling : Value
-            Whether the source is another magnitude than zero, and whether its NaN is a signaling one.
+            Whether the source is not zero, and whether it is a signaling NaN.
         """
         fmt, at, order, parts = self.fmt, self.at, self.order, self.parts
         chapter(at.m, "Flags: inexact, underflow, overflow, invalid")
-        # Zero is the lower neighbour of whatever is below the smallest value; where no subnormals and no gap are there,
-        # the exponent tells. (Beyond the range an ordinal means nothing.)
+        # Numbers below the smallest value have the lower neighbour zero. Without subnormals and without a first gap
+        # the exponent decides. (Out of range the ordinal is meaningless.)
         next_to_zero = (lower.ordinal == order.zero) & ~at.at_least(order.top_exponent + 1)
         below_smallest = next_to_zero if order.subnormals or order.first_missing else at.under
         below_normals = next_to_zero if order.first_missing or not order.segments else at.under
         finite = at.named("is_finite", ~(parts.is_inf | parts.is_nan))
         overflow = at.named("overflow_flag", self._beyond(ordinal, order.last) & finite)
         lost = at.named("lost", (lower.beyond | below_smallest | moved) & nonzero & finite)
-        unanswered = signaling if fmt.has_nan and not self.nan_to_zero else parts.is_nan
+        invalid = signaling if fmt.has_nan and not self.nan_to_zero else parts.is_nan
         if not fmt.has_infinity or self._overflow_code(infinite=True) != fmt.infinity:
-            unanswered = unanswered | parts.is_inf
-        return flag_word(lost | overflow, lost & below_normals, overflow, unanswered)
+            invalid = invalid | parts.is_inf
+        return flag_word(lost | overflow, lost & below_normals, overflow, invalid)
 
     def _beyond(self, ordinal: Value, limit: int) -> Value:
-        """Whether the number has no code of its own: it is special, too large, or rounded to an ordinal past the limit."""
+        """Whether the number is out of range: it is special, too large, or rounded to an ordinal above the limit."""
         order, parts = self.order, self.parts
         if parts.special_exponent is None:
             beyond = self.at.at_least(order.top_exponent + 1) | parts.is_inf | parts.is_nan
@@ -122,7 +120,7 @@ class Packer:
         return number if fmt.twos_complement else Cat(unsigned_code, self.at.named("code_sign", number))
 
     def _not_zero(self, unsigned_code: Value) -> Value:
-        """Whether the code is that of a number other than zero: from the input where that is simple."""
+        """Whether the code is not zero; derived from the input if that is simple."""
         parts = self.parts
         infinity_looks_small = parts.special_exponent is None and not isinstance(parts.is_inf, Const)
         if self.order.first_missing or not isinstance(parts.hidden, Const) or infinity_looks_small:
@@ -131,14 +129,13 @@ class Packer:
             case Rounding.TIES_TO_AWAY:
                 return self.at.relevant
             case Rounding.TIES_TO_EVEN:  # the smallest relevant number is a tie
-                return self.at.relevant & (
-                    self.at.at_least(self.at.lowest_relevant + 1) | parts.fraction.any() | parts.rest
-                )
+                larger = self.at.at_least(self.at.lowest_relevant + 1) | parts.fraction.any() | parts.rest
+                return self.at.relevant & larger
             case _:
                 return unsigned_code.any()
 
     def _overflow_code(self, *, infinite: bool) -> int:
-        """Magnitude code for an infinite number, or for a finite one past the largest."""
+        """Magnitude bits of the code for infinities, or for finite numbers that are too large."""
         fmt, largest = self.fmt, self.fmt.largest_code
         if self.rounding is Rounding.TOWARD_ZERO and not infinite:
             return largest

@@ -1,8 +1,7 @@
-"""A number on its way to a code, and where it lies among the values of the format.
+"""A number to be encoded, and its position among the values of the format.
 
-What segment a number is in, how far it moves, and whether it lies beyond the range or below it, all follows from
-whether its exponent reaches some constants: a few ANDs and ORs each, once for all who ask. The source's infinities and
-NaNs lie beyond every range.
+Comparisons of the number's exponent with constants, a few gates each, determine its segment, the distance that its
+fraction moves, and whether it is out of range or below it. The source's infinities and NaNs are above every range.
 """
 
 from collections.abc import Callable
@@ -18,25 +17,25 @@ from hwgen.rounding.ordinals import Ordinals, Segment
 
 @dataclass(frozen=True)
 class Parts:
-    """A number on its way to a code: value = hidden.fraction * 2**(exponent - offset).
+    """A number to be encoded: value = hidden.fraction * 2**(exponent - offset).
 
     Attributes
     ----------
     sign, exponent : Value
     offset : int
     hidden : Value
-        Constant 1, but for a format with subnormals at exponents below the rounder's ``normalized_from``.
+        Constant 1, except at exponents below the rounder's ``normalized_from``.
     fraction : Value
     rest : Value
-        Whether there are ones behind ``fraction``.
+        Whether there are ones after ``fraction``.
     exponents : (int, int)
-        Lowest and highest exponent of all numbers that can occur; of zero and specials too, where their exponents tell
-        them.
+        Lowest and highest exponent of all numbers that can occur, and of zero and special values if these are
+        distinguished by their exponents.
     is_zero : Value
-        Constant 0 where zero has an exponent too low for anything but zero.
+        Constant 0 if the exponent of zero is so low that it rounds to zero anyway.
     is_inf, is_nan : Value
     special_exponent : int or None
-        The exponent of infinities and NaNs, above all others; None where only the flags tell them.
+        The exponent of infinities and NaNs, above all others; None if only the flags distinguish them.
     """
 
     sign: Value
@@ -54,7 +53,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Position:
-    """A number's place among the values of a format.
+    """A number's position among the values of a format.
 
     Attributes
     ----------
@@ -63,22 +62,22 @@ class Position:
     order : Ordinals
         The values.
     lowest_relevant : int
-        Smallest exponent of a number that can become anything but zero.
+        Smallest exponent of a number that can round to another value than zero.
     at_least : callable
-        From a constant to whether the number's exponent reaches it; a constant itself where the source's range decides.
+        Whether the number's exponent is at least the argument; a constant if the range of exponents decides it.
     segments : list of Segment
-        Those that the number's exponents reach.
+        Those within the range of the number's exponents.
     exponent : Value
         As in ``parts``, at least as wide as an ordinal.
     relevant : Value
-        Whether the number can become anything but zero.
+        Whether the number can round to another value than zero.
     under : Value
-        Whether it lies below the normals.
+        Whether it is below the smallest normal value.
     count : Value
-        The exponent as ordinals count it, plus ``count_offset``.
+        The exponent as :meth:`Ordinals.count` counts it, plus ``count_offset``.
     lacking : Value
-        How many fraction bits the number's binade lacks against the finest; below the normals, as many as the lowest
-        segment's.
+        How many fraction bits the number's binade has fewer than the finest one; below the normals, how many the lowest
+        segment has fewer.
     """
 
     m: Module
@@ -95,24 +94,24 @@ class Position:
     lacking: Value
 
     def named(self, name: str, value: Value) -> Signal:
-        """The value as a signal of the module."""
+        """A signal of the module with this value."""
         return named(self.m, name, value)
 
     def equals(self, exponent: int) -> Value:
-        """Whether the number's exponent is a constant."""
+        """Whether the number has this exponent."""
         return self.at_least(exponent) & ~self.at_least(exponent + 1)
 
 
 def position(m: Module, parts: Parts, order: Ordinals, lowest_relevant: int) -> Position:
-    """Find the place of a number; what is asked more than once becomes a signal in ``m``."""
+    """Add the hardware that determines a number's position to ``m``."""
     low, high = parts.exponents
-    chapter(m, f"Position: the exponent, {len(parts.exponent)} bits, among the binades of the format")
+    chapter(m, f"Position: comparisons of the exponent, {len(parts.exponent)} bits, with the format's binades")
 
     @cache
     def at_least(exponent: int) -> Value:
         if not low < exponent <= high:
             return Const(exponent <= low, 1)
-        name = f"from_2_to_{'minus_' if exponent < 0 else ''}{abs(exponent)}"
+        name = f"at_least_2_to_{'minus_' if exponent < 0 else ''}{abs(exponent)}"
         return named(m, name, reaches(parts.exponent, exponent + parts.offset))
 
     segments = [segment for segment in order.segments if segment.high >= low and segment.low <= high]
@@ -121,7 +120,7 @@ def position(m: Module, parts: Parts, order: Ordinals, lowest_relevant: int) -> 
     under = named(m, "below_normals", ~at_least(order.bottom_exponent))
     count, count_offset = exponent, parts.offset
     if order.ones_complement:
-        count = named(m, "counted_exponent", plus(exponent, 0, at_least(1)))
+        count = named(m, "counted_exponent", plus(m, "counted_exponent", exponent, 0, at_least(1)))
         count_offset = parts.offset + 1
 
     shifts = [order.fraction_bits - segment.fraction_bits for segment in segments] or [0]
