@@ -120,7 +120,7 @@ def explain(fmt: Format, code: int) -> Iterator[str]:
 def _neighbour(fmt: Format, index: int, value: float) -> str:
     table = grid(fmt)
     if index >= len(table.codes):
-        return f"none; from {number(float(table.values[-1]))} on, all roundings but toward_zero overflow"
+        return f"none: this is the largest finite value; the next would be {number(float(table.values[-1]))}"
     code = int(table.codes[index])
     if np.signbit(value) and (code or fmt.has_negative_zero):
         code = ((1 << fmt.width) - code) if fmt.twos_complement else code | fmt.sign_bit

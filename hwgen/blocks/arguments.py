@@ -50,7 +50,7 @@ def random_width(rounding: Rounding, random_bits: int | None) -> int | None:
         check_random_bits(width)
         return int(width)
     if random_bits is not None:
-        raise BadValue("random_bits", f"goes with rounding 'stochastic' only, not with {rounding.value!r}")
+        raise BadValue("random_bits", f"needs rounding 'stochastic', not {rounding.value!r}")
     return None
 
 
@@ -91,7 +91,7 @@ class Accumulating(Checked):
             room = DEFAULT_TERMS if terms is None else terms
             self.exact = ExactAccumulator(self.a_format, self.b_format, terms=room, scale_bits=self.scale_bits)
         elif terms is not None:
-            raise BadValue("terms", f"goes with accumulator 'exact' only, not with {accumulator!r}")
+            raise BadValue("terms", f"needs accumulator 'exact', not {accumulator!r}")
 
     @property
     def terms(self) -> int | None:

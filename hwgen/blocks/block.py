@@ -141,7 +141,7 @@ class Pipeline:
         if not stages:
             for argument, is_set in (("reset", reset is not None), ("clock_enable", clock_enable)):
                 if is_set:
-                    raise BadValue(argument, "goes with stages only: without them there is no clock")
+                    raise BadValue(argument, "needs stages: without them there is no clock")
         return cls(stages, RESETS[0] if reset is None else check_choice("reset", reset, RESETS), clock_enable)
 
 

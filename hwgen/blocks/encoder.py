@@ -72,7 +72,7 @@ class Encoder(Checked, wiring.Component):
         self.random_bits = random_width(self.rounding, random_bits)
         self.rounding_pin, self.has_flags = check_flag("rounding_pin", rounding_pin), check_flag("flags", flags)
         if rounding_pin and self.rounding is not Rounding.HYBRID:
-            raise BadValue("rounding_pin", f"goes with rounding 'hybrid' only, not with {self.rounding.value!r}")
+            raise BadValue("rounding_pin", f"needs rounding 'hybrid', not {self.rounding.value!r}")
         ports = {"bits": In(self.source.width)}
         if self.random_bits is not None:
             ports["random"] = In(self.random_bits)

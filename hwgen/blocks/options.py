@@ -26,10 +26,10 @@ B_FORMAT = Option("format-b", Format, "format of the second operand (default: th
 # -- decoders and encoders
 
 TO = Option(
-    "to", str, "what comes out", TARGETS, argument="target", always=True, suffix="_{}", default="binary16",
+    "to", str, "format of the result", TARGETS, argument="target", always=True, suffix="_{}", default="binary16",
     spelled=canonical,
 )  # fmt: skip
-FROM = Option("from", str, "what goes in", WIDE, argument="source", always=True, suffix="_{}", spelled=canonical)
+FROM = Option("from", str, "format of the input", WIDE, argument="source", always=True, suffix="_{}", spelled=canonical)
 ROUNDING = Option(
     "rounding",
     str,

@@ -92,7 +92,7 @@ class Readout(Accumulating, wiring.Component):
             options = {"rounding": rounding, "overflow": overflow, "random_bits": random_bits}
             for argument, value in {**options, "nan_to_zero": nan_to_zero or None}.items():
                 if value is not None:
-                    raise BadValue(argument, f"goes with a format of codes, not with {self.target.name!r}")
+                    raise BadValue(argument, f"needs a format of codes as target, not {self.target.name!r}")
         self._options = target_options(self.target, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
         self.random_bits = random_width(self._options.rounding, random_bits)
         self.rounding = None if is_wide else self._options.rounding

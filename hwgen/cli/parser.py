@@ -17,7 +17,7 @@ Run = Callable[[argparse.Namespace], int]
 
 _EPILOG = """\
 On bad input the command prints one sentence, writes nothing and exits with status 2.
-Every option for a format takes its name, or the path of a .toml file that describes it.
+Wherever a format is expected, give its name or the path of a .toml file that describes it.
 """
 
 _VERDICTS = """\
@@ -122,7 +122,7 @@ def parser(runs: Mapping[str, Run], only: str | None = None) -> argparse.Argumen
     only : str, optional
         Add the options of this command only, to save time. Default: those of all commands.
     """
-    about = "Generates, checks and measures synthesizable Verilog for 8-bit floating point: decoders, encoders, MACs."
+    about = "Generates, checks and measures synthesizable Verilog for 8-bit floating point."
     raw = argparse.RawDescriptionHelpFormatter
     main = _Parser(prog="hwgen", allow_abbrev=False, formatter_class=raw, epilog=_EPILOG, description=about)
     main.add_argument("--version", action="version", version=f"hwgen {version('minifloat-rtl')}")

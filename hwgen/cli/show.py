@@ -25,6 +25,7 @@ def formats(arguments: argparse.Namespace) -> int:
             f"{row['name']:14} {row['width']:4} {row['precision']:9} {row['smallest']:12.6g} {row['largest']:12.6g}"
             f"  {specials:12} {default:28} {row['cite']}"
         )
+    print("precision: most significand bits of a value, with the hidden bit; smallest, largest: positive finite values")
     print("\nOther names, in any case:")
     for name in dict.fromkeys(ALIASES.values()):
         print(f"  {name}: {', '.join(alias for alias, ours in ALIASES.items() if ours == name)}")

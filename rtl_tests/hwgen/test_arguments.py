@@ -45,7 +45,7 @@ def test_accumulators_and_terms(make):
     allowed = "accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact"
     refused(f"{allowed}, not 'binary64'", make, "hif8", accumulator="binary64")
     refused(f"{allowed}, not 16", make, "hif8", accumulator=16)
-    refused("terms goes with accumulator 'exact' only, not with 'binary16'", make, "hif8", terms=5)
+    refused("terms needs accumulator 'exact', not 'binary16'", make, "hif8", terms=5)
     for terms in (-5, 0, 1 << 25, 2.0, True, "8"):
         problem = f"terms must be an integer from 1 to 16777216, not {terms!r}"
         refused(problem, make, "hif8", accumulator="exact", terms=terms)
@@ -114,15 +114,11 @@ def test_decoders():
 
 
 def test_encoders():
-    refused(
-        "random_bits goes with rounding 'stochastic' only, not with 'ties_to_away'", Encoder, "hif8", random_bits=99
-    )
+    refused("random_bits needs rounding 'stochastic', not 'ties_to_away'", Encoder, "hif8", random_bits=99)
     for bits in (0, 33, True, "4"):
         problem = f"random_bits must be an integer from 1 to 32, not {bits!r}"
         refused(problem, Encoder, "hif8", rounding="stochastic", random_bits=bits)
-    refused(
-        "rounding_pin goes with rounding 'hybrid' only, not with 'ties_to_away'", Encoder, "hif8", rounding_pin=True
-    )
+    refused("rounding_pin needs rounding 'hybrid', not 'ties_to_away'", Encoder, "hif8", rounding_pin=True)
     refused("rounding_pin must be True or False, not 1", Encoder, "hif8", rounding="hybrid", rounding_pin=1)
     refused("nan_to_zero must be True or False, not 1", Encoder, "hif8", nan_to_zero=1)
     refused("flags must be True or False, not None", Encoder, "hif8", flags=None)
@@ -140,9 +136,9 @@ def test_readouts():
     )
     options = {"rounding": "ties_to_even", "overflow": "infinity", "nan_to_zero": True, "random_bits": 4}
     for option, value in options.items():
-        problem = f"{option} goes with a format of codes, not with 'binary16'"
+        problem = f"{option} needs a format of codes as target, not 'binary16'"
         refused(problem, Readout, "hif8", target="binary16", **{option: value})
-    problem = "random_bits goes with rounding 'stochastic' only, not with 'ties_to_away'"
+    problem = "random_bits needs rounding 'stochastic', not 'ties_to_away'"
     refused(problem, Readout, "hif8", target="hif8", random_bits=4)
     refused("nan_to_zero must be True or False, not 'no'", Readout, "hif8", target="hif8", nan_to_zero="no")
     refused("terms must be an integer from 1 to 16777216, not 0", Readout, "hif8", terms=0)

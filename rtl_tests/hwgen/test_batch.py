@@ -67,7 +67,7 @@ def test_nothing_is_written_where_one_module_has_no_place(tmp_path, capsys):
         ('[[module]]\nblock = "mac"\nformat = "hif9"', "must be a known format, not 'hif9'; the nearest is hif8"),
         (
             '[[module]]\nblock = "mac"\nformat = "hif8"\nterms = 4',
-            "module 1: terms goes with accumulator 'exact' only, not with 'b",
+            "module 1: terms needs accumulator 'exact', not 'b",
         ),
         (
             '[[module]]\nblock = "mac"\nformat = "hif8"\nname = "module"',
@@ -83,7 +83,7 @@ def test_nothing_is_written_where_one_module_has_no_place(tmp_path, capsys):
         ),
         (
             '[[module]]\nblock = "encoder"\nformat = "hif8"\nrandom-bits = 4',
-            "module 1: random-bits goes with rounding 'stochastic' only, not with 'ties_to_away'",
+            "module 1: random-bits needs rounding 'stochastic', not 'ties_to_away'",
         ),
         (
             '[[module]]\nblock = "encoder"\nformat = "hif8+e5m2b1"',

@@ -219,11 +219,11 @@ BAD = {
     ),
     "random bits without stochastic": (
         ["generate", "encoder", "--format", "hif8", "--random-bits", "8"],
-        "--random-bits goes with rounding 'stochastic' only, not with 'ties_to_away'",
+        "--random-bits needs rounding 'stochastic', not 'ties_to_away'",
     ),
     "rounding pin without hybrid": (
         ["generate", "encoder", "--format", "hif8", "--rounding-pin"],
-        "--rounding-pin goes with rounding 'hybrid' only, not with 'ties_to_away'",
+        "--rounding-pin needs rounding 'hybrid', not 'ties_to_away'",
     ),
     "too many random bits": (
         ["generate", "encoder", "--format", "hif8", "--rounding", "stochastic", "--random-bits", "33"],
@@ -239,7 +239,7 @@ BAD = {
     ),
     "terms without exact": (
         [*GENERATE, "--terms", "4"],
-        "--terms goes with accumulator 'exact' only, not with 'binary16'",
+        "--terms needs accumulator 'exact', not 'binary16'",
     ),
     "terms that are no number": ([*GENERATE, "--terms", "many"], "argument --terms: invalid int value: 'many'"),
     "name that is no identifier": ([*GENERATE, "--name", "8bit"], "--name must be a Verilog identifier"),

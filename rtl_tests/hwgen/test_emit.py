@@ -98,7 +98,8 @@ def test_linters_are_asked(tmp_path, body, tool, finding):
 
 def test_same_bytes_under_any_hash_seed_and_in_any_folder(tmp_path):
     expected = emit(Toy(), "toy", ["format: none"])
-    program = "import sys; from hwgen import emit; from rtl_tests.support.toys import Toy; sys.stdout.write(emit(Toy(), 'toy', ['format: none']))"
+    imports = "import sys; from hwgen import emit; from rtl_tests.support.toys import Toy"
+    program = f"{imports}; sys.stdout.write(emit(Toy(), 'toy', ['format: none']))"
     root = ROOT
     for hash_seed in ("0", "1", "4711"):
         folder = tmp_path / hash_seed
@@ -219,7 +220,7 @@ def test_nobody_is_warned_of_components_that_were_refused(monkeypatch):
     monkeypatch.setattr(UnusedElaboratable, "_MustUse__silence", False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with pytest.raises(BadValue, match=r"^terms goes with"):
+        with pytest.raises(BadValue, match=r"^terms needs"):
             Mac("hif8", terms=5)
         gc.collect()
         assert not caught

@@ -1,6 +1,7 @@
 """Names in emitted Verilog tell the truth: a net called after an Amaranth signal has that signal's value."""
 
 import re
+from random import Random
 
 import numpy as np
 import pytest
@@ -14,20 +15,16 @@ from hwgen.netlist.emit import emit
 from synth.proof import mapping
 from synth.proof.gates import Netlist, apply
 
-VECTORS = 300
+VECTORS = 200
 NET = re.compile(r"^  (?:wire|reg) (?:\[(\d+):(\d+)\] )?(\w+)( =|;)", flags=re.M)
 COMPONENTS = {
     "mac": lambda: Mac("hif8"),
     "mac of two formats": lambda: Mac("ocp_e4m3", "gc_1_5_2_b16", accumulator="bfloat16", scale_bits=4, overflow=True),
-    "mac of pairs": lambda: Mac("ocp_e4m3+ocp_e5m2", accumulator="dlfloat16", flags=True),
     "exact mac": lambda: Mac("binary8p3", accumulator="exact", flags=True),
     "dot": lambda: Dot("ibm_1_4_3", lanes=3, accumulator="dlfloat16", overflow=True),
-    "exact dot": lambda: Dot("e5m2b1", accumulator="exact", overflow=True),
     "hybrid encoder": lambda: Encoder("hif8", rounding="hybrid", rounding_pin=True),
     "encoder": lambda: Encoder("ocp_e4m3", flags=True),
-    "stochastic encoder": lambda: Encoder("e5m3_nosub", rounding="stochastic"),
     "decoder": lambda: Decoder("hif8", "binary16"),
-    "unpacking decoder": lambda: Decoder("gc_1_0_7_b0"),
     "readout": lambda: Readout("hif8", target="ocp_e5m2", rounding="stochastic"),
 }
 
@@ -35,7 +32,7 @@ COMPONENTS = {
 def signals_of(component: wiring.Component) -> tuple[Fragment, dict[str, Signal]]:
     """A component's signals, by the instances they are in and their names, as they would be written in Verilog.
 
-    The ports of each instance come from its signature. They take precedence over signals that have the same name inside.
+    The ports of each instance come from its signature. They take precedence over inner signals of the same name.
     """
     fragment = Fragment.get(component, None)
     ports = [
@@ -105,22 +102,14 @@ def evaluated(netlist: Netlist, stimuli: list[dict[str, int]]) -> dict[str, list
 
 
 def lies(component: wiring.Component, text: str) -> tuple[list[str], int]:
-    """Nets of the Verilog whose values are not those of the signals that they are called after; how many are called so."""
-    rng = np.random.default_rng(1)
+    """Nets of the Verilog that differ from the signals they are named after, and the number of nets named after one."""
+    draw = Random(1)
     inputs = {
         "__".join(map(str, path)): len(Value.cast(value))
         for path, member, value in component.signature.flatten(component)
         if member.flow is wiring.In
     }
-    stimuli = [
-        {
-            port: int(rng.integers(0, 1 << width, dtype=np.uint64))
-            if width < 64
-            else int.from_bytes(rng.bytes(width // 8 + 1)) % (1 << width)
-            for port, width in inputs.items()
-        }
-        for _ in range(VECTORS)
-    ]
+    stimuli = [{port: draw.getrandbits(width) for port, width in inputs.items()} for _ in range(VECTORS)]
     fragment, signals = signals_of(component)
     expected = simulated(component, fragment, signals, stimuli)
     netlist, probes = probed(text)
@@ -143,11 +132,13 @@ def test_nets_have_the_values_of_the_signals_that_they_are_called_after(name):
     assert named > 0.7 * len(NET.findall(text))
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [("operand_a__is_zero", "operand_b__is_zero"), ("leading", "acc_significand"), ("at_least_two", "carry_out")],
-)
-def test_nets_that_exchanged_their_names_are_found(first, second):
+def test_nets_that_exchanged_their_names_are_found():
     text = emit(Mac("hif8"), "top")
-    swapped = re.sub(rf"\b({first}|{second})\b", lambda match: second if match[0] == first else first, text)
-    assert {first, second} <= {*lies(Mac("hif8"), swapped)[0]}
+    pairs = [
+        ("operand_a__is_zero", "operand_b__is_zero"),
+        ("leading", "acc_significand"),
+        ("at_least_two", "carry_out"),
+    ]
+    other = {name: pair[1 - place] for pair in pairs for place, name in enumerate(pair)}
+    swapped = re.sub(rf"\b({'|'.join(other)})\b", lambda match: other[match[0]], text)
+    assert {*other} <= {*lies(Mac("hif8"), swapped)[0]}

@@ -85,7 +85,7 @@ def test_a_wrong_sum_is_found(tmp_path):
         ),
         (["--interleave", "0"], "--interleave must be an integer from 1 to stages + 1, which is 1, not 0"),
         (["--stages", "17"], "--stages must be an integer from 0 to 16, not 17"),
-        (["--terms", "5"], "--terms goes with accumulator 'exact' only, not with 'binary16'"),
+        (["--terms", "5"], "--terms needs accumulator 'exact', not 'binary16'"),
     ],
 )
 def test_refusals(words, sentence, tmp_path, capsys):

@@ -177,8 +177,8 @@ def test_registers_are_counted():
     [
         (["--stages", "17"], "--stages must be an integer from 0 to 16, not 17"),
         (["--stages", "-1"], "--stages must be an integer from 0 to 16, not -1"),
-        (["--clock-enable"], "--clock-enable goes with stages only: without them there is no clock"),
-        (["--reset", "none"], "--reset goes with stages only: without them there is no clock"),
+        (["--clock-enable"], "--clock-enable needs stages: without them there is no clock"),
+        (["--reset", "none"], "--reset needs stages: without them there is no clock"),
         (["--stages", "two"], "argument --stages: invalid int value: 'two'"),
     ],
 )

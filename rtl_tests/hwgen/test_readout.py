@@ -149,7 +149,7 @@ def test_one_wrong_accumulator_is_found(design):
             ["--to", "hif8", "--rounding", "hybrid"],
             "--rounding 'hybrid' looks at the bits of a source, and an exact accumulator has none",
         ),
-        (["--rounding", "ties_to_even"], "--rounding goes with a format of codes, not with 'binary32'"),
+        (["--rounding", "ties_to_even"], "--rounding needs a format of codes as target, not 'binary32'"),
         (["--to", "hif9"], "--to must be a known format, not 'hif9'"),
         (["--to", "ocp_e4m3+ocp_e5m2"], "--to must be one format, not the two of 'ocp_e4m3+ocp_e5m2'"),
         (["--terms", "0"], "--terms must be an integer from 1 to 16777216, not 0"),

@@ -46,7 +46,7 @@ def router(target: str) -> str:
     """
     package = f"yowasp-nextpnr-{target}"
     if importlib.util.find_spec(_package(target)) is None:
-        problem = f"{target} needs the package {package} for place and route: pip install 'minifloat-rtl[route]'"
+        problem = f"{target} needs the package {package} for place and route: pip install '.[route]' in the clone"
         raise BadValue("target", problem)
     return f"{package} {version(package)}"
 

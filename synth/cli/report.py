@@ -82,7 +82,7 @@ def _older(arguments: argparse.Namespace, rows: Sequence[Row], measures: bool) -
     limit = arguments.fail_above
     if arguments.compare is None:
         if limit is not None:
-            raise BadValue("--fail-above", "goes with --compare only")
+            raise BadValue("--fail-above", "needs --compare")
         return None, None
     with about("--compare"):
         old = load.sweep(arguments.compare, "compare").rows

@@ -20,7 +20,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     """Run the jobs of a file and write their rows; return 0 if all jobs succeeded, else 1."""
     check_jobs(arguments.jobs)
     if arguments.jobs is not None and arguments.dask:
-        raise BadValue("--jobs", "goes with this machine's cores, not with --dask")
+        raise BadValue("--jobs", "sets the cores of this machine and cannot be combined with --dask")
     if not 0 < arguments.timeout < math.inf:
         raise BadValue("--timeout", f"must be a positive number of seconds, not {arguments.timeout:g}")
     with about("-o"):

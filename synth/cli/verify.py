@@ -123,7 +123,7 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
     words = f" --liberty {shlex.quote(','.join(Path(file).name for file in files))}" if files else ""
     if arguments.recipe is not None:
         if arguments.verilog is not None or not libraries:
-            raise BadValue("--recipe", "goes with --liberty, and not with --verilog")
+            raise BadValue("--recipe", "needs --liberty, and cannot be combined with --verilog")
         if arguments.recipe in SIZING and not any(library.has_delays for library in libraries):
             others, name = ", ".join(recipe for recipe in RECIPES["cells"] if recipe not in SIZING), libraries[0].name
             problem = f"{arguments.recipe} sizes cells by their delays, but {name} has none; use one of {others}"
@@ -137,7 +137,7 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
             liberty.check_flip_flop(libraries, design.name)
     if arguments.verilog is None:
         if arguments.top is not None:
-            raise BadValue("--top", "goes with --verilog only")
+            raise BadValue("--top", "needs --verilog")
         return emitted(design, libraries, words, placed)
     try:
         text = Path(arguments.verilog).read_text()

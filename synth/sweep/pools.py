@@ -95,7 +95,7 @@ class DaskPool:
         try:
             from distributed import Client
         except ImportError:
-            raise PoolError("Dask is not installed: pip install 'minifloat-rtl[dask]'") from None
+            raise PoolError("Dask is not installed: pip install '.[dask]' in the clone") from None
         deadline = time.monotonic() + patience
         while True:
             try:

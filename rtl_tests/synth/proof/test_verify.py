@@ -79,7 +79,7 @@ def test_a_users_own_file_is_checked(tmp_path, capsys):
     ("words", "sentence"),
     [
         (["--verilog", "{tmp}/none.v"], "--verilog: '{tmp}/none.v' cannot be read: No such file or directory"),
-        (["--top", "x"], "--top goes with --verilog only"),
+        (["--top", "x"], "--top needs --verilog"),
         (["--jobs", "0"], "--jobs must be at least 1, not 0"),
         (["--liberty", "{tmp}/none.lib"], "--liberty: {tmp}/none.lib cannot be read: No such file or directory"),
         (
@@ -330,7 +330,7 @@ def test_a_dot_product_of_one_lane_is_a_mac(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--recipe", "amap"], "--recipe goes with --liberty, and not with --verilog"),
+        (["--recipe", "amap"], "--recipe needs --liberty, and cannot be combined with --verilog"),
         (
             ["--liberty", str(GATES), "--recipe", "amap", "--renaming", "0"],
             "--renaming must be an integer from 1 to 1000000, not 0",

@@ -113,7 +113,7 @@ def test_a_report_with_an_output_folder_is_written(files, capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--fail-above", "2%"], "--fail-above goes with --compare only"),
+        (["--fail-above", "2%"], "--fail-above needs --compare"),
         (["--compare", "old.json", "--fail-above", "2"], "--fail-above must be a percentage such as 2%, not '2'"),
         (["--compare", "none.json"], "--compare 'none.json' cannot be read: No such file or directory"),
         (["--compare", "word.json"], "--compare 'word.json' is not what hwgen sweep or hwgen report writes"),

@@ -254,7 +254,10 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path, capsys, text, sentence)
     ("words", "sentence"),
     [
         (["--jobs", "0"], "--jobs must be at least 1, not 0"),
-        (["--jobs", "2", "--dask", "tcp://127.0.0.1:1"], "--jobs goes with this machine's cores, not with --dask"),
+        (
+            ["--jobs", "2", "--dask", "tcp://127.0.0.1:1"],
+            "--jobs sets the cores of this machine and cannot be combined with --dask",
+        ),
         (["--timeout", "0"], "--timeout must be a positive number of seconds, not 0"),
         (["--dask", "tcp://127.0.0.1:1"], "--dask: there is no Dask scheduler at 'tcp://127.0.0.1:1'"),
     ],
@@ -277,7 +280,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_the_first_job(file
 def test_without_dask_the_extra_is_named(file, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert main(["sweep", str(file), "--store", str(tmp_path / "store"), "--dask", "tcp://127.0.0.1:1"]) == 2
-    assert capsys.readouterr().err == "hwgen: --dask: Dask is not installed: pip install 'minifloat-rtl[dask]'\n"
+    assert capsys.readouterr().err == "hwgen: --dask: Dask is not installed: pip install '.[dask]' in the clone\n"
 
 
 # -- the engine --------------------------------------------------------------------------------------------------------
