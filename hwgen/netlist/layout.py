@@ -14,7 +14,7 @@ CHAINED = ("&", "|", "^")
 """Operators that may be chained without parentheses."""
 
 _BREAKABLE = {*CHAINED, "+", "-", "*", "=="}
-"""Operators in front of which a line may be broken."""
+"""A line may be broken before these operators."""
 
 ATOM, UNARY, BINARY, CHOICE = range(4)
 """Precedence: an atom needs no parentheses in any expression, a choice needs them in every one."""

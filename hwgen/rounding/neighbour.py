@@ -43,7 +43,7 @@ class LowerNeighbour:
 def lower_neighbour(at: Position, rounding: Rounding, tail_bits: int) -> LowerNeighbour:
     """Find the lower neighbour of a number at a position.
 
-    ``rounding`` decides what must be known of the bits after the kept ones, of which ``tail_bits`` are needed as such.
+    ``rounding`` decides what must be known of the bits after the kept ones; ``tail_bits`` of them are needed as such.
     """
     extends = _zero_extends(at, rounding)
     chapter(at.m, f"Align: the finest binade keeps {at.order.fraction_bits} fraction bits; tail {tail_bits} bits")

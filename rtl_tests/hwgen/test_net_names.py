@@ -21,7 +21,7 @@ COMPONENTS = {
     "mac": lambda: Mac("hif8"),
     "mac of two formats": lambda: Mac("ocp_e4m3", "gc_1_5_2_b16", accumulator="bfloat16", scale_bits=4, overflow=True),
     "exact mac": lambda: Mac("binary8p3", accumulator="exact", flags=True),
-    "dot": lambda: Dot("ibm_1_4_3", lanes=3, accumulator="dlfloat16", overflow=True),
+    "dot": lambda: Dot("ibm_1_4_3", accumulator="dlfloat16", overflow=True),
     "hybrid encoder": lambda: Encoder("hif8", rounding="hybrid", rounding_pin=True),
     "encoder": lambda: Encoder("ocp_e4m3", flags=True),
     "decoder": lambda: Decoder("hif8", "binary16"),

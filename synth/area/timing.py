@@ -57,7 +57,7 @@ _EFFORTS: dict[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
 """Logical efforts of the gates in gates.lib, from Sutherland, Sproull and Harris, Logical Effort, chapter 4.
 
 Cells of several stages (BUF, AND2, OR2, XOR2 = NOR2 + AOI21, XNOR2 = NAND2 + OAI21, MUX2 = INV + AOI22 + INV) have the
-sum over their stages, each of which drives the next.
+sum over their stages; each drives the next.
 """
 
 _LOADS = (0, 100, 1000)
