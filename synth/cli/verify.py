@@ -91,10 +91,10 @@ def everything(arguments: argparse.Namespace) -> int:
         with ThreadPoolExecutor(os.cpu_count()) as executor:
             yosys.version()  # its very first call compiles the tool, which two threads must not do at once
             ahead = completed(plan, lambda design: executor.submit(_prepared, design, store), AHEAD, in_order=True)
-            for subject, known, netlist in (future.result() for _, future in ahead):
+            for subject, record, netlist in (future.result() for _, future in ahead):
                 title = f"{len(rows) + 1} of {len(plan)}, {(time.monotonic() - start) / 60:.0f} min: "
                 report = _reporter(progress, title)
-                rows.append(known if netlist is None else verify(subject, netlist, store, arguments.jobs, report))
+                rows.append(record if netlist is None else verify(subject, netlist, store, arguments.jobs, report))
                 progress.clear()
                 if rows[-1].verdict != EQUAL:
                     print("\n".join(_summary(rows[-1], store)), file=sys.stderr)
@@ -110,8 +110,8 @@ def everything(arguments: argparse.Namespace) -> int:
 def _prepared(design: Design, store: EvidenceStore) -> tuple[Subject, Evidence, Netlist | None]:
     """A module, its record, and its gates unless the record has a verdict."""
     subject = emitted(design)
-    known = begin(subject, store)
-    return subject, known, subject.netlist() if known.verdict == INCOMPLETE else None
+    record = begin(subject, store)
+    return subject, record, subject.netlist() if record.verdict == INCOMPLETE else None
 
 
 def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
@@ -158,8 +158,8 @@ def _reason(error: YosysError, source: str) -> str:
 
 
 def _interrupted(store: EvidenceStore, name: str, error: BaseException) -> int:
-    known, reason = store.load(name), f" ({error})" if str(error) else ""
-    checked = f"{known.cases} of {known.inputs} inputs are checked" if known else "no input is checked"
+    record, reason = store.load(name), f" ({error})" if str(error) else ""
+    checked = f"{record.cases} of {record.inputs} inputs are checked" if record else "no input is checked"
     print(f"hwgen: interrupted{reason}: {checked}, no verdict; run the same command again to resume", file=sys.stderr)
     return 130 if isinstance(error, KeyboardInterrupt) else 1
 
@@ -192,13 +192,13 @@ def table(rows: Sequence[Evidence]) -> Iterator[str]:
 def _reporter(progress: Progress, title: str = "") -> Report:
     begun = False
 
-    def report(known: Evidence) -> None:
+    def report(record: Evidence) -> None:
         nonlocal begun
         if not begun:
-            progress.start(known.inputs)
-        if known.verdict == INCOMPLETE:
-            text = f"{title}{known.module}: {known.cases / known.inputs:.0%} of {power(known.inputs)}"
-            progress.advance(text, known.cases - progress.done, known=not begun)
+            progress.start(record.inputs)
+        if record.verdict == INCOMPLETE:
+            text = f"{title}{record.module}: {record.cases / record.inputs:.0%} of {power(record.inputs)}"
+            progress.advance(text, record.cases - progress.done, known=not begun)
         begun = True
 
     return report

@@ -187,7 +187,7 @@ def _is_classed(design: Design) -> bool:
             return False
 
 
-def sweep(design: Design) -> Sweep | None:
+def input_sweep(design: Design) -> Sweep | None:
     """The sweep over all inputs of a block; None if there are too many."""
     if not is_enumerated(design):
         return None

@@ -22,25 +22,25 @@ COMPILE_FROM = 1 << 22
 
 
 def run(
-    design: Design, netlist: Netlist, question: Sweep, evidence: Evidence, save: Save, workers: int | None = None
+    design: Design, netlist: Netlist, sweep: Sweep, evidence: Evidence, save: Save, workers: int | None = None
 ) -> None:
     """Compare all inputs with the reference model and complete the evidence; parts that it has as done are skipped.
 
     Raises
     ------
     RuntimeError
-        If the chunks of ``question`` do not contain every value of the held bits exactly once.
+        If the chunks of ``sweep`` do not contain every value of the held bits exactly once.
     """
-    nets, running = netlist.input_nets(question.running_port)[: question.running_bits], question.running
-    code = Evaluator(netlist, nets, compiled=question.cases >= COMPILE_FROM)
-    groups = [question.groups(chunk) for chunk in range(question.chunks)]
-    counts = np.bincount(np.concatenate(groups).astype(np.int64), minlength=question.cases >> question.running_bits)
+    nets, running = netlist.input_nets(sweep.running_port)[: sweep.running_bits], sweep.running
+    code = Evaluator(netlist, nets, compiled=sweep.cases >= COMPILE_FROM)
+    groups = [sweep.groups(chunk) for chunk in range(sweep.chunks)]
+    counts = np.bincount(np.concatenate(groups).astype(np.int64), minlength=sweep.cases >> sweep.running_bits)
     require(bool((counts == 1).all()), "the groups do not contain every value of the held bits exactly once")
-    check = Check(evidence, [len(held) << question.running_bits for held in groups], save)
+    check = Check(evidence, [len(held) << sweep.running_bits for held in groups], save)
 
     def work(chunk: int) -> int | tuple[Batch, Mismatch]:
         count = 0
-        for batch in question.batches(chunk):
+        for batch in sweep.batches(chunk):
             if check.stopping.is_set():
                 break
             mismatch = code.compare(batch.groups, running, batch.expected)

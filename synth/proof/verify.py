@@ -22,8 +22,7 @@ from synth.area.jobs import mapped_netlist
 from synth.area.liberty import Library
 from synth.proof import exhaustive
 from synth.proof.bitslice import compiler_version
-from synth.proof.cases import is_enumerated
-from synth.proof.cases import sweep as sweep_of
+from synth.proof.cases import input_sweep, is_enumerated
 from synth.proof.choose import proof
 from synth.proof.evidence import EMITTED, INCOMPLETE, PROVED, SWEPT, UNPROVED, Evidence, EvidenceStore, program_hashes
 from synth.proof.gates import Netlist, arrange
@@ -157,19 +156,19 @@ def verify(
     evidence = begin(subject, store)
     if evidence.verdict != INCOMPLETE:  # the user asks to check it again
         evidence = subject.evidence(*_method(design))
-    question, prover = sweep_of(design), proof(design)
+    sweep, prover = input_sweep(design), proof(design)
 
-    def save(known: Evidence) -> None:
+    def save(record: Evidence) -> None:
         if store:
-            store.save(known)
+            store.save(record)
         if report:
-            report(known)
+            report(record)
 
     try:
         if report:
             report(evidence)
-        if question is not None:
-            exhaustive.run(design, netlist, question, evidence, save, workers)
+        if sweep is not None:
+            exhaustive.run(design, netlist, sweep, evidence, save, workers)
         elif isinstance(prover, str):
             evidence.verdict = UNPROVED
         else:

@@ -20,7 +20,7 @@ from hwgen.reference import reference
 from hwgen.tools import yosys
 from synth.area.digest import sha256
 from synth.proof.bitslice import CASES, Batch, Evaluator, from_planes, to_planes
-from synth.proof.cases import sweep as sweep_of
+from synth.proof.cases import input_sweep
 from synth.proof.gates import Netlist, arrange
 from synth.proof.unroll import parse
 from synth.studies.script import status
@@ -99,10 +99,10 @@ def mutate(design: Design, count: int = MUTANTS, seed: int = SEED) -> Mutants:
 
 def killing_vectors(mutants: Mutants) -> dict[int, dict[str, int] | None]:
     """For each fault, an input that exposes it; None if no input does."""
-    question = sweep_of(mutants.design)
-    assert question is not None, f"{mutants.design.name} has too many inputs to enumerate"
-    nets, running = mutants.netlist.input_nets(question.running_port)[: question.running_bits], question.running
-    code = Evaluator(mutants.netlist, nets, compiled=question.cases > 1 << 16)
+    sweep = input_sweep(mutants.design)
+    assert sweep is not None, f"{mutants.design.name} has too many inputs to enumerate"
+    nets, running = mutants.netlist.input_nets(sweep.running_port)[: sweep.running_bits], sweep.running
+    code = Evaluator(mutants.netlist, nets, compiled=sweep.cases > 1 << 16)
     place = len(code.held) - mutants.netlist.inputs[SELECT]  # the selecting bits are the last held bits
     vectors: dict[int, dict[str, int] | None] = dict.fromkeys(range(1, len(mutants.faults) + 1))
 
@@ -115,8 +115,8 @@ def killing_vectors(mutants: Mutants) -> dict[int, dict[str, int] | None]:
         return {port: value for port, value in first.items() if port != SELECT}
 
     with ThreadPoolExecutor(os.cpu_count()) as executor:
-        for chunk in range(question.chunks):
-            for batch in question.batches(chunk):
+        for chunk in range(sweep.chunks):
+            for batch in sweep.batches(chunk):
                 unharmed = code.compare(batch.groups, running, batch.expected)
                 assert unharmed is None, f"{mutants.design.name} differs from the reference model without a fault"
                 alive = [number for number, pins in vectors.items() if pins is None]

@@ -139,12 +139,12 @@ def test_a_module_without_a_proof_is_unproved(tmp_path):
 
 
 def test_every_module_of_the_catalogue_has_a_method():
-    from synth.proof.cases import sweep
+    from synth.proof.cases import input_sweep
     from synth.proof.everything import designs
 
     plan = designs()
     assert len({design.name for design in plan}) == len(plan)
-    assert all(sweep(design) is not None or not isinstance(proof(design), str) for design in plan)
+    assert all(input_sweep(design) is not None or not isinstance(proof(design), str) for design in plan)
     assert {design.formats[0].name for design in plan if "+" not in design.formats[0].name} == {
         name for name in golden.names() if name not in golden.WIDE
     }

@@ -11,7 +11,7 @@ from hwgen.reference import reference
 from rtl_tests.support.blocks import answer, texts
 from synth.proof import parts
 from synth.proof.bitslice import from_planes
-from synth.proof.cases import sweep as sweep_of
+from synth.proof.cases import input_sweep
 from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, EvidenceStore
 from synth.proof.verify import Subject, verify
 
@@ -100,30 +100,30 @@ def test_every_code_of_the_unpacked_decoders(name):
 )
 def test_a_sweep_has_every_case_once_with_its_expected_output(design):
     """The held bits take every value once; random cases have the output that the reference model gives them alone."""
-    question = sweep_of(design)
-    groups = np.concatenate([question.groups(chunk) for chunk in range(question.chunks)])
-    assert np.array_equal(np.sort(groups), np.arange(question.cases >> question.running_bits))
+    sweep = input_sweep(design)
+    groups = np.concatenate([sweep.groups(chunk) for chunk in range(sweep.chunks)])
+    assert np.array_equal(np.sort(groups), np.arange(sweep.cases >> sweep.running_bits))
     rng = np.random.default_rng(5)
     place, spans = 0, {}
-    for name, width in question.inputs.items():
-        running = question.running_bits if name == question.running_port else 0
+    for name, width in sweep.inputs.items():
+        running = sweep.running_bits if name == sweep.running_port else 0
         spans[name] = (place, width - running, running)
         place += width - running
-    for chunk in rng.permutation(question.chunks)[:2].tolist():
-        batches = list(question.batches(chunk))
-        assert np.array_equal(np.concatenate([batch.groups for batch in batches]), question.groups(chunk))
+    for chunk in rng.permutation(sweep.chunks)[:2].tolist():
+        batches = list(sweep.batches(chunk))
+        assert np.array_equal(np.concatenate([batch.groups for batch in batches]), sweep.groups(chunk))
         for batch in [batches[i] for i in rng.integers(len(batches), size=2)]:
             row = int(rng.integers(len(batch.groups)))
             planes = batch.expected if batch.expected.ndim == 2 else batch.expected[row]
             values = from_planes(planes)
-            for case in rng.integers(1 << question.running_bits, size=20).tolist():
+            for case in rng.integers(1 << sweep.running_bits, size=20).tolist():
                 held = int(batch.groups[row])
                 pins = {
                     name: (held >> start & ((1 << width) - 1)) << running | (case if running else 0)
                     for name, (start, width, running) in spans.items()
                 }
                 expected, word, place = answer(design, pins), 0, 0
-                for name, width in question.outputs.items():
+                for name, width in sweep.outputs.items():
                     word |= expected[name] << place
                     place += width
                 assert int(values[case]) == word, (design.name, pins)
@@ -218,13 +218,13 @@ def test_an_interrupted_sweep_resumes(tmp_path, monkeypatch, error):
     assert partial.verdict == "incomplete"
     assert 0 < partial.cases < 1 << 32
     evaluated = []
-    original = sweep_of(design).__class__.batches
+    original = input_sweep(design).__class__.batches
 
     def batches(self, chunk):
         evaluated.append(chunk)
         return original(self, chunk)
 
-    monkeypatch.setattr(sweep_of(design).__class__, "batches", batches)
+    monkeypatch.setattr(input_sweep(design).__class__, "batches", batches)
     evidence = check(design, store=store)
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 32)
     assert set(evaluated).isdisjoint(partial.done)
@@ -242,7 +242,7 @@ def test_partial_counts_of_other_verilog_do_not_count(tmp_path, monkeypatch):
         check(design, store=store, report=stop)
     partial = store.load(design.name)
     partial.hashes["verilog"] = "0" * 64
-    partial.done = list(range(sweep_of(design).chunks))
+    partial.done = list(range(input_sweep(design).chunks))
     partial.cases = 1 << 32
     store.save(partial)
     text = texts([design])[design.name].replace("assign acc_out = ", "assign acc_out = 16'h0001 ^ ")
@@ -251,7 +251,7 @@ def test_partial_counts_of_other_verilog_do_not_count(tmp_path, monkeypatch):
 
 def test_a_sweep_that_skips_cases_is_an_error(monkeypatch):
     design = build("encoder", "hif8", source="binary16", rounding="stochastic", random_bits=6)
-    question = sweep_of(design)
-    monkeypatch.setattr(question.__class__, "groups", lambda self, chunk: np.zeros(64, np.uint64))
+    sweep = input_sweep(design)
+    monkeypatch.setattr(sweep.__class__, "groups", lambda self, chunk: np.zeros(64, np.uint64))
     with pytest.raises(RuntimeError, match=r"^the groups do not contain every value of the held bits exactly once$"):
         check(design)

@@ -25,7 +25,7 @@ from synth.area.recipes import RECIPES, SIZING, SPEED
 from synth.area.targets import LIBERTY
 from synth.area.timing import gates_with_drives
 from synth.proof import parts
-from synth.proof.cases import sweep as sweep_of
+from synth.proof.cases import input_sweep
 from synth.proof.evidence import EvidenceStore
 from synth.proof.gates import NetlistError
 from synth.proof.mapping import prove_mapping, read_cells
@@ -290,7 +290,7 @@ def test_files_with_the_same_name_have_separate_evidence(tmp_path):
         words = ["verify", *design.command().split(), "--verilog", str(file), "-o", str(tmp_path / "evidence")]
         assert main(words) == (folder == "wrong")
         assert main(words) == (folder == "wrong")
-    assert sorted(known.verdict for known in EvidenceStore(tmp_path / "evidence")) == ["different", "equal"]
+    assert sorted(record.verdict for record in EvidenceStore(tmp_path / "evidence")) == ["different", "equal"]
 
 
 def test_a_file_has_evidence_for_each_block_that_it_is_checked_as(tmp_path):
@@ -298,8 +298,8 @@ def test_a_file_has_evidence_for_each_block_that_it_is_checked_as(tmp_path):
     assert main(["verify", "decoder", "--format", "ocp_e4m3", "--to", "binary16", *words]) == 0
     assert main(["verify", "decoder", "--format", "ocp_e4m3", "--to", "bfloat16", *words]) == 1
     records = list(EvidenceStore(tmp_path / "evidence"))
-    assert sorted(known.verdict for known in records) == ["different", "equal"]
-    again = shlex.split(next(known.command for known in records if known.verdict == "equal"))
+    assert sorted(record.verdict for record in records) == ["different", "equal"]
+    again = shlex.split(next(record.command for record in records if record.verdict == "equal"))
     assert main([*again[1:], "-o", str(tmp_path / "again")]) == 0
 
 
@@ -386,8 +386,8 @@ import signal, sys, time
 from hwgen.__main__ import main
 from synth.proof import evidence, parts
 
-def slowly(store, known, save=evidence.EvidenceStore.save):
-    save(store, known)
+def slowly(store, record, save=evidence.EvidenceStore.save):
+    save(store, record)
     time.sleep(0.3)
 
 evidence.EvidenceStore.save, parts.SAVE_EVERY = slowly, 0.0
@@ -410,9 +410,9 @@ def begun(monkeypatch):
     return begun
 
 
-def message(known, reason=""):
+def message(record, reason=""):
     """The message of an interrupted run with this record."""
-    checked = f"{known.cases} of {known.inputs} inputs are checked"
+    checked = f"{record.cases} of {record.inputs} inputs are checked"
     return f"hwgen: interrupted{reason}: {checked}, no verdict; run the same command again to resume\n"
 
 
@@ -422,8 +422,8 @@ def test_an_interrupted_run_resumes(tmp_path, capsys, begun):
     words = ["verify", *design.command().split(), "--jobs", "1", "-o", str(tmp_path)]
 
     def done():
-        known = store.load(design.name)
-        return set(known.done) if known else set()
+        record = store.load(design.name)
+        return set(record.done) if record else set()
 
     def interrupted(number):
         before = done()
@@ -431,18 +431,18 @@ def test_an_interrupted_run_resumes(tmp_path, capsys, begun):
             wait_until(lambda: done() > before, process)
             process.send_signal(number)
             out, err = process.communicate(timeout=60)
-        known = store.load(design.name)
-        assert (out, known.verdict) == ("", "incomplete")
-        assert 0 < known.cases < known.inputs
-        assert set(known.done) > before
-        return process.returncode, err, known
+        record = store.load(design.name)
+        assert (out, record.verdict) == ("", "incomplete")
+        assert 0 < record.cases < record.inputs
+        assert set(record.done) > before
+        return process.returncode, err, record
 
     assert interrupted(signal.SIGKILL)[0] == -signal.SIGKILL
-    status, err, known = interrupted(signal.SIGINT)
+    status, err, record = interrupted(signal.SIGINT)
     assert status == 130
-    assert err.endswith(message(known))
+    assert err.endswith(message(record))
     assert main(words) == 0
-    assert sorted(begun + known.done) == list(range(sweep_of(design).chunks))
+    assert sorted(begun + record.done) == list(range(input_sweep(design).chunks))
     assert capsys.readouterr().out.startswith(f"{design.name}: equal to the reference model on all 2^32 inputs")
 
 
@@ -460,12 +460,12 @@ def test_a_proof_resumes_after_a_lost_worker(tmp_path, monkeypatch, capsys, begu
     with monkeypatch.context() as patched:
         patched.setattr(EvidenceStore, "save", save_and_lose)
         assert main(words) == 1
-    known, (out, err) = store.load(design.name), capsys.readouterr()
-    assert (out, known.verdict) == ("", "incomplete")
-    assert 0 < known.cases < known.inputs
-    assert re.sub(r"lost: [^)]*", "lost", err).endswith(message(known, " (a worker was lost)"))
+    record, (out, err) = store.load(design.name), capsys.readouterr()
+    assert (out, record.verdict) == ("", "incomplete")
+    assert 0 < record.cases < record.inputs
+    assert re.sub(r"lost: [^)]*", "lost", err).endswith(message(record, " (a worker was lost)"))
     before = sorted(begun)
     begun.clear()
     assert main(words) == 0
-    assert sorted(begun + known.done) == before
+    assert sorted(begun + record.done) == before
     assert capsys.readouterr().out.startswith(f"{design.name}: equal to the reference model on all 2^58 inputs")
