@@ -76,7 +76,8 @@ class _Module:
         name = self.vectors.name(result)
         left = f"assign {name}" if result.is_port else f"wire {span(len(result.bits), result.low)}{name}"
         if result.below or result.above:  # linters expect no reader of a net with "unused" in its name
-            self.lines += [] if result.is_port else [f"  {left};"]
+            if not result.is_port:
+                self._declare("wire", result)
             above, below = self._unused(result.above), self._unused(result.below)
             left = f"assign {{{', '.join([*above, name, *below])}}}"
         self.lines += statement(f"  {left} =", expression)

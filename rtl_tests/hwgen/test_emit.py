@@ -67,6 +67,24 @@ def test_random_components_mean_what_amaranth_says(number):
     prove_equal(emit(Chance(number), "chance"), "chance", rtlil.convert(Chance(number), name="chance"))
 
 
+class Middle(wiring.Component):
+    """An output that is part of a sum; nothing reads the other bits of the sum."""
+
+    def __init__(self):
+        super().__init__({"a": In(4), "b": In(4), "y": Out(3)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.y.eq((self.a + self.b)[1:])
+        return m
+
+
+def test_an_output_may_be_part_of_a_sum(tmp_path):
+    text = emit(Middle(), "middle")
+    lint({"middle": text}, tmp_path)
+    prove_equal(text, "middle", rtlil.convert(Middle(), name="middle"))
+
+
 def test_registers():
     reference = rtlil.convert(Register(), name="register")
     text = emit(Register(), "register")
