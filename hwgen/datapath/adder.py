@@ -101,7 +101,7 @@ class FloatAdder:
         significand, exponent = self._normalize(m, total, aligned)
         packed, overflow, inexact = self._round(m, total, aligned, significand, exponent)
         bits, is_special, flushed = self._pack(m, product, acc, total, packed, overflow, significand[-1])
-        finite = ~(acc.is_special | product.is_inf | product.is_nan)
+        finite = named(m, "is_finite", ~(acc.is_special | product.is_inf | product.is_nan))
         overflow = is_special & finite
         if not self.has_flags:
             return Total(bits, overflow, None)
@@ -109,6 +109,7 @@ class FloatAdder:
         overflow = named(m, "overflow_flag", overflow)
         lost = named(m, "lost", (inexact | flushed) & finite)
         opposite = acc.is_special & ~acc.is_nan & product.is_inf & ~product.is_nan & total.subtract
+        opposite = named(m, "opposite_infinities", opposite)
         invalid = product.is_invalid | opposite | acc.is_signaling
         tiny = self._is_tiny(significand, exponent)
         return Total(bits, overflow, flag_word(lost | overflow, lost & tiny & ~overflow, overflow, invalid))

@@ -205,15 +205,17 @@ def normalized(
     """
     incoming = Const(0, 1) if fill is None else fill
     moves: list[Value] = []
-    left: list[Value] = []  # bits of the room that earlier moves have not used up
+    rooms: list[Value] = []  # first the room's bits above all moves, then those that earlier moves have not used up
+    if room is not None:
+        rooms = [named(m, f"room_for_{1 << steps}", room[steps:].any())]
     for k in reversed(range(steps)):
         step = 1 << k
         front = value[-step:].any()
         move = ~(named(m, f"one_in_first_{step}", front) if k else front)
         if room is not None:
             bit = room[k] if k < len(room) else Const(0, 1)
-            move &= named(m, f"room_for_{step}", any_of([room[steps:].any(), *left, bit]))
-            left = [named(m, f"room_left_{step}", bit & ~move), *left]
+            move &= named(m, f"room_for_{step}", any_of([*rooms, bit]))
+            rooms.insert(1, named(m, f"room_left_{step}", bit & ~move))
         move = named(m, f"normalize_by_{step}", move)
         value = named(m, f"normalized_by_{step}", Mux(move, Cat(incoming.replicate(step), value[:-step]), value))
         moves = [move, *moves]

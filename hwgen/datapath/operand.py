@@ -229,7 +229,7 @@ class Operand(wiring.Component):
             if row.hidden:
                 cases.append(self._normal(m, row, hit, magnitude))
             elif self.layout.normalized:
-                cases.extend(self._subnormal(row, hit, magnitude))
+                cases.extend(self._subnormal(m, row, hit, magnitude))
             else:
                 cases.append(self._unnormalized(row, hit, magnitude))
         return cases
@@ -254,15 +254,16 @@ class Operand(wiring.Component):
                 sign = [~negative, *[negative] * (bits - size)]
                 return _Case(hit, [*exponent, *sign], negative, significand)
 
-    def _subnormal(self, row: Row, hit: Tabled, magnitude: list[Tabled]) -> list[_Case]:
+    def _subnormal(self, m: Module, row: Row, hit: Tabled, magnitude: list[Tabled]) -> list[_Case]:
         """A fraction without hidden bit, normalized by wires: a case for each place of its first 1."""
         assert isinstance(row.exponent, Fixed)
         cases, rest, zero = [], hit, hit.constant(0)
         for first in reversed(range(row.fraction_bits)):
             significand = [*[zero] * (self.layout.significand_bits - 1 - first), *magnitude[:first], hit.constant(1)]
             exponent = row.exponent.exponent - (row.fraction_bits - first) + self.layout.bias
-            cases.append(_Case(rest & magnitude[first], self._constant(exponent, hit), zero, significand))
-            rest = rest & ~magnitude[first]
+            is_first = (rest & magnitude[first]).named(m, f"first_1_is_bit_{first}")
+            cases.append(_Case(is_first, self._constant(exponent, hit), zero, significand))
+            rest = (rest & ~magnitude[first]).named(m, f"first_1_below_bit_{first}")
         return [*cases, _Case(rest, [], hit, [], zero=rest)]
 
     def _unnormalized(self, row: Row, hit: Tabled, magnitude: list[Tabled]) -> _Case:

@@ -46,7 +46,7 @@ def lower_neighbour(at: Position, rounding: Rounding, tail_bits: int) -> LowerNe
     ``rounding`` decides what must be known of the bits after the kept ones; ``tail_bits`` of them are needed as such.
     """
     extends = _zero_extends(at, rounding)
-    chapter(at.m, f"Align: the finest binade keeps {at.order.fraction_bits} fraction bits; tail {tail_bits} bits")
+    chapter(at.m, f"Align: up to {at.order.fraction_bits} fraction bits are kept; width of the tail: {tail_bits}")
     width = at.order.fraction_bits + tail_bits
     fraction, rest = cut(at.parts.fraction, width)
     rest = at.parts.rest | rest

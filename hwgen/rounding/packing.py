@@ -35,7 +35,7 @@ class Packer:
         finite_code, infinite_code = self._overflow_code(infinite=False), self._overflow_code(infinite=True)
         # The ordinal after the last needs no replacement if its code is that of an overflow, with any sign.
         natural = order.last + 1 < 1 << order.width and finite_code <= magnitudes
-        overflow = self.at.named("beyond_range", self._beyond(ordinal, order.last + 1 if natural else order.last))
+        overflow = self.at.named("out_of_range", self._beyond(ordinal, order.last + 1 if natural else order.last))
         rounded = self._unsigned(ordinal, finite_code if natural else None)
         instead: Value = Const(finite_code & magnitudes, body)
         if infinite_code != finite_code:
@@ -75,6 +75,7 @@ class Packer:
         below_normals = next_to_zero if order.first_missing or not order.segments else at.under
         finite = at.named("is_finite", ~(parts.is_inf | parts.is_nan))
         overflow = at.named("overflow_flag", self._beyond(ordinal, order.last) & finite)
+        nonzero = at.named("is_nonzero", nonzero)
         lost = at.named("lost", (lower.beyond | below_smallest | moved) & nonzero & finite)
         invalid = signaling if fmt.has_nan and not self.nan_to_zero else parts.is_nan
         if not fmt.has_infinity or self._overflow_code(infinite=True) != fmt.infinity:

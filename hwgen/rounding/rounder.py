@@ -112,7 +112,8 @@ class Rounder:
             case Rounding.MPTORCH:
                 value = self._mptorch(at, lower, half, below, odd)
         if self.order.first_missing:
-            value = Mux(lower == self.order.zero, self._round_first_gap(at, half, below) & at.relevant, value)
+            in_gap = at.named("in_first_gap", lower == self.order.zero)
+            value = Mux(in_gap, self._round_first_gap(at, half, below) & at.relevant, value)
         return value
 
     def _hybrid(self, at: Position, half: Value, tail: Value) -> Value:
