@@ -86,14 +86,6 @@ class Tabled:
 Bit = TypeVar("Bit", Value, Tabled)
 
 
-def match(bits: list[Tabled], pattern: str, like: Tabled) -> Tabled:
-    """Whether ``bits``, the last one first, are ``pattern``."""
-    hit = like.constant(1)
-    for bit, digit in zip(reversed(bits), pattern, strict=True):
-        hit = hit & (bit if digit == "1" else ~bit)
-    return hit
-
-
 def and_or(terms: list[tuple[Tabled, Tabled]], care: np.ndarray) -> Value:
     """OR of ``hit & bit`` over the terms, without those masks and terms that no code in ``care`` needs."""
     expected = reduce(or_, (hit.table & bit.table for hit, bit in terms)) & care
@@ -162,7 +154,7 @@ def plus(m: Module, name: str, value: Value, constant: int, carry: Value | None 
 
 
 def carry_out(m: Module, a: Value, b: Value, carry: Value) -> Value:
-    """The carry out of ``a + b + carry``. ``a >= b`` is that of ``a + ~b + 1``."""
+    """The carry out of ``a + b + carry``. ``a >= b`` is the carry out of ``a + ~b + 1``."""
     for place, (x, y) in enumerate(zip(a, b, strict=True)):
         carry = named(m, f"carry_{place}", (x & y) | (carry & (x | y)))
     return carry

@@ -21,7 +21,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Biased, Fixed, Format, Kind, Row, SignMagnitude, Special
-from hwgen.datapath.arithmetic import Tabled, and_or, any_of, match, named, plus_bits, range_shape
+from hwgen.datapath.arithmetic import Tabled, and_or, any_of, named, plus_bits, range_shape
 from hwgen.netlist.book import chapter
 
 
@@ -273,7 +273,8 @@ class Operand(wiring.Component):
         aligned = [*[zero] * (self.layout.significand_bits - 1 - k - overhang), *magnitude[:k]]
         significand = aligned + [zero] * (self.layout.significand_bits - len(aligned))
         exponent = self._constant(row.exponent.exponent + overhang + self.layout.bias, hit)
-        return _Case(hit, exponent, zero, significand, zero=hit & match(magnitude[:k], "0" * k, hit))
+        is_zero = hit & reduce(and_, (~bit for bit in reversed(magnitude[:k])))
+        return _Case(hit, exponent, zero, significand, zero=is_zero)
 
     def _constant(self, exponent: int, like: Tabled) -> list[Tabled]:
         return [like.constant(exponent >> i & 1) for i in range(self.layout.exponent_shape.width)]

@@ -36,8 +36,8 @@ def chapters_by_path(il: str, titles: Mapping[str, str]) -> dict[str, str]:
     il : str
         RTLIL. A signal has a wire of the same name in each module that reads it.
     titles : mapping
-        Titles, empty where there is none, by the signals' own paths, which begin with the top module. Where several
-        instances have the same title, the result adds the instance to it.
+        Titles, or empty strings, by the signals' own paths, which begin with the top module. If several instances have
+        the same title, the result adds the instance to it.
     """
     wires: dict[str, list[str]] = {}
     for head, body in re.findall(r"^module \\(\S+)\n(.*?)^end$", il, flags=re.M | re.S):

@@ -7,7 +7,7 @@ from hwgen.netlist.dataflow import Bit, Netlist, in_dataflow_order
 
 
 def in_chapters(netlist: Netlist) -> Netlist:
-    """The netlist with its operations in chapters, those of a chapter in the order of the labels if dataflow allows it.
+    """The netlist with its operations in chapters, within a chapter in the order of the labels if dataflow allows it.
 
     An operation belongs to the chapter of its label, or without one to the first chapter that reads it. An operation
     that reads a later chapter moves there.

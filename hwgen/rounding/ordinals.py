@@ -172,13 +172,13 @@ def _counts_in_ones_complement(fmt: Format) -> bool:
 
 
 def _places(fmt: Format, zero: int) -> list[int]:
-    """Ordinals of all magnitudes, ascending, without those of the second zero."""
+    """Ordinals of all magnitudes, ascending, without the second zero's."""
     skipped = _second_zero(fmt)
     return [zero + i + (skipped if value >= 2 else 0) for i, value in enumerate(fmt.magnitudes.tolist())]
 
 
 def _second_zero(fmt: Format) -> int:
-    """How many ordinals have the count 0: as many as the binade of E = 1."""
+    """Number of ordinals with the count 0, the size of the binade of E = 1."""
     if not _counts_in_ones_complement(fmt) or fmt.largest < 2 or fmt.smallest >= 2:
         return 0
     first = fmt.magnitude_codes[np.searchsorted(fmt.magnitudes, 2)]

@@ -33,7 +33,7 @@ class Packer:
         body, magnitudes = fmt.width - 1, fmt.sign_bit - 1
         chapter(self.at.m, f"Code: {fmt.width} bits, from the ordinal; overflow, NaN and sign")
         finite_code, infinite_code = self._overflow_code(infinite=False), self._overflow_code(infinite=True)
-        # The ordinal after the last needs no replacement if its code is that of an overflow, with any sign.
+        # The ordinal after the last one can become the code for overflow directly, if it fits and the sign is kept.
         natural = order.last + 1 < 1 << order.width and finite_code <= magnitudes
         overflow = self.at.named("out_of_range", self._beyond(ordinal, order.last + 1 if natural else order.last))
         rounded = self._unsigned(ordinal, finite_code if natural else None)
