@@ -153,7 +153,7 @@ class Dot(Accumulating, wiring.Component):
         any_nan = reduce(or_, (term.is_nan for term in addends))
         is_nan = named(m, "is_nan", any_nan | (plus_inf & minus_inf))
         is_inf = named(m, "is_inf", plus_inf | minus_inf)
-        infinite = named(m, "infinite", is_nan | is_inf | past)
+        infinite = named(m, "force_special", is_nan | is_inf | past)
         zero_sign = named(m, "zero_sign", reduce(and_, (term.sign for term in addends)) & ~magnitude.any())
         assert target.canonical_nan is not None
         body = target.width - 1

@@ -114,7 +114,7 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
     first = min(rounder.fraction_bits, k)
     chapter(m, f"Source: {source.name}; exponent {field_bits} bits, the fraction's first {first} of {k} bits")
     sign, whole = named(m, "sign", bits[-1]), bits[:k]
-    fraction, field = named(m, "fraction", whole[k - first :]), named(m, "field", bits[k:-1])
+    fraction, field = named(m, "fraction", whole[k - first :]), named(m, "source_exponent", bits[k:-1])
     rest = named(m, "rest", whole[: k - first].any())
     one, nothing = Const(1, 1), Const(0, 1)
     if source.infinity is None:  # dlfloat16: no subnormals, no infinity, one NaN-or-infinity

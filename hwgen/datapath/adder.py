@@ -140,9 +140,11 @@ class FloatAdder:
         exponent = extended(product.exponent, shape.width)
         # With an odd offset: exponent + at_least_two = exponent + 1 - (not at_least_two)
         exponent = (exponent - ~at_least_two if odd else exponent + at_least_two)[: shape.width]
-        exponent = named(m, "product_exponent_sum", exponent) if w.offset + odd else exponent
-        exponent = named(m, "product_exponent", plus(m, "product_exponent", exponent, w.offset + odd), shape)
-        return exponent, named(m, "product_significand", significand), at_least_two
+        exponent = named(m, "product_exponent_before_offset", exponent) if w.offset + odd else exponent
+        exponent = named(
+            m, "normalized_product_exponent", plus(m, "normalized_product_exponent", exponent, w.offset + odd), shape
+        )
+        return exponent, named(m, "normalized_product_significand", significand), at_least_two
 
     def _align(self, m: Module, product: PureInterface, acc: _Accumulator) -> _Aligned:
         """The operand with the larger exponent leads; the other one moves right.
@@ -162,8 +164,8 @@ class FloatAdder:
         # exponent + at_least_two - acc_exponent + offset (- 1), where -x = ~x + 1; at_least_two enters as a carry-in
         not_acc = named(m, "not_acc_exponent", ~acc.exponent)
         minus_acc = extended(Cat(not_acc, Const(1, 1)).as_signed(), width)
-        minus_acc = plus(m, "minus_acc_exponent", minus_acc, w.offset + int(w.ties_lead))
-        minus_acc = named(m, "minus_acc_exponent", minus_acc)
+        minus_acc = plus(m, "offset_minus_acc_exponent", minus_acc, w.offset + int(w.ties_lead))
+        minus_acc = named(m, "offset_minus_acc_exponent", minus_acc)
         exponent = extended(product.exponent, width)
         difference = (Cat(at_least_two, exponent) + Cat(at_least_two, minus_acc))[1 : width + 1]
         difference = named(m, "difference", difference)
@@ -183,12 +185,12 @@ class FloatAdder:
         acc_trailing &= (~acc_leads).replicate(places)
         trailing = named(m, "trailing", acc_trailing | (product_trailing & product_trails.replicate(places)))
 
-        magnitude = named(m, "difference_magnitude", difference[:-1] ^ product_is_lower.replicate(width - 1))
+        magnitude = named(m, "difference_or_complement", difference[:-1] ^ product_is_lower.replicate(width - 1))
         too_far = named(m, "too_far", magnitude[w.shift_bits :].any())
         distance = named(m, "distance", magnitude[: w.shift_bits] | too_far.replicate(w.shift_bits))
         aligned, lost = moved_right(m, trailing, distance)
         exponent = Mux(acc_leads, acc.exponent, product_exponent)
-        exponent = named(m, "sum_exponent", exponent, w.highest_exponent.bit_length())
+        exponent = named(m, "leading_exponent", exponent, w.highest_exponent.bit_length())
         too_large = named(m, "product_too_large", ~acc_leads & self._is_too_large(product_exponent))
         return _Aligned(acc_leads, exponent, leading, aligned, named(m, "sticky", lost), too_large)
 
@@ -210,13 +212,13 @@ class FloatAdder:
         subtract = named(m, "subtract", product.sign ^ acc.sign)
         total = named(m, "total", aligned.leading + (addend ^ subtract.replicate(len(addend))))
         carry_out = named(m, "carry_out", total[-1])
-        trailing_is_larger = named(m, "trailing_is_larger", subtract & ~carry_out)
+        trailing_is_larger = named(m, "trailing_not_smaller", subtract & ~carry_out)
         unit_missing = named(m, "unit_missing", subtract & carry_out)
         tail = tail ^ unit_missing.replicate(GUARD_BITS)
         frame = total[:-1] ^ trailing_is_larger.replicate(len(addend))
         magnitude = named(m, "sum", Cat(tail, frame, carry_out & ~subtract))
-        product_is_larger = named(m, "product_is_larger", aligned.acc_leads ^ carry_out)  # if the signs differ
-        sum_is_zero = named(m, "sum_is_zero", ~(magnitude.any() | aligned.sticky))
+        product_is_larger = named(m, "product_sign_wins", aligned.acc_leads ^ carry_out)  # if the signs differ
+        sum_is_zero = named(m, "no_ones_in_sum", ~(magnitude.any() | aligned.sticky))
         plus_zero = named(m, "plus_zero", sum_is_zero & trailing_is_larger)
         return _Sum(magnitude, unit_missing, subtract, product_is_larger, plus_zero)
 
@@ -233,7 +235,7 @@ class FloatAdder:
         significand, moves = normalized(m, total.magnitude, self.layout.shift_bits, fill=total.unit_missing, room=room)
         rest = aligned.exponent - named(m, "places", moves)  # negative only if sums are flushed
         rest = Cat(rest[:bits], Const(0, 1)) if subnormals else Cat(rest[: bits + 1], rest[-1])
-        return significand, named(m, "exponent_before_rounding", rest & significand[-1].replicate(len(rest)))
+        return significand, named(m, "exponent_less_1", rest & significand[-1].replicate(len(rest)))
 
     def _round(
         self, m: Module, total: _Sum, aligned: _Aligned, significand: Value, exponent: Value
@@ -258,15 +260,19 @@ class FloatAdder:
         # decides if below is 1; if it is 0, half = 1 stands for a whole unit, and half = 0 for a tie. The majority of
         # half, odd and missing covers both.
         odd = Const(1, 1) if fmt.flush else kept[0]  # ties away from zero, or to even
-        at_tie = named(m, "up_at_tie", (half & missing) | (odd & (half | missing)))
-        up = named(m, "up", Mux(below, half, at_tie))
+        at_tie = named(m, "round_up_at_tie", (half & missing) | (odd & (half | missing)))
+        up = named(m, "round_up", Mux(below, half, at_tie))
         packed = Cat(kept[:-1], exponent) + Cat(up, Const(0, fmt.fraction_bits - 1), kept[-1])
         packed = named(m, "rounded", packed[: fmt.fraction_bits + len(exponent)])
         # A carry into the exponent of infinities leaves the fraction 0, which is infinity already. If sums are flushed,
         # the only special value has a fraction of ones, which a carry clears.
         past_field = packed[fmt.fraction_bits + fmt.exponent_bits : -1].any()
         infinite = exponent[1:-1].all() if fmt.has_subnormals else ~packed[-1] & past_field
-        return packed, named(m, "too_large", aligned.product_too_large | infinite), below | (half ^ missing)
+        return (
+            packed,
+            named(m, "too_large_before_rounding", aligned.product_too_large | infinite),
+            below | (half ^ missing),
+        )
 
     def _pack(
         self,
@@ -285,11 +291,11 @@ class FloatAdder:
         fmt = self.accumulator
         k, exponent_bits, canonical_nan = fmt.fraction_bits, fmt.exponent_bits, fmt.canonical_nan
         chapter(m, "Specials: overflow, infinities and NaN; the sign")
-        infinite = named(m, "infinite", overflow | acc.is_special | product.is_inf | product.is_nan)
+        infinite = named(m, "force_special", overflow | acc.is_special | product.is_inf | product.is_nan)
         if fmt.has_subnormals:
             assert canonical_nan is not None
             nan = named(m, "nan", product.is_nan | acc.is_nan | (acc.is_special & product.is_inf & total.subtract))
-            payload = named(m, "nan_payload", Mux(nan, canonical_nan & ((1 << k) - 1), 0))
+            payload = named(m, "nan_fraction", Mux(nan, canonical_nan & ((1 << k) - 1), 0))
             fraction = named(m, "fraction_out", (packed[:k] & (~infinite).replicate(k)) | payload)
             field = named(m, "exponent_out", packed[k : k + exponent_bits] | infinite.replicate(exponent_bits))
             product_sign = ~acc.is_special & (product.is_inf | total.product_is_larger)

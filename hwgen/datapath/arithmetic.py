@@ -156,7 +156,7 @@ def plus(m: Module, name: str, value: Value, constant: int, carry: Value | None 
 def carry_out(m: Module, a: Value, b: Value, carry: Value) -> Value:
     """The carry out of ``a + b + carry``. ``a >= b`` is the carry out of ``a + ~b + 1``."""
     for place, (x, y) in enumerate(zip(a, b, strict=True)):
-        carry = named(m, f"carry_{place}", (x & y) | (carry & (x | y)))
+        carry = named(m, f"carry_{place + 1}", (x & y) | (carry & (x | y)))
     return carry
 
 
@@ -207,8 +207,8 @@ def normalized(
         if room is not None:
             bit = room[k] if k < len(room) else Const(0, 1)
             move &= named(m, f"room_for_{step}", any_of([*rooms, bit]))
-            rooms.insert(1, named(m, f"room_left_{step}", bit & ~move))
-        move = named(m, f"normalize_by_{step}", move)
-        value = named(m, f"normalized_by_{step}", Mux(move, Cat(incoming.replicate(step), value[:-step]), value))
+            rooms.insert(1, named(m, f"exponent_bit_{k}_unused", bit & ~move))
+        move = named(m, f"moves_left_{step}", move)
+        value = named(m, f"moved_left_{step}", Mux(move, Cat(incoming.replicate(step), value[:-step]), value))
         moves = [move, *moves]
     return value, Cat(*moves)

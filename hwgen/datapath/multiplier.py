@@ -60,7 +60,7 @@ class Multiplier(wiring.Component):
         width = len(out.exponent)
         exponent = (Cat(carry, extended(a.exponent, width)) + Cat(carry, extended(b.exponent, width)))[1 : width + 1]
         for term in [*others, self.scale.as_signed()] if self.layout.scale_bits else others:
-            exponent = (named(m, "exponent_sum", exponent) + term)[:width]
+            exponent = (named(m, "partial_exponent_sum", exponent) + term)[:width]
         either_zero = named(m, "either_zero", a.is_zero | b.is_zero)
         either_inf = named(m, "either_inf", a.is_inf | b.is_inf)
         m.d.comb += [

@@ -128,11 +128,13 @@ def _with_subnormals(at: Position, fraction: Value, deepest: int) -> tuple[Value
     places = (order.bottom_exponent - 1 - deepest).bit_length()
     # bottom - 1 - exponent, where -x = ~x + 1
     complement = at.named("not_exponent", ~at.exponent[:places])
-    distance = at.named("shift", plus(at.m, "shift", complement, order.bottom_exponent + parts.offset))
+    distance = at.named(
+        "shift_below_normals", plus(at.m, "shift_below_normals", complement, order.bottom_exponent + parts.offset)
+    )
     moved, lost = moved_right(at.m, Cat(fraction, parts.hidden), distance)
-    subnormal = at.named("is_subnormal", at.under & at.relevant)
+    subnormal = at.named("in_subnormal_range", at.under & at.relevant)
     value = (moved[1:] & subnormal.replicate(width)) | (fraction & (~at.under).replicate(width))
-    return value, at.under & at.named("lost_by_shift", lost | moved[0])
+    return value, at.under & at.named("lost_if_below_normals", lost | moved[0])
 
 
 def _lacking_and_depth(at: Position, deepest: int) -> Value:
@@ -143,7 +145,7 @@ def _lacking_and_depth(at: Position, deepest: int) -> Value:
     # lacking + bottom - exponent, where -x = ~x + 1
     complement = at.named("not_exponent", ~at.exponent[:width])
     depth = plus(at.m, "depth", complement, order.bottom_exponent + at.parts.offset + lacking + 1)
-    return at.named("shift", Mux(at.under, at.named("depth", depth), at.lacking))
+    return at.named("shift_below_normals", Mux(at.under, at.named("depth", depth), at.lacking))
 
 
 def _ordinal(at: Position, kept: Value, extends: bool) -> Value:
@@ -171,7 +173,7 @@ def _ordinal(at: Position, kept: Value, extends: bool) -> Value:
     shared = at.named("shared_bits", shared) if len(segments) > 1 else shared
     selected = _select(at.lacking, changing)
     selected = at.named("changing_bits", selected) if len(changing) > 1 else selected
-    field = at.named("exponent_field", shared | selected)
+    field = at.named("power_ordinal", shared | selected)
     present = at.at_least(segments[0].low - extends) & ~at.parts.is_zero
     lower = at.named("binade_ordinal", Mux(present, field, Const(order.zero, width)))
     if any(segment.offset % (1 << segment.fraction_bits) for segment in segments):
@@ -201,7 +203,7 @@ def _changing(at: Position, segment: Segment, bits: int, constant: int) -> Value
         low_bits = plus(at.m, "count", count[:digits], -at.count_offset)
         count = Cat(low_bits, (~at.at_least(1)).replicate(bits - digits))
         constant += at.count_offset
-    return Cat(Const(0, k), plus(at.m, "exponent_field", count, constant))
+    return Cat(Const(0, k), plus(at.m, "power_ordinal", count, constant))
 
 
 def _select(index: Value, table: dict[int, Value]) -> Value:

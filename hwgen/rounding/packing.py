@@ -35,7 +35,7 @@ class Packer:
         finite_code, infinite_code = self._overflow_code(infinite=False), self._overflow_code(infinite=True)
         # The ordinal after the last one can become the code for overflow directly, if it fits and the sign is kept.
         natural = order.last + 1 < 1 << order.width and finite_code <= magnitudes
-        overflow = self.at.named("out_of_range", self._beyond(ordinal, order.last + 1 if natural else order.last))
+        overflow = self.at.named("beyond_ordinals", self._beyond(ordinal, order.last + 1 if natural else order.last))
         rounded = self._unsigned(ordinal, finite_code if natural else None)
         instead: Value = Const(finite_code & magnitudes, body)
         if infinite_code != finite_code:

@@ -123,7 +123,7 @@ class Rounder:
         """
         assert self.threshold is not None
         near_one = at.named("near_1", at.at_least(-3) & ~at.at_least(4))
-        past_largest = at.named("past_largest", at.equals(self.order.top_exponent) & tail[-1])
+        past_largest = at.named("half_in_top_binade", at.equals(self.order.top_exponent) & tail[-1])
         reached = carry_out(at.m, tail, at.named("not_threshold", ~self.threshold), Const(1, 1))
         return Mux(near_one, half, at.named("threshold_reached", reached & at.relevant) | past_largest)
 
