@@ -77,26 +77,26 @@ def results(report: Report) -> dict[str, Any]:
     return {"tool": report.tool, "renamings": report.renamings, "rows": rows}
 
 
-def picture(shown: Results) -> str:
+def picture(data: Results) -> str:
     """MAC area by format on NAND2-equivalent gates, as SVG."""
-    macs = shown.figures["mac", "gates"]
+    macs = data.figures["mac", "gates"]
     return plots.bars(macs, f"MAC into {REPORT_ACCUMULATOR}, area by format", "area [NAND2 equivalents]").svg
 
 
-def section(shown: Results) -> str:
+def section(data: Results) -> str:
     """The lines of README between its markers."""
-    targets = [name for name in TARGETS if ("mac", name) in shown.figures]
+    targets = [name for name in TARGETS if ("mac", name) in data.figures]
     units = (f"{TARGETS[name].title} [{TARGETS[name].unit}]" for name in targets)
     head = ["format", *units, f"multiplier alone [{TARGETS['cyclonev'].unit}]"]
     text = (
         f"Area of a fused multiply-accumulate unit (MAC) into {REPORT_ACCUMULATOR}, by format: the lowest median over "
-        f"several synthesis scripts (recipes), each run {shown.renamings} times with other signal names (renamings). "
+        f"several synthesis scripts (recipes), each run {data.renamings} times with other signal names (renamings). "
         "Small figures are the spread, the smallest and the largest result of that recipe. Synthesis is by "
-        f"{shown.tool}; ALMs are estimated, and nothing is placed and routed."
+        f"{data.tool}; ALMs are estimated, and nothing is placed and routed."
     )
     lines = [fill(text, 120), "", f"![Area of the MAC by format, in NAND2 equivalents]({PICTURE})", ""]
     lines += [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    columns = [shown.figures[key] for key in (*(("mac", target) for target in targets), ("multiplier", "cyclonev"))]
+    columns = [data.figures[key] for key in (*(("mac", target) for target in targets), ("multiplier", "cyclonev"))]
     body = (f"| {name} | {' | '.join(_cell(column[name]) for column in columns)} |" for name in ranked(columns[0]))
     return "\n".join([*lines, *body, ""])
 
@@ -151,9 +151,9 @@ def main(arguments: Sequence[str]) -> None:
     if arguments:
         report = Report.from_json(json.loads(Path(arguments[0]).read_text()))
         (ROOT / RESULTS).write_text(json.dumps(results(report), indent=1) + "\n")
-    shown = Results.from_json(json.loads((ROOT / RESULTS).read_text()))
-    (ROOT / PICTURE).write_text(picture(shown))
-    _insert(README, section(shown))
+    data = Results.from_json(json.loads((ROOT / RESULTS).read_text()))
+    (ROOT / PICTURE).write_text(picture(data))
+    _insert(README, section(data))
     _insert(ACCURACY, accuracy())
 
 

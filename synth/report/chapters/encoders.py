@@ -42,10 +42,10 @@ def section(measured: Measured) -> Section | None:
     studied, (first, second) = ROUNDING_STUDY
     pairs: dict[str, tuple[Figure, Figure]] = {}
     for target, where in measured.columns.items():
-        one, other = (pick(rows, "encoder", target, format=studied, rounding=rounding) for rounding in (first, second))
-        if one is not None and other is not None:
-            pairs[where.head] = one, other
-            sentence = pair_sentence((first, one), (second, other), f"the {studied} encoder", where.title)
+        base, other = (pick(rows, "encoder", target, format=studied, rounding=mode) for mode in (first, second))
+        if base is not None and other is not None:
+            pairs[where.head] = base, other
+            sentence = pair_sentence((first, base), (second, other), f"the {studied} encoder", where.title)
             section.findings.append(Finding(sentence, target))
     if pairs:
         title = f"{studied} encoder: {first} against {second}"
@@ -56,7 +56,7 @@ def section(measured: Measured) -> Section | None:
         picture = plots.groups(scaled, title, f"area relative to {first}")
         used = (value for pair in pairs.values() for value in pair)
         section.plots.append(Plot(f"Area relative to the encoder with {first}.", picture, commands(used)))
-        body = tuple((Cell(name), figure_cell(one), figure_cell(other, one)) for name, (one, other) in pairs.items())
+        body = tuple((Cell(name), figure_cell(pair[0]), figure_cell(pair[1], pair[0])) for name, pair in pairs.items())
         section.tables.append(Table(title, ("target", first, second), body))
     order = sorted(gates, key=lambda key: gates[key].median)
     least = gates[order[0]]

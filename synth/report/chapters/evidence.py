@@ -25,27 +25,25 @@ def section(evidence: Sequence[Evidence]) -> Section:
     section.findings.append(Finding(sentence(evidence)))
     head = ("module", "verdict", "inputs", "method", "time", "SHA-256 of the Verilog", "command")
     body = []
-    for known in evidence:
-        sources = ([] if known.source == EMITTED else [known.source]) + known.libraries
-        inputs, seconds = (
-            Cell(power(known.cases), value=known.cases),
-            Cell(f"{known.seconds:.1f} s", value=known.seconds),
-        )
-        checked = (Cell(known.verdict), inputs, Cell(known.method), seconds, Cell(known.hashes["verilog"][:12]))
-        body.append((Cell(known.module, ", ".join(sources)), *checked, Command(known.command)))
+    for check in evidence:
+        sources = ([] if check.source == EMITTED else [check.source]) + check.libraries
+        inputs = Cell(power(check.cases), value=check.cases)
+        seconds = Cell(f"{check.seconds:.1f} s", value=check.seconds)
+        cells = (Cell(check.verdict), inputs, Cell(check.method), seconds, Cell(check.hashes["verilog"][:12]))
+        body.append((Cell(check.module, ", ".join(sources)), *cells, Command(check.command)))
     section.tables.append(Table("Evidence", head, tuple(body)))
     return section
 
 
 def sentence(evidence: Sequence[Evidence]) -> str:
     """How many modules are equal, by evaluation and by proof, and how many are not."""
-    equal = [known for known in evidence if known.verdict == EQUAL]
-    cases = sum(known.cases for known in equal if known.kind != PROVED)
-    proved = sum(known.kind == PROVED for known in equal)
+    equal = [check for check in evidence if check.verdict == EQUAL]
+    cases = sum(check.cases for check in equal if check.kind != PROVED)
+    proved = sum(check.kind == PROVED for check in equal)
     text = f"{len(equal)} of {len(evidence)} modules equal the reference model on all inputs: "
     text += f"{number(cases)} inputs evaluated"
     text += f", {proved} module{'s' * (proved > 1)} proved by a solver" if proved else ""
     for verdict in (DIFFERENT, INCOMPLETE, UNPROVED):
-        count = sum(known.verdict == verdict for known in evidence)
+        count = sum(check.verdict == verdict for check in evidence)
         text += f"; {count} {verdict}" if count else ""
     return f"{text}."

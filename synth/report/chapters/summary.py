@@ -67,12 +67,12 @@ def _overlaps(columns: Sequence[Mapping[str, Figure]]) -> str:
 
 
 def _verified(report: Report) -> str:
-    known = report.evidence
-    if not known:
+    checks = report.evidence
+    if not checks:
         return "No module had been checked on all inputs when this report was written. hwgen verify checks one."
     measured = {row.verilog_sha256 for row in report.rows}
-    equal = [check.module for check in known if check.verdict == EQUAL and check.hashes["verilog"] in measured]
-    return f"{evidence.sentence(known)} Equal and measured in this report: {listing(equal) if equal else 'none'}."
+    equal = [check.module for check in checks if check.verdict == EQUAL and check.hashes["verilog"] in measured]
+    return f"{evidence.sentence(checks)} Equal and measured in this report: {listing(equal) if equal else 'none'}."
 
 
 def _measured(report: Report) -> str:

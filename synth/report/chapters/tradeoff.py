@@ -73,8 +73,8 @@ def front(figures: Mapping[str, Figure], ratio: Mapping[str, float]) -> list[str
 def _table(measured: Measured, by_target: Mapping[str, Mapping[str, Figure]], accuracy: Mapping[str, Ratio]) -> Table:
     body = []
     for name in dict.fromkeys(name for figures in by_target.values() for name in ranked(figures)):
-        known = accuracy[name]
-        snr = Cell(f"{known.snr_db:.{_DIGITS}f}", f"at scale 2^{known.exponent}", value=known.snr_db)
+        snr_db, exponent = accuracy[name].snr_db, accuracy[name].exponent
+        snr = Cell(f"{snr_db:.{_DIGITS}f}", f"at scale 2^{exponent}", value=snr_db)
         body.append((Cell(name), snr, *(figure_cell(figures.get(name)) for figures in by_target.values())))
     head = ("format", "SNR [dB]", *(measured.columns[target].head for target in by_target))
     return Table(f"Accuracy and area of MACs into {REPORT_ACCUMULATOR}", head, tuple(body))

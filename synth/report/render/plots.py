@@ -30,16 +30,16 @@ def bars(figures: Mapping[str, Figure], title: str, unit: str) -> Picture:
     """Bars with spreads, smallest on top; each is compared with the smallest, whose spread is a grey band."""
     order = ranked(figures)
     smallest = figures[order[0]]
-    with sheet(title, 1.1 + 0.22 * len(order)) as drawn:
-        drawn.axes.axvspan(smallest.low, smallest.high, color=_PALE)
+    with sheet(title, 1.1 + 0.22 * len(order)) as canvas:
+        canvas.axes.axvspan(smallest.low, smallest.high, color=_PALE)
         labels = []
         for value in (figures[name] for name in order):
             share = compared(value, smallest) if value.differs(smallest) else "≈"
             labels.append(f"{number(value.median)}{_EN}{'' if value == smallest else share}")
-        boxes = _bars(drawn.axes, range(len(order)), [figures[name] for name in order])
-        drawn.axes.bar_label(boxes, labels, padding=5)
-        _rows(drawn.axes, order, unit)
-    return drawn.picture
+        boxes = _bars(canvas.axes, range(len(order)), [figures[name] for name in order])
+        canvas.axes.bar_label(boxes, labels, padding=5)
+        _rows(canvas.axes, order, unit)
+    return canvas.picture
 
 
 def _bars(axes: Axes, places: Sequence[float], figures: Sequence[Figure], **look: Any) -> BarContainer:
@@ -71,32 +71,32 @@ def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str
     """Bars of two parts with their spreads, and a stroke at the whole; ``parts`` name first, second and whole."""
     order = sorted(by_name, key=lambda name: by_name[name].first.median + by_name[name].second.median)
     stacked, places = [by_name[name] for name in order], range(len(order))
-    with sheet(title, 1.6 + 0.22 * len(order)) as drawn:
-        _bars(drawn.axes, places, [stack.first for stack in stacked], label=parts[0])
+    with sheet(title, 1.6 + 0.22 * len(order)) as canvas:
+        _bars(canvas.axes, places, [stack.first for stack in stacked], label=parts[0])
         starts = [stack.first.median for stack in stacked]
-        boxes = _bars(drawn.axes, places, [stack.second for stack in stacked], left=starts, label=parts[1])
+        boxes = _bars(canvas.axes, places, [stack.second for stack in stacked], left=starts, label=parts[1])
         sums = [f"{number(stack.first.median)} + {number(stack.second.median)}" for stack in stacked]
-        drawn.axes.bar_label(boxes, sums, padding=12)
+        canvas.axes.bar_label(boxes, sums, padding=12)
         wholes = [(stack.whole.median, place) for place, stack in enumerate(stacked) if stack.whole is not None]
         if wholes:
-            drawn.axes.plot(*zip(*wholes, strict=True), "k|", markersize=13, markeredgewidth=2, label=parts[2])
-        _rows(drawn.axes, order, unit)
-        drawn.legend(3)
-    return drawn.picture
+            canvas.axes.plot(*zip(*wholes, strict=True), "k|", markersize=13, markeredgewidth=2, label=parts[2])
+        _rows(canvas.axes, order, unit)
+        canvas.legend(3)
+    return canvas.picture
 
 
 def groups(series: Mapping[str, Mapping[str, Figure]], title: str, label: str) -> Picture:
     """For each row a bar of every series, in one unit."""
     rows = list(dict.fromkeys(row for values in series.values() for row in values))
     height = 0.8 / len(series)
-    with sheet(title, 1.5 + 0.18 * len(rows) * len(series)) as drawn:
+    with sheet(title, 1.5 + 0.18 * len(rows) * len(series)) as canvas:
         for index, (name, values) in enumerate(series.items()):
             places = [rows.index(row) + (index - (len(series) - 1) / 2) * height for row in values]
-            boxes = _bars(drawn.axes, places, list(values.values()), height=0.9 * height, label=name)
-            drawn.axes.bar_label(boxes, [number(value.median) for value in values.values()], padding=5)
-        _rows(drawn.axes, rows, label, 0.2)
-        drawn.legend(3)
-    return drawn.picture
+            boxes = _bars(canvas.axes, places, list(values.values()), height=0.9 * height, label=name)
+            canvas.axes.bar_label(boxes, [number(value.median) for value in values.values()], padding=5)
+        _rows(canvas.axes, rows, label, 0.2)
+        canvas.legend(3)
+    return canvas.picture
 
 
 def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, label: str) -> Picture:
@@ -107,16 +107,16 @@ def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, label: str) 
         for name, value in figures.items():
             shares.setdefault(name, {})[where] = value.median / least - 1
     order = sorted(shares, key=lambda name: median(shares[name].values()))
-    with sheet(title, 1.6 + 0.22 * len(order)) as drawn:
+    with sheet(title, 1.6 + 0.22 * len(order)) as canvas:
         ends = [(min(shares[name].values()), max(shares[name].values())) for name in order]
-        drawn.axes.hlines(range(len(order)), *zip(*ends, strict=True), color=_PALE, linewidth=4)
+        canvas.axes.hlines(range(len(order)), *zip(*ends, strict=True), color=_PALE, linewidth=4)
         for marker, where in zip(_MARKERS * len(columns), columns, strict=False):
             points = [(shares[name][where], place) for place, name in enumerate(order) if where in shares[name]]
-            drawn.axes.plot(*zip(*points, strict=True), marker, markersize=5, label=where)
-        _rows(drawn.axes, order, label, 0.05)
-        drawn.axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-        drawn.legend(5)
-    return drawn.picture
+            canvas.axes.plot(*zip(*points, strict=True), marker, markersize=5, label=where)
+        _rows(canvas.axes, order, label, 0.05)
+        canvas.axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+        canvas.legend(5)
+    return canvas.picture
 
 
 Point = tuple[Figure, Figure]
@@ -137,13 +137,15 @@ def _edge(axes: Axes, points: Sequence[Point], where: Any) -> None:
 def curves(series: Mapping[str, Sequence[Point]], edge: Sequence[Point], title: str, label: str, unit: str) -> Picture:
     """Area over delay: steps through each format's points from fast to small, on top of the ``edge`` of all formats."""
     styles = looks(series)
-    with sheet(title, 3.7 + 0.1 * len(series)) as drawn:
-        _edge(drawn.axes, edge, "post")
+    with sheet(title, 3.7 + 0.1 * len(series)) as canvas:
+        _edge(canvas.axes, edge, "post")
         for name, points in series.items():
-            _points(drawn.axes, points, drawstyle="steps-post", linewidth=1.1, markersize=4, label=name, **styles[name])
-        drawn.axes.set(xlabel=label, ylabel=unit)
-        drawn.legend(2)
-    return drawn.picture
+            _points(
+                canvas.axes, points, drawstyle="steps-post", linewidth=1.1, markersize=4, label=name, **styles[name]
+            )
+        canvas.axes.set(xlabel=label, ylabel=unit)
+        canvas.legend(2)
+    return canvas.picture
 
 
 def scatter(points: Mapping[str, Point], edge: Collection[str], title: str, label: str, unit: str) -> Picture:
@@ -152,25 +154,25 @@ def scatter(points: Mapping[str, Point], edge: Collection[str], title: str, labe
     The legend names at most :data:`MOST_NAMES` formats; if there are more, it names the edge.
     """
     styles = looks(points)
-    with sheet(title, 3.6) as drawn:
-        _edge(drawn.axes, sorted((points[name] for name in edge), key=lambda point: point[0].median), "pre")
+    with sheet(title, 3.6) as canvas:
+        _edge(canvas.axes, sorted((points[name] for name in edge), key=lambda point: point[0].median), "pre")
         for name in sorted(points, key=lambda name: -points[name][1].median):  # as the legend's entries
             is_named = len(points) <= MOST_NAMES or name in edge
             look = {"label": name, **styles[name]} if is_named else {"color": "0.6", "marker": "."}
-            _points(drawn.axes, [points[name]], linestyle="", **look)
-        drawn.axes.set(xlabel=label, ylabel=unit)
-        drawn.axes.margins(x=0.15)
-        drawn.axes.figure.legend(loc="outside right upper")
-    return drawn.picture
+            _points(canvas.axes, [points[name]], linestyle="", **look)
+        canvas.axes.set(xlabel=label, ylabel=unit)
+        canvas.axes.margins(x=0.15)
+        canvas.axes.figure.legend(loc="outside right upper")
+    return canvas.picture
 
 
 def slopes(series: Mapping[str, Mapping[str, float]], title: str, label: str) -> Picture:
-    """A line over the formats for each series; the first series is the reference and drawn heavy."""
-    with sheet(title, 3.8) as drawn:
+    """A line over the formats for each series; the first series, the reference, has a thick line."""
+    with sheet(title, 3.8) as canvas:
         for place, (name, values) in enumerate(series.items()):
             look: Any = {} if place else {"color": "black", "linewidth": 3}
-            drawn.axes.plot(list(values), list(values.values()), marker="o", label=name, **look)
-        drawn.axes.set_ylabel(label)
-        drawn.axes.set_ylim(bottom=0)
-        drawn.legend(3)
-    return drawn.picture
+            canvas.axes.plot(list(values), list(values.values()), marker="o", label=name, **look)
+        canvas.axes.set_ylabel(label)
+        canvas.axes.set_ylim(bottom=0)
+        canvas.legend(3)
+    return canvas.picture
