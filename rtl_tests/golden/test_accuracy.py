@@ -1,6 +1,4 @@
-"""Dynamic range, signal-to-noise ratio, significand bits and the search of scales: the papers' figures, closed forms,
-brute force.
-"""
+"""Dynamic range, signal-to-noise ratio, significand bits and scales, against papers, closed forms and brute force."""
 
 import math
 import re
@@ -34,21 +32,22 @@ def test_graphcore_table_1(name):
     assert round(golden.model_snr(name), 1) == snr
 
 
-def test_the_range_is_that_of_the_outermost_values():
+def test_the_range_is_the_ratio_of_the_largest_to_the_smallest_value():
     for name, ratio in (("binary32", (2 - 2.0**-23) * 2.0**127 / 2.0**-149), ("hif8", 2.0**37), ("gc_1_0_7_b0", 127)):
         assert golden.dynamic_range(name) == pytest.approx(20 * math.log10(ratio), abs=1e-9)
 
 
-def test_a_bias_moves_the_range_and_leaves_its_width():
+def test_a_bias_does_not_change_the_dynamic_range():
     for first, second in (("gc_1_4_3_b7", "gc_1_4_3_b14"), ("gc_1_5_2_b15", "gc_1_5_2_b33")):
         assert golden.dynamic_range(first) == pytest.approx(golden.dynamic_range(second), abs=1e-9)
 
 
 @pytest.mark.parametrize("p", range(1, 9))
-def test_the_model_is_that_of_a_log_uniform_significand(p):
-    """Mean of (rounded - x)^2 / x^2 over one binade in closed form. The model takes the error as uniform between
-    neighbours: what it lacks to the exact mean falls with their distance, and is 0.06 dB with the two fraction bits of
-    1.5.2.
+def test_the_model_assumes_a_log_uniform_significand(p):
+    """The mean of (rounded - x)^2 / x^2 over one binade, in closed form.
+
+    The model assumes an error that is uniform between neighbours. Its difference to the exact mean falls with their
+    distance, and is 0.06 dB with the two fraction bits of 1.5.2.
     """
     values_, half = 1 + np.arange(2**p + 1) / 2**p, 2.0 ** -(p + 1)
     low, high = np.maximum(values_ - half, 1), np.minimum(values_ + half, 2)
@@ -60,7 +59,7 @@ def test_the_model_is_that_of_a_log_uniform_significand(p):
 
 
 def test_graphcores_scaled_integer():
-    """Section 2.2, on standard normal data; 0.031 is where the ratio is highest, to the digits given."""
+    """Section 2.2, on standard normal data; the ratio is highest at 0.031, to the printed digits."""
     decibels, ratios = GRAPHCORE_INTEGER
     fmt = golden.get("gc_1_0_7_b0")
     steps = np.array(list(ratios))
@@ -75,7 +74,7 @@ def test_graphcores_scaled_integer():
 
 
 def gaussian(a, b):
-    """Integrals of 1, x and x^2 times the density of the magnitude, from a to b."""
+    """Integrals from a to b of 1, x and x^2 times the density of the magnitude."""
     density = [math.sqrt(2 / math.pi) * math.exp(-x * x / 2) if x < 40 else 0.0 for x in (a, b)]
     mass = math.erfc(a / math.sqrt(2)) - math.erfc(b / math.sqrt(2))
     ends = [x * d if d else 0.0 for x, d in zip((a, b), density, strict=True)]
@@ -93,14 +92,12 @@ def laplace(a, b):
 
 
 def student_t3(a, b):
-    if a >= 16:  # by the series in 1/x, as arcus tangents have no digits left there
+    if a >= 16:  # by the series in 1/x, because differences of arctangents cancel there
 
         def power(k, x):
-            return (
-                sum((-1) ** j * (j + 1) * x ** (k - 3 - 2 * j) / (k - 3 - 2 * j) for j in range(12))
-                if x < math.inf
-                else 0.0
-            )
+            if x == math.inf:
+                return 0.0
+            return sum((-1) ** j * (j + 1) * x ** (k - 3 - 2 * j) / (k - 3 - 2 * j) for j in range(12))
 
         return tuple(4 / math.pi * (power(k, b) - power(k, a)) for k in range(3))
     if b > 16:
@@ -116,7 +113,7 @@ MOMENTS = {"gaussian": gaussian, "laplace": laplace, "student_t3": student_t3}
 
 
 def thresholds(name):
-    """Magnitudes of a format by its definition, and where one ends and the next begins."""
+    """Magnitudes of a format by its definition, and the bounds of the intervals that round to them."""
     table = values(name)
     magnitudes = np.unique(np.abs(table[np.isfinite(table)]))
     between = (magnitudes[:-1] + magnitudes[1:]) / 2
@@ -128,7 +125,7 @@ def thresholds(name):
 @pytest.mark.parametrize("distribution", MOMENTS)
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_ratios_in_closed_form(name, distribution):
-    """The error's mean square, interval by interval, from the moments of the distribution."""
+    """The mean squared error, interval by interval, from the moments of the distribution."""
     scales = 2.0 ** np.array([-40, -12, -7, -3, 0, 1, 6, 25]) * [1, 1.3, 1, 1.9, 1, 0.7, 1, 1.1]
     magnitudes, ends = thresholds(name)
     moments = MOMENTS[distribution]
@@ -149,35 +146,33 @@ SAMPLES = {
     "student_t3": ("standard_t", (3,), math.sqrt(3)),
 }
 NARROW = ("ocp_e4m3", "binary8p4", "ibm_1_4_3", "gc_1_0_7_b0", "binary16")
-"""Formats that cut Student's tail, whose fourth moment is infinite: the mean of squared errors has no variance to
-measure it by.
-"""
+"""Formats that saturate in Student's tail. Its fourth moment is infinite, so squared errors have no finite variance."""
 
 
 @pytest.mark.parametrize(
     ("name", "distribution"),
-    [(name, distribution) for distribution in SAMPLES for name in ("hif8", "e5m2b1", "e5m3_nosub", *NARROW)
-     if (name, distribution) not in [(narrow, "student_t3") for narrow in NARROW]],
-)  # fmt: skip
+    [
+        (name, distribution)
+        for distribution in SAMPLES
+        for name in ("hif8", "e5m2b1", "e5m3_nosub", *(() if distribution == "student_t3" else NARROW))
+    ],
+)
 def test_ratios_of_random_numbers_that_are_encoded_and_decoded(name, distribution):
-    """A million seeded numbers through the encoder: their mean squared error lies within five of its standard
-    deviations.
-    """
+    """The mean squared error of a million seeded numbers, to within five of its standard deviations."""
     method, arguments, deviation = SAMPLES[distribution]
     fmt = golden.get(name)
     for exponent in (-6, 0, 3):
         x = getattr(np.random.default_rng(7), method)(*arguments, size=1_000_000) / deviation
         scaled = (x * 2.0**exponent).astype(np.float32)
-        squares = (fmt.decode(fmt.encode(scaled.view(np.uint32), overflow="saturate")) - scaled).astype(
-            np.float64
-        ) ** 2 / 4.0**exponent
+        rounded = fmt.decode(fmt.encode(scaled.view(np.uint32), overflow="saturate"))
+        squares = (rounded - scaled).astype(np.float64) ** 2 / 4.0**exponent
         noise = 10 ** (-golden.quantization_snr(fmt, 2.0**exponent, distribution) / 10)
         assert abs(squares.mean() - noise) < 5 * squares.std() / 1000
         assert squares.std() / 1000 < 0.3 * noise
 
 
 def test_ratios_far_outside_a_format():
-    """Nothing is left where all becomes zero; far above the largest value next to nothing."""
+    """0 dB if all numbers become zero, and almost 0 dB far above the largest value."""
     for distribution in golden.DISTRIBUTIONS:
         np.testing.assert_allclose(golden.quantization_snr("hif8", [2.0**-500, 2.0**-60], distribution), 0, atol=1e-9)
         assert 0 < golden.quantization_snr("hif8", 2.0**30, distribution) < 0.01
@@ -186,7 +181,7 @@ def test_ratios_far_outside_a_format():
 
 
 def test_best_scale():
-    """Of a scaled integer the one scale that is best; of a wide format, where many are, the nearest to 1."""
+    """The best scale of a scaled integer; the one nearest to 1 of the many best scales of a wide format."""
     for distribution in golden.DISTRIBUTIONS:
         for name in ("hif8", "gc_1_0_7_b0", "ocp_e4m3", "gc_1_4_3_b14", "gc_1_5_2_b33"):
             exponents = np.arange(-70, 71)
@@ -198,7 +193,7 @@ def test_best_scale():
             assert best.snr == snr[exponents == best.exponent]
     assert golden.best_scale("e5m2b1").exponent == 0
     heavy = [golden.best_scale(f"gc_1_4_3_b{bias}", "student_t3") for bias in (7, 10, 14)]
-    assert [one.exponent for one in heavy] == [-4, -7, -11]
+    assert [best.exponent for best in heavy] == [-4, -7, -11]
     assert heavy[0].snr == pytest.approx(heavy[2].snr, abs=1e-9)
 
 
@@ -217,7 +212,7 @@ def test_hif8_figure_1():
     [("binary16", -24, -14, 15, 11), ("ocp_e4m3", -9, -6, 8, 4), ("ocp_e5m2", -16, -14, 15, 3)],
 )
 def test_hif8_table_4_exponents(name, low, normal, high, bits):
-    """HiF8 paper, Table 4: Exponent and Exponent (+DML) of other formats; a subnormal binade has 1 bit less."""
+    """HiF8 paper, Table 4: Exponent and Exponent (+DML) of other formats; each subnormal binade has one bit less."""
     exponents, counts = golden.significand_bits(name)
     assert exponents.tolist() == list(range(low, high + 1))
     assert counts.tolist() == [*range(bits - (normal - low), bits), *[bits] * (high - normal + 1)]
@@ -225,12 +220,12 @@ def test_hif8_table_4_exponents(name, low, normal, high, bits):
 
 @pytest.mark.parametrize("name", [*CATALOGUE, "e5m2b1_3", "e4m3b0", "gc_1_2_1_b1"])
 def test_significand_bits_count_the_values(name):
-    """A binade with n significand bits has 2^(n - 1) values; at the ends are codes for zero, infinity and NaN."""
+    """A binade of n significand bits has 2^(n - 1) values; at both ends, zero, infinity and NaN take some codes."""
     exponents, bits = golden.significand_bits(name)
     table = values(name)
     positive = table[np.isfinite(table) & (table > 0)]
-    each, counts = np.unique(np.floor(np.log2(positive)).astype(int), return_counts=True)
-    assert exponents.tolist() == each.tolist() == list(range(each[0], each[-1] + 1))
+    binades, counts = np.unique(np.floor(np.log2(positive)).astype(int), return_counts=True)
+    assert exponents.tolist() == binades.tolist() == list(range(binades[0], binades[-1] + 1))
     np.testing.assert_array_equal(2 ** (bits[1:-1] - 1), counts[1:-1])
     assert all(2 ** (bits[end] - 1) >= counts[end] > 2 ** (bits[end] - 1) - 4 for end in (0, -1))
 
@@ -242,7 +237,7 @@ fractions = np.vectorize(Fraction, otypes=[object])
 
 
 def search(name, a, w, reference, exponents):
-    """Algorithm 1, lines 6 to 13, in fractions: errors by pair of exponents."""
+    """Algorithm 1, lines 6 to 13, in exact fractions: errors by pair of exponents."""
     fmt = golden.get(name)
 
     def cast(matrix, exponent):
@@ -261,8 +256,9 @@ def search(name, a, w, reference, exponents):
 
 @pytest.mark.parametrize("name", ["hif8", "ocp_e4m3", "e5m2b1", "gc_1_0_7_b0", "binary8p4", "ibm_1_4_3"])
 def test_calibration_finds_the_least_error(name):
-    """HiF8 paper, Algorithm 1, for scales 2^-4 to 2^5; of the largest matrices some pairs overflow in formats with
-    infinities.
+    """HiF8 paper, Algorithm 1, for scales 2^-4 to 2^5.
+
+    In formats with infinities, the largest matrices overflow with some pairs of scales.
     """
     rng = np.random.default_rng(11)
     chosen, complete = set(), []
@@ -284,30 +280,29 @@ def test_calibration_finds_the_least_error(name):
 
 
 def test_calibration_by_default():
-    """The layer's own product is the reference, HiF8 with TA the format; of equal errors the scales nearest to 1."""
+    """The reference is the product, the format HiF8 with TA; of equal errors, the scales nearest to 1 are taken."""
     powers = np.float32([[1, -2, 0.5], [4, 0, 8]])
     assert golden.calibrate(powers, powers.T) == Scales(0, 0, 0.0)
     assert golden.calibrate(powers, powers.T, exponents=[1, -1, 2]) == Scales(-1, -1, 0.0)
     assert golden.calibrate(powers * 2**18, powers.T, exponents=[0, -1, -6]) == Scales(-6, 0, 0.0)
-    x = np.float32(np.random.default_rng(3).standard_normal((4, 7, 5)))  # a further axis in front
+    x = np.float32(np.random.default_rng(3).standard_normal((4, 7, 5)))  # with a leading axis
     y = np.float32(np.random.default_rng(4).standard_normal((5, 3)))
-    stacked, flat = (
-        golden.calibrate(x, y),
-        golden.calibrate(x.reshape(28, 5), y, None, "hif8", range(-4, 6), rounding="ties_to_away"),
-    )
+    stacked = golden.calibrate(x, y)
+    flat = golden.calibrate(x.reshape(28, 5), y, None, "hif8", range(-4, 6), rounding="ties_to_away")
     assert stacked[:2] == flat[:2]
     assert stacked.error == pytest.approx(flat.error, rel=1e-12)
     assert golden.calibrate(x, y, rounding="toward_zero").error > stacked.error
-    ends = [
-        golden.calibrate(powers * 1.5 * 2.0**shift, powers.T * 1.0, name="gc_1_0_7_b0").activations for shift in (-9, 9)
-    ]
-    assert ends == [5, -4]
+    for shift, end in ((-9, 5), (9, -4)):
+        shifted = powers * 1.5 * 2.0**shift
+        assert golden.calibrate(shifted, powers.T * 1.0, name="gc_1_0_7_b0").activations == end
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------
 
 A, W = np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)
 SINGLE = "name must be a single format of at most 16 bits, not"
+SCALE = "scale must lie in 2**-500 to 2**500, not"
+SHAPES = "activations and weights must have shapes (..., m, k) and (k, n), not"
 REFUSED = [
     (golden.model_snr, ("gc_1_0_7_b0",), "name must be a floating-point format, not the scaled integer 'gc_1_0_7_b0'"),
     (golden.significand_bits, ("binary32",), f"{SINGLE} 'binary32'"),
@@ -319,26 +314,14 @@ REFUSED = [
         ("hif8", 1.0, "cauchy"),
         "distribution must be one of gaussian, laplace, student_t3, not 'cauchy'",
     ),
-    (golden.quantization_snr, ("hif8", [1.0, 0.0]), "scale must lie in 2**-500 to 2**500, not 0.0"),
-    (golden.quantization_snr, ("hif8", np.nan), "scale must lie in 2**-500 to 2**500, not nan"),
-    (golden.quantization_snr, ("hif8", -1), "scale must lie in 2**-500 to 2**500, not -1.0"),
-    (golden.quantization_snr, ("hif8", 2.0**501), f"scale must lie in 2**-500 to 2**500, not {2.0**501}"),
+    (golden.quantization_snr, ("hif8", [1.0, 0.0]), f"{SCALE} 0.0"),
+    (golden.quantization_snr, ("hif8", np.nan), f"{SCALE} nan"),
+    (golden.quantization_snr, ("hif8", -1), f"{SCALE} -1.0"),
+    (golden.quantization_snr, ("hif8", 2.0**501), f"{SCALE} {2.0**501}"),
     (golden.calibrate, (A, W, None, "hif8", []), "exponents must be at least one, not none"),
-    (
-        golden.calibrate,
-        (A, A),
-        "activations and weights must have shapes (..., m, k) and (k, n), not (2, 3) and (2, 3)",
-    ),
-    (
-        golden.calibrate,
-        (A[0], W),
-        "activations and weights must have shapes (..., m, k) and (k, n), not (3,) and (3, 4)",
-    ),
-    (
-        golden.calibrate,
-        (A, W[0]),
-        "activations and weights must have shapes (..., m, k) and (k, n), not (2, 3) and (4,)",
-    ),
+    (golden.calibrate, (A, A), f"{SHAPES} (2, 3) and (2, 3)"),
+    (golden.calibrate, (A[0], W), f"{SHAPES} (3,) and (3, 4)"),
+    (golden.calibrate, (A, W[0]), f"{SHAPES} (2, 3) and (4,)"),
     (golden.calibrate, (A, W, A), "reference must have the shape (2, 4), not (2, 3)"),
     (
         golden.calibrate,
@@ -354,6 +337,6 @@ def test_bad_input_gets_one_sentence(call, arguments, sentence):
         call(*arguments)
 
 
-def test_scales_that_are_no_numbers_are_refused():
+def test_scales_must_be_numbers():
     with pytest.raises(golden.BadKind, match=r"^scale must be numbers, not <U3$"):
         golden.quantization_snr("hif8", "1.0")

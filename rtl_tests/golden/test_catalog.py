@@ -1,7 +1,8 @@
-"""Names, families, and formats that a user describes in a TOML file."""
+"""Names, families, and formats in TOML files."""
 
 import dataclasses
 import re
+from functools import partial
 from pathlib import Path
 
 import gfloat
@@ -40,26 +41,16 @@ def test_every_name_gives_one_valid_format_with_a_citation():
         assert fmt is golden.get(name)
         assert fmt is golden.get(fmt)
         assert "specification, section" in fmt.cite
-        assert dataclasses.replace(fmt) == fmt  # validated once more
+        assert dataclasses.replace(fmt) == fmt  # replace() validates again
         assert hash(dataclasses.replace(fmt)) == hash(fmt)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "e3m2b1",
-        "e4m3b0",
-        "e5m2b1_3",
-        "e2m1b0_1",
-        "e6m1b2_0",
-        "gc_1_4_3_b0",
-        "gc_1_4_3_bm3",
-        "gc_1_2_1_b1",
-        "gc_1_5_4_b400",
-        "gc_1_0_4_b2",
-    ],
-)
-def test_members_of_the_families_are_names_too(name):
+SUPERNORMALS = ("e3m2b1", "e4m3b0", "e5m2b1_3", "e2m1b0_1", "e6m1b2_0")
+GRAPHCORE = ("gc_1_4_3_b0", "gc_1_4_3_bm3", "gc_1_2_1_b1", "gc_1_5_4_b400", "gc_1_0_4_b2")
+
+
+@pytest.mark.parametrize("name", [*SUPERNORMALS, *GRAPHCORE])
+def test_members_of_families_have_names(name):
     fmt = golden.get(name)
     same_values(fmt.values, paper_tables.values(name))
     assert fmt.name == name
@@ -92,7 +83,7 @@ def test_unknown_names_get_the_nearest_known_ones():
     refuses(TypeError, "name must be a format's name, a path or a Format, not b'hif8'", golden.get, b"hif8")
 
 
-def test_a_path_is_one_as_a_string_and_as_an_object():
+def test_a_path_is_a_string_or_a_path_object():
     path = ROOT / "examples/formats/mx_e2m3.toml"
     assert golden.get(path) == golden.get(str(path))
     assert golden.get(path).source_name == "mx_e2m3.toml"
@@ -146,7 +137,7 @@ specials = [
 
 
 def mx(name, e, m, bias):
-    """OCP MX element formats: subnormals and normals, no infinity, no NaN."""
+    """An OCP MX element format: subnormals and normals, no infinity, no NaN."""
     return f"""
 name = "{name}"
 width = {1 + e + m}
@@ -159,7 +150,7 @@ rows = [
 
 @pytest.fixture
 def describe(tmp_path):
-    """Write a description and give its path."""
+    """A function that writes a description and returns its path."""
 
     def write(text, name="mine.toml"):
         path = tmp_path / name
@@ -169,7 +160,7 @@ def describe(tmp_path):
     return write
 
 
-def test_hif8s_own_rows_from_a_file(describe):
+def test_the_rows_of_hif8_in_a_file(describe):
     mine, hif8 = golden.get(describe(HIF8)), golden.get("hif8")
     same_values(mine.values, hif8.values)
     assert (mine.rows, mine.specials, mine.overflows) == (hif8.rows, hif8.specials, hif8.overflows)
@@ -188,8 +179,8 @@ def test_hif8s_own_rows_from_a_file(describe):
         (3, 2, 3, format_info_ocp_e3m2, ml_dtypes.float6_e3m2fn),
     ],
 )
-def test_ocp_mx_elements_from_a_file(describe, e, m, bias, info, dtype):
-    """Values and rounding of gfloat and ml_dtypes, over all binary16 inputs."""
+def test_ocp_mx_elements_in_a_file(describe, e, m, bias, info, dtype):
+    """Values and rounding equal those of gfloat and ml_dtypes, for all binary16 inputs."""
     fmt = golden.get(describe(mx(f"ocp_e{e}m{m}", e, m, bias)))
     codes = np.arange(1 << fmt.width, dtype=np.uint8)
     same_values(fmt.values, gfloat.decode_ndarray(info, codes.astype(np.int64)))
@@ -225,8 +216,8 @@ MALFORMED = {
     "misspelt key": (edited("width", "widht"), "the file has an unknown key 'widht'; did you mean 'width'?"),
     "strange key": (
         edited("width = 8", "width = 8\nzzz = 1"),
-        "the file has an unknown key 'zzz'; allowed are name, width, cite, rows, specials, canonical_nan,"
-        " nan_keeps_sign, twos_complement, flush, roundings, overflows",
+        "the file has an unknown key 'zzz'; allowed are name, width, cite, rows, specials, canonical_nan, "
+        "nan_keeps_sign, twos_complement, flush, roundings, overflows",
     ),
     "width of a string": (edited("width = 8", 'width = "8"'), "the file: width must be an integer, not '8'"),
     "width of a bool": (edited("width = 8", "width = true"), "the file: width must be an integer, not True"),
@@ -355,8 +346,8 @@ def test_a_malformed_description_gets_one_sentence(describe, kind):
     )
 
 
-def test_a_file_may_not_be_wider_than_sixteen_bits_whatever_its_name(describe):
-    """``binary32`` alone is wider, and only the catalogue's."""
+def test_a_format_of_a_file_has_at_most_sixteen_bits(describe):
+    """Even under the name of the wider ``binary32``."""
     path = describe(edited("my_hif8", "binary32").replace("width = 8", "width = 32"))
     with pytest.raises(ValueError, match=r"width must be an integer from 3 to 16, not 32$"):
         golden.get(path)
@@ -371,21 +362,17 @@ def test_missing_files_and_folders_are_refused(tmp_path):
     refuses(ValueError, f"Format file {str(folder)!r} cannot be read: Is a directory", golden.get, str(folder))
 
 
-def test_a_parity_that_does_not_alternate_is_refused():
-    """Ties go to the even code, so neighbours must differ in parity: here codes 1 and 3 stand for 1 and 2."""
+def test_neighbours_of_equal_parity_are_refused():
+    """Ties go to the even code, so neighbours must differ in parity; here codes 1 and 3 have the values 1 and 2."""
     exponents = {1: 0, 3: 1, 2: 2, 5: 3, 4: 4, 7: 5, 6: 6}
     rows = tuple(Row(f"{code:03b}", Fixed(exponent), 0) for code, exponent in exponents.items())
-    zeros = (Special(0x7, 0, Kind.ZERO),)
+    parts = (Row("000", Fixed(0), 0), *rows), (Special(0x7, 0, Kind.ZERO),)
     sentence = "Format 'odd': codes 0x1 and 0x3 are neighbours of the same parity, so that ties have no even code"
-    refuses(
-        ValueError,
-        sentence,
-        lambda: Format("odd", 4, (Row("000", Fixed(0), 0), *rows), zeros, "test", overflows=(Overflow.SATURATE,)),
-    )
+    refuses(ValueError, sentence, partial(Format, overflows=(Overflow.SATURATE,)), "odd", 4, *parts, "test")
 
 
-def test_formats_are_built_in_python_too():
-    """The same value as the catalogue's, from its parts."""
+def test_formats_can_be_built_in_python():
+    """The values equal those of the catalogue's format."""
     rows = (Row("0000", Fixed(-6), 3, hidden=0), Row("", Biased(4, 7), 3))
     nan = (Special(0x7F, 0x7F, Kind.NAN),)
     mine = Format(

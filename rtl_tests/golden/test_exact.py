@@ -16,7 +16,7 @@ def finite_fractions(name):
 
 
 def lsb(name):
-    """Weight of the last bit that any value needs."""
+    """Weight of the lowest bit of all values."""
     return min(Fraction(v.numerator & -v.numerator, v.denominator) for v in finite_fractions(name).values() if v)
 
 
@@ -25,7 +25,7 @@ def accumulator(a_name, b_name=None, terms=1024):
 
 
 def read(unit, limbs):
-    """Value as a fraction, and the set of flags, of one state."""
+    """Value, as a fraction, and set of flags of a state."""
     state = sum(int(limb) << 64 * i for i, limb in enumerate(limbs.tolist()))
     assert state >> unit.width == 0
     value = state & ((1 << unit.value_width) - 1)
@@ -49,24 +49,20 @@ def test_hif8_products_span_as_specified():
 
 @pytest.mark.parametrize("b_name", ["hif8", "ocp_e4m3", "e5m3"])
 @pytest.mark.parametrize("a_name", CATALOGUE)
-def test_width_is_the_least_that_holds_the_largest_sums(a_name, b_name):
+def test_the_width_is_the_smallest_that_holds_the_largest_sum(a_name, b_name):
+    weight = lsb(a_name) * lsb(b_name)
+    product = max(finite_fractions(a_name).values()) * max(finite_fractions(b_name).values())
     for terms in (1, 3, 64, 1024):
         unit = accumulator(a_name, b_name, terms)
-        assert Fraction(2) ** unit.lsb_exponent == lsb(a_name) * lsb(b_name)
-        largest = (
-            max(finite_fractions(a_name).values())
-            * max(finite_fractions(b_name).values())
-            * terms
-            / (lsb(a_name) * lsb(b_name))
-        )
-        assert 2 ** (unit.value_width - 2) <= largest < 2 ** (unit.value_width - 1)
+        assert Fraction(2) ** unit.lsb_exponent == weight
+        assert 2 ** (unit.value_width - 2) <= product * terms / weight < 2 ** (unit.value_width - 1)
         assert unit.width == unit.value_width + 3
         assert unit.limbs == (unit.width + 63) // 64
 
 
 @pytest.mark.parametrize("a_name", CATALOGUE)
 def test_every_product_and_random_sums_are_exact(a_name):
-    """All pairs of codes onto random sums of earlier products; specials set flags and leave the value alone."""
+    """Random products added to earlier random products; special values set flags and do not change the value."""
     rng = np.random.default_rng(500)
     for b_name in (a_name, "e5m2b4"):
         unit = accumulator(a_name, b_name, 3)
@@ -106,14 +102,13 @@ def test_all_pairs_of_hif8():
 
 @pytest.mark.parametrize("name", ["hif8", "e5m2b4", "gc_1_0_7_b0", "ocp_e4m3"])
 def test_dot_of_a_thousand_terms(name):
-    """Random vectors, and the largest products of either sign: nothing wraps."""
+    """Random vectors, and the largest products of both signs; no sum wraps."""
     rng = np.random.default_rng(501)
     codes = np.array(list(finite_fractions(name)))
     largest = golden.get(name).magnitude_codes[-1]
+    negative = negated(name, largest)
     a = np.concatenate([rng.choice(codes, (3, 1024)), np.full((2, 1024), largest)])
-    b = np.concatenate(
-        [rng.choice(codes, (3, 1024)), np.full((1, 1024), largest), np.full((1, 1024), golden_negative(name, largest))]
-    )
+    b = np.concatenate([rng.choice(codes, (3, 1024)), np.full((1, 1024), largest), np.full((1, 1024), negative)])
     sums = golden.dot(a, b, name, accumulator="exact")
     unit = accumulator(name)
     fractions = finite_fractions(name)
@@ -126,8 +121,8 @@ def test_dot_of_a_thousand_terms(name):
 @pytest.mark.parametrize(
     ("name", "terms"), [("hif8", 1024), ("e5m2b4", 1), ("gc_1_4_3_b7", 3), ("gc_1_0_7_b0", 64), ("e7m2b4", 5)]
 )
-def test_decoded_values_are_the_nearest_where_53_bits_hold_them(name, terms):
-    """Random states, those of few bits at any place, and both ends, against fractions; flags first."""
+def test_decoded_values_are_exact_if_53_bits_hold_them(name, terms):
+    """Random states, states with few significant bits, and both ends, against fractions; flags take precedence."""
     rng = np.random.default_rng(502)
     unit = accumulator(name, terms=terms)
     w = unit.value_width
@@ -153,31 +148,32 @@ def test_decoded_values_are_the_nearest_where_53_bits_hold_them(name, terms):
         np.testing.assert_array_equal(unit.decode(flagged), expected)
 
 
-def golden_negative(name, code):
+def negated(name, code):
+    """Code of the negative value."""
     return next(c for c, v in finite_fractions(name).items() if v == -finite_fractions(name)[int(code)])
 
 
 def test_flags_stay_and_scalars_do_not_warn():
-    """Scalar states through carries out of every limb: -1 + 1, and flags that outlive later sums."""
+    """Scalar states with carries out of every limb (-1 + 1), and flags that later sums keep."""
     unit = accumulator("hif8")
     one, minus_one, inf, minus_inf, nan = 0x08, 0x88, 0x6F, 0xEF, 0x80
-    state = unit.zeros()
-    for a, b, expected in (
-        (one, minus_one, (Fraction(-1), set())),
-        (one, one, (Fraction(0), set())),
-        (minus_one, one, (Fraction(-1), set())),
-        (inf, one, (Fraction(-1), {"pos_inf"})),
-        (one, one, (Fraction(0), {"pos_inf"})),
-        (minus_inf, one, (Fraction(0), {"pos_inf", "neg_inf", "nan"})),
-        (one, one, (Fraction(1), {"pos_inf", "neg_inf", "nan"})),
+    state, every = unit.zeros(), {"pos_inf", "neg_inf", "nan"}
+    for a, value, flags in (
+        (minus_one, -1, set()),
+        (one, 0, set()),
+        (minus_one, -1, set()),
+        (inf, -1, {"pos_inf"}),
+        (one, 0, {"pos_inf"}),
+        (minus_inf, 0, every),
+        (one, 1, every),
     ):
-        state = unit.accumulate(a, b, state)
-        assert read(unit, state) == expected
+        state = unit.accumulate(a, one, state)
+        assert read(unit, state) == (value, flags)
     for a, b in ((nan, one), (inf, 0), (0, minus_inf)):
         assert read(unit, unit.accumulate(a, b, unit.zeros())) == (0, {"nan"})
 
 
-def test_mac_and_dot_reach_the_exact_accumulator_and_broadcast():
+def test_mac_and_dot_use_the_exact_accumulator_and_broadcast():
     unit = accumulator("hif8", "ocp_e4m3", 4)
     a, b = np.arange(256).reshape(256, 1), np.arange(256)
     b = b[~np.isnan(values("ocp_e4m3")[b])]

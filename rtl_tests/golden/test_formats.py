@@ -1,4 +1,4 @@
-"""The values of every format, against foreign implementations, the papers' equations and the papers' tables."""
+"""The values of every format, against other implementations, the papers' equations and the papers' tables."""
 
 import dataclasses
 
@@ -80,7 +80,7 @@ GFLOAT = {
 
 
 def same_values(ours, theirs):
-    """Equal numbers, zeros by sign, NaN by class."""
+    """Compare numbers, signs of zeros, and NaN by class."""
     nan = np.isnan(theirs)
     np.testing.assert_array_equal(np.isnan(ours), nan)
     np.testing.assert_array_equal(ours[~nan], theirs[~nan])
@@ -107,7 +107,7 @@ def test_every_code_decodes_as_in_gfloat(name):
     same_values(fmt.decode(all_codes(fmt)), gfloat.decode_ndarray(GFLOAT[name], all_codes(fmt).astype(np.int64)))
 
 
-def test_the_scaled_integer_decodes_as_gfloats_but_for_its_nan():
+def test_the_scaled_integer_decodes_as_in_gfloat_except_its_nan():
     fmt = golden.get("gc_1_0_7_b0")
     info = gfloat_info("int8", 8, 8, 0, minus_zero=False, high_nans=0, subnormals=True, twos_complement=True)
     finite = all_codes(fmt) != 0x80
@@ -131,7 +131,7 @@ def supernormal_members():
 
 
 def test_every_supernormal_of_a_shape_decodes_by_the_papers_equation():
-    """All ways to give binades away, in five shapes; the paper prints one and two binades of E5M2 only."""
+    """All numbers of binades in five shapes; the paper prints only one and two binades of E5M2."""
     members = supernormal_members()
     assert len(members) == 16 + 8 + 4 + 2 + 32 + 136 + 36
     for name in members:
@@ -144,7 +144,7 @@ def test_supernormal_without_binades_is_nosub():
 
 
 def test_supernormal_table_1():
-    """Supernormals paper, Table 1: the powers of two that it lists, at the codes of its prefixes."""
+    """Supernormals paper, Table 1: the listed powers of two."""
     b1, b2 = golden.get("e5m2b1"), golden.get("e5m2b2")
     np.testing.assert_array_equal(b1.decode([0b1111100, 0b1111101, 0b1111110]), [2.0**15, 2.0**16, 2.0**17])
     np.testing.assert_array_equal(b1.decode([0b0000001, 0b0000010, 0b0000011]), [2.0**-18, 2.0**-17, 2.0**-16])
@@ -164,7 +164,7 @@ def test_range_in_binades(name, exponents):
 
 
 def test_hif8_table_4():
-    """HiF8 paper, Table 4, with the bits that its print lost (specification, 1.1)."""
+    """HiF8 paper, Table 4, with the bits that are missing in print (specification, 1.1)."""
     printed = {0x6F: np.inf, 0xEF: -np.inf, 0x00: 0.0, 0x6E: 2.0**15, 0x7E: 2.0**-15, 0x07: 2.0**-16, 0x01: 2.0**-22}
     np.testing.assert_array_equal(golden.get("hif8").decode(list(printed)), list(printed.values()))
     assert np.isnan(golden.get("hif8").decode(0x80))
@@ -208,8 +208,8 @@ def test_range_and_count_of_the_specifications_tables(name):
     assert np.count_nonzero(np.isfinite(fmt.values) & (fmt.values != 0)) == count
 
 
-def test_what_contains_what():
-    """Specification, section 2: e5m3 holds both P3109 and both OCP formats; e5m3_nosub lacks four values of one."""
+def test_values_that_formats_share():
+    """Specification, section 2: e5m3 contains P3109's and OCP's formats; e5m3_nosub lacks four values of binary8p3."""
     finite = {name: {v for v in golden.get(name).values if np.isfinite(v)} for name in paper_tables.CATALOGUE}
     assert finite["e5m3"] >= finite["binary8p3"] | finite["binary8p4"] | finite["ocp_e4m3"] | finite["ocp_e5m2"]
     assert finite["e5m3_nosub"] >= finite["e5m2_nosub"] | finite["e4m3_nosub"] | finite["binary8p4"]
@@ -238,34 +238,24 @@ def test_fields_of_the_wide_formats(name, fields, subnormals):
     assert fmt.has_subnormals is subnormals
 
 
-def test_binary32s_limits_are_numpys():
+def test_limits_of_binary32_are_numpys():
     fmt, limits = golden.get("binary32"), np.finfo(np.float32)
-    assert (fmt.smallest, fmt.smallest_normal, fmt.largest) == (
-        limits.smallest_subnormal,
-        limits.smallest_normal,
-        limits.max,
-    )
+    expected = (limits.smallest_subnormal, limits.smallest_normal, limits.max)
+    assert (fmt.smallest, fmt.smallest_normal, fmt.largest) == expected
     assert (fmt.precision, fmt.ulp_exponent, fmt.exponent_range) == (limits.nmant + 1, -149, (-149, limits.maxexp - 1))
     assert fmt.decode([fmt.largest_code, fmt.infinity]).tolist() == [limits.max, np.inf]
 
 
 @pytest.mark.parametrize(("name", "exponent_bits", "fraction_bits"), [("binary16", 5, 10), ("bfloat16", 8, 7)])
-def test_what_binary32_derives_from_its_fields_is_what_tables_give(name, exponent_bits, fraction_bits):
+def test_properties_of_binary32_equal_those_from_tables(name, exponent_bits, fraction_bits):
+    """The formulas of ``Binary32``, with the fields of formats that have tables."""
     tabled = golden.get(name)
-    mine = ieee(Binary32, name, exponent_bits, fraction_bits, tabled.cite, tabled.canonical_nan, tabled.overflows)
-    for member in (
-        "smallest",
-        "smallest_normal",
-        "largest",
-        "largest_code",
-        "infinity",
-        "ulp_exponent",
-        "precision",
-        "exponent_range",
-    ):
-        assert getattr(mine, member) == getattr(tabled, member), member
+    derived = ieee(Binary32, name, exponent_bits, fraction_bits, tabled.cite, tabled.canonical_nan)
+    values = ("smallest", "smallest_normal", "largest", "ulp_exponent", "precision", "exponent_range")
+    for member in (*values, "largest_code", "infinity"):
+        assert getattr(derived, member) == getattr(tabled, member), member
     codes = np.arange(1 << 16)
-    same_values(mine.decode(codes), tabled.decode(codes))
+    same_values(derived.decode(codes), tabled.decode(codes))
 
 
 def test_a_format_is_immutable_hashable_and_its_tables_read_only():

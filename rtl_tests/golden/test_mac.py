@@ -1,4 +1,4 @@
-"""The fused multiply-accumulate against one rounding of the exact sum, in fractions and by NumPy's casts."""
+"""The fused multiply-accumulate against the exact sum, rounded once, in fractions and by NumPy's casts."""
 
 from fractions import Fraction
 
@@ -17,9 +17,7 @@ WIDE = tuple(SHAPE)
 
 
 def nearest(target, x):
-    """Magnitude bits of a positive fraction: ties to even, subnormals kept; ``dlfloat16`` ties away, flushed from (0,
-    0) down.
-    """
+    """Magnitude bits of a positive fraction: ties to even, with subnormals; ``dlfloat16`` ties away and flushes."""
     f, bias = SHAPE[target]
     exponent = x.numerator.bit_length() - x.denominator.bit_length()
     exponent -= x < power(exponent)
@@ -38,7 +36,7 @@ def reference(a_name, b_name, target, a, b, acc):
     product_sign = bool(a & definition(a_name).sign) != bool(b & definition(b_name).sign)
     invalid = np.isnan([va, vb, vc]).any() or (np.isinf(va) and vb == 0) or (va == 0 and np.isinf(vb))
     infinite_product = not invalid and (np.isinf(va) or np.isinf(vb))
-    if target == "dlfloat16" and (invalid or infinite_product):  # its one code takes the sign of what brought it in
+    if target == "dlfloat16" and (invalid or infinite_product):  # its one code has the sign of its operand
         return NAN[target] | ((acc & SIGN[target]) if np.isnan(vc) else product_sign * SIGN[target])
     if invalid or (infinite_product and np.isinf(vc) and product_sign != (vc < 0)):
         return NAN[target]
@@ -52,9 +50,7 @@ def reference(a_name, b_name, target, a, b, acc):
 
 
 def accumulators_near(rng, target, products):
-    """Accumulators whose sum with each product meets every case: apart, at half an ulp, overlapping, cancelling,
-    subnormal.
-    """
+    """Accumulators for each product: far apart, at half an ulp, overlapping, cancelling, subnormal and special."""
     f, bias = SHAPE[target]
     exponent = np.frexp(np.where(np.isfinite(products) & (products != 0), products, 1))[1] - 1
     field = exponent + bias + rng.integers(-f - 4, f + 5, products.size)
@@ -118,9 +114,7 @@ EXACT_IN_BINARY64 = ["ocp_e4m3", "binary8p4", "e4m3_nosub", "ibm_1_4_3", "gc_1_4
 
 @pytest.mark.parametrize("name", EXACT_IN_BINARY64)
 def test_all_pairs_into_binary16_equal_numpys_cast(name):
-    """Where every sum is exact in binary64, NumPy's one cast to float16 is the reference: 2^16 pairs, 24 accumulators
-    each.
-    """
+    """NumPy's cast to float16 is the reference if all sums are exact in binary64: 2^16 pairs, 24 accumulators each."""
     smallest, largest, _ = RANGES[name]
     assert np.log2(max(largest**2, 2.0**16)) + 1 - min(np.log2(smallest / 2**3) * 2, -24) < 53
     rng = np.random.default_rng(300)
@@ -144,25 +138,23 @@ def test_all_pairs_into_binary32_equal_numpys_cast():
     np.testing.assert_array_equal(golden.mac(a, b, acc, "ocp_e4m3", accumulator="binary32"), expected)
 
 
-def test_zeros_take_their_signs_from_the_specification():
-    """x + (-x) = +0; -0 only from -0 + a negative zero product, whose sign is the XOR of the signs."""
+def test_signs_of_zero():
+    """x + (-x) = +0; -0 only from -0 plus a negative zero product; a product's sign is the XOR of the signs."""
     mac, hif8 = golden.mac, golden.get("hif8")
     one, minus_one, acc_minus_one = 0x08, 0x88, 0xBC00
     assert (hif8.decode(one), hif8.decode(minus_one)) == (1, -1)
     assert mac(one, one, acc_minus_one) == 0
     assert mac(one, minus_one, 0x3C00) == 0
+    a, b = [0, 0, minus_one, minus_one], [one, minus_one, 0, 0]
     for accumulator, sign in SIGN.items():
-        zeros = mac(
-            [0, 0, minus_one, minus_one], [one, minus_one, 0, 0], np.array([1, 1, 1, 0]) * sign, accumulator=accumulator
-        )
+        zeros = mac(a, b, np.array([1, 1, 1, 0]) * sign, accumulator=accumulator)
         np.testing.assert_array_equal(zeros, [0, sign, sign, 0])
-    np.testing.assert_array_equal(
-        mac([0x80, 0x80, 0, 0x80], [0, 0x80, 0, 0], [0x8000, 0x8000, 0x8000, 0], "ocp_e4m3"), [0x8000, 0, 0, 0]
-    )
+    zeros = mac([0x80, 0x80, 0, 0x80], [0, 0x80, 0, 0], [0x8000, 0x8000, 0x8000, 0], "ocp_e4m3")
+    np.testing.assert_array_equal(zeros, [0x8000, 0, 0, 0])
 
 
 def test_nan_and_infinity():
-    """NaN from any NaN, 0 * Inf, Inf - Inf; else the infinity."""
+    """NaN from any NaN, 0 * Inf and Inf - Inf; otherwise infinities stay."""
     nan, inf, one = 0x80, 0x6F, 0x08
     a = [nan, one, one, 0, inf, inf, inf, inf | 0x80, one]
     b = [one, nan, one, inf, 0, one, one, one, one]
@@ -171,7 +163,7 @@ def test_nan_and_infinity():
 
 
 def test_the_product_is_not_rounded_before_the_sum():
-    """1.125 * 2^-25 alone would round up to 2^-24, and 2^16 overflow, in binary16."""
+    """Rounded alone in binary16, 1.125 * 2^-25 would become 2^-24, and 2^16 would overflow."""
     codes = {value: code for code, value in enumerate(golden.get("hif8").values.tolist())}
     odd = 0x0801  # 2^-13 + 2^-23; half an ulp is 2^-24
     assert golden.mac(codes[1.125 * 2**-3], codes[2.0**-22], odd) == odd
@@ -180,10 +172,8 @@ def test_the_product_is_not_rounded_before_the_sum():
     assert golden.mac(codes[2.0**8], codes[2.0**8], 0) == 0x7C00
 
 
-def test_a_tie_is_broken_by_the_smallest_accumulator():
-    """(1 + 1/16)^2 = 1 + 16.5/128 lies between two bfloat16 values: plus or minus 2^-133, 140 bits further down,
-    decides.
-    """
+def test_the_smallest_accumulator_breaks_a_tie():
+    """(1 + 1/16)^2 = 1 + 16.5/128 is a tie between two bfloat16 values; adding ±2^-133 breaks it."""
     code = int(np.flatnonzero(golden.get("gc_1_3_4_b3").values == 1 + 1 / 16)[0])
     sums = golden.mac(code, code, [0x0000, 0x0001, 0x8001], "gc_1_3_4_b3", accumulator="bfloat16")
     np.testing.assert_array_equal(sums, [0x3F90, 0x3F91, 0x3F90])
@@ -192,7 +182,7 @@ def test_a_tie_is_broken_by_the_smallest_accumulator():
 
 
 @pytest.mark.parametrize("accumulator", WIDE)
-def test_dot_is_the_chain_of_macs(accumulator):
+def test_dot_is_a_chain_of_macs(accumulator):
     rng = np.random.default_rng(400)
     a, b = rng.integers(0, 1 << 8, (4, 1, 9)), rng.integers(0, 1 << 8, (5, 9))
     a[values("ocp_e4m3")[a] != values("ocp_e4m3")[a]] = 0
@@ -239,17 +229,17 @@ def test_operands_of_the_wrong_kind_or_size_are_refused():
 
 
 def test_overflow_far_beyond_binary32():
-    """Exponents that the accumulator's field could not hold many times over."""
+    """The exponent of the product is far too large for the exponent field of the accumulator."""
     np.testing.assert_array_equal(golden.mac([0x5B8], [0x7FA], [0x132A55E6], "e4m7b1", None, "binary32"), [0x7F800000])
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int64])
-def test_codes_and_bits_may_be_of_any_type_that_holds_them(dtype):
-    small = np.arange(128).astype(dtype)
-    wide = small.astype(np.uint32)
+def test_codes_and_bits_may_have_any_integer_type(dtype):
+    codes = np.arange(128).astype(dtype)
+    wide = codes.astype(np.uint32)
     for name in ("hif8", "e5m3", "ocp_e4m3+ocp_e5m2"):
         for accumulator in golden.WIDE:
-            actual, expected = (golden.mac_with_flags(x, x, x, name, None, accumulator) for x in (small, wide))
-            np.testing.assert_array_equal(actual, expected)
-    actual, expected = (golden.get("hif8").encode_with_flags(x, "binary16") for x in (small, wide))
-    np.testing.assert_array_equal(actual, expected)
+            np.testing.assert_array_equal(
+                *(golden.mac_with_flags(x, x, x, name, None, accumulator) for x in (codes, wide))
+            )
+    np.testing.assert_array_equal(*(golden.get("hif8").encode_with_flags(x, "binary16") for x in (codes, wide)))

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Names of formats: the names of other projects, in any case, are accepted everywhere; output shows the catalogue's."""
+"""Names of formats: every alias, in any case, is accepted everywhere; output shows the names of the catalogue."""
 
 import json
 import re
@@ -40,11 +40,9 @@ REQUIRED = {
 }
 """Aliases that users rely on, typed independently of the table."""
 
-NAMES = {
-    spelling: ours
-    for name, ours in {**{name: name for name in (*golden.names(), *golden.WIDE)}, **ALIASES, **REQUIRED}.items()
-    for spelling in (name, name.upper())
-}
+_ALL = {name: name for name in (*golden.names(), *golden.WIDE)} | ALIASES | REQUIRED
+NAMES = {spelling: fmt for name, fmt in _ALL.items() for spelling in (name, name.upper())}
+"""Names of the catalogue by every accepted name."""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -55,16 +53,16 @@ def test_a_name_is_its_format(name, capsys):
     assert capsys.readouterr().out.startswith(f"{NAMES[name]} (")
 
 
-@pytest.mark.parametrize("name", [name for name, ours in NAMES.items() if ours in golden.WIDE])
+@pytest.mark.parametrize("name", [name for name, fmt in NAMES.items() if fmt in golden.WIDE])
 def test_names_of_wide_formats_are_sources_targets_and_accumulators(name, tmp_path, capsys):
-    ours, hif8 = golden.get(name).name, golden.get("hif8")
-    assert hif8.encode(np.uint16([0x40]), name) == hif8.encode(np.uint16([0x40]), ours)
-    assert hif8.decode_bits([8], name) == hif8.decode_bits([8], ours)
-    assert golden.dot([0x38], [0x38], "e4m3", accumulator=name) == golden.dot([8], [8], accumulator=ours)
-    assert golden.mac(8, 8, 1, "hif8", "e5m2", name) == golden.mac(8, 8, 1, "hif8", "ocp_e5m2", ours)
-    assert (Encoder("HIFLOAT8", name).source.name, Decoder("e5m2", name).target) == (ours, ours)
-    assert (Mac("E4M3", accumulator=name).accumulator, Pe("e4m3", accumulator=name).accumulator) == (ours, ours)
-    module = f"hif8_decoder_{ours}"
+    wide, hif8 = golden.get(name).name, golden.get("hif8")
+    assert hif8.encode(np.uint16([0x40]), name) == hif8.encode(np.uint16([0x40]), wide)
+    assert hif8.decode_bits([8], name) == hif8.decode_bits([8], wide)
+    assert golden.dot([0x38], [0x38], "e4m3", accumulator=name) == golden.dot([8], [8], accumulator=wide)
+    assert golden.mac(8, 8, 1, "hif8", "e5m2", name) == golden.mac(8, 8, 1, "hif8", "ocp_e5m2", wide)
+    assert (Encoder("HIFLOAT8", name).source.name, Decoder("e5m2", name).target) == (wide, wide)
+    assert (Mac("E4M3", accumulator=name).accumulator, Pe("e4m3", accumulator=name).accumulator) == (wide, wide)
+    module = f"hif8_decoder_{wide}"
     assert main(["generate", "decoder", "--format", "hif8", "--to", name, "-o", str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"{tmp_path}/{module}/{module}.v\n"
 
@@ -146,7 +144,7 @@ def test_other_defaults_of_the_libraries_are_stated(capsys):
 def test_the_page_lists_all_names():
     page = (ROOT / "docs" / "formats.md").read_text().split("## Names")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (`.*`) \| (.*) \|$", page, re.M)
-    words = [[[word.lower() for word in re.findall(r"`(\w+)`", cell)] for cell in row] for row in rows]
-    listed = {alias: ours[0] for ours, aliases in words for alias in aliases if ours[0] not in AMBIGUOUS}
-    assert listed == ALIASES
-    assert {name for names, _ in words for name in names} >= set(AMBIGUOUS)
+    cells = [[[name.lower() for name in re.findall(r"`(\w+)`", cell)] for cell in row] for row in rows]
+    aliases = {alias: names[0] for names, others in cells for alias in others if names[0] not in AMBIGUOUS}
+    assert aliases == ALIASES
+    assert {name for names, _ in cells for name in names} >= set(AMBIGUOUS)

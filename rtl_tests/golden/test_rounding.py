@@ -1,9 +1,9 @@
 """Every rounding and overflow rule of every format, against its definition in exact fractions.
 
-The grid comes from the papers' equations (:mod:`rtl_tests.support.paper_tables`), not from golden. Of each pair of
-neighbours the eighths of the way between them are probed with the source's values at, just below and just above. Codes
-never fall as the source rises, which is tested on all values of the 16-bit sources: so the two sides of every boundary
-settle everything between.
+The grid comes from the papers' equations (:mod:`rtl_tests.support.paper_tables`), not from golden. Between each two
+neighbours, the eighths of their distance are probed with source values at, just below and just above each eighth.
+Codes' values never fall as the source rises, which is tested for all values of the 16-bit sources. So the two sides of
+each boundary determine all inputs between boundaries.
 """
 
 import bisect
@@ -24,7 +24,7 @@ from rtl_tests.support.paper_tables import CATALOGUE, definition, power, wide_va
 HALF = Fraction(1, 2)
 SIGN = {"binary32": 1 << 31, "binary16": 1 << 15, "bfloat16": 1 << 15, "dlfloat16": 1 << 15}
 INFINITE = {"binary32": 0x7F800000, "binary16": 0x7C00, "bfloat16": 0x7F80, "dlfloat16": 0x7FFF}
-"""First magnitude that is not finite."""
+"""The first magnitude that is not finite."""
 
 TARGETS = (*CATALOGUE, "dlfloat16")
 OVERFLOWED = -1
@@ -32,7 +32,7 @@ OVERFLOWED = -1
 
 @cache
 def grid(name):
-    """Exact positive values in order, their codes, and the grid point past the largest, with the code OVERFLOWED."""
+    """Exact positive values in order and their codes; the last is the point past the largest value, OVERFLOWED."""
     d = definition(name)
     codes = [c for c in range(d.sign) if c not in d.nans | d.zeros and c != d.infinity]
     points = sorted((d.equation(c), c) for c in codes)
@@ -52,7 +52,7 @@ def rounded(name, x, rounding, word=0, word_bits=0):
     if rounding == "mptorch":
         return mptorch(name, x, low, low_code, values[i], codes[i])
     if i == 0 and d.flush and rounding.startswith("ties"):
-        low = d.equation(0)  # the unused pattern under the smallest value: it, and all below, is zero
+        low = d.equation(0)  # the unused pattern below the smallest value, which flushes to zero
         if x <= low:
             return 0
     t = (x - low) / (values[i] - low)
@@ -69,7 +69,7 @@ def rounded(name, x, rounding, word=0, word_bits=0):
 
 
 def mptorch(name, x, low, low_code, high, high_code):
-    """Specification, section 2: half away inside the regions of powers of two, flush below, Inf above."""
+    """Specification, section 2: half away in the regions of powers of two, flush below, Inf above."""
     if low_code == 0:
         return 0
     if high_code == OVERFLOWED:
@@ -83,7 +83,7 @@ def mptorch(name, x, low, low_code, high, high_code):
 
 
 def finished(name, magnitude, overflow, *, infinite=False):
-    """The code, with an overflow or an infinite input taken by its rule."""
+    """The code after the overflow rule for an overflow or an infinite input."""
     d = definition(name)
     if magnitude != OVERFLOWED:
         return magnitude
@@ -98,7 +98,7 @@ def finished(name, magnitude, overflow, *, infinite=False):
 
 @cache
 def source_values(source):
-    """All finite non-negative values of a 16-bit source: a value's bits are its index."""
+    """All finite non-negative values of a 16-bit source, indexed by their bits."""
     return wide_values(source, np.arange(INFINITE[source]))
 
 
@@ -114,9 +114,7 @@ def around(points, source):
 
 @cache
 def probes(name, source):
-    """Source bits around all values and all eighths between neighbours, from zero to past the largest, and the source's
-    extremes.
-    """
+    """Source bits around all values and all eighths between neighbours, and the extremes of the source."""
     values = np.array([0.0] + [float(v) for v in grid(name)[0]])
     if name == "dlfloat16":
         step = np.random.default_rng(7).choice(len(values) - 1, 600, replace=False)
@@ -139,9 +137,7 @@ def roundings(name):
 
 
 def negated(name, magnitude, nan):
-    """Codes of the negated values (specification, sections 1 to 5): NaN keeps its code, and zero gets a sign where
-    there is a -0.
-    """
+    """Codes of the negated values (specification, sections 1 to 5); NaN keeps its code, and zero if there is no -0."""
     d = definition(name)
     if name == "dlfloat16":
         return magnitude | d.sign
@@ -170,9 +166,8 @@ def test_each_rounding_at_each_side_of_every_boundary(name, source):
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_codes_never_fall_as_the_source_rises(name, source):
     for rounding in roundings(name):
-        codes = golden.get(name).encode(
-            np.arange(INFINITE[source]), source, rounding, "saturate" if rounding != "mptorch" else None
-        )
+        overflow = "saturate" if rounding != "mptorch" else None
+        codes = golden.get(name).encode(np.arange(INFINITE[source]), source, rounding, overflow)
         values = golden.get(name).decode(codes)
         assert values.size == INFINITE[source]
         assert np.all(values[1:] >= values[:-1])
@@ -181,9 +176,8 @@ def test_codes_never_fall_as_the_source_rises(name, source):
 @pytest.mark.parametrize("source", golden.catalog.WIDE)
 @pytest.mark.parametrize("name", TARGETS)
 def test_negative_inputs_mirror_positive_ones(name, source):
-    bits = (
-        np.arange(INFINITE[source] + 1) if source != "binary32" else np.append(probes(name, source), INFINITE[source])
-    )
+    infinite = INFINITE[source]
+    bits = np.arange(infinite + 1) if source != "binary32" else np.append(probes(name, source), infinite)
     fmt = golden.get(name)
     for overflow in definition(name).overflows:
         positive = fmt.encode(bits, source, overflow=overflow)
@@ -194,7 +188,7 @@ def test_negative_inputs_mirror_positive_ones(name, source):
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_each_overflow_rule(name):
-    """Finite values around the last boundaries, infinities and NaNs, under every rule that the format has."""
+    """Finite values around the last boundaries, and infinities, with every overflow rule of the format."""
     largest, past = grid(name)[0][-2:]
     points = [float(p) for p in (largest, (largest + past) / 2, past, 2 * past)]
     bits = around(points, "binary32")
@@ -210,8 +204,8 @@ def test_each_overflow_rule(name):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_every_nan_becomes_the_canonical_one_or_zero(name):
-    """NaN of any sign and payload; without a NaN, and with ``nan_to_zero``, code 0. ``dlfloat16`` keeps the sign."""
+def test_every_nan_becomes_the_canonical_nan_or_zero(name):
+    """NaNs of both signs and many payloads; code 0 for formats without NaN and with ``nan_to_zero``."""
     fmt, canonical = golden.get(name), definition(name).canonical_nan or 0
     for source in golden.catalog.WIDE:
         payloads = INFINITE[source] + (np.arange(1, 128) if source == "bfloat16" else np.array([1, 2, 0x200, 0x3FF]))
@@ -253,7 +247,7 @@ def test_stochastic_words_of_every_width(source, random_bits):
         np.testing.assert_array_equal(codes, expected, err_msg=f"{name} from {source}")
 
 
-def test_stochastic_takes_sixteen_bits_unless_told():
+def test_stochastic_takes_sixteen_random_bits_by_default():
     fmt = golden.get("hif8")
     bits = np.full(1 << 16, np.float32(1 + 1 / 8 / 3).view(np.uint32))
     codes = fmt.encode(bits, rounding="stochastic", random=np.arange(1 << 16))
@@ -274,7 +268,7 @@ def test_defaults_and_choices_are_the_specifications():
 
 @pytest.mark.parametrize("target", ["binary16", "bfloat16"])
 def test_sixteen_bit_targets_round_as_numpy_does(target):
-    """``binary32`` to IEEE halves: ties to even and overflow by NumPy's and ml_dtypes' own casts."""
+    """Encoding ``binary32`` to 16-bit formats equals the casts of NumPy and ml_dtypes."""
     rng = np.random.default_rng(11)
     bits = np.concatenate(
         [rng.integers(0, 1 << 32, 200_000, dtype=np.uint32), np.arange(1 << 16, dtype=np.uint32) << 16]
@@ -294,5 +288,5 @@ def test_the_grid_point_past_the_largest_value_of_each_format():
 
 
 def test_paper_tables_are_not_goldens():
-    """The reference must not import what it judges."""
+    """The reference must not import what it checks."""
     assert not re.search(r"^\s*(import|from) golden", inspect.getsource(paper_tables), re.MULTILINE)

@@ -1,6 +1,4 @@
-"""Classes of binary32 inputs by which sweeps ask golden: upper halves of one class have the same codes and flags, by
-their definition.
-"""
+"""Classes of binary32 inputs that exhaustive checks use: upper halves of a class have equal codes and flags."""
 
 from itertools import product
 
@@ -21,16 +19,19 @@ LOWER = np.array(
 
 
 def words(name, bits, rounding, overflow, flags):
-    """Codes by the definition of the rounding; above them, if calls for, the flags of those codes."""
+    """Codes by the definition of the rounding, optionally with flags in the bits above."""
     fmt = golden.get(name)
     chosen = options(fmt, "binary32", rounding, overflow)
     marked = encode_directly(fmt, bits, chosen, marked=True).ravel()
     codes, past_largest = marked & ((1 << fmt.width) - 1), marked >> fmt.width != 0
-    return (
-        codes | of_conversion(fmt, chosen.source, bits.ravel(), codes, past_largest).astype(np.uint32) << fmt.width
-        if flags
-        else codes
-    )
+    if not flags:
+        return codes
+    return codes | of_conversion(fmt, chosen.source, bits.ravel(), codes, past_largest).astype(np.uint32) << fmt.width
+
+
+def inputs(uppers, lower):
+    """binary32 bits of all upper halves with all lower halves."""
+    return uppers.astype(np.uint32)[:, None] << np.uint32(16) | lower
 
 
 @pytest.mark.parametrize("flags", [False, True])
@@ -50,44 +51,38 @@ def test_upper_halves_of_one_class_have_the_same_codes_by_definition(name, flags
         assert shared.size > 40_000
         some = rng.choice(shared, 300)
         lower = np.concatenate([LOWER, rng.integers(0, 1 << 16, 6, dtype=np.uint32)])
-        own, other = (
-            halves.astype(np.uint32)[:, None] << np.uint32(16) | lower
-            for halves in (some, firsts[inverse.ravel()[some]])
-        )
-        np.testing.assert_array_equal(
-            words(name, own, rounding, overflow, flags), words(name, other, rounding, overflow, flags)
-        )
+        own, other = (inputs(uppers, lower) for uppers in (some, firsts[inverse.ravel()[some]]))
+        np.testing.assert_array_equal(*(words(name, bits, rounding, overflow, flags) for bits in (own, other)))
 
 
-def test_classes_that_are_too_wide_are_seen():
-    """The same rows but for what they say of inputs with lower bits."""
+def test_classes_that_are_too_wide_are_found():
+    """Without their last column, rows do not distinguish inputs with nonzero lower bits."""
     lower = np.array([0, 1], np.uint32)
     rows = by_upper_half(golden.get("hif8"), "ties_to_even")
     for kept, equal in ((rows, True), (rows[:, :-1], False)):
         _, firsts, inverse = np.unique(kept, axis=0, return_index=True, return_inverse=True)
-        own, other = (
-            halves.astype(np.uint32)[:, None] << np.uint32(16) | lower
-            for halves in (np.arange(1 << 16), firsts[inverse.ravel()])
-        )
-        both = [words("hif8", bits, "ties_to_even", "infinity", False) for bits in (own, other)]
-        assert np.array_equal(*both) == equal
+        own, other = (inputs(uppers, lower) for uppers in (np.arange(1 << 16), firsts[inverse.ravel()]))
+        codes = [words("hif8", bits, "ties_to_even", "infinity", False) for bits in (own, other)]
+        assert np.array_equal(*codes) == equal
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "rounding", "flags"),
     [
-        ("hif8", "ties_to_away", False), ("hif8", "hybrid", False), ("gc_1_0_7_b0", "ties_to_even", False),
+        ("hif8", "ties_to_away", False),
+        ("hif8", "hybrid", False),
+        ("gc_1_0_7_b0", "ties_to_even", False),
         ("ocp_e4m3", "ties_to_even", True),
     ],
-)  # fmt: skip
-def test_upper_halves_of_one_class_have_the_same_codes_all_of_them(name, rounding, flags):
+)
+def test_all_inputs_of_one_class_have_the_same_codes(name, rounding, flags):
     fmt, lower = golden.get(name), np.arange(1 << 16, dtype=np.uint32)
     encode = fmt.encode_with_flags if flags else fmt.encode
     _, inverse = np.unique(by_upper_half(fmt, rounding, flags=flags), axis=0, return_inverse=True)
-    known, calls = {}, 0
+    by_class, visited = {}, 0
     for upper, number in enumerate(inverse.ravel().tolist()):
         codes = np.asarray(encode(np.uint32(upper << 16) | lower, rounding=rounding))
-        assert np.array_equal(codes, known.setdefault(number, codes)), hex(upper)
-        calls += lower.size
-    assert calls == 1 << 32
+        assert np.array_equal(codes, by_class.setdefault(number, codes)), hex(upper)
+        visited += lower.size
+    assert visited == 1 << 32

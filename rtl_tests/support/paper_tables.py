@@ -1,7 +1,7 @@
-"""The papers' definitions, typed in a second time: equations of the values, special codes, and printed tables.
+"""The papers' definitions, typed a second time: equations of the values, special codes, and printed tables.
 
-Nothing here comes from golden. The equations are those of the specification's sections 1 to 6, in exact fractions, one
-function per family; the tables are the ones that the papers print.
+Nothing here comes from golden. The equations, one function per family, are those of the specification's sections 1 to 6
+in exact fractions; the tables are printed in the papers.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 Equation = Callable[[int], Fraction]
-"""Value of a magnitude code (the sign stripped), special codes and the pattern past the last one included."""
+"""Value of a magnitude code (without sign), also of special codes and of the pattern past the last code."""
 
 HIF8_DOT = {"11": 4, "10": 3, "01": 2, "001": 1, "0001": 0, "0000": None}
-"""HiF8 paper, Table 2: the dot field's codes; None is the denormals'."""
+"""HiF8 paper, Table 2: bits of the exponent by the code of the dot field; None for denormals."""
 
 
 def power(exponent: int) -> Fraction:
@@ -33,14 +33,14 @@ def hif8(code: int) -> Fraction:
     rest = bits[len(dot) :]
     if d is None:
         return power(int(rest, 2) - 23) if int(rest, 2) else Fraction(0)
-    em, mantissa = rest[:d], rest[d:]
+    em, fraction = rest[:d], rest[d:]
     magnitude = int("1" + em[1:], 2) if d else 0
     exponent = -magnitude if em.startswith("1") else magnitude
-    return power(exponent) * (1 + Fraction(int(mantissa, 2), 1 << len(mantissa)))
+    return power(exponent) * (1 + Fraction(int(fraction, 2), 1 << len(fraction)))
 
 
 def floating(fraction_bits: int, bias: int, *, subnormals: bool = True) -> Equation:
-    """The usual fields: 2^(field - bias) (1 + m / 2^p), and 2^(1 - bias) m / 2^p at field 0 with subnormals."""
+    """2^(field - bias) (1 + m / 2^p); for field 0, if there are subnormals, 2^(1 - bias) m / 2^p."""
 
     def value(code: int) -> Fraction:
         field, m = code >> fraction_bits, Fraction(code & ((1 << fraction_bits) - 1), 1 << fraction_bits)
@@ -50,7 +50,7 @@ def floating(fraction_bits: int, bias: int, *, subnormals: bool = True) -> Equat
 
 
 def supernormal(x: int, y: int, low: int, high: int) -> Equation:
-    """Specification, section 2, with its L, U and c."""
+    """Specification, section 2."""
     bias, start, end = 1 << (x - 1), low << y, ((1 << x) - high) << y
 
     def value(c: int) -> Fraction:
@@ -65,7 +65,7 @@ def supernormal(x: int, y: int, low: int, high: int) -> Equation:
 
 @dataclass(frozen=True)
 class Definition:
-    """A format as the specification prints it."""
+    """A format as defined in the specification."""
 
     width: int
     equation: Equation
@@ -84,7 +84,7 @@ class Definition:
         return 1 << (self.width - 1)
 
     def value(self, code: int) -> float:
-        """Exact value of a code as a float."""
+        """The exact value of a code as a float."""
         if code in self.nans:
             return np.nan
         sign = -1.0 if code & self.sign else 1.0
@@ -101,7 +101,7 @@ class Definition:
 
 
 def _one_nan(width: int, equation: Equation, *, infinity: bool, **choices: Any) -> Definition:
-    """One zero, and the sign-only code the one NaN."""
+    """A format with one zero and one NaN, the code with only the sign bit set."""
     code = 1 << (width - 1)
     overflows = ("infinity", "saturate") if infinity else ("saturate", "nan")
     inf = code - 1 if infinity else None
@@ -123,14 +123,14 @@ def _ieee(fraction_bits: int, bias: int, infinity: int, nan: int) -> Definition:
 
 _SINGLE = {
     "hif8": Definition(
-        8,
-        hif8,
-        0x6F,
-        frozenset([0x80]),
-        frozenset([0]),
-        0x80,
-        ("infinity", "saturate"),
-        "ties_to_away",
+        width=8,
+        equation=hif8,
+        infinity=0x6F,
+        nans=frozenset([0x80]),
+        zeros=frozenset([0]),
+        canonical_nan=0x80,
+        overflows=("infinity", "saturate"),
+        default_rounding="ties_to_away",
         extra_rounding="hybrid",
     ),
     "binary8p3": _one_nan(8, floating(2, 16), infinity=True),
@@ -140,16 +140,22 @@ _SINGLE = {
     "e5m3": _one_nan(9, floating(3, 16), infinity=True),
     "e5m3_nosub": _one_nan(9, floating(3, 16, subnormals=False), infinity=True),
     "ocp_e4m3": Definition(
-        8, floating(3, 7), None, frozenset([0x7F, 0xFF]), frozenset([0, 0x80]), 0x7F, ("nan", "saturate", "ocp_paper")
+        width=8,
+        equation=floating(3, 7),
+        infinity=None,
+        nans=frozenset([0x7F, 0xFF]),
+        zeros=frozenset([0, 0x80]),
+        canonical_nan=0x7F,
+        overflows=("nan", "saturate", "ocp_paper"),
     ),
     "ocp_e5m2": Definition(
-        8,
-        floating(2, 15),
-        0x7C,
-        frozenset([0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF]),
-        frozenset([0, 0x80]),
-        0x7E,
-        ("infinity", "saturate", "ocp_paper"),
+        width=8,
+        equation=floating(2, 15),
+        infinity=0x7C,
+        nans=frozenset([0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF]),
+        zeros=frozenset([0, 0x80]),
+        canonical_nan=0x7E,
+        overflows=("infinity", "saturate", "ocp_paper"),
     ),
     "ieee_e4m3": _ieee(3, 7, 0x78, 0x7C),
     "ieee_e3m4": _ieee(4, 3, 0x70, 0x78),
@@ -157,14 +163,14 @@ _SINGLE = {
     "ibm_1_5_2": _ibm(8, 2, 15),
     "ibm_fp9_1_5_3": _ibm(9, 3, 15),
     "dlfloat16": Definition(
-        16,
-        floating(9, 31, subnormals=False),
-        None,
-        frozenset([0x7FFF, 0xFFFF]),
-        frozenset([0, 0x8000]),
-        0x7FFF,
-        ("nan", "saturate"),
-        "ties_to_away",
+        width=16,
+        equation=floating(9, 31, subnormals=False),
+        infinity=None,
+        nans=frozenset([0x7FFF, 0xFFFF]),
+        zeros=frozenset([0, 0x8000]),
+        canonical_nan=0x7FFF,
+        overflows=("nan", "saturate"),
+        default_rounding="ties_to_away",
         flush=True,
     ),
 }
@@ -172,12 +178,12 @@ _SINGLE = {
 
 @cache
 def definition(name: str) -> Definition:
-    """A format of the catalogue, ``dlfloat16``, or any member of the families."""
+    """The definition of a format of the catalogue, of ``dlfloat16``, or of a family."""
     if name in _SINGLE:
         return _SINGLE[name]
     if match := re.fullmatch(r"gc_1_(\d+)_(\d+)_b(m?\d+)", name):
         e, p, bias = (int(n.replace("m", "-")) for n in match.groups())
-        if e == 0:  # n * 2^q with q = 1 - b - 7 where p = 7
+        if e == 0:  # n * 2^q with q = 1 - b - p
             return _one_nan(1 + p, lambda n: n * power(1 - bias - p), infinity=False, twos_complement=True)
         return _one_nan(1 + e + p, floating(p, bias), infinity=False)
     match = re.fullmatch(r"e(\d+)m(\d+)b(\d+)(?:_(\d+))?", name)
@@ -189,7 +195,7 @@ def definition(name: str) -> Definition:
 
 @cache
 def values(name: str) -> np.ndarray:
-    """Value of every code."""
+    """Values of all codes."""
     d = definition(name)
     return np.array([d.value(code) for code in range(1 << d.width)])
 
@@ -248,34 +254,40 @@ RANGES = {
     "ibm_fp9_1_5_3": (1.125 * 2**-15, 1.875 * 2**16, 510),
     "dlfloat16": (2.0**-31 * (1 + 1 / 512), 2.0**32 * (1 + 510 / 512), 65532),
 }
-"""Smallest and largest value, and how many codes are finite and not zero: the tables of sections 1 to 5."""
+"""Smallest value, largest value, and number of finite nonzero codes: the tables of sections 1 to 5."""
 
 GRAPHCORE_TABLE_1 = {
-    "binary32": (8, 23, 1667.7, 151.9), "binary16": (5, 10, 240.8, 73.7), "bfloat16": (8, 7, 1571.3, 55.6),
-    "dlfloat16": (6, 9, 385.3, 67.6), "gc_1_5_2_b15": (5, 2, 197.5, 25.5), "gc_1_4_3_b7": (4, 3, 107.8, 31.5),
+    "binary32": (8, 23, 1667.7, 151.9),
+    "binary16": (5, 10, 240.8, 73.7),
+    "bfloat16": (8, 7, 1571.3, 55.6),
+    "dlfloat16": (6, 9, 385.3, 67.6),
+    "gc_1_5_2_b15": (5, 2, 197.5, 25.5),
+    "gc_1_4_3_b7": (4, 3, 107.8, 31.5),
     "gc_1_3_4_b3": (3, 4, 66.0, 37.5),
-}  # fmt: skip
+}
 """Graphcore paper, Table 1: bits of exponent and of stored significand, dynamic range and SNR in dB."""
 
 GRAPHCORE_INTEGER = (42.1, {2.0**-4: 34.9, 0.031: 40.5, 2.0**-5: 40.5, 2.0**-6: 19.2})
-"""Graphcore paper, section 2.2: dynamic range of the 8-bit scaled integer, and its SNR on standard normal data by
-quantization step.
-"""
+"""Graphcore paper, section 2.2: dynamic range of the 8-bit scaled integer, and its SNR by quantization step."""
 
 HIF8_BITS = {range(-22, -15): 1, range(-15, -7): 2, range(-7, -3): 3, range(-3, 4): 4, range(4, 8): 3, range(8, 16): 2}
-"""HiF8 paper, Figure 1 by Table 3 and equation (2): significand bits, the hidden one included, over exponents."""
+"""HiF8 paper, Figure 1, by Table 3 and equation (2): significand bits with the hidden bit, by exponents."""
 
 DO_NOT_FIT_BINARY16 = {
-    "e5m2b1": 4, "e5m2b2": 10, "e5m2b4": 28, "ibm_1_5_2": 8, "ibm_fp9_1_5_3": 16,
-    "gc_1_5_2_b15": 8, "gc_1_5_2_b33": 80, "gc_1_6_1_b31": 96,
-}  # fmt: skip
-"""Codes whose value binary16 cannot hold: specification, section 0; the last line counted from the equation of section
-4.
-"""
+    "e5m2b1": 4,
+    "e5m2b2": 10,
+    "e5m2b4": 28,
+    "ibm_1_5_2": 8,
+    "ibm_fp9_1_5_3": 16,
+    "gc_1_5_2_b15": 8,
+    "gc_1_5_2_b33": 80,
+    "gc_1_6_1_b31": 96,
+}
+"""Number of codes that binary16 cannot represent (specification, section 0; ``gc_*`` counted by section 4)."""
 
 
 def wide_values(name: str, bits: np.ndarray) -> np.ndarray:
-    """Values of raw bits of a source, by NumPy's own types; ``dlfloat16`` by its equation."""
+    """Values of raw bits of a source, by NumPy's types; ``dlfloat16`` by its equation."""
     with np.errstate(invalid="ignore"):  # signalling NaNs
         match name:
             case "binary32":
