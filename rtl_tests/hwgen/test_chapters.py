@@ -69,7 +69,12 @@ def test_nets_stand_in_the_chapter_of_their_name():
     for step, prefix in (("Decode a", "operand_a__"), ("Decode b", "operand_b__"), ("Product", "product__")):
         assert nets(parts[step])
         assert {net for net in nets(verilog("mac")) if net.startswith(prefix)} <= {*nets(parts[step])}
-    for step, net in (("Exponent difference", "difference"), ("Align", "trailing"), ("Add", "total"), ("Round", "up")):
+    for step, net in (
+        ("Exponent difference", "difference"),
+        ("Align", "trailing"),
+        ("Add", "total"),
+        ("Round", "round_up"),
+    ):
         assert net in nets(parts[step])
 
 

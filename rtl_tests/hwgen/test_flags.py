@@ -160,7 +160,7 @@ def test_a_wrong_flag_is_found_and_named(where):
     first = evidence.counterexamples[0]
     ports = [port for port in first["got"] if first["got"][port] != first["golden"][port]]
     assert ports == ["flags"]
-    assert f"flags {first['got']['flags']}, golden" in first["sentence"]
+    assert f"flags {first['got']['flags']}, expected" in first["sentence"]
 
 
 # -- the command line

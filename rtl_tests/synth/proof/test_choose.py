@@ -95,7 +95,7 @@ FAULTS = {
     ),
     "a sticky bit": (
         build("mac", "e5m2b1", accumulator="binary32"),
-        r"(wire adder__sticky = )([^;]+);",
+        r"(wire sticky = )([^;]+);",
         r"\1(\2) & ~(&acc_in[8:0]);",
     ),
 }

@@ -156,22 +156,22 @@ PATCHES = {
     ),
     "MAC, the sticky bit": (
         build("mac", "e5m2b1"),
-        r"(wire adder__sticky = )([^;]+);",
-        r"\1(\2) & ~(adder__distance[3] & adder__trailing[5]);",
+        r"(wire sticky = )([^;]+);",
+        r"\1(\2) & ~(distance[3] & trailing[5]);",
     ),
     "MAC, a tie": (
         build("mac", "ocp_e4m3"),
-        r"(wire adder__up = )([^;]+);",
-        r"\1(\2) & (adder__below | ~(&acc_in[6:0]));",
+        r"(wire round_up = )([^;]+);",
+        r"\1(\2) & (below | ~(&acc_in[6:0]));",
     ),
     "MAC, the sign of zero": (
         build("mac", "hif8"),
-        r"(wire adder__plus_zero = )([^;]+);",
+        r"(wire plus_zero = )([^;]+);",
         r"\1(\2) & ~(&acc_in[4:1]);",
     ),
     "MAC, infinity less infinity": (
         build("mac", "ocp_e5m2"),
-        r"(wire adder__nan = )([^;]+);",
+        r"(wire nan = )([^;]+);",
         r"\1(\2) & ~(a == 8'hfc & b == 8'h3c & acc_in == 16'h7c00);",
     ),
 }
