@@ -16,14 +16,14 @@ ALIASES = {
     "bf16": "bfloat16",
     **dict.fromkeys(("fp32", "float32", "single"), "binary32"),
 }
-"""The catalogue's names by other names, in lower case and without PyTorch's prefix ``torch.``."""
+"""From other names, in lower case and without PyTorch's prefix ``torch.``, to the catalogue's."""
 
 AMBIGUOUS = {
     "float8_e4m3": "ieee_e4m3 (ml_dtypes' type of this name, with infinities) or ocp_e4m3 (without infinities)",
     "e3m4": "ieee_e3m4 (with infinities) or gc_1_3_4_b3 (without infinities)",
     **dict.fromkeys(("fp8", "float8"), "ocp_e4m3 or ocp_e5m2"),
 }
-"""Names that could mean more than one format, in lower case, and the choice."""
+"""Names that could mean more than one format, in lower case, with the sentence that offers the choice."""
 
 DIFFERENCES = (
     "ml_dtypes' and PyTorch's fnuz types overflow to NaN; the gc_* formats saturate unless overflow nan is chosen",
@@ -35,12 +35,15 @@ _C = TypeVar("_C", bound=str)
 
 
 def canonical(name: str) -> str:
-    """The catalogue's name of a format from any of its names; unknown and ambiguous names only become lower case."""
+    """The catalogue's name for any name of a format.
+
+    Other names only lose the prefix ``torch.`` and become lower case.
+    """
     lower = name.lower().removeprefix("torch.")
     return ALIASES.get(lower, lower)
 
 
 def check_name(argument: str, name: object, allowed: tuple[_C, ...]) -> _C:
     """Return the name in ``allowed`` that ``name`` stands for; refuse any other value."""
-    catalogued = canonical(name) if isinstance(name, str) else name
-    return check_choice(argument, catalogued if catalogued in allowed else name, allowed)
+    catalogue_name = canonical(name) if isinstance(name, str) else name
+    return check_choice(argument, catalogue_name if catalogue_name in allowed else name, allowed)

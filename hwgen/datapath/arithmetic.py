@@ -207,7 +207,7 @@ def normalized(
         if room is not None:
             bit = room[k] if k < len(room) else Const(0, 1)
             move &= named(m, f"room_for_{step}", any_of([*rooms, bit]))
-            rooms.insert(1, named(m, f"exponent_bit_{k}_unused", bit & ~move))
+            rooms.insert(1, named(m, f"exponent_bit_{k}_remains", bit & ~move))
         move = named(m, f"moves_left_{step}", move)
         value = named(m, f"moved_left_{step}", Mux(move, Cat(incoming.replicate(step), value[:-step]), value))
         moves = [move, *moves]

@@ -9,6 +9,7 @@ from amaranth.hdl import Module, Value
 ATTRIBUTE = "chapter"
 """The attribute of a signal that holds the title of its chapter."""
 
+# Titles by module, because Amaranth's Module has no place for them; weak, so that modules can be freed.
 _titles: WeakKeyDictionary[Module, str] = WeakKeyDictionary()
 
 
@@ -55,10 +56,17 @@ def _inner_first(module: str, modules: Collection[str]) -> list[str]:
 
 
 def _distinct(title: str, path: str, instances: set[str]) -> str:
-    """A title that names the instance if there are several."""
+    """A title that names the instance if there are several, by the levels that distinguish it from the others."""
     if not title or len(instances) == 1:
         return title
-    levels = zip(*(instance.split(".") for instance in instances), strict=False)
-    depth = next(depth for depth, names in enumerate(levels) if len({*names}) > 1)
-    step, _, widths = title.partition(":")
-    return f"{step} of {path.split('.')[depth]}:{widths}"
+    own = path.split(".")[:-1]
+    others = [names for instance in instances if (names := instance.split(".")) != own]
+    shared = [_shared_levels(own, names) for names in others]
+    first, last = min(*shared, len(own) - 1), max(shared)
+    step, colon, widths = title.partition(":")
+    return f"{step} of {'.'.join(own[first : last + 1])}{colon}{widths}"
+
+
+def _shared_levels(left: list[str], right: list[str]) -> int:
+    differing = (level for level, (one, other) in enumerate(zip(left, right, strict=False)) if one != other)
+    return next(differing, min(len(left), len(right)))

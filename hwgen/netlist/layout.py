@@ -43,9 +43,9 @@ def statement(left: str, right: Expression) -> list[str]:
     return _lines(whole, indent)
 
 
-def comment(text: str) -> list[str]:
-    """Lines of a comment within a module."""
-    return _folded(f"  // {text}", "  //  ")
+def comment(text: str, indent: str = "  ") -> list[str]:
+    """Lines of a comment, by default within a module."""
+    return _folded(f"{indent}// {text}", f"{indent}//  ")
 
 
 def _lines(line: str, indent: str) -> list[str]:

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from itertools import groupby
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import wiring
@@ -152,6 +153,9 @@ class _Builder:
         self.labels, homes = self.parts.label, _homes(self.parts, self.cut)
         self.signals: dict[int, Signal] = {-1 - n: getattr(unit, name) for n, name in enumerate(self.parts.inputs)}
         self.since = {home: since for home, since, _ in homes}
+        self.bits = {home: bits for home, _, bits in homes}
+        # names of results and ports, and the index of the lowest bit under each
+        self.names = {-1 - place: (name, 0) for place, name in enumerate(self.parts.inputs)}
         self.place = {bit: (home, place) for home, _, bits in homes for place, bit in enumerate(bits)}
         self.kept = {(home, age): bits for home, age, bits in _kept(self.parts, self.cut, unit.stages)}
         self.registers: dict[tuple[int, int], Signal] = {}
@@ -180,17 +184,36 @@ class _Builder:
         if (home, age) not in self.registers:
             bits = self.kept[home, age]
             before = self._piece(home, list(bits), self.since[home] + age - 1)
-            name = self.signals[home].name
-            register = Signal(len(bits), name=f"{name}_stage_{self.since[home] + age}" if name else "", reset_less=True)
-            self.registers[home, age] = register
+            self.registers[home, age] = register = self._register(home, age, bits)
             self.clocked(self.m, register, before)
         return self.registers[home, age]
+
+    def _register(self, home: int, age: int, bits: Bits) -> Signal:
+        """A register for some bits of a result or port. Bits side by side keep their indices."""
+        if home not in self.names:
+            return Signal(len(bits), name="", reset_less=True)
+        name, low = self.names[home]
+        place = self.place[bits[0]][1]
+        is_range = bits == self.bits[home][place : place + len(bits)]
+        label, low = (name, low + place) if is_range else (f"{name}_bits", 0)
+        return self._signal(len(bits), f"{label}_stage_{self.since[home] + age}", low, reset_less=True)
+
+    def _signal(self, width: int, name: str, low: int, **options: Any) -> Signal:
+        """A signal whose bits have the indices from ``low`` on under its name."""
+        if not low:
+            return Signal(width, name=name, **options)
+        signal = Signal(width, name="", **options)
+        self.m.d.comb += Signal(low + width, name=name, attrs=signal.attrs)[low:].eq(signal)
+        return signal
 
     def operation(self, number: int, operation: Operation) -> None:
         stage = self.cut.stages[number]
         label = self.labels.get(operation.result)
-        name = label.name.replace(".", "__") if label else ""
-        result = Signal(len(operation.result), name=name, attrs={ATTRIBUTE: label.chapter} if label else {})
+        if label:
+            self.names[number] = name, low = label.name.replace(".", "__"), label.low
+            result = self._signal(len(operation.result), name, low, attrs={ATTRIBUTE: label.chapter})
+        else:
+            result = Signal(len(operation.result), name="")
         self.signals[number] = result
         operands = [self.read(bits, stage) for bits in operation.operands]
         if operation.kind == "case":

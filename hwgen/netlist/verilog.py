@@ -1,5 +1,5 @@
-"""Verilog-2005 text of a netlist: each value is declared where it arises, and has a statement of its own if it has a
-name or several readers.
+"""Verilog-2005 text of a netlist: a value is declared where it arises. It has a statement of its own if it has a name,
+several readers or a long expression; otherwise it is nested in the one that reads it.
 
 Expressions are nested only where Verilog's rules of width and sign cannot change their meaning: every operand is as
 wide as its result, and what is signed stands alone on a right-hand side.

@@ -4,8 +4,12 @@ import re
 from functools import cache
 
 import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 from hwgen.blocks.catalog import build
+from hwgen.netlist.book import attributes, chapter
 from hwgen.netlist.emit import emit
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.toys import Toy
@@ -102,6 +106,38 @@ def test_every_step_is_in_the_docs():
     assert explained <= steps
     others = {step for step in steps - explained if f"*{step}*" not in page}
     assert not others
+
+
+class Inverter(wiring.Component):
+    """``y = ~x`` in a chapter, and the inverters of ``parts`` in front of it."""
+
+    def __init__(self, title: str, parts: dict[str, wiring.Component] | None = None):
+        super().__init__({"x": In(4), "y": Out(4)})
+        self.title, self.parts = title, parts or {}
+
+    def elaborate(self, platform: object) -> Module:
+        m, value = Module(), self.x
+        for name, part in self.parts.items():
+            m.submodules[name] = part
+            m.d.comb += part.x.eq(value)
+            value = part.y ^ self.x
+        chapter(m, self.title)
+        result = Signal(4, name="result", attrs=attributes(m))
+        m.d.comb += [result.eq(~value & self.x), self.y.eq(result + 1)]
+        return m
+
+
+@pytest.mark.parametrize(
+    ("title", "steps"),
+    [
+        ("Round: 4 bits", ["Round of outer.inner: 4 bits", "Round of outer: 4 bits", "Round of top: 4 bits"]),
+        ("Round", ["Round of outer.inner", "Round of outer", "Round of top"]),
+    ],
+)
+def test_chapters_of_one_title_name_their_instance(title, steps):
+    """Also if one instance is within the other."""
+    text = emit(Inverter(title, {"outer": Inverter(title, {"inner": Inverter(title)})}), "top")
+    assert re.findall(r"\n\n  // (.*)", text) == steps
 
 
 def test_a_component_without_chapters_has_none():

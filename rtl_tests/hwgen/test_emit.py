@@ -146,6 +146,16 @@ def test_text_is_for_readers():
     assert max(map(len, text.splitlines())) <= 120
 
 
+def test_long_lines_of_the_header_are_folded():
+    design = build("readout", "hif8")
+    assert len(design.header[0]) > 120
+    text = design.verilog()
+    head = text.partition("\n\n")[0]
+    assert max(map(len, text.splitlines())) <= 120
+    assert all(line.startswith("// ") for line in head.splitlines())
+    assert f"// {design.header[0]}\n" in head.replace("\n//  ", " ")
+
+
 @pytest.mark.parametrize("name", ["", "2bad", "a-b", "a b", "a$", "é", "a\n", "../a"])
 def test_name_must_be_an_identifier(name):
     sentence = f"--name must be a Verilog identifier (a letter or _, then letters, digits and _), not {name!r}"
@@ -162,8 +172,9 @@ def test_name_must_not_be_a_keyword(name):
         check_name(name)
 
 
-@pytest.mark.parametrize("name", ["t1", "sign", "exponent", "unused", "multiplier__is_zero"])
+@pytest.mark.parametrize("name", ["total", "operand_a__is_zero", "moved_right_8", "unused"])
 def test_a_module_may_have_the_name_of_a_signal_inside(name, tmp_path):
+    assert re.search(rf"(wire|reg) (\[\S+\] )?{name}\b", build("mac", "e5m2b1").verilog())
     text = build("mac", "e5m2b1", name=name).verilog()
     assert f"module {name} (" in text
     lint({name: text}, tmp_path)

@@ -39,7 +39,10 @@ def test_simulation_of_all_formats_from_16_bits(tmp_path):
 
 
 def test_simulation_at_binary32_boundaries(tmp_path):
-    """Some formats with default options, HiFloat8 with all; make exhaustive has all formats with all options."""
+    """Some formats with default options, HiFloat8 with every rounding and overflow rule.
+
+    `make exhaustive` simulates these for every format.
+    """
     some = [
         golden.get(name) for name in ("ocp_e4m3", "ocp_e5m2", "e5m2b1", "gc_1_0_7_b0", "ibm_fp9_1_5_3", "e5m2_nosub")
     ]
@@ -53,7 +56,7 @@ def test_simulation_of_all_roundings_at_binary32_boundaries(tmp_path):
     run(arguments, tmp_path)
 
 
-def test_simulation_of_hif8_in_all_its_options(tmp_path):
+def test_simulation_of_hif8_with_nan_to_zero(tmp_path):
     """Two roundings, both overflow and NaN rules, all inputs of binary16 and bfloat16."""
     combinations = [
         (*case, nan_to_zero) for case in options(HIF8, ["binary16", "bfloat16"]) for nan_to_zero in (False, True)
@@ -63,7 +66,7 @@ def test_simulation_of_hif8_in_all_its_options(tmp_path):
 
 @pytest.mark.exhaustive
 def test_simulation_of_stochastic_with_other_random_widths(tmp_path):
-    """The widths that a solver proves in test_choose.py, in simulation."""
+    """`test_choose.py` proves other formats and widths."""
     formats = [golden.get(name) for name in ("hif8", "e5m2_nosub", "ocp_e4m3", "gc_1_0_7_b0", "ibm_fp9_1_5_3")]
     widths = zip(formats, (1, 2, 7, 32, 3), strict=True)
     simulate([encoder_case(fmt, "binary32", "stochastic", random_bits=bits) for fmt, bits in widths], tmp_path)

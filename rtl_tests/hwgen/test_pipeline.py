@@ -165,10 +165,10 @@ def test_a_late_input_has_less_time():
 def test_registers_are_counted():
     unit = Pipelined(Mac("e5m2b1"), 2)
     text = build("mac", "e5m2b1", stages=2).verilog()
-    declared = re.findall(r"^  (?:output )?reg (?:\[(\d+):0\] )?\w+[;,]", text, re.M)
+    declared = re.findall(r"^  (?:output )?reg (?:\[(\d+):(\d+)\] )?\w+[;,]", text, re.M)
     tables = len(re.findall(r"always @\*", text))
     assert tables == 0
-    assert unit.registers == sum(int(high or 0) + 1 for high in declared)
+    assert unit.registers == sum(int(high or 0) - int(low or 0) + 1 for high, low in declared)
     unit._MustUse__silence = True  # it is never elaborated
 
 
