@@ -1,9 +1,11 @@
-"""Selection of the exhaustive tests, and a check that tests do not damage the machine."""
+"""Selection of the exhaustive tests, a fixture, and a check that tests do not damage the machine."""
 
+import gc
 import os
 from collections.abc import Iterator
 
 import pytest
+from amaranth.hdl import UnusedElaboratable
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -23,3 +25,11 @@ def _null_device_is_unchanged() -> Iterator[None]:
     yield
     after = os.stat(os.devnull)
     assert (after.st_mode, after.st_rdev) == (before.st_mode, before.st_rdev)
+
+
+@pytest.fixture
+def silence_unelaborated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No warnings of components that are never elaborated."""
+    monkeypatch.setattr(UnusedElaboratable, "_MustUse__silence", True)
+    yield
+    gc.collect()

@@ -6,7 +6,8 @@ again. :mod:`hwgen.netlist.verilog` writes the text.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count
@@ -76,6 +77,12 @@ class Label:
     chapter: str = ""
     low: int = 0
 
+    @property
+    def identifier(self) -> str:
+        """The name in Verilog, which may be a keyword."""
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", self.name.replace(".", "__"))
+        return plain if re.match(r"[A-Za-z_]", plain) else f"_{plain}"
+
 
 @dataclass(frozen=True)
 class Netlist:
@@ -96,7 +103,7 @@ class Netlist:
         return {name: bits for direction, name, bits in self.ports if direction == "output"}
 
     @cached_property
-    def label(self) -> dict[Bits, Label]:
+    def label_by_bits(self) -> dict[Bits, Label]:
         """The labels by their bits."""
         return {label.bits: label for label in self.labels}
 
@@ -121,28 +128,27 @@ def load(text: str, chapters: Mapping[str, str]) -> Netlist:
     ordered = in_dataflow_order(cells, outputs)
     vectors = [bits for _, _, bits in ports] + [label.bits for label in labels] + [item.result for item in ordered]
     netlist = Netlist(ports, (), _trimmed(ordered, outputs, vectors))
-    return replace(netlist, labels=_short(labels, netlist))
+    return replace(netlist, labels=_final_labels(labels, netlist))
 
 
-def _short(labels: list[Label], netlist: Netlist) -> tuple[Label, ...]:
+def _final_labels(labels: list[Label], netlist: Netlist) -> tuple[Label, ...]:
     """One label for the same bits: the one with the shortest path, without the instances that its name does not need.
 
     Ports get none. Labels lose the unread bits at both ends, and constants around an operation's result.
     """
     ports = {bits for _, _, bits in netlist.ports}
     results = {operation.result for operation in netlist.operations}
+    nets = {bit for bit in netlist.read if isinstance(bit, int)}
     endings: dict[str, set[Bits]] = {}
     for label in labels:
         for ending in _endings(label.name):
             endings.setdefault(ending, set()).add(label.bits)
     short: dict[Bits, Label] = {}
     for label in sorted(labels, key=lambda label: ("$" in label.name, label.name.count("."))):
-        used = [place for place, bit in enumerate(label.bits) if bit in netlist.read]
-        varying = [place for place in used if isinstance(label.bits[place], int)]
-        if varying and label.bits not in ports:
-            core = label.bits[varying[0] : varying[-1] + 1]
-            low = varying[0] if core in results else used[0]
-            bits = core if core in results else label.bits[low : used[-1] + 1]
+        varying, used = read_range(label.bits, nets), read_range(label.bits, netlist.read)
+        if varying and used and label.bits not in ports:
+            low, top = varying if label.bits[slice(*varying)] in results else used
+            bits = label.bits[low:top]
             short.setdefault(bits, replace(label, bits=bits, low=low))
     order = {label.name: place for place, label in enumerate(labels)}
     return tuple(
@@ -150,6 +156,12 @@ def _short(labels: list[Label], netlist: Netlist) -> tuple[Label, ...]:
         for label in sorted(short.values(), key=lambda label: order[label.name])
         if label.bits not in ports
     )
+
+
+def read_range(bits: Bits, read: Collection[Bit]) -> tuple[int, int] | None:
+    """Place of the first of ``bits`` that is in ``read``, and the place after the last; None if there is none."""
+    places = [place for place, bit in enumerate(bits) if bit in read]
+    return (places[0], places[-1] + 1) if places else None
 
 
 def _endings(path: str) -> list[str]:
@@ -243,15 +255,18 @@ def in_dataflow_order(operations: list[Operation], roots: list[Bits]) -> list[Op
 
 
 def _trimmed(ordered: list[Operation], outputs: list[Bits], vectors: list[Bits]) -> tuple[Operation, ...]:
-    """Drop unread operations and unread bits at the ends of results; selections become case tables where possible."""
+    """The operations with read results, without unread bits at the ends.
+
+    Selections become case tables where possible.
+    """
     driver = {bit: operation for operation in ordered for bit in operation.result}
     read = set(chain(*outputs, *(operation.reads for operation in ordered if operation.kind == "$dff")))
     kept = []
     for whole in reversed(ordered):
-        used = [place for place, bit in enumerate(whole.result) if bit in read]
+        used = read_range(whole.result, read)
         if not used:
             continue
-        operation = cut(whole, used[0], used[-1] + 1)
+        operation = cut(whole, *used)
         if operation.kind == "$pmux":
             operation = _as_case(operation, driver, vectors) or operation
         read.update(operation.reads)

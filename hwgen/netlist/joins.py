@@ -1,10 +1,12 @@
-"""Vectors that a component puts together of parts get an operation of their own, so that their parts need no names."""
+"""Joins: a signal that a component concatenates from several results gets an operation of its own, so that these
+results need no names.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 
-from hwgen.netlist.dataflow import Bit, Bits, Netlist, Operation, cut, in_dataflow_order
+from hwgen.netlist.dataflow import Bit, Bits, Netlist, Operation, cut, in_dataflow_order, read_range
 
 
 def joined(netlist: Netlist) -> Netlist:
@@ -19,7 +21,7 @@ def joined(netlist: Netlist) -> Netlist:
     operations = tuple(in_dataflow_order(joiner.operations, list(netlist.outputs.values())))
     labels = [replace(label, bits=joiner.joins.get(label.bits, label.bits)) for label in netlist.labels]
     whole = replace(netlist, labels=tuple(labels), operations=operations)
-    ends = {bits: _ends(bits, whole.read) for bits in joiner.joins.values()}
+    ends = {bits: read_range(bits, whole.read) or (0, len(bits)) for bits in joiner.joins.values()}
     return replace(
         whole,
         labels=tuple(
@@ -31,19 +33,16 @@ def joined(netlist: Netlist) -> Netlist:
     )
 
 
-def _ends(bits: Bits, read: frozenset[Bit]) -> tuple[int, int]:
-    """Place of the first bit that is read, and the place after the last one."""
-    places = [place for place, bit in enumerate(bits) if bit in read]
-    return places[0], places[-1] + 1
-
-
 class _Joiner:
-    """Attributes: ``operations`` with joins at the end; ``joins``, the results of joins by the bits of their labels."""
+    """Builds the joins one label at a time.
+
+    Attributes: ``operations`` with joins at the end; ``joins``, the results of joins by the bits of their labels.
+    """
 
     def __init__(self, netlist: Netlist):
         self.operations = list(netlist.operations)
         self.joins: dict[Bits, Bits] = {}
-        self.named = {*netlist.label, *netlist.outputs.values()}
+        self.named = {*netlist.label_by_bits, *netlist.outputs.values()}
         self.drivers = {bit: number for number, item in enumerate(self.operations) for bit in item.result}
         inputs = [bit for bits in netlist.inputs.values() for bit in bits]
         self.fresh = count(1 + max(bit for bit in [0, *self.drivers, *inputs] if isinstance(bit, int)))

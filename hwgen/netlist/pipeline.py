@@ -150,7 +150,7 @@ def _kept(parts: Netlist, cut: Schedule, ranks: int) -> list[tuple[int, int, Bit
 class _Builder:
     def __init__(self, m: Module, unit: Pipelined, clocked: Callable[[Module, Signal, Value], None]):
         self.m, self.parts, self.cut, self.clocked = m, unit.netlist, unit.schedule, clocked
-        self.labels, homes = self.parts.label, _homes(self.parts, self.cut)
+        self.labels, homes = self.parts.label_by_bits, _homes(self.parts, self.cut)
         self.signals: dict[int, Signal] = {-1 - n: getattr(unit, name) for n, name in enumerate(self.parts.inputs)}
         self.since = {home: since for home, since, _ in homes}
         self.bits = {home: bits for home, _, bits in homes}
@@ -210,7 +210,7 @@ class _Builder:
         stage = self.cut.stages[number]
         label = self.labels.get(operation.result)
         if label:
-            self.names[number] = name, low = label.name.replace(".", "__"), label.low
+            self.names[number] = name, low = label.identifier, label.low
             result = self._signal(len(operation.result), name, low, attrs={ATTRIBUTE: label.chapter})
         else:
             result = Signal(len(operation.result), name="")

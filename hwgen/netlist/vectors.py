@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
-from hwgen.netlist.dataflow import BITWISE, Bit, Bits, Label, Netlist, Operation
+from hwgen.netlist.dataflow import BITWISE, Bit, Bits, Label, Netlist, Operation, read_range
 from hwgen.netlist.layout import CHAINED
 
 
@@ -48,10 +47,10 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Use:
-    """A vector in an operand of ``reader``, which is a result, an alias or an output port.
+    """A read of a vector by ``reader``: a result, an alias or an output port.
 
-    The vector may be ``alone`` in the operand, which may read the ``whole`` vector. A choice (``?:``) needs no
-    parentheses in a ``bare`` operand.
+    Attributes: ``alone``: the operand is nothing else; ``whole``: all of the vector is read; ``bare``: a choice
+    (``?:``) needs no parentheses there.
     """
 
     reader: Vector
@@ -73,7 +72,7 @@ class Vectors:
     Attributes
     ----------
     results, aliases : list
-        In the order of the operations, of the labels.
+        In the order of the operations and of the labels.
     home : dict
         For each bit the vector that drives it, and its number there.
     uses : dict
@@ -84,14 +83,14 @@ class Vectors:
         self.netlist = netlist
         self.uses: dict[Vector, list[Use]] = {}
         self.home: dict[Bit, tuple[Vector, int]] = {}
-        self._taken = {*reserved, *(name for _, name, _ in netlist.ports)}
+        self._names = {*reserved, *(name for _, name, _ in netlist.ports)}
         for name, bits in netlist.inputs.items():
-            self._settle(Vector(bits, name, is_port=True))
+            self._set_home(Vector(bits, name, is_port=True))
         ports = {bits: name for name, bits in reversed(netlist.outputs.items())}
         self.results = [self._result(operation, ports) for operation in netlist.operations]
         self.aliases = [
-            Alias(bits, self.free(label.name), label.low, chapter=label.chapter)
-            for bits, label in netlist.label.items()
+            Alias(bits, self.unique_name(label.identifier), label.low, chapter=label.chapter)
+            for bits, label in netlist.label_by_bits.items()
             if self._is_alias(label)
         ]
         self._by_lowest_bit: dict[Bit, list[Alias]] = {}
@@ -99,19 +98,19 @@ class Vectors:
             self._by_lowest_bit.setdefault(alias.bits[0], []).append(alias)
         self._note_uses()
 
-    def _settle(self, vector: Vector) -> None:
+    def _set_home(self, vector: Vector) -> None:
         self.home |= {bit: (vector, place) for place, bit in enumerate(vector.bits)}
 
     def _result(self, operation: Operation, ports: dict[Bits, str]) -> Result:
-        whole, labels = operation.result, self.netlist.label
-        used = [place for place, bit in enumerate(whole) if bit in self.netlist.read]
-        below, top = (used[0], used[-1] + 1) if used else (0, len(whole))
+        whole, labels = operation.result, self.netlist.label_by_bits
+        below, top = read_range(whole, self.netlist.read) or (0, len(whole))
         result = Result(whole[below:top], operation=operation, below=below, above=len(whole) - top)
         if result.bits in ports:
             result.name, result.is_port = ports[result.bits], True
         elif result.bits in labels:
-            result.name, result.low = self.free(labels[result.bits].name), labels[result.bits].low
-        self._settle(result)
+            label = labels[result.bits]
+            result.name, result.low = self.unique_name(label.identifier), label.low
+        self._set_home(result)
         return result
 
     def _is_alias(self, label: Label) -> bool:
@@ -119,15 +118,13 @@ class Vectors:
         driven = first in self.home and all(isinstance(bit, str) or bit in self.home for bit in others)
         return driven and self.home[first][0].bits != label.bits
 
-    def free(self, name: str) -> str:
-        """An identifier like ``name`` that is not taken yet."""
-        plain = re.sub(r"[^A-Za-z0-9_]", "_", name.replace(".", "__"))
-        plain = plain if re.match(r"[A-Za-z_]", plain) else f"_{plain}"
-        free, number = plain, 2
-        while free in self._taken:
-            free, number = f"{plain}_{number}", number + 1
-        self._taken.add(free)
-        return free
+    def unique_name(self, name: str) -> str:
+        """``name``, with a number if there is a net of that name; it now belongs to the caller."""
+        unique, number = name, 2
+        while unique in self._names:
+            unique, number = f"{name}_{number}", number + 1
+        self._names.add(unique)
+        return unique
 
     def name(self, result: Result) -> str:
         """The name of a result; one without a label is named after the first named vector that depends on it."""
@@ -135,7 +132,8 @@ class Vectors:
             path: list[Vector] = [result]
             while path[-1].name is None and path[-1] not in path[:-1]:
                 path.append(self.uses[path[-1]][0].reader)
-            result.name = self.free(f"{path[-1].name or 'loop'}_part")
+            # 'loop': only registers read it, in a circle
+            result.name = self.unique_name(f"{path[-1].name or 'loop'}_part")
         return result.name
 
     def pieces(self, bits: Bits, *, aliases: bool = True) -> list[Piece]:

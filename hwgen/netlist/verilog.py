@@ -30,7 +30,7 @@ class _Module:
         self.registers = [result for result in self.vectors.results if result.operation.kind == "$dff"]
         self.lines: list[str] = []
         self.nested: dict[Vector, Expression] = {}
-        self.written: set[Vector] = set()
+        self.visited: set[Vector] = set()
 
     def text(self, name: str) -> str:
         """The whole module."""
@@ -48,7 +48,7 @@ class _Module:
             if port not in kinds:
                 self.lines += statement(f"  assign {port} =", self._reference(bits))
         self._write_registers()
-        self._read_unread()
+        self._consume_unread()
         ports = [
             f"  {direction} {'reg' if kinds.get(port) in ('case', '$dff') else 'wire'} {span(len(bits))}{port}"
             for direction, port, bits in self.netlist.ports
@@ -62,7 +62,7 @@ class _Module:
 
     def _write(self, result: Result) -> None:
         """The statement of a result, unless the one that reads it includes it."""
-        self.written.add(result)
+        self.visited.add(result)
         kind = result.operation.kind
         if kind == "$dff":
             return
@@ -86,7 +86,7 @@ class _Module:
         """The name of a new net for bits that nothing reads; none if there are no bits."""
         if not width:
             return []
-        name = self.vectors.free("unused")
+        name = self.vectors.unique_name("unused")
         self.lines.append(f"  wire {span(width)}{name};")
         return [name]
 
@@ -118,8 +118,8 @@ class _Module:
 
     def _write_alias(self, alias: Alias) -> None:
         """The statement of an alias, where it is first read."""
-        if alias not in self.written:
-            self.written.add(alias)
+        if alias not in self.visited:
+            self.visited.add(alias)
             text = self._reference(alias.bits, aliases=False)
             self.lines += statement(f"  wire {span(len(alias.bits), alias.low)}{alias.name} =", text)
 
@@ -127,7 +127,7 @@ class _Module:
         """At the end of a chapter its other aliases whose bits have all arisen."""
         for alias in self.vectors.aliases:
             homes = {self.vectors.home[bit][0] for bit in alias.bits if isinstance(bit, int)}
-            has_arisen = all(not isinstance(home, Result) or home in self.written for home in homes)
+            has_arisen = all(not isinstance(home, Result) or home in self.visited for home in homes)
             if alias.chapter == chapter and alias in self.vectors.uses and has_arisen:
                 self._write_alias(alias)
 
@@ -140,13 +140,13 @@ class _Module:
                     self.lines += statement(f"    {register.name} <=", self._reference(data))
             self.lines.append("  end")
 
-    def _read_unread(self) -> None:
+    def _consume_unread(self) -> None:
         """Reduce the bits that nothing reads to one unused net, so that linters do not warn."""
         vectors = dict.fromkeys(vector for vector, _ in self.vectors.home.values() if vector not in self.nested)
         unread = tuple(bit for vector in vectors for bit in vector.bits if bit not in self.netlist.read)
         if unread:
             text = Expression(f"|{self._reference(unread, aliases=False).text}", BINARY)
-            self.lines += statement(f"  wire {self.vectors.free('unused')} =", text)
+            self.lines += statement(f"  wire {self.vectors.unique_name('unused')} =", text)
 
     # Expressions
 

@@ -1,13 +1,11 @@
 # amaranth: UnusedElaboratable=no
 """Components: refused arguments, attributes, and ``repr``."""
 
-import gc
 import json
 import re
 
 import numpy as np
 import pytest
-from amaranth.hdl import UnusedElaboratable
 
 import golden
 from golden import Overflow, Rounding
@@ -18,14 +16,8 @@ from rtl_tests.support.toys import TOML_FORMAT
 SUMS = (Adder, Mac, Dot, Pe)
 PRODUCTS = (Multiplier, *SUMS)
 REFUSED = (ValueError, TypeError)
-
-
-@pytest.fixture(autouse=True)
-def _only_looked_at(monkeypatch):
-    """Silence warnings of components that are never elaborated; the comment at the top does not apply to ``eval``."""
-    monkeypatch.setattr(UnusedElaboratable, "_MustUse__silence", True)
-    yield
-    gc.collect()
+pytestmark = pytest.mark.usefixtures("silence_unelaborated")
+"""The comment at the top does not apply to ``eval``."""
 
 
 def refused(sentence, make, *arguments, **options):

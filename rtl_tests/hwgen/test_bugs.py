@@ -1,12 +1,10 @@
 # amaranth: UnusedElaboratable=no
 """A bug is never reported as bad input: it leaves every command with its traceback and status 1."""
 
-import gc
 import subprocess
 import sys
 
 import pytest
-from amaranth.hdl import UnusedElaboratable
 
 from golden.refusal import Refusal, check_integer
 from hwgen.__main__ import main
@@ -25,6 +23,8 @@ COMMANDS = {
 }
 BATCH = '[[module]]\nblock = "mac"\nformat = "hif8"\n'
 SPACE = 'formats = ["hif8"]\ntargets = ["gates"]\n[mac]\n[decoder]\n'
+pytestmark = pytest.mark.usefixtures("silence_unelaborated")
+"""A bug leaves components without elaboration."""
 
 
 def buggy(*_, **__):
@@ -35,14 +35,6 @@ def buggy(*_, **__):
 def refused(*_, **__):
     """A bug in a block that calls one of its parts with a bad value."""
     check_integer("scale_bits", 99, 0, 10)
-
-
-@pytest.fixture(autouse=True)
-def _half_built(monkeypatch):
-    """Silence warnings of components that a bug leaves without elaboration."""
-    monkeypatch.setattr(UnusedElaboratable, "_MustUse__silence", True)
-    yield
-    gc.collect()
 
 
 @pytest.fixture
