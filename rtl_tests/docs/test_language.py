@@ -9,9 +9,9 @@ from rtl_tests.support.paths import ROOT
 
 FOLDERS = (".", ".ci", "docs", "examples", "golden", "hwgen", "rtl_tests", "synth")
 SUFFIXES = {"", ".css", ".js", ".json", ".lib", ".md", ".patch", ".py", ".svg", ".toml", ".txt", ".v"}
-NOT_OURS = {"LICENSE", Path(__file__).name}
+EXEMPT = {"LICENSE", Path(__file__).name}
 
-PLAIN = {
+REPLACEMENTS = {
     r"\bh(old|olds|olding|eld)\b( [^ .;]+){0,8} against\b": "check",
     r"\bt(ell|ells|elling|old)( [^ .;]+){0,5} apart\b": "distinguish",
     r"\b(go|goes|going|gone|went) on (from )?where\b": "resume",
@@ -32,11 +32,11 @@ _LINE_BREAK = re.compile(r"""["']?[\s\\]*\n(?:[\s#*|]|//)*(?:f?["'])?""")
 
 
 def odd_phrases(text: str) -> list[str]:
-    """Return the phrases of ``PLAIN`` in a text, each with a plainer one; a phrase may span two lines."""
+    """Return the phrases of ``REPLACEMENTS`` in a text, each with a plainer one; a phrase may span two lines."""
     joined = re.sub(r" +", " ", _LINE_BREAK.sub(" ", text))
     return [
         f"{match[0]!r} (instead: {plain})"
-        for phrase, plain in PLAIN.items()
+        for phrase, plain in REPLACEMENTS.items()
         for match in re.finditer(phrase, joined, re.IGNORECASE)
     ]
 
@@ -44,7 +44,7 @@ def odd_phrases(text: str) -> list[str]:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_odd_phrases(folder):
     paths = (ROOT / folder).glob("*" if folder == "." else "**/*")
-    files = [path for path in sorted(paths) if path.is_file() and path.suffix in SUFFIXES and path.name not in NOT_OURS]
+    files = [path for path in sorted(paths) if path.is_file() and path.suffix in SUFFIXES and path.name not in EXEMPT]
     assert files
     phrases = [f"{path.relative_to(ROOT)}: {phrase}" for path in files for phrase in odd_phrases(path.read_text())]
     assert not phrases, "\n".join(phrases)

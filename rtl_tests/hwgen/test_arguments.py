@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Components: refused arguments, attributes, and ``repr``."""
+"""Components: check_refusal arguments, attributes, and ``repr``."""
 
 import json
 import re
@@ -20,75 +20,79 @@ pytestmark = pytest.mark.usefixtures("silence_unelaborated")
 """The comment at the top does not apply to ``eval``."""
 
 
-def refused(sentence, make, *arguments, **options):
+def check_refusal(sentence, component, *arguments, **options):
     with pytest.raises(REFUSED, match=f"^{re.escape(sentence)}"):
-        make(*arguments, **options)
+        component(*arguments, **options)
 
 
-def argument_of(make, *arguments, **options):
+def argument_of(component, *arguments, **options):
     """The argument that a refusal names."""
     with pytest.raises(Refusal) as refusal:
-        make(*arguments, **options)
+        component(*arguments, **options)
     return refusal.value.argument
 
 
-@pytest.mark.parametrize("make", SUMS)
-def test_accumulators_and_terms(make):
+@pytest.mark.parametrize("component", SUMS)
+def test_accumulators_and_terms(component):
     allowed = "accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact"
-    refused(f"{allowed}, not 'binary64'", make, "hif8", accumulator="binary64")
-    refused(f"{allowed}, not 16", make, "hif8", accumulator=16)
-    refused("terms needs accumulator 'exact', not 'binary16'", make, "hif8", terms=5)
+    check_refusal(f"{allowed}, not 'binary64'", component, "hif8", accumulator="binary64")
+    check_refusal(f"{allowed}, not 16", component, "hif8", accumulator=16)
+    check_refusal("terms needs accumulator 'exact', not 'binary16'", component, "hif8", terms=5)
     for terms in (-5, 0, 1 << 25, 2.0, True, "8"):
         problem = f"terms must be an integer from 1 to 16777216, not {terms!r}"
-        refused(problem, make, "hif8", accumulator="exact", terms=terms)
-    assert argument_of(make, "hif8", terms=5) == "terms"
-    assert argument_of(make, "hif8", accumulator="binary64") == "accumulator"
+        check_refusal(problem, component, "hif8", accumulator="exact", terms=terms)
+    assert argument_of(component, "hif8", terms=5) == "terms"
+    assert argument_of(component, "hif8", accumulator="binary64") == "accumulator"
 
 
-@pytest.mark.parametrize("make", PRODUCTS)
-def test_scales_flags_and_formats(make):
+@pytest.mark.parametrize("component", PRODUCTS)
+def test_scales_flags_and_formats(component):
     for scale_bits in (50, -1, "3", True, 11, 2.5):
-        refused(f"scale_bits must be an integer from 0 to 10, not {scale_bits!r}", make, "hif8", scale_bits=scale_bits)
-    refused("flags must be True or False, not 'no'", make, "hif8", flags="no")
+        check_refusal(
+            f"scale_bits must be an integer from 0 to 10, not {scale_bits!r}", component, "hif8", scale_bits=scale_bits
+        )
+    check_refusal("flags must be True or False, not 'no'", component, "hif8", flags="no")
     wide = "is a source, decoder target or accumulator, not a format of codes"
-    refused(f"b_format: 'binary32' {wide}", make, "hif8", "binary32")
-    refused(f"a_format: 'binary16' {wide}", make, "binary16")
-    refused("b_format must be a known format, not 'hif9'; the nearest is hif8", make, "hif8", "hif9")
+    check_refusal(f"b_format: 'binary32' {wide}", component, "hif8", "binary32")
+    check_refusal(f"a_format: 'binary16' {wide}", component, "binary16")
+    check_refusal("b_format must be a known format, not 'hif9'; the nearest is hif8", component, "hif8", "hif9")
     with pytest.raises(TypeError):
-        make("hif8", "hif8", "binary16")
-    assert argument_of(make, "hif8", flags=1) == "flags"
-    assert argument_of(make, "hif8", "dlfloat16") == "b_format"
+        component("hif8", "hif8", "binary16")
+    assert argument_of(component, "hif8", flags=1) == "flags"
+    assert argument_of(component, "hif8", "dlfloat16") == "b_format"
 
 
-@pytest.mark.parametrize("make", [Adder, Mac, Dot])
-def test_overflow_is_a_flag(make):
-    refused("overflow must be True or False, not 1", make, "hif8", overflow=1)
+@pytest.mark.parametrize("component", [Adder, Mac, Dot])
+def test_overflow_is_a_flag(component):
+    check_refusal("overflow must be True or False, not 1", component, "hif8", overflow=1)
 
 
-@pytest.mark.parametrize("make", [Dot, Pe])
-def test_lanes(make):
+@pytest.mark.parametrize("component", [Dot, Pe])
+def test_lanes(component):
     for lanes in (0, 17, 33, -1, 2.0, True, "2"):
-        refused(f"lanes must be an integer from 1 to 16, not {lanes!r}", make, "hif8", lanes=lanes)
-    refused("terms must be at least the 8 lanes, not 4", make, "hif8", accumulator="exact", lanes=8, terms=4)
+        check_refusal(f"lanes must be an integer from 1 to 16, not {lanes!r}", component, "hif8", lanes=lanes)
+    check_refusal("terms must be at least the 8 lanes, not 4", component, "hif8", accumulator="exact", lanes=8, terms=4)
 
 
 def test_stages_and_interleave():
     for stages in (-1, 17, 1.0, True):
-        refused(f"stages must be an integer from 0 to 16, not {stages!r}", Pe, "hif8", stages=stages)
+        check_refusal(f"stages must be an integer from 0 to 16, not {stages!r}", Pe, "hif8", stages=stages)
     for interleave in (0, 4, True, 1.5):
         problem = f"interleave must be an integer from 1 to stages + 1, which is 3, not {interleave!r}"
-        refused(problem, Pe, "hif8", stages=2, interleave=interleave)
+        check_refusal(problem, Pe, "hif8", stages=2, interleave=interleave)
     assert argument_of(Pe, "hif8", interleave=2) == "interleave"
 
 
 def test_pipelines():
     for stages in (0, 17, True):
-        refused(f"stages must be an integer from 1 to 16, not {stages!r}", Pipelined, Mac("hif8"), stages)
-    refused("reset must be True or False, not 'sync'", Pipelined, Mac("hif8"), 2, reset="sync")
-    refused("clock_enable must be True or False, not 1", Pipelined, Mac("hif8"), 2, clock_enable=1)
-    refused("core must be a component, not 'hif8'", Pipelined, "hif8", 2)
-    refused("entries must name inputs of the core, not 'acc_out'", Pipelined, Mac("hif8"), 2, entries={"acc_out": 1})
-    refused("entries must be an integer from 0 to 2, not 3", Pipelined, Mac("hif8"), 2, entries={"acc_in": 3})
+        check_refusal(f"stages must be an integer from 1 to 16, not {stages!r}", Pipelined, Mac("hif8"), stages)
+    check_refusal("reset must be True or False, not 'sync'", Pipelined, Mac("hif8"), 2, reset="sync")
+    check_refusal("clock_enable must be True or False, not 1", Pipelined, Mac("hif8"), 2, clock_enable=1)
+    check_refusal("core must be a component, not 'hif8'", Pipelined, "hif8", 2)
+    check_refusal(
+        "entries must name inputs of the core, not 'acc_out'", Pipelined, Mac("hif8"), 2, entries={"acc_out": 1}
+    )
+    check_refusal("entries must be an integer from 0 to 2, not 3", Pipelined, Mac("hif8"), 2, entries={"acc_in": 3})
 
 
 def test_a_pipeline_starts_nothing_before_it_is_elaborated(monkeypatch):
@@ -100,21 +104,23 @@ def test_a_pipeline_starts_nothing_before_it_is_elaborated(monkeypatch):
 
 def test_decoders():
     allowed = "target must be one of binary16, bfloat16, binary32, dlfloat16, unpacked"
-    refused(f"{allowed}, not 'binary64'", Decoder, "hif8", "binary64")
-    refused("fmt: 'binary16' is a source, decoder target or accumulator, not a format of codes", Decoder, "binary16")
+    check_refusal(f"{allowed}, not 'binary64'", Decoder, "hif8", "binary64")
+    check_refusal(
+        "fmt: 'binary16' is a source, decoder target or accumulator, not a format of codes", Decoder, "binary16"
+    )
     assert argument_of(Decoder, "hif8", "binary64") == "target"
 
 
 def test_encoders():
-    refused("random_bits needs rounding 'stochastic', not 'ties_to_away'", Encoder, "hif8", random_bits=99)
+    check_refusal("random_bits needs rounding 'stochastic', not 'ties_to_away'", Encoder, "hif8", random_bits=99)
     for bits in (0, 33, True, "4"):
         problem = f"random_bits must be an integer from 1 to 32, not {bits!r}"
-        refused(problem, Encoder, "hif8", rounding="stochastic", random_bits=bits)
-    refused("rounding_pin needs rounding 'hybrid', not 'ties_to_away'", Encoder, "hif8", rounding_pin=True)
-    refused("rounding_pin must be True or False, not 1", Encoder, "hif8", rounding="hybrid", rounding_pin=1)
-    refused("nan_to_zero must be True or False, not 1", Encoder, "hif8", nan_to_zero=1)
-    refused("flags must be True or False, not None", Encoder, "hif8", flags=None)
-    refused("fmt: 'bfloat16' is a source, decoder target or accumulator", Encoder, "bfloat16")
+        check_refusal(problem, Encoder, "hif8", rounding="stochastic", random_bits=bits)
+    check_refusal("rounding_pin needs rounding 'hybrid', not 'ties_to_away'", Encoder, "hif8", rounding_pin=True)
+    check_refusal("rounding_pin must be True or False, not 1", Encoder, "hif8", rounding="hybrid", rounding_pin=1)
+    check_refusal("nan_to_zero must be True or False, not 1", Encoder, "hif8", nan_to_zero=1)
+    check_refusal("flags must be True or False, not None", Encoder, "hif8", flags=None)
+    check_refusal("fmt: 'bfloat16' is a source, decoder target or accumulator", Encoder, "bfloat16")
     hybrid = {"source": "dlfloat16", "rounding": "hybrid"}
     for options in ({"source": "binary64"}, {"rounding": "up"}, {"overflow": "wrap"}, hybrid):
         assert argument_of(Encoder, "hif8", **options) == list(options)[-1]
@@ -123,19 +129,19 @@ def test_encoders():
 
 
 def test_readouts():
-    refused(
+    check_refusal(
         "target must be one format, not the two of 'ocp_e4m3+ocp_e5m2'", Readout, "hif8", target="ocp_e4m3+ocp_e5m2"
     )
     options = {"rounding": "ties_to_even", "overflow": "infinity", "nan_to_zero": True, "random_bits": 4}
     for option, value in options.items():
         problem = f"{option} needs a format of codes as target, not 'binary16'"
-        refused(problem, Readout, "hif8", target="binary16", **{option: value})
+        check_refusal(problem, Readout, "hif8", target="binary16", **{option: value})
     problem = "random_bits needs rounding 'stochastic', not 'ties_to_away'"
-    refused(problem, Readout, "hif8", target="hif8", random_bits=4)
-    refused("nan_to_zero must be True or False, not 'no'", Readout, "hif8", target="hif8", nan_to_zero="no")
-    refused("terms must be an integer from 1 to 16777216, not 0", Readout, "hif8", terms=0)
-    refused("rounding 'hybrid' looks at the bits of a source", Readout, "hif8", target="hif8", rounding="hybrid")
-    refused("target must be a known format, not 'hif9'; the nearest is hif8", Readout, "hif8", target="hif9")
+    check_refusal(problem, Readout, "hif8", target="hif8", random_bits=4)
+    check_refusal("nan_to_zero must be True or False, not 'no'", Readout, "hif8", target="hif8", nan_to_zero="no")
+    check_refusal("terms must be an integer from 1 to 16777216, not 0", Readout, "hif8", terms=0)
+    check_refusal("rounding 'hybrid' looks at the bits of a source", Readout, "hif8", target="hif8", rounding="hybrid")
+    check_refusal("target must be a known format, not 'hif9'; the nearest is hif8", Readout, "hif8", target="hif9")
 
 
 def test_two_formats_of_one_name(tmp_path):
@@ -148,10 +154,10 @@ def test_two_formats_of_one_name(tmp_path):
     one, other = (golden.get(str(file)) for file in files)
     assert one != other
     sentence = "format 'mine' stands for two different formats here; give one of them another name"
-    for make in PRODUCTS:
-        refused(f"b_format: {sentence}", make, one, other)
-    refused(f"target: {sentence}", Readout, one, target=other)
-    refused(f"target: {sentence}", Readout, "hif8", one, other)
+    for component in PRODUCTS:
+        check_refusal(f"b_format: {sentence}", component, one, other)
+    check_refusal(f"target: {sentence}", Readout, one, target=other)
+    check_refusal(f"target: {sentence}", Readout, "hif8", one, other)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +190,7 @@ def test_repr_is_the_call(text):
     assert repr(eval(text, names)) == text
 
 
-def test_options_at_their_defaults_are_not_spelled():
+def test_repr_omits_default_options():
     assert repr(Encoder("hif8", "binary32", rounding=None, flags=False)) == "Encoder('hif8', 'binary32')"
     assert repr(Mac(golden.get("hif8"), scale_bits=0, overflow=True)) == "Mac('hif8', overflow=True)"
 
@@ -213,9 +219,11 @@ def test_attributes():
 
 
 def test_build_takes_options_of_blocks_and_nothing_else():
-    """Otherwise two different modules would have the same name."""
+    """An option that a block lacks would be missing in the module's name."""
     for block, argument in (("mac", "overflow"), ("multiplier", "flags"), ("mac", "lanes")):
-        refused(f"{argument} is no option of the block {block}, which has ", build, block, "hif8", **{argument: True})
+        check_refusal(
+            f"{argument} is no option of the block {block}, which has ", build, block, "hif8", **{argument: True}
+        )
 
 
 def test_values_of_numpy_are_plain_in_json_and_on_the_command_line():

@@ -34,7 +34,7 @@ def test_modules(tmp_path, capsys):
     assert (tmp_path / "out" / "enc" / "tb" / "enc_tb.v").exists()
 
 
-def test_nothing_is_written_where_one_module_has_no_place(tmp_path, capsys):
+def test_nothing_is_written_if_one_module_cannot_be(tmp_path, capsys):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "enc").write_text("mine")
     status, captured = run(tmp_path, GOOD, capsys)
@@ -105,8 +105,7 @@ def test_refusals(tmp_path, capsys, text, sentence):
     assert not (tmp_path / "out").exists()
 
 
-def test_random_bits_go_with_a_default_of_stochastic(tmp_path, capsys):
-    """As in hwgen generate."""
+def test_random_bits_are_accepted_if_stochastic_is_the_default(tmp_path, capsys):
     (tmp_path / "chance.toml").write_text(
         TOML_FORMAT.replace('"tiny"', '"chance"') + 'roundings = ["stochastic", "ties_to_even"]\n'
     )

@@ -74,15 +74,15 @@ def test_a_refusal_in_the_reference_is_a_bug(command, folder, monkeypatch):
 
 def test_a_bug_ends_with_a_traceback_and_status_1(folder):
     program = "import sys; from hwgen import Mac, __main__; del Mac.elaborate; sys.exit(__main__.main(sys.argv[1:]))"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program, *COMMANDS["generate"]], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 1
-    assert "Traceback (most recent call last):" in done.stderr
+    assert process.returncode == 1
+    assert "Traceback (most recent call last):" in process.stderr
     assert not (folder / "out").exists()
 
 
-def test_generate_needs_nothing_that_measures(folder):
+def test_generate_runs_without_synth(folder):
     program = "import sys; sys.modules['synth'] = None; from hwgen.__main__ import main; sys.exit(main(sys.argv[1:]))"
     subprocess.run([sys.executable, "-c", program, *COMMANDS["generate"]], check=True)
     assert (folder / "out").exists()

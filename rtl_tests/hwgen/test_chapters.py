@@ -91,20 +91,21 @@ def test_headings_say_the_widths():
 
 def test_nets_have_names_of_their_own():
     names = [net for name in DESIGNS for net in nets(verilog(name))]
-    assert not [net for net in names if re.fullmatch(r"t\d+", net)]
-    assert len([net for net in names if re.search(r"_part(_\d+)?$", net)]) < 0.2 * len(names)
+    assert len([net for net in names if re.search(r"_part(_\d+)?$", net)]) < 0.1 * len(names)
 
 
 def test_every_step_is_in_the_docs():
     page = (ROOT / "docs/verilog.md").read_text()
-    explained = {step for row in re.findall(r"^\| ([A-Z][\w ,]*) \|", page, flags=re.M) for step in row.split(", ")}
+    documented_steps = {
+        step for row in re.findall(r"^\| ([A-Z][\w ,]*) \|", page, flags=re.M) for step in row.split(", ")
+    }
     steps = {
         re.sub(r" of (lane_\d|product|the accumulator)$", "", step)
         for name in DESIGNS
         for step in chapters(verilog(name))
     }
-    assert explained <= steps
-    others = {step for step in steps - explained if f"*{step}*" not in page}
+    assert documented_steps <= steps
+    others = {step for step in steps - documented_steps if f"*{step}*" not in page}
     assert not others
 
 

@@ -45,7 +45,7 @@ def test_explain_of_negative_zero_and_of_saturation(capsys):
     assert "ties_to_even: (1.8125 * 2^4 = 29, Inf)" in capsys.readouterr().out
 
 
-def test_random_bits_go_with_a_default_of_stochastic(tmp_path):
+def test_random_bits_are_accepted_if_stochastic_is_the_default(tmp_path):
     file = tmp_path / "tiny.toml"
     file.write_text(TOML_FORMAT + 'roundings = ["stochastic", "ties_to_even"]\n')
     options = ["--format", str(file), "--from", "bfloat16", "--random-bits", "8", "-o", str(tmp_path)]
@@ -122,12 +122,12 @@ def test_a_deeply_nested_file_is_refused(tmp_path, capsys):
 @NEEDS_FULL_DEVICE
 def test_a_full_device_is_a_failure_in_one_sentence():
     with open("/dev/full", "w") as full:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "hwgen", "formats"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
-    assert done.returncode == 1
-    assert done.stderr.startswith("hwgen: ")
-    assert "Traceback" not in done.stderr
+    assert process.returncode == 1
+    assert process.stderr.startswith("hwgen: ")
+    assert "Traceback" not in process.stderr
 
 
 def test_a_terminated_run_leaves_nothing_behind(tmp_path):
@@ -146,16 +146,18 @@ def test_a_terminated_run_leaves_nothing_behind(tmp_path):
 
 def test_version_and_help_run_as_a_program():
     for arguments in (["--version"], ["--help"], ["generate", "encoder", "--help"]):
-        done = subprocess.run([sys.executable, "-m", "hwgen", *arguments], capture_output=True, text=True, check=True)
-        assert done.stdout.strip()
-        assert not done.stderr
+        process = subprocess.run(
+            [sys.executable, "-m", "hwgen", *arguments], capture_output=True, text=True, check=True
+        )
+        assert process.stdout.strip()
+        assert not process.stderr
 
 
-def test_help_of_a_readout_says_whose_its_options_are(capsys):
-    with pytest.raises(SystemExit) as stopped:
+def test_help_of_a_readout_names_the_format_of_each_option(capsys):
+    with pytest.raises(SystemExit) as exit_info:
         main(["generate", "readout", "--help"])
     text = " ".join(capsys.readouterr().out.split())
-    assert stopped.value.code == 0
+    assert exit_info.value.code == 0
     assert text.count("same as for the accumulator") == 4
     assert text.count("if --to is a format of codes (default: that format's)") == 2
     assert "overwritten" in text
@@ -314,12 +316,12 @@ def test_bundles_are_written_whole_or_not_at_all(tmp_path, capsys):
     (tmp_path / "two.toml").write_text(
         "".join(f'[[module]]\nblock = "decoder"\nformat = "hif8"\nname = "{name}"\n' for name in "xy")
     )
-    taken = tmp_path / "out" / "y" / "y.json"
-    taken.mkdir(parents=True)
+    obstacle = tmp_path / "out" / "y" / "y.json"
+    obstacle.mkdir(parents=True)
     assert main(["build", str(tmp_path / "two.toml"), "-o", str(tmp_path / "out")]) == 2
     captured = capsys.readouterr()
     assert (captured.out, captured.err.count("\n")) == ("", 1)
-    assert sorted((tmp_path / "out").rglob("*")) == [taken.parent, taken]
+    assert sorted((tmp_path / "out").rglob("*")) == [obstacle.parent, obstacle]
 
 
 @pytest.mark.parametrize("length", [250, 300])

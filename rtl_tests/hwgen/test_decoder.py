@@ -10,15 +10,15 @@ from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import decoder_case, texts
 
 FORMATS = [golden.get(name) for name in golden.names()]
-SHORT = ("binary16", "unpacked")
+USUAL_TARGETS = ("binary16", "unpacked")
 """Targets in `make test`; `make exhaustive` simulates the others, and checks the gates of all."""
 
 
 @pytest.mark.parametrize(
-    "target", [pytest.param(name, marks=() if name in SHORT else pytest.mark.exhaustive) for name in TARGETS]
+    "target", [pytest.param(name, marks=() if name in USUAL_TARGETS else pytest.mark.exhaustive) for name in TARGETS]
 )
 def test_simulation_of_all_codes(target, tmp_path):
-    texts([build("decoder", fmt, target=target) for fmt in FORMATS])  # side by side
+    texts([build("decoder", fmt, target=target) for fmt in FORMATS])  # emit in parallel; decoder_case reads the cache
     cases = [decoder_case(fmt, target) for fmt in FORMATS]
     assert sum(case.vectors for case in cases) == sum(1 << fmt.width for fmt in FORMATS)
     simulate(cases, tmp_path)

@@ -7,7 +7,7 @@ from hwgen.blocks.catalog import build
 from hwgen.bundle.files import cases
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import answer, clocked_case, stimuli, texts
-from rtl_tests.support.gates import differing
+from rtl_tests.support.gates import mismatches
 
 DESIGNS = [
     build("dot", "hif8"),
@@ -39,21 +39,21 @@ MORE = [
 def test_gates_equal_golden(design):
     vectors = stimuli(design)
     assert len(vectors) == 2000
-    wrong = differing(design, vectors)
+    wrong = mismatches(design, vectors)
     assert not wrong, f"{len(wrong)} differ, first {wrong[0]}, expected {answer(design, wrong[0][0])}"
 
 
 def test_a_wrong_gate_is_found():
     design = build("dot", "e5m2b1")
     text = texts([design])[design.name]
-    fault = text.replace("sum_sign = total[", "sum_sign = ~total[", 1)
-    assert fault != text
-    assert differing(design, stimuli(design), fault)
+    faulty_text = text.replace("sum_sign = total[", "sum_sign = ~total[", 1)
+    assert faulty_text != text
+    assert mismatches(design, stimuli(design), faulty_text)
 
 
 def test_a_lane_is_a_mac():
     """A dot product with one lane computes the same sums as the fused MAC, with different hardware."""
-    assert not differing(build("mac", "hif8"), stimuli(build("dot", "hif8", lanes=1)))
+    assert not mismatches(build("mac", "hif8"), stimuli(build("dot", "hif8", lanes=1)))
 
 
 TRIO = ("hif8", "e5m2b1", "ocp_e4m3")

@@ -23,7 +23,7 @@ from hwgen.tools import yosys
 from rtl_tests.support.lint import lint
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.simulators import seed
-from rtl_tests.support.toys import Chance, Register, Toy
+from rtl_tests.support.toys import RandomComponent, Register, Toy
 
 
 def prove_equal(text: str, name: str, reference: str, reference_kind: str = "rtlil", induction: str = "") -> None:
@@ -64,7 +64,9 @@ def test_different_twin_fails():
 
 @pytest.mark.parametrize("number", range(seed(), seed() + 12))
 def test_random_components_are_equivalent(number):
-    prove_equal(emit(Chance(number), "chance"), "chance", rtlil.convert(Chance(number), name="chance"))
+    prove_equal(
+        emit(RandomComponent(number), "chance"), "chance", rtlil.convert(RandomComponent(number), name="chance")
+    )
 
 
 class Middle(wiring.Component):
@@ -123,10 +125,10 @@ def test_same_bytes_under_any_hash_seed_and_in_any_folder(tmp_path):
         folder = tmp_path / hash_seed
         folder.mkdir()
         environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(root)}
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, check=True
         )
-        assert done.stdout == expected
+        assert process.stdout == expected
 
 
 def test_text_is_for_readers():
@@ -137,7 +139,7 @@ def test_text_is_for_readers():
     assert head.splitlines()[-1] == "// This generated Verilog is yours, free of conditions."
     ports = re.findall(r"^  (?:input|output) \w+ (?:\[\d+:0\] )?(\w+)", body, flags=re.M)
     assert ports == ["z", "code", "amount", "idle", "a_out", "negative", "zero"]
-    for name in ("total", "wide", "right", "looked_up"):
+    for name in ("total", "wide", "right", "table_value"):
         assert re.search(rf"^  (?:wire|reg) \[\d+:\d+\] {name}\b", body, flags=re.M), f"{name} is gone"
     assert "case (z)" in body
     assert "casez (z[4:2])" in body

@@ -29,7 +29,7 @@ def files(patch):
 
 
 @pytest.fixture(scope="module", params=sorted(CASES))
-def patched(request, tmp_path_factory):
+def patched_tree(request, tmp_path_factory):
     """A copy of the tree with one of the patches applied, its block and option, names of modules."""
     tree = tmp_path_factory.mktemp("tree")
     for package in ("golden", "hwgen", "synth"):
@@ -41,11 +41,11 @@ def patched(request, tmp_path_factory):
 
 def python(tree, *words, status=0):
     environment = os.environ | {"PYTHONPATH": str(tree), "GIT_CEILING_DIRECTORIES": str(tree)}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", *words], cwd=tree, env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout
+    assert process.returncode == status, process.stdout + process.stderr
+    return process.stdout
 
 
 @pytest.mark.parametrize("patch", sorted(CASES))
@@ -54,8 +54,8 @@ def test_few_files_are_touched(patch):
 
 
 @NEEDS_GIT
-def test_command_line_json_and_docs(patched):
-    tree, block, option, name, _ = patched
+def test_command_line_json_and_docs(patched_tree):
+    tree, block, option, name, _ = patched_tree
     assert f"--{option}" in python(tree, "hwgen", "generate", block, "--help")
     python(tree, "hwgen", "generate", block, "--format", "hif8", f"--{option}", "-o", "out")
     description = json.loads((tree / "out" / name / f"{name}.json").read_text())
@@ -70,8 +70,8 @@ def test_command_line_json_and_docs(patched):
 
 
 @NEEDS_GIT
-def test_batch_and_sweep(patched):
-    tree, block, option, name, names = patched
+def test_batch_and_sweep(patched_tree):
+    tree, block, option, name, names = patched_tree
     (tree / "chip.toml").write_text(f'[[module]]\nblock = "{block}"\nformat = "hif8"\n{option} = true\n')
     assert python(tree, "hwgen", "build", "chip.toml", "-o", "batch").strip().endswith(f"{name}.v")
     (tree / "space.toml").write_text(
@@ -84,26 +84,26 @@ def test_batch_and_sweep(patched):
 
 @NEEDS_GIT
 @NEEDS_ICARUS
-def test_the_testbench_passes(patched):
-    tree, block, option, name, _ = patched
+def test_the_testbench_passes(patched_tree):
+    tree, block, option, name, _ = patched_tree
     python(tree, "hwgen", "generate", block, "--format", "hif8", f"--{option}", "-o", "bench")
     folder = tree / "bench" / name
     subprocess.run(["iverilog", "-g2005", "-o", "t.vvp", f"tb/{name}_tb.v", f"{name}.v"], cwd=folder, check=True)
-    done = subprocess.run(["vvp", "t.vvp"], cwd=folder, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1].startswith("PASS ")
+    process = subprocess.run(["vvp", "t.vvp"], cwd=folder, capture_output=True, text=True, check=True)
+    assert process.stdout.splitlines()[-1].startswith("PASS ")
 
 
 @NEEDS_GIT
-def test_the_properties_are_proved(patched):
-    tree, block, option, name, _ = patched
+def test_the_properties_are_proved(patched_tree):
+    tree, block, option, name, _ = patched_tree
     python(tree, "hwgen", "generate", block, "--format", "hif8", f"--{option}", "-o", "formal")
     assert symbiyosys(tree / "formal" / name, name).returncode == 0
 
 
 @NEEDS_GIT
-@pytest.mark.parametrize("patched", ["toy_option.patch"], indirect=True)
-def test_verify_takes_the_option_from_the_reference(patched):
-    tree, block, option, _, _ = patched
+@pytest.mark.parametrize("patched_tree", ["toy_option.patch"], indirect=True)
+def test_verify_takes_the_option_from_the_reference(patched_tree):
+    tree, block, option, _, _ = patched_tree
     stdout = python(tree, "hwgen", "verify", block, "--format", "ocp_e4m3", f"--{option}", "-o", "evidence")
     assert stdout.startswith(f"ocp_e4m3_mac_binary16_{option}: equal to the reference model on all 2^32 inputs")
     words = ["verify", block, "--format", "ocp_e4m3", "--accumulator", "binary32", f"--{option}", "-o", "evidence"]

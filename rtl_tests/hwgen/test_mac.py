@@ -42,7 +42,7 @@ def test_simulation_of_all_pairs_into_binary16(formats, tmp_path):
 
 def test_simulation_of_every_format_into_binary16(tmp_path):
     """Some pairs of each; test_exhaustive.py checks all pairs and accumulators on the gates."""
-    run([(fmt, None) for fmt in FORMATS], tmp_path, some=4000)
+    run([(fmt, None) for fmt in FORMATS], tmp_path, count=4000)
 
 
 @pytest.mark.exhaustive
@@ -56,7 +56,7 @@ def test_simulation_of_other_accumulators_and_mixed_formats(tmp_path):
     pairs = [(fmt, None, accumulator) for fmt in SOME for accumulator in golden.ACCUMULATORS[1:]]
     pairs += [(golden.get(a), golden.get(b), "binary16") for a, b in MIXED[1:3]]
     texts([mac_design(*pair) for pair in pairs])
-    cases = [mac_case(*pair, some=20000) for pair in pairs]
+    cases = [mac_case(*pair, count=20000) for pair in pairs]
     simulate([*cases, mac_case(*map(golden.get, MIXED[0]), accumulator="exact", terms=3)], tmp_path)
 
 

@@ -45,7 +45,7 @@ def test_the_select_bit_picks_the_member(name):
         ("split", (1.0,), TypeError, "code must be an integer, not 1.0"),
     ],
 )
-def test_what_is_no_code_is_refused(call, arguments, error, sentence):
+def test_values_that_are_no_codes_are_refused(call, arguments, error, sentence):
     with pytest.raises(error, match=f"^{re.escape(sentence)}$"):
         getattr(golden.get(OCP), call)(*arguments)
 
@@ -124,4 +124,4 @@ def test_every_code_of_the_decoder(to):
 
 def test_in_simulation(tmp_path):
     fmt = golden.get(OCP)
-    simulate([decoder_case(fmt, "binary16"), mac_case(golden.get("gc_1_6_1_b31"), fmt, some=20000)], tmp_path)
+    simulate([decoder_case(fmt, "binary16"), mac_case(golden.get("gc_1_6_1_b31"), fmt, count=20000)], tmp_path)

@@ -59,7 +59,7 @@ def signals_of(component: wiring.Component) -> tuple[Fragment, dict[str, Signal]
     return fragment, signals
 
 
-def simulated(
+def simulate(
     component: wiring.Component, fragment: Fragment, signals: dict[str, Signal], stimuli: list[dict[str, int]]
 ):
     """Values of signals under stimuli, in Amaranth's simulator."""
@@ -78,7 +78,7 @@ def simulated(
     return values
 
 
-def probed(text: str) -> tuple[Netlist, dict[str, tuple[str, int]]]:
+def add_probes(text: str) -> tuple[Netlist, dict[str, tuple[str, int]]]:
     """Gates of a module with an output for each net, and for each net its output and the index of its lowest bit."""
     probes: dict[str, tuple[str, int]] = {}
     ports, assigns = "", ""
@@ -90,7 +90,7 @@ def probed(text: str) -> tuple[Netlist, dict[str, tuple[str, int]]]:
     return mapping.read(text, "top"), probes
 
 
-def evaluated(netlist: Netlist, stimuli: list[dict[str, int]]) -> dict[str, list[int]]:
+def evaluate(netlist: Netlist, stimuli: list[dict[str, int]]) -> dict[str, list[int]]:
     """Outputs of gates under stimuli."""
     planes = [np.zeros(len(stimuli), bool), np.ones(len(stimuli), bool)]
     for port, width in netlist.inputs.items():
@@ -115,7 +115,7 @@ def without_registers(text: str) -> str:
     return head + re.sub(r"^    (\w+) <=", r"  assign \1 =", tail, flags=re.M).replace("\n  end\n", "\n", 1)
 
 
-def lies(component: wiring.Component, text: str) -> tuple[list[str], int]:
+def wrong_nets(component: wiring.Component, text: str) -> tuple[list[str], int]:
     """Nets of the Verilog that differ from the signals they are named after, and the number of nets named after one.
 
     A pipeline's nets are compared with the signals of its core.
@@ -131,26 +131,26 @@ def lies(component: wiring.Component, text: str) -> tuple[list[str], int]:
     }
     stimuli = [{port: draw.getrandbits(width) for port, width in inputs.items()} for _ in range(VECTORS)]
     fragment, signals = signals_of(component)
-    expected = simulated(component, fragment, signals, stimuli)
-    netlist, probes = probed(text)
-    actual = evaluated(netlist, stimuli)
-    wrong, named = [], 0
+    expected = simulate(component, fragment, signals, stimuli)
+    netlist, probes = add_probes(text)
+    actual = evaluate(netlist, stimuli)
+    mismatches, count = [], 0
     for net, (probe, low) in probes.items():
         own = re.sub(r"_stage_\d+$", "", net)
         models = [name for name in signals if name == own] or [name for name in signals if name.endswith(f"__{own}")]
         mask = (1 << netlist.outputs[probe]) - 1
-        named += bool(models)
-        wrong += [net for name in models if [value >> low & mask for value in expected[name]] != actual[probe]]
-    return wrong, named
+        count += bool(models)
+        mismatches += [net for name in models if [value >> low & mask for value in expected[name]] != actual[probe]]
+    return mismatches, count
 
 
 @pytest.mark.parametrize("name", COMPONENTS)
 def test_nets_have_the_values_of_the_signals_that_they_are_named_after(name):
     component = COMPONENTS[name]()
     text = emit(COMPONENTS[name](), "top")
-    wrong, named = lies(component, text)
-    assert not wrong
-    assert named > (0.5 if isinstance(component, Pipelined) else 0.7) * len(NET.findall(text))
+    mismatches, count = wrong_nets(component, text)
+    assert not mismatches
+    assert count > (0.5 if isinstance(component, Pipelined) else 0.7) * len(NET.findall(text))
 
 
 @pytest.mark.parametrize("name", [name for name in COMPONENTS if name.startswith("pipelined")])
@@ -172,4 +172,4 @@ def test_nets_with_exchanged_names_are_found():
     ]
     other = {name: pair[1 - place] for pair in pairs for place, name in enumerate(pair)}
     swapped = re.sub(rf"\b({'|'.join(other)})\b", lambda match: other[match[0]], text)
-    assert {*other} <= {*lies(Mac("hif8"), swapped)[0]}
+    assert {*other} <= {*wrong_nets(Mac("hif8"), swapped)[0]}

@@ -8,6 +8,7 @@ from golden.mac import exact
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.reference.sums import PeReference
+from hwgen.reference.trace import RESET_CYCLES
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import clocked_case, generator
 
@@ -58,11 +59,11 @@ def test_simulation_of_products_every_cycle(stages, interleave, lanes, tmp_path)
     a, b = (sum(codes[side, :, lane].astype(int) << 8 * lane for lane in range(lanes)) for side in (0, 1))
     expected = [sum(int(word) << 64 * limb for limb, word in enumerate(total)) for total in sums]
     quiet = {"a": 0, "b": 0, "clear": 0, "enable": 0, "acc": 0, "overflow": 0, "care_acc": 0, "care_overflow": 0}
-    cycles = [{**quiet, "rst": 1}] * (interleave + interleave % 2)
+    cycles = [{**quiet, "rst": 1}] * RESET_CYCLES
     cycles += [{**quiet, "rst": 0, "enable": 1, "a": int(x), "b": int(y)} for x, y in zip(a, b, strict=True)]
     cycles += [{**quiet, "rst": 0}] * (stages + 1)
     for time in range(len(cycles) - interleave, len(cycles)):  # these show the last sum of each accumulator
-        turn = (time - (stages + 1) - (interleave + interleave % 2)) % interleave
+        turn = (time - (stages + 1) - RESET_CYCLES) % interleave
         cycles[time] = {**cycles[time], "acc": expected[turn], "care_acc": 1}
     assert unit.limbs == len(sums[0])
     simulate([clocked_case(design, cycles)], tmp_path)

@@ -36,7 +36,7 @@ ALL = [*SOME, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in
 
 
 @pytest.mark.parametrize("design", ALL, ids=lambda design: design.name)
-def test_it_is_the_block_that_it_delays(design, tmp_path):
+def test_a_pipeline_is_its_block_delayed(design, tmp_path):
     subject = emitted(design)
     lint({design.name: subject.verilog}, tmp_path)
     evidence = verify(subject, subject.netlist())

@@ -12,7 +12,7 @@ from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from rtl_tests.golden.test_fused_dot import nearest_even
 from rtl_tests.support.blocks import generator, stimuli, texts
-from rtl_tests.support.gates import differing
+from rtl_tests.support.gates import mismatches
 from rtl_tests.synth.proof.test_exhaustive import check, subject
 from synth.proof.evidence import EQUAL
 from synth.proof.readout import ReadoutProof
@@ -100,15 +100,15 @@ MORE = [
     ids=lambda design: design.name,
 )
 def test_gates_equal_golden(design):
-    assert not differing(design, stimuli(design))
+    assert not mismatches(design, stimuli(design))
 
 
 def test_a_wrong_gate_is_found():
     design = build("readout", "ocp_e4m3", terms=4, target="ocp_e4m3", overflow="saturate")
     text = texts([design])[design.name]
-    fault = text.replace("~pos_inf", "pos_inf", 1)
-    assert fault != text
-    assert differing(design, stimuli(design), fault)
+    faulty_text = text.replace("~pos_inf", "pos_inf", 1)
+    assert faulty_text != text
+    assert mismatches(design, stimuli(design), faulty_text)
 
 
 PROVED = [

@@ -45,7 +45,7 @@ def test_many_cases_are_answered_as_each_is(design):
 
 @pytest.mark.parametrize("name", ["e7m3b40_40", "ocp_e4m3"])
 def test_an_exact_sum_overflows_where_its_integer_does(name):
-    """Including a format whose products exceed binary64 in units of the last place."""
+    """The first format has products that exceed binary64 in units of the last place."""
     model, fmt = reference(build("pe", name, accumulator="exact", terms=1)), golden.get(name)
     unit, rng = model.core.exact, generator(name)
     some = np.flatnonzero(np.isfinite(fmt.values))[:: max(1, fmt.values.size // 9)]

@@ -11,7 +11,7 @@ from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.reference import vectors
 from rtl_tests.support.blocks import generator, stimuli
-from rtl_tests.support.gates import differing
+from rtl_tests.support.gates import mismatches
 from rtl_tests.synth.proof.test_exhaustive import check
 from synth.proof.evidence import EQUAL
 
@@ -94,7 +94,7 @@ MORE = [
 def test_gates_equal_golden(design):
     cases = stimuli(design)
     assert len({case["scale"] for case in cases}) > min(100, (1 << design.scale_bits) - 1)
-    assert not differing(design, cases)
+    assert not mismatches(design, cases)
 
 
 @pytest.mark.parametrize(
@@ -140,11 +140,11 @@ def test_refusals(block, tmp_path, capsys):
 def test_products_beyond_binary64_are_refused():
     """The products of the reference model are binary64 numbers."""
     sentence = "scale_bits must be fewer than 10 for products as far from 1 as those of gc_1_2_1_b390 and gc_1_2_1_b390"
-    for refused in (
+    for call in (
         lambda: build("mac", "gc_1_2_1_b390", scale_bits=10),
         lambda: golden.mac(1, 1, 0, "gc_1_2_1_b390", None, "binary32", scale=0, scale_bits=10),
         lambda: golden.fused_dot([1], [1], 0, "gc_1_2_1_b390", None, "binary32", scale=0, scale_bits=10),
     ):
         with pytest.raises(ValueError, match=sentence):
-            refused()
+            call()
     assert build("mac", "gc_1_2_1_b390", scale_bits=8).scale_bits == 8

@@ -4,7 +4,7 @@ import gfloat
 import ml_dtypes
 import numpy as np
 import pytest
-from gfloat import formats as theirs
+from gfloat import formats as gfloat_formats
 
 import golden
 from golden.rows import Rounding
@@ -70,7 +70,7 @@ def formats(tmp_path):
     return [golden.get(str(tmp_path / f"{name}.toml")) for name in FORMATS]
 
 
-def test_simulation_of_their_decoders(formats, tmp_path):
+def test_simulation_of_file_formats_in_decoders(formats, tmp_path):
     simulate(
         [decoder_case(fmt, target) for fmt in formats for target in ("unpacked", "binary16", "bfloat16", "binary32")],
         tmp_path,
@@ -78,7 +78,7 @@ def test_simulation_of_their_decoders(formats, tmp_path):
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
-def test_every_case_of_their_encoders(formats, every):
+def test_every_case_of_file_formats_in_encoders(formats, every):
     roundings = [(fmt, rounding) for fmt in formats for rounding in (fmt.roundings if every else fmt.roundings[:1])]
     assert not every or {rounding for _, rounding in roundings} == set(Rounding) - {Rounding.HYBRID, Rounding.MPTORCH}
     for fmt, rounding in roundings:
@@ -88,7 +88,7 @@ def test_every_case_of_their_encoders(formats, every):
 
 
 @pytest.mark.parametrize("width", [8, pytest.param(10, marks=pytest.mark.exhaustive)])
-def test_every_case_of_their_macs(formats, width):
+def test_every_case_of_file_formats_in_macs(formats, width):
     macs = [build("mac", fmt) for fmt in formats if fmt.width < width]
     for design in [*macs, build("mac", formats[1], formats[0], accumulator="exact", terms=5)]:
         evidence = check(design)
@@ -104,7 +104,7 @@ IBM = """
 
 
 @pytest.mark.parametrize(
-    ("text", "known"),
+    ("text", "sentence"),
     [
         (TOML_FORMAT.replace('"tiny"', '"ocp_e5m2"'), "name 'ocp_e5m2' is that of a known format with other width"),
         (IBM.replace("bias = 11", "bias = 10"), "name 'ibm_1_4_3' is that of a known format with other rows"),
@@ -112,9 +112,9 @@ IBM = """
         (TOML_FORMAT.replace('"tiny"', '"binary16"'), "name 'binary16' is that of a source and accumulator"),
     ],
 )
-def test_a_known_name_is_refused(text, known, tmp_path):
+def test_a_known_name_is_refused(text, sentence, tmp_path):
     (tmp_path / "x.toml").write_text(text)
-    with pytest.raises(ValueError, match=rf"{known}; choose another one$"):
+    with pytest.raises(ValueError, match=rf"{sentence}; choose another one$"):
         golden.get(str(tmp_path / "x.toml"))
 
 
@@ -158,7 +158,7 @@ def test_values_missing_below_the_smallest_are_refused(tmp_path):
             { mask = 31, value = 2, kind = "nan" },
         ]
     """)
-    with pytest.raises(ValueError, match=r"hole|unused|missing"):
+    with pytest.raises(ValueError, match=r"there must be no hole below the smallest value, that of code 0x3, but"):
         golden.get(str(tmp_path / "x.toml"))
 
 
@@ -172,9 +172,9 @@ def test_all_example_formats_are_checked():
 @pytest.mark.parametrize(
     ("name", "dtype", "info"),
     [
-        ("mx_e2m1", ml_dtypes.float4_e2m1fn, theirs.format_info_ocp_e2m1),
-        ("mx_e2m3", ml_dtypes.float6_e2m3fn, theirs.format_info_ocp_e2m3),
-        ("mx_e3m2", ml_dtypes.float6_e3m2fn, theirs.format_info_ocp_e3m2),
+        ("mx_e2m1", ml_dtypes.float4_e2m1fn, gfloat_formats.format_info_ocp_e2m1),
+        ("mx_e2m3", ml_dtypes.float6_e2m3fn, gfloat_formats.format_info_ocp_e2m3),
+        ("mx_e3m2", ml_dtypes.float6_e3m2fn, gfloat_formats.format_info_ocp_e3m2),
     ],
 )
 def test_microscaling_elements_are_those_of_ml_dtypes_and_gfloat(name, dtype, info):
@@ -189,7 +189,7 @@ def test_microscaling_elements_are_those_of_ml_dtypes_and_gfloat(name, dtype, in
     np.testing.assert_array_equal(fmt.encode(bits, "binary16"), bits.view(np.float16).astype(dtype).view(np.uint8))
 
 
-def test_the_supernormal_is_the_papers_and_the_familys():
+def test_the_example_supernormal_equals_paper_and_family():
     fmt = golden.get(EXAMPLES["e3m2b1"])
     family = golden.get("e3m2b1")
     np.testing.assert_array_equal(fmt.values, paper_tables.values("e3m2b1"))

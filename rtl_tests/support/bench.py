@@ -81,9 +81,8 @@ class Case:
             raise ValueError(f"{self.name}: ports are {sorted(self.ports)}, vectors are for {ports}")
         lengths = {name: len(values) for name, values in (self.inputs | self.outputs).items()}
         if len(set(lengths.values())) != 1 or not self.vectors:
-            raise ValueError(
-                f"{self.name}: the vectors of all ports must be equally many and at least one, not {lengths}"
-            )
+            problem = f"must have the same number of vectors, at least one, not {lengths}"
+            raise ValueError(f"{self.name}: all ports {problem}")
 
     @property
     def vectors(self) -> int:
@@ -121,7 +120,7 @@ def simulate(cases: Sequence[Case], folder: Path, simulator: str | None = None) 
     with mock.patch.dict(os.environ, environment), ThreadPoolExecutor(parts) as pool:
         complaints = [line for lines in pool.map(partial(_simulate, simulator), groups, folders) for line in lines]
         if complaints:
-            complaints += _waves(simulator, cases, folders)
+            complaints += _rerun_with_waves(simulator, cases, folders)
     assert not complaints, "\n".join([*complaints, repeat(cases, simulator)])
 
 
@@ -134,7 +133,7 @@ def repeat(cases: Sequence[Case], simulator: str) -> str:
     return f"repeat with: {' '.join(settings)} .venv/bin/python {shlex.join(command)}"
 
 
-def _waves(simulator: str, cases: Sequence[Case], folders: Sequence[Path]) -> list[str]:
+def _rerun_with_waves(simulator: str, cases: Sequence[Case], folders: Sequence[Path]) -> list[str]:
     """Run the first failing case again with waves, up to its first mismatch; return a line that names their file."""
     results = [json.loads(file.read_text()) for folder in folders if (file := folder / "results.json").exists()]
     first = {item["case"]: item["index"] for result in results for item in reversed(result["mismatches"])}
@@ -188,7 +187,7 @@ def _simulate(simulator: str, cases: Sequence[Case], folder: Path, waves: bool =
         )
     if not (folder / "results.json").exists():
         return ["the simulation ended before all vectors were driven", *_tail(folder / "test.log")]
-    complaints = judge(cases, json.loads((folder / "results.json").read_text()))
+    complaints = complaints_about(cases, json.loads((folder / "results.json").read_text()))
     tests, failures = get_results(xml)
     if not complaints and (tests == 0 or failures):
         return [f"cocotb reports {failures} failures in {tests} tests", *_tail(folder / "test.log")]
@@ -196,7 +195,9 @@ def _simulate(simulator: str, cases: Sequence[Case], folder: Path, waves: bool =
 
 
 _RUNTIME: dict[bool, list[tuple[str, bytes]]] = {}
-"""Object files of Verilator's runtime, with and without waves. They are the same in all builds, and slow to compile."""
+"""Object files of Verilator's runtime, with and without waves. They are the same in all builds, and slow to compile.
+Lent to later builds.
+"""
 
 
 def _keep_runtime(build: Path, waves: bool) -> None:
@@ -217,7 +218,7 @@ def _tail(log: Path) -> list[str]:
     return log.read_text(errors="replace").splitlines()[-30:] if log.exists() else []
 
 
-def judge(cases: Sequence[Case], results: Mapping) -> list[str]:
+def complaints_about(cases: Sequence[Case], results: Mapping) -> list[str]:
     """Return the lines of the complaints about ``results`` of `cocotb_bench`; none if all vectors passed."""
     lines = []
     for case in cases:
@@ -261,7 +262,7 @@ def _bytes(case: Case, port: str, width: int, values: NDArray) -> NDArray[np.uin
         limbs = limbs[:, None]
     count, size = len(limbs), (width + 7) // 8
     if not np.issubdtype(limbs.dtype, np.unsignedinteger) or limbs.shape[1] != (width + 63) // 64:
-        problem = f"must be unsigned in uint64 limbs, not {limbs.dtype}{limbs.shape}"
+        problem = f"must be unsigned integers, in uint64 limbs above 64 bits, not {limbs.dtype}{limbs.shape}"
         raise ValueError(f"{case.name}: values of {width} bits for {port} {problem}")
     rows = np.ascontiguousarray(limbs.astype("<u8")).view(np.uint8).reshape(count, -1)
     if rows[:, size:].any() or (width % 8 and (rows[:, size - 1] >> (width % 8)).any()):

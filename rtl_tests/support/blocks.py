@@ -1,4 +1,4 @@
-"""Cases for the bench: a block's Verilog, its inputs, and the outputs of the reference model."""
+"""The Verilog of designs, and cases for the bench: inputs with the outputs of the reference model."""
 
 import os
 import tempfile
@@ -59,14 +59,14 @@ def answer(design: Design, pins: Pins) -> dict[str, int]:
 def _case(
     design: Design, inputs: Mapping[str, NDArray], outputs: Mapping[str, NDArray], seed: int | None = None
 ) -> Case:
-    """A case for a block's module, with codes of pairs of formats split into two ports."""
+    """A case for a block's module. Codes of a pair of formats are split into two ports."""
     model = reference(design)
-    widths, driven = {**model.inputs, **model.outputs}, dict(inputs)
+    widths, values = {**model.inputs, **model.outputs}, dict(inputs)
     for name, fmt in design.codes.items():
         widths |= code_widths(name, fmt)
-        driven |= split(name, fmt, driven[name])
+        values |= split(name, fmt, values[name])
     explain = None if model.made_of else model.explain
-    return Case(design.name, texts([design])[design.name], widths, driven, outputs, explain, seed)
+    return Case(design.name, texts([design])[design.name], widths, values, outputs, explain, seed)
 
 
 def clocked_case(design: Design, cycles: Sequence[Mapping[str, int]]) -> Case:
@@ -76,12 +76,12 @@ def clocked_case(design: Design, cycles: Sequence[Mapping[str, int]]) -> Case:
     """
     fields = {port.name: port for port in columns(design.ports)}
     rows = {name: _column(port.width, [cycle[name] for cycle in cycles]) for name, port in fields.items()}
-    twice = {name: np.repeat(column, 2, axis=0) for name, column in rows.items()}
+    vector_columns = {name: np.repeat(column, 2, axis=0) for name, column in rows.items()}
     clock = np.tile(np.array([0, 1], np.uint8), len(cycles))
-    twice[CLOCK] = clock
-    inputs = {port.name: twice[port.name] for port in design.ports if port.direction == "input"}
-    outputs = {port.name: twice[port.name] for port in design.ports if port.direction == "output"}
-    care = {name: twice[CARE + name] * (1 - clock) for name in outputs}
+    vector_columns[CLOCK] = clock
+    inputs = {port.name: vector_columns[port.name] for port in design.ports if port.direction == "input"}
+    outputs = {port.name: vector_columns[port.name] for port in design.ports if port.direction == "output"}
+    care = {name: vector_columns[CARE + name] * (1 - clock) for name in outputs}
     widths = {port.name: port.width for port in design.ports}
     return Case(design.name, texts([design])[design.name], widths, inputs, outputs, None, seed(), care)
 
@@ -139,7 +139,7 @@ def encoder_case(
     nan_to_zero: bool = False,
     random_bits: int | None = None,
 ) -> Case:
-    """All inputs of a 16-bit source; of binary32 every rounding boundary ± 1 ulp, specials and random patterns."""
+    """A 16-bit source: all inputs. binary32: every rounding boundary ± 1 ulp, specials and random patterns."""
     design = encoder_design(fmt, source, rounding, overflow, nan_to_zero, random_bits)
     rng = generator(design.name)
     wide = golden.get(source)
@@ -149,13 +149,13 @@ def encoder_case(
         else np.concatenate([vectors.boundaries(fmt), vectors.random_binary32(fmt, 5000, rng)])
     ).astype(np.uint64)
     inputs = {"bits": bits}
-    words = None
+    random_words = None
     random_bits = design.core.random_bits
     if random_bits is not None:
-        words = rng.integers(0, 1 << random_bits, bits.size, dtype=np.uint64)
-        words[: bits.size // 4] = rng.choice(np.array([0, (1 << random_bits) - 1], np.uint64), bits.size // 4)
-        inputs["random"] = words
-    codes = fmt.encode(bits, source, rounding, overflow, nan_to_zero, random=words, random_bits=random_bits or 1)
+        random_words = rng.integers(0, 1 << random_bits, bits.size, dtype=np.uint64)
+        random_words[: bits.size // 4] = rng.choice(np.array([0, (1 << random_bits) - 1], np.uint64), bits.size // 4)
+        inputs["random"] = random_words
+    codes = fmt.encode(bits, source, rounding, overflow, nan_to_zero, random=random_words, random_bits=random_bits or 1)
     return _case(design, inputs, {"code": codes}, seed())
 
 
@@ -168,18 +168,22 @@ def mac_design(a: Format, b: Format | None = None, accumulator: str = "binary16"
 
 
 def mac_case(
-    a: Format, b: Format | None = None, accumulator: str = "binary16", terms: int | None = None, some: int | None = None
+    a: Format,
+    b: Format | None = None,
+    accumulator: str = "binary16",
+    terms: int | None = None,
+    count: int | None = None,
 ) -> Case:
-    """All pairs of codes, or ``some`` of them, each with a directed or random accumulator."""
+    """All pairs of codes, or ``count`` of them, each with a directed or random accumulator."""
     other = a if b is None else b
     design = mac_design(a, b, accumulator, terms)
     rng = generator(design.name)
     left, right = pairs(a, other)
-    if some is not None:
-        left, right = (codes[rng.permutation(left.size)[:some]] for codes in (left, right))
+    if count is not None:
+        left, right = (codes[rng.permutation(left.size)[:count]] for codes in (left, right))
     if accumulator == "exact":
         acc = vectors.exact_accumulators(design.exact, left, right, rng)
     else:
         acc = vectors.directed_accumulators(a, other, left, right, golden.get(accumulator), rng)
-    after = golden.mac(left, right, acc, a, other, accumulator, design.core.terms or 1)
-    return _case(design, {"a": left, "b": right, "acc_in": acc}, {"acc_out": after}, seed())
+    expected = golden.mac(left, right, acc, a, other, accumulator, design.core.terms or 1)
+    return _case(design, {"a": left, "b": right, "acc_in": acc}, {"acc_out": expected}, seed())

@@ -11,7 +11,7 @@ import cocotb
 from cocotb.triggers import Timer
 from cocotb.types import LogicArray
 
-KEPT = 5
+MAX_RECORDED = 5
 """Number of mismatches of a module to record; the others are only counted."""
 
 
@@ -36,7 +36,7 @@ def _fields(response: LogicArray, ports: dict[str, list[int]]) -> dict[str, str]
 
 
 @cocotb.test()
-async def sweep(dut: object) -> None:
+async def compare_all(dut: object) -> None:
     """Drive all vectors in order; every response must equal the expected one bit for bit, without X."""
     folder = Path(os.environ["BENCH_FOLDER"])
     plan = json.loads((folder / "plan.json").read_text())
@@ -57,7 +57,7 @@ async def sweep(dut: object) -> None:
                     if steps < case["vectors"] and fields != _fields(correct, case["outputs"]):
                         name = case["name"]
                         bad[name] = bad.get(name, 0) + 1
-                        if bad[name] <= KEPT:
+                        if bad[name] <= MAX_RECORDED:
                             mismatches.append({"case": name, "index": steps, "got": fields})
             steps += 1
     (folder / "results.json").write_text(json.dumps({"steps": steps, "bad": bad, "mismatches": mismatches}))

@@ -1,4 +1,4 @@
-"""Compares a block's gates with its reference model: faster than a simulator, for ports of any width."""
+"""Checks a block's gates against its reference model: faster than a simulator, for ports of any width."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ from synth.proof.gates import arrange
 from synth.proof.mapping import read
 
 
-def differing(
+def mismatches(
     design: Design, cases: Sequence[Mapping[str, int]], verilog: str | None = None
 ) -> list[tuple[Mapping[str, int], dict[str, int]]]:
     """Return the cases for which gates and reference model differ, with the outputs of the gates."""
@@ -23,8 +23,8 @@ def differing(
     netlist = arrange(read(text, design.name, pipeline=design.pipeline), inputs, outputs, model.made_of)
     size = -(-len(cases) // CASES) * CASES
     planes = np.concatenate([_planes([case[name] for case in cases], width, size) for name, width in inputs.items()])
-    code = Evaluator(netlist, range(2, netlist.first_gate), compiled=False)
-    bits = np.unpackbits(code.evaluate(0, planes).view(np.uint8), axis=1, bitorder="little")[:, : len(cases)]
+    evaluator = Evaluator(netlist, range(2, netlist.first_gate), compiled=False)
+    bits = np.unpackbits(evaluator.evaluate(0, planes).view(np.uint8), axis=1, bitorder="little")[:, : len(cases)]
     wrong, answers = [], model.answers(cases)
     for number, case in enumerate(cases):
         column = iter(bits[:, number].tolist())
@@ -35,6 +35,7 @@ def differing(
 
 
 def _planes(values: Sequence[int], width: int, size: int) -> NDArray[np.uint64]:
+    """Bit planes: for each bit of the values, 64 cases a word, zeros after the last case."""
     octets = b"".join(value.to_bytes(-(-width // 8), "little") for value in values)
     rows = np.frombuffer(octets, np.uint8).reshape(len(values), -1)
     bits = np.zeros((width, size), np.uint8)

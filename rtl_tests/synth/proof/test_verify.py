@@ -17,8 +17,8 @@ from hwgen.blocks.catalog import build
 from hwgen.tools import yosys
 from hwgen.tools.yosys import YosysError
 from rtl_tests.support.blocks import texts
-from rtl_tests.support.optional import ASAP7, NEEDS_OSU018, NEEDS_SHARED, OSU018, WHOLE
-from rtl_tests.support.processes import started, wait_until
+from rtl_tests.support.optional import ASAP7, NEEDS_OSU018, NEEDS_SHARED, OSU018, SINGLE_FILE_LIBRARIES
+from rtl_tests.support.processes import running, wait_until
 from synth.area import liberty
 from synth.area.jobs import Job, execute, mapped_netlist
 from synth.area.recipes import RECIPES, SIZING, SPEED
@@ -185,15 +185,20 @@ def test_equal_needs_every_input(tmp_path):
 
 def test_a_compiler_that_does_not_compile_is_not_used(tmp_path):
     command = [sys.executable, "-m", "hwgen", *ENCODER[:-2], "--from", "bfloat16", "-o", str(tmp_path)]
-    done = subprocess.run(command, env={**os.environ, "CXX": "/bin/false"}, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    process = subprocess.run(
+        command, env={**os.environ, "CXX": "/bin/false"}, capture_output=True, text=True, check=False
+    )
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
     "library",
     [
         pytest.param(GATES, id=GATES.name),
-        *(pytest.param(*item.values, marks=[*item.marks, pytest.mark.exhaustive], id=item.id) for item in WHOLE),
+        *(
+            pytest.param(*item.values, marks=[*item.marks, pytest.mark.exhaustive], id=item.id)
+            for item in SINGLE_FILE_LIBRARIES
+        ),
     ],
 )
 def test_mapped_cells_are_checked_by_their_functions(tmp_path, capsys, library):
@@ -370,7 +375,8 @@ def test_yosys_proves_no_wrong_mapping():
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    "library", [pytest.param(GATES, id=GATES.name), *WHOLE, pytest.param(OSU018, id="osu018", marks=NEEDS_OSU018)]
+    "library",
+    [pytest.param(GATES, id=GATES.name), *SINGLE_FILE_LIBRARIES, pytest.param(OSU018, id="osu018", marks=NEEDS_OSU018)],
 )
 @pytest.mark.parametrize("name", ["hif8", "e5m2b1", "ocp_e4m3"])
 def test_yosys_proves_the_mapping_of_macs(name, library):
@@ -427,7 +433,7 @@ def test_an_interrupted_run_resumes(tmp_path, capsys, begun):
 
     def interrupted(number):
         before = done()
-        with started([sys.executable, "-c", OFTEN, *words]) as process:
+        with running([sys.executable, "-c", OFTEN, *words]) as process:
             wait_until(lambda: done() > before, process)
             process.send_signal(number)
             out, err = process.communicate(timeout=60)

@@ -20,7 +20,7 @@ from hwgen.blocks.catalog import BLOCKS
 from hwgen.tools import process
 from hwgen.tools.process import ToolError
 from rtl_tests.support.paths import ROOT
-from rtl_tests.support.processes import started, wait_until
+from rtl_tests.support.processes import running, wait_until
 from rtl_tests.synth.area.test_liberty import CELLS, cut
 from rtl_tests.synth.area.test_runner import Stub
 from synth.area import jobs as jobs_module
@@ -398,7 +398,7 @@ def test_an_interrupted_sweep_resumes(file, tmp_path, monkeypatch):
     def kept():
         return [job.top for job in jobs if store.get(job.key) is not None]
 
-    with started([sys.executable, "-c", SLOWLY, *words]) as process:
+    with running([sys.executable, "-c", SLOWLY, *words]) as process:
         wait_until(lambda: bool(kept()), process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)

@@ -13,11 +13,11 @@ from synth.report.plan import FORMATS
 from synth.report.render.svg import sheet
 from synth.report.sections import Picture
 
-_EN = "\N{EN SPACE}"
+_EN = "\N{EN SPACE}"  # keeps its width in SVG
 _PALE = "0.87"  # grey, for lines and bands behind the figures
 _MARKERS = "osD^v<>"
 MOST_NAMES = 12
-"""Formats that a legend names at most."""
+"""Most formats in one legend; sections draw no curves of more."""
 
 
 def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -26,36 +26,38 @@ def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     return {name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} for place, name in order}
 
 
-def bars(figures: Mapping[str, Figure], title: str, unit: str) -> Picture:
+def bars(figures: Mapping[str, Figure], title: str, xlabel: str) -> Picture:
     """Bars with spreads, smallest on top; each is compared with the smallest, whose spread is a grey band."""
     order = ranked(figures)
     smallest = figures[order[0]]
-    with sheet(title, 1.1 + 0.22 * len(order)) as canvas:
-        canvas.axes.axvspan(smallest.low, smallest.high, color=_PALE)
+    with sheet(title, 1.1 + 0.22 * len(order)) as page:
+        page.axes.axvspan(smallest.low, smallest.high, color=_PALE)
         labels = []
         for value in (figures[name] for name in order):
             share = compared(value, smallest) if value.differs(smallest) else "≈"
             labels.append(f"{number(value.median)}{_EN}{'' if value == smallest else share}")
-        boxes = _bars(canvas.axes, range(len(order)), [figures[name] for name in order])
-        canvas.axes.bar_label(boxes, labels, padding=5)
-        _rows(canvas.axes, order, unit)
-    return canvas.picture
+        boxes = _bars(page.axes, range(len(order)), [figures[name] for name in order])
+        page.axes.bar_label(boxes, labels, padding=5)
+        _rows(page.axes, order, xlabel)
+    return page.picture
 
 
-def _bars(axes: Axes, places: Sequence[float], figures: Sequence[Figure], **look: Any) -> BarContainer:
-    return axes.barh(places, [value.median for value in figures], xerr=_errors(figures), **{"height": 0.7, **look})
+def _bars(
+    axes: Axes, places: Sequence[float], figures: Sequence[Figure], height: float = 0.7, **look: Any
+) -> BarContainer:
+    return axes.barh(places, [value.median for value in figures], height, xerr=_errors(figures), **look)
 
 
 def _errors(figures: Sequence[Figure]) -> list[list[float]]:
     return [[value.median - value.low for value in figures], [value.high - value.median for value in figures]]
 
 
-def _rows(axes: Axes, names: Sequence[str], label: str, room: float = 0.38) -> None:
+def _rows(axes: Axes, names: Sequence[str], xlabel: str, room: float = 0.38) -> None:
     """Name rows from top to bottom; leave a share of ``room`` for text to the right of them."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.margins(x=room)
-    axes.set_xlabel(label)
+    axes.set_xlabel(xlabel)
     axes.grid(visible=False, axis="y")
 
 
@@ -67,39 +69,39 @@ class Stack(NamedTuple):
     whole: Figure | None = None
 
 
-def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str, unit: str) -> Picture:
+def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str, xlabel: str) -> Picture:
     """Bars of two parts with their spreads, and a stroke at the whole; ``parts`` name first, second and whole."""
     order = sorted(by_name, key=lambda name: by_name[name].first.median + by_name[name].second.median)
     stacked, places = [by_name[name] for name in order], range(len(order))
-    with sheet(title, 1.6 + 0.22 * len(order)) as canvas:
-        _bars(canvas.axes, places, [stack.first for stack in stacked], label=parts[0])
+    with sheet(title, 1.6 + 0.22 * len(order)) as page:
+        _bars(page.axes, places, [stack.first for stack in stacked], label=parts[0])
         starts = [stack.first.median for stack in stacked]
-        boxes = _bars(canvas.axes, places, [stack.second for stack in stacked], left=starts, label=parts[1])
+        boxes = _bars(page.axes, places, [stack.second for stack in stacked], left=starts, label=parts[1])
         sums = [f"{number(stack.first.median)} + {number(stack.second.median)}" for stack in stacked]
-        canvas.axes.bar_label(boxes, sums, padding=12)
+        page.axes.bar_label(boxes, sums, padding=12)
         wholes = [(stack.whole.median, place) for place, stack in enumerate(stacked) if stack.whole is not None]
         if wholes:
-            canvas.axes.plot(*zip(*wholes, strict=True), "k|", markersize=13, markeredgewidth=2, label=parts[2])
-        _rows(canvas.axes, order, unit)
-        canvas.legend(3)
-    return canvas.picture
+            page.axes.plot(*zip(*wholes, strict=True), "k|", markersize=13, markeredgewidth=2, label=parts[2])
+        _rows(page.axes, order, xlabel)
+        page.legend(3)
+    return page.picture
 
 
-def groups(series: Mapping[str, Mapping[str, Figure]], title: str, label: str) -> Picture:
+def groups(series: Mapping[str, Mapping[str, Figure]], title: str, xlabel: str) -> Picture:
     """For each row a bar of every series, in one unit."""
     rows = list(dict.fromkeys(row for values in series.values() for row in values))
     height = 0.8 / len(series)
-    with sheet(title, 1.5 + 0.18 * len(rows) * len(series)) as canvas:
+    with sheet(title, 1.5 + 0.18 * len(rows) * len(series)) as page:
         for index, (name, values) in enumerate(series.items()):
             places = [rows.index(row) + (index - (len(series) - 1) / 2) * height for row in values]
-            boxes = _bars(canvas.axes, places, list(values.values()), height=0.9 * height, label=name)
-            canvas.axes.bar_label(boxes, [number(value.median) for value in values.values()], padding=5)
-        _rows(canvas.axes, rows, label, 0.2)
-        canvas.legend(3)
-    return canvas.picture
+            boxes = _bars(page.axes, places, list(values.values()), height=0.9 * height, label=name)
+            page.axes.bar_label(boxes, [number(value.median) for value in values.values()], padding=5)
+        _rows(page.axes, rows, xlabel, 0.2)
+        page.legend(3)
+    return page.picture
 
 
-def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, label: str) -> Picture:
+def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, xlabel: str) -> Picture:
     """Area of each format above the smallest, as a share: a point for every column, and a line from least to most."""
     shares: dict[str, dict[str, float]] = {}
     for where, figures in columns.items():
@@ -107,16 +109,16 @@ def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, label: str) 
         for name, value in figures.items():
             shares.setdefault(name, {})[where] = value.median / least - 1
     order = sorted(shares, key=lambda name: median(shares[name].values()))
-    with sheet(title, 1.6 + 0.22 * len(order)) as canvas:
+    with sheet(title, 1.6 + 0.22 * len(order)) as page:
         ends = [(min(shares[name].values()), max(shares[name].values())) for name in order]
-        canvas.axes.hlines(range(len(order)), *zip(*ends, strict=True), color=_PALE, linewidth=4)
+        page.axes.hlines(range(len(order)), *zip(*ends, strict=True), color=_PALE, linewidth=4)
         for marker, where in zip(_MARKERS * len(columns), columns, strict=False):
             points = [(shares[name][where], place) for place, name in enumerate(order) if where in shares[name]]
-            canvas.axes.plot(*zip(*points, strict=True), marker, markersize=5, label=where)
-        _rows(canvas.axes, order, label, 0.05)
-        canvas.axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-        canvas.legend(5)
-    return canvas.picture
+            page.axes.plot(*zip(*points, strict=True), marker, markersize=5, label=where)
+        _rows(page.axes, order, xlabel, 0.05)
+        page.axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+        page.legend(5)
+    return page.picture
 
 
 Point = tuple[Figure, Figure]
@@ -134,45 +136,47 @@ def _edge(axes: Axes, points: Sequence[Point], where: Any) -> None:
     axes.step(xs, ys, where=where, color=_PALE, linewidth=7, label="best of all formats")
 
 
-def curves(series: Mapping[str, Sequence[Point]], edge: Sequence[Point], title: str, label: str, unit: str) -> Picture:
+def curves(
+    series: Mapping[str, Sequence[Point]], edge: Sequence[Point], title: str, xlabel: str, ylabel: str
+) -> Picture:
     """Area over delay: steps through each format's points from fast to small, on top of the ``edge`` of all formats."""
     styles = looks(series)
-    with sheet(title, 3.7 + 0.1 * len(series)) as canvas:
-        _edge(canvas.axes, edge, "post")
+    with sheet(title, 3.7 + 0.1 * len(series)) as page:
+        _edge(page.axes, edge, "post")
         for name, points in series.items():
-            _points(
-                canvas.axes, points, drawstyle="steps-post", linewidth=1.1, markersize=4, label=name, **styles[name]
-            )
-        canvas.axes.set(xlabel=label, ylabel=unit)
-        canvas.legend(2)
-    return canvas.picture
+            _points(page.axes, points, drawstyle="steps-post", linewidth=1.1, markersize=4, label=name, **styles[name])
+        page.axes.set(xlabel=xlabel, ylabel=ylabel)
+        page.legend(2)
+    return page.picture
 
 
-def scatter(points: Mapping[str, Point], edge: Collection[str], title: str, label: str, unit: str) -> Picture:
+def scatter(points: Mapping[str, Point], edge: Collection[str], title: str, xlabel: str, ylabel: str) -> Picture:
     """A point for each format; a line joins the formats on the ``edge``, which no other format beats in both.
 
     The legend names at most :data:`MOST_NAMES` formats; if there are more, it names the edge.
     """
     styles = looks(points)
-    with sheet(title, 3.6) as canvas:
-        _edge(canvas.axes, sorted((points[name] for name in edge), key=lambda point: point[0].median), "pre")
-        for name in sorted(points, key=lambda name: -points[name][1].median):  # as the legend's entries
+    with sheet(title, 3.6) as page:
+        _edge(page.axes, sorted((points[name] for name in edge), key=lambda point: point[0].median), "pre")
+        for name in sorted(
+            points, key=lambda name: -points[name][1].median
+        ):  # the largest first, the order of the legend
             is_named = len(points) <= MOST_NAMES or name in edge
             look = {"label": name, **styles[name]} if is_named else {"color": "0.6", "marker": "."}
-            _points(canvas.axes, [points[name]], linestyle="", **look)
-        canvas.axes.set(xlabel=label, ylabel=unit)
-        canvas.axes.margins(x=0.15)
-        canvas.axes.figure.legend(loc="outside right upper")
-    return canvas.picture
+            _points(page.axes, [points[name]], linestyle="", **look)
+        page.axes.set(xlabel=xlabel, ylabel=ylabel)
+        page.axes.margins(x=0.15)
+        page.axes.figure.legend(loc="outside right upper")
+    return page.picture
 
 
-def slopes(series: Mapping[str, Mapping[str, float]], title: str, label: str) -> Picture:
+def slopes(series: Mapping[str, Mapping[str, float]], title: str, ylabel: str) -> Picture:
     """A line over the formats for each series; the first series, the reference, has a thick line."""
-    with sheet(title, 3.8) as canvas:
+    with sheet(title, 3.8) as page:
         for place, (name, values) in enumerate(series.items()):
             look: Any = {} if place else {"color": "black", "linewidth": 3}
-            canvas.axes.plot(list(values), list(values.values()), marker="o", label=name, **look)
-        canvas.axes.set_ylabel(label)
-        canvas.axes.set_ylim(bottom=0)
-        canvas.legend(3)
-    return canvas.picture
+            page.axes.plot(list(values), list(values.values()), marker="o", label=name, **look)
+        page.axes.set_ylabel(ylabel)
+        page.axes.set_ylim(bottom=0)
+        page.legend(3)
+    return page.picture

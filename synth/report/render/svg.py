@@ -39,9 +39,9 @@ class Sheet:
 def sheet(title: str, height: float) -> Iterator[Sheet]:
     """A sheet with a title, ``height`` inches high, for use as a context."""
     with style.context(["petroff10", _SETTINGS, {"svg.hashsalt": title}], after_reset=True):
-        figure, canvas, out = Figure((_WIDTH, height)), Sheet(), io.StringIO()
+        figure, page, out = Figure((_WIDTH, height)), Sheet(), io.StringIO()
         figure.suptitle(title, x=0.02, ha="left", wrap=True)
-        canvas.axes = figure.add_subplot()
-        yield canvas
+        page.axes = figure.add_subplot()
+        yield page
         FigureCanvasSVG(figure).print_svg(out, metadata={"Title": title, "Date": None, "Creator": None})
-        canvas.picture = Picture(title, out.getvalue())
+        page.picture = Picture(title, out.getvalue())

@@ -23,7 +23,7 @@ def adder(name: str = "adder", expression: str = "a + 8'd3", vectors: int = 256,
 
 
 def wide(name: str = "wide") -> Case:
-    """Ports of 90, one and three bits."""
+    """A case with ports of 90, 1 and 3 bits."""
     ports = "input wire [89:0] value, input wire flip, input wire [2:0] low, output wire [89:0] y, output wire last"
     text = (
         f"module {name} ({ports});\n  assign y = flip ? ~value : value + {{87'd0, low}};\n"
@@ -51,7 +51,7 @@ def test_right_modules_pass(tmp_path, name):
     assert not [*tmp_path.rglob("*.vcd"), *tmp_path.rglob("*.fst")]
 
 
-def shown(file: Path) -> tuple[int, str]:
+def last_change(file: Path) -> tuple[int, str]:
     """Return the last time in a file of waves and, for a VCD, the changes at that time.
 
     An FST file begins with block type, length, first and last time.
@@ -84,12 +84,12 @@ def test_wrong_module_is_caught(tmp_path, name, monkeypatch):
     assert len(lines) == 11
     waves = re.fullmatch(r"waves of wrong, vectors 101 to 200, each for one unit of time: (.*)", lines[-2])
     assert waves
-    time, changes = shown(Path(waves[1]))
+    time, changes = last_change(Path(waves[1]))
     assert time in (99, 100)  # Icarus ends with vector 200, Verilator begins it
     assert not changes or "b11001000" in changes
     command = re.fullmatch(rf"repeat with: SEED=7 SIM={name} \.venv/bin/python -m pytest '?([^']*)'?", lines[-1])
     assert command
-    assert command[1].endswith(f"rtl_tests/support/test_harness.py::test_wrong_module_is_caught[{name}]")
+    assert command[1].endswith(f"rtl_tests/support/test_bench.py::test_wrong_module_is_caught[{name}]")
 
 
 @NEEDS_ICARUS
@@ -136,13 +136,12 @@ def test_module_that_does_not_compile_fails(tmp_path, name):
 def test_vectors_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"^big: a value for a has more than 7 bits$"):
         simulate([Case("big", "", {"a": 7, "y": 8}, {"a": CODES}, {"y": CODES})], tmp_path)
-    with pytest.raises(
-        ValueError, match=r"^signed: values of 8 bits for a must be unsigned in uint64 limbs, not int64\(256, 1\)$"
-    ):
+    problem = r"must be unsigned integers, in uint64 limbs above 64 bits, not int64\(256, 1\)"
+    with pytest.raises(ValueError, match=rf"^signed: values of 8 bits for a {problem}$"):
         simulate([Case("signed", "", {"a": 8, "y": 8}, {"a": CODES.astype(np.int64)}, {"y": CODES})], tmp_path)
     with pytest.raises(
         ValueError,
-        match=r"^few: the vectors of all ports must be equally many and at least one, not {'a': 256, 'y': 9}$",
+        match=r"^few: all ports must have the same number of vectors, at least one, not {'a': 256, 'y': 9}$",
     ):
         Case("few", "", {"a": 8, "y": 8}, {"a": CODES}, {"y": CODES[:9]})
     with pytest.raises(ValueError, match=r"^odd: ports are \['a'\], vectors are for \['a', 'y'\]$"):
