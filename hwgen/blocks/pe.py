@@ -31,6 +31,7 @@ from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.multiplier import operand_ports
 from hwgen.datapath.ports import FLAG_BITS, sum_ports
+from hwgen.netlist.book import chapter
 from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
 
 
@@ -116,6 +117,7 @@ class Pe(Accumulating, wiring.Component):
         clear, enable = self.clear, self.enable
         for rank in range(1, entry + 1):
             clear, enable = delayed(clear, "clear", rank), delayed(enable, "enable", rank)
+        chapter(m, f"Sticky {name}: kept until clear, which also clears the accumulator")
         before = named(m, "acc_before", Mux(clear, 0, self.acc))
         earlier = named(m, f"{name}_before", sticky & (~clear).replicate(len(sticky)))
         m.d.comb += unit.acc_in.eq(before)

@@ -143,7 +143,7 @@ def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> 
 
 
 def netlist(component: wiring.Component, name: str) -> dataflow.Netlist:
-    """The netlist of a component, its labels in the order of its chapters."""
+    """The netlist of a component in chapters."""
     own = {"__".join(map(str, path)): Value.cast(value) for path, _, value in component.signature.flatten(component)}
     ports = [(port, value, None) for port, value in own.items()]
     il, paths = rtlil.convert_fragment(Fragment.get(component, None), ports, name, emit_src=False)
@@ -153,4 +153,4 @@ def netlist(component: wiring.Component, name: str) -> dataflow.Netlist:
     loaded = dataflow.load(yosys.run(_SCRIPT, {"module.il": il}, ["module.json"])["module.json"], chapters)
     # Clock and reset come first. An unread reset is no port.
     used = [port for port in loaded.ports if port[1] in own or not loaded.read.isdisjoint(port[2])]
-    return replace(loaded, ports=tuple(sorted(used, key=lambda port: port[1] in own)))
+    return in_chapters(replace(loaded, ports=tuple(sorted(used, key=lambda port: port[1] in own))))

@@ -28,6 +28,8 @@ class _Module:
     def __init__(self, netlist: Netlist, keywords: frozenset[str]):
         self.netlist, self.vectors = netlist, Vectors(netlist, keywords)
         self.registers = [result for result in self.vectors.results if result.operation.kind == "$dff"]
+        driven = {result.name for result in self.vectors.results if result.is_port}
+        self.outputs = {port: bits for port, bits in netlist.outputs.items() if port not in driven}
         self.lines: list[str] = []
         self.nested: dict[Vector, Expression] = {}
         self.visited: set[Vector] = set()
@@ -39,16 +41,17 @@ class _Module:
             if not register.is_port:
                 self._declare("reg", register)
         for chapter, results in groupby(self.vectors.results, key=lambda result: result.operation.chapter):
-            self.lines += ["", *comment(chapter)] if chapter else []
+            start = len(self.lines)
             for result in results:
                 self._write(result)
             self._write_aliases(chapter)
-        kinds = {result.name: result.operation.kind for result in self.vectors.results if result.is_port}
-        for port, bits in self.netlist.outputs.items():
-            if port not in kinds:
-                self.lines += statement(f"  assign {port} =", self._reference(bits))
+            self._write_outputs()
+            if chapter and len(self.lines) > start:
+                self.lines[start:start] = ["", *comment(chapter)]
+        self._write_outputs(is_last=True)
         self._write_registers()
         self._consume_unread()
+        kinds = {result.name: result.operation.kind for result in self.vectors.results if result.is_port}
         ports = [
             f"  {direction} {'reg' if kinds.get(port) in ('case', '$dff') else 'wire'} {span(len(bits))}{port}"
             for direction, port, bits in self.netlist.ports
@@ -126,10 +129,19 @@ class _Module:
     def _write_aliases(self, chapter: str) -> None:
         """At the end of a chapter its other aliases whose bits have all arisen."""
         for alias in self.vectors.aliases:
-            homes = {self.vectors.home[bit][0] for bit in alias.bits if isinstance(bit, int)}
-            has_arisen = all(not isinstance(home, Result) or home in self.visited for home in homes)
-            if alias.chapter == chapter and alias in self.vectors.uses and has_arisen:
+            if alias.chapter == chapter and alias in self.vectors.uses and self._computed(alias.bits) <= self.visited:
                 self._write_alias(alias)
+
+    def _write_outputs(self, *, is_last: bool = False) -> None:
+        """The statements of output ports that no operation drives alone, once all their bits are computed."""
+        for port, bits in [*self.outputs.items()]:
+            if is_last or set() < self._computed(bits) <= self.visited:
+                self.lines += statement(f"  assign {port} =", self._reference(self.outputs.pop(port)))
+
+    def _computed(self, bits: Bits) -> set[Vector]:
+        """The results that some bits are part of, without registers."""
+        homes = {self.vectors.home[bit][0] for bit in bits if isinstance(bit, int)}
+        return {home for home in homes if isinstance(home, Result) and home.operation.kind != "$dff"}
 
     def _write_registers(self) -> None:
         for clock in dict.fromkeys(register.operation.operands[0] for register in self.registers):
