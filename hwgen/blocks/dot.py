@@ -112,7 +112,7 @@ class Dot(Accumulating, wiring.Component):
         width = unit.value_width
         spare = self.lanes.bit_length() if self.has_overflow or self.has_flags else 0
         addends = self._addends(m, multipliers, width, unit.lsb_exponent)
-        chapter(m, f"Sum: {self.lanes} products and the accumulator, {width + spare} bits in two's complement")
+        chapter(m, f"Sum: {self.lanes} products and the accumulator; total {width + spare} bits in two's complement")
         value = named(m, "value", self.acc_in[:width])
         total = self._total(m, addends, width + spare, Cat(value, value[-1].replicate(spare)))
         specials, opposite = sticky_specials(m, self.acc_in[width:], addends)
@@ -135,13 +135,10 @@ class Dot(Accumulating, wiring.Component):
             fa.exponent_range[1] + fb.exponent_range[1] + 2 + largest_scale, (1 << target.exponent_bits) - bias
         )
         width = largest - lsb + self.lanes.bit_length() + 1
-        chapter(m, f"Fixed point of the accumulator: {largest - lsb} bits; bit 0 weighs 2^{lsb}")
+        chapter(m, f"Fixed point of the accumulator: {largest - lsb} bits, bit 0 weighs 2^{lsb}")
         acc = self._unpacked(m, target, lsb, largest - lsb)
         addends = [acc, *self._addends(m, multipliers, largest - lsb, lsb)]
-        chapter(
-            m,
-            f"Sum: {self.lanes} products and the accumulator, {width} bits in two's complement; its sign and magnitude",
-        )
+        chapter(m, f"Sum: {self.lanes} products and the accumulator; total {width} bits; its sign and magnitude")
         total = self._total(m, addends, width)
         sign = named(m, "sum_sign", total[-1])
         magnitude = named(m, "sum_magnitude", ((total[:-1] ^ sign.replicate(width - 1)) + sign)[: width - 1])

@@ -112,7 +112,7 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
     """
     k, field_bits, bias = source.fraction_bits, source.exponent_bits, source.bias
     first = min(rounder.fraction_bits, k)
-    chapter(m, f"Source: {source.name}; exponent {field_bits} bits, the fraction's first {first} of {k} bits")
+    chapter(m, f"Source: {source.name}; source_exponent {field_bits} bits, the fraction's first {first} of {k} bits")
     sign, whole = named(m, "sign", bits[-1]), bits[:k]
     fraction, field = named(m, "fraction", whole[k - first :]), named(m, "source_exponent", bits[k:-1])
     rest = named(m, "rest", whole[: k - first].any())

@@ -109,7 +109,7 @@ class Readout(Accumulating, wiring.Component):
         random = self.random if chosen.rounding is Rounding.STOCHASTIC else None
         rounder = Rounder(self.target, chosen.rounding, chosen.overflow, nan_to_zero=chosen.nan_to_zero, random=random)
         width, weight = unit.value_width, f"2^{unit.lsb_exponent}"
-        chapter(m, f"Accumulator: {width} bits in two's complement, bit 0 weighs {weight}; sign and magnitude")
+        chapter(m, f"Accumulator: value {width} bits in two's complement, bit 0 weighs {weight}; sign and magnitude")
         value = named(m, "value", self.acc[: unit.value_width])
         pos_inf, neg_inf, nan = map(partial(named, m), ("pos_inf", "neg_inf", "nan"), self.acc[unit.value_width :])
         sign = named(m, "sign", Mux(pos_inf | neg_inf, ~pos_inf, value[-1]) & ~nan)

@@ -116,7 +116,8 @@ class FloatAdder:
 
     def _unpack(self, m: Module, acc_in: Value) -> _Accumulator:
         subnormals, k = self.accumulator.has_subnormals, self.accumulator.fraction_bits
-        widths = f"exponent {self.accumulator.exponent_bits} bits, significand {k + 1} bits"
+        field_name = "acc_exponent" if subnormals else "acc_field"
+        widths = f"{field_name} {self.accumulator.exponent_bits} bits, acc_significand {k + 1} bits"
         chapter(m, f"Accumulator: {self.accumulator.name}; {widths}")
         fraction, field = named(m, "acc_fraction", acc_in[:k]), named(m, "acc_field", acc_in[k:-1])
         hidden = named(m, "acc_hidden", field.any() if subnormals else field.any() | fraction.any())
@@ -159,7 +160,7 @@ class FloatAdder:
         w = self.layout
         low, high = w.difference
         width = range_shape(min(low, -1), high).width
-        chapter(m, f"Exponent difference: product, normalized to [1, 2), minus accumulator; {width} bits")
+        chapter(m, f"Exponent difference: product, normalized to [1, 2), minus accumulator; difference {width} bits")
         product_exponent, product_significand, at_least_two = self._normalize_product(m, product)
         # exponent + at_least_two - acc_exponent + offset (- 1), where -x = ~x + 1; at_least_two enters as a carry-in
         not_acc = named(m, "not_acc_exponent", ~acc.exponent)
@@ -207,7 +208,7 @@ class FloatAdder:
 
             | carry | frame_bits ... | guard | round |
         """
-        chapter(m, f"Add: {self.layout.frame_bits} bits and a carry; subtraction adds the one's complement")
+        chapter(m, f"Add: total {self.layout.frame_bits + 1} bits with carry; subtraction adds the one's complement")
         tail, addend = aligned.trailing[:GUARD_BITS], aligned.trailing[GUARD_BITS:]
         subtract = named(m, "subtract", product.sign ^ acc.sign)
         total = named(m, "total", aligned.leading + (addend ^ subtract.replicate(len(addend))))

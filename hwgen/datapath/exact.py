@@ -27,7 +27,7 @@ def add_exact(
     """
     width = accumulator.value_width
     term = addend(m, "product", product, layout, width, accumulator.lsb_exponent)
-    chapter(m, f"Add: {width} bits in two's complement")
+    chapter(m, f"Add: total {width} bits in two's complement")
     value = named(m, "value", acc_in[:width])
     summand = named(m, "addend", term.magnitude ^ term.sign.replicate(width))
     total = named(m, "total", (value + summand + term.sign)[:width])

@@ -40,14 +40,14 @@ class _Module:
             self.vectors.name(register)
             if not register.is_port:
                 self._declare("reg", register)
-        for chapter, results in groupby(self.vectors.results, key=lambda result: result.operation.chapter):
-            start = len(self.lines)
+        for chapter, group in groupby(self.vectors.results, key=lambda result: result.operation.chapter):
+            start, results = len(self.lines), list(group)
             for result in results:
                 self._write(result)
             self._write_aliases(chapter)
             self._write_outputs()
             if chapter and len(self.lines) > start:
-                self.lines[start:start] = ["", *comment(chapter)]
+                self.lines[start:start] = ["", *comment(self._with_widths(chapter, results))]
         self._write_outputs(is_last=True)
         self._write_registers()
         self._consume_unread()
@@ -131,6 +131,17 @@ class _Module:
         for alias in self.vectors.aliases:
             if alias.chapter == chapter and alias in self.vectors.uses and self._computed(alias.bits) <= self.visited:
                 self._write_alias(alias)
+
+    def _with_widths(self, title: str, results: list[Result]) -> str:
+        """A chapter's title; where it names a net of the chapter, as in "exponent 5 bits", with the declared width."""
+        aliases = [alias for alias in self.vectors.aliases if alias.chapter == title]
+        widths = {str(item.name).rpartition("__")[2]: len(item.bits) for item in [*aliases, *results]}
+
+        def with_width(match: re.Match[str]) -> str:
+            width = widths.get(match[1], int(match[3]))
+            return f"{match[1]} {match[2] or ''}{width} bit{'' if width == 1 else 's'}"
+
+        return re.sub(r"\b(\w+) (\d+ x \d+ = )?(\d+) bits\b", with_width, title)
 
     def _write_outputs(self, *, is_last: bool = False) -> None:
         """The statements of output ports that no operation drives alone, once all their bits are computed."""

@@ -62,7 +62,7 @@ def lower_neighbour(at: Position, rounding: Rounding, tail_bits: int) -> LowerNe
         below = at.named("below", lost | rest)
         kept, tail, half = aligned[tail_bits:], aligned[:tail_bits], aligned[tail_bits - 1]
         beyond = tail.any() | below
-    chapter(at.m, f"Lower neighbour: its ordinal, {at.order.width} bits, from exponent and kept bits")
+    chapter(at.m, f"Lower neighbour: lower_ordinal {at.order.width} bits, from exponent and kept bits")
     return LowerNeighbour(at.named("lower_ordinal", _ordinal(at, kept, extends)), tail, half, below, beyond)
 
 

@@ -105,7 +105,7 @@ class Position:
 def position(m: Module, parts: Parts, order: Ordinals, lowest_relevant: int) -> Position:
     """Add the hardware that determines a number's position to ``m``."""
     low, high = parts.exponents
-    chapter(m, f"Position: comparisons of the exponent, {len(parts.exponent)} bits, with the format's binades")
+    chapter(m, "Position: comparisons of the exponent with the format's binades")
 
     @cache
     def at_least(exponent: int) -> Value:
