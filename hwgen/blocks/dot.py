@@ -184,7 +184,7 @@ class Dot(Accumulating, wiring.Component):
         if not target.flush:  # a subnormal has field 0, but the exponent of field 1
             significand = Mux(hidden, significand, Cat(Const(0, 1), fraction))
         spare = max(lsb + bias + k, 0)
-        finite = significand & (~special).replicate(k + 1)
+        finite = named(m, "acc_significand", significand & (~special).replicate(k + 1))
         moved = moved_left(m, finite, field, width + spare, "acc_")[spare:]
         magnitude = named(m, "acc_magnitude", Cat(Const(0, max(-bias - k - lsb, 0)), moved), width)
         sign = named(m, "acc_sign", acc[-1])

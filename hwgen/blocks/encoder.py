@@ -124,7 +124,7 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
 
     is_special = named(m, "is_special", field.all())
     is_nan = named(m, "is_nan", is_special & (fraction.any() | rest))
-    is_inf = is_special & ~is_nan
+    is_inf = named(m, "is_inf", is_special & ~is_nan)
     lowest_normal, special = 1 - bias, bias + 1
     if rounder.lowest_relevant >= lowest_normal:
         return Parts(sign, field, bias, (-bias, special), one, fraction, rest, nothing, is_inf, is_nan, special)
@@ -135,7 +135,7 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
     lowest = lowest_normal - deepest - 1
     zeros = Signal(range(deepest + 2), name="leading_zeros", attrs=attributes(m))
     exponent = Signal(Shape(field_bits + 1, signed=True), name="exponent", attrs=attributes(m))
-    with m.If(field.any()):
+    with m.If(named(m, "is_normal", field.any())):
         m.d.comb += [zeros.eq(0), exponent.eq(field)]
     for n in range(1, deepest + 1):
         with m.Elif(whole[k - n]):
@@ -148,7 +148,7 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
         hidden = exponent != -deepest
         hidden = named(m, "hidden", whole[k - 1 - deepest] | hidden if deepest < k else hidden)
     elif rounder.lowest_relevant <= lowest:  # the lowest exponent stands for zero alone
-        is_zero = exponent == -deepest
+        is_zero = named(m, "is_zero", exponent == -deepest)
     normalized = named(m, "normalized", (whole << zeros)[:k])
     fraction, rest = normalized[k - first :], normalized[: k - first].any()
     return Parts(sign, exponent, bias, (lowest, special), hidden, fraction, rest, is_zero, is_inf, is_nan, special)

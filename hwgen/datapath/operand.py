@@ -227,14 +227,14 @@ class Operand(wiring.Component):
             if not isinstance(hit.value, Const):
                 hit = hit.named(m, f"is_row_{i}")
             if row.hidden:
-                cases.append(self._normal(m, row, hit, magnitude))
+                cases.append(self._normal(m, f"row_{i}_exponent", row, hit, magnitude))
             elif self.layout.normalized:
                 cases.extend(self._subnormal(m, row, hit, magnitude))
             else:
                 cases.append(self._unnormalized(row, hit, magnitude))
         return cases
 
-    def _normal(self, m: Module, row: Row, hit: Tabled, magnitude: list[Tabled]) -> _Case:
+    def _normal(self, m: Module, name: str, row: Row, hit: Tabled, magnitude: list[Tabled]) -> _Case:
         """A hidden 1 and a fraction; the exponent is the field, plus the difference of the biases."""
         k, zero, one = row.fraction_bits, hit.constant(0), hit.constant(1)
         significand = [*[zero] * (self.layout.significand_bits - 1 - k), *magnitude[:k], one]
@@ -247,7 +247,10 @@ class Operand(wiring.Component):
                 offset = bias - row_bias
                 spare = int(self.layout.has_increment and offset % (1 << size) == 1)
                 padded = [*field, *[zero] * (bits - len(field))][:bits]
-                return _Case(hit, plus_bits(padded, offset - spare), hit.constant(spare), significand)
+                exponent = plus_bits(
+                    padded, offset - spare, None, lambda place, carry: carry.named(m, f"{name}_carry_{place}")
+                )
+                return _Case(hit, exponent, hit.constant(spare), significand)
             case SignMagnitude(bits=size):
                 top, negative = k + size - 1, field[-1]
                 exponent = [(magnitude[i] ^ negative).named(m, f"bit_{i}_xor_{top}") for i in range(k, top)]

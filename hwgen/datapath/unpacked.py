@@ -1,6 +1,6 @@
 """Unpacked codes: class, sign, exponent and normalized significand."""
 
-from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value, signed
 from amaranth.lib.wiring import PureInterface, Signature
 
 from golden import Biased, Fixed, Format, Kind, SignMagnitude, Special
@@ -54,23 +54,28 @@ def unpack(m: Module, fmt: Format, code: Value, out: PureInterface) -> None:
     earlier: Value = Const(0, 1)
     for i, special in enumerate(fmt.specials):
         matched = matches(code, special)
+        if sum(other.kind is special.kind for other in fmt.specials) > 1:
+            matched = named(m, f"is_special_{i}", matched)
         overlaps = any((special.value ^ other.value) & special.mask & other.mask == 0 for other in fmt.specials[:i])
         kinds[special.kind] |= matched & ~earlier if overlaps else matched
         earlier = earlier | matched
     m.d.comb += [out.is_inf.eq(kinds[Kind.INF]), out.is_nan.eq(kinds[Kind.NAN])]
 
-    row_exponent = Signal(exponent_shape(fmt), name="row_exponent", attrs=attributes(m))
-    row_significand = Signal(fmt.precision, name="row_significand", attrs=attributes(m))
     hits = [
         named(m, f"is_row_{i}", magnitude[body - len(row.prefix) :] == int(row.prefix, 2))
         if row.prefix
         else Const(1, 1)
         for i, row in enumerate(fmt.rows)
     ]
-    for i, (row, hit) in enumerate(zip(fmt.rows, hits, strict=True)):
-        with m.If(hit) if i == 0 else m.Elif(hit) if row.prefix else m.Else():
-            unpack_row = _normal_row if row.hidden else _subnormal_row
-            unpack_row(m, row, magnitude, row_exponent, row_significand)
+    numbers = [
+        (_normal_row if row.hidden else _subnormal_row)(m, f"row_{i}", fmt, row, magnitude)
+        for i, row in enumerate(fmt.rows)
+    ]
+    row_exponent = Signal(exponent_shape(fmt), name="row_exponent", attrs=attributes(m))
+    row_significand = Signal(fmt.precision, name="row_significand", attrs=attributes(m))
+    for row, hit, (exponent, significand) in zip(fmt.rows, hits, numbers, strict=True):
+        with m.If(hit) if hit is hits[0] else m.Elif(hit) if row.prefix else m.Else():
+            m.d.comb += [row_exponent.eq(exponent), row_significand.eq(significand)]
     zero = kinds[Kind.ZERO]
     if not all(row.hidden for row in fmt.rows):
         zero = zero | (~row_significand[-1] & ~(kinds[Kind.INF] | kinds[Kind.NAN]))
@@ -82,28 +87,31 @@ def unpack(m: Module, fmt: Format, code: Value, out: PureInterface) -> None:
     ]
 
 
-def _normal_row(m: Module, row: Row, magnitude: Value, exponent: Signal, significand: Signal) -> None:
-    k = row.fraction_bits
+def _normal_row(m: Module, name: str, fmt: Format, row: Row, magnitude: Value) -> tuple[Value, Value]:
+    """Exponent and significand of the codes in a row with a hidden 1."""
+    k, width, shape = row.fraction_bits, fmt.precision, exponent_shape(fmt)
     field = magnitude[k : k + row.exponent.bits]
     match row.exponent:
         case Fixed(exponent=constant):
-            m.d.comb += exponent.eq(constant)
+            exponent: Value = Const(constant, shape)
         case Biased(bias=bias):
-            m.d.comb += exponent.eq(field - bias)
+            exponent = named(m, f"{name}_exponent", field - bias, shape)
         case SignMagnitude(bits=bits):
             size = Const(1, 1) if bits == 1 else (magnitude[k : k + bits - 1] | Const(1 << (bits - 1), bits))
-            m.d.comb += exponent.eq(Mux(field[-1], -size, size))
-    width = len(significand)
+            exponent = named(m, f"{name}_exponent", Mux(field[-1], -size, size), signed(bits + 1))
     fraction = magnitude[max(k + 1 - width, 0) : k] if k else Const(0, 1)
-    m.d.comb += significand.eq(fraction << max(width - 1 - k, 0) | 1 << (width - 1))
+    return exponent, fraction << max(width - 1 - k, 0) | 1 << (width - 1)
 
 
-def _subnormal_row(m: Module, row: Row, magnitude: Value, exponent: Signal, significand: Signal) -> None:
-    """A fraction without hidden bit; wires move its first 1 to the front, a case for each of its places."""
+def _subnormal_row(m: Module, name: str, fmt: Format, row: Row, magnitude: Value) -> tuple[Value, Value]:
+    """The same without hidden bit; wires move the fraction's first 1 to the front, a case for each of its places."""
     assert isinstance(row.exponent, Fixed)
-    k, width = row.fraction_bits, len(significand)
+    k, width = row.fraction_bits, fmt.precision
+    exponent = Signal(exponent_shape(fmt), name=f"{name}_exponent", attrs=attributes(m))
+    significand = Signal(width, name=f"{name}_significand", attrs=attributes(m))
     for zeros in range(k):
         first = k - 1 - zeros
         with m.If(magnitude[first]) if zeros == 0 else m.Elif(magnitude[first]):
             m.d.comb += exponent.eq(row.exponent.exponent - 1 - zeros)
             m.d.comb += significand.eq(magnitude[max(first + 1 - width, 0) : first + 1] << max(width - 1 - first, 0))
+    return exponent, significand

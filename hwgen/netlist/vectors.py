@@ -163,7 +163,7 @@ class Vectors:
         for result in self.results:
             kind, (first, *others) = result.operation.kind, result.operation.operands
             for bits in [(bit,) for bit in first] if kind == "$pmux" else [first]:
-                self._note(bits, result)
+                self._note(bits, result, bare=kind == "$pos")
             for left, bits in zip(reversed(range(len(others))), others, strict=True):
                 self._note(bits, result, bare=left == 0 and kind in ("$mux", "$pmux", "$dff"))
         for port, bits in self.netlist.outputs.items():

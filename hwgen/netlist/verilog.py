@@ -12,7 +12,7 @@ from hwgen.netlist.dataflow import COMPARISONS, LOGIC, MODULAR, REDUCTIONS, Bits
 from hwgen.netlist.layout import ATOM, BINARY, CHAINED, CHOICE, UNARY, Expression, comment, literal, span, statement
 from hwgen.netlist.vectors import Alias, Piece, Result, Vector, Vectors
 
-NESTED = 60
+NESTED = 100
 """Longest expression, in characters, that is written into the one statement that reads it."""
 
 NESTED_CHAIN = 400
@@ -177,6 +177,10 @@ class _Module:
         kind, operands = operation.kind, operation.operands
         if kind in ("$mux", "$pmux"):
             select, *values, otherwise = operands
+            if (*values, otherwise) == (("1",), ("0",)):
+                return self._reference(select)
+            if (*values, otherwise) == (("0",), ("1",)):
+                return Expression(f"~{self._operand(select, ATOM)}", UNARY)
             choices = tuple(
                 (self._operand((bit,), UNARY), self._operand(bits, BINARY))
                 for bit, bits in zip(select, values, strict=True)

@@ -95,6 +95,9 @@ def test_modules_of_all_formats(block, name, options):
         assert not misplaced(parts, steps_by_name(build(block, name, **options)))
     assert {*re.findall(r"^  assign (\w+)", dict(parts).get(FLAGS, ""), flags=re.M)} <= {"flags", "overflow"}
     assert not wrong_widths(parts)
+    nets = [net for _, statements in parts for net in declared(statements)]
+    unnamed = [net for net in nets if re.search(r"_part(_\d+)?$", net)]
+    assert len(nets) < 20 or len(unnamed) < 0.2 * len(nets)
 
 
 @pytest.mark.parametrize("name", ["ocp_e5m2", "binary8p3", "e5m3", "ieee_e3m4", "ocp_e4m3+ocp_e5m2"])
