@@ -10,7 +10,7 @@ from amaranth.hdl import Fragment, Signal, Value
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from hwgen import Decoder, Dot, Encoder, Mac, Readout
+from hwgen import Decoder, Dot, Encoder, Mac, Pe, Readout
 from hwgen.netlist.emit import emit
 from hwgen.netlist.pipeline import Pipelined
 from synth.proof import mapping
@@ -26,6 +26,8 @@ COMPONENTS = {
     "hybrid encoder": lambda: Encoder("hif8", rounding="hybrid", rounding_pin=True),
     "encoder": lambda: Encoder("ocp_e4m3", flags=True),
     "decoder": lambda: Decoder("hif8", "binary16"),
+    "decoder of a pair": lambda: Decoder("ocp_e4m3+ocp_e5m2", "binary16"),
+    "mac of a pair": lambda: Mac("hif8+binary8p3", flags=True),
     "readout": lambda: Readout("hif8", target="ocp_e5m2", rounding="stochastic"),
     "pipelined mac": lambda: Pipelined(Mac("hif8"), 4),
     "pipelined dot": lambda: Pipelined(Dot("ocp_e4m3", accumulator="exact"), 5),
@@ -144,6 +146,15 @@ def wrong_nets(component: wiring.Component, text: str) -> tuple[list[str], int]:
     return mismatches, count
 
 
+def without_meaning(component: wiring.Component, text: str) -> list[str]:
+    """Nets of the Verilog that are named neither after a signal nor as docs/verilog.md explains."""
+    signals = signals_of(component)[1]
+    endings = {name[match.end() :] for name in signals for match in re.finditer("^|__", name)}
+    nets = [re.sub(r"(_bits)?_stage_\d+$", "", match[2]) for match in NET.findall(text)]
+    explained = re.compile(r"\w+_part(_\d+)?|\w+_carry_\d+|unused(_\d+)?")
+    return [net for net in nets if net not in endings and not explained.fullmatch(net)]
+
+
 @pytest.mark.parametrize("name", COMPONENTS)
 def test_nets_have_the_values_of_the_signals_that_they_are_named_after(name):
     component = COMPONENTS[name]()
@@ -173,3 +184,20 @@ def test_nets_with_exchanged_names_are_found():
     other = {name: pair[1 - place] for pair in pairs for place, name in enumerate(pair)}
     swapped = re.sub(rf"\b({'|'.join(other)})\b", lambda match: other[match[0]], text)
     assert {*other} <= {*wrong_nets(Mac("hif8"), swapped)[0]}
+
+
+NAMED = COMPONENTS | {
+    "processing element": lambda: Pe("ocp_e4m3"),
+    "pipelined processing element": lambda: Pe("hif8+binary8p3", flags=True, stages=2, interleave=2),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_nets_are_named_after_a_signal_or_as_the_docs_explain(name):
+    assert not without_meaning(NAMED[name](), emit(NAMED[name](), "top"))
+
+
+def test_names_without_meaning_are_found():
+    text = emit(Mac("hif8"), "top")
+    renamed = text.replace("operand_a__is_zero", "operand_b__is_zero_flag").replace("subtract", "add_only")
+    assert without_meaning(Mac("hif8"), renamed) == ["operand_b__is_zero_flag", "add_only"]
