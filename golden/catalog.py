@@ -31,7 +31,7 @@ _NAMES = (
 FAMILIES = ("e{x}m{y}b{l}", "e{x}m{y}b{l}_{u}", "gc_1_{e}_{p}_b{bias}")
 """Parametric names that :func:`get` accepts beside the catalogue's; ``m3`` is a bias of -3."""
 
-_N = r"(\d{1,99})"
+_N = r"([0-9]{1,99})"
 """A number in such a name; Python refuses to convert strings of thousands of digits."""
 
 
@@ -83,7 +83,7 @@ def beside(folder: Path, name: str) -> str:
 
 
 def _get(name: str) -> Format:
-    word = canonical(name)
+    word = re.sub(r"(?<!\d)0+(?=\d)", "", canonical(name)).replace("_bm0", "_b0")  # integers in one way
     fmt = _known(word)
     if fmt is not None:
         return fmt
@@ -114,6 +114,8 @@ def _known(name: str) -> Format | None:
 def _checked_name(fmt: Format, file: str) -> Format:
     """Refuse a known name for another format: its modules and figures could be mistaken for the known format's."""
     where = f"Format file {file!r}: name {fmt.name!r} is that of"
+    if canonical(fmt.name) in AMBIGUOUS:
+        raise BadValue(None, f"{where} several known formats; choose another one")
     try:
         known = _get(fmt.name)
     except BadValue:

@@ -6,7 +6,7 @@ from typing import Any
 
 import golden
 from golden.formats import Format
-from golden.names import ALIASES, DIFFERENCES
+from golden.names import ALIASES, AMBIGUOUS, DIFFERENCES
 from golden.refusal import BadValue, about
 
 
@@ -29,6 +29,9 @@ def formats(arguments: argparse.Namespace) -> int:
     print("\nOther names, in any case:")
     for name in dict.fromkeys(ALIASES.values()):
         print(f"  {name}: {', '.join(alias for alias, ours in ALIASES.items() if ours == name)}")
+    print("Ambiguous names, which are refused:")
+    for name, choice in AMBIGUOUS.items():
+        print(f"  {name}: {choice}")
     print("Other names change no default:", *DIFFERENCES, sep="\n  ")
     print(f"\nFamilies: {', '.join(golden.catalog.FAMILIES)}; or the path of a .toml file.")
     print("A+B: one unit for two formats of the same width, selected by a pin; every block except encoders accepts it.")

@@ -117,7 +117,15 @@ def test_ambiguous_names_are_refused_with_the_choice(name, capsys):
         golden.mac(0, 0, 0, accumulator=name)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("E4M3", "a known format"), ("Half", "a source and accumulator")])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("E4M3", "a known format"),
+        ("Half", "a source and accumulator"),
+        ("fp8", "several known formats"),
+        ("float8_e4m3", "several known formats"),
+    ],
+)
 def test_a_file_does_not_take_a_name_that_stands_for_another_format(name, kind, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(TOML_FORMAT.replace('"tiny"', f'"{name}"'))
@@ -131,6 +139,16 @@ def test_negative_biases():
     np.testing.assert_array_equal(fmt.values, golden.get("gc_1_4_3_b7").values * 2.0**10)
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [("gc_1_4_3_b08", "gc_1_4_3_b8"), ("gc_1_4_3_bm0", "gc_1_4_3_b0"), ("gc_1_4_3_bm03", "gc_1_4_3_bm3"),
+     ("e05m2b1", "e5m2b1"), ("gc_1_4_3_bm00", "gc_1_4_3_b0"), ("e5m2b01_02", "e5m2b1_2")],
+)  # fmt: skip
+def test_an_integer_is_written_in_one_way(written, name):
+    assert golden.get(written) is golden.get(name)
+    assert golden.get(written).name == name
+
+
 def test_other_defaults_of_the_libraries_are_stated(capsys):
     """An alias changes no default."""
     assert golden.get("float8_e4m3fnuz").overflows[0] == "saturate"
@@ -138,6 +156,7 @@ def test_other_defaults_of_the_libraries_are_stated(capsys):
     assert main(["formats"]) == 0
     listing = capsys.readouterr().out
     assert all(sentence in listing for sentence in DIFFERENCES)
+    assert all(f"  {name}: {choice}\n" in listing for name, choice in AMBIGUOUS.items())
     assert "  ocp_e5m2: e5m2, fp8_e5m2, float8_e5m2, float8e5m2\n" in listing
 
 
