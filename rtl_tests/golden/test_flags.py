@@ -1,4 +1,4 @@
-"""Status flags of the golden model, against their definitions in exact fractions and against cases done by hand."""
+"""Status flags of the reference model, against their definitions in exact fractions and against cases done by hand."""
 
 from fractions import Fraction
 
