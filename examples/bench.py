@@ -58,6 +58,16 @@ def against_peer(fmt: golden.Format, dtype: Any, samples: np.ndarray) -> None:
         print(f"{fmt.name:10} {task:20} {mine:7.0f}, {peer} {other:5.0f}: {ratio:.1f} times as fast")
 
 
+def roundings(fmt: golden.Format, samples: np.ndarray) -> None:
+    """Print the speed of encoding in each rounding, compared with the format's default."""
+    bits = samples.view(np.uint32)
+    words = np.random.default_rng(2).integers(0, 1 << 16, bits.size, dtype=np.uint16)
+    for rounding in fmt.roundings[1:]:
+        random = {"random": words} if rounding.is_stochastic else {}
+        mine, other, ratio = paired(lambda: fmt.encode(bits, rounding=rounding, **random), lambda: fmt.encode(bits))  # noqa: B023
+        print(f"{fmt.name:10} {rounding:20} {mine:7.0f}, {fmt.roundings[0]} {other:5.0f}: {ratio:.2f} times as fast")
+
+
 _MAIN = """
 #include "Vmodule.h"
 #include <cstdio>
@@ -124,6 +134,7 @@ def main() -> None:
     print(f"{ELEMENTS} elements; median of {ROUNDS} alternating rounds; million elements a second, one thread")
     for name, dtype in PEERS.items():
         against_peer(golden.get(name), dtype, samples)
+        roundings(golden.get(name), samples)
     evaluator_against_verilator()
     sweeps()
     seconds = []

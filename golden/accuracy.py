@@ -157,8 +157,8 @@ def _noise(fmt: Format, scale: float, density: Density) -> float:
     edges = np.union1d(_MESH, boundaries / scale)
     edges = edges[edges <= _END]
     width = np.diff(edges)
-    index = round_to_grid(fmt, scale * (edges[:-1] + width / 2), Rounding.TIES_TO_EVEN)
-    rounded = fmt.magnitudes[np.minimum(index, len(fmt.magnitudes) - 1)] / scale
+    index = round_to_grid(fmt, scale * (edges[:-1] + width / 2), False, Rounding.TIES_TO_EVEN)
+    rounded = table.values[np.minimum(index, len(table.codes) - 1)] / scale
     points, weights = _quadrature()
     x = edges[:-1, np.newaxis] + width[:, np.newaxis] * points
     return float(np.sum(width * (((rounded[:, np.newaxis] - x) ** 2 * density(x)) @ weights)))

@@ -8,14 +8,16 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from golden.formats import Format
 from golden.multi import pair
 from golden.names import AMBIGUOUS, canonical
+from golden.p3109 import PATTERN, FarFormat, p3109
 from golden.refusal import BadKind, BadValue, shown
 from golden.rows import ALL_ROUNDINGS, AWAY_FIRST, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
 from golden.tables import read_format
-from golden.validation import MAX_WIDTH, MIN_WIDTH
+from golden.validation import EXPONENT_LIMIT, MAX_WIDTH, MIN_WIDTH
 from golden.wide import WIDE, ieee, wide
 
 _NAMES = (
@@ -26,9 +28,10 @@ _NAMES = (
     "gc_1_4_3_b7", "gc_1_4_3_b10", "gc_1_4_3_b14", "gc_1_5_2_b15", "gc_1_5_2_b33", "gc_1_6_1_b31",
     "gc_1_3_4_b3", "gc_1_2_5_b1", "gc_1_0_7_b0",
     "ibm_1_4_3", "ibm_1_5_2", "ibm_fp9_1_5_3",
+    "e2m1", "e2m3", "e3m2", "e8m0", "ue4m3", "ue5m3",
 )  # fmt: skip
 
-FAMILIES = ("e{x}m{y}b{l}", "e{x}m{y}b{l}_{u}", "gc_1_{e}_{p}_b{bias}")
+FAMILIES = ("e{x}m{y}b{l}", "e{x}m{y}b{l}_{u}", "gc_1_{e}_{p}_b{bias}", PATTERN)
 """Parametric names that :func:`get` accepts beside the catalogue's; ``m3`` is a bias of -3."""
 
 _N = r"([0-9]{1,99})"
@@ -36,7 +39,7 @@ _N = r"([0-9]{1,99})"
 
 
 def names() -> tuple[str, ...]:
-    """Names of the catalogue: the 8- and 9-bit formats of the specification, section 0."""
+    """Names of the catalogue: the 8- and 9-bit formats of the specification, section 0, and the formats of blocks."""
     return _NAMES
 
 
@@ -54,8 +57,20 @@ def get(name: str | os.PathLike[str] | Format) -> Format:
     BadKind
         If the name is neither a string nor a path.
     BadValue
-        If the name is unknown (the message lists the nearest names) or ambiguous, or a file describes no format.
+        If the name is unknown (the message lists the nearest names) or ambiguous, a file describes no format, or the
+        format's exponents are too large to compute with, see :func:`described`.
     """
+    fmt = described(name)
+    if isinstance(fmt, FarFormat):
+        problem = (
+            f"has exponents beyond ±{EXPONENT_LIMIT}; only its table (hwgen table) and hwgen explain are available"
+        )
+        raise BadValue("name", f"{fmt.name!r} {problem}")
+    return fmt
+
+
+def described(name: str | os.PathLike[str] | Format) -> Format:
+    """Look up a format as :func:`get` does; formats of IEEE P3109 may have exponents of any size."""
     if isinstance(name, Format):
         return name
     if isinstance(name, os.PathLike):
@@ -108,7 +123,7 @@ def _known(name: str) -> Format | None:
     if match := re.fullmatch(rf"gc_1_{_N}_{_N}_b(m?){_N}", name):
         bias = -int(match[4]) if match[3] else int(match[4])
         return graphcore(name, int(match[1]), int(match[2]), bias)
-    return None
+    return p3109(name)
 
 
 def _checked_name(fmt: Format, file: str) -> Format:
@@ -130,7 +145,7 @@ def _checked_name(fmt: Format, file: str) -> Format:
     return fmt
 
 
-_DEFINING = ("width", "rows", "specials", "canonical_nan", "nan_keeps_sign", "twos_complement", "flush")
+_DEFINING = ("width", "rows", "specials", "canonical_nan", "nan_keeps_sign", "signed", "twos_complement", "flush")
 """Fields of a format that its modules depend on."""
 
 
@@ -226,6 +241,7 @@ def _run(x: int, y: int, bit: int, start: int, offset: int) -> Row:
 _OCP_CITE = "FP8 Formats for Deep Learning, Table 1; specification, section 3"
 _IEEE_CITE = "float8_e4m3 and float8_e3m4 of ml_dtypes; specification, section 3.1"
 _OCP_OVERFLOWS = (Overflow.SATURATE, Overflow.OCP_PAPER)
+_OCP_E5M2_OVERFLOWS = (Overflow.INFINITY, *_OCP_OVERFLOWS, Overflow.PROPAGATE)
 
 
 def _ocp_e4m3() -> Format:
@@ -276,6 +292,45 @@ def _ibm(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Format
     )
 
 
+_MX_CITE = "OCP Microscaling Formats (MX) Specification, version 1.0; specification, section 9"
+_NVFP4_CITE = "OCP E4M3 without the sign, the scale of NVFP4; specification, section 9"
+_UE5M3_CITE = "5 exponent and 3 fraction bits without a sign; specification, section 9"
+
+
+def _element(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Format:
+    """An element of blocks: subnormals and normals, no infinity, no NaN."""
+    return Format(
+        name=name,
+        width=1 + exponent_bits + fraction_bits,
+        cite=_MX_CITE,
+        rows=_with_subnormals(exponent_bits, fraction_bits, bias),
+        specials=(),
+        overflows=(Overflow.SATURATE,),
+    )
+
+
+def _scale(name: str, rows: tuple[Row, ...], cite: str, **fields: Any) -> Format:
+    """A scale of blocks: no sign, the last code is NaN."""
+    width = rows[-1].exponent.bits + rows[-1].fraction_bits
+    nan = (1 << width) - 1
+    return Format(
+        name=name,
+        width=width,
+        cite=cite,
+        rows=rows,
+        specials=(Special(nan, nan, Kind.NAN),),
+        canonical_nan=nan,
+        signed=False,
+        overflows=(Overflow.NAN, Overflow.SATURATE),
+        **fields,
+    )
+
+
+def _with_subnormals(exponent_bits: int, fraction_bits: int, bias: int) -> tuple[Row, ...]:
+    subnormals = Row("0" * exponent_bits, Fixed(1 - bias), fraction_bits, hidden=0)
+    return subnormals, Row("", Biased(exponent_bits, bias), fraction_bits)
+
+
 _SINGLE: dict[str, Callable[[], Format]] = {
     "hif8": _hif8,
     "binary8p3": lambda: _p3109("binary8p3", 5, 2),
@@ -285,10 +340,16 @@ _SINGLE: dict[str, Callable[[], Format]] = {
     "e5m3": lambda: _p3109("e5m3", 5, 3),
     "e5m3_nosub": lambda: _p3109("e5m3_nosub", 5, 3, subnormals=False),
     "ocp_e4m3": _ocp_e4m3,
-    "ocp_e5m2": lambda: ieee(Format, "ocp_e5m2", 5, 2, _OCP_CITE, 0x7E, (Overflow.INFINITY, *_OCP_OVERFLOWS)),
+    "ocp_e5m2": lambda: ieee(Format, "ocp_e5m2", 5, 2, _OCP_CITE, 0x7E, _OCP_E5M2_OVERFLOWS),
     "ieee_e4m3": lambda: ieee(Format, "ieee_e4m3", 4, 3, _IEEE_CITE, 0x7C),
     "ieee_e3m4": lambda: ieee(Format, "ieee_e3m4", 3, 4, _IEEE_CITE, 0x78),
     "ibm_1_4_3": lambda: _ibm("ibm_1_4_3", 4, 3, 11),
     "ibm_1_5_2": lambda: _ibm("ibm_1_5_2", 5, 2, 15),
     "ibm_fp9_1_5_3": lambda: _ibm("ibm_fp9_1_5_3", 5, 3, 15),
+    "e2m1": lambda: _element("e2m1", 2, 1, 1),
+    "e2m3": lambda: _element("e2m3", 2, 3, 1),
+    "e3m2": lambda: _element("e3m2", 3, 2, 3),
+    "e8m0": lambda: _scale("e8m0", (Row("", Biased(8, 127), 0),), _MX_CITE, roundings=AWAY_FIRST),
+    "ue4m3": lambda: _scale("ue4m3", _with_subnormals(4, 3, 7), _NVFP4_CITE),
+    "ue5m3": lambda: _scale("ue5m3", _with_subnormals(5, 3, 15), _UE5M3_CITE),
 }

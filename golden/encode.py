@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golden.bits import BLOCK, as_array, as_codes, look_up
+from golden.chance import encode as by_chance
 from golden.flags import of_conversion
 from golden.formats import Format
 from golden.options import Options, check_random_bits, options
 from golden.refusal import BadKind, BadValue
 from golden.rounding import codes_of, encode_directly
-from golden.rows import Rounding
 from golden.steps import Steps, steps
 from golden.wide import WideFormat, check_wide
 
@@ -47,9 +47,11 @@ def encode(
     chosen = options(fmt, "binary32" if source is None else source, rounding, overflow, nan_to_zero)
     raw = chosen.source.as_codes(raw, "bits")
     words = random_words(chosen, random, random_bits, raw.shape)
-    if words is not None:
+    if words is not None and chosen.source.name == "binary32" and fmt.has_tables:
+        codes = by_chance(fmt, raw, chosen, words, random_bits, marked=flagged)
+    elif words is not None:
         codes = encode_directly(fmt, raw, chosen, words, random_bits, marked=flagged)
-    elif chosen.source.width == 16:
+    elif chosen.source.has_tables:
         codes = look_up(_table(fmt, chosen, flagged), raw)
     elif table := steps(fmt, chosen, marked=flagged):
         codes = table.codes(raw.astype(np.uint32, copy=False))
@@ -95,15 +97,16 @@ def _unmarked(
 def random_words(
     chosen: Options, random: ArrayLike | None, random_bits: int, shape: tuple[int, ...]
 ) -> NDArray[Any] | None:
-    """Check the random bits of ``stochastic``; other roundings refuse random bits and return None."""
-    if chosen.rounding is not Rounding.STOCHASTIC:
+    """Check the random bits of stochastic roundings; other roundings refuse random bits and return None."""
+    if not chosen.rounding.is_stochastic:
         if random is not None:
-            problem = f"must be given with rounding 'stochastic' only, not with {chosen.rounding.value!r}"
+            problem = f"must be given with stochastic roundings only, not with {chosen.rounding.value!r}"
             raise BadValue("random", problem)
         return None
     check_random_bits(random_bits)
     if random is None:
-        raise BadValue("random", "must be given with rounding 'stochastic': unsigned integers of the shape of bits")
+        needed = f"with rounding {chosen.rounding.value!r}: unsigned integers of the shape of bits"
+        raise BadValue("random", f"must be given {needed}")
     words = as_codes("random", random, random_bits)
     if words.shape != shape:
         raise BadValue("random", f"must have the shape of bits, {shape}, not {words.shape}")
@@ -112,8 +115,8 @@ def random_words(
 
 @cache
 def _table(fmt: Format, chosen: Options, marked: bool) -> NDArray[Any]:
-    """Codes of all patterns of a 16-bit source."""
-    return encode_directly(fmt, np.arange(1 << 16), chosen, marked=marked)
+    """Codes of all patterns of a source of at most 16 bits."""
+    return encode_directly(fmt, np.arange(1 << chosen.source.width), chosen, marked=marked)
 
 
 def by_upper_half(

@@ -23,6 +23,7 @@ from golden.refusal import BadKind, BadValue, about, check_integer
 from golden.rounding import codes_of
 from golden.rows import DEFAULT_RANDOM_BITS
 from golden.validation import MAX_WIDTH
+from golden.wide import IEEE, POSITIVE, check_zero
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -204,12 +205,14 @@ class ExactAccumulator:
         nan_to_zero: bool = False,
         random: ArrayLike | None = None,
         random_bits: int = DEFAULT_RANDOM_BITS,
+        zero: str = IEEE,
     ) -> NDArray[Any]:
         """Round accumulators, once, to codes or to bits of a wide format.
 
-        The options are those of :meth:`golden.Format.encode`. ``hybrid`` is refused because it depends on the bits of a
-        source. The result has no axis of limbs; NaN has no sign.
+        The options are those of :meth:`golden.Format.encode`, and ``zero`` is that of :func:`golden.mac`. ``hybrid`` is
+        refused because it depends on the bits of a source. The result has no axis of limbs; NaN has no sign.
         """
+        positive = check_zero(zero) == POSITIVE
         with about("to"):
             to = get(to)
         chosen = target_options(to, rounding, overflow, nan_to_zero)
@@ -217,7 +220,8 @@ class ExactAccumulator:
         negative = np.signbit(values) & ~np.isnan(values)
         words = random_words(chosen, random, random_bits, values.shape)
         threshold = None if words is None else 2.0**random_bits - words.astype(np.float64)
-        return codes_of(to, values, negative, chosen, threshold, random_bits)
+        codes = codes_of(to, values, negative, chosen, threshold, random_bits)
+        return np.where(codes == to.sign_bit, 0, codes) if positive and to.has_negative_zero else codes
 
     def _extended(self, state: NDArray[np.uint64], further: int = 0) -> NDArray[np.uint64]:
         """The value without flags, sign-extended to all limbs and ``further`` more."""

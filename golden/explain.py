@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from golden.formats import Format
+from golden.overflow import replacements, with_sign
+from golden.p3109 import FarFormat
 from golden.rounding import grid, round_to_grid
 from golden.rows import Kind, Overflow, Rounding
 
@@ -20,8 +23,17 @@ ROUNDING_RULES = {
     Rounding.TIES_TO_EVEN: "to nearest, ties to the even code",
     Rounding.TIES_TO_AWAY: "to nearest, ties away from zero",
     Rounding.TOWARD_ZERO: "toward zero; finite values never become infinity or NaN",
+    Rounding.TOWARD_POSITIVE: "toward +infinity",
+    Rounding.TOWARD_NEGATIVE: "toward -infinity",
+    Rounding.TO_ODD: "to odd: values stay, other numbers become the neighbour with the odd code",
     Rounding.STOCHASTIC: (
         "stochastic: away from zero iff floor(2^R t) + random >= 2^R, t being the position between the neighbours"
+    ),
+    Rounding.STOCHASTIC_B: (
+        "stochastic B: away from zero iff floor(2^(R+1) t) + 2 random + 1 >= 2^(R+1), t as position of the number"
+    ),
+    Rounding.STOCHASTIC_C: (
+        "stochastic C: away from zero iff 2^R t, rounded to an integer, ties to even, plus random is at least 2^R"
     ),
     Rounding.HYBRID: (
         "HiFloat8's hybrid: ties away for exponents -3..3, elsewhere the tail against the source's own last bits"
@@ -34,21 +46,43 @@ ROUNDING_RULES = {
 
 OVERFLOW_RULES = {
     Overflow.INFINITY: "overflow and infinities to infinity",
+    Overflow.NONE: "overflow and infinities to infinity where the format has one, else to the largest finite value",
     Overflow.NAN: "overflow and infinities to NaN",
     Overflow.SATURATE: "overflow and infinities to the largest finite value",
+    Overflow.PROPAGATE: "overflow to the largest finite value; infinities to infinity where the format has one",
     Overflow.OCP_PAPER: "overflow to the largest finite value; infinities to infinity, or to NaN where there is none",
 }
 """What each overflow rule does, as text."""
 
 
-def number(value: float) -> str:
-    """A value as significand times power of two and in decimal, exactly (=) or approximately (≈)."""
-    if not np.isfinite(value) or value == 0:
+def number(value: float | Fraction) -> str:
+    """A value as significand times power of two, exactly, and in decimal, exactly (=) or approximately (≈).
+
+    Fractions that binary64 cannot hold are shown as integer or fraction instead of in decimal.
+    """
+    if isinstance(value, float) and (not np.isfinite(value) or value == 0):
         return {"inf": "Inf", "-inf": "-Inf", "nan": "NaN"}.get(str(value), str(value).removesuffix(".0"))
-    fraction, exponent = np.frexp(value)
-    decimal = format(value, ".12g")
-    relation = "=" if Decimal(decimal) == Decimal(value) else "≈"
-    return f"{2 * fraction:.10g} * 2^{exponent - 1} {relation} {decimal}"
+    exact = Fraction(value)
+    if exact == 0:
+        return "0"
+    size = abs(exact)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    exponent -= size < Fraction(2) ** exponent
+    significand = Decimal(float(exact / Fraction(2) ** exponent))
+    power = f"{significand.normalize():f} * 2^{exponent}"
+    if not -1022 <= exponent <= 1023:
+        return f"{power} = {ratio(exact)}"
+    decimal = format(float(exact), ".12g")
+    return f"{power} {'=' if Decimal(decimal) == Decimal(float(exact)) else '≈'} {decimal}"
+
+
+def ratio(value: Fraction) -> str:
+    """A number of few significant bits as integer or fraction, with powers of two: ``3*2^500``, ``3/2^500``."""
+    places = (value.numerator & -value.numerator).bit_length() - 1
+    odd = value.numerator >> places
+    if value.denominator > 1:
+        return f"{odd}/2^{value.denominator.bit_length() - 1}"
+    return f"{odd}*2^{places}" if places else str(odd)
 
 
 def _hexadecimal(fmt: Format, code: int) -> str:
@@ -64,12 +98,12 @@ def fields(fmt: Format, code: int) -> str:
     text = format(code, f"0{fmt.width}b")
     if fmt.twos_complement:
         return f"{_hexadecimal(fmt, code)} = two's complement {text}"
-    body = text[1:]
+    body = text[int(fmt.signed) :]
     row = next(row for row in fmt.rows if body.startswith(row.prefix))
     fraction = len(body) - row.fraction_bits
     exponent = fraction - row.exponent.bits
     parts = {
-        "sign": text[0],
+        "sign": text[: int(fmt.signed)],
         "prefix": body[:exponent],
         "exponent": body[exponent:fraction],
         "fraction": body[fraction:],
@@ -79,7 +113,12 @@ def fields(fmt: Format, code: int) -> str:
 
 def describe(fmt: Format, code: int) -> str:
     """Fields and value of a code in one line."""
-    return f"{fields(fmt, code)}: {number(float(fmt.decode(np.array([code]))[0]))}"
+    return f"{fields(fmt, code)}: {number(_value(fmt, code))}"
+
+
+def _value(fmt: Format, code: int) -> float | Fraction:
+    """The value of a code; a float, which knows -0, unless the format's exponents are too large for floats."""
+    return fmt.exact_value(code) if isinstance(fmt, FarFormat) else float(fmt.decode(np.array([code]))[0])
 
 
 def explain(fmt: Format, code: int) -> Iterator[str]:
@@ -96,25 +135,30 @@ def explain(fmt: Format, code: int) -> Iterator[str]:
     member, inner = fmt.split(code)
     if member is not fmt:
         bits = format(code, f"0{fmt.width}b")
-        yield f"{fmt.name} ({fmt.width} bits: the code's sign, a bit that selects the format, the code's other bits)"
-        parts = f"sign {bits[0]}, select {bits[1]}, others {bits[2:]}"
+        sign = "the code's sign, " if fmt.signed else ""
+        yield f"{fmt.name} ({fmt.width} bits: {sign}a bit that selects the format, the code's other bits)"
+        sign = f"sign {bits[0]}, " if fmt.signed else ""
+        parts = f"{sign}select {bits[int(fmt.signed)]}, others {bits[fmt.signed + 1 :]}"
         yield f"{_hexadecimal(fmt, code)} = {parts}: code {_hexadecimal(member, inner)} of {member.name}"
         yield from explain(member, inner)
         return
     yield f"{fmt.name} ({fmt.width} bits; {fmt.cite})"
     yield fields(fmt, code)
-    value = float(fmt.decode(np.array([code]))[0])
+    value = _value(fmt, code)
     yield f"value: {number(value)}"
     if not fmt.has_tables or fmt.kinds[code] not in (Kind.FINITE, Kind.ZERO):
         return
+    if isinstance(value, Fraction):
+        yield from _far_neighbours(fmt, code)
+        return
     table = grid(fmt)
     index = int(np.searchsorted(table.values, abs(value)))
-    if index > 0:
+    if index > (not fmt.has_zero):
         yield f"neighbour toward zero: {_neighbour(fmt, index - 1, value)}"
     yield f"neighbour away from zero: {_neighbour(fmt, index + 1, value)}"
     yield "magnitudes that round to it:"
     for rounding in fmt.roundings:
-        yield f"  {rounding}: {_interval(fmt, index, rounding)}"
+        yield f"  {rounding}: {_interval(fmt, index, rounding, negative=bool(np.signbit(value)))}"
 
 
 def _neighbour(fmt: Format, index: int, value: float) -> str:
@@ -122,13 +166,23 @@ def _neighbour(fmt: Format, index: int, value: float) -> str:
     if index >= len(table.codes):
         return f"none: this is the largest finite value; the next would be {number(float(table.values[-1]))}"
     code = int(table.codes[index])
-    if np.signbit(value) and (code or fmt.has_negative_zero):
-        code = ((1 << fmt.width) - code) if fmt.twos_complement else code | fmt.sign_bit
-    return describe(fmt, code)
+    return describe(fmt, with_sign(fmt, code) if np.signbit(value) and (code or fmt.has_negative_zero) else code)
+
+
+def _far_neighbours(fmt: Format, code: int) -> Iterator[str]:
+    """The neighbours of a code of IEEE P3109, whose magnitudes are in the order of their values."""
+    if code & ~fmt.sign_bit:
+        lower = code - 1 if code & ~fmt.sign_bit > 1 else 0
+        yield f"neighbour toward zero: {describe(fmt, lower)}"
+    finite = fmt.kinds[code + 1 & (1 << fmt.width) - 1] is Kind.FINITE
+    yield f"neighbour away from zero: {describe(fmt, code + 1) if finite else 'none: this is the largest finite value'}"
 
 
 _CHANCE = {
-    Rounding.STOCHASTIC: "with a probability that falls linearly from 1 at the value itself to 0 at the ends",
+    **dict.fromkeys(
+        (Rounding.STOCHASTIC, Rounding.STOCHASTIC_B, Rounding.STOCHASTIC_C),
+        "with a probability that falls linearly from 1 at the value itself to 0 at the ends",
+    ),
     Rounding.HYBRID: (
         "decided by the source's last bits (14 of binary32, 1 of binary16 and bfloat16) where the exponent is "
         "outside -3..3"
@@ -138,15 +192,20 @@ _CHANCE = {
 
 
 def _indices(
-    fmt: Format, points: NDArray[np.float64], rounding: Rounding, threshold: NDArray[np.float64] | None = None
+    fmt: Format,
+    points: NDArray[np.float64],
+    rounding: Rounding,
+    negative: bool,
+    threshold: NDArray[np.float64] | None = None,
 ) -> NDArray[np.int64]:
-    """Indices into the grid that points round to, saturated if the format's default overflow saturates."""
-    indices = round_to_grid(fmt, points, rounding, threshold, 32)
-    saturates = fmt.overflows[0] in (Overflow.SATURATE, Overflow.OCP_PAPER)
-    return np.minimum(indices, len(grid(fmt).codes) - 1) if saturates else indices
+    """Indices into the grid that magnitudes round to; the largest value's where overflow becomes that value."""
+    indices, last = round_to_grid(fmt, points, negative, rounding, threshold, 32), len(grid(fmt).codes) - 1
+    instead = replacements(fmt, rounding, fmt.overflows[0])
+    saturates = (instead.below if negative else instead.above) == fmt.largest_code
+    return np.minimum(indices, last) if saturates else indices
 
 
-def _interval(fmt: Format, index: int, rounding: Rounding) -> str:
+def _interval(fmt: Format, index: int, rounding: Rounding, *, negative: bool) -> str:
     """The interval of magnitudes that a rounding can send to a point of the grid.
 
     Its ends can only be neighbours or midpoints. So these points, and one point between each two, are rounded.
@@ -159,10 +218,10 @@ def _interval(fmt: Format, index: int, rounding: Rounding) -> str:
     points = np.array([p for a, b in zip(ends, [*ends[1:], high * 2], strict=True) for p in (a, (a + b) / 2)])
     if rounding in _CHANCE:
         least, most = (np.full(points.shape, t) for t in (0.0 if rounding is Rounding.HYBRID else 1.0, 2.0**32))
-        first, second = (_indices(fmt, points, rounding, t) == index for t in (least, most))
+        first, second = (_indices(fmt, points, rounding, negative, t) == index for t in (least, most))
         possible, certain = first | second, first & second
     else:
-        possible = certain = _indices(fmt, points, rounding) == index
+        possible = certain = _indices(fmt, points, rounding, negative) == index
     hits = np.flatnonzero(possible)
     start, stop = int(hits[0]), int(hits[-1])  # even: an end, which belongs to the interval; odd: between two ends
     lower = ("[" if start % 2 == 0 else "(") + number(float(points[start - start % 2]))

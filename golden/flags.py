@@ -34,24 +34,25 @@ class Flag(IntFlag):
 
 
 def of_conversion(
-    fmt: Format, source: WideFormat, bits: NDArray[Any], codes: NDArray[Any], past_largest: NDArray[np.bool_]
+    fmt: Format, source: Format, bits: NDArray[Any], codes: NDArray[Any], out_of_range: NDArray[np.bool_]
 ) -> NDArray[np.uint8]:
     """Flags of encoding the source's ``bits`` to ``codes``.
 
     * inexact: the number is finite and differs from the code's value, or it overflows.
     * underflow: inexact, and the number's magnitude is below :attr:`Format.smallest_normal`.
-    * overflow: the number is finite and rounds past the largest value, as if the values of its binade continued.
-      ``toward_zero``, which never leaves the largest value, overflows one step past it.
+    * overflow: the number is finite and rounds past the largest value, as if the values of its binade continued, or to
+      a negative number that a format without a sign does not have. Roundings that never leave the largest value
+      overflow one step past it.
     * invalid: a signaling NaN; a NaN that becomes a number; an infinity that becomes no infinity of its sign.
 
-    ``past_largest`` says whether rounding exceeded the largest value.
+    ``out_of_range`` says whether the rounded number lies outside the format's range.
     """
     number = source.numbers(bits)
     result = fmt.decode(codes)
     with np.errstate(invalid="ignore"):  # comparisons with a signaling NaN
         finite, unequal = np.isfinite(number), number != result
-    lost = finite & (unequal | past_largest)
-    word = _word(lost, lost & (np.abs(number) < fmt.smallest_normal), past_largest)
+    lost = finite & (unequal | out_of_range)
+    word = _word(lost, lost & (np.abs(number) < fmt.smallest_normal), out_of_range)
     special = np.flatnonzero(~finite)
     invalid_nan = source.is_signaling(bits[special]) | ~np.isnan(result[special])
     invalid = np.where(np.isnan(number[special]), invalid_nan, unequal[special])

@@ -6,6 +6,7 @@ The values and every width in the hardware are derived from the rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from golden.bits import as_codes, look_up
 from golden.refusal import BadKind, BadValue, check_choice
 from golden.rows import ALL_ROUNDINGS, DEFAULT_RANDOM_BITS, Fixed, Kind, Overflow, Rounding, Row, Special
-from golden.validation import MAX_WIDTH, check_fields, check_values
+from golden.validation import EXPONENT_LIMIT, MAX_WIDTH, check_fields, check_values
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -41,6 +42,8 @@ class Format:
         The NaN that golden and hardware emit. None for formats without NaN.
     nan_keeps_sign : bool
         Whether NaNs keep their sign (only ``dlfloat16``).
+    signed : bool
+        Whether the most significant bit is a sign. Formats without a sign need no zero.
     twos_complement : bool
         Whether negative codes are two's complements instead of sign and magnitude.
     flush : bool
@@ -59,15 +62,18 @@ class Format:
     cite: str
     canonical_nan: int | None = None
     nan_keeps_sign: bool = False
+    signed: bool = True
     twos_complement: bool = False
     flush: bool = False
     roundings: tuple[Rounding, ...] = ALL_ROUNDINGS
-    overflows: tuple[Overflow, ...] = (Overflow.INFINITY, Overflow.SATURATE)
+    overflows: tuple[Overflow, ...] = (Overflow.INFINITY, Overflow.SATURATE, Overflow.PROPAGATE)
     source_name: str | None = field(default=None, compare=False)
     source_sha256: str | None = field(default=None, compare=False)
 
     max_width: ClassVar[int] = MAX_WIDTH
     """Largest width that a description may have."""
+    max_exponent: ClassVar[int] = EXPONENT_LIMIT
+    """Largest magnitude of an exponent that a description may have."""
     has_tables: ClassVar[bool] = True
     """Whether there are tables of all codes: ``values``, ``kinds``, ``magnitudes`` and so on."""
 
@@ -91,8 +97,13 @@ class Format:
 
     @property
     def sign_bit(self) -> int:
-        """Mask of the sign, the most significant bit of a code."""
-        return 1 << (self.width - 1)
+        """Mask of the sign, the most significant bit of a code; 0 for formats without a sign."""
+        return 1 << (self.width - 1) if self.signed else 0
+
+    @property
+    def magnitude_bits(self) -> int:
+        """Bits of a code without its sign."""
+        return self.width - self.signed
 
     @property
     def code_dtype(self) -> npt.DTypeLike:
@@ -107,22 +118,32 @@ class Format:
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
         """Kind of every code."""
+        return self._kinds(self.values == 0)
+
+    def _kinds(self, is_zero: NDArray[np.bool_]) -> tuple[Kind, ...]:
         codes = np.arange(1 << self.width)
-        kinds = np.where(self.values == 0, Kind.ZERO, Kind.FINITE).astype(object)
+        kinds = [Kind.ZERO if zero else Kind.FINITE for zero in is_zero.tolist()]
         for special in reversed(self.specials):
-            kinds[codes & special.mask == special.value] = special.kind
-        return tuple(kinds.tolist())
+            for code in np.flatnonzero(codes & special.mask == special.value).tolist():
+                kinds[code] = special.kind
+        return tuple(kinds)
 
     @cached_property
     def magnitude_codes(self) -> NDArray[np.int64]:
-        """Codes of zero and of the positive finite values, in order of value."""
-        codes = np.array([c for c in range(self.sign_bit) if self.kinds[c] in (Kind.ZERO, Kind.FINITE)])
+        """Codes of zero, if there is one, and of the positive finite values, in order of value."""
+        magnitudes = range(1 << self.magnitude_bits)
+        codes = np.array([c for c in magnitudes if self.kinds[c] in (Kind.ZERO, Kind.FINITE)])
         return _frozen(codes[np.argsort(self.values[codes], kind="stable")])
 
     @cached_property
     def magnitudes(self) -> NDArray[np.float64]:
-        """Zero and the positive finite values, ascending."""
+        """Zero, if there is one, and the positive finite values, ascending."""
         return _frozen(self.values[self.magnitude_codes])
+
+    @cached_property
+    def has_zero(self) -> bool:
+        """Whether any code is a zero."""
+        return Kind.ZERO in self.kinds
 
     @property
     def largest_code(self) -> int:
@@ -132,7 +153,7 @@ class Format:
     @property
     def smallest(self) -> float:
         """Smallest positive value."""
-        return float(self.magnitudes[1])
+        return float(self.magnitudes[int(self.has_zero)])
 
     @cached_property
     def smallest_normal(self) -> float:
@@ -158,12 +179,12 @@ class Format:
     @cached_property
     def ulp_exponent(self) -> int:
         """Largest ``e`` such that every finite value is an integer multiple of ``2**e``."""
-        return min(int(np.frexp(v)[1]) - _significant_bits(float(v)) for v in self.magnitudes[1:])
+        return min(int(np.frexp(v)[1]) - _significant_bits(float(v)) for v in self.magnitudes[self.magnitudes > 0])
 
     @cached_property
     def precision(self) -> int:
         """Bits of the widest significand, normalized, hidden bit included."""
-        return max(_significant_bits(float(v)) for v in self.magnitudes[1:])
+        return max(_significant_bits(float(v)) for v in self.magnitudes[self.magnitudes > 0])
 
     @cached_property
     def exponent_range(self) -> tuple[int, int]:
@@ -184,21 +205,21 @@ class Format:
     def has_negative_zero(self) -> bool:
         """Whether the code with only the sign bit set is a zero."""
         special = next((s.kind for s in self.specials if self.sign_bit & s.mask == s.value), Kind.ZERO)
-        return not self.twos_complement and special is Kind.ZERO
+        return self.signed and not self.twos_complement and special is Kind.ZERO
 
     @cached_property
     def infinity(self) -> int | None:
         """Code of +Inf; None for formats without infinities."""
-        return next((code for code in range(self.sign_bit) if self.kinds[code] is Kind.INF), None)
+        return next((code for code in range(1 << self.magnitude_bits) if self.kinds[code] is Kind.INF), None)
 
     @cached_property
     def magnitude_rows(self) -> NDArray[np.int64]:
         """Index of the row that each magnitude (a code without its sign) matches; -1 if no row matches."""
-        magnitude = np.arange(self.sign_bit)
+        magnitude = np.arange(1 << self.magnitude_bits)
         index = np.full(magnitude.shape, -1)
         for i in reversed(range(len(self.rows))):
             prefix = self.rows[i].prefix
-            index[magnitude >> (self.width - 1 - len(prefix)) == int(prefix or "0", 2)] = i
+            index[magnitude >> (self.magnitude_bits - len(prefix)) == int(prefix or "0", 2)] = i
         return _frozen(index)
 
     def quantum(self, magnitude: int) -> float:
@@ -208,24 +229,27 @@ class Format:
         exponent = rule.exponent if isinstance(rule, Fixed) else int(np.frexp(self.values[magnitude])[1]) - 1
         return float(2.0 ** (exponent - row.fraction_bits))
 
-    def _decode_by_rows(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        sign = (codes & self.sign_bit) != 0
-        magnitude = codes & (self.sign_bit - 1)
+    def scaled_magnitudes(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Integers ``n`` and ``e``: the rows give checked codes the magnitudes ``n * 2**e``, also those of specials."""
+        magnitude = codes & ((1 << self.magnitude_bits) - 1)
         if self.twos_complement:
-            magnitude = np.where(sign, (1 << self.width) - codes, codes)
-        value = np.zeros(codes.shape)
+            magnitude = np.where(codes & self.sign_bit, (1 << self.width) - codes, codes)
+        significand, exponent = np.zeros_like(codes), np.zeros_like(codes)
         for row in reversed(self.rows):
-            shift = self.width - 1 - len(row.prefix)
-            hit = magnitude >> shift == int(row.prefix or "0", 2)
+            hit = magnitude >> (self.magnitude_bits - len(row.prefix)) == int(row.prefix or "0", 2)
             exponent_field = (magnitude >> row.fraction_bits) & ((1 << row.exponent.bits) - 1)
             fraction = magnitude & ((1 << row.fraction_bits) - 1)
-            significand = fraction + (row.hidden << row.fraction_bits)
-            exponent = row.exponent.exponents(exponent_field) - row.fraction_bits
-            value = np.where(hit, np.ldexp(significand.astype(np.float64), exponent), value)
+            significand = np.where(hit, fraction + (row.hidden << row.fraction_bits), significand)
+            exponent = np.where(hit, row.exponent.exponents(exponent_field) - row.fraction_bits, exponent)
+        return significand, exponent
+
+    def _decode_by_rows(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        significand, exponent = self.scaled_magnitudes(codes)
+        value = np.ldexp(significand.astype(np.float64), exponent)
         for special in reversed(self.specials):
             number = {Kind.ZERO: 0.0, Kind.INF: np.inf, Kind.NAN: np.nan}[special.kind]
             value = np.where(codes & special.mask == special.value, number, value)
-        return np.where(np.isnan(value), np.nan, np.copysign(value, np.where(sign, -1.0, 1.0)))
+        return np.where(np.isnan(value), np.nan, np.copysign(value, np.where(codes & self.sign_bit, -1.0, 1.0)))
 
     def as_codes(self, codes: ArrayLike, argument: str = "codes") -> NDArray[Any]:
         """Check codes with :func:`golden.bits.as_codes` and convert to a type that holds all codes of the format."""
@@ -239,6 +263,14 @@ class Format:
         if not 0 <= code < 1 << self.width:
             raise BadValue("code", f"must lie in 0 to {(1 << self.width) - 1:#x} for {self.name}, not {code:#x}")
         return int(code)
+
+    def exact_value(self, code: int) -> Fraction | float:
+        """Exact value of a code: a Fraction, or an infinity or NaN as float; there is no -0 among Fractions."""
+        kind, sign = self.kinds[self.check_code(code)], -1 if code & self.sign_bit else 1
+        if kind is Kind.NAN or kind is Kind.INF:
+            return float("nan") if kind is Kind.NAN else sign * float("inf")
+        (significand,), (exponent,) = (part.tolist() for part in self.scaled_magnitudes(np.array([code])))
+        return Fraction(0) if kind is Kind.ZERO else sign * significand * Fraction(2) ** exponent
 
     def split(self, code: int) -> tuple[Format, int]:
         """Return the member of :attr:`members` that a code selects, and the member's code."""
@@ -258,21 +290,21 @@ class Format:
         random: ArrayLike | None = None,
         random_bits: int = DEFAULT_RANDOM_BITS,
     ) -> NDArray[Any]:
-        """Round raw bits of a wide format to codes; :meth:`quantize` takes arrays of floats.
+        """Round raw bits of a wide format, or codes of another one; :meth:`quantize` takes arrays of floats.
 
         Parameters
         ----------
         bits : unsigned integers, any shape
             Raw bits of the source format.
         source : str or Format, optional
-            ``binary32`` (the default), ``binary16``, ``bfloat16`` or ``dlfloat16``. Arrays of 16-bit integers need it,
-            because they are rarely bits of binary32.
+            ``binary32`` (the default), ``binary16``, ``bfloat16``, ``dlfloat16``, or another format of codes. Arrays of
+            16-bit integers need it, because they are rarely bits of binary32.
         rounding, overflow : str, optional
             One of :attr:`roundings` and :attr:`overflows`; by default the first of each.
         nan_to_zero : bool
             Whether NaN becomes code 0 instead of the canonical NaN.
         random : unsigned integers of the shape of ``bits``
-            Random words below ``2**random_bits``; required by ``stochastic``, refused otherwise.
+            Random words below ``2**random_bits``; required by the stochastic roundings, refused otherwise.
         random_bits : int
             1 to 32.
 
@@ -313,6 +345,14 @@ class Format:
         from golden.encode import decode_bits
 
         return decode_bits(self, codes, target)
+
+    def is_signaling(self, bits: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether bits are a signaling NaN; NaNs of codes are quiet."""
+        return np.zeros(bits.shape, np.bool_)
+
+    def numbers(self, bits: NDArray[Any]) -> NDArray[Any]:
+        """Values of checked bits, equal to those of :meth:`decode`, in any type of floats."""
+        return self.values.take(bits)
 
     def quantize(self, x: NDArray[Any], **choices: Any) -> NDArray[Any]:
         """Round a float32, float16 or ``ml_dtypes.bfloat16`` array to values of the format; shape and type are kept.

@@ -17,7 +17,7 @@ from golden.fixed import add, rounded_to_odd
 from golden.flags import of_sum
 from golden.formats import Format
 from golden.refusal import BadValue, check_integer
-from golden.wide import WideFormat, check_accumulator, wide
+from golden.wide import IEEE, POSITIVE, WideFormat, check_accumulator, check_zero, wide
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,7 @@ def mac(
     terms: int = DEFAULT_TERMS,
     scale: ArrayLike | None = None,
     scale_bits: int = 0,
+    zero: str = IEEE,
 ) -> NDArray[Any]:
     """``round(acc + a * b * 2**scale)``, rounded once (specification, section 2, "Fused MAC").
 
@@ -52,13 +53,16 @@ def mac(
         Products are multiplied by ``2**scale``: a scale of tensors, blocks (OCP MX's E8M0) or exponent biases.
     scale_bits : int
         Bits of ``scale`` in two's complement, up to 10; 0 without a scale.
+    zero : str
+        Sign of a zero result: ``ieee``, as IEEE 754 has it; or ``positive``, always +0, as IEEE P3109 has it (draft
+        4.0, section 4.8.2). The zero of an ``exact`` accumulator has no sign, so it takes ``ieee`` only.
 
     Returns
     -------
     Bits of the accumulator, in the broadcast shape.
     """
     a, b = _one_lane(a, b)
-    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits)[0]
+    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero)[0]
 
 
 def mac_with_flags(
@@ -71,6 +75,7 @@ def mac_with_flags(
     terms: int = DEFAULT_TERMS,
     scale: ArrayLike | None = None,
     scale_bits: int = 0,
+    zero: str = IEEE,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """:func:`mac` with status flags.
 
@@ -81,7 +86,7 @@ def mac_with_flags(
         overflows if the sum does not fit, and is never inexact.
     """
     a, b = _one_lane(a, b)
-    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, flagged=True)
+    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero, flagged=True)
 
 
 def fused_dot(
@@ -94,6 +99,7 @@ def fused_dot(
     terms: int = DEFAULT_TERMS,
     scale: ArrayLike | None = None,
     scale_bits: int = 0,
+    zero: str = IEEE,
 ) -> NDArray[Any]:
     """``round(acc + 2**scale * sum of a * b along the last axis)``, rounded once.
 
@@ -110,10 +116,11 @@ def fused_dot(
 
     Returns
     -------
-    Bits of the accumulator. An exact zero sum is -0 if all addends are -0, else +0. In ``dlfloat16``, NaN and infinity
-    have the sign of the accumulator if it is NaN, else of the first product that is NaN or infinite.
+    Bits of the accumulator. An exact zero sum is -0 if all addends are -0 and ``zero`` is ``ieee``, else +0. In
+    ``dlfloat16``, NaN and infinity have the sign of the accumulator if it is NaN, else of the first product that is NaN
+    or infinite.
     """
-    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits)[0]
+    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero)[0]
 
 
 def fused_dot_with_flags(
@@ -126,9 +133,10 @@ def fused_dot_with_flags(
     terms: int = DEFAULT_TERMS,
     scale: ArrayLike | None = None,
     scale_bits: int = 0,
+    zero: str = IEEE,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """:func:`fused_dot` with status flags, as in :func:`mac_with_flags`."""
-    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, flagged=True)
+    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero, flagged=True)
 
 
 def dot(
@@ -138,6 +146,7 @@ def dot(
     b_format: str | Format | None = None,
     accumulator: str = "binary16",
     terms: int | None = None,
+    zero: str = IEEE,
 ) -> NDArray[Any]:
     """Chain :func:`mac` along the last axis of ``a`` and ``b``, in order, starting from an accumulator of +0.
 
@@ -156,7 +165,7 @@ def dot(
         total = np.zeros(shape, wide(accumulator).code_dtype)
     for k in range(length):
         lane = slice(k, k + 1)
-        total, _ = _sums(left[..., lane], right[..., lane], total, fa, fb, accumulator, terms)
+        total, _ = _sums(left[..., lane], right[..., lane], total, fa, fb, accumulator, terms, zero=zero)
     return total
 
 
@@ -187,6 +196,7 @@ def _sums(
     terms: int,
     scale: ArrayLike | None = None,
     scale_bits: int = 0,
+    zero: str = IEEE,
     *,
     flagged: bool = False,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
@@ -197,6 +207,7 @@ def _sums(
         raise BadValue("a", "and b must have a last axis with at least one product")
     terms = check_integer("terms", terms, 1, MAX_TERMS)
     accumulator = check_accumulator(accumulator)
+    positive = check_zero(zero, accumulator) == POSITIVE
     if accumulator == "exact":
         unit = exact(fa, fb, terms, scale_bits)
         state: NDArray[Any] = np.asarray(acc)
@@ -225,7 +236,9 @@ def _sums(
             product_sign = sign[special, np.argmax(~np.isfinite(product[special]), axis=-1)]
             acc_sign = before[block][special] & target.sign_bit != 0
             negative[special] = np.where(np.isnan(values[special]), acc_sign, product_sign)
-        sums[block] = _pack(target, total, negative)
+        sums[block] = packed = _pack(target, total, negative)
+        if positive:
+            sums[block] = np.where(packed == target.sign_bit, 0, packed)
         if flagged:
             flags[block] = of_sum(target, before[block], product, is_undefined, total, sums[block])
     return sums.reshape(shape), flags.reshape(shape) if flagged else flags

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MultiFormat(Format):
-    """Codes of two formats with a *select* bit just below the sign: 0 selects ``members[0]``, 1 ``members[1]``.
+    """Codes of two formats with a *select* bit above the magnitude: 0 selects ``members[0]``, 1 ``members[1]``.
 
     Its codes can be decoded, multiplied and accumulated. There is no encoder: a value does not determine which of the
     two formats to use. In hardware the select bit is a separate port, ``<port>_select``.
@@ -51,11 +51,11 @@ class MultiFormat(Format):
         names = " or ".join(member.name for member in self.members)
         bits = as_codes("codes", codes, self.width - 1, names).astype(np.uint32)
         selects = as_codes("select", select, 1).astype(np.uint32)
-        return np.asarray(_join(bits, selects, self.width - 2)).astype(self.code_dtype)
+        return np.asarray(_join(bits, selects, self.magnitude_bits - 1)).astype(self.code_dtype)
 
     def split(self, code: int) -> tuple[Format, int]:
         """Split a code into the selected member and the member's code; refuse what is no code."""
-        low, bits = self.width - 2, self.check_code(code)
+        low, bits = self.magnitude_bits - 1, self.check_code(code)
         return self.members[bits >> low & 1], bits >> (low + 1) << low | bits & ((1 << low) - 1)
 
 
@@ -65,7 +65,7 @@ def pair(first: Format, second: Format) -> MultiFormat:
     Raises
     ------
     BadValue
-        If the formats are equal, have different widths, are too wide, or one is in two's complement.
+        If the formats are equal, have different widths, are too wide, one is in two's complement, or one has no sign.
     """
     name = f"{first.name}+{second.name}"
     for member in (first, second):
@@ -79,9 +79,12 @@ def pair(first: Format, second: Format) -> MultiFormat:
     if first.twos_complement or second.twos_complement:
         problem = "formats whose negative codes are two's complements cannot share a unit with others"
         raise BadValue("name", f"{name!r}: {problem}")
+    if first.signed != second.signed:
+        without = second if first.signed else first
+        raise BadValue("name", f"{name!r}: both must have a sign or none, and {without.name} alone has none")
     members = (first, second)
     files = "+".join(member.source_name or member.name for member in members)
-    low = first.width - 1
+    low = first.magnitude_bits
     nans = [_join(m.canonical_nan, number, low) for number, m in enumerate(members) if m.canonical_nan is not None]
     return MultiFormat(
         name=name,
@@ -96,6 +99,7 @@ def pair(first: Format, second: Format) -> MultiFormat:
             for special in member.specials
         ),
         canonical_nan=nans[0] if nans else None,
+        signed=first.signed,
         roundings=(),
         overflows=(),
         source_name=files if first.source_name or second.source_name else None,
@@ -104,5 +108,5 @@ def pair(first: Format, second: Format) -> MultiFormat:
 
 
 def _join(code: Any, select: Any, low: int) -> Any:
-    """Insert the select bit between the sign and the ``low`` other bits of a code."""
+    """Insert the select bit above the ``low`` bits of a code's magnitude."""
     return code >> low << (low + 1) | select << low | code & ((1 << low) - 1)

@@ -15,7 +15,8 @@ import numpy as np
 from golden.bits import BLOCK
 from golden.formats import Format
 from golden.options import Options
-from golden.rows import Overflow, Rounding
+from golden.overflow import replacements, with_sign
+from golden.rows import Rounding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 class Grid:
     """The non-negative values of a format, with properties that rounding needs.
 
-    ``values[i]`` is the lower neighbour of all numbers in [``values[i]``, ``values[i + 1]``). The last entry of
-    ``values`` is the grid point past the largest finite value, from which every number overflows.
+    ``values[i]`` is the lower neighbour of all numbers in [``values[i]``, ``values[i + 1]``). The first is zero, also
+    in formats without zero. The last is the grid point past the largest finite value: from there, numbers overflow.
     """
 
     values: NDArray[np.float64]
@@ -40,30 +41,33 @@ class Grid:
 @cache
 def grid(fmt: Format) -> Grid:
     """The grid of a format of at most 16 bits."""
-    rows = fmt.magnitude_rows[fmt.magnitude_codes]
-    powers = np.array([row.fraction_bits == 0 for row in fmt.rows])[rows]
+    values, codes = fmt.magnitudes, fmt.magnitude_codes
+    if not fmt.has_zero:
+        values, codes = np.append(0.0, values), np.append(0, codes)
+    powers = np.array([row.fraction_bits == 0 for row in fmt.rows])[fmt.magnitude_rows[codes]]
     flush_below = 2.0 ** fmt.exponent_range[0] if fmt.flush else 0.0
-    return Grid(np.append(fmt.magnitudes, fmt.above_largest), fmt.magnitude_codes, powers, flush_below)
+    return Grid(np.append(values, fmt.above_largest), codes, powers, flush_below)
 
 
 def round_to_grid(
     fmt: Format,
     magnitude: NDArray[np.float64],
+    negative: NDArray[np.bool_] | bool,
     rounding: Rounding,
     threshold: NDArray[np.float64] | None = None,
     tail_bits: int = 0,
 ) -> NDArray[np.int64]:
-    """Round magnitudes, finite and not negative, to indices into the format's grid.
+    """Round numbers, given as finite magnitudes and signs, to indices into the format's grid.
 
-    ``len(grid.codes)`` is overflow. ``stochastic`` and ``hybrid`` round up iff floor(2**tail_bits * t) reaches the
-    threshold, an integer of at most 2**tail_bits; t in [0, 1) is the position between the neighbours.
+    Overflow has indices from ``len(grid.codes)`` on. ``stochastic`` and ``hybrid`` round up iff floor(2**tail_bits * t)
+    reaches the threshold, an integer of at most 2**tail_bits; t in [0, 1) is the position between the neighbours.
     """
     table = grid(fmt)
     overflow = len(table.values) - 1
     below = np.searchsorted(table.values, magnitude, side="right") - 1
     low = table.values[below]
     high = table.values[np.minimum(below + 1, overflow)]
-    if table.flush_below and rounding is not Rounding.STOCHASTIC:
+    if table.flush_below and not rounding.is_stochastic:
         low = np.where(below == 0, table.flush_below, low)
     twice = 2 * magnitude
     past_half, at_half = twice > low + high, twice == low + high
@@ -75,9 +79,13 @@ def round_to_grid(
             up = past_half | (at_half & odd)
         case Rounding.TIES_TO_AWAY:
             up = past_half | at_half
-        case Rounding.STOCHASTIC:
+        case Rounding.TOWARD_POSITIVE | Rounding.TOWARD_NEGATIVE:
+            up = (magnitude > low) & (np.asarray(negative) == (rounding is Rounding.TOWARD_NEGATIVE))
+        case Rounding.TO_ODD:
+            up = (magnitude > low) & ~odd
+        case Rounding.STOCHASTIC | Rounding.STOCHASTIC_B | Rounding.STOCHASTIC_C:
             assert threshold is not None
-            up = (magnitude - low) * 2.0**tail_bits >= threshold * (high - low)
+            up = _stochastic(rounding, (magnitude - low) * 2.0**tail_bits, threshold, high - low)
         case Rounding.HYBRID:
             assert threshold is not None
             up = _hybrid(magnitude, low, high, past_half | at_half, threshold, tail_bits)
@@ -86,9 +94,22 @@ def round_to_grid(
             up = past_half | (at_half & (odd | ties_away))
             up = np.where(below == 0, False, np.where(magnitude > fmt.largest, True, up))
     index = below + up
-    if rounding is Rounding.TOWARD_ZERO:
-        return np.minimum(index, overflow - 1)
-    return index
+    return index if fmt.has_zero else np.maximum(index, magnitude > 0)
+
+
+def _stochastic(
+    rounding: Rounding, position: NDArray[np.float64], threshold: NDArray[np.float64], gap: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Whether a stochastic rounding rounds up (IEEE P3109 draft 4.0, section 4.7.3).
+
+    With x = ``position / gap``, 2**N times the position between the neighbours, and T = ``threshold`` = 2**N - R:
+    A rounds up iff floor(x) >= T; B iff floor(2 x) >= 2 T - 1; C iff x, rounded to an integer, ties to even, is >= T.
+    """
+    if rounding is Rounding.STOCHASTIC:
+        return position >= threshold * gap
+    doubled, middle = 2 * position, (2 * threshold - 1) * gap
+    up: NDArray[np.bool_] = doubled >= middle
+    return up if rounding is Rounding.STOCHASTIC_B else up & ((doubled > middle) | (threshold % 2 == 0))
 
 
 def _hybrid(
@@ -158,40 +179,24 @@ def codes_of(
     """Round exact float64 values to codes; ``negative`` holds the signs, including the signs of zeros and NaNs."""
     nan, infinite = np.isnan(values), np.isinf(values)
     magnitude = np.where(nan | infinite, 0.0, np.abs(values))
-    past_largest: NDArray[np.bool_] = np.zeros(values.shape, np.bool_)
+    out_of_range: NDArray[np.bool_] = np.zeros(values.shape, np.bool_)
     if not fmt.has_tables:  # binary32: no number of a source is rounded, and only numbers of users' formats overflow
         with np.errstate(over="ignore"):
             codes = np.abs(values.astype(np.float32)).view(np.uint32).astype(np.int64)
     else:
-        index = round_to_grid(fmt, magnitude, chosen.rounding, threshold, tail_bits)
-        overflow = index >= len(fmt.magnitude_codes)
-        codes = fmt.magnitude_codes[np.minimum(index, len(fmt.magnitude_codes) - 1)]
-        codes = np.where(overflow, _overflow_code(fmt, chosen.overflow, infinite=False), codes)
-        past_largest = magnitude >= grid(fmt).values[-1] if chosen.rounding is Rounding.TOWARD_ZERO else overflow
-    codes = np.where(infinite, _overflow_code(fmt, chosen.overflow, infinite=True), codes)
+        index, table = round_to_grid(fmt, magnitude, negative, chosen.rounding, threshold, tail_bits), grid(fmt).codes
+        codes = table[np.minimum(index, len(table) - 1)]
+        out_of_range = (index >= len(table)) if fmt.signed else (index >= len(table)) | (negative & (index > 0))
+    instead = replacements(fmt, chosen.rounding, chosen.overflow)
     if fmt.twos_complement:
         signed = np.where(negative, (1 << fmt.width) - codes, codes) & ((1 << fmt.width) - 1)
     else:
         signed = codes | np.where(negative & ((codes != 0) | fmt.has_negative_zero), fmt.sign_bit, 0)
-    if fmt.canonical_nan is None:
-        result = np.where(nan, 0, signed)
-    else:
-        canonical = fmt.canonical_nan | np.where(negative & fmt.nan_keeps_sign, fmt.sign_bit, 0)
-        result = np.where(codes == fmt.canonical_nan, canonical, signed)  # overflow to NaN
-        result = np.where(nan, 0 if chosen.nan_to_zero else canonical, result)
-    return result | past_largest.astype(np.int64) << fmt.width if marked else result.astype(fmt.code_dtype)
-
-
-def _overflow_code(fmt: Format, overflow: Overflow, *, infinite: bool) -> int:
-    """Magnitude code of an infinite input, or of a finite input that rounds past the largest value."""
-    match overflow:
-        case Overflow.INFINITY:
-            code = fmt.infinity
-        case Overflow.NAN:
-            code = fmt.canonical_nan
-        case Overflow.SATURATE:
-            code = fmt.largest_code
-        case Overflow.OCP_PAPER:
-            code = (fmt.canonical_nan if fmt.infinity is None else fmt.infinity) if infinite else fmt.largest_code
-    assert code is not None
-    return code
+    if not fmt.has_zero:
+        signed = np.where(magnitude == 0, instead.zero, signed)
+    result = np.where(out_of_range, np.where(negative, with_sign(fmt, instead.below), instead.above), signed)
+    result = np.where(infinite, np.where(negative, with_sign(fmt, instead.minus_inf), instead.plus_inf), result)
+    canonical = 0 if fmt.canonical_nan is None else fmt.canonical_nan
+    nan_code = canonical | np.where(negative & fmt.nan_keeps_sign, fmt.sign_bit, 0)
+    result = np.where(nan, 0 if chosen.nan_to_zero else nan_code, result)
+    return result | out_of_range.astype(np.int64) << fmt.width if marked else result.astype(fmt.code_dtype)

@@ -31,27 +31,53 @@ class Rounding(StrEnum):
     TIES_TO_EVEN = "ties_to_even"
     TIES_TO_AWAY = "ties_to_away"
     TOWARD_ZERO = "toward_zero"
+    TOWARD_POSITIVE = "toward_positive"
+    TOWARD_NEGATIVE = "toward_negative"
+    TO_ODD = "to_odd"
     STOCHASTIC = "stochastic"
+    STOCHASTIC_B = "stochastic_b"
+    STOCHASTIC_C = "stochastic_c"
     HYBRID = "hybrid"
     MPTORCH = "mptorch"
 
+    @property
+    def is_stochastic(self) -> bool:
+        """Whether the rounding takes random bits."""
+        return self in (Rounding.STOCHASTIC, Rounding.STOCHASTIC_B, Rounding.STOCHASTIC_C)
 
-ALL_ROUNDINGS = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO, Rounding.STOCHASTIC)
+    def truncates(self, *, negative: bool) -> bool:
+        """Whether numbers of this sign always round toward zero."""
+        return self in (Rounding.TOWARD_ZERO, Rounding.TOWARD_POSITIVE if negative else Rounding.TOWARD_NEGATIVE)
+
+
+_OTHERS = (
+    Rounding.TOWARD_ZERO,
+    Rounding.TOWARD_POSITIVE,
+    Rounding.TOWARD_NEGATIVE,
+    Rounding.TO_ODD,
+    Rounding.STOCHASTIC,
+    Rounding.STOCHASTIC_B,
+    Rounding.STOCHASTIC_C,
+)
+
+ALL_ROUNDINGS = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, *_OTHERS)
 """The roundings of a format unless its description says otherwise; the first is the default."""
 
-AWAY_FIRST = (Rounding.TIES_TO_AWAY, Rounding.TIES_TO_EVEN, Rounding.TOWARD_ZERO, Rounding.STOCHASTIC)
+AWAY_FIRST = (Rounding.TIES_TO_AWAY, Rounding.TIES_TO_EVEN, *_OTHERS)
 """The same roundings with another default."""
 
 MAX_RANDOM_BITS, DEFAULT_RANDOM_BITS = 32, 16
-"""Width of the random words of ``stochastic``."""
+"""Width of the random words of the stochastic roundings."""
 
 
 class Overflow(StrEnum):
     """How an encoder replaces values past the largest, and infinities (specification, section 0)."""
 
     INFINITY = "infinity"
+    NONE = "none"
     NAN = "nan"
     SATURATE = "saturate"
+    PROPAGATE = "propagate"
     OCP_PAPER = "ocp_paper"
 
 

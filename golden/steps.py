@@ -18,14 +18,14 @@ from golden.bits import BLOCK
 from golden.formats import Format
 from golden.options import Options
 from golden.rounding import encode_directly, grid
-from golden.rows import Rounding
+from golden.rows import ALL_ROUNDINGS, Rounding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-_DETERMINISTIC = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO, Rounding.MPTORCH)
+_DETERMINISTIC = (*(rounding for rounding in ALL_ROUNDINGS if not rounding.is_stochastic), Rounding.MPTORCH)
 
 _FEWEST_UPPER_BITS, _MOST_UPPER_BITS = 16, 20
 """Every table has at least 2^16 entries; one of more than 2^20 exceeds a processor's cache."""
@@ -135,8 +135,8 @@ def _upper_bits(fmt: Format) -> int:
     """Number of upper bits, the last one sticky, that place a binary32 input among the values and midpoints."""
     values, flush = grid(fmt).values, grid(fmt).flush_below
     boundaries = np.concatenate([values, (values[:-1] + values[1:]) / 2, [flush, (flush + fmt.smallest) / 2]])
-    with np.errstate(over="ignore"):
-        exact = boundaries.astype(np.float32)
+    boundaries = boundaries[boundaries < 2.0**128]  # no finite input reaches the others
+    exact = boundaries.astype(np.float32)
     if not np.all(exact == boundaries):
         return 32
     used = int(np.bitwise_or.reduce(exact.view(np.uint32)))

@@ -91,7 +91,7 @@ _KEYS = {
     "rows": list,
     "specials": list,
     "canonical_nan": int,
-    **dict.fromkeys(("nan_keeps_sign", "twos_complement", "flush"), bool),
+    **dict.fromkeys(("nan_keeps_sign", "signed", "twos_complement", "flush"), bool),
     **dict.fromkeys(("roundings", "overflows"), list),
 }
 _ROW_KEYS = {"prefix": str, "exponent": dict, "fraction_bits": int, "hidden": int}
@@ -107,14 +107,16 @@ def _from_table(table: Mapping[str, Any]) -> Format:
     check_table(table, _KEYS, "the file", ("name", "width", "rows"))
     rows = tuple(_row(row, f"rows[{i}]") for i, row in enumerate(table["rows"]))
     specials = tuple(_special(special, f"specials[{i}]") for i, special in enumerate(table.get("specials", [])))
-    by_default = [Overflow.INFINITY] if any(s.kind is Kind.INF for s in specials) else []
-    if not by_default and "canonical_nan" in table:
-        by_default = [Overflow.NAN]
-    fields: dict[str, Any] = {"cite": "a user's description", "overflows": (*by_default, Overflow.SATURATE), **table}
+    overflows: tuple[Overflow, ...] = (Overflow.SATURATE,)
+    if any(s.kind is Kind.INF for s in specials):
+        overflows = Format.overflows
+    elif "canonical_nan" in table:
+        overflows = (Overflow.NAN, Overflow.SATURATE)
+    fields: dict[str, Any] = {"cite": "a user's description", "overflows": overflows, **table}
     if "roundings" in table:
         fields["roundings"] = tuple(check_choice("roundings", word, ALL_ROUNDINGS) for word in table["roundings"])
     if "overflows" in table:
-        allowed = (Overflow.INFINITY, Overflow.NAN, Overflow.SATURATE)
+        allowed = (Overflow.INFINITY, Overflow.NAN, Overflow.SATURATE, Overflow.PROPAGATE)
         fields["overflows"] = tuple(check_choice("overflows", word, allowed) for word in table["overflows"])
     return Format(**{**fields, "rows": rows, "specials": specials})
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MIN_WIDTH, MAX_WIDTH = 3, 16
 """Bits of a code in a format of a user (``binary32`` is the only wider format)."""
 
-_EXPONENT_LIMIT = 400
+EXPONENT_LIMIT = 400
 """Largest magnitude of an exponent: products of values, and their sums with a binary32, stay normal in binary64."""
 
 
@@ -56,6 +56,8 @@ def check_fields(fmt: Format) -> None:
     require(fmt.roundings and fmt.overflows, "there must be at least one rounding and one overflow rule")
     require(fmt.has_infinity or Overflow.INFINITY not in fmt.overflows, "overflow 'infinity' needs a code for infinity")
     require(fmt.has_nan or Overflow.NAN not in fmt.overflows, "overflow 'nan' needs a code for NaN")
+    for flag in ("nan_keeps_sign", "twos_complement"):
+        require(fmt.signed or not getattr(fmt, flag), f"{flag} needs a sign")
 
 
 def _check_kinds(fmt: Format) -> None:
@@ -68,7 +70,7 @@ def _check_kinds(fmt: Format) -> None:
     require(isinstance(fmt.name, str), "name", "an identifier")
     require(isinstance(fmt.cite, str), "cite", "text")
     require(fmt.canonical_nan is None or _is_integer(fmt.canonical_nan), "canonical_nan", "an integer or None")
-    for flag in ("nan_keeps_sign", "twos_complement", "flush"):
+    for flag in ("nan_keeps_sign", "signed", "twos_complement", "flush"):
         check_flag(flag, getattr(fmt, flag))
     for argument, kind in (("rows", Row), ("specials", Special), ("roundings", Rounding), ("overflows", Overflow)):
         values = getattr(fmt, argument)
@@ -88,7 +90,7 @@ def _is_integer(value: object) -> bool:
 
 
 def _check_row(fmt: Format, row: Row, require: Callable[[object, str], None]) -> None:
-    where, body, rule = f"row {row.prefix!r}", fmt.width - 1, row.exponent
+    where, body, rule = f"row {row.prefix!r}", fmt.magnitude_bits, row.exponent
     require(re.fullmatch("[01]*", row.prefix), f"{where}: a prefix must be of 0s and 1s")
     require(row.hidden in (0, 1), f"{where}: the hidden bit must be 0 or 1, not {row.hidden}")
     require(
@@ -103,7 +105,7 @@ def _check_row(fmt: Format, row: Row, require: Callable[[object, str], None]) ->
     )
     require(row.hidden or isinstance(rule, Fixed), f"{where}: a row without hidden bit needs a fixed exponent")
     extremes = rule.exponents(np.array([0, (1 << rule.bits) - 1, (1 << rule.bits) >> 1], dtype=object))  # of any size
-    require(np.abs(extremes).max() <= _EXPONENT_LIMIT, f"{where}: exponents must lie within ±{_EXPONENT_LIMIT}")
+    require(np.abs(extremes).max() <= fmt.max_exponent, f"{where}: exponents must lie within ±{fmt.max_exponent}")
 
 
 def check_values(fmt: Format) -> None:
@@ -114,10 +116,11 @@ def check_values(fmt: Format) -> None:
 
     unmatched = np.flatnonzero(fmt.magnitude_rows < 0)
     if unmatched.size:
-        refuse(f"no row matches magnitude {unmatched[0]:0{fmt.width - 1}b}")
+        refuse(f"no row matches magnitude {unmatched[0]:0{fmt.magnitude_bits}b}")
     codes, values = fmt.magnitude_codes, fmt.magnitudes
-    if len(values) < 2 or values[0] != 0 or codes[0] != 0:
-        refuse("code 0 must be zero, and there must be at least one positive value")
+    if len(values) < 2 or codes[0] != 0 or (fmt.signed and values[0] != 0):
+        what = "zero" if fmt.signed else "zero or the smallest value"
+        refuse(f"code 0 must be {what}, and there must be at least one larger value")
     for (low, below), (high, above) in pairwise(zip(codes.tolist(), values.tolist(), strict=True)):
         if below == above:
             refuse(f"codes {low:#x} and {high:#x} have the same value")
@@ -125,15 +128,17 @@ def check_values(fmt: Format) -> None:
             refuse(f"codes {low:#x} and {high:#x} are neighbours of the same parity, so that ties have no even code")
         if below > 0 and above - below != fmt.quantum(low):
             refuse(f"there must be no hole between the values of codes {low:#x} and {high:#x}")
-    first = codes[1].item()
-    binade = 2.0 ** fmt.exponent_range[0] if fmt.rows[fmt.magnitude_rows[first]].hidden else 0.0
-    if values[1] not in (binade or fmt.quantum(first), binade + fmt.quantum(first)):  # at most one unused pattern
-        refuse(f"there must be no hole below the smallest value, that of code {first:#x}, but the pattern of zero")
-    negative = fmt.values[fmt.sign_bit :]
-    mirrored = np.sort(np.abs(negative[np.isfinite(negative)]))
-    if not np.array_equal(mirrored, values if fmt.has_negative_zero else values[1:]):
-        refuse("the negative values must mirror the positive ones")
-    if fmt.has_infinity:
+    if fmt.has_zero:
+        first = codes[1].item()
+        binade = 2.0 ** fmt.exponent_range[0] if fmt.rows[fmt.magnitude_rows[first]].hidden else 0.0
+        if values[1] not in (binade or fmt.quantum(first), binade + fmt.quantum(first)):  # at most one unused pattern
+            refuse(f"there must be no hole below the smallest value, that of code {first:#x}, but the pattern of zero")
+    if fmt.signed:
+        negative = fmt.values[fmt.sign_bit :]
+        mirrored = np.sort(np.abs(negative[np.isfinite(negative)]))
+        if not np.array_equal(mirrored, values if fmt.has_negative_zero else values[1:]):
+            refuse("the negative values must mirror the positive ones")
+    if fmt.signed and fmt.has_infinity:
         inf = fmt.infinity or 0
         minus_inf = (1 << fmt.width) - inf if fmt.twos_complement else inf | fmt.sign_bit
         if not inf or fmt.kinds[minus_inf] is not Kind.INF:

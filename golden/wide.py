@@ -10,7 +10,7 @@ import numpy as np
 
 from golden.formats import Format
 from golden.names import check_name
-from golden.refusal import BadValue
+from golden.refusal import BadValue, check_choice
 from golden.rows import AWAY_FIRST, Biased, Fixed, Kind, Overflow, Row, Special
 from golden.validation import check_fields
 
@@ -51,10 +51,6 @@ class WideFormat(Format):
         signaling: NDArray[np.bool_] = (first == special) & (rest != 0)
         return signaling & (not self.nan_keeps_sign)
 
-    def numbers(self, bits: NDArray[Any]) -> NDArray[Any]:
-        """Values of checked bits, equal to those of :meth:`decode`, in any type of floats."""
-        return self.decode(bits)
-
 
 @dataclass(frozen=True)
 class Binary32(WideFormat):
@@ -62,6 +58,7 @@ class Binary32(WideFormat):
 
     max_width: ClassVar[int] = 32
     has_tables: ClassVar[bool] = False
+    has_zero: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the fields only: users cannot describe such a format, so its values need no check."""
@@ -186,3 +183,15 @@ def check_wide(argument: str, name: str | Format) -> WideFormat:
 def check_accumulator(name: str) -> str:
     """Return one of :data:`ACCUMULATORS`; refuse any other."""
     return check_name("accumulator", name, ACCUMULATORS)
+
+
+ZEROS = IEEE, POSITIVE = "ieee", "positive"
+"""Signs of a zero result: IEEE 754's, or always plus as in IEEE P3109, draft 4.0, section 4.8.2."""
+
+
+def check_zero(zero: str, accumulator: str | None = None) -> str:
+    """Return one of :data:`ZEROS`; refuse any other, and any but the first with an ``exact`` accumulator."""
+    checked = check_choice("zero", zero, ZEROS)
+    if checked != IEEE and accumulator == "exact":
+        raise BadValue("zero", "'positive' needs an accumulator that rounds: the zero of an exact one has no sign")
+    return checked

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from golden.refusal import Refusal
 from hwgen.cli.parser import Run, design_from, parser
-from hwgen.cli.show import doctor, explain, formats
+from hwgen.cli.show import doctor, explain, formats, table
 from hwgen.cli.write import build, generate
 
 
@@ -40,7 +40,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     return sweep.sweep(arguments)
 
 
-_COMMANDS = (formats, explain, doctor, generate, build, area, verify, sweep, report)
+_COMMANDS = (formats, explain, table, doctor, generate, build, area, verify, sweep, report)
 COMMANDS: dict[str, Run] = {command.__name__: command for command in _COMMANDS}
 
 

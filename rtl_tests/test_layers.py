@@ -23,7 +23,20 @@ OURS = {"golden", "hwgen", "synth", "rtl_tests"}
 COMPOSITION_ROOT = {"hwgen/__main__.py", "hwgen/cli/parser.py"}
 DESCRIPTIONS = {
     f"golden.{name}"
-    for name in ("catalog", "formats", "multi", "names", "options", "refusal", "rows", "tables", "validation", "wide")
+    for name in (
+        "catalog",
+        "formats",
+        "multi",
+        "names",
+        "options",
+        "overflow",
+        "p3109",
+        "refusal",
+        "rows",
+        "tables",
+        "validation",
+        "wide",
+    )
 }
 """Modules that hwgen may import without restriction: formats as data, and refusals. All others are algorithms."""
 

@@ -7,7 +7,7 @@ from golden import DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, ExactAccumulator, F
 from golden.exact import check_scale
 from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_flag
-from golden.wide import check_accumulator
+from golden.wide import IEEE, check_accumulator, check_zero
 from hwgen.netlist.component import Checked
 
 
@@ -45,12 +45,12 @@ def check_room(terms: int | None, lanes: int) -> None:
 
 def random_width(rounding: Rounding, random_bits: int | None) -> int | None:
     """Return the width of the port ``random``; None if the rounding needs no random bits."""
-    if rounding is Rounding.STOCHASTIC:
+    if rounding.is_stochastic:
         width = DEFAULT_RANDOM_BITS if random_bits is None else random_bits
         check_random_bits(width)
         return int(width)
     if random_bits is not None:
-        raise BadValue("random_bits", f"needs rounding 'stochastic', not {rounding.value!r}")
+        raise BadValue("random_bits", f"needs a stochastic rounding, not {rounding.value!r}")
     return None
 
 
@@ -65,6 +65,8 @@ class Accumulating(Checked):
         None unless the accumulator is ``exact``.
     scale_bits : int
     has_flags : bool
+    zero : str
+        Sign of a zero result, one of :data:`golden.wide.ZEROS`.
     """
 
     a_format: Format
@@ -73,6 +75,7 @@ class Accumulating(Checked):
     exact: ExactAccumulator | None
     scale_bits: int
     has_flags: bool
+    zero: str
 
     def _keep(
         self,
@@ -82,9 +85,11 @@ class Accumulating(Checked):
         terms: int | None,
         scale_bits: int,
         flags: bool,
+        zero: str = IEEE,
     ) -> None:
         self.a_format, self.b_format = operand_formats(a_format, b_format)
         accumulator = self.accumulator = check_accumulator(accumulator)
+        self.zero = check_zero(zero, accumulator)
         check_scale(self.a_format, self.b_format, scale_bits)
         self.scale_bits, self.has_flags, self.exact = int(scale_bits), check_flag("flags", flags), None
         if accumulator == "exact":

@@ -56,8 +56,8 @@ class Option:
         Default of designs, if it differs from the component's.
     spelled : callable, optional
         From a word as users write it to an allowed one; formats have several names.
-    only_with : (str, value), optional
-        The option and its value that this option requires; a value of None stands for any but 0.
+    only_with : (str, values), optional
+        The option that this option requires, and the values of it that will do; None stands for any but 0.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Option:
     suffix: str | Callable[[Component], str] = ""
     line: Callable[[Component], str] | None = None
     default: str | None = None
-    only_with: tuple[str, str | None] | None = None
+    only_with: tuple[str, tuple[str, ...] | None] | None = None
     spelled: Callable[[str], str] = str
 
     def __post_init__(self) -> None:

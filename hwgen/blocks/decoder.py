@@ -1,6 +1,6 @@
 """The decoder: converts a code to a wider format, or splits it into sign, exponent and significand."""
 
-from amaranth.hdl import Const, Module
+from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
@@ -13,7 +13,7 @@ from hwgen.blocks.words import Rules, label, wide_rules
 from hwgen.datapath.ports import code, code_ports
 from hwgen.datapath.unpacked import unpack, unpacked_signature
 from hwgen.netlist.component import Checked
-from hwgen.rounding.position import Parts
+from hwgen.rounding.position import code_parts
 from hwgen.rounding.rounder import Rounder
 
 
@@ -51,13 +51,9 @@ class Decoder(Checked, wiring.Component):
         if self.target == "unpacked":
             unpack(m, self.fmt, code(self, "code", self.fmt), self)
             return m
-        u = unpacked_signature(self.fmt).create(path=())
-        unpack(m, self.fmt, code(self, "code", self.fmt), u)
         target = get(self.target)
-        exponents, one, zero = self.fmt.exponent_range, Const(1, 1), Const(0, 1)
-        parts = Parts(u.sign, u.exponent, 0, exponents, one, u.significand[:-1], zero, u.is_zero, u.is_inf, u.is_nan)
         rounder = Rounder(target, target.roundings[0], target.overflows[0])
-        m.d.comb += self.bits.eq(rounder.code(m, parts))
+        m.d.comb += self.bits.eq(rounder.code(m, code_parts(m, self.fmt, code(self, "code", self.fmt))))
         return m
 
 

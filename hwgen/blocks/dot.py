@@ -13,11 +13,11 @@ from amaranth.lib.wiring import In, Out
 from golden import ExactAccumulator, Format, WideFormat
 from golden.exact import scale_range
 from golden.refusal import check_flag, check_integer
-from golden.wide import wide
+from golden.wide import IEEE, POSITIVE, wide
 from hwgen.blocks.arguments import Accumulating, check_room
 from hwgen.blocks.block import Block
 from hwgen.blocks.mac import MAC
-from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, LANES, MAX_LANES, SCALE_BITS, SUM_FLAGS, TERMS
+from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, LANES, MAX_LANES, SCALE_BITS, SUM_FLAGS, TERMS, ZERO
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import moved_left, named
 from hwgen.datapath.exact import sticky_specials
@@ -66,8 +66,9 @@ class Dot(Accumulating, wiring.Component):
         scale_bits: int = 0,
         overflow: bool = False,
         flags: bool = False,
+        zero: str = IEEE,
     ):
-        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags)
+        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero)
         self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
         check_room(self.terms, self.lanes)
         self.has_overflow = check_flag("overflow", overflow)
@@ -164,6 +165,8 @@ class Dot(Accumulating, wiring.Component):
             sign_out = Mux(is_nan | is_inf, special_sign, sign | zero_sign)
         else:
             sign_out = ~is_nan & Mux(is_inf, minus_inf, sign | zero_sign)
+        if self.zero == POSITIVE:
+            sign_out = sign_out & code_out.any()
         m.d.comb += self.acc_out.eq(Cat(code_out, named(m, "sign_out", sign_out)))
         if self.has_overflow:
             m.d.comb += self.overflow.eq(past & ~(is_nan | is_inf))
@@ -196,7 +199,7 @@ DOT = Block(
     "fused dot product: one rounding of the exact acc + a_0 * b_0 + ... + a_n * b_n",
     Dot,
     (A_FORMAT, B_FORMAT),
-    (replace(LANES, always=True), ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS),
+    (replace(LANES, always=True), ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS, ZERO),
     codes=("a", "b"),
     title=lambda core: f"Fused dot product of {core.lanes} lanes: {operands(core)} into {core.accumulator}",
     lines=sum_lines,

@@ -1,4 +1,4 @@
-"""The encoder: rounds bits of a wide format to a code."""
+"""The encoder: rounds bits of a wide format, or a code of another format, to a code."""
 
 from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
 from amaranth.lib import wiring
@@ -8,7 +8,7 @@ from golden import Format, Rounding, WideFormat
 from golden.explain import ROUNDING_RULES
 from golden.options import options
 from golden.refusal import BadValue, check_flag
-from hwgen.blocks.arguments import code_format, random_width
+from hwgen.blocks.arguments import check_names, code_format, random_width
 from hwgen.blocks.block import Block
 from hwgen.blocks.options import FLAGS, FORMAT, FROM, NAN_TO_ZERO, OVERFLOW, RANDOM_BITS, ROUNDING, ROUNDING_PIN
 from hwgen.blocks.words import Rules, code_lines, code_rules, label
@@ -16,24 +16,24 @@ from hwgen.datapath.arithmetic import named
 from hwgen.datapath.ports import FLAG_BITS, flag_port
 from hwgen.netlist.book import attributes, chapter
 from hwgen.netlist.component import Checked
-from hwgen.rounding.position import Parts
+from hwgen.rounding.position import Parts, code_parts
 from hwgen.rounding.rounder import Rounder
 
 
 class Encoder(Checked, wiring.Component):
-    """Round bits of a wide format to a code; combinational.
+    """Round bits of a wide format, or a code of another format, to a code; combinational.
 
     Parameters
     ----------
     fmt : Format or str
-    source : str
-        ``binary32``, ``binary16``, ``bfloat16`` or ``dlfloat16``.
+    source : Format or str
+        ``binary32``, ``binary16``, ``bfloat16``, ``dlfloat16``, or a format of codes.
     rounding, overflow : str, optional
         One of the format's. Default: the format's (specification, section 0).
     nan_to_zero : bool
         Whether NaN becomes code 0.
     random_bits : int, optional
-        Width of ``random``, 1 to 32; with ``stochastic`` only. Default: 16.
+        Width of ``random``, 1 to 32; with stochastic roundings only. Default: 16.
     rounding_pin : bool
         With ``hybrid`` only: whether a pin selects ``hybrid`` or ``ties_to_away``.
     flags : bool
@@ -43,7 +43,7 @@ class Encoder(Checked, wiring.Component):
     -------
     bits : ``In(source width)``
     random : ``In(random_bits)``
-        With ``stochastic`` only: uniformly distributed, fresh for every input.
+        With stochastic roundings only: uniformly distributed, fresh for every input.
     hybrid : ``In(1)``
         With ``rounding_pin`` only: 1 is ``hybrid``, for HiFloat8's backward pass; 0 is ``ties_to_away``, for its
         forward pass.
@@ -67,6 +67,7 @@ class Encoder(Checked, wiring.Component):
         self.fmt = code_format("fmt", fmt)
         nan_to_zero = check_flag("nan_to_zero", nan_to_zero)
         chosen = options(self.fmt, source, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
+        check_names("source", chosen.source, self.fmt)
         self.source, self.nan_to_zero = chosen.source, nan_to_zero
         self.rounding, self.overflow = chosen.rounding, chosen.overflow
         self.random_bits = random_width(self.rounding, random_bits)
@@ -89,12 +90,16 @@ class Encoder(Checked, wiring.Component):
             "pin": self.hybrid if self.rounding_pin else None,
         }
         rounder = Rounder(self.fmt, self.rounding, self.overflow, nan_to_zero=self.nan_to_zero, **signals)
-        parts = source_parts(m, self.source, self.bits, rounder)
+        signaling: Value = Const(0, 1)
+        if isinstance(self.source, WideFormat):
+            parts = source_parts(m, self.source, self.bits, rounder)
+            signaling = parts.is_nan & ~self.bits[self.source.fraction_bits - 1]
+        else:
+            parts = code_parts(m, self.source, self.bits)
         if not self.has_flags:
             m.d.comb += self.code.eq(rounder.code(m, parts))
             return m
-        signaling = parts.is_nan & ~self.bits[self.source.fraction_bits - 1]
-        code, flags = rounder.code_and_flags(m, parts, self.bits[:-1].any(), signaling)
+        code, flags = rounder.code_and_flags(m, parts, signaling)
         m.d.comb += [self.code.eq(code), self.flags.eq(flags)]
         return m
 
@@ -113,21 +118,22 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
     k, field_bits, bias = source.fraction_bits, source.exponent_bits, source.bias
     first = min(rounder.fraction_bits, k)
     chapter(m, f"Source: {source.name}; source_exponent {field_bits} bits, the fraction's first {first} of {k} bits")
-    sign, whole = named(m, "sign", bits[-1]), bits[:k]
+    sign, whole, nonzero = named(m, "sign", bits[-1]), bits[:k], bits[:-1].any()
     fraction, field = named(m, "fraction", whole[k - first :]), named(m, "source_exponent", bits[k:-1])
     rest = named(m, "rest", whole[: k - first].any())
     one, nothing = Const(1, 1), Const(0, 1)
     if source.infinity is None:  # dlfloat16: no subnormals, no infinity, one NaN-or-infinity
         is_zero, is_nan = named(m, "is_zero", ~bits[:-1].any()), named(m, "is_nan", bits[:-1].all())
         exponents = -bias, (1 << field_bits) - 1 - bias
-        return Parts(sign, field, bias, exponents, one, fraction, rest, is_zero, nothing, is_nan)
+        return Parts(sign, field, bias, exponents, one, fraction, rest, is_zero, nothing, is_nan, nonzero)
 
     is_special = named(m, "is_special", field.all())
     is_nan = named(m, "is_nan", is_special & (fraction.any() | rest))
     is_inf = named(m, "is_inf", is_special & ~is_nan)
     lowest_normal, special = 1 - bias, bias + 1
     if rounder.lowest_relevant >= lowest_normal:
-        return Parts(sign, field, bias, (-bias, special), one, fraction, rest, nothing, is_inf, is_nan, special)
+        exponents = -bias, special
+        return Parts(sign, field, bias, exponents, one, fraction, rest, nothing, is_inf, is_nan, nonzero, special)
 
     # Count the zeros in front of a subnormal's fraction and shift them out, as far as the rounder needs it.
     deepest = min(max(lowest_normal - rounder.normalized_from, 0), k)
@@ -151,7 +157,15 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
         is_zero = named(m, "is_zero", exponent == -deepest)
     normalized = named(m, "normalized", (whole << zeros)[:k])
     fraction, rest = normalized[k - first :], normalized[: k - first].any()
-    return Parts(sign, exponent, bias, (lowest, special), hidden, fraction, rest, is_zero, is_inf, is_nan, special)
+    exponents = lowest, special
+    return Parts(
+        sign, exponent, bias, exponents, hidden, fraction, rest, is_zero, is_inf, is_nan, nonzero, special
+    )  # fmt: skip
+
+
+def source_label(fmt: Format) -> str:
+    """A source as headers name it."""
+    return fmt.name if isinstance(fmt, WideFormat) else label(fmt)
 
 
 def _rules(core: Encoder) -> Rules:
@@ -164,15 +178,15 @@ def _rules(core: Encoder) -> Rules:
 
 ENCODER = Block(
     "encoder",
-    "round a wider format to a code, in any of the format's roundings",
+    "round a wider format, or a code of another format, to a code, in any of the format's roundings",
     Encoder,
     (FORMAT,),
     (FROM, ROUNDING, OVERFLOW, NAN_TO_ZERO, RANDOM_BITS, ROUNDING_PIN, FLAGS),
-    title=lambda core: f"Encoder from {core.source.name} to {label(core.fmt)}",
+    title=lambda core: f"Encoder from {source_label(core.source)} to {label(core.fmt)}",
     lines=lambda core: code_lines(_rules(core)),
     rules=_rules,
     meanings={
-        "bits": "bits of the wider format",
+        "bits": "bits of the source",
         "random": "random bits, uniformly distributed",
         "hybrid": "rounding: 1 is hybrid, 0 is ties_to_away",
         "code": "code of the format",

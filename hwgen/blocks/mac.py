@@ -10,9 +10,10 @@ from amaranth.lib.wiring import In, Out
 
 from golden import Format
 from golden.refusal import check_flag
+from golden.wide import IEEE
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
-from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, SCALE_BITS, SUM_FLAGS, TERMS
+from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, SCALE_BITS, SUM_FLAGS, TERMS, ZERO
 from hwgen.blocks.parts import Adder, Multiplier
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.multiplier import operand_ports
@@ -38,6 +39,8 @@ class Mac(Accumulating, wiring.Component):
         Whether there is a port ``overflow``.
     flags : bool
         Whether there is a port ``flags``.
+    zero : str
+        Sign of a zero result: ``ieee``, or ``positive``, which is always +0 and needs a rounded accumulator.
 
     Members
     -------
@@ -63,8 +66,9 @@ class Mac(Accumulating, wiring.Component):
         scale_bits: int = 0,
         overflow: bool = False,
         flags: bool = False,
+        zero: str = IEEE,
     ):
-        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags)
+        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero)
         self.has_overflow = check_flag("overflow", overflow)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits)
         self._inputs, width = tuple(codes), self.accumulator_width
@@ -80,7 +84,7 @@ class Mac(Accumulating, wiring.Component):
             "flags": self.has_flags,
         }
         m.submodules.multiplier = multiplier = Multiplier(*formats, **common)
-        m.submodules.adder = adder = Adder(*formats, terms=terms, overflow=overflow, **common)
+        m.submodules.adder = adder = Adder(*formats, terms=terms, overflow=overflow, zero=self.zero, **common)
         wiring.connect(m, multiplier.product, adder.product)
         for name in self._inputs:
             m.d.comb += getattr(multiplier, name).eq(getattr(self, name))
@@ -97,7 +101,7 @@ MAC = Block(
     "fused multiply-accumulate: one rounding of the exact acc + a * b",
     Mac,
     (A_FORMAT, B_FORMAT),
-    (ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS),
+    (ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS, ZERO),
     codes=("a", "b"),
     title=lambda core: f"Fused multiply-accumulate: {operands(core)} into {core.accumulator}",
     lines=sum_lines,

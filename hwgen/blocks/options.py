@@ -9,6 +9,7 @@ from golden import ACCUMULATORS, DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, Forma
 from golden.exact import MAX_SCALE_BITS, MAX_TERMS, scale_range
 from golden.names import canonical
 from golden.rows import MAX_RANDOM_BITS
+from golden.wide import ZEROS
 from hwgen.blocks.block import Component, Option
 from hwgen.datapath.ports import FLAG_BITS, MEANING
 from hwgen.netlist.pipeline import MAX_STAGES
@@ -29,7 +30,14 @@ TO = Option(
     "to", str, "format of the result", TARGETS, argument="target", always=True, suffix="_{}", default="binary16",
     spelled=canonical,
 )  # fmt: skip
-FROM = Option("from", str, "format of the input", WIDE, argument="source", always=True, suffix="_{}", spelled=canonical)
+FROM = Option(
+    "from",
+    Format,
+    "format of the input: binary32, binary16, bfloat16, dlfloat16, or a format of codes",
+    argument="source",
+    always=True,
+    suffix="_{}",
+)
 ROUNDING = Option(
     "rounding",
     str,
@@ -48,9 +56,9 @@ NAN_TO_ZERO = Option("nan-to-zero", bool, "encode NaN as code 0", suffix="_nan_t
 RANDOM_BITS = Option(
     "random-bits",
     int,
-    f"with --rounding stochastic: width of the port random (default: {DEFAULT_RANDOM_BITS})",
+    f"with a stochastic rounding: width of the port random (default: {DEFAULT_RANDOM_BITS})",
     range(1, MAX_RANDOM_BITS + 1),
-    only_with=("rounding", Rounding.STOCHASTIC.value),
+    only_with=("rounding", tuple(rounding.value for rounding in Rounding if rounding.is_stochastic)),
     suffix=lambda core: "" if core.random_bits == DEFAULT_RANDOM_BITS else f"_r{core.random_bits}",
 )
 ROUNDING_PIN = Option(
@@ -58,7 +66,7 @@ ROUNDING_PIN = Option(
     bool,
     "with --rounding hybrid: a port hybrid that selects hybrid (1) or ties_to_away (0)",
     suffix="_pin",
-    only_with=("rounding", Rounding.HYBRID.value),
+    only_with=("rounding", (Rounding.HYBRID.value,)),
 )
 
 # -- blocks that add products
@@ -77,7 +85,7 @@ TERMS = Option(
     int,
     f"with --accumulator exact: number of products that fit without overflow (default: {DEFAULT_TERMS})",
     range(1, MAX_TERMS + 1),
-    only_with=("accumulator", "exact"),
+    only_with=("accumulator", ("exact",)),
     suffix=lambda core: "" if core.terms == DEFAULT_TERMS else f"_n{core.terms}",
 )
 SCALE_BITS = Option(
@@ -95,6 +103,14 @@ FLAGS = Option(
     attribute="has_flags",
     suffix="_flags",
     line=lambda _: f"Flags: {MEANING}",
+)
+ZERO = Option(
+    "zero",
+    str,
+    "sign of a zero result: ieee, as in IEEE 754, or positive: always +0, as in IEEE P3109",
+    ZEROS,
+    suffix="_zero_{}",
+    line=lambda _: "Zero: a zero result is +0, as in IEEE P3109, draft 4.0, section 4.8.2",
 )
 EXACT_FLAGS = "; overflow: the sum did not fit and wrapped; inexact and underflow are always 0"
 SUM_FLAGS = replace(FLAGS, line=lambda core: f"Flags: {MEANING}{EXACT_FLAGS if core.accumulator == 'exact' else ''}")

@@ -8,10 +8,10 @@ from amaranth.lib.wiring import In, Out
 
 from golden import Format
 from golden.refusal import check_flag
-from golden.wide import wide
+from golden.wide import IEEE, wide
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
-from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, TERMS
+from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, TERMS, ZERO
 from hwgen.blocks.words import operands, sum_lines
 from hwgen.datapath import multiplier
 from hwgen.datapath.adder import FloatAdder
@@ -63,7 +63,7 @@ class Adder(Accumulating, wiring.Component):
 
     Parameters
     ----------
-    a_format, b_format, accumulator, terms, scale_bits, overflow, flags
+    a_format, b_format, accumulator, terms, scale_bits, overflow, flags, zero
         See :class:`hwgen.Mac`; the :class:`Multiplier` must have the same values of those that it also has.
 
     Members
@@ -84,8 +84,9 @@ class Adder(Accumulating, wiring.Component):
         scale_bits: int = 0,
         overflow: bool = False,
         flags: bool = False,
+        zero: str = IEEE,
     ):
-        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags)
+        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero)
         self.has_overflow = check_flag("overflow", overflow)
         product, width = product_signature(product_shape(self), flags=flags), self.accumulator_width
         super().__init__(
@@ -97,7 +98,8 @@ class Adder(Accumulating, wiring.Component):
         m = Module()
         layout = product_shape(self)
         if self.exact is None:
-            total = FloatAdder(wide(self.accumulator), layout, flags=self.has_flags).add(m, self.product, self.acc_in)
+            unit = FloatAdder(wide(self.accumulator), layout, flags=self.has_flags, zero=self.zero)
+            total = unit.add(m, self.product, self.acc_in)
         else:
             total = add_exact(m, self.exact, layout, self.product, self.acc_in)
         m.d.comb += self.acc_out.eq(total.bits)
@@ -133,7 +135,7 @@ ADDER = Block(
     "second half of a MAC: alignment, addition, rounding",
     Adder,
     (A_FORMAT, B_FORMAT),
-    (ACCUMULATOR, TERMS),
+    (ACCUMULATOR, TERMS, ZERO),
     title=lambda core: f"Adder behind the multiplier: {operands(core)} into {core.accumulator}",
     lines=sum_lines,
     generated=False,

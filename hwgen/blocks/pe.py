@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden import Flag, Format
 from golden.refusal import BadKind, BadValue, check_integer
+from golden.wide import IEEE
 from hwgen.blocks.arguments import Accumulating, check_room
 from hwgen.blocks.block import Block, cycles
 from hwgen.blocks.dot import Dot
@@ -26,6 +27,7 @@ from hwgen.blocks.options import (
     SCALE_BITS,
     SUM_FLAGS,
     TERMS,
+    ZERO,
 )
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
@@ -48,7 +50,7 @@ class Pe(Accumulating, wiring.Component):
         ``b_format`` defaults to ``a_format``.
     lanes : int
         Products per cycle, 1 to 16; :class:`hwgen.Dot` adds several.
-    accumulator, terms, scale_bits, flags
+    accumulator, terms, scale_bits, flags, zero
         See :class:`hwgen.Mac`.
     stages : int
         Ranks of registers between inputs and accumulator, 0 to 16.
@@ -83,8 +85,9 @@ class Pe(Accumulating, wiring.Component):
         flags: bool = False,
         stages: int = 0,
         interleave: int = 1,
+        zero: str = IEEE,
     ):
-        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags)
+        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero)
         self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
         self.stages = check_integer("stages", stages, 0, MAX_STAGES)
         check_room(self.terms, self.lanes)
@@ -99,6 +102,7 @@ class Pe(Accumulating, wiring.Component):
         entry = self.stages + 1 - self.interleave
         unit_type = Mac if self.lanes == 1 else partial(Dot, lanes=self.lanes)
         common: dict[str, Any] = {"accumulator": self.accumulator, "terms": self.terms, "scale_bits": self.scale_bits}
+        common["zero"] = self.zero
         core = unit_type(self.a_format, self.b_format, overflow=not self.has_flags, flags=self.has_flags, **common)
         unit = Pipelined(core, self.stages, entries={"acc_in": entry}) if self.stages else core
         m.submodules.mac = unit
@@ -156,7 +160,7 @@ PE = Block(
     "processing element: a MAC with its accumulator, clear, enable and overflow",
     Pe,
     (A_FORMAT, B_FORMAT),
-    (LANES, ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS, PE_STAGES, INTERLEAVE),
+    (LANES, ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS, ZERO, PE_STAGES, INTERLEAVE),
     codes=("a", "b"),
     clocked=True,
     title=_title,

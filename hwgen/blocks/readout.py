@@ -6,10 +6,11 @@ from amaranth.hdl import Cat, Const, Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from golden import WIDE, ExactAccumulator, Format, Rounding, get
+from golden import WIDE, ExactAccumulator, Format, get
 from golden.multi import MultiFormat
 from golden.options import target_options
 from golden.refusal import BadValue, about, check_flag
+from golden.wide import IEEE, POSITIVE, check_zero
 from hwgen.blocks.arguments import Accumulating, check_names, random_width
 from hwgen.blocks.block import Block
 from hwgen.blocks.options import (
@@ -22,6 +23,7 @@ from hwgen.blocks.options import (
     READOUT_SCALE_BITS,
     READOUT_TERMS,
     READOUT_TO,
+    ZERO,
 )
 from hwgen.blocks.words import Rules, code_lines, code_rules, label, operands, state, wide_rules
 from hwgen.datapath.arithmetic import named, normalized
@@ -53,14 +55,16 @@ class Readout(Accumulating, wiring.Component):
     nan_to_zero : bool
         With a format of codes only: whether NaN becomes code 0.
     random_bits : int, optional
-        Width of ``random``, 1 to 32; with ``stochastic`` only. Default: 16.
+        Width of ``random``, 1 to 32; with stochastic roundings only. Default: 16.
+    zero : str
+        Sign of a zero result: ``ieee``, that of the value; or ``positive``, always +0.
 
     Members
     -------
     acc : ``In``
         Bits of the accumulator.
     random : ``In(random_bits)``
-        With ``stochastic`` only: uniformly distributed, fresh for every input.
+        With stochastic roundings only: uniformly distributed, fresh for every input.
     bits or code : ``Out``
         ``bits`` of a wide format, or a ``code``.
     """
@@ -79,8 +83,10 @@ class Readout(Accumulating, wiring.Component):
         overflow: str | None = None,
         nan_to_zero: bool = False,
         random_bits: int | None = None,
+        zero: str = IEEE,
     ):
         self._keep(a_format, b_format, "exact", terms, scale_bits, False)
+        self.zero = check_zero(zero)
         with about("target"):
             self.target = get(target)
         if isinstance(self.target, MultiFormat):
@@ -106,7 +112,7 @@ class Readout(Accumulating, wiring.Component):
         """Normalize, then round."""
         m = Module()
         chosen, unit = self._options, self.exact
-        random = self.random if chosen.rounding is Rounding.STOCHASTIC else None
+        random = self.random if chosen.rounding.is_stochastic else None
         rounder = Rounder(self.target, chosen.rounding, chosen.overflow, nan_to_zero=chosen.nan_to_zero, random=random)
         width, weight = unit.value_width, f"2^{unit.lsb_exponent}"
         chapter(m, f"Accumulator: value {width} bits in two's complement, bit 0 weighs {weight}; sign and magnitude")
@@ -123,8 +129,12 @@ class Readout(Accumulating, wiring.Component):
         lowest = unit.lsb_exponent
         exponents = lowest, lowest + unit.value_width - 1
         place, is_zero = named(m, "place", ~places), ~significand[-1]
-        parts = Parts(sign, place, -lowest, exponents, Const(1, 1), fraction, rest, is_zero, is_inf, nan)
+        one = Const(1, 1)
+        parts = Parts(sign, place, -lowest, exponents, one, fraction, rest, is_zero, is_inf, nan, ~is_zero)
         result = rounder.code(m, parts)
+        if self.zero == POSITIVE and self.target.has_negative_zero:
+            result = named(m, "signed_result", result)
+            result = Cat(result[:-1], result[-1] & result[:-1].any())
         if lowest > rounder.order.top_exponent:  # every number overflows; zero does not, but has the same place
             result = Mux(parts.is_zero & ~is_inf & ~nan, 0, result)
         m.d.comb += getattr(self, output(self.target)).eq(result)
@@ -150,7 +160,7 @@ READOUT = Block(
     "round an exact accumulator once, to a wide format or to a code",
     Readout,
     (READOUT_A_FORMAT, READOUT_B_FORMAT),
-    (READOUT_TO, READOUT_TERMS, READOUT_SCALE_BITS, READOUT_ROUNDING, READOUT_OVERFLOW, NAN_TO_ZERO, RANDOM_BITS),
+    (READOUT_TO, READOUT_TERMS, READOUT_SCALE_BITS, READOUT_ROUNDING, READOUT_OVERFLOW, NAN_TO_ZERO, RANDOM_BITS, ZERO),
     title=lambda core: f"Readout: rounds an exact accumulator of {operands(core)} to {label(core.target)}",
     lines=_lines,
     rules=_rules,

@@ -140,6 +140,11 @@ def _formats_options(listing: argparse.ArgumentParser) -> None:
     listing.add_argument("--json", action="store_true", help="print JSON")
 
 
+def _table_options(table: argparse.ArgumentParser) -> None:
+    table.add_argument("format", metavar="FORMAT", help="name of a format, or path of a .toml file")
+    table.add_argument("--json", action="store_true", help="print JSON; values are integers or fractions")
+
+
 def _explain_options(explain: argparse.ArgumentParser) -> None:
     explain.add_argument("format", metavar="FORMAT", help="name of a format, or path of a .toml file")
     text = "e.g. 0x5a, 90 or 0b1011010; for a pair A+B the bit below the sign selects the format"
@@ -276,6 +281,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
         "show a code's fields, value and neighbours, and the interval that each rounding maps to it",
         _explain_options,
     ),
+    "table": ("print the exact value of every code of a format", _table_options),
     "doctor": ("check which tools are installed", lambda _: None),
     "generate": (
         "write a block's Verilog to DIR/NAME/NAME.v, with a testbench and other files beside it",

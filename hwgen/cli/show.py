@@ -2,6 +2,8 @@
 
 import argparse
 import json
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import golden
@@ -17,13 +19,13 @@ def formats(arguments: argparse.Namespace) -> int:
         print(json.dumps(rows, indent=2))
         return 0
     titles = f"{'name':14} {'bits':>4} {'precision':>9} {'smallest':>12} {'largest':>12}"
-    print(f"{titles}  {'specials':12} {'default rounding, overflow':28} source")
+    print(f"{titles}  {'specials':19} {'default rounding, overflow':28} source")
     for row in rows:
         default = f"{row['roundings'][0]}, {row['overflows'][0]}"
-        specials = " ".join(row["specials"]) or "none"
+        specials = " ".join([*row["specials"], *([] if row["signed"] else ["no sign"])]) or "none"
         print(
             f"{row['name']:14} {row['width']:4} {row['precision']:9} {row['smallest']:12.6g} {row['largest']:12.6g}"
-            f"  {specials:12} {default:28} {row['cite']}"
+            f"  {specials:19} {default:28} {row['cite']}"
         )
     print("precision: most significand bits of a value, with the hidden bit; smallest, largest: positive finite values")
     print("\nOther names, in any case:")
@@ -40,12 +42,12 @@ def formats(arguments: argparse.Namespace) -> int:
 
 
 def _summary(fmt: Format) -> dict[str, Any]:
-    specials = [
-        word for word, has in (("Inf", fmt.has_infinity), ("NaN", fmt.has_nan), ("-0", fmt.has_negative_zero)) if has
-    ]
+    words = {"Inf": fmt.has_infinity, "NaN": fmt.has_nan, "-0": fmt.has_negative_zero, "no zero": not fmt.has_zero}
+    specials = [word for word, has in words.items() if has]
     return {
         "name": fmt.name,
         "width": fmt.width,
+        "signed": fmt.signed,
         "precision": fmt.precision,
         "smallest": fmt.smallest,
         "largest": fmt.largest,
@@ -56,12 +58,36 @@ def _summary(fmt: Format) -> dict[str, Any]:
     }
 
 
+def table(arguments: argparse.Namespace) -> int:
+    """Print the exact value of every code of a format."""
+    from golden.explain import number, ratio
+
+    with about("FORMAT"):
+        fmt = golden.catalog.described(arguments.format)
+        if not fmt.has_tables or len(fmt.members) > 1:
+            raise BadValue(None, f"must be one format of at most 16 bits, not {fmt.name!r}")
+    values = [fmt.exact_value(code) for code in range(1 << fmt.width)]
+    if arguments.json:
+        rows = zip(range(len(values)), fmt.kinds, values, strict=True)
+        texts = [{"code": code, "kind": str(kind), "value": _exactly(value, ratio)} for code, kind, value in rows]
+        print(json.dumps({"format": fmt.name, "width": fmt.width, "codes": texts}, indent=2))
+        return 0
+    print(f"{fmt.name} ({fmt.width} bits; {fmt.cite})")
+    for code, value in enumerate(values):
+        print(f"{code:#0{-(-fmt.width // 4) + 2}x} {code:0{fmt.width}b} {number(value)}")
+    return 0
+
+
+def _exactly(value: Fraction | float, ratio: Callable[[Fraction], str]) -> str:
+    return ratio(value) if isinstance(value, Fraction) else {"inf": "Inf", "-inf": "-Inf"}.get(str(value), "NaN")
+
+
 def explain(arguments: argparse.Namespace) -> int:
     """Print the fields, value and neighbours of a code."""
     from golden.explain import explain as lines
 
     with about("FORMAT"):
-        fmt = golden.get(arguments.format)
+        fmt = golden.catalog.described(arguments.format)
     try:
         code = int(arguments.code, 0)
     except ValueError:

@@ -23,6 +23,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
+from golden.wide import IEEE
 from hwgen.datapath.arithmetic import extended, moved_right, named, normalized, plus, range_shape
 from hwgen.datapath.frame import GUARD_BITS, AdderShape
 from hwgen.datapath.ports import flag_word
@@ -88,10 +89,13 @@ class FloatAdder:
         Product of normalized operands.
     flags : bool
         Whether to compute flags, see :func:`golden.flags.of_sum`.
+    zero : str
+        Sign of a zero result, one of :data:`golden.wide.ZEROS`.
     """
 
-    def __init__(self, accumulator: WideFormat, product: ProductShape, *, flags: bool = False):
+    def __init__(self, accumulator: WideFormat, product: ProductShape, *, flags: bool = False, zero: str = IEEE):
         self.accumulator, self.layout, self.has_flags = accumulator, AdderShape(accumulator, product), flags
+        self.zero = zero
 
     def add(self, m: Module, product: PureInterface, acc_in: Value) -> Total:
         """Add the hardware to a module; its stages in order."""
@@ -301,16 +305,22 @@ class FloatAdder:
             field = named(m, "exponent_out", packed[k : k + exponent_bits] | infinite.replicate(exponent_bits))
             product_sign = ~acc.is_special & (product.is_inf | total.product_is_larger)
             sign = named(m, "sum_sign", Mux(product_sign, product.sign, acc.sign))
-            sign &= ~(nan | (total.plus_zero & ~infinite))
+            plus_zero = self._plus_zero(total.plus_zero & ~infinite, Cat(fraction, field))
+            sign &= ~(nan | plus_zero)
             return Cat(fraction, field, named(m, "sign_out", sign)), field.all(), Const(0, 1)
         underflow = named(m, "underflow", packed[-1] | ~leading_one)
         kept = packed[: k + exponent_bits] & (~underflow).replicate(k + exponent_bits)
         body = named(m, "body", kept | infinite.replicate(len(kept)))
         special = acc.is_special | product.is_inf | product.is_nan
         product_sign = ~acc.is_special & (product.is_inf | product.is_nan | total.product_is_larger)
-        sign = named(m, "sum_sign", Mux(product_sign, product.sign, acc.sign)) & ~(total.plus_zero & ~special)
+        sign = named(m, "sum_sign", Mux(product_sign, product.sign, acc.sign))
+        sign &= ~self._plus_zero(total.plus_zero & ~special, body)
         # A carry can also lead to the one special value of such a format.
         return Cat(body, named(m, "sign_out", sign)), body.all(), leading_one & ~kept.any()
+
+    def _plus_zero(self, exact: Value, body: Value) -> Value:
+        """Whether the result is +0 for certain: where ``exact`` is 1, and with ``positive`` wherever it is zero."""
+        return exact if self.zero == IEEE else ~body.any()
 
     def _is_tiny(self, significand: Value, exponent: Value) -> Value:
         """Whether the sum is below the smallest normal number."""

@@ -16,12 +16,13 @@ from functools import cache, cached_property, reduce
 from operator import and_
 
 import numpy as np
-from amaranth.hdl import Cat, Const, Module, Mux, Shape, Value
+from amaranth.hdl import Cat, Const, Module, Shape, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Biased, Fixed, Format, Kind, Row, SignMagnitude, Special
 from hwgen.datapath.arithmetic import Tabled, and_or, any_of, named, plus_bits, range_shape
+from hwgen.datapath.ports import magnitude, sign
 from hwgen.netlist.book import chapter
 
 
@@ -62,7 +63,7 @@ class OperandShape:
     @cached_property
     def exponents(self) -> tuple[int, int]:
         """Smallest and largest exponent of a finite nonzero value, including increment and bias."""
-        rows, values = self.fmt.magnitude_rows, np.abs(self.fmt.values[: self.fmt.sign_bit])
+        rows, values = self.fmt.magnitude_rows, np.abs(self.fmt.values[: 1 << self.fmt.magnitude_bits])
         exponents = []
         for code in np.flatnonzero(np.isfinite(values) & (values > 0)).tolist():
             row = self.fmt.rows[rows[code]]
@@ -111,7 +112,7 @@ class Operand(wiring.Component):
     -------
     code : ``In``
     sign : ``Out(1)``
-        The code's sign bit, for all classes.
+        The code's sign bit, for all classes; 0 in formats without a sign.
     exponent, increment, significand : ``Out``
         See ``OperandShape``; meaningless unless the value is finite and not zero. ``increment`` exists with
         ``has_increment`` only.
@@ -132,9 +133,8 @@ class Operand(wiring.Component):
         fmt, increment = self.fmt, [self.increment] if self.layout.has_increment else []
         outputs = [self.sign, self.exponent, *increment, self.significand, self.is_zero, self.is_inf, self.is_nan]
         chapter(m, self._title(), *outputs)
-        body = Mux(self.code[-1], -self.code, self.code) if fmt.twos_complement else self.code
-        body = named(m, "magnitude", body, fmt.width - 1)
-        m.d.comb += self.sign.eq(self.code[-1])
+        body = named(m, "magnitude", magnitude(fmt, self.code))
+        m.d.comb += self.sign.eq(sign(fmt, self.code))
         cases = self._cases(m, [Tabled(bit, self._magnitudes >> i & 1 == 1) for i, bit in enumerate(body)])
         infinite = any_of(self._special(Kind.INF))
         zero = any_of(self._special(Kind.ZERO)) | (any_of([case.zero.value for case in cases if case.zero]) & ~infinite)
@@ -172,7 +172,7 @@ class Operand(wiring.Component):
         """The magnitude bits of every code."""
         codes = np.arange(1 << self.fmt.width)
         signed = np.where(codes & self.fmt.sign_bit, -codes, codes) if self.fmt.twos_complement else codes
-        return signed & (self.fmt.sign_bit - 1)
+        return signed & ((1 << self.fmt.magnitude_bits) - 1)
 
     def _special(self, kind: Kind) -> list[Value]:
         """Matches of the special codes of a kind."""
@@ -189,7 +189,7 @@ class Operand(wiring.Component):
 
     def _matches(self, special: Special) -> Value:
         """Whether the code matches; sign and rest are compared separately, so that equal comparisons are shared."""
-        sign_bit, rest = self.fmt.sign_bit, self.code[:-1]
+        sign_bit, rest = self.fmt.sign_bit, self.code[: self.fmt.magnitude_bits]
         picked = [i for i in range(len(rest)) if special.mask >> i & 1]
         parts: list[Value] = []
         if special.mask & sign_bit:

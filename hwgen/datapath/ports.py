@@ -4,7 +4,7 @@ from itertools import groupby
 from typing import Any, TypeVar
 
 import numpy as np
-from amaranth.hdl import Cat, Value
+from amaranth.hdl import Cat, Const, Mux, Value
 from amaranth.lib.wiring import In, Out
 
 from golden import Flag, Format
@@ -42,8 +42,9 @@ def code_bits(name: str, fmt: Format, lanes: int = 1) -> Bits:
 def _lane_bits(name: str, fmt: Format, lane: int) -> Bits:
     if not isinstance(fmt, MultiFormat):
         return tuple((name, lane * fmt.width + place) for place in range(fmt.width))
-    first, top = lane * (fmt.width - 1), (lane + 1) * (fmt.width - 1) - 1
-    return (*((name, place) for place in range(first, top)), (f"{name}_select", lane), (name, top))
+    first, count = lane * (fmt.width - 1), fmt.magnitude_bits - 1
+    bits = [(name, place) for place in range(first, first + fmt.width - 1)]
+    return (*bits[:count], (f"{name}_select", lane), *bits[count:])
 
 
 def split(name: str, fmt: Format, word: Word, lanes: int = 1) -> dict[str, Word]:
@@ -71,6 +72,16 @@ def code(component: Any, name: str, fmt: Format) -> Value:
         value: Value = getattr(component, name)
         return value
     return Cat(getattr(component, port)[place] for port, place in code_bits(name, fmt))
+
+
+def sign(fmt: Format, code: Value) -> Value:
+    """The sign of a code; 0 in formats without a sign."""
+    return code[-1] if fmt.signed else Const(0, 1)
+
+
+def magnitude(fmt: Format, code: Value) -> Value:
+    """The code without its sign."""
+    return (Mux(code[-1], -code, code) if fmt.twos_complement else code)[: fmt.magnitude_bits]
 
 
 def flag_port(flags: bool) -> dict[str, Any]:

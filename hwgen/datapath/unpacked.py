@@ -6,6 +6,8 @@ from amaranth.lib.wiring import PureInterface, Signature
 from golden import Biased, Fixed, Format, Kind, SignMagnitude, Special
 from golden.rows import Row
 from hwgen.datapath.arithmetic import named, range_shape
+from hwgen.datapath.ports import magnitude as code_magnitude
+from hwgen.datapath.ports import sign as code_sign
 from hwgen.datapath.product import number_signature
 from hwgen.netlist.book import attributes, chapter
 
@@ -22,7 +24,7 @@ def unpacked_signature(fmt: Format) -> Signature:
     Members
     -------
     sign : ``Out(1)``
-        The code's sign bit, for all classes.
+        The code's sign bit, for all classes; 0 in formats without a sign.
     exponent : ``Out(exponent_shape(fmt))``
     significand : ``Out(fmt.precision)``
         Normalized: its first bit is 1 for every finite nonzero value, also a subnormal one. For other values it and the
@@ -43,12 +45,12 @@ def matches(code: Value, special: Special) -> Value:
 
 def unpack(m: Module, fmt: Format, code: Value, out: PureInterface) -> None:
     """Add the hardware that unpacks ``code`` into ``out``, which has an :func:`unpacked_signature`."""
-    body = fmt.width - 1
+    body = fmt.magnitude_bits
     widths = f"{fmt.width} bits; exponent {len(out.exponent)} bits, significand {fmt.precision} bits"
     outputs = (Value.cast(getattr(out, name)) for name in unpacked_signature(fmt).members)
     chapter(m, f"Decode: {fmt.name}, {widths}, normalized", *outputs)
-    m.d.comb += out.sign.eq(code[-1])
-    magnitude = named(m, "magnitude", Mux(code[-1], -code, code) if fmt.twos_complement else code, body)
+    m.d.comb += out.sign.eq(code_sign(fmt, code))
+    magnitude = named(m, "magnitude", code_magnitude(fmt, code))
 
     kinds: dict[Kind, Value] = dict.fromkeys((Kind.ZERO, Kind.INF, Kind.NAN), Const(0, 1))
     earlier: Value = Const(0, 1)

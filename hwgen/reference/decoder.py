@@ -84,7 +84,7 @@ def unpacked(fmt: Format) -> Mapping[str, NDArray[np.uint64]]:
     fraction, exponent = np.frexp(np.where(finite, np.abs(values), 1))
     mask = (1 << exponent_shape(fmt).width) - 1
     columns = {
-        "sign": np.arange(values.size) >> (fmt.width - 1),
+        "sign": np.arange(values.size) & fmt.sign_bit != 0,
         "exponent": np.where(finite, (exponent - 1) & mask, 0),
         "significand": np.where(finite, np.ldexp(fraction, fmt.precision), 0),
         "is_zero": values == 0,

@@ -6,26 +6,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golden import Format, Overflow, Rounding
+from golden import Format, Overflow, Rounding, WideFormat
 from golden.explain import describe, number
+from golden.overflow import replacements
 from hwgen.blocks.encoder import Encoder
 from hwgen.netlist.emit import Port
 from hwgen.reference import vectors
 from hwgen.reference.reference import Pins, Reference, head, instance
 
-_MONOTONE = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO)
+_BY_SIGN = (Rounding.TOWARD_POSITIVE, Rounding.TOWARD_NEGATIVE)
+_MONOTONE = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO, Rounding.TO_ODD, *_BY_SIGN)
 
 
 class EncoderReference(Reference):
-    """Encoders: the stimuli are random bits of 16-bit sources; of binary32 also boundaries and specials."""
+    """Encoders: the stimuli are random bits of 16-bit sources, of binary32 also boundaries and specials; or codes."""
 
     core: Encoder
 
     def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         fmt = self.core.fmt
         bits = (
-            np.arange(1 << 16)
-            if self.core.source.width == 16
+            np.arange(1 << self.core.source.width)
+            if self.core.source.has_tables
             else np.concatenate([vectors.boundaries(fmt), vectors.random_binary32(fmt, 500, rng)])
         )
         picked = rng.choice(bits, min(count, bits.size), replace=False).tolist()
@@ -37,7 +39,8 @@ class EncoderReference(Reference):
 
     def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         bits, core = inputs["bits"], self.core
-        results = self._encoded(bits, core.rounding, inputs.get("random"))
+        random = inputs["random"] if core.rounding.is_stochastic else None
+        results = self._encoded(bits, core.rounding, random)
         if not core.rounding_pin:
             return results
         away = self._encoded(bits, Rounding.TIES_TO_AWAY)
@@ -62,33 +65,52 @@ class EncoderReference(Reference):
         return f"{value} became {describe(fmt, got['code'])}; expected {describe(fmt, expected['code'])}"
 
     def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
-        """Codes of a number and its negative differ only in the sign; codes grow with the numbers."""
+        """Canonical NaN; codes of a number and its negative differ only in the sign; codes grow with the numbers."""
         del vectors
         source, fmt = self.core.source, self.core.fmt
+        if not isinstance(source, WideFormat):
+            return self._table(ports, source)
         top = source.width - 1
-        k = source.rows[-1].fraction_bits
-        infinity = ((1 << source.rows[-1].exponent.bits) - 1) << k
+        infinity = ((1 << source.exponent_bits) - 1) << source.fraction_bits
         rounding, overflow = self.core.rounding, self.core.overflow
+        mirrored = fmt.signed and rounding not in _BY_SIGN
         monotone = rounding in _MONOTONE and not fmt.twos_complement and _in_order(fmt, rounding, overflow)
         lines = [*head(ports, *([Port("other", "input", source.width)] if monotone else []))]
         lines += instance(self.design.name, ports)
-        lines += instance(self.design.name, ports, "_negated", bits=f"{{~bits[{top}], bits[{top - 1}:0]}}")
+        if mirrored:
+            lines += instance(self.design.name, ports, "_negated", bits=f"{{~bits[{top}], bits[{top - 1}:0]}}")
         nan = f"&bits[{top - 1}:0]" if source.infinity is None else f"bits[{top - 1}:0] > {top}'h{infinity:x}"
+        low, nan_code = f"[{fmt.magnitude_bits - 1}:0]", 0 if self.core.nan_to_zero else fmt.canonical_nan or 0
         lines += [f"  wire is_nan = {nan};", "  always @* begin"]
-        low = f"[{fmt.width - 2}:0]"
-        same = "code_negated == -code" if fmt.twos_complement else f"code_negated{low} == code{low}"
-        lines += [f"    if (!is_nan) assert ({same});", "  end"]
+        lines += [f"    if (is_nan) assert (code == {fmt.width}'h{nan_code:x});"]
+        if mirrored:
+            same = "code_negated == -code" if fmt.twos_complement else f"code_negated{low} == code{low}"
+            lines += [f"    if (!is_nan) assert ({same});"]
+        lines += ["  end"]
         if monotone:
             lines += instance(self.design.name, ports, "_other", bits="other")
             ordered = f"!bits[{top}] && !other[{top}] && other <= bits && bits < {source.width}'h{infinity:x}"
             lines += ["  always @*", f"    if ({ordered})", f"      assert (code_other{low} <= code{low});"]
         return [*lines, "endmodule"]
 
+    def _table(self, ports: Sequence[Port], source: Format) -> list[str]:
+        """The results for all codes of a source, as far as they do not depend on random bits."""
+        bits = np.arange(1 << source.width)
+        words = (0, (1 << (self.core.random_bits or 0)) - 1)
+        least, most = (self.columns({"bits": bits, "random": np.full(bits.shape, word)})["code"] for word in words)
+        rows = [
+            f"    if (bits == {source.width}'h{code:x}) assert (code == {self.core.fmt.width}'h{result:x});"
+            for code, (result, other) in enumerate(zip(least.tolist(), most.tolist(), strict=True))
+            if result == other
+        ]
+        lines = [*head(ports), *instance(self.design.name, ports), "  // the reference model's table"]
+        return [*lines, "  always @* begin", *rows, "  end", "endmodule"]
+
 
 def _in_order(fmt: Format, rounding: Rounding, overflow: Overflow) -> bool:
     """Whether the codes of positive values grow with the values, and the result of overflow has the largest code."""
-    codes = fmt.magnitude_codes.tolist()
-    beyond = {Overflow.INFINITY: fmt.infinity, Overflow.NAN: fmt.canonical_nan}.get(overflow)
-    if beyond is not None and rounding is not Rounding.TOWARD_ZERO:  # which never overflows
-        codes.append(beyond & (fmt.sign_bit - 1))
-    return bool(codes == sorted(codes))
+    codes, magnitudes = fmt.magnitude_codes.tolist(), (1 << fmt.magnitude_bits) - 1
+    beyond = replacements(fmt, rounding, overflow).above
+    if beyond != fmt.largest_code:
+        codes.append(beyond & magnitudes)
+    return fmt.has_zero and bool(codes == sorted(codes))

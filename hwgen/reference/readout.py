@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golden import WIDE
+from golden import WIDE, Rounding
 from golden.explain import number
 from hwgen.blocks.readout import Readout, output
 from hwgen.netlist.emit import Port
@@ -37,9 +37,9 @@ class ReadoutReference(Reference):
 
     def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         core, target = self.core, self.core.target
-        chosen: dict[str, Any] = {}
+        chosen: dict[str, Any] = {"zero": core.zero}
         if target.name not in WIDE:
-            chosen = {"rounding": core.rounding, "overflow": core.overflow, "nan_to_zero": core.nan_to_zero}
+            chosen |= {"rounding": core.rounding, "overflow": core.overflow, "nan_to_zero": core.nan_to_zero}
         acc = inputs["acc"]
         if "random" in inputs:
             acc, random = np.broadcast_arrays(acc, inputs["random"])
@@ -52,11 +52,15 @@ class ReadoutReference(Reference):
         return f"{value} became {got[name]:#x}; expected {expected[name]:#x}"
 
     def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
-        """Results of a number and its negative differ only in the sign."""
+        """NaN becomes the canonical NaN; results of a number and its negative differ only in the sign."""
         del vectors
         fmt, width = self.core.target, self.core.exact.value_width
         out, low = output(fmt), f"[{fmt.width - 2}:0]"
+        nan = 0 if self.core.nan_to_zero else fmt.canonical_nan or 0
         lines = [*head(ports), *instance(self.design.name, ports)]
+        lines += [f"  always @* if (acc[{width + 2}]) assert ({out} == {fmt.width}'h{nan:x});"]
+        if not fmt.signed or self.core.rounding in (Rounding.TOWARD_POSITIVE, Rounding.TOWARD_NEGATIVE):
+            return [*lines, "endmodule"]
         lines += instance(self.design.name, ports, "_negated", acc=f"{{3'b000, -acc[{width - 1}:0]}}")
         same = f"{out}_negated == -{out}" if fmt.twos_complement else f"{out}_negated{low} == {out}{low}"
         ordinary = f"acc[{width + 2}:{width}] == 0 && acc[{width - 1}:0] != {{1'b1, {width - 1}'b0}}"

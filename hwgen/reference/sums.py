@@ -61,7 +61,7 @@ class SumReference(Reference):
         """``acc_out``, and ``flags`` if the block has them."""
         core, (a, b), unit = self.core, self.lane_codes(inputs), self.core.exact
         state = inputs["acc_in"] if unit is None else limbs(unit, inputs["acc_in"])
-        options = (*self.formats, core.accumulator, core.terms or 1, self.scale_of(inputs), core.scale_bits)
+        options = (*self.formats, core.accumulator, core.terms or 1, self.scale_of(inputs), core.scale_bits, core.zero)
         flags = {}
         if core.has_flags:
             total, flags["flags"] = golden.fused_dot_with_flags(a, b, state, *options)

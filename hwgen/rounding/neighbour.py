@@ -105,7 +105,9 @@ def _hybrid_tail(at: Position, fraction: Value) -> Value:
 def _zero_extends(at: Position, rounding: Rounding) -> bool:
     """Whether zero continues the lowest segment, one of powers of two, and rounding needs no smaller exponent."""
     order, first = at.order, at.order.segments[0] if at.order.segments else None
-    if order.subnormals or order.first_missing or rounding is Rounding.STOCHASTIC or order.bottom_fraction_bits:
+    if order.subnormals or order.first_missing or rounding.is_stochastic or order.bottom_fraction_bits:
+        return False
+    if not at.has_zero:
         return False
     if first is None or first not in at.segments:
         return False

@@ -53,7 +53,7 @@ class Ordinals:
     first_missing : bool
         Whether zero takes the place of 2**``bottom_exponent``.
     zero, last : int
-        Ordinals of zero and of the largest finite value.
+        Ordinals of zero, in formats without zero of the smallest value, and of the largest finite value.
     ones_complement : bool
         Whether exponents are counted in one's complement.
     """
@@ -119,7 +119,7 @@ def ordinals(fmt: Format) -> Ordinals:
     order = _from_zero(fmt)
     if np.array_equal(fmt.magnitude_codes, np.arange(len(fmt.magnitude_codes))):
         return order
-    orders = sorted(map(order.starting_at, range(fmt.sign_bit)), key=_carries)[:_CANDIDATES]
+    orders = sorted(map(order.starting_at, range(1 << fmt.magnitude_bits)), key=_carries)[:_CANDIDATES]
     simplest = [order for order in orders if _carries(order) == _carries(orders[0])]
     return min(simplest, key=lambda order: len(list(code_masks(fmt, order, None))))
 
@@ -202,8 +202,8 @@ def code_masks(fmt: Format, order: Ordinals, past_last: int | None) -> Iterator[
     if not fmt.has_tables:
         yield "", 0
         return
-    body, skipped, places = fmt.sign_bit - 1, _second_zero(fmt), _places(fmt, order.zero)
-    masks: list[int | None] = [None] * (1 << max(order.width, fmt.width - 1))
+    body, skipped, places = (1 << fmt.magnitude_bits) - 1, _second_zero(fmt), _places(fmt, order.zero)
+    masks: list[int | None] = [None] * (1 << max(order.width, fmt.magnitude_bits))
     for ordinal, code, value in zip(places, fmt.magnitude_codes.tolist(), fmt.magnitudes.tolist(), strict=True):
         masks[ordinal] = (ordinal & body) ^ code
         if value == 2 and skipped:

@@ -1,8 +1,9 @@
 """From an ordinal to a code: overflow, special values, the sign, and status flags."""
 
-from amaranth.hdl import Cat, Const, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Mux, Signal, Value, ValueLike
 
 from golden import Format, Overflow, Rounding
+from golden.overflow import replacements
 from hwgen.datapath.arithmetic import reaches
 from hwgen.datapath.ports import flag_word
 from hwgen.netlist.book import attributes, chapter
@@ -25,34 +26,76 @@ class Packer:
 
     def __init__(self, fmt: Format, at: Position, rounding: Rounding, overflow: Overflow, nan_to_zero: bool):
         self.fmt, self.at, self.parts, self.order = fmt, at, at.parts, at.order
-        self.rounding, self.overflow, self.nan_to_zero = rounding, overflow, nan_to_zero
+        self.rounding, self.nan_to_zero = rounding, nan_to_zero
+        self.instead = replacements(fmt, rounding, overflow)
+        self.past, self.infinite = (self.instead.above,) * 2, (self.instead.plus_inf,) * 2
+        if fmt.signed:  # by sign
+            self.past = self.instead.above, self.instead.below
+            self.infinite = self.instead.plus_inf, self.instead.minus_inf
 
     def code(self, ordinal: Signal) -> Value:
         """The code of an ordinal with the sign, or the code that replaces it out of range."""
-        fmt, order, parts = self.fmt, self.order, self.parts
-        body, magnitudes = fmt.width - 1, fmt.sign_bit - 1
+        fmt, order, parts, instead = self.fmt, self.order, self.parts, self.instead
+        body, magnitudes = fmt.magnitude_bits, (1 << fmt.magnitude_bits) - 1
         chapter(self.at.m, f"Code: {fmt.width} bits, from the ordinal; overflow, NaN and sign")
-        finite_code, infinite_code = self._overflow_code(infinite=False), self._overflow_code(infinite=True)
         # The ordinal after the last one can become the code for overflow directly, if it fits and the sign is kept.
-        natural = order.last + 1 < 1 << order.width and finite_code <= magnitudes
+        natural = (
+            order.last + 1 < 1 << order.width and self.past == (instead.above,) * 2 and instead.above <= magnitudes
+        )
         overflow = self.at.named("beyond_ordinals", self._beyond(ordinal, order.last + 1 if natural else order.last))
-        rounded = self._unsigned(ordinal, finite_code if natural else None)
-        instead: Value = Const(finite_code & magnitudes, body)
-        if infinite_code != finite_code:
-            instead = Mux(parts.is_inf, Const(infinite_code & magnitudes, body), instead)
+        rounded = self._unsigned(ordinal, instead.above if natural else None)
+        replacement = self._by_sign(*(Const(code & magnitudes, body) for code in self.past))
+        if self.infinite != self.past:
+            infinite = self._by_sign(*(Const(code & magnitudes, body) for code in self.infinite))
+            replacement = Mux(parts.is_inf, infinite, replacement)
         nan_code = 0 if fmt.canonical_nan is None or self.nan_to_zero else fmt.canonical_nan & magnitudes
-        number = Mux(overflow, instead, rounded)
+        number = Mux(overflow, replacement, rounded)
+        if not fmt.signed:
+            return self._without_sign(number, overflow, nan_code)
         unsigned_code = self.at.named("unsigned_code", Mux(parts.is_nan, Const(nan_code, body), number))
+        past_to_nan, infinite_to_nan = (
+            [code == fmt.canonical_nan for code in pair] for pair in (self.past, self.infinite)
+        )
         to_nan: Value = Const(0, 1)
-        if fmt.has_nan and finite_code == fmt.canonical_nan:
+        if all(past_to_nan):
             to_nan = overflow | (ordinal == order.last + 1) if natural else overflow
-            if infinite_code != fmt.canonical_nan:
+            if not any(infinite_to_nan):
                 to_nan = to_nan & ~parts.is_inf
-        elif fmt.has_nan and infinite_code == fmt.canonical_nan:
+        elif any(past_to_nan):
+            finite = self._by_sign(*past_to_nan)
+            to_nan = overflow & (finite | parts.is_inf if all(infinite_to_nan) else finite & ~parts.is_inf)
+        elif all(infinite_to_nan):
             to_nan = parts.is_inf
         return self._with_sign(unsigned_code, to_nan)
 
-    def flags(self, lower: LowerNeighbour, moved: Value, ordinal: Value, nonzero: Value, signaling: Value) -> Value:
+    def _by_sign(self, positive: ValueLike, negative: ValueLike) -> Value:
+        """One of two values by the number's sign; a constant if they are equal constants."""
+        same = Value.cast(positive), Value.cast(negative)
+        if all(isinstance(value, Const) for value in same) and len({value.value for value in same}) == 1:
+            return same[0]
+        return Mux(self.parts.sign, negative, positive)
+
+    def _without_sign(self, number: Value, overflow: Value, nan_code: int) -> Value:
+        """The code in a format without a sign: numbers that round to negative ones are replaced."""
+        at, parts, fmt, instead = self.at, self.parts, self.fmt, self.instead
+        number = at.named("number_code", number)
+        negative = at.named("is_negative", parts.sign & self.rounds_to_nonzero(number, overflow))
+        width = fmt.width
+        below: Value = Const(instead.below, width)
+        if instead.minus_inf != instead.below:
+            below = Mux(parts.is_inf, Const(instead.minus_inf, width), below)
+        code = Mux(negative, below, number)
+        if instead.zero:
+            code = Mux(parts.nonzero | parts.is_inf, code, Const(instead.zero, width))
+        return at.named("code_or_nan", Mux(parts.is_nan, Const(nan_code, width), code))
+
+    def rounds_to_nonzero(self, number: Value, overflow: Value) -> Value:
+        """Whether a number is infinite or rounds to another value than zero."""
+        if self.fmt.has_zero:
+            return overflow | number.any()
+        return self.parts.nonzero | self.parts.is_inf
+
+    def flags(self, lower: LowerNeighbour, moved: Value, ordinal: Value, signaling: Value) -> Value:
         """Status flags of an encoder.
 
         Parameters
@@ -63,23 +106,28 @@ class Packer:
             Whether the number is a value of the format, but was rounded to another one.
         ordinal : Value
             The ordinal that the number was rounded to.
-        nonzero, signaling : Value
-            Whether the source is not zero, and whether it is a signaling NaN.
+        signaling : Value
+            Whether the source is a signaling NaN.
         """
         fmt, at, order, parts = self.fmt, self.at, self.order, self.parts
         chapter(at.m, "Flags: inexact, underflow, overflow, invalid")
-        # Numbers below the smallest value have the lower neighbour zero. Without subnormals and without a first gap
-        # the exponent decides. (Out of range the ordinal is meaningless.)
-        next_to_zero = (lower.ordinal == order.zero) & ~at.at_least(order.top_exponent + 1)
-        below_smallest = next_to_zero if order.subnormals or order.first_missing else at.under
-        below_normals = next_to_zero if order.first_missing or not order.segments else at.under
+        below_normals = next_to_zero(at, lower) if order.first_missing or not order.segments else at.under
         finite = at.named("is_finite", ~(parts.is_inf | parts.is_nan))
-        overflow = at.named("overflow_flag", self._beyond(ordinal, order.last) & finite)
-        nonzero = at.named("is_nonzero", nonzero)
-        lost = at.named("lost", (lower.beyond | below_smallest | moved) & nonzero & finite)
+        beyond = self._beyond(ordinal, order.last)
+        lost = lower.beyond | below_smallest(at, lower) | moved
+        if not fmt.signed:
+            negative = parts.sign & (ordinal != order.zero if fmt.has_zero else parts.nonzero)
+            beyond, lost = beyond | negative, lost | negative
+        overflow = at.named("overflow_flag", beyond & finite)
+        nonzero = at.named("is_nonzero", parts.nonzero)
+        if not fmt.has_zero:  # zero is lost; its exponent may be any
+            below_normals = below_normals | ~nonzero
+        lost = lost & nonzero if fmt.has_zero else lost | ~nonzero
+        lost = at.named("lost", lost & finite)
         invalid = signaling if fmt.has_nan and not self.nan_to_zero else parts.is_nan
-        if not fmt.has_infinity or self._overflow_code(infinite=True) != fmt.infinity:
-            invalid = invalid | parts.is_inf
+        kept = [self.infinite[0] == fmt.infinity, fmt.signed and self.infinite[1] == fmt.infinity]
+        if not fmt.has_infinity or not all(kept):
+            invalid = invalid | (parts.is_inf & ~self._by_sign(*kept))
         return flag_word(lost | overflow, lost & below_normals, overflow, invalid)
 
     def _beyond(self, ordinal: Value, limit: int) -> Value:
@@ -94,7 +142,7 @@ class Packer:
 
     def _unsigned(self, ordinal: Value, past_last: int | None) -> Value:
         """The code of an ordinal, without the sign."""
-        body, masks = self.fmt.width - 1, list(code_masks(self.fmt, self.order, past_last))
+        body, masks = self.fmt.magnitude_bits, list(code_masks(self.fmt, self.order, past_last))
         if len(masks) == 1:
             return ordinal[:body] ^ masks[0][1]
         mask = Signal(body, name="code_mask", attrs=attributes(self.at.m))
@@ -135,19 +183,12 @@ class Packer:
             case _:
                 return unsigned_code.any()
 
-    def _overflow_code(self, *, infinite: bool) -> int:
-        """Magnitude bits of the code for infinities, or for finite numbers that are too large."""
-        fmt, largest = self.fmt, self.fmt.largest_code
-        if self.rounding is Rounding.TOWARD_ZERO and not infinite:
-            return largest
-        match self.overflow:
-            case Overflow.INFINITY:
-                code = fmt.infinity
-            case Overflow.NAN:
-                code = fmt.canonical_nan
-            case Overflow.SATURATE:
-                code = largest
-            case Overflow.OCP_PAPER:
-                code = (fmt.canonical_nan if fmt.infinity is None else fmt.infinity) if infinite else largest
-        assert code is not None
-        return code
+
+def next_to_zero(at: Position, lower: LowerNeighbour) -> Value:
+    """Whether a number's lower neighbour is zero; out of range the ordinal is meaningless."""
+    return (lower.ordinal == at.order.zero) & ~at.at_least(at.order.top_exponent + 1)
+
+
+def below_smallest(at: Position, lower: LowerNeighbour) -> Value:
+    """Whether a number is below the smallest value; without subnormals and first gap the exponent decides."""
+    return next_to_zero(at, lower) if at.order.subnormals or at.order.first_missing else at.under

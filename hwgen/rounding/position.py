@@ -10,7 +10,9 @@ from functools import cache
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 
+from golden import Format
 from hwgen.datapath.arithmetic import extended, named, plus, reaches
+from hwgen.datapath.unpacked import unpack, unpacked_signature
 from hwgen.netlist.book import chapter
 from hwgen.rounding.ordinals import Ordinals, Segment
 
@@ -34,6 +36,8 @@ class Parts:
     is_zero : Value
         Constant 0 if the exponent of zero is so low that it rounds to zero anyway.
     is_inf, is_nan : Value
+    nonzero : Value
+        Whether the number is not zero; meaningless for infinities and NaNs.
     special_exponent : int or None
         The exponent of infinities and NaNs, above all others; None if only the flags distinguish them.
     """
@@ -48,7 +52,17 @@ class Parts:
     is_zero: Value
     is_inf: Value
     is_nan: Value
+    nonzero: Value
     special_exponent: int | None = None
+
+
+def code_parts(m: Module, fmt: Format, code: Value) -> Parts:
+    """Unpack a code in ``m``, as a number to be encoded."""
+    u = unpacked_signature(fmt).create(path=())
+    unpack(m, fmt, code, u)
+    exponents, one, no = fmt.exponent_range, Const(1, 1), Const(0, 1)
+    fraction = u.significand[:-1]
+    return Parts(u.sign, u.exponent, 0, exponents, one, fraction, no, u.is_zero, u.is_inf, u.is_nan, ~u.is_zero)
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,8 @@ class Position:
         The values.
     lowest_relevant : int
         Smallest exponent of a number that can round to another value than zero.
+    has_zero : bool
+        Whether the format has a zero.
     at_least : callable
         Whether the number's exponent is at least the argument; a constant if the range of exponents decides it.
     segments : list of Segment
@@ -84,6 +100,7 @@ class Position:
     parts: Parts
     order: Ordinals
     lowest_relevant: int
+    has_zero: bool
     at_least: Callable[[int], Value]
     segments: list[Segment]
     exponent: Value
@@ -102,7 +119,7 @@ class Position:
         return self.at_least(exponent) & ~self.at_least(exponent + 1)
 
 
-def position(m: Module, parts: Parts, order: Ordinals, lowest_relevant: int) -> Position:
+def position(m: Module, parts: Parts, order: Ordinals, lowest_relevant: int, has_zero: bool) -> Position:
     """Add the hardware that determines a number's position to ``m``."""
     low, high = parts.exponents
     chapter(m, "Position: comparisons of the exponent with the format's binades")
@@ -131,5 +148,6 @@ def position(m: Module, parts: Parts, order: Ordinals, lowest_relevant: int) -> 
             lacking = Mux(at_least(segment.low), Const(shift, width), lacking)
     lacking = named(m, "bits_lacking", lacking) if width else lacking
     return Position(
-        m, parts, order, lowest_relevant, at_least, segments, exponent, relevant, under, count, count_offset, lacking
-    )
+        m, parts, order, lowest_relevant, has_zero, at_least, segments, exponent, relevant, under, count, count_offset,
+        lacking,
+    )  # fmt: skip

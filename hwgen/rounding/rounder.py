@@ -7,11 +7,11 @@ into the exponent. Then the ordinal becomes a code (see :mod:`hwgen.rounding.pac
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from golden import Format, Overflow, Rounding
-from hwgen.datapath.arithmetic import carry_out, named
+from hwgen.datapath.arithmetic import carry_out, moved_right, named
 from hwgen.netlist.book import chapter
 from hwgen.rounding.neighbour import LowerNeighbour, cut, lower_neighbour
 from hwgen.rounding.ordinals import ordinals
-from hwgen.rounding.packing import Packer
+from hwgen.rounding.packing import Packer, below_smallest
 from hwgen.rounding.position import Parts, Position, position
 
 
@@ -23,7 +23,7 @@ class Rounder:
     rounding, overflow, nan_to_zero
         As checked by :func:`golden.options.options`.
     random : Value, optional
-        With ``stochastic``: the random bits.
+        With stochastic roundings: the random bits.
     threshold : Value, optional
         With ``hybrid``: the bits that the tail is compared with.
     pin : Value, optional
@@ -42,14 +42,17 @@ class Rounder:
         pin: Value | None = None,
     ):
         self.fmt, self.rounding, self.overflow, self.nan_to_zero = fmt, rounding, overflow, nan_to_zero
+        if rounding is Rounding.STOCHASTIC_B:  # a further random bit of 1
+            random = Cat(Const(1, 1), random)
         self.random, self.threshold, self.pin = random, threshold, pin
         self.order = ordinals(fmt)
 
     @property
     def tail_bits(self) -> int:
         """Bits between two neighbours that the rounding decision compares, at least the half bit."""
-        compared = {Rounding.STOCHASTIC: self.random, Rounding.HYBRID: self.threshold}.get(self.rounding)
-        return 1 if compared is None else len(compared)
+        compared = self.threshold if self.rounding is Rounding.HYBRID else self.random
+        further = self.rounding is Rounding.STOCHASTIC_C  # rounds the tail, too
+        return 1 if compared is None else len(compared) + further
 
     @property
     def fraction_bits(self) -> int:
@@ -60,9 +63,11 @@ class Rounder:
     def lowest_relevant(self) -> int:
         """Smallest exponent of a number that can round to another value than zero."""
         order = self.order
-        reach = self.tail_bits if self.rounding is Rounding.STOCHASTIC else 1
-        if self.rounding in (Rounding.TOWARD_ZERO, Rounding.MPTORCH):
-            reach = 0
+        reach = self.tail_bits if self.rounding.is_stochastic else 0
+        if self.rounding in (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.HYBRID):
+            reach = 1
+        if not self.fmt.has_zero:  # all numbers below the smallest value become that value
+            return order.bottom_exponent
         return order.bottom_exponent - reach - (order.bottom_fraction_bits if order.subnormals else 0)
 
     @property
@@ -78,15 +83,15 @@ class Rounder:
         _, _, ordinal, packer = self._rounded(m, parts)
         return packer.code(ordinal)
 
-    def code_and_flags(self, m: Module, parts: Parts, nonzero: Value, signaling: Value) -> tuple[Value, Value]:
+    def code_and_flags(self, m: Module, parts: Parts, signaling: Value) -> tuple[Value, Value]:
         """The code and the flags; see :meth:`hwgen.rounding.packing.Packer.flags` for the parameters."""
         lower, up, ordinal, packer = self._rounded(m, parts)
         moved = up if self.rounding is Rounding.HYBRID else Const(0, 1)  # hybrid rounds even HiFloat8's own values
-        return packer.code(ordinal), packer.flags(lower, moved, ordinal, nonzero, signaling)
+        return packer.code(ordinal), packer.flags(lower, moved, ordinal, signaling)
 
     def _rounded(self, m: Module, parts: Parts) -> tuple[LowerNeighbour, Value, Signal, Packer]:
         """The number's lower neighbour, whether it is rounded up, its ordinal after that, and the packer."""
-        at = position(m, parts, self.order, self.lowest_relevant)
+        at = position(m, parts, self.order, self.lowest_relevant, self.fmt.has_zero)
         lower = lower_neighbour(at, self.rounding, self.tail_bits)
         chapter(m, f"Round: {self.rounding.value.replace('_', ' ')}; rounding up adds 1 to the ordinal")
         up = at.named("round_up", self._round_up(at, lower))
@@ -103,9 +108,14 @@ class Rounder:
                 value = half & (below | odd)
             case Rounding.TIES_TO_AWAY:
                 value = half
-            case Rounding.STOCHASTIC:
+            case Rounding.TOWARD_POSITIVE | Rounding.TOWARD_NEGATIVE | Rounding.TO_ODD:
+                return at.named("inexact", self._inexact(at, neighbour)) & self._away(at, lower)
+            case Rounding.STOCHASTIC | Rounding.STOCHASTIC_B:
                 assert self.random is not None
                 value = carry_out(at.m, tail, self.random, Const(0, 1))
+            case Rounding.STOCHASTIC_C:
+                assert self.random is not None
+                value = carry_out(at.m, tail[1:], self.random, tail[0] & (below | tail[1]))
             case Rounding.HYBRID:
                 value = self._hybrid(at, at.parts.fraction[-1 - self.order.fraction_bits], tail)
                 value = value if self.pin is None else Mux(self.pin, value, neighbour.half)
@@ -114,7 +124,19 @@ class Rounder:
         if self.order.first_missing:
             in_gap = at.named("in_first_gap", lower == self.order.zero)
             value = Mux(in_gap, self._round_first_gap(at, half, below) & at.relevant, value)
-        return value
+        return value if self.fmt.has_zero else value & at.relevant
+
+    def _inexact(self, at: Position, neighbour: LowerNeighbour) -> Value:
+        """Whether a number is no value of the format, and not one that flushes to zero."""
+        if self.fmt.flush or not self.fmt.has_zero:
+            return neighbour.beyond & ~at.under
+        return (neighbour.beyond | below_smallest(at, neighbour)) & at.parts.nonzero
+
+    def _away(self, at: Position, lower: Value) -> Value:
+        """Whether a directed rounding of numbers between two values is away from zero."""
+        if self.rounding is Rounding.TO_ODD:
+            return ~lower[0]
+        return at.parts.sign if self.rounding is Rounding.TOWARD_NEGATIVE else ~at.parts.sign
 
     def _hybrid(self, at: Position, half: Value, tail: Value) -> Value:
         """HiFloat8's hybrid rounding (specification, 1.3).
@@ -144,11 +166,11 @@ class Rounder:
         order, parts = self.order, at.parts
         k, bottom = order.bottom_fraction_bits, order.bottom_exponent
         here, under = at.equals(bottom), at.equals(bottom - 1)
-        flushed = self.fmt.flush and self.rounding is not Rounding.STOCHASTIC
+        flushed = self.fmt.flush and not self.rounding.is_stochastic
         match self.rounding:
             case Rounding.TOWARD_ZERO | Rounding.MPTORCH:
                 return Const(0, 1)
-            case Rounding.STOCHASTIC:
+            case Rounding.STOCHASTIC | Rounding.STOCHASTIC_B | Rounding.STOCHASTIC_C:
                 return self._stochastic_first_gap(at)
             case Rounding.TIES_TO_AWAY if flushed:
                 return here & half
@@ -161,16 +183,26 @@ class Rounder:
         return here | (under & (first[1:].any() | (first[0] & (others | parts.rest))))
 
     def _stochastic_first_gap(self, at: Position) -> Value:
-        """Up iff x * 2**R >= (2**R - random) * smallest, both in units of 2**(bottom - k)."""
+        """Up iff x * 2**R >= (2**R - random) * smallest, both in units of 2**(bottom - k).
+
+        ``stochastic_c`` compares with the middle between 2**R - random and the integer below, where x * 2**R rounds.
+        """
         order, parts, m = self.order, at.parts, at.m
         assert self.random is not None
-        k, r = order.bottom_fraction_bits, len(self.random)
+        rounds = self.rounding is Rounding.STOCHASTIC_C
+        random = Cat(Const(1, 1), self.random) if rounds else self.random
+        k, r = order.bottom_fraction_bits, len(random)
         significand = Cat(parts.fraction, Const(1, 1))
         missing = k + r + 1 - len(significand)  # x has k + r + 1 places that count, including the one before the point
         deepest = order.bottom_exponent - max(at.lowest_relevant, parts.exponents[0])
         wide = named(m, "gap_significand", significand << max(missing, 0), max(len(significand), k + r + 1))
         amount = Mux(at.at_least(order.bottom_exponent), 0, order.bottom_exponent + parts.offset - parts.exponent)
         amount = named(m, "gap_shift", amount, range(max(deepest, 1) + 1))
-        fixed = at.named("gap_position", (wide >> amount)[len(wide) - k - r - 1 :])
-        needed = named(m, "gap_threshold", ((1 << r) - self.random) * ((1 << k) + 1), k + r + 2)
+        places = len(wide) - k - r - 1
+        moved, lost = moved_right(m, wide, amount, "gap_") if rounds else (wide >> amount, Const(0, 1))
+        fixed = at.named("gap_position", moved[places:])
+        needed = named(m, "gap_threshold", ((1 << r) - random) * ((1 << k) + 1), k + r + 2)
+        if rounds:  # in the middle up to the even integer; 2**R - random is even with random
+            above = at.named("gap_past_middle", lost | moved[:places].any() | parts.rest | ~self.random[0])
+            return (fixed > needed) | ((fixed == needed) & above)
         return fixed >= needed

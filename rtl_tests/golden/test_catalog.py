@@ -17,7 +17,7 @@ from rtl_tests.golden.test_formats import same_values
 from rtl_tests.support import paper_tables
 from rtl_tests.support.paths import ROOT
 
-HINT = "(any e{x}m{y}b{l}, e{x}m{y}b{l}_{u}, gc_1_{e}_{p}_b{bias} and a path to a .toml file are allowed too)"
+HINT = f"(any {', '.join(golden.catalog.FAMILIES)} and a path to a .toml file are allowed too)"
 
 
 def refuses(error, sentence, call, *arguments):
@@ -217,7 +217,7 @@ MALFORMED = {
     "strange key": (
         edited("width = 8", "width = 8\nzzz = 1"),
         "the file has an unknown key 'zzz'; allowed are name, width, cite, rows, specials, canonical_nan, "
-        "nan_keeps_sign, twos_complement, flush, roundings, overflows",
+        "nan_keeps_sign, signed, twos_complement, flush, roundings, overflows",
     ),
     "width of a string": (edited("width = 8", 'width = "8"'), "the file: width must be an integer, not '8'"),
     "width of a bool": (edited("width = 8", "width = true"), "the file: width must be an integer, not True"),
@@ -272,7 +272,7 @@ MALFORMED = {
     "uncovered code": (edited(ROW_6, ""), "Format 'my_hif8': no row matches magnitude 0000000"),
     "no zero": (
         edited('value = 0x00, kind = "zero"', 'value = 0x6e, kind = "inf"'),
-        "Format 'my_hif8': code 0 must be zero, and there must be at least one positive value",
+        "Format 'my_hif8': code 0 must be zero, and there must be at least one larger value",
     ),
     "a value twice": (edited("bias = 23", "bias = 22"), "Format 'my_hif8': codes 0x7 and 0x7e have the same value"),
     "a hole": (
@@ -305,11 +305,11 @@ MALFORMED = {
     ),
     "rounding unknown": (
         edited('"ties_to_even"', '"up"'),
-        "roundings must be one of ties_to_even, ties_to_away, toward_zero, stochastic, not 'up'",
+        f"roundings must be one of {', '.join(golden.rows.ALL_ROUNDINGS)}, not 'up'",
     ),
     "rounding of HiF8 alone": (
         edited('"ties_to_even"', '"hybrid"'),
-        "roundings must be one of ties_to_even, ties_to_away, toward_zero, stochastic, not 'hybrid'",
+        f"roundings must be one of {', '.join(golden.rows.ALL_ROUNDINGS)}, not 'hybrid'",
     ),
     "no rounding": (
         edited('["ties_to_away", "ties_to_even"]', "[]"),
@@ -317,7 +317,7 @@ MALFORMED = {
     ),
     "overflow of OCP alone": (
         edited("width = 8", 'width = 8\noverflows = ["ocp_paper"]'),
-        "overflows must be one of infinity, nan, saturate, not 'ocp_paper'",
+        "overflows must be one of infinity, nan, saturate, propagate, not 'ocp_paper'",
     ),
     "overflow without infinity": (
         mx("x", 2, 1, 1) + 'overflows = ["infinity"]',
@@ -380,3 +380,45 @@ def test_formats_can_be_built_in_python():
     )
     same_values(mine.values, golden.get("ocp_e4m3").values)
     assert SignMagnitude(3).exponents(np.arange(8)).tolist() == [4, 5, 6, 7, -4, -5, -6, -7]
+
+
+UNSIGNED = """\
+name = "tiny"
+width = 4
+signed = false
+rows = [
+    { prefix = "00", exponent = { rule = "fixed", exponent = 0 }, fraction_bits = 2, hidden = 0 },
+    { prefix = "", exponent = { rule = "biased", bits = 2, bias = 1 }, fraction_bits = 2 },
+]
+"""
+
+
+def test_a_format_without_a_sign_in_a_file(describe):
+    fmt = golden.get(describe(UNSIGNED))
+    assert (fmt.signed, fmt.sign_bit, fmt.magnitude_bits, fmt.has_negative_zero) == (False, 0, 4, False)
+    assert fmt.values.tolist() == [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 5, 6, 7]
+    numbers = np.array([2.75, -1.0, -0.0, 100.0, np.nan, -np.inf], np.float32).view(np.uint32)
+    assert fmt.encode(numbers).tolist() == [10, 0, 0, 15, 0, 0]
+    special = 'specials = [{ mask = 15, value = 15, kind = "nan" }]\ncanonical_nan = 15\n'
+    assert golden.get(describe(UNSIGNED + special)).encode(numbers).tolist() == [10, 15, 0, 15, 15, 15]
+
+
+def test_powers_of_two_without_zero_in_a_file(describe):
+    row = '{ prefix = "", exponent = { rule = "biased", bits = 4, bias = 7 }, fraction_bits = 0 }'
+    fmt = golden.get(describe(f'name = "powers"\nwidth = 4\nsigned = false\nrows = [{row}]\n'))
+    assert not fmt.has_zero
+    assert (fmt.smallest, fmt.largest) == (2.0**-7, 2.0**8)
+    numbers = np.array([0.0, 2.0**-20, 3.0, 1e9, -1.0], np.float32).view(np.uint32)
+    assert fmt.encode(numbers).tolist() == [0, 0, 8, 15, 0]  # 3 is a tie of 2 and 4
+
+
+@pytest.mark.parametrize("flag", ["twos_complement", "nan_keeps_sign"])
+def test_flags_of_signs_need_a_sign(describe, flag):
+    with pytest.raises(golden.BadValue, match=f"Format 'tiny': {flag} needs a sign"):
+        golden.get(describe(f"{flag} = true\n{UNSIGNED}"))
+
+
+def test_pairs_have_a_sign_both_or_neither():
+    with pytest.raises(golden.BadValue, match="both must have a sign or none, and e8m0 alone has none"):
+        golden.get("hif8+e8m0")
+    assert golden.get("e8m0+ue5m3").split(0x1FF)[0].name == "ue5m3"

@@ -27,31 +27,41 @@ INFINITE = {"binary32": 0x7F800000, "binary16": 0x7C00, "bfloat16": 0x7F80, "dlf
 """The first magnitude that is not finite."""
 
 TARGETS = (*CATALOGUE, "dlfloat16")
-OVERFLOWED = -1
+VARIED = ("hif8", "e5m2b1", "e5m3_nosub", "ocp_e4m3", "gc_1_0_7_b0", "ibm_1_4_3", "e8m0", "ue5m3")
+"""Formats of all kinds."""
+
+OVERFLOWED, NO_ZERO = -1, -2
+DETERMINISTIC = ("ties_to_even", "ties_to_away", "toward_zero", "toward_positive", "toward_negative", "to_odd")
+STOCHASTIC = ("stochastic", "stochastic_b", "stochastic_c")
 
 
 @cache
 def grid(name):
     """Exact positive values in order and their codes; the last is the point past the largest value, OVERFLOWED."""
     d = definition(name)
-    codes = [c for c in range(d.sign) if c not in d.nans | d.zeros and c != d.infinity]
+    codes = [c for c in range(d.magnitudes) if c not in d.nans | d.zeros and c != d.infinity]
     points = sorted((d.equation(c), c) for c in codes)
     largest = points[-1][1]
     points.append((d.equation(0x6F if name == "hif8" else largest + 1), OVERFLOWED))
     return [value for value, _ in points], [code for _, code in points]
 
 
-def rounded(name, x, rounding, word=0, word_bits=0):
-    """Magnitude code that a non-negative fraction rounds to, or OVERFLOWED (specification, section 0)."""
+def rounded(name, x, rounding, word=0, word_bits=0, *, negative=False):
+    """Magnitude code that a number of magnitude ``x``, a fraction, rounds to (specification, section 0).
+
+    OVERFLOWED is past the largest value, NO_ZERO is zero in a format without zero.
+    """
     d = definition(name)
     values, codes = grid(name)
+    if not d.zeros and x < values[0]:
+        return codes[0] if x else NO_ZERO
     i = bisect.bisect_right(values, x)
     if i == len(values):
-        return codes[-2] if rounding == "toward_zero" else OVERFLOWED
+        return OVERFLOWED
     low, low_code = (values[i - 1], codes[i - 1]) if i else (Fraction(0), 0)
     if rounding == "mptorch":
         return mptorch(name, x, low, low_code, values[i], codes[i])
-    if i == 0 and d.flush and rounding.startswith("ties"):
+    if i == 0 and d.flush and not rounding.startswith("stochastic"):
         low = d.equation(0)  # the unused pattern below the smallest value, which flushes to zero
         if x <= low:
             return 0
@@ -63,8 +73,18 @@ def rounded(name, x, rounding, word=0, word_bits=0):
             up = t > HALF or (t == HALF and low_code % 2 == 1)
         case "ties_to_away":
             up = t >= HALF
+        case "toward_positive":
+            up = t > 0 and not negative
+        case "toward_negative":
+            up = t > 0 and negative
+        case "to_odd":
+            up = t > 0 and low_code % 2 == 0
         case "stochastic":
             up = floor(2**word_bits * t) + word >= 2**word_bits
+        case "stochastic_b":
+            up = floor(2 ** (word_bits + 1) * t) + 2 * word + 1 >= 2 ** (word_bits + 1)
+        case "stochastic_c":
+            up = round(2**word_bits * t) + word >= 2**word_bits  # Python rounds ties to even
     return codes[i] if up else low_code
 
 
@@ -82,18 +102,44 @@ def mptorch(name, x, low, low_code, high, high_code):
     return high_code if t > HALF or (t == HALF and low_code % 2 == 1) else low_code
 
 
-def finished(name, magnitude, overflow, *, infinite=False):
-    """The code after the overflow rule for an overflow or an infinite input."""
+def finished(name, magnitude, rounding, overflow, *, negative=False, infinite=False):
+    """The code of a rounded magnitude: the table of specification, section 8, and the rules of other formats."""
     d = definition(name)
-    if magnitude != OVERFLOWED:
-        return magnitude
-    largest = grid(name)[1][-2]
-    return {
-        "infinity": d.infinity,
-        "nan": d.canonical_nan,
-        "saturate": largest,
-        "ocp_paper": (d.canonical_nan if d.infinity is None else d.infinity) if infinite else largest,
-    }[overflow]
+    if magnitude == NO_ZERO:
+        return d.canonical_nan if overflow == "nan" else 0
+    if negative and not d.signed and (magnitude != 0 or not d.zeros):
+        return negative_without_sign(d, rounding, overflow, infinite)
+    if magnitude == OVERFLOWED:
+        magnitude = overflowed(d, grid(name)[1][-2], rounding, overflow, negative, infinite)
+    return int(negated(name, np.array(magnitude), magnitude == d.canonical_nan)) if negative else magnitude
+
+
+def negative_without_sign(d, rounding, overflow, infinite):
+    """Of the table: the rows "finite, below, unsigned" and "-Inf"; NaN instead of 0 in formats without zero."""
+    nearest = 0 if 0 in d.zeros else d.canonical_nan
+    if overflow in ("saturate", "propagate"):
+        return nearest
+    return nearest if rounding in ("toward_zero", "toward_positive") and not infinite else d.canonical_nan
+
+
+def overflowed(d, largest, rounding, overflow, negative, infinite):
+    """The magnitude code past the largest value: the other rows of the table."""
+    best = largest if d.infinity is None else d.infinity
+    if infinite:
+        return {
+            "infinity": d.infinity,
+            "none": best,
+            "nan": d.canonical_nan,
+            "saturate": largest,
+            "propagate": best,
+            "ocp_paper": d.canonical_nan if d.infinity is None else d.infinity,
+        }[overflow]
+    inwards = ("toward_zero", "toward_positive" if negative else "toward_negative")
+    if overflow in ("saturate", "propagate", "ocp_paper") or rounding in inwards:
+        return largest
+    if overflow == "nan":
+        return d.canonical_nan
+    return largest if rounding == "to_odd" and not d.signed else best
 
 
 @cache
@@ -106,7 +152,8 @@ def around(points, source):
     """Bits of a source at, just below and just above each point."""
     top = INFINITE[source] - 1
     if source == "binary32":
-        nearest = np.asarray(points).astype(np.float32).view(np.uint32).astype(np.int64)
+        with np.errstate(over="ignore"):  # the point past the largest value of e8m0
+            nearest = np.asarray(points).astype(np.float32).view(np.uint32).astype(np.int64)
         return np.unique(np.clip(np.concatenate([nearest + k for k in (-1, 0, 1)]), 0, top))
     index = np.searchsorted(source_values(source), points)
     return np.unique(np.clip(np.concatenate([index + k for k in (-1, 0, 1)]), 0, top))
@@ -131,9 +178,11 @@ def exact(source, bits):
     return [Fraction(v) for v in wide_values(source, bits).tolist()]
 
 
-def roundings(name):
+def roundings(name, source="binary32"):
+    """All roundings without random bits; of the directed ones and to_odd fewer formats from each source."""
     extra = definition(name).extra_rounding
-    return ["ties_to_even", "ties_to_away", "toward_zero", *(["mptorch"] if extra == "mptorch" else [])]
+    usual = DETERMINISTIC if source == "binary32" or name in VARIED else DETERMINISTIC[:3]
+    return [*usual, *(["mptorch"] if extra == "mptorch" else [])]
 
 
 def negated(name, magnitude, nan):
@@ -152,20 +201,36 @@ def negated(name, magnitude, nan):
 @pytest.mark.parametrize("name", TARGETS)
 def test_each_rounding_at_each_side_of_every_boundary(name, source):
     bits = probes(name, source)
-    xs = exact(source, bits)
-    for rounding in roundings(name):
-        expected = [finished(name, rounded(name, x, rounding), definition(name).overflows[0]) for x in xs]
+    xs, d = exact(source, bits), definition(name)
+    for rounding in roundings(name, source):
+        magnitudes = [rounded(name, x, rounding) for x in xs]
+        expected = [finished(name, magnitude, rounding, d.overflows[0]) for magnitude in magnitudes]
         codes = golden.get(name).encode(bits, source, rounding)
         np.testing.assert_array_equal(codes, expected, err_msg=f"{name} from {source}, {rounding}")
         default = golden.get(name).encode(bits, source)
-        if rounding == definition(name).default_rounding:
+        if rounding == d.default_rounding:
             np.testing.assert_array_equal(codes, default)
+
+
+@pytest.mark.parametrize("name", [*VARIED, "ocp_e5m2", "e2m1", "ue4m3", "dlfloat16"])
+def test_each_rounding_of_negative_numbers(name):
+    source = "binary32" if name in ("e8m0", "dlfloat16") else "binary16"
+    bits = probes(name, source)
+    xs, d = exact(source, bits), definition(name)
+    for rounding in roundings(name):
+        magnitudes = [rounded(name, x, rounding, negative=True) for x in xs]
+        for overflow in d.overflows if rounding != "mptorch" else ["infinity"]:
+            expected = [finished(name, magnitude, rounding, overflow, negative=True) for magnitude in magnitudes]
+            codes = golden.get(name).encode(bits | SIGN[source], source, rounding, overflow)
+            np.testing.assert_array_equal(codes, expected, err_msg=f"{name}, {rounding}, {overflow}")
+            code = golden.get(name).encode(INFINITE[source] | SIGN[source], source, rounding, overflow)
+            assert code == finished(name, OVERFLOWED, rounding, overflow, negative=True, infinite=True)
 
 
 @pytest.mark.parametrize("source", ["binary16", "bfloat16", "dlfloat16"])
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_codes_never_fall_as_the_source_rises(name, source):
-    for rounding in roundings(name):
+    for rounding in roundings(name, source):
         overflow = "saturate" if rounding != "mptorch" else None
         codes = golden.get(name).encode(np.arange(INFINITE[source]), source, rounding, overflow)
         values = golden.get(name).decode(codes)
@@ -174,7 +239,7 @@ def test_codes_never_fall_as_the_source_rises(name, source):
 
 
 @pytest.mark.parametrize("source", golden.catalog.WIDE)
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", [name for name in TARGETS if definition(name).signed])
 def test_negative_inputs_mirror_positive_ones(name, source):
     infinite = INFINITE[source]
     bits = np.arange(infinite + 1) if source != "binary32" else np.append(probes(name, source), infinite)
@@ -195,11 +260,12 @@ def test_each_overflow_rule(name):
     fmt = golden.get(name)
     for rounding in roundings(name):
         for overflow in definition(name).overflows if rounding != "mptorch" else ["infinity"]:
-            expected = [finished(name, rounded(name, x, rounding), overflow) for x in exact("binary32", bits)]
+            magnitudes = [rounded(name, x, rounding) for x in exact("binary32", bits)]
+            expected = [finished(name, magnitude, rounding, overflow) for magnitude in magnitudes]
             np.testing.assert_array_equal(fmt.encode(bits, "binary32", rounding, overflow), expected)
             for source in ("binary32", "binary16", "bfloat16"):
                 code = fmt.encode(INFINITE[source], source, rounding, overflow)
-                assert code == finished(name, OVERFLOWED, overflow, infinite=True)
+                assert code == finished(name, OVERFLOWED, rounding, overflow, infinite=True)
     assert fmt.overflows == definition(name).overflows
 
 
@@ -215,35 +281,44 @@ def test_every_nan_becomes_the_canonical_nan_or_zero(name):
             payloads = np.array([0x7FFF])
         for bits, sign in ((payloads, 0), (payloads | SIGN[source], 0x8000 if name == "dlfloat16" else 0)):
             np.testing.assert_array_equal(fmt.encode(bits, source), canonical | sign)
-            np.testing.assert_array_equal(fmt.encode(bits, source, nan_to_zero=True), 0)
+            if definition(name).zeros:
+                np.testing.assert_array_equal(fmt.encode(bits, source, nan_to_zero=True), 0)
 
 
-@pytest.mark.parametrize("name", TARGETS)
-def test_stochastic_with_all_words_of_three_bits(name):
+@pytest.mark.parametrize(
+    ("name", "rounding"),
+    [(name, rounding) for name in TARGETS for rounding in STOCHASTIC if rounding == "stochastic" or name in VARIED],
+)
+def test_stochastic_with_all_words_of_three_bits(name, rounding):
     bits = probes(name, "binary32")
     xs = exact("binary32", bits)
     fmt = golden.get(name)
     overflow = definition(name).overflows[0]
     for word in range(8):
-        expected = [finished(name, rounded(name, x, "stochastic", word, 3), overflow) for x in xs]
-        codes = fmt.encode(bits, "binary32", "stochastic", random=np.full(bits.shape, word), random_bits=3)
+        expected = [finished(name, rounded(name, x, rounding, word, 3), rounding, overflow) for x in xs]
+        codes = fmt.encode(bits, "binary32", rounding, random=np.full(bits.shape, word), random_bits=3)
         np.testing.assert_array_equal(codes, expected, err_msg=f"{name}, random word {word} of 3 bits")
 
 
-@pytest.mark.parametrize("source", ["binary32", "binary16", "bfloat16", "dlfloat16"])
+@pytest.mark.parametrize(
+    ("source", "rounding"),
+    [(source, "stochastic") for source in golden.catalog.WIDE]
+    + [("binary32", "stochastic_b"), ("binary32", "stochastic_c"), ("binary16", "stochastic_c")],
+)
 @pytest.mark.parametrize("random_bits", [1, 16, 24, 32])
-def test_stochastic_words_of_every_width(source, random_bits):
+def test_stochastic_words_of_every_width(source, random_bits, rounding):
     seed = 20240 + random_bits
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
-    for name in ("hif8", "e5m2b1", "e5m3_nosub", "ocp_e4m3", "gc_1_0_7_b0", "ibm_1_4_3"):
+    for name in VARIED:
         bits = rng.choice(probes(name, source), 300)
         words = rng.integers(0, 1 << random_bits, bits.shape)
         words[:4] = 0, (1 << random_bits) - 1, 0, (1 << random_bits) - 1
         overflow = definition(name).overflows[0]
         cases = zip(exact(source, bits), words.tolist(), strict=True)
-        expected = [finished(name, rounded(name, x, "stochastic", word, random_bits), overflow) for x, word in cases]
-        codes = golden.get(name).encode(bits, source, "stochastic", random=words, random_bits=random_bits)
+        magnitudes = [rounded(name, x, rounding, word, random_bits) for x, word in cases]
+        expected = [finished(name, magnitude, rounding, overflow) for magnitude in magnitudes]
+        codes = golden.get(name).encode(bits, source, rounding, random=words, random_bits=random_bits)
         np.testing.assert_array_equal(codes, expected, err_msg=f"{name} from {source}")
 
 
@@ -259,8 +334,7 @@ def test_defaults_and_choices_are_the_specifications():
     for name in TARGETS:
         fmt, d = golden.get(name), definition(name)
         assert fmt.roundings[0] == d.default_rounding
-        expected = {"ties_to_even", "ties_to_away", "toward_zero", "stochastic", d.extra_rounding} - {None}
-        assert set(fmt.roundings) == expected
+        assert set(fmt.roundings) == {*DETERMINISTIC, *STOCHASTIC, d.extra_rounding} - {None}
         assert fmt.overflows == d.overflows
         assert fmt.canonical_nan == d.canonical_nan
     assert [golden.get(n).canonical_nan for n in ("binary16", "bfloat16", "binary32")] == [0x7E00, 0x7FC0, 0x7FC00000]

@@ -11,17 +11,31 @@ import golden
 from golden.rows import Fixed, Row
 
 BINARY32 = np.float32([1.0, 2.0]).view(np.uint32)
-SOURCES = "source must be one of binary16, bfloat16, binary32, dlfloat16, not"
-HIF8_ROUNDINGS = "rounding of hif8 must be one of ties_to_away, ties_to_even, toward_zero, stochastic, hybrid, not"
+FAMILIES = "e{x}m{y}b{l}, e{x}m{y}b{l}_{u}, gc_1_{e}_{p}_b{bias}, Binary{K}p{P}{s|u}{e|f}"
+OTHERS = f"(any {FAMILIES} and a path to a .toml file are allowed too)"
+DIRECTED = "toward_zero, toward_positive, toward_negative, to_odd, stochastic, stochastic_b, stochastic_c"
+HIF8_ROUNDINGS = f"rounding of hif8 must be one of ties_to_away, ties_to_even, {DIRECTED}, hybrid, not"
 HYBRID_SOURCES = "rounding 'hybrid' is defined for source binary16, bfloat16 or binary32, not 'dlfloat16'"
-WITHOUT_STOCHASTIC = "random must be given with rounding 'stochastic' only, not with 'ties_to_away'"
+WITHOUT_STOCHASTIC = "random must be given with stochastic roundings only, not with 'ties_to_away'"
 WITHOUT_RANDOM = "random must be given with rounding 'stochastic': unsigned integers of the shape of bits"
 RANDOM_BITS = "random_bits must be an integer from 1 to 32, not"
 
 ENCODE = [
-    ("hif8", {"source": "binary64"}, ValueError, f"{SOURCES} 'binary64'"),
-    ("hif8", {"source": "exact"}, ValueError, f"{SOURCES} 'exact'"),
-    ("hif8", {"source": 32}, TypeError, f"{SOURCES} 32"),
+    (
+        "hif8",
+        {"source": "binary64"},
+        ValueError,
+        f"source must be a known format, not 'binary64'; the nearest are binary16, binary8p4, binary32 {OTHERS}",
+    ),
+    (
+        "hif8",
+        {"source": "ocp_e4m3+ocp_e5m2"},
+        ValueError,
+        "source must be one format, not the two of 'ocp_e4m3+ocp_e5m2'",
+    ),
+    ("hif8", {"source": 32}, TypeError, "source must be a format's name, a path or a Format, not 32"),
+    ("hif8", {"source": "ocp_e4m3", "rounding": "hybrid"}, ValueError, f"{HYBRID_SOURCES[:-11]}'ocp_e4m3'"),
+    ("e8m0", {"nan_to_zero": True}, ValueError, "nan_to_zero needs a zero, and e8m0 has none"),
     ("hif8", {"source": "binary16"}, ValueError, "bits must lie in 0 to 0xffff for binary16, not 0x40000000"),
     ("hif8", {"rounding": "up"}, ValueError, f"{HIF8_ROUNDINGS} 'up'"),
     ("hif8", {"rounding": "mptorch"}, ValueError, f"{HIF8_ROUNDINGS} 'mptorch'"),
@@ -32,9 +46,10 @@ ENCODE = [
     ("hif8", {"random": [0, 0]}, ValueError, WITHOUT_STOCHASTIC),
 ]
 CHOICES = [
-    ("ocp_e4m3", "rounding", "hybrid", "ties_to_even, ties_to_away, toward_zero, stochastic"),
-    ("hif8", "overflow", "nan", "infinity, saturate"),
-    ("hif8", "overflow", "ocp_paper", "infinity, saturate"),
+    ("ocp_e4m3", "rounding", "hybrid", f"ties_to_even, ties_to_away, {DIRECTED}"),
+    ("hif8", "overflow", "nan", "infinity, saturate, propagate"),
+    ("hif8", "overflow", "ocp_paper", "infinity, saturate, propagate"),
+    ("e8m0", "overflow", "propagate", "nan, saturate"),
     ("ocp_e4m3", "overflow", "infinity", "nan, saturate, ocp_paper"),
     ("gc_1_4_3_b7", "overflow", "infinity", "saturate, nan"),
     ("ibm_1_4_3", "overflow", "nan", "saturate"),
@@ -142,12 +157,11 @@ UNIT = golden.ExactAccumulator(HIF8, HIF8, 4)
 MAC = partial(golden.mac, 0, 0, 0)
 EXACT = partial(golden.mac, 0, 0, UNIT.zeros(), accumulator="exact")
 CALIBRATE = partial(golden.calibrate, [[1.0]], [[1.0]])
-FAMILIES = "any e{x}m{y}b{l}, e{x}m{y}b{l}_{u}, gc_1_{e}_{p}_b{bias} and a path to a .toml file are allowed too"
-UNKNOWN = f"must be a known format, not 'hif9'; the nearest is hif8 ({FAMILIES})"
+UNKNOWN = f"must be a known format, not 'hif9'; the nearest is hif8 {OTHERS}"
 WIDE = "must have at most 16 bits, not the 32 of binary32"
 SCALE_BITS, TERMS = "must be an integer from 0 to 10, not", "must be an integer from 1 to 16777216, not"
 WITHOUT_SOURCE = "'hybrid' looks at the bits of a source, and an exact accumulator has none"
-STOCHASTIC = "must be given with rounding 'stochastic' only, not with 'ties_to_away'"
+STOCHASTIC = "must be given with stochastic roundings only, not with 'ties_to_away'"
 ACCUMULATORS = "must be one of binary16, bfloat16, binary32, dlfloat16, exact, not 'hif8'"
 EXPONENTS = "must be an integer from -300 to 300, not"
 SHAPES = "must have shapes that broadcast, not"

@@ -112,7 +112,7 @@ def test_decoders():
 
 
 def test_encoders():
-    check_refusal("random_bits needs rounding 'stochastic', not 'ties_to_away'", Encoder, "hif8", random_bits=99)
+    check_refusal("random_bits needs a stochastic rounding, not 'ties_to_away'", Encoder, "hif8", random_bits=99)
     for bits in (0, 33, True, "4"):
         problem = f"random_bits must be an integer from 1 to 32, not {bits!r}"
         check_refusal(problem, Encoder, "hif8", rounding="stochastic", random_bits=bits)
@@ -136,7 +136,7 @@ def test_readouts():
     for option, value in options.items():
         problem = f"{option} needs a format of codes as target, not 'binary16'"
         check_refusal(problem, Readout, "hif8", target="binary16", **{option: value})
-    problem = "random_bits needs rounding 'stochastic', not 'ties_to_away'"
+    problem = "random_bits needs a stochastic rounding, not 'ties_to_away'"
     check_refusal(problem, Readout, "hif8", target="hif8", random_bits=4)
     check_refusal("nan_to_zero must be True or False, not 'no'", Readout, "hif8", target="hif8", nan_to_zero="no")
     check_refusal("terms must be an integer from 1 to 16777216, not 0", Readout, "hif8", terms=0)

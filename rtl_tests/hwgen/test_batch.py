@@ -83,7 +83,7 @@ def test_nothing_is_written_if_one_module_cannot_be(tmp_path, capsys):
         ),
         (
             '[[module]]\nblock = "encoder"\nformat = "hif8"\nrandom-bits = 4',
-            "module 1: random-bits needs rounding 'stochastic', not 'ties_to_away'",
+            "module 1: random-bits needs a stochastic rounding, not 'ties_to_away'",
         ),
         (
             '[[module]]\nblock = "encoder"\nformat = "hif8+e5m2b1"',

@@ -193,11 +193,11 @@ BAD = {
     ),
     "unknown source": (
         ["generate", "encoder", "--format", "hif8", "--from", "int8"],
-        "argument --from: invalid choice: 'int8'",
+        "--from must be a known format, not 'int8'; the nearest are hif8, binary8p4, binary8p3",
     ),
     "rounding the format lacks": (
         ["generate", "encoder", "--format", "ocp_e4m3", "--rounding", "hybrid"],
-        "--rounding of ocp_e4m3 must be one of ties_to_even, ties_to_away, toward_zero, stochastic, not 'hybrid'",
+        f"--rounding of ocp_e4m3 must be one of {', '.join(golden.rows.ALL_ROUNDINGS)}, not 'hybrid'",
     ),
     "encoder to two formats": (
         ["generate", "encoder", "--format", "hif8+e5m2b1"],
@@ -213,7 +213,7 @@ BAD = {
     ),
     "overflow the format lacks": (
         ["generate", "encoder", "--format", "hif8", "--overflow", "nan"],
-        "--overflow of hif8 must be one of infinity, saturate, not 'nan'",
+        "--overflow of hif8 must be one of infinity, saturate, propagate, not 'nan'",
     ),
     "mptorch saturating": (
         ["generate", "encoder", "--format", "e5m2b1", "--rounding", "mptorch", "--overflow", "saturate"],
@@ -221,7 +221,7 @@ BAD = {
     ),
     "random bits without stochastic": (
         ["generate", "encoder", "--format", "hif8", "--random-bits", "8"],
-        "--random-bits needs rounding 'stochastic', not 'ties_to_away'",
+        "--random-bits needs a stochastic rounding, not 'ties_to_away'",
     ),
     "rounding pin without hybrid": (
         ["generate", "encoder", "--format", "hif8", "--rounding-pin"],

@@ -33,7 +33,7 @@ def test_unpacked_is_what_the_contract_says(name):
     for code, value in enumerate(fmt.values.tolist()):
         out = {port: int(column[code]) for port, column in case.outputs.items()}
         exponent = out["exponent"] - (out["exponent"] >> (case.ports["exponent"] - 1) << case.ports["exponent"])
-        assert out["sign"] == code >> (fmt.width - 1)
+        assert out["sign"] == (code & fmt.sign_bit != 0)
         if out["is_zero"] | out["is_inf"] | out["is_nan"]:
             assert (exponent, out["significand"]) == (0, 0), describe(fmt, code)
         else:

@@ -23,7 +23,7 @@ def encoders(name, source):
         for overflow in fmt.overflows:
             if (rounding, source) == ("hybrid", "dlfloat16") or (rounding == "mptorch" and overflow != "infinity"):
                 continue
-            random = {"random_bits": 4} if rounding == "stochastic" else {}
+            random = {"random_bits": 4} if golden.Rounding(rounding).is_stochastic else {}
             rules = {"rounding": rounding, "overflow": overflow, "nan_to_zero": overflow != fmt.overflows[0]}
             yield build("encoder", name, source=source, **rules, **random, flags=True)
 

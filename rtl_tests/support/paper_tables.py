@@ -81,17 +81,24 @@ class Definition:
     extra_rounding: str | None = None
     flush: bool = False
     twos_complement: bool = False
+    signed: bool = True
 
     @property
     def sign(self) -> int:
-        return 1 << (self.width - 1)
+        """Mask of the sign; 0 for formats without a sign."""
+        return 1 << (self.width - 1) if self.signed else 0
+
+    @property
+    def magnitudes(self) -> int:
+        """How many codes have no sign, or a sign of 0."""
+        return 1 << (self.width - self.signed)
 
     def value(self, code: int) -> float:
         """The exact value of a code as a float."""
         if code in self.nans:
             return np.nan
         sign = -1.0 if code & self.sign else 1.0
-        magnitude = code & (self.sign - 1)
+        magnitude = code & (self.magnitudes - 1)
         if self.twos_complement and sign < 0:
             magnitude = (1 << self.width) - code
         if magnitude == self.infinity:
@@ -106,7 +113,7 @@ class Definition:
 def _one_nan(width: int, equation: Equation, *, infinity: bool, **choices: Any) -> Definition:
     """A format with one zero and one NaN, the code with only the sign bit set."""
     code = 1 << (width - 1)
-    overflows = ("infinity", "saturate") if infinity else ("saturate", "nan")
+    overflows = WITH_INFINITY if infinity else ("saturate", "nan")
     inf = code - 1 if infinity else None
     return Definition(width, equation, inf, frozenset([code]), frozenset([0]), code, overflows, **choices)
 
@@ -120,8 +127,24 @@ def _ibm(width: int, fraction_bits: int, bias: int) -> Definition:
 
 def _ieee(fraction_bits: int, bias: int, infinity: int, nan: int) -> Definition:
     nans = frozenset(sign | code for sign in (0, 0x80) for code in range(infinity + 1, 0x80))
-    equation, overflows = floating(fraction_bits, bias), ("infinity", "saturate")
-    return Definition(8, equation, infinity, nans, frozenset([0, 0x80]), nan, overflows)
+    return Definition(8, floating(fraction_bits, bias), infinity, nans, frozenset([0, 0x80]), nan, WITH_INFINITY)
+
+
+def _element(width: int, fraction_bits: int, bias: int) -> Definition:
+    """An element of OCP's Microscaling formats: no infinity, no NaN."""
+    zeros = frozenset([0, 1 << (width - 1)])
+    return Definition(width, floating(fraction_bits, bias), None, frozenset(), zeros, None, ("saturate",))
+
+
+def _scale(width: int, equation: Equation, *zeros: int, **choices: Any) -> Definition:
+    """A scale of blocks: no sign, and the last code is NaN (specification, section 9)."""
+    nan, overflows = (1 << width) - 1, ("nan", "saturate")
+    return Definition(
+        width, equation, None, frozenset([nan]), frozenset(zeros), nan, overflows, signed=False, **choices
+    )
+
+
+WITH_INFINITY = ("infinity", "saturate", "propagate")
 
 
 _SINGLE = {
@@ -132,7 +155,7 @@ _SINGLE = {
         nans=frozenset([0x80]),
         zeros=frozenset([0]),
         canonical_nan=0x80,
-        overflows=("infinity", "saturate"),
+        overflows=WITH_INFINITY,
         default_rounding="ties_to_away",
         extra_rounding="hybrid",
     ),
@@ -158,13 +181,19 @@ _SINGLE = {
         nans=frozenset([0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF]),
         zeros=frozenset([0, 0x80]),
         canonical_nan=0x7E,
-        overflows=("infinity", "saturate", "ocp_paper"),
+        overflows=("infinity", "saturate", "ocp_paper", "propagate"),
     ),
     "ieee_e4m3": _ieee(3, 7, 0x78, 0x7C),
     "ieee_e3m4": _ieee(4, 3, 0x70, 0x78),
     "ibm_1_4_3": _ibm(8, 3, 11),
     "ibm_1_5_2": _ibm(8, 2, 15),
     "ibm_fp9_1_5_3": _ibm(9, 3, 15),
+    "e2m1": _element(4, 1, 1),
+    "e2m3": _element(6, 3, 1),
+    "e3m2": _element(6, 2, 3),
+    "e8m0": _scale(8, lambda code: power(code - 127), default_rounding="ties_to_away"),
+    "ue4m3": _scale(7, floating(3, 7), 0),
+    "ue5m3": _scale(8, floating(3, 15), 0),
     "dlfloat16": Definition(
         width=16,
         equation=floating(9, 31, subnormals=False),
@@ -231,6 +260,12 @@ CATALOGUE = (
     "ibm_1_4_3",
     "ibm_1_5_2",
     "ibm_fp9_1_5_3",
+    "e2m1",
+    "e2m3",
+    "e3m2",
+    "e8m0",
+    "ue4m3",
+    "ue5m3",
 )
 """Names of the catalogue's formats (specification, section 0)."""
 
@@ -285,6 +320,8 @@ DO_NOT_FIT_BINARY16 = {
     "gc_1_5_2_b15": 8,
     "gc_1_5_2_b33": 80,
     "gc_1_6_1_b31": 96,
+    "e8m0": 215,
+    "ue5m3": 7,
 }
 """Number of codes that binary16 cannot represent (specification, section 0; ``gc_*`` counted by section 4)."""
 

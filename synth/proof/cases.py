@@ -207,7 +207,7 @@ def _products(design: Design) -> list[NDArray[Any]]:
     products = Products.of(design)
     fa, fb = design.formats
     # some accumulators keep the sign of special products
-    sign = (products.a >> np.uint16(fa.width - 1)) ^ (products.b >> np.uint16(fb.width - 1))
+    sign = ((products.a & fa.sign_bit) != 0) ^ ((products.b & fb.sign_bit) != 0)
     # flags distinguish NaN inputs from invalid operations
     undefined = [products.undefined] if design.has_flags else []
     return [sign, *undefined, products.values.view(np.uint64)]

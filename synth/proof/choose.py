@@ -7,7 +7,7 @@ against the comparison of integers that defines it. Products, values and codes c
 
 import numpy as np
 
-from golden import Rounding
+from golden import WideFormat
 from hwgen.blocks.block import PIPELINE, Design
 from hwgen.blocks.catalog import BLOCKS
 from hwgen.blocks.encoder import Encoder
@@ -40,10 +40,10 @@ def proof(design: Design) -> type[Proof] | str:
 
 def _proof(design: Design) -> type[Proof] | str:
     match design.core:
-        case Encoder(rounding=Rounding.STOCHASTIC):
+        case Encoder() as core if core.rounding.is_stochastic and isinstance(core.source, WideFormat):
             return StochasticProof
         case Encoder():
-            return f"{_TOO_MANY}, and the proof supports stochastic rounding only"
+            return f"{_TOO_MANY}, and the proof supports stochastic roundings from wide formats only"
         case Readout(random_bits=None):
             return ReadoutProof
         case Readout():

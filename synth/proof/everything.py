@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any
 
 import golden
-from golden import Rounding
+from golden import Overflow, Rounding
 from golden.refusal import Refusal
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
@@ -20,9 +20,23 @@ They stand for all formats where an option affects all formats alike or takes lo
 MIXED = (("ocp_e4m3", "ocp_e5m2"), ("hif8", "ocp_e4m3"))
 """Pairs of different formats."""
 
+UNPROVED = ("e8m0", "binary32")
+"""A MAC without proof: its products, up to 2**254, are not binary32 numbers, and it has 2**48 inputs."""
+
 UNITS = ("ocp_e4m3+ocp_e5m2", "ibm_1_4_3+ibm_1_5_2")
 """Pairs of formats in one unit, selected by a pin."""
 
+PROJECTED = (
+    "Binary8p3se", "Binary8p4se", "Binary8p4sf", "Binary4p2sf", "Binary8p1uf", "Binary6p3ue", "e8m0", "hif8", "e5m2b1",
+)  # fmt: skip
+"""Formats whose encoders are checked with every rounding and overflow rule."""
+
+CONVERTED = ("hif8", "ocp_e4m3", "e8m0", "Binary8p3se", "gc_1_0_7_b0")
+"""Formats between which conversions are checked."""
+
+_NEW = (
+    Rounding.TOWARD_POSITIVE, Rounding.TOWARD_NEGATIVE, Rounding.TO_ODD, Rounding.STOCHASTIC_B, Rounding.STOCHASTIC_C,
+)  # fmt: skip
 _NARROW = ("binary16", "bfloat16", "dlfloat16")
 _PIPELINED = ("decoder", "encoder", "mac")
 
@@ -34,27 +48,60 @@ def designs() -> list[Design]:
         *(build("decoder", name, target=target) for name, target in product((*blocks, *UNITS), TARGETS)),
         *_encoders(blocks),
         *(build("readout", name, **options) for name in blocks for options in ({}, {"target": name})),
-        *(build("mac", name, accumulator=accumulator) for name, accumulator in product(blocks, golden.ACCUMULATORS)),
+        *(
+            build("mac", name, accumulator=accumulator)
+            for name, accumulator in product(blocks, golden.ACCUMULATORS)
+            if (name, accumulator) != UNPROVED
+        ),
         *(build("mac", *pair, accumulator=accumulator) for pair, accumulator in product(MIXED, golden.ACCUMULATORS)),
         *(build("mac", name, accumulator=word) for name, word in product(UNITS, ("binary16", "dlfloat16", "exact"))),
         *_flags(blocks),
         *(build("mac", name, accumulator=word, scale_bits=2) for name, word in product(SOME, _NARROW)),
         *(build("mac", name, accumulator="exact", terms=16, scale_bits=2) for name in ("e5m2_nosub", "ocp_e4m3")),
+        *(
+            build("mac", name, accumulator=word, zero="positive")
+            for name, word in product(("Binary8p3se", "Binary8p4se"), ("binary16", "bfloat16"))
+        ),
         *(build(kind, name, stages=ranks) for name, ranks, kind in product(SOME, (1, 3), _PIPELINED)),
     ]
 
 
 def _encoders(blocks: Iterable[str]) -> Iterator[Design]:
+    """All choices of each format; of the roundings and overflows of IEEE P3109 in full only for some formats."""
+    chosen: dict[str, Design] = {}
     for name, source in product(blocks, golden.WIDE):
         fmt = golden.get(name)
-        for rounding, overflow, nan_to_zero in product(fmt.roundings, fmt.overflows, (False, True)):
-            options: dict[str, Any] = {"rounding": rounding, "overflow": overflow, "nan_to_zero": nan_to_zero}
-            try:
-                yield build("encoder", name, source=source, **options)
-            except Refusal:  # this source or overflow rule does not have the rounding
-                assert rounding in (Rounding.HYBRID, Rounding.MPTORCH)
+        overflows = [overflow for overflow in fmt.overflows if overflow is not Overflow.PROPAGATE]
+        nan_to_zero = (False, True) if fmt.has_zero else (False,)
+        _add(chosen, name, source, [r for r in fmt.roundings if r not in _NEW], overflows, nan_to_zero)
+        if source == "bfloat16":
+            _add(chosen, name, source, _NEW, overflows[:1])
+    for name, source in product(PROJECTED, ("binary16", "bfloat16", "binary32")):
+        fmt = golden.get(name)
+        _add(chosen, name, source, fmt.roundings, fmt.overflows)
+    for name, source in product(CONVERTED, repeat=2):
+        _add(chosen, name, source, [Rounding.TIES_TO_EVEN, Rounding.TO_ODD], golden.get(name).overflows)
+    yield from chosen.values()
     for source in ("binary16", "bfloat16"):
         yield build("encoder", "hif8", source=source, rounding=Rounding.HYBRID, rounding_pin=True)
+
+
+def _add(
+    chosen: dict[str, Design],
+    name: str,
+    source: str,
+    roundings: Iterable[Rounding],
+    overflows: Iterable[Overflow],
+    nan_to_zero: Iterable[bool] = (False,),
+) -> None:
+    for rounding, overflow, to_zero in product(roundings, overflows, nan_to_zero):
+        options: dict[str, Any] = {"rounding": rounding, "overflow": overflow, "nan_to_zero": to_zero}
+        try:
+            design = build("encoder", name, source=source, **options)
+        except Refusal:  # this source or overflow rule does not have the rounding
+            assert rounding in (Rounding.HYBRID, Rounding.MPTORCH)
+        else:
+            chosen.setdefault(design.name, design)
 
 
 def _flags(blocks: Iterable[str]) -> Iterator[Design]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import golden
 from golden import Flag
+from golden.wide import POSITIVE
 from hwgen.blocks.block import Design
 from synth.proof.bitslice import CASES, from_planes, to_planes
 from synth.proof.cases import Products
@@ -72,7 +73,7 @@ class _Query:
 class MacProof(Proof):
     """A MAC; a part covers all pairs of codes whose products have the same exponent."""
 
-    knows = frozenset({"format", "format-b", "accumulator", "terms", "scale-bits", "flags"})
+    knows = frozenset({"format", "format-b", "accumulator", "terms", "scale-bits", "flags", "zero"})
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
@@ -173,6 +174,8 @@ class Binary32Proof(MacProof):
         canonical = solver.equal(out, solver.word(wide.canonical_nan, 32))
         same = solver.all([solver.negate(solver.term("FP_IS_NAN", result)), solver.equal(result, total)])
         claim = solver.choose(nan, canonical, same)
+        if self.design.core.zero == POSITIVE:
+            claim = solver.choose(solver.term("FP_IS_ZERO", total), solver.equal(out, solver.word(0, 32)), claim)
         if not self.design.has_flags:
             return claim, []
         # a sum is inexact if rounding down and up give different numbers, and tiny if truncation makes it subnormal

@@ -4,6 +4,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from golden.rows import Biased
+from golden.wide import POSITIVE
 from hwgen.blocks.block import Design
 from hwgen.blocks.readout import Readout, output
 from hwgen.reference import reference
@@ -23,7 +24,9 @@ class ReadoutProof(Proof):
     """
 
     method = "proof (bitwuzla): for all accumulators, one binade at a time, the gates give the value rounded once"
-    knows = frozenset({"format", "format-b", "to", "terms", "scale-bits", "rounding", "overflow", "nan-to-zero"})
+    knows = frozenset(
+        {"format", "format-b", "to", "terms", "scale-bits", "rounding", "overflow", "nan-to-zero", "zero"}
+    )
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
@@ -59,7 +62,11 @@ class ReadoutProof(Proof):
                 down, up = (self._codes(solver, magnitude, part - 1, is_negative) for is_negative in (True, False))
                 expected = solver.choose(negative, down, up)
             else:
-                expected = solver.term("BV_CONCAT", sign, self._bits(solver, magnitude, part - 1))
+                bits = self._bits(solver, magnitude, part - 1)
+                expected = solver.term("BV_CONCAT", sign, bits)
+                if self.design.core.zero == POSITIVE:
+                    nothing = solver.equal(bits, solver.word(0, self.target.width - 1))
+                    expected = solver.choose(nothing, solver.word(0, self.target.width), expected)
         return solver.search(solver.term("IMPLIES", here, solver.equal(out, expected)), {"acc": acc})
 
     def _expected(self, acc: int) -> int:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from golden.options import options
 from golden.rounding import codes_of, grid
-from golden.rows import Biased, Fixed, Kind, Overflow
+from golden.rows import Biased, Fixed, Kind, Rounding
 from hwgen.blocks.block import Design
 from hwgen.blocks.encoder import Encoder
 from synth.proof.gates import Netlist
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class StochasticProof(Proof):
-    """An encoder with stochastic rounding; a part covers one exponent field of the source format.
+    """An encoder with a stochastic rounding; a part covers one exponent field of the source, a wide format.
 
-    With R random bits, a number at the fraction f of the gap between two neighbours is rounded up if the random word is
-    at least ``2**R * (1 - f)``, otherwise down.
+    With R random bits, ``stochastic`` rounds a number at the fraction f of the gap between two neighbours up if the
+    random word is at least ``2**R * (1 - f)``, otherwise down; see :meth:`_up` for the others.
     """
 
     method = (
@@ -77,17 +77,39 @@ class StochasticProof(Proof):
             kept = self.fmt.has_nan and not self.options.nan_to_zero
             quiet = solver.true if self.source.nan_keeps_sign else solver.bits(fraction, self.fraction_bits)[-1]
             invalid = solver.negate(quiet) if kept else solver.true
-        elif kind is Kind.INF and self.options.overflow is not Overflow.INFINITY:
-            kept = self.options.overflow is Overflow.OCP_PAPER and self.fmt.has_infinity
-            invalid = solver.false if kept else solver.true
+        elif kind is Kind.INF:
+            infinities = np.array([np.inf, -np.inf])
+            kept, minus_kept = (self.fmt.decode(self._codes(infinities)) == infinities).tolist()
+            lost, minus_lost = (solver.false if same else solver.true for same in (kept, minus_kept))
+            invalid = solver.choose(solver.equal(sign, solver.word(1, 1)), minus_lost, lost)
         return solver.term("BV_CONCAT", solver.join([solver.false, solver.false, solver.false, invalid]), code)
 
     def _signed(self, solver: Solver, values: NDArray[np.float64], sign: "Term") -> "Term":
         """The expected code of a value, or of its negative if ``sign`` is 1; ``values`` has both."""
-        never, width = np.full(2, 2.0**self.random_bits), self.fmt.width  # a threshold that is never reached
-        codes = codes_of(self.fmt, values, np.array([False, True]), self.options, never, self.random_bits)
-        positive, negative = (solver.word(code, width) for code in codes.tolist())
+        positive, negative = (solver.word(code, self.fmt.width) for code in self._codes(values).tolist())
         return solver.choose(solver.equal(sign, solver.word(1, 1)), negative, positive)
+
+    def _codes(self, values: NDArray[np.float64]) -> NDArray[np.uint32]:
+        """Codes of a value that the format has, or of a special one, and of its negative."""
+        never = np.full(2, 2.0**self.random_bits)  # a threshold that is never reached
+        return codes_of(self.fmt, values, np.array([False, True]), self.options, never, self.random_bits)
+
+    def _up(self, solver: Solver, position: "Term", threshold: "Term", gap: int, random: "Term") -> "Term":
+        """Whether a number ``position`` above its lower neighbour is rounded up, in integers.
+
+        ``position * 2**R`` is compared with ``threshold * gap``, or twice the one with ``(2 threshold - 1) * gap``.
+        """
+        width, rounding = position.sort().bv_size(), self.options.rounding
+        doubled = rounding is not Rounding.STOCHASTIC
+        position = solver.term("BV_SHL", position, solver.word(self.random_bits + doubled, width))
+        if doubled:
+            threshold = solver.term("BV_SUB", solver.term("BV_ADD", threshold, threshold), solver.word(1, width))
+        needed = solver.term("BV_MUL", threshold, solver.word(gap, width))
+        up = solver.term("BV_UGE", position, needed)
+        if rounding is not Rounding.STOCHASTIC_C:
+            return up
+        even = solver.negate(solver.bits(random, 1)[0])  # 2**R - random, to which a tie rounds
+        return solver.all([up, solver.either([solver.negate(solver.equal(position, needed)), even])])
 
     def _finite(self, solver: Solver, field: int, fraction: "Term", random: "Term", sign: "Term") -> "Term":
         """The expected code of a finite number, with its flags, in units that make all quantities integers."""
@@ -101,7 +123,7 @@ class StochasticProof(Proof):
         places = [int(point / unit) for point in points]
         scale = int(ulp / unit)
         least, most = hidden * scale, (hidden + (1 << k) - 1) * scale
-        width = max(most, places[-1]).bit_length() + r + 2
+        width = max(most, places[-1]).bit_length() + r + 3
         number = solver.term("BV_ZERO_EXTEND", fraction, indices=(width - k,))
         number = solver.term("BV_ADD", number, solver.word(hidden, width))
         number = solver.term("BV_MUL", number, solver.word(scale, width))
@@ -109,24 +131,28 @@ class StochasticProof(Proof):
         threshold = solver.term("BV_SUB", solver.word(1 << r, width), threshold)
         codes = [self._signed(solver, np.array([float(point), -float(point)]), sign) for point in points]
         code, past = codes[-1], solver.true  # overflow is certain
+        negative = solver.equal(sign, solver.word(1, 1))
         for place in reversed(range(len(points) - 1)):
             low, high = places[place], places[place + 1]
             if high <= least:
                 break
             if low > most:
                 continue
-            gap = high - low
-            # up where (number - low) * 2**r reaches threshold * gap
             position = solver.term("BV_SUB", number, solver.word(low, width))
-            position = solver.term("BV_SHL", position, solver.word(r, width))
-            up = solver.term("BV_UGE", position, solver.term("BV_MUL", threshold, solver.word(gap, width)))
+            up = self._up(solver, position, threshold, high - low, random)
+            if place == 0 and not self.fmt.has_zero:  # all numbers but zero become the smallest value
+                up = solver.negate(solver.equal(number, solver.word(0, width)))
             here = solver.choose(up, codes[place + 1], codes[place])
             under = solver.term("BV_ULT", number, solver.word(high, width))
             code = solver.choose(under, here, code)
-            past = solver.choose(under, up if place + 2 == len(points) else solver.false, past)
+            leaves = up if place + 2 == len(points) else solver.false
+            if not self.fmt.signed:  # negative numbers leave the range unless they round to zero
+                leaves = solver.either([leaves, solver.all([negative, up if place == 0 else solver.true])])
+            past = solver.choose(under, leaves, past)
         if not self.design.has_flags:
             return code
-        values = [solver.equal(number, solver.word(place, width)) for place in places[:-1] if place <= most]
+        own = places[:-1] if self.fmt.has_zero else places[1:-1]
+        values = [solver.equal(number, solver.word(place, width)) for place in own if place <= most]
         lost = solver.either([past, solver.negate(solver.either(values))])
         tiny = solver.term("BV_ULT", number, solver.word(int(Fraction(self.fmt.smallest_normal) / unit), width))
         return solver.term("BV_CONCAT", solver.join([lost, solver.all([lost, tiny]), past, solver.false]), code)

@@ -122,7 +122,7 @@ def _applies(option: Option, design: Design) -> bool:
     name, required = option.only_with
     other = next(item for item in design.block.all_options if item.name == name)
     value = getattr(design.pipeline if other in PIPELINE else design.core, other.attribute)
-    return bool(value) if required is None else bool(value == required)
+    return bool(value) if required is None else value in required
 
 
 def read(path: str | Path) -> Space:
