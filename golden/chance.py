@@ -1,4 +1,4 @@
-"""Stochastic roundings of binary32 by a table of binades, five times as fast as by their definition.
+"""Stochastic roundings of binary32 by a table of binades, which is faster than their definition.
 
 In a binade of the source, the values of nearly every format are equally far apart, 2**q. There, a number x of the
 significand s gives the integer t = floor(x * 2**(N - q)) by a shift of s, and its N lower bits are the position between

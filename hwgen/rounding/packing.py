@@ -79,7 +79,7 @@ class Packer:
         """The code in a format without a sign: numbers that round to negative ones are replaced."""
         at, parts, fmt, instead = self.at, self.parts, self.fmt, self.instead
         number = at.named("number_code", number)
-        negative = at.named("is_negative", parts.sign & self.rounds_to_nonzero(number, overflow))
+        negative = at.named("is_negative", parts.sign & self._rounds_to_nonzero(number, overflow))
         width = fmt.width
         below: Value = Const(instead.below, width)
         if instead.minus_inf != instead.below:
@@ -89,7 +89,7 @@ class Packer:
             code = Mux(parts.nonzero | parts.is_inf, code, Const(instead.zero, width))
         return at.named("code_or_nan", Mux(parts.is_nan, Const(nan_code, width), code))
 
-    def rounds_to_nonzero(self, number: Value, overflow: Value) -> Value:
+    def _rounds_to_nonzero(self, number: Value, overflow: Value) -> Value:
         """Whether a number is infinite or rounds to another value than zero."""
         if self.fmt.has_zero:
             return overflow | number.any()
