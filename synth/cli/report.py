@@ -59,8 +59,8 @@ def report(arguments: argparse.Namespace) -> int:
     with LocalPool(arguments.jobs) as pool, ThreadPoolExecutor(pool.slots) as executor:
         jobs: list[Job] = []
         if measures:
-            claims = arguments.formats in (None, "all")
-            jobs = report_jobs(formats, executor, store, arguments.renamings, libraries, claims, arguments.seed)
+            whole = arguments.formats in (None, "all")
+            jobs = report_jobs(formats, executor, store, arguments.renamings, libraries, whole, arguments.seed)
         names = {*(job.top for job in jobs), *(row.name for row in rows)}
         if older is not None and names.isdisjoint(row.name for row in older):
             raise _nothing_common()  # before measuring for minutes

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
+import golden
 from golden import DEFAULT_TERMS, Format
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import BLOCKS, build
@@ -49,6 +51,8 @@ ROUNDING_STUDY = ("hif8", ("ties_to_away", "hybrid"))
 """The format whose encoder is measured on every target, and the two roundings that are compared."""
 EVERY_ROUNDING = ("hif8",)
 """Formats whose encoder is measured in all their roundings, on :data:`ENCODER_TARGETS`."""
+PROJECTION_STUDY = "Binary8p4se"
+"""The P3109 format whose encoder is measured in all its roundings and overflows, on :data:`ENCODER_TARGETS`."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,11 @@ def _extra_of_mac(text: str, fmt: str, kind: str = "mac", pair: str = "", **opti
 
 _PINNED = {"rounding": "hybrid"}
 _PAIR = "ocp_e4m3+ocp_e5m2"
+P3109_PAIR = "Binary8p4se+Binary8p3se"
+"""The two formats of eight bits that an implementation of P3109 must have (draft 4.0, section 4.5)."""
+UNITS = (P3109_PAIR, _PAIR, "hif8")
+"""Units that serve weights, activations and gradients: two formats behind a pin, or one that replaces both."""
+POSITIVE_ZERO = {"zero": "positive"}
 EXTRAS = (
     _extra_of_mac("a port for a scale of 8 bits", "hif8", scale_bits=8),
     Extra(
@@ -100,6 +109,7 @@ EXTRAS = (
     ),
     Extra("status flags", "encoder", "hif8", _PINNED | {"flags": True}, _PINNED, "encoder"),
     _extra_of_mac("status flags", "hif8", flags=True),
+    _extra_of_mac("zero results that are always +0, as in P3109", "hif8", **POSITIVE_ZERO),
     _extra_of_mac("a second product before the rounding", "ocp_e4m3", "dot", lanes=2),
     _extra_of_mac("ocp_e5m2 as a second format, selected by a pin per operand", "ocp_e4m3", pair=_PAIR),
     _extra_of_mac("ocp_e4m3 as a second format, selected by a pin per operand", "ocp_e5m2", pair=_PAIR),
@@ -172,11 +182,12 @@ class Measurement:
     portfolio: str = DEFAULT_PORTFOLIO
 
 
-def measurements(formats: Mapping[str, Format], libraries: bool = False, claims: bool = True) -> Iterator[Measurement]:
+def measurements(formats: Mapping[str, Format], libraries: bool = False, whole: bool = True) -> Iterator[Measurement]:
     """All measurements of a report on ``formats``.
 
-    They are the parts of every format's MAC, encoders by rounding, MACs by accumulator, MACs from small to fast,
-    options and claims. ``libraries``: also measure on cell libraries. ``claims``: also measure the papers' claims.
+    They are the parts of every format's MAC, encoders by rounding, MACs by accumulator, MACs from small to fast, and
+    options. ``libraries``: also measure on cell libraries. ``whole``: also measure what does not depend on
+    ``formats``: the papers' claims, and P3109's pair and projections.
     """
     everywhere = (*TARGETS, LIBERTY) if libraries else tuple(TARGETS)
 
@@ -208,9 +219,19 @@ def measurements(formats: Mapping[str, Format], libraries: bool = False, claims:
         if extra.format in formats:
             yield Measurement(block(extra.base_kind, extra.format, **extra.base), EXTRA_TARGETS)
             yield Measurement(block(extra.kind, extra.unit, **extra.options), EXTRA_TARGETS)
-    for claim in CLAIMS if claims else ():
+    if not whole:
+        return
+    for claim in CLAIMS:
         for name in (claim.base, claim.unit):
             yield Measurement(block(claim.part, name, **claim.options), everywhere)
+    for unit in UNITS:
+        yield Measurement(block("multiplier", unit), EXTRA_TARGETS)
+        for zero in ({}, POSITIVE_ZERO):
+            yield Measurement(block("mac", unit, accumulator=REPORT_ACCUMULATOR, **zero), EXTRA_TARGETS)
+    projected = golden.get(PROJECTION_STUDY)
+    for mode, overflow in product(projected.roundings, projected.overflows):
+        projection = {"rounding": mode.value, "overflow": overflow.value}
+        yield Measurement(block("encoder", PROJECTION_STUDY, source=ENCODER_SOURCE, **projection), ENCODER_TARGETS)
 
 
 def report_jobs(
@@ -219,14 +240,14 @@ def report_jobs(
     store: Store,
     renamings: int = DEFAULT_RENAMINGS,
     libraries: Libraries = NO_LIBRARIES,
-    claims: bool = True,
+    whole: bool = True,
     seed: int = 1,
 ) -> list[Job]:
     """The jobs of all :func:`measurements`, without repetitions.
 
     The ``executor`` generates the Verilog of the designs, 0.5 s each; the ``store`` keeps it.
     """
-    planned = list(measurements(formats, bool(libraries), claims))
+    planned = list(measurements(formats, bool(libraries), whole))
     designs = {item.design.name: item.design for item in planned}
     texts = dict(zip(designs, executor.map(partial(verilog, store=store), designs.values()), strict=True))
     jobs: list[Job] = []

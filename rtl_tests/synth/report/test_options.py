@@ -11,9 +11,9 @@ from synth.report.plan import FORMATS, measurements
 PAIR = "ocp_e4m3+ocp_e5m2"
 
 
-def planned(formats, claims):
+def planned(formats, whole):
     """Modules and targets that a report measures."""
-    items = measurements({name: golden.get(name) for name in formats}, claims=claims)
+    items = measurements({name: golden.get(name) for name in formats}, whole=whole)
     return {(item.design.name, target) for item in items for target in item.targets}
 
 

@@ -24,7 +24,16 @@ from synth.report.chapters.summary import summary
 from synth.report.content import Content
 from synth.report.data import Accuracy, Ratio, Report, assemble
 from synth.report.figures import Figure, compared, number, pair_sentence, smallest_sentence
-from synth.report.plan import ACCUMULATORS, CLAIMS, FORMATS, SPEED_STUDY, WIDTH_STUDY
+from synth.report.plan import (
+    ACCUMULATORS,
+    CLAIMS,
+    EXTRA_TARGETS,
+    FORMATS,
+    P3109_PAIR,
+    PROJECTION_STUDY,
+    SPEED_STUDY,
+    WIDTH_STUDY,
+)
 from synth.report.sections import Command
 from synth.report.write import render
 
@@ -36,6 +45,7 @@ SECTIONS = {
     "accumulators": ("Exact against rounded accumulators", 2),
     "encoders": ("Encoders, and what a rounding costs", 3),
     "options": ("What options cost", 0),
+    "p3109": ("IEEE P3109: formats, roundings and saturation", 1),
     "paper": ("Table 2 of the supernormal paper, repeated", 1),
     "claims": ("The papers' other claims, measured", 0),
     "accuracy": ("The formats on real data", 0),
@@ -84,6 +94,20 @@ def checked(module, kind, method, cases):
     return Evidence(module, command, EMITTED, [], kind, method, cases, hashes, {}, cases, EQUAL, seconds=1.5)
 
 
+def p3109_rows():
+    """P3109's pair beside others, and its encoder by rounding and saturation; OCP's and HiF8's MACs are claims'."""
+    rows = []
+    for target in EXTRA_TARGETS:
+        rows += made_up("multiplier", target, 60, format=P3109_PAIR)
+        rows += made_up("mac", target, 190, format=P3109_PAIR, accumulator="binary16")
+        rows += made_up("mac", target, 191, format=P3109_PAIR, accumulator="binary16", zero="positive")
+    for place, overflow in enumerate(("none", "saturate", "propagate")):
+        for rounding, area in (("ties_to_even", 80), ("toward_zero", 60), ("to_odd", 61)):
+            options = {"format": PROJECTION_STUDY, "rounding": rounding, "overflow": overflow}
+            rows += made_up("encoder", "gates", area + 5 * place, **options)
+    return rows
+
+
 def made_up_report():
     """A report with data for every section."""
     rows = []
@@ -111,6 +135,7 @@ def made_up_report():
             for name in (claim.base, claim.unit):
                 area = 200 if "+" in name else 180
                 rows += made_up(claim.part, target, area, format=name, **claim.options) if name not in FORMATS else []
+    rows += p3109_rows()
     for place, name in enumerate(SPEED_STUDY):
         points = [(40 + place, 100 - place), (20 - 2 * place, 130), (10 - place, 180 + 5 * place)]
         rows += timed_rows(name, points, command=f"hwgen area mac --format {name} --portfolio speed")
@@ -264,6 +289,27 @@ def test_every_plot_names_the_commands_of_its_figures(content):
         for plot in section.plots:
             assert all(command.startswith(("hwgen area ", 'python -c "import golden; ')) for command in plot.commands)
             assert plot.commands or "on 5 targets" in plot.picture.title  # the plots beside it have them
+
+
+def test_p3109_beside_others(content):
+    section = next(section for section in content.sections if section.anchor == "p3109")
+    smallest = "toward_zero is the smallest Binary8p4se encoder"
+    assert [finding.text for finding in section.findings] == [
+        f"Gates: a MAC costs 5% less with {P3109_PAIR} than with ocp_e4m3+ocp_e5m2 (190 against 200 NAND2).",
+        f"Gates: a MAC costs 27% more with {P3109_PAIR} than with hif8 (190 against 150 NAND2).",
+        f"Cyclone V: a MAC costs 5% less with {P3109_PAIR} than with ocp_e4m3+ocp_e5m2 (190 against 200 ALM).",
+        f"Cyclone V: a MAC costs 27% more with {P3109_PAIR} than with hif8 (190 against 150 ALM).",
+        f"Gates, none: {smallest} (60 NAND2), no different from to_odd; ties_to_even is the largest (80).",
+        f"Gates, saturate: {smallest} (65 NAND2), no different from to_odd; ties_to_even is the largest (85).",
+        f"Gates, propagate: {smallest} (70 NAND2), no different from to_odd; ties_to_even is the largest (90).",
+    ]
+    *units, encoders = section.tables
+    assert [[cell.text for cell in table.rows[0]] for table in units] == [[P3109_PAIR, "60", "190", "191"]] * 2
+    assert [[cell.text for cell in row] for row in encoders.rows] == [
+        ["toward_zero", "60", "65", "70"],
+        ["to_odd", "61", "66", "71"],
+        ["ties_to_even", "80", "85", "90"],
+    ]
 
 
 def test_the_table_of_rows(data, folder):

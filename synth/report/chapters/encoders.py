@@ -12,7 +12,9 @@ def section(measured: Measured) -> Section | None:
     rows = [
         row
         for row in measured.rows
-        if row.component == "encoder" and row.options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE
+        if row.component == "encoder"
+        and row.format in measured.formats
+        and row.options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE
     ]
     gates: dict[tuple[str, str], Figure] = {}
     for row in rows:
