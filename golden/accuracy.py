@@ -92,11 +92,11 @@ def significand_bits(name: str | Format) -> tuple[NDArray[np.int64], NDArray[np.
 def quantization_snr(name: str | Format, scale: ArrayLike = 1.0, distribution: str = "gaussian") -> NDArray[np.float64]:
     """Signal-to-noise ratio in dB of numbers rounded to the nearest value of a format; overflow saturates.
 
-    The numbers have mean 0 and standard deviation ``scale``. The expected squared error is integrated over the
-    distribution by 16-point Gauss-Legendre quadrature in each interval of the format, with an error below 1e-6 dB; no
-    samples are drawn. Ties have probability 0, so all roundings to nearest give the same ratio. Saturation follows the
-    Graphcore paper's experiments (section 3.2) and reproduces its figures for a scaled integer (section 2.2: at most
-    40.5 dB).
+    The numbers have mean 0 and standard deviation ``scale``; a format without a sign rounds their magnitudes. The
+    expected squared error is integrated over the distribution by 16-point Gauss-Legendre quadrature in each interval of
+    the format, with an error below 1e-6 dB; no samples are drawn. Ties have probability 0, so all roundings to nearest
+    give the same ratio. Saturation follows the Graphcore paper's experiments (section 3.2) and reproduces its figures
+    for a scaled integer (section 2.2: at most 40.5 dB).
 
     Parameters
     ----------
@@ -230,6 +230,8 @@ def calibrate(
         raise BadValue(
             "activations", f"and weights must have shapes (..., m, k) and (k, n), not {layer.shape} and {matrix.shape}"
         )
+    if not fmt.signed and (np.any(layer < 0) or np.any(matrix < 0)):
+        raise BadValue("activations", f"and weights must not be negative, because {fmt.name} has no sign")
     shape = (*layer.shape[:-1], matrix.shape[1])
     exact = layer.astype(np.float64) @ matrix.astype(np.float64) if reference is None else np.asarray(reference, float)
     if exact.shape != shape:

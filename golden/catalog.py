@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import functools
 import os
@@ -15,7 +16,19 @@ from golden.multi import pair
 from golden.names import AMBIGUOUS, canonical
 from golden.p3109 import PATTERN, FarFormat, p3109
 from golden.refusal import BadKind, BadValue, shown
-from golden.rows import ALL_ROUNDINGS, AWAY_FIRST, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
+from golden.rows import (
+    ALL_ROUNDINGS,
+    AWAY_FIRST,
+    Biased,
+    Fixed,
+    Kind,
+    Overflow,
+    Rounding,
+    Row,
+    SignMagnitude,
+    Special,
+    with_subnormals,
+)
 from golden.tables import read_format
 from golden.validation import EXPONENT_LIMIT, MAX_WIDTH, MIN_WIDTH
 from golden.wide import WIDE, ieee, wide
@@ -145,7 +158,8 @@ def _checked_name(fmt: Format, file: str) -> Format:
     return fmt
 
 
-_DEFINING = ("width", "rows", "specials", "canonical_nan", "nan_keeps_sign", "signed", "twos_complement", "flush")
+_FREE = {"name", "cite", "roundings", "overflows", "source_name", "source_sha256"}
+_DEFINING = tuple(field.name for field in dataclasses.fields(Format) if field.name not in _FREE)
 """Fields of a format that its modules depend on."""
 
 
@@ -180,14 +194,14 @@ _SUPERNORMALS = "Supernormals paper, Table 1; specification, section 2"
 def _p3109(name: str, exponent_bits: int, fraction_bits: int, *, subnormals: bool = True) -> Format:
     width, bias = 1 + exponent_bits + fraction_bits, 1 << (exponent_bits - 1)
     nan, code = _sign_only(width)
-    low = Row("0" * exponent_bits, Fixed(1 - bias), fraction_bits, hidden=0)
+    rows = with_subnormals(exponent_bits, fraction_bits, bias)
     all_ones = (1 << (width - 1)) - 1
     zero = Special((1 << width) - 1, 0, Kind.ZERO)
     return Format(
         name=name,
         width=width,
         cite=_SUPERNORMALS,
-        rows=(*((low,) if subnormals else ()), Row("", Biased(exponent_bits, bias), fraction_bits)),
+        rows=rows if subnormals else rows[1:],
         specials=(*(() if subnormals else (zero,)), nan, Special(all_ones, all_ones, Kind.INF)),
         canonical_nan=code,
     )
@@ -249,7 +263,7 @@ def _ocp_e4m3() -> Format:
         name="ocp_e4m3",
         width=8,
         cite=_OCP_CITE,
-        rows=(Row("0000", Fixed(-6), fraction_bits=3, hidden=0), Row("", Biased(bits=4, bias=7), fraction_bits=3)),
+        rows=with_subnormals(4, 3, 7),
         specials=(Special(0x7F, 0x7F, Kind.NAN),),
         canonical_nan=0x7F,
         overflows=(Overflow.NAN, *_OCP_OVERFLOWS),
@@ -266,12 +280,12 @@ def graphcore(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> F
         bits = f"at least 1 fraction bit and {MIN_WIDTH} to {MAX_WIDTH} bits in all"
         raise BadValue("name", f"{name!r}: there must be {bits}")
     nan, code = _sign_only(width)
-    normals = (Row("", Biased(exponent_bits, bias), fraction_bits),) if exponent_bits else ()
+    rows = with_subnormals(exponent_bits, fraction_bits, bias)
     return Format(
         name=name,
         width=width,
         cite="8-bit Numerical Formats for Deep Neural Networks, section 2; specification, section 4",
-        rows=(Row("0" * exponent_bits, Fixed(1 - bias), fraction_bits, hidden=0), *normals),
+        rows=rows if exponent_bits else rows[:1],
         specials=(nan,),
         canonical_nan=code,
         twos_complement=exponent_bits == 0,
@@ -303,7 +317,7 @@ def _element(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Fo
         name=name,
         width=1 + exponent_bits + fraction_bits,
         cite=_MX_CITE,
-        rows=_with_subnormals(exponent_bits, fraction_bits, bias),
+        rows=with_subnormals(exponent_bits, fraction_bits, bias),
         specials=(),
         overflows=(Overflow.SATURATE,),
     )
@@ -326,11 +340,6 @@ def _scale(name: str, rows: tuple[Row, ...], cite: str, **fields: Any) -> Format
     )
 
 
-def _with_subnormals(exponent_bits: int, fraction_bits: int, bias: int) -> tuple[Row, ...]:
-    subnormals = Row("0" * exponent_bits, Fixed(1 - bias), fraction_bits, hidden=0)
-    return subnormals, Row("", Biased(exponent_bits, bias), fraction_bits)
-
-
 _SINGLE: dict[str, Callable[[], Format]] = {
     "hif8": _hif8,
     "binary8p3": lambda: _p3109("binary8p3", 5, 2),
@@ -350,6 +359,6 @@ _SINGLE: dict[str, Callable[[], Format]] = {
     "e2m3": lambda: _element("e2m3", 2, 3, 1),
     "e3m2": lambda: _element("e3m2", 3, 2, 3),
     "e8m0": lambda: _scale("e8m0", (Row("", Biased(8, 127), 0),), _MX_CITE, roundings=AWAY_FIRST),
-    "ue4m3": lambda: _scale("ue4m3", _with_subnormals(4, 3, 7), _NVFP4_CITE),
-    "ue5m3": lambda: _scale("ue5m3", _with_subnormals(5, 3, 15), _UE5M3_CITE),
+    "ue4m3": lambda: _scale("ue4m3", with_subnormals(4, 3, 7), _NVFP4_CITE),
+    "ue5m3": lambda: _scale("ue5m3", with_subnormals(5, 3, 15), _UE5M3_CITE),
 }

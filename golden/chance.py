@@ -98,7 +98,7 @@ def _binades(fmt: Format, chosen: Options, random_bits: int, marked: bool) -> Bi
         None if step is None else _FRACTION_BITS - (exponent - _BIAS) + step - places
         for exponent, step in enumerate(steps)
     ]
-    if shifts[0] is not None and shifts[0] < _BELOW_ALL:  # subnormals have no hidden bit
+    if not fmt.has_zero or (shifts[0] is not None and shifts[0] < _BELOW_ALL):  # subnormals have no hidden bit
         shifts[0] = None
     least = int(chosen.rounding is Rounding.STOCHASTIC_C)  # which rounds what is shifted out
     lifted = max(0, least - min((shift for shift in shifts if shift is not None), default=least))
@@ -125,13 +125,13 @@ def _step(fmt: Format, exponent: int) -> int | None:
     """The exponent q of the distance of values from 2**exponent to twice as much; None if it varies."""
     values = grid(fmt).values
     low, high = 2.0**exponent, 2.0 ** (exponent + 1)
-    if low >= values[-1]:
-        return exponent  # all numbers overflow
+    if low >= values[-1] or (high <= values[0] and not fmt.has_zero):
+        return exponent  # all numbers overflow, or become the smallest value
     first = int(np.searchsorted(values, low, side="right")) - 1
     last = min(int(np.searchsorted(values, high)), len(values) - 1)
     distances = np.unique(np.diff(values[first : last + 1]))
     fraction, step = np.frexp(distances[0])
-    if distances.size > 1 or fraction != 0.5 or values[first] % distances[0] or not fmt.has_zero:
+    if distances.size > 1 or fraction != 0.5 or values[first] % distances[0]:
         return None
     return int(step) - 1
 

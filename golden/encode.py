@@ -41,8 +41,9 @@ def encode(
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Codes and flags, see :meth:`golden.Format.encode_with_flags`; flags are empty unless ``flagged``."""
     raw = as_array("bits", bits)
-    if source is None and raw.dtype.kind in "iu" and raw.dtype.itemsize == 2:
-        problem = f"must be given for {raw.dtype} bits: 'binary16' or 'bfloat16' (or view bits of binary32 as uint32)"
+    if source is None and raw.dtype.kind in "iu" and raw.dtype.itemsize <= 2:
+        choice = "'binary16' or 'bfloat16'" if raw.dtype.itemsize == 2 else "the format of the codes"
+        problem = f"must be given for {raw.dtype} bits: {choice} (or view bits of binary32 as uint32)"
         raise BadValue("source", problem)
     chosen = options(fmt, "binary32" if source is None else source, rounding, overflow, nan_to_zero)
     raw = chosen.source.as_codes(raw, "bits")

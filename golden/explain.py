@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ROUNDING_RULES = {
     Rounding.TIES_TO_EVEN: "to nearest, ties to the even code",
     Rounding.TIES_TO_AWAY: "to nearest, ties away from zero",
-    Rounding.TOWARD_ZERO: "toward zero; finite values never become infinity or NaN",
+    Rounding.TOWARD_ZERO: "toward zero",
     Rounding.TOWARD_POSITIVE: "toward +infinity",
     Rounding.TOWARD_NEGATIVE: "toward -infinity",
     Rounding.TO_ODD: "to odd: values stay, other numbers become the neighbour with the odd code",
@@ -44,15 +44,25 @@ ROUNDING_RULES = {
 }
 """What each rounding does, as text."""
 
-OVERFLOW_RULES = {
-    Overflow.INFINITY: "overflow and infinities to infinity",
-    Overflow.NONE: "overflow and infinities to infinity where the format has one, else to the largest finite value",
-    Overflow.NAN: "overflow and infinities to NaN",
-    Overflow.SATURATE: "overflow and infinities to the largest finite value",
-    Overflow.PROPAGATE: "overflow to the largest finite value; infinities to infinity where the format has one",
-    Overflow.OCP_PAPER: "overflow to the largest finite value; infinities to infinity, or to NaN where there is none",
-}
-"""What each overflow rule does, as text."""
+
+def overflow_rule(fmt: Format, rounding: Rounding, overflow: Overflow) -> str:
+    """What becomes of numbers that round to none of the format, and of infinities, as text."""
+    instead = replacements(fmt, rounding, overflow)
+    words = {fmt.largest_code: "the largest finite value", fmt.infinity: "infinity", fmt.canonical_nan: "NaN"}
+    above, below, plus_inf, minus_inf, zero = (
+        words.get(code, f"code {hexadecimal(fmt, code)}")
+        for code in (instead.above, instead.below, instead.plus_inf, instead.minus_inf, instead.zero)
+    )
+    if fmt.signed:
+        past = above if above == below else f"{above} if positive, to {below} if negative"
+        if past == plus_inf == minus_inf:
+            return f"overflow and infinities to {past}"
+        return f"overflow to {past}; infinities to {plus_inf}"
+    text = f"overflow and infinity to {above}" if above == plus_inf else f"overflow to {above}, infinity to {plus_inf}"
+    under = "numbers that round below zero" if fmt.has_zero else "negative numbers"
+    same = below == minus_inf
+    text += f"; {under} and -infinity to {below}" if same else f"; {under} to {below}, -infinity to {minus_inf}"
+    return text if fmt.has_zero else f"{text}; zero to {zero}"
 
 
 def number(value: float | Fraction) -> str:
@@ -71,21 +81,27 @@ def number(value: float | Fraction) -> str:
     significand = Decimal(float(exact / Fraction(2) ** exponent))
     power = f"{significand.normalize():f} * 2^{exponent}"
     if not -1022 <= exponent <= 1023:
-        return f"{power} = {ratio(exact)}"
+        return power if significand == 1 and exponent > 0 else f"{power} = {ratio(exact)}"
     decimal = format(float(exact), ".12g")
     return f"{power} {'=' if Decimal(decimal) == Decimal(float(exact)) else '≈'} {decimal}"
 
 
 def ratio(value: Fraction) -> str:
     """A number of few significant bits as integer or fraction, with powers of two: ``3*2^500``, ``3/2^500``."""
-    places = (value.numerator & -value.numerator).bit_length() - 1
+    places = max((value.numerator & -value.numerator).bit_length() - 1, 0)
     odd = value.numerator >> places
     if value.denominator > 1:
         return f"{odd}/2^{value.denominator.bit_length() - 1}"
     return f"{odd}*2^{places}" if places else str(odd)
 
 
-def _hexadecimal(fmt: Format, code: int) -> str:
+def table(fmt: Format) -> Iterator[str]:
+    """Describe every code of a format in a line: code, bits, value."""
+    for code in range(1 << fmt.width):
+        yield f"{hexadecimal(fmt, code)} {code:0{fmt.width}b} {number(_value(fmt, code))}"
+
+
+def hexadecimal(fmt: Format, code: int) -> str:
     """The code with as many digits as the widest code of its format."""
     return f"{code:#0{-(-fmt.width // 4) + 2}x}"
 
@@ -97,7 +113,7 @@ def fields(fmt: Format, code: int) -> str:
         return f"{member.name} {fields(member, inner)}"
     text = format(code, f"0{fmt.width}b")
     if fmt.twos_complement:
-        return f"{_hexadecimal(fmt, code)} = two's complement {text}"
+        return f"{hexadecimal(fmt, code)} = two's complement {text}"
     body = text[int(fmt.signed) :]
     row = next(row for row in fmt.rows if body.startswith(row.prefix))
     fraction = len(body) - row.fraction_bits
@@ -108,7 +124,7 @@ def fields(fmt: Format, code: int) -> str:
         "exponent": body[exponent:fraction],
         "fraction": body[fraction:],
     }
-    return f"{_hexadecimal(fmt, code)} = " + ", ".join(f"{name} {bits}" for name, bits in parts.items() if bits)
+    return f"{hexadecimal(fmt, code)} = " + ", ".join(f"{name} {bits}" for name, bits in parts.items() if bits)
 
 
 def describe(fmt: Format, code: int) -> str:
@@ -139,7 +155,7 @@ def explain(fmt: Format, code: int) -> Iterator[str]:
         yield f"{fmt.name} ({fmt.width} bits: {sign}a bit that selects the format, the code's other bits)"
         sign = f"sign {bits[0]}, " if fmt.signed else ""
         parts = f"{sign}select {bits[int(fmt.signed)]}, others {bits[fmt.signed + 1 :]}"
-        yield f"{_hexadecimal(fmt, code)} = {parts}: code {_hexadecimal(member, inner)} of {member.name}"
+        yield f"{hexadecimal(fmt, code)} = {parts}: code {hexadecimal(member, inner)} of {member.name}"
         yield from explain(member, inner)
         return
     yield f"{fmt.name} ({fmt.width} bits; {fmt.cite})"
@@ -156,15 +172,19 @@ def explain(fmt: Format, code: int) -> Iterator[str]:
     if index > (not fmt.has_zero):
         yield f"neighbour toward zero: {_neighbour(fmt, index - 1, value)}"
     yield f"neighbour away from zero: {_neighbour(fmt, index + 1, value)}"
-    yield "magnitudes that round to it:"
+    yield f"magnitudes that round to it, with overflow {fmt.overflows[0]}:"
     for rounding in fmt.roundings:
         yield f"  {rounding}: {_interval(fmt, index, rounding, negative=bool(np.signbit(value)))}"
+
+
+_NO_NEIGHBOUR = "none: no finite value is further from zero"
 
 
 def _neighbour(fmt: Format, index: int, value: float) -> str:
     table = grid(fmt)
     if index >= len(table.codes):
-        return f"none: this is the largest finite value; the next would be {number(float(table.values[-1]))}"
+        beyond = float(np.copysign(table.values[-1], value))
+        return f"{_NO_NEIGHBOUR}; the next would be {number(beyond)}"
     code = int(table.codes[index])
     return describe(fmt, with_sign(fmt, code) if np.signbit(value) and (code or fmt.has_negative_zero) else code)
 
@@ -175,20 +195,12 @@ def _far_neighbours(fmt: Format, code: int) -> Iterator[str]:
         lower = code - 1 if code & ~fmt.sign_bit > 1 else 0
         yield f"neighbour toward zero: {describe(fmt, lower)}"
     finite = fmt.kinds[code + 1 & (1 << fmt.width) - 1] is Kind.FINITE
-    yield f"neighbour away from zero: {describe(fmt, code + 1) if finite else 'none: this is the largest finite value'}"
+    yield f"neighbour away from zero: {describe(fmt, code + 1) if finite else _NO_NEIGHBOUR}"
 
 
-_CHANCE = {
-    **dict.fromkeys(
-        (Rounding.STOCHASTIC, Rounding.STOCHASTIC_B, Rounding.STOCHASTIC_C),
-        "with a probability that falls linearly from 1 at the value itself to 0 at the ends",
-    ),
-    Rounding.HYBRID: (
-        "decided by the source's last bits (14 of binary32, 1 of binary16 and bfloat16) where the exponent is "
-        "outside -3..3"
-    ),
-}
-"""For roundings that depend on random or source bits: when a number of the interval rounds to the value."""
+_LAST_BITS = (
+    "decided by the source's last bits (14 of binary32, 1 of binary16 and bfloat16) where the exponent is outside -3..3"
+)
 
 
 def _indices(
@@ -216,16 +228,23 @@ def _interval(fmt: Format, index: int, rounding: Rounding, *, negative: bool) ->
     candidates = {low, (low + here) / 2, here, (here + high) / 2, high, flush, (flush + here) / 2}
     ends = sorted(x for x in candidates if low <= x <= high)
     points = np.array([p for a, b in zip(ends, [*ends[1:], high * 2], strict=True) for p in (a, (a + b) / 2)])
-    if rounding in _CHANCE:
-        least, most = (np.full(points.shape, t) for t in (0.0 if rounding is Rounding.HYBRID else 1.0, 2.0**32))
-        first, second = (_indices(fmt, points, rounding, negative, t) == index for t in (least, most))
-        possible, certain = first | second, first & second
-    else:
-        possible = certain = _indices(fmt, points, rounding, negative) == index
-    hits = np.flatnonzero(possible)
-    start, stop = int(hits[0]), int(hits[-1])  # even: an end, which belongs to the interval; odd: between two ends
+    if not (rounding.is_stochastic or rounding.reads_source):
+        return _bounds(points, _indices(fmt, points, rounding, negative) == index)
+    least, most = (np.full(points.shape, t) for t in (0.0 if rounding.reads_source else 1.0, 2.0**32))
+    first, second = (_indices(fmt, points, rounding, negative, t) == index for t in (least, most))
+    possible, certain = _bounds(points, first | second), first & second
+    if np.array_equal(first, second):
+        return possible
+    if rounding.reads_source:
+        return f"{possible}, {_LAST_BITS}"
+    alone = np.count_nonzero(certain) == 1
+    top, end = ("at the value itself", "ends") if alone else (f"in {_bounds(points, certain)}", "other end")
+    return f"{possible}, with a probability that falls linearly from 1 {top} to 0 at the {end}"
+
+
+def _bounds(points: NDArray[np.float64], hits: NDArray[np.bool_]) -> str:
+    """The interval of the points that are hit; points of even index are possible ends, the others lie between."""
+    start, stop = np.flatnonzero(hits)[[0, -1]].tolist()
     lower = ("[" if start % 2 == 0 else "(") + number(float(points[start - start % 2]))
     end = "Inf" if stop == len(points) - 1 else number(float(points[stop + stop % 2]))
-    upper = end + ("]" if stop % 2 == 0 else ")")
-    chance = "" if np.array_equal(possible, certain) else f", {_CHANCE[rounding]}"
-    return f"{lower}, {upper}{chance}"
+    return f"{lower}, {end}{']' if stop % 2 == 0 else ')'}"

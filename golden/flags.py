@@ -39,7 +39,7 @@ def of_conversion(
     """Flags of encoding the source's ``bits`` to ``codes``.
 
     * inexact: the number is finite and differs from the code's value, or it overflows.
-    * underflow: inexact, and the number's magnitude is below :attr:`Format.smallest_normal`.
+    * underflow: inexact, and the number is not zero, but its magnitude is below :attr:`Format.smallest_normal`.
     * overflow: the number is finite and rounds past the largest value, as if the values of its binade continued, or to
       a negative number that a format without a sign does not have. Roundings that never leave the largest value
       overflow one step past it.
@@ -52,7 +52,8 @@ def of_conversion(
     with np.errstate(invalid="ignore"):  # comparisons with a signaling NaN
         finite, unequal = np.isfinite(number), number != result
     lost = finite & (unequal | out_of_range)
-    word = _word(lost, lost & (np.abs(number) < fmt.smallest_normal), out_of_range)
+    tiny = (number != 0) & (np.abs(number) < fmt.smallest_normal)
+    word = _word(lost, lost & tiny, out_of_range)
     special = np.flatnonzero(~finite)
     invalid_nan = source.is_signaling(bits[special]) | ~np.isnan(result[special])
     invalid = np.where(np.isnan(number[special]), invalid_nan, unequal[special])

@@ -298,7 +298,7 @@ class Format:
             Raw bits of the source format.
         source : str or Format, optional
             ``binary32`` (the default), ``binary16``, ``bfloat16``, ``dlfloat16``, or another format of codes. Arrays of
-            16-bit integers need it, because they are rarely bits of binary32.
+            8-bit and 16-bit integers need it, because they are rarely bits of binary32.
         rounding, overflow : str, optional
             One of :attr:`roundings` and :attr:`overflows`; by default the first of each.
         nan_to_zero : bool

@@ -10,10 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from golden.formats import Format
-from golden.rows import Overflow, Rounding
-
-_TO_LARGEST = (Overflow.SATURATE, Overflow.PROPAGATE, Overflow.OCP_PAPER)
-"""Rules by which a finite number never becomes infinity or NaN."""
+from golden.rows import FATES, Kind, Overflow, Rounding
 
 
 @dataclass(frozen=True)
@@ -41,28 +38,27 @@ class Replacements:
 @cache
 def replacements(fmt: Format, rounding: Rounding, overflow: Overflow) -> Replacements:
     """The results of an encoder for what is no value of the format."""
-    nan, infinity, largest = fmt.canonical_nan, fmt.infinity, fmt.largest_code
+    nan, largest = fmt.canonical_nan, fmt.largest_code
+    codes = {Kind.INF: fmt.infinity, Kind.NAN: nan, Kind.FINITE: largest}
+    finite_kinds, infinite_kinds = FATES[overflow]
+    saturates = finite_kinds == (Kind.FINITE,)
     nothing = 0 if fmt.has_zero or nan is None else nan  # the nearest to a negative number where there is none
 
+    def first(kinds: tuple[Kind, ...]) -> int:
+        return next(code for kind in kinds if (code := codes[kind]) is not None)
+
     def finite(*, negative: bool) -> int:
-        if overflow in _TO_LARGEST or rounding.truncates(negative=negative):
-            return largest if fmt.signed or not negative else nothing
-        if not fmt.signed and negative:
-            return nothing if nan is None else nan
-        if overflow is Overflow.NAN:
-            assert nan is not None
-            return nan
-        if infinity is None or (not fmt.signed and rounding is Rounding.TO_ODD):
-            return largest
-        return infinity
+        stays = saturates or rounding.truncates(negative=negative)
+        if negative and not fmt.signed:
+            return nothing if stays or nan is None else nan
+        if not fmt.signed and rounding is Rounding.TO_ODD and Kind.INF in finite_kinds:
+            stays = True
+        return largest if stays else first(finite_kinds)
 
     def infinite(*, negative: bool) -> int:
-        if not fmt.signed and negative:
-            return nothing if overflow in _TO_LARGEST or nan is None else nan
-        if overflow is Overflow.NAN or (overflow is Overflow.OCP_PAPER and infinity is None):
-            assert nan is not None
-            return nan
-        return largest if overflow is Overflow.SATURATE or infinity is None else infinity
+        if negative and not fmt.signed:
+            return nothing if saturates or nan is None else nan
+        return first(infinite_kinds)
 
     return Replacements(
         above=finite(negative=False),

@@ -55,7 +55,7 @@ def p3109(name: str) -> Format | None:
     BadValue
         If K, P or the suffix is none of the standard's.
     """
-    match = re.fullmatch(r"binary(\d{1,99})p(\d{1,99})([a-z]+)", name)
+    match = re.fullmatch(r"binary([0-9]{1,99})p([0-9]{1,99})([a-z]+)", name)
     if match is None:
         return None
     name, k, p, suffix = name.capitalize(), int(match[1]), int(match[2]), match[3]

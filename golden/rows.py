@@ -45,6 +45,16 @@ class Rounding(StrEnum):
         """Whether the rounding takes random bits."""
         return self in (Rounding.STOCHASTIC, Rounding.STOCHASTIC_B, Rounding.STOCHASTIC_C)
 
+    @property
+    def reads_source(self) -> bool:
+        """Whether the rounding depends on bits of the source, not only on the number."""
+        return self is Rounding.HYBRID
+
+    @property
+    def is_directed(self) -> bool:
+        """Whether a number and its negative round to different magnitudes."""
+        return self in (Rounding.TOWARD_POSITIVE, Rounding.TOWARD_NEGATIVE)
+
     def truncates(self, *, negative: bool) -> bool:
         """Whether numbers of this sign always round toward zero."""
         return self in (Rounding.TOWARD_ZERO, Rounding.TOWARD_POSITIVE if negative else Rounding.TOWARD_NEGATIVE)
@@ -79,6 +89,20 @@ class Overflow(StrEnum):
     SATURATE = "saturate"
     PROPAGATE = "propagate"
     OCP_PAPER = "ocp_paper"
+
+
+FATES: dict[Overflow, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {
+    Overflow.INFINITY: ((Kind.INF,), (Kind.INF,)),
+    Overflow.NONE: ((Kind.INF, Kind.FINITE), (Kind.INF, Kind.FINITE)),
+    Overflow.NAN: ((Kind.NAN,), (Kind.NAN,)),
+    Overflow.SATURATE: ((Kind.FINITE,), (Kind.FINITE,)),
+    Overflow.PROPAGATE: ((Kind.FINITE,), (Kind.INF, Kind.FINITE)),
+    Overflow.OCP_PAPER: ((Kind.FINITE,), (Kind.INF, Kind.NAN)),
+}
+"""What becomes of finite numbers past the largest, and of infinities: the first kind that the format has.
+
+``FINITE`` is the largest value.
+"""
 
 
 @dataclass(frozen=True)
@@ -132,6 +156,12 @@ class Row:
     exponent: Exponent
     fraction_bits: int
     hidden: int = 1
+
+
+def with_subnormals(exponent_bits: int, fraction_bits: int, bias: int) -> tuple[Row, ...]:
+    """The rows of subnormals and normals with a biased exponent."""
+    subnormals = Row("0" * exponent_bits, Fixed(1 - bias), fraction_bits, hidden=0)
+    return subnormals, Row("", Biased(exponent_bits, bias), fraction_bits)
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,12 @@ from golden.bits import BLOCK
 from golden.formats import Format
 from golden.options import Options
 from golden.rounding import encode_directly, grid
-from golden.rows import ALL_ROUNDINGS, Rounding
+from golden.rows import Rounding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-_DETERMINISTIC = (*(rounding for rounding in ALL_ROUNDINGS if not rounding.is_stochastic), Rounding.MPTORCH)
 
 _FEWEST_UPPER_BITS, _MOST_UPPER_BITS = 16, 20
 """Every table has at least 2^16 entries; one of more than 2^20 exceeds a processor's cache."""
@@ -122,7 +120,8 @@ def steps(fmt: Format, chosen: Options, *, marked: bool = False) -> Steps | None
     """The table of an encoder from binary32, optionally with marked codes; None if there is none of a useful size."""
     if not fmt.has_tables:
         return None
-    if chosen.rounding in _DETERMINISTIC and (kept := _upper_bits(fmt)) <= _MOST_UPPER_BITS:
+    reads_more = chosen.rounding.is_stochastic or chosen.rounding.reads_source
+    if not reads_more and (kept := _upper_bits(fmt)) <= _MOST_UPPER_BITS:
         table = encode_directly(fmt, np.arange(1 << kept) << (32 - kept), chosen, marked=marked)
         return Steps(np.zeros(table.size // 2, np.int32), table[0::2], table[1::2])
     if chosen.rounding is Rounding.HYBRID and _upper_bits(fmt) == _FEWEST_UPPER_BITS:

@@ -116,8 +116,7 @@ def _from_table(table: Mapping[str, Any]) -> Format:
     if "roundings" in table:
         fields["roundings"] = tuple(check_choice("roundings", word, ALL_ROUNDINGS) for word in table["roundings"])
     if "overflows" in table:
-        allowed = (Overflow.INFINITY, Overflow.NAN, Overflow.SATURATE, Overflow.PROPAGATE)
-        fields["overflows"] = tuple(check_choice("overflows", word, allowed) for word in table["overflows"])
+        fields["overflows"] = tuple(check_choice("overflows", word, tuple(Overflow)) for word in table["overflows"])
     return Format(**{**fields, "rows": rows, "specials": specials})
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from golden.refusal import BadKind, BadValue, check_flag, check_integer, shown
-from golden.rows import Exponent, Fixed, Kind, Overflow, Rounding, Row, Special
+from golden.rows import FATES, Exponent, Fixed, Kind, Overflow, Rounding, Row, Special
 
 if TYPE_CHECKING:
     from golden.formats import Format
@@ -54,8 +54,12 @@ def check_fields(fmt: Format) -> None:
         hit = next((s.kind for s in fmt.specials if nan & s.mask == s.value), None)
         require(0 <= nan < total and hit is Kind.NAN, f"canonical_nan {nan:#x} must be the code of a NaN")
     require(fmt.roundings and fmt.overflows, "there must be at least one rounding and one overflow rule")
-    require(fmt.has_infinity or Overflow.INFINITY not in fmt.overflows, "overflow 'infinity' needs a code for infinity")
-    require(fmt.has_nan or Overflow.NAN not in fmt.overflows, "overflow 'nan' needs a code for NaN")
+    own = {Kind.FINITE, *(Kind.INF,) * fmt.has_infinity, *(Kind.NAN,) * fmt.has_nan}
+    words = {Kind.INF: "infinity", Kind.NAN: "NaN", Kind.FINITE: "a number"}
+    for rule in fmt.overflows:
+        for kinds in FATES[rule]:
+            needed = " or ".join(words[kind] for kind in kinds)
+            require(not own.isdisjoint(kinds), f"overflow {rule.value!r} needs a code for {needed}")
     for flag in ("nan_keeps_sign", "twos_complement"):
         require(fmt.signed or not getattr(fmt, flag), f"{flag} needs a sign")
 

@@ -11,7 +11,7 @@ import numpy as np
 from golden.formats import Format
 from golden.names import check_name
 from golden.refusal import BadValue, check_choice
-from golden.rows import AWAY_FIRST, Biased, Fixed, Kind, Overflow, Row, Special
+from golden.rows import AWAY_FIRST, Biased, Kind, Overflow, Row, Special, with_subnormals
 from golden.validation import check_fields
 
 if TYPE_CHECKING:
@@ -123,12 +123,11 @@ def ieee(
     """A format whose subnormals, infinities and NaNs have the codes that IEEE 754 defines."""
     width, bias = 1 + exponent_bits + fraction_bits, (1 << (exponent_bits - 1)) - 1
     infinity = ((1 << exponent_bits) - 1) << fraction_bits
-    subnormals = Row("0" * exponent_bits, Fixed(1 - bias), fraction_bits, hidden=0)
     return kind(
         name=name,
         width=width,
         cite=cite,
-        rows=(subnormals, Row("", Biased(exponent_bits, bias), fraction_bits)),
+        rows=with_subnormals(exponent_bits, fraction_bits, bias),
         specials=(Special((1 << (width - 1)) - 1, infinity, Kind.INF), Special(infinity, infinity, Kind.NAN)),
         canonical_nan=nan,
         overflows=overflows,

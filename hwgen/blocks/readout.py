@@ -135,8 +135,6 @@ class Readout(Accumulating, wiring.Component):
         if self.zero == POSITIVE and self.target.has_negative_zero:
             result = named(m, "signed_result", result)
             result = Cat(result[:-1], result[-1] & result[:-1].any())
-        if lowest > rounder.order.top_exponent:  # every number overflows; zero does not, but has the same place
-            result = Mux(parts.is_zero & ~is_inf & ~nan, 0, result)
         m.d.comb += getattr(self, output(self.target)).eq(result)
         return m
 

@@ -1,7 +1,7 @@
 """Texts that headers, JSON and docs share: names of formats, and rules of rounding, overflow and NaN."""
 
 from golden import ExactAccumulator, Format, get
-from golden.explain import OVERFLOW_RULES, ROUNDING_RULES
+from golden.explain import ROUNDING_RULES, hexadecimal, overflow_rule
 from golden.multi import MultiFormat
 from hwgen.blocks.block import Component
 
@@ -33,14 +33,16 @@ def wide_rules(target: str) -> Rules:
     """Rules of a result in a wide format."""
     wide = get(target)
     nan = f"NaN is {wide.canonical_nan:#x}" + (" and keeps its sign" if wide.nan_keeps_sign else "")
-    return {"rounding": ROUNDING_RULES[wide.roundings[0]], "overflow": OVERFLOW_RULES[wide.overflows[0]], "nan": nan}
+    rounding = wide.roundings[0]
+    overflow = overflow_rule(wide, rounding, wide.overflows[0])
+    return {"rounding": ROUNDING_RULES[rounding], "overflow": overflow, "nan": nan}
 
 
 def code_rules(core: Component, fmt: Format) -> Rules:
     """Rules of a result that is a code."""
     return {
         "rounding": ROUNDING_RULES[core.rounding],
-        "overflow": OVERFLOW_RULES[core.overflow],
+        "overflow": overflow_rule(fmt, core.rounding, core.overflow),
         "nan": f"NaN to {nan_rule(fmt, core.nan_to_zero)}",
     }
 
@@ -71,5 +73,4 @@ def nan_rule(fmt: Format, nan_to_zero: bool = False) -> str:
     """The code that NaN becomes."""
     if nan_to_zero or fmt.canonical_nan is None:
         return "code 0"
-    digits = -(-fmt.width // 4)
-    return f"code {fmt.canonical_nan:#0{digits + 2}x}" + (" with its sign" if fmt.nan_keeps_sign else "")
+    return f"code {hexadecimal(fmt, fmt.canonical_nan)}" + (" with its sign" if fmt.nan_keeps_sign else "")

@@ -89,6 +89,8 @@ def _format(fmt: Format) -> dict[str, Any]:
         "specials": [
             {"mask": special.mask, "value": special.value, "kind": special.kind.value} for special in fmt.specials
         ],
+        "canonical_nan": fmt.canonical_nan,
+        "signed": fmt.signed,
         "twos_complement": fmt.twos_complement,
         "values_sha256": hashlib.sha256(values.tobytes()).hexdigest(),
     }

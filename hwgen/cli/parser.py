@@ -142,7 +142,7 @@ def _formats_options(listing: argparse.ArgumentParser) -> None:
 
 def _table_options(table: argparse.ArgumentParser) -> None:
     table.add_argument("format", metavar="FORMAT", help="name of a format, or path of a .toml file")
-    table.add_argument("--json", action="store_true", help="print JSON; values are integers or fractions")
+    table.add_argument("--json", action="store_true", help="print JSON, with values as significand * 2^exponent")
 
 
 def _explain_options(explain: argparse.ArgumentParser) -> None:

@@ -2,14 +2,15 @@
 
 import argparse
 import json
-from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 import golden
 from golden.formats import Format
 from golden.names import ALIASES, AMBIGUOUS, DIFFERENCES
 from golden.refusal import BadValue, about
+from golden.rows import Kind
 
 
 def formats(arguments: argparse.Namespace) -> int:
@@ -60,26 +61,30 @@ def _summary(fmt: Format) -> dict[str, Any]:
 
 def table(arguments: argparse.Namespace) -> int:
     """Print the exact value of every code of a format."""
-    from golden.explain import number, ratio
+    from golden.explain import table as lines
 
     with about("FORMAT"):
         fmt = golden.catalog.described(arguments.format)
         if not fmt.has_tables or len(fmt.members) > 1:
             raise BadValue(None, f"must be one format of at most 16 bits, not {fmt.name!r}")
-    values = [fmt.exact_value(code) for code in range(1 << fmt.width)]
     if arguments.json:
-        rows = zip(range(len(values)), fmt.kinds, values, strict=True)
-        texts = [{"code": code, "kind": str(kind), "value": _exactly(value, ratio)} for code, kind, value in rows]
-        print(json.dumps({"format": fmt.name, "width": fmt.width, "codes": texts}, indent=2))
+        head = {"format": fmt.name, "width": fmt.width, "signed": fmt.signed}
+        print(json.dumps({**head, "codes": _codes(fmt)}, indent=2))
         return 0
-    print(f"{fmt.name} ({fmt.width} bits; {fmt.cite})")
-    for code, value in enumerate(values):
-        print(f"{code:#0{-(-fmt.width // 4) + 2}x} {code:0{fmt.width}b} {number(value)}")
+    print(f"{fmt.name} ({fmt.width} bits; {fmt.cite})", *lines(fmt), sep="\n")
     return 0
 
 
-def _exactly(value: Fraction | float, ratio: Callable[[Fraction], str]) -> str:
-    return ratio(value) if isinstance(value, Fraction) else {"inf": "Inf", "-inf": "-Inf"}.get(str(value), "NaN")
+def _codes(fmt: Format) -> list[dict[str, Any]]:
+    """Kind, sign and magnitude of every code: ``significand * 2**exponent``, None of infinities and NaN."""
+    codes = np.arange(1 << fmt.width)
+    columns = (column.tolist() for column in (codes, codes & fmt.sign_bit != 0, *fmt.scaled_magnitudes(codes)))
+    rows = []
+    for kind, code, negative, *parts in zip(fmt.kinds, *columns, strict=True):
+        magnitude = {Kind.FINITE: parts, Kind.ZERO: [0, 0]}.get(kind, [None, None])
+        row = {"code": code, "kind": kind.value, "negative": negative}
+        rows.append(row | dict(zip(("significand", "exponent"), magnitude, strict=True)))
+    return rows
 
 
 def explain(arguments: argparse.Namespace) -> int:

@@ -276,7 +276,7 @@ class Operand(wiring.Component):
         aligned = [*[zero] * (self.layout.significand_bits - 1 - k - overhang), *magnitude[:k]]
         significand = aligned + [zero] * (self.layout.significand_bits - len(aligned))
         exponent = self._constant(row.exponent.exponent + overhang + self.layout.bias, hit)
-        is_zero = hit & reduce(and_, (~bit for bit in reversed(magnitude[:k])))
+        is_zero = hit & reduce(and_, (~bit for bit in reversed(magnitude[:k]))) if k else hit
         return _Case(hit, exponent, zero, significand, zero=is_zero)
 
     def _constant(self, exponent: int, like: Tabled) -> list[Tabled]:

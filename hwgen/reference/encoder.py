@@ -14,9 +14,6 @@ from hwgen.netlist.emit import Port
 from hwgen.reference import vectors
 from hwgen.reference.reference import Pins, Reference, head, instance
 
-_BY_SIGN = (Rounding.TOWARD_POSITIVE, Rounding.TOWARD_NEGATIVE)
-_MONOTONE = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO, Rounding.TO_ODD, *_BY_SIGN)
-
 
 class EncoderReference(Reference):
     """Encoders: the stimuli are random bits of 16-bit sources, of binary32 also boundaries and specials; or codes."""
@@ -73,8 +70,9 @@ class EncoderReference(Reference):
         top = source.width - 1
         infinity = ((1 << source.exponent_bits) - 1) << source.fraction_bits
         rounding, overflow = self.core.rounding, self.core.overflow
-        mirrored = fmt.signed and rounding not in _BY_SIGN
-        monotone = rounding in _MONOTONE and not fmt.twos_complement and _in_order(fmt, rounding, overflow)
+        mirrored = fmt.signed and not rounding.is_directed
+        by_value = not rounding.is_stochastic and not rounding.reads_source and rounding is not Rounding.MPTORCH
+        monotone = by_value and not fmt.twos_complement and _in_order(fmt, rounding, overflow)
         lines = [*head(ports, *([Port("other", "input", source.width)] if monotone else []))]
         lines += instance(self.design.name, ports)
         if mirrored:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golden import WIDE, Rounding
+from golden import WIDE
 from golden.explain import number
 from hwgen.blocks.readout import Readout, output
 from hwgen.netlist.emit import Port
@@ -59,7 +59,7 @@ class ReadoutReference(Reference):
         nan = 0 if self.core.nan_to_zero else fmt.canonical_nan or 0
         lines = [*head(ports), *instance(self.design.name, ports)]
         lines += [f"  always @* if (acc[{width + 2}]) assert ({out} == {fmt.width}'h{nan:x});"]
-        if not fmt.signed or self.core.rounding in (Rounding.TOWARD_POSITIVE, Rounding.TOWARD_NEGATIVE):
+        if not fmt.signed or (self.core.rounding and self.core.rounding.is_directed):
             return [*lines, "endmodule"]
         lines += instance(self.design.name, ports, "_negated", acc=f"{{3'b000, -acc[{width - 1}:0]}}")
         same = f"{out}_negated == -{out}" if fmt.twos_complement else f"{out}_negated{low} == {out}{low}"

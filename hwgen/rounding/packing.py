@@ -120,15 +120,14 @@ class Packer:
             beyond, lost = beyond | negative, lost | negative
         overflow = at.named("overflow_flag", beyond & finite)
         nonzero = at.named("is_nonzero", parts.nonzero)
-        if not fmt.has_zero:  # zero is lost; its exponent may be any
-            below_normals = below_normals | ~nonzero
         lost = lost & nonzero if fmt.has_zero else lost | ~nonzero
         lost = at.named("lost", lost & finite)
         invalid = signaling if fmt.has_nan and not self.nan_to_zero else parts.is_nan
         kept = [self.infinite[0] == fmt.infinity, fmt.signed and self.infinite[1] == fmt.infinity]
         if not fmt.has_infinity or not all(kept):
             invalid = invalid | (parts.is_inf & ~self._by_sign(*kept))
-        return flag_word(lost | overflow, lost & below_normals, overflow, invalid)
+        tiny = below_normals if fmt.has_zero else below_normals & nonzero
+        return flag_word(lost | overflow, lost & tiny, overflow, invalid)
 
     def _beyond(self, ordinal: Value, limit: int) -> Value:
         """Whether the number is out of range: it is special, too large, or rounded to an ordinal above the limit."""
@@ -137,6 +136,8 @@ class Packer:
             beyond = self.at.at_least(order.top_exponent + 1) | parts.is_inf | parts.is_nan
         else:
             beyond = self.at.at_least(min(order.top_exponent + 1, parts.special_exponent))
+        if self.at.zero_looks_large:
+            beyond = beyond & (parts.nonzero | parts.is_inf | parts.is_nan)
         can_round_past = parts.exponents[1] >= order.top_exponent and order.past_top > limit
         return beyond | reaches(ordinal, limit + 1) if can_round_past else beyond
 
@@ -172,7 +173,8 @@ class Packer:
         """Whether the code is not zero; derived from the input if that is simple."""
         parts = self.parts
         infinity_looks_small = parts.special_exponent is None and not isinstance(parts.is_inf, Const)
-        if self.order.first_missing or not isinstance(parts.hidden, Const) or infinity_looks_small:
+        is_odd = infinity_looks_small or self.at.zero_looks_large
+        if self.order.first_missing or not isinstance(parts.hidden, Const) or is_odd:
             return unsigned_code.any()
         match self.rounding:
             case Rounding.TIES_TO_AWAY:

@@ -1,7 +1,7 @@
 """A number to be encoded, and its position among the values of the format.
 
 Comparisons of the number's exponent with constants, a few gates each, determine its segment, the distance that its
-fraction moves, and whether it is out of range or below it. The source's infinities and NaNs are above every range.
+fraction moves, and whether it is out of range or below it. Infinities and NaNs of most sources are above every range.
 """
 
 from collections.abc import Callable
@@ -40,6 +40,8 @@ class Parts:
         Whether the number is not zero; meaningless for infinities and NaNs.
     special_exponent : int or None
         The exponent of infinities and NaNs, above all others; None if only the flags distinguish them.
+    zero_exponent : int or None
+        The exponent that zero has; None if it is the lowest of ``exponents``.
     """
 
     sign: Value
@@ -54,6 +56,7 @@ class Parts:
     is_nan: Value
     nonzero: Value
     special_exponent: int | None = None
+    zero_exponent: int | None = None
 
 
 def code_parts(m: Module, fmt: Format, code: Value) -> Parts:
@@ -62,7 +65,9 @@ def code_parts(m: Module, fmt: Format, code: Value) -> Parts:
     unpack(m, fmt, code, u)
     exponents, one, no = fmt.exponent_range, Const(1, 1), Const(0, 1)
     fraction = u.significand[:-1]
-    return Parts(u.sign, u.exponent, 0, exponents, one, fraction, no, u.is_zero, u.is_inf, u.is_nan, ~u.is_zero)
+    return Parts(
+        u.sign, u.exponent, 0, exponents, one, fraction, no, u.is_zero, u.is_inf, u.is_nan, ~u.is_zero, zero_exponent=0
+    )
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,12 @@ class Position:
     def named(self, name: str, value: Value) -> Signal:
         """A signal of the module with this value."""
         return named(self.m, name, value)
+
+    @property
+    def zero_looks_large(self) -> bool:
+        """Whether zero's exponent is beyond the range of the format."""
+        lowest, zero = self.parts.exponents[0], self.parts.zero_exponent
+        return (lowest if zero is None else max(lowest, zero)) > self.order.top_exponent
 
     def equals(self, exponent: int) -> Value:
         """Whether the number has this exponent."""

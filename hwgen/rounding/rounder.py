@@ -95,7 +95,10 @@ class Rounder:
         lower = lower_neighbour(at, self.rounding, self.tail_bits)
         chapter(m, f"Round: {self.rounding.value.replace('_', ' ')}; rounding up adds 1 to the ordinal")
         up = at.named("round_up", self._round_up(at, lower))
-        ordinal = at.named("ordinal", (lower.ordinal + up)[: self.order.width])
+        rounded = (lower.ordinal + up)[: self.order.width]
+        if at.zero_looks_large:
+            rounded = Mux(parts.nonzero | parts.is_inf | parts.is_nan, rounded, self.order.zero)
+        ordinal = at.named("ordinal", rounded)
         return lower, up, ordinal, Packer(self.fmt, at, self.rounding, self.overflow, self.nan_to_zero)
 
     def _round_up(self, at: Position, neighbour: LowerNeighbour) -> Value:

@@ -316,8 +316,8 @@ MALFORMED = {
         "Format 'my_hif8': there must be at least one rounding and one overflow rule",
     ),
     "overflow of OCP alone": (
-        edited("width = 8", 'width = 8\noverflows = ["ocp_paper"]'),
-        "overflows must be one of infinity, nan, saturate, propagate, not 'ocp_paper'",
+        mx("x", 2, 1, 1) + 'overflows = ["ocp_paper"]',
+        "Format 'x': overflow 'ocp_paper' needs a code for infinity or NaN",
     ),
     "overflow without infinity": (
         mx("x", 2, 1, 1) + 'overflows = ["infinity"]',

@@ -318,7 +318,8 @@ def test_formats_beyond_binary64_have_tables_only():
     assert str(refusal.value) == problem
     lines = list(explain(described("binary16p1se"), 0x8002))
     assert lines[2] == "value: -1 * 2^-16382 = -1/2^16382"
-    assert number(described("binary16p1ue").exact_value(0xFFFD)) == "1 * 2^32765 = 1*2^32765"
+    assert number(described("binary16p1ue").exact_value(0xFFFD)) == "1 * 2^32765"
+    assert number(described("binary16p2ue").exact_value(0xFFFB)) == "1.5 * 2^16381 = 3*2^16380"
 
 
 def test_none_and_infinity_are_the_same_rule():

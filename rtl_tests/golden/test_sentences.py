@@ -107,6 +107,8 @@ def test_bits_of_16_bit_types_need_a_source(dtype):
     refuses(ValueError, sentence, hif8.encode, bits)
     refuses(ValueError, sentence, hif8.encode_with_flags, bits)
     assert hif8.encode(bits, "binary16") == 0x08
+    sentence = "source must be given for uint8 bits: the format of the codes (or view bits of binary32 as uint32)"
+    refuses(ValueError, sentence, hif8.encode, np.array([0x3C], np.uint8))
     for wider in ([0x3C00], 0x3C00, bits.astype(np.int64), bits.astype(np.uint32)):
         assert hif8.encode(wider) == hif8.encode(bits, "binary32") == 0
     refuses(TypeError, "bits must be unsigned integers, not float16", hif8.encode, bits.astype(np.float16))

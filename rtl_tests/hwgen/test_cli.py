@@ -6,12 +6,16 @@ import re
 import subprocess
 import sys
 import time
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import golden
+from golden.catalog import described
 from golden.explain import explain
 from hwgen.__main__ import main
+from hwgen.blocks.catalog import build
 from rtl_tests.support.optional import NEEDS_FULL_DEVICE
 from rtl_tests.support.toys import TOML_FORMAT
 
@@ -43,6 +47,79 @@ def test_explain_of_negative_zero_and_of_saturation(capsys):
     assert "neighbour away from zero: 0x81" in capsys.readouterr().out
     assert main(["explain", "ibm_1_4_3", "0x7f"]) == 0
     assert "ties_to_even: (1.8125 * 2^4 = 29, Inf)" in capsys.readouterr().out
+
+
+def test_explain_of_formats_without_a_sign_or_zero(capsys):
+    assert main(["explain", "e8m0", "0"]) == 0
+    certain = "probability that falls linearly from 1 in (0, 1 * 2^-127 ≈ 5.87747175411e-39] to 0 at the other end"
+    assert capsys.readouterr().out.count(certain) == 3
+    assert main(["explain", "Binary8p3se", "0xfe"]) == 0
+    beyond = "neighbour away from zero: none: no finite value is further from zero; the next would be -1.75 * 2^15"
+    assert beyond in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["hif8", "e2m1", "e8m0", "gc_1_0_7_b0", "Binary16p1se", "binary16"])
+def test_a_table_in_json_has_the_exact_values(name, capsys):
+    assert main(["table", name, "--json"]) == 0
+    table, fmt = json.loads(capsys.readouterr().out), described(name)
+    assert (table["format"], table["width"], table["signed"]) == (fmt.name, fmt.width, fmt.signed)
+    assert [row["code"] for row in table["codes"]] == list(range(1 << fmt.width))
+    for row in table["codes"]:
+        value = fmt.exact_value(row["code"])
+        assert row["negative"] == bool(row["code"] & fmt.sign_bit)
+        if row["kind"] in ("inf", "nan"):
+            assert (row["significand"], row["exponent"]) == (None, None)
+            assert str(value) == ("nan" if row["kind"] == "nan" else "-inf" if row["negative"] else "inf")
+        else:
+            magnitude = row["significand"] * Fraction(2) ** row["exponent"]
+            assert value == (-magnitude if row["negative"] else magnitude)
+
+
+def test_a_table_shows_the_sign_of_zero(capsys):
+    assert main(["table", "e2m1"]) == 0
+    assert "\n0x8 1000 -0\n" in capsys.readouterr().out
+
+
+RULES = {
+    ("hif8", "ties_to_away", "infinity"): ("overflow and infinities to infinity", (0x6F, 0xEF, 0x6F, 0xEF)),
+    ("hif8", "toward_zero", "infinity"): (
+        "overflow to the largest finite value; infinities to infinity",
+        (0x6E, 0xEE, 0x6F, 0xEF),
+    ),
+    ("ocp_e4m3", "toward_positive", "nan"): (
+        "overflow to NaN if positive, to the largest finite value if negative; infinities to NaN",
+        (0x7F, 0xFE, 0x7F, 0x7F),
+    ),
+    ("Binary6p3ue", "to_odd", "none"): (
+        "overflow to the largest finite value, infinity to infinity; numbers that round below zero and -infinity to "
+        "NaN",
+        (0x3D, 0x3F, 0x3E, 0x3F),
+    ),
+    ("Binary6p3uf", "toward_negative", "nan"): (
+        "overflow to the largest finite value, infinity to NaN; numbers that round below zero and -infinity to NaN",
+        (0x3E, 0x3F, 0x3F, 0x3F),
+    ),
+    ("Binary6p3ue", "toward_positive", "none"): (
+        "overflow and infinity to infinity; numbers that round below zero to code 0x00, -infinity to NaN",
+        (0x3E, 0x00, 0x3E, 0x3F),
+    ),
+}
+
+
+@pytest.mark.parametrize("choice", RULES, ids=" ".join)
+def test_the_header_says_what_becomes_of_numbers_out_of_range(choice):
+    """Its sentence, and what golden makes of the largest numbers of binary32 and of infinities."""
+    name, rounding, overflow = choice
+    sentence, codes = RULES[choice]
+    bits = np.array([3e38, -3e38, np.inf, -np.inf], np.float32).view(np.uint32)
+    assert tuple(golden.get(name).encode(bits, rounding=rounding, overflow=overflow).tolist()) == codes
+    assert sentence[1:] in build("encoder", name, rounding=rounding, overflow=overflow).verilog()
+
+
+@pytest.mark.parametrize(("overflow", "zero"), [("nan", "NaN"), ("saturate", "code 0x00")])
+def test_the_header_says_what_becomes_of_zero(overflow, zero):
+    design = build("encoder", "e8m0", overflow=overflow)
+    assert f"; negative numbers and -infinity to NaN; zero to {zero};" in design.verilog()
 
 
 def test_random_bits_are_accepted_if_stochastic_is_the_default(tmp_path):

@@ -14,6 +14,7 @@ DESIGNS = [
     build("dot", "ocp_e4m3", "ocp_e5m2", accumulator="exact", lanes=2, terms=4),
     build("dot", "ocp_e4m3+ocp_e5m2", "binary8p3", lanes=2),
     build("dot", "gc_1_4_3_b7", accumulator="dlfloat16"),
+    build("dot", "Binary4p1ue", "e2m1", accumulator="bfloat16", scale_bits=3, flags=True, zero="positive"),
 ]
 MORE = [
     build("dot", "ocp_e4m3", lanes=4),

@@ -20,6 +20,7 @@ DESIGNS = [
     build("pe", "hif8", stages=3, interleave=3),
     build("pe", "ocp_e4m3", accumulator="exact", terms=2, stages=1),
     build("pe", "e5m2b1", lanes=2),
+    build("pe", "e2m1", lanes=2, stages=1, flags=True, zero="positive"),
 ]
 MORE = [
     *(build("pe", name, stages=stages) for name in ("hif8", "e5m2b1", "ocp_e4m3") for stages in (0, 1, 2)),

@@ -155,4 +155,5 @@ class StochasticProof(Proof):
         values = [solver.equal(number, solver.word(place, width)) for place in own if place <= most]
         lost = solver.either([past, solver.negate(solver.either(values))])
         tiny = solver.term("BV_ULT", number, solver.word(int(Fraction(self.fmt.smallest_normal) / unit), width))
+        tiny = solver.all([tiny, solver.negate(solver.equal(number, solver.word(0, width)))])
         return solver.term("BV_CONCAT", solver.join([lost, solver.all([lost, tiny]), past, solver.false]), code)
