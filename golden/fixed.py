@@ -63,7 +63,7 @@ def rounded_to_odd(state: NDArray[np.uint64], lsb_exponent: int) -> NDArray[np.f
         high, leading = np.where(first, word, high), np.where(first, limb, leading)
         low = np.where(leading == limb + 1, word, low)
         sticky |= (leading > limb + 1) & (word != 0)
-    left = (64 - _bit_length(high)).astype(np.uint64) & np.uint64(63)
+    left = (64 - bit_length(high)).astype(np.uint64) & np.uint64(63)
     top = high << left | np.where(left != 0, low >> (np.uint64(64) - np.maximum(left, np.uint64(1))), np.uint64(0))
     sticky |= ((low << left) != 0) | ((top & np.uint64(0x7FF)) != 0)
     kept = (top >> np.uint64(11)) | sticky.astype(np.uint64)
@@ -82,7 +82,8 @@ def _negated(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return out
 
 
-def _bit_length(word: NDArray[np.uint64]) -> NDArray[np.int64]:
+def bit_length(word: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Position of the leading 1 of words, plus 1; 0 for 0."""
     upper = word >> np.uint64(32)
     part = np.where(upper != 0, upper, word).astype(np.float64)
     return np.where(upper != 0, 32, 0) + np.frexp(part)[1]

@@ -229,11 +229,15 @@ class Format:
         exponent = rule.exponent if isinstance(rule, Fixed) else int(np.frexp(self.values[magnitude])[1]) - 1
         return float(2.0 ** (exponent - row.fraction_bits))
 
+    def magnitudes_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Checked codes without their signs; of negative codes in two's complement, the positive ones."""
+        if self.twos_complement:
+            return np.where(codes & self.sign_bit, (1 << self.width) - codes, codes)
+        return codes & ((1 << self.magnitude_bits) - 1)
+
     def scaled_magnitudes(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Integers ``n`` and ``e``: the rows give checked codes the magnitudes ``n * 2**e``, also those of specials."""
-        magnitude = codes & ((1 << self.magnitude_bits) - 1)
-        if self.twos_complement:
-            magnitude = np.where(codes & self.sign_bit, (1 << self.width) - codes, codes)
+        magnitude = self.magnitudes_of(codes)
         significand, exponent = np.zeros_like(codes), np.zeros_like(codes)
         for row in reversed(self.rows):
             hit = magnitude >> (self.magnitude_bits - len(row.prefix)) == int(row.prefix or "0", 2)

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golden.aligned import aligned_sums
 from golden.bits import BLOCK, as_array, broadcast, check_shapes
 from golden.exact import DEFAULT_TERMS, MAX_TERMS, ExactAccumulator, as_scale, operand, scale_range
 from golden.fixed import add, rounded_to_odd
 from golden.flags import of_sum
 from golden.formats import Format
 from golden.refusal import BadValue, check_integer
-from golden.wide import IEEE, POSITIVE, WideFormat, check_accumulator, check_zero, wide
+from golden.wide import IEEE, POSITIVE, WideFormat, aligned_bits, check_accumulator, check_zero, state_format
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -46,7 +47,8 @@ def mac(
     a_format, b_format : str or Format
         ``b_format`` defaults to ``a_format``.
     accumulator : str
-        ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16`` or ``exact``.
+        ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16``, ``exact``, or ``aligned6`` to ``aligned40``, whose sums
+        are those of :func:`golden.aligned.aligned_sums`, in bits of binary32.
     terms : int
         Number of products that an ``exact`` accumulator can sum.
     scale : integers, optional
@@ -162,7 +164,7 @@ def dot(
     if accumulator == "exact":
         total: NDArray[Any] = exact(fa, fb, terms).zeros(shape)
     else:
-        total = np.zeros(shape, wide(accumulator).code_dtype)
+        total = np.zeros(shape, state_format(accumulator).code_dtype)
     for k in range(length):
         lane = slice(k, k + 1)
         total, _ = _sums(left[..., lane], right[..., lane], total, fa, fb, accumulator, terms, zero=zero)
@@ -214,29 +216,39 @@ def _sums(
         for lane in range(left.shape[-1]):
             state = unit.accumulate(left[..., lane], right[..., lane], state, scale)
         return state, unit.flags(left, right, acc, scale) if flagged else np.empty(0, np.uint8)
-    target = wide(accumulator)
+    target, kept_bits = state_format(accumulator), aligned_bits(accumulator)
     powers = as_scale(fa, fb, scale, scale_bits)
     products, signs, undefined = _products(fa, fb, left, right, powers[..., np.newaxis])
     bits = target.as_codes(acc, "acc")
     scaled = {} if scale is None else {"scale": powers.shape}
     shape, lanes = check_shapes(acc=bits.shape, a=products.shape[:-1], **scaled), products.shape[-1]
-    columns: list[NDArray[Any]] = [products, signs, undefined]
+    columns: list[NDArray[Any]] = [products, signs, undefined, left, right]
     columns = [np.broadcast_to(array, (*shape, lanes)).reshape(-1, lanes) for array in columns]
+    column_of_scales = np.broadcast_to(powers, shape).reshape(-1, 1) if powers.any() else powers.reshape(-1, 1)[:1]
     before = np.broadcast_to(bits, shape).reshape(-1)
     sums, flags = np.empty(before.shape, target.code_dtype), np.empty(before.shape if flagged else 0, np.uint8)
     lsb_exponent = min(fa.ulp_exponent + fb.ulp_exponent + scale_range(scale_bits)[0], target.ulp_exponent)
     for start in range(0, before.size, BLOCK):
         block = slice(start, start + BLOCK)
-        product, sign, is_undefined = (array[block] for array in columns)
+        product, sign, is_undefined, first, second = (array[block] for array in columns)
         values = target.decode(before[block])
-        total = _odd_sum(values, product[:, 0]) if lanes == 1 else _odd_sum_of_many(values, product, lsb_exponent)
+        if kept_bits is not None and not flagged:  # only whether the sum is infinite or NaN matters
+            with np.errstate(invalid="ignore"):
+                total = values + product.sum(axis=-1)
+        else:
+            total = _odd_sum(values, product[:, 0]) if lanes == 1 else _odd_sum_of_many(values, product, lsb_exponent)
         negative = np.signbit(total)
         if target.nan_keeps_sign:  # the sign of the accumulator, else that of the first lane with a special product
             special = np.flatnonzero(~np.isfinite(total))
             product_sign = sign[special, np.argmax(~np.isfinite(product[special]), axis=-1)]
             acc_sign = before[block][special] & target.sign_bit != 0
             negative[special] = np.where(np.isnan(values[special]), acc_sign, product_sign)
-        sums[block] = packed = _pack(target, total, negative)
+        packed = _pack(target, total, negative)
+        if kept_bits is not None:
+            scales = column_of_scales if len(column_of_scales) == 1 else column_of_scales[block]
+            aligned = aligned_sums(fa, fb, first, second, scales, before[block], kept_bits)
+            packed = np.where(np.isfinite(total), aligned, packed)
+        sums[block] = packed
         if positive:
             sums[block] = np.where(packed == target.sign_bit, 0, packed)
         if flagged:

@@ -47,7 +47,10 @@ def canonical(name: str) -> str:
     return ALIASES.get(lower, lower)
 
 
-def check_name(argument: str, name: object, allowed: tuple[_C, ...]) -> _C:
-    """Return the name in ``allowed`` that ``name`` stands for; refuse any other value."""
+def check_name(argument: str, name: object, allowed: tuple[_C, ...], others: str = "") -> _C:
+    """Return the name in ``allowed`` that ``name`` stands for; refuse any other value.
+
+    The message also offers ``others``, names that the caller has accepted before.
+    """
     catalogue_name = canonical(name) if isinstance(name, str) else name
-    return check_choice(argument, catalogue_name if catalogue_name in allowed else name, allowed)
+    return check_choice(argument, catalogue_name if catalogue_name in allowed else name, allowed, others)

@@ -93,9 +93,10 @@ def check_flag(argument: str, value: object) -> bool:
 _C = TypeVar("_C", bound=str)
 
 
-def check_choice(argument: str, value: object, allowed: tuple[_C, ...]) -> _C:
-    """Return a value that is one of ``allowed``; refuse any other."""
-    problem = f"must be one of {', '.join(allowed)}, not {shown(value)}"
+def check_choice(argument: str, value: object, allowed: tuple[_C, ...], others: str = "") -> _C:
+    """Return a value that is one of ``allowed``; refuse any other, and name the ``others`` that the caller accepts."""
+    offered = ", ".join((*allowed, f"or {others}") if others else allowed)
+    problem = f"must be one of {offered}, not {shown(value)}"
     if not isinstance(value, str):
         raise BadKind(argument, problem)
     if value not in allowed:

@@ -165,6 +165,10 @@ ACCUMULATORS = (*WIDE, "exact")
 """Names of the accumulators; ``exact`` is :class:`golden.ExactAccumulator`."""
 
 
+ALIGNED = tuple(f"aligned{fraction_bits}" for fraction_bits in range(6, 41))
+"""Names of the accumulators of :mod:`golden.aligned`, by the fraction bits that they keep of every addend."""
+
+
 @cache
 def wide(name: str) -> WideFormat:
     """The format of a name in :data:`WIDE`."""
@@ -180,8 +184,21 @@ def check_wide(argument: str, name: str | Format) -> WideFormat:
 
 
 def check_accumulator(name: str) -> str:
-    """Return one of :data:`ACCUMULATORS`; refuse any other."""
-    return check_name("accumulator", name, ACCUMULATORS)
+    """Return one of :data:`ACCUMULATORS` or :data:`ALIGNED`; refuse any other."""
+    lower = name.lower() if isinstance(name, str) else name
+    if lower in ALIGNED:
+        return lower
+    return check_name("accumulator", name, ACCUMULATORS, f"{ALIGNED[0]} to {ALIGNED[-1]}")
+
+
+def aligned_bits(accumulator: str) -> int | None:
+    """The fraction bits that a checked accumulator keeps of every addend; None unless it is :data:`ALIGNED`."""
+    return int(accumulator.removeprefix("aligned")) if accumulator in ALIGNED else None
+
+
+def state_format(accumulator: str) -> WideFormat:
+    """The format of the bits of a checked accumulator other than ``exact``; of :data:`ALIGNED` ones, binary32."""
+    return wide("binary32" if accumulator in ALIGNED else accumulator)
 
 
 ZEROS = IEEE, POSITIVE = "ieee", "positive"

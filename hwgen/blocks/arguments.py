@@ -5,9 +5,10 @@ from __future__ import annotations
 import golden
 from golden import DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, ExactAccumulator, Format, Rounding
 from golden.exact import check_scale
+from golden.names import check_name
 from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_flag
-from golden.wide import IEEE, check_accumulator, check_zero
+from golden.wide import ACCUMULATORS, IEEE, check_zero
 from hwgen.netlist.component import Checked
 
 
@@ -88,7 +89,7 @@ class Accumulating(Checked):
         zero: str = IEEE,
     ) -> None:
         self.a_format, self.b_format = operand_formats(a_format, b_format)
-        accumulator = self.accumulator = check_accumulator(accumulator)
+        accumulator = self.accumulator = check_name("accumulator", accumulator, ACCUMULATORS)
         self.zero = check_zero(zero, accumulator)
         check_scale(self.a_format, self.b_format, scale_bits)
         self.scale_bits, self.has_flags, self.exact = int(scale_bits), check_flag("flags", flags), None

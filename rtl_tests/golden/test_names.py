@@ -113,7 +113,10 @@ def test_ambiguous_names_are_refused_with_the_choice(name, capsys):
     assert re.match(rf"hwgen: --format must be .* or .*, not the ambiguous {name!r}$", capsys.readouterr().err)
     for choice in re.findall(r"(?:ieee|ocp|gc)_\w+", AMBIGUOUS[name.lower().removeprefix("torch.")]):
         assert golden.get(choice).name == choice
-    with pytest.raises(golden.BadValue, match=rf"^accumulator must be one of binary16, .*, exact, not {name!r}$"):
+    with pytest.raises(
+        golden.BadValue,
+        match=rf"^accumulator must be one of binary16, .*, exact, or aligned6 to aligned40, not {name!r}$",
+    ):
         golden.mac(0, 0, 0, accumulator=name)
 
 
