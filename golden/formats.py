@@ -222,12 +222,19 @@ class Format:
             index[magnitude >> (self.magnitude_bits - len(prefix)) == int(prefix or "0", 2)] = i
         return _frozen(index)
 
+    def quanta(self, magnitudes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Distances from the values of finite magnitude codes to the next grid points above them."""
+        rows, binades = self.magnitude_rows[magnitudes], np.frexp(self.values[magnitudes])[1] - 1
+        exponents = np.zeros_like(binades)
+        for place, row in enumerate(self.rows):
+            own = row.exponent.exponent if isinstance(row.exponent, Fixed) else binades
+            exponents = np.where(rows == place, own - row.fraction_bits, exponents)
+        result: NDArray[np.float64] = np.ldexp(1.0, exponents)
+        return result
+
     def quantum(self, magnitude: int) -> float:
-        """Distance from the value of a finite magnitude code to the next grid point above it."""
-        row = self.rows[self.magnitude_rows[magnitude]]
-        rule = row.exponent
-        exponent = rule.exponent if isinstance(rule, Fixed) else int(np.frexp(self.values[magnitude])[1]) - 1
-        return float(2.0 ** (exponent - row.fraction_bits))
+        """:meth:`quanta` of one code."""
+        return float(self.quanta(np.array([magnitude]))[0])
 
     def magnitudes_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Checked codes without their signs; of negative codes in two's complement, the positive ones."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -125,13 +124,16 @@ def check_values(fmt: Format) -> None:
     if len(values) < 2 or codes[0] != 0 or (fmt.signed and values[0] != 0):
         what = "zero" if fmt.signed else "zero or the smallest value"
         refuse(f"code 0 must be {what}, and there must be at least one larger value")
-    for (low, below), (high, above) in pairwise(zip(codes.tolist(), values.tolist(), strict=True)):
-        if below == above:
-            refuse(f"codes {low:#x} and {high:#x} have the same value")
-        if (low ^ high) & 1 == 0:
-            refuse(f"codes {low:#x} and {high:#x} are neighbours of the same parity, so that ties have no even code")
-        if below > 0 and above - below != fmt.quantum(low):
-            refuse(f"there must be no hole between the values of codes {low:#x} and {high:#x}")
+    low, high, distances = codes[:-1], codes[1:], np.diff(values)
+    is_equal, has_same_parity = distances == 0, (low ^ high) & 1 == 0
+    has_hole = (values[:-1] > 0) & (distances != fmt.quanta(low))
+    for place in np.flatnonzero(is_equal | has_same_parity | has_hole)[:1]:
+        pair = f"codes {low[place]:#x} and {high[place]:#x}"
+        if is_equal[place]:
+            refuse(f"{pair} have the same value")
+        if has_same_parity[place]:
+            refuse(f"{pair} are neighbours of the same parity, so that ties have no even code")
+        refuse(f"there must be no hole between the values of {pair}")
     if fmt.has_zero:
         first = codes[1].item()
         binade = 2.0 ** fmt.exponent_range[0] if fmt.rows[fmt.magnitude_rows[first]].hidden else 0.0
