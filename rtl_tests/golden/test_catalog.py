@@ -13,9 +13,9 @@ from gfloat.formats import format_info_ocp_e2m1, format_info_ocp_e2m3, format_in
 
 import golden
 from golden import Biased, Fixed, Format, Kind, Overflow, Rounding, Row, SignMagnitude, Special
-from rtl_tests.golden.test_formats import same_values
 from rtl_tests.support import paper_tables
 from rtl_tests.support.paths import ROOT
+from rtl_tests.support.values import same_values
 
 HINT = f"(any {', '.join(golden.catalog.FAMILIES)} and a path to a .toml file are allowed too)"
 

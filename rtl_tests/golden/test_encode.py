@@ -10,9 +10,10 @@ import pytest
 from gfloat import RoundMode
 
 import golden
-from rtl_tests.golden.test_formats import DTYPES, GFLOAT, same_values
-from rtl_tests.golden.test_rounding import INFINITE, probes
+from rtl_tests.golden.test_formats import DTYPES, GFLOAT
+from rtl_tests.support.boundaries import INFINITE, probes
 from rtl_tests.support.paper_tables import CATALOGUE, DO_NOT_FIT_BINARY16, definition, values, wide_values
+from rtl_tests.support.values import same_values
 
 FRACTION_BITS = {"binary32": 23, "binary16": 10, "bfloat16": 7}
 SEED = 20241

@@ -1,6 +1,7 @@
 """Status flags of the reference model, against their definitions in exact fractions and against cases done by hand."""
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ import pytest
 import golden
 from golden import Flag
 from golden.mac import exact
-from rtl_tests.golden.test_mac import INFINITY, NAN, SHAPE, SIGN, accumulators_near
-from rtl_tests.golden.test_rounding import OVERFLOWED, grid, rounded
+from rtl_tests.golden.test_mac import NAN, SHAPE, accumulators_near
+from rtl_tests.support.boundaries import INFINITE, SIGN
 from rtl_tests.support.paper_tables import definition, values, wide_values
+from rtl_tests.support.roundings import OVERFLOWED, grid, rounded
 
 NOTHING, INEXACT, INVALID = 0, Flag.INEXACT, Flag.INVALID
 UNDERFLOW, OVERFLOW = Flag.INEXACT | Flag.UNDERFLOW, Flag.INEXACT | Flag.OVERFLOW
@@ -57,22 +59,25 @@ def signaling(source, bits):
     return source != "dlfloat16" and not bits >> (f - 1) & 1
 
 
+@cache
+def exact_values(name):
+    """The values of a format and the largest of them, as floats, which hold them exactly."""
+    return frozenset(values(name).tolist()), float(grid(name)[0][-2])
+
+
 def conversion(name, source, bits, value, rounding, overflow, nan_to_zero):
-    """Flags by their definition; :func:`rtl_tests.golden.test_rounding.rounded` rounds on the papers' grid."""
+    """Flags by their definition. A value is exact in every rounding; rounding decides above the largest value only."""
     d, magnitude = definition(name), bits & (SIGN[source] - 1)
     if np.isnan(value):
         return INVALID if signaling(source, magnitude) or nan_to_zero or d.canonical_nan is None else NOTHING
     if np.isinf(value):
         return NOTHING if d.infinity is not None and overflow in ("infinity", "propagate", "ocp_paper") else INVALID
-    x = abs(Fraction(float(value)))
-    points, codes = grid(name)
-    normal = Fraction(golden.get(name).smallest_normal)
-    code = OVERFLOWED if x >= points[-1] else rounded(name, x, rounding, negative=value < 0) if x else 0
-    if code == OVERFLOWED:
-        return OVERFLOW
-    if x == (points[codes.index(code)] if code else 0):
+    x, (own, largest) = abs(value), exact_values(name)
+    if x == 0 or value in own:
         return NOTHING
-    return UNDERFLOW if x < normal else INEXACT
+    if x > largest and rounded(name, x, rounding, negative=value < 0) == OVERFLOWED:
+        return OVERFLOW
+    return UNDERFLOW if x < golden.get(name).smallest_normal else INEXACT
 
 
 @pytest.mark.parametrize(
@@ -172,7 +177,7 @@ def test_flags_from_tables_equal_their_definition(rounding):
 
 def special(bits, target):
     """Whether accumulator bits are infinite or NaN."""
-    return (bits & (SIGN[target] - 1)) >= INFINITY[target]
+    return (bits & (SIGN[target] - 1)) >= INFINITE[target]
 
 
 def of_sum(target, va, vb, acc, vc, after, now):

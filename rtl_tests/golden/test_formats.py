@@ -18,6 +18,7 @@ from gfloat.formats import (
 import golden
 from golden.wide import Binary32, ieee
 from rtl_tests.support import paper_tables
+from rtl_tests.support.values import same_values
 
 DTYPES = {
     "hif8": en_dtypes.hifloat8,
@@ -77,14 +78,6 @@ GFLOAT = {
     "binary16": format_info_binary16,
     "bfloat16": format_info_bfloat16,
 } | {name: graphcore(name) for name in dict.fromkeys(GRAPHCORE + GRAPHCORE_EXPERIMENTS)}
-
-
-def same_values(ours, theirs):
-    """Compare numbers, signs of zeros, and NaN by class."""
-    nan = np.isnan(theirs)
-    np.testing.assert_array_equal(np.isnan(ours), nan)
-    np.testing.assert_array_equal(ours[~nan], theirs[~nan])
-    np.testing.assert_array_equal(np.signbit(ours[~nan]), np.signbit(theirs[~nan]))
 
 
 def all_codes(fmt):

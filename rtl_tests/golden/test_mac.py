@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 import golden
+from rtl_tests.support.boundaries import INFINITE, SIGN
 from rtl_tests.support.paper_tables import CATALOGUE, RANGES, definition, power, values, wide_values
 
 SHAPE = {"binary16": (10, 15), "bfloat16": (7, 127), "binary32": (23, 127), "dlfloat16": (9, 31)}
 """Fraction bits and bias."""
-SIGN = {"binary16": 1 << 15, "bfloat16": 1 << 15, "binary32": 1 << 31, "dlfloat16": 1 << 15}
 NAN = {"binary16": 0x7E00, "bfloat16": 0x7FC0, "binary32": 0x7FC00000, "dlfloat16": 0x7FFF}
-INFINITY = {"binary16": 0x7C00, "bfloat16": 0x7F80, "binary32": 0x7F800000, "dlfloat16": 0x7FFF}
 WIDE = tuple(SHAPE)
 
 
@@ -26,7 +25,7 @@ def nearest(target, x):
         return min(max(((exponent + bias) << f) + significand - (1 << f), 0), NAN[target])
     exponent = max(exponent, 1 - bias)
     significand = round(x / power(exponent - f))  # Python rounds halves to even
-    return min(((exponent + bias - 1) << f) + significand, INFINITY[target])
+    return min(((exponent + bias - 1) << f) + significand, INFINITE[target])
 
 
 def reference(a_name, b_name, target, a, b, acc):
@@ -41,7 +40,7 @@ def reference(a_name, b_name, target, a, b, acc):
     if invalid or (infinite_product and np.isinf(vc) and product_sign != (vc < 0)):
         return NAN[target]
     if infinite_product or np.isinf(vc):
-        return INFINITY[target] | (product_sign if infinite_product else vc < 0) * SIGN[target]
+        return INFINITE[target] | (product_sign if infinite_product else vc < 0) * SIGN[target]
     total = Fraction(vc) + Fraction(va) * Fraction(vb)
     if total == 0:
         both_negative = bool(acc & SIGN[target]) and product_sign
@@ -59,10 +58,10 @@ def accumulators_near(rng, target, products):
     fraction = np.select([few == 0, few == 1], [np.zeros_like(fraction), (1 << f) - 1 - (fraction & 1)], fraction)
     near = (np.clip(field, 0, 2 * bias) << f) + fraction
     magnitudes = [0 if p == 0 or not np.isfinite(p) else nearest(target, abs(Fraction(p))) for p in products.tolist()]
-    cancelling = np.clip(np.array(magnitudes) + rng.integers(-1, 2, products.size), 0, INFINITY[target])
+    cancelling = np.clip(np.array(magnitudes) + rng.integers(-1, 2, products.size), 0, INFINITE[target])
     anything = rng.integers(0, SIGN[target], products.size)
     special = rng.choice(
-        [0, 1, (1 << f) - 1, 1 << f, INFINITY[target] - 1, INFINITY[target], NAN[target]], products.size
+        [0, 1, (1 << f) - 1, 1 << f, INFINITE[target] - 1, INFINITE[target], NAN[target]], products.size
     )
     kind = rng.integers(0, 8, products.size)
     bits = np.select([kind < 4, kind < 6, kind < 7], [near, cancelling, special], anything)

@@ -6,203 +6,46 @@ Codes' values never fall as the source rises, which is tested for all values of 
 each boundary determine all inputs between boundaries.
 """
 
-import bisect
 import inspect
 import re
-from fractions import Fraction
-from functools import cache
-from math import floor
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import golden
-from rtl_tests.support import paper_tables
-from rtl_tests.support.paper_tables import CATALOGUE, definition, power, wide_values
-
-HALF = Fraction(1, 2)
-SIGN = {"binary32": 1 << 31, "binary16": 1 << 15, "bfloat16": 1 << 15, "dlfloat16": 1 << 15}
-INFINITE = {"binary32": 0x7F800000, "binary16": 0x7C00, "bfloat16": 0x7F80, "dlfloat16": 0x7FFF}
-"""The first magnitude that is not finite."""
+from rtl_tests.support import paper_tables, roundings
+from rtl_tests.support.boundaries import INFINITE, SIGN, around, numbers, probes
+from rtl_tests.support.paper_tables import CATALOGUE, definition, wide_values
+from rtl_tests.support.roundings import (
+    COMMON,
+    DETERMINISTIC,
+    OVERFLOWED,
+    STOCHASTIC,
+    finished,
+    grid,
+    negated,
+    rounded,
+)  # fmt: skip
 
 TARGETS = (*CATALOGUE, "dlfloat16")
 VARIED = ("hif8", "e5m2b1", "e5m3_nosub", "ocp_e4m3", "gc_1_0_7_b0", "ibm_1_4_3", "e8m0", "ue5m3")
 """Formats of all kinds."""
 
-OVERFLOWED, NO_ZERO = -1, -2
-DETERMINISTIC = ("ties_to_even", "ties_to_away", "toward_zero", "toward_positive", "toward_negative", "to_odd")
-STOCHASTIC = ("stochastic", "stochastic_b", "stochastic_c")
 
-
-@cache
-def grid(name):
-    """Exact positive values in order and their codes; the last is the point past the largest value, OVERFLOWED."""
-    d = definition(name)
-    codes = [c for c in range(d.magnitudes) if c not in d.nans | d.zeros and c != d.infinity]
-    points = sorted((d.equation(c), c) for c in codes)
-    largest = points[-1][1]
-    points.append((d.equation(0x6F if name == "hif8" else largest + 1), OVERFLOWED))
-    return [value for value, _ in points], [code for _, code in points]
-
-
-def rounded(name, x, rounding, word=0, word_bits=0, *, negative=False):
-    """Magnitude code that a number of magnitude ``x``, a fraction, rounds to (specification, section 0).
-
-    OVERFLOWED is past the largest value, NO_ZERO is zero in a format without zero.
-    """
-    d = definition(name)
-    values, codes = grid(name)
-    if not d.zeros and x < values[0]:
-        return codes[0] if x else NO_ZERO
-    i = bisect.bisect_right(values, x)
-    if i == len(values):
-        return OVERFLOWED
-    low, low_code = (values[i - 1], codes[i - 1]) if i else (Fraction(0), 0)
-    if rounding == "mptorch":
-        return mptorch(name, x, low, low_code, values[i], codes[i])
-    if i == 0 and d.flush and not rounding.startswith("stochastic"):
-        low = d.equation(0)  # the unused pattern below the smallest value, which flushes to zero
-        if x <= low:
-            return 0
-    t = (x - low) / (values[i] - low)
-    match rounding:
-        case "toward_zero":
-            up = False
-        case "ties_to_even":
-            up = t > HALF or (t == HALF and low_code % 2 == 1)
-        case "ties_to_away":
-            up = t >= HALF
-        case "toward_positive":
-            up = t > 0 and not negative
-        case "toward_negative":
-            up = t > 0 and negative
-        case "to_odd":
-            up = t > 0 and low_code % 2 == 0
-        case "stochastic":
-            up = floor(2**word_bits * t) + word >= 2**word_bits
-        case "stochastic_b":
-            up = floor(2 ** (word_bits + 1) * t) + 2 * word + 1 >= 2 ** (word_bits + 1)
-        case "stochastic_c":
-            up = round(2**word_bits * t) + word >= 2**word_bits  # Python rounds ties to even
-    return codes[i] if up else low_code
-
-
-def mptorch(name, x, low, low_code, high, high_code):
-    """Specification, section 2: half away in the regions of powers of two, flush below, Inf above."""
-    if low_code == 0:
-        return 0
-    if high_code == OVERFLOWED:
-        return low_code if x == low else OVERFLOWED
-    exponent_bits, _, binades = (int(n) for n in re.fullmatch(r"e(\d+)m(\d+)b(\d+)", name).groups())
-    bottom, top = power(binades - (1 << (exponent_bits - 1))), power((1 << (exponent_bits - 1)) - binades)
-    t = (x - low) / (high - low)
-    if x < bottom or x >= top:
-        return high_code if t >= HALF else low_code
-    return high_code if t > HALF or (t == HALF and low_code % 2 == 1) else low_code
-
-
-def finished(name, magnitude, rounding, overflow, *, negative=False, infinite=False):
-    """The code of a rounded magnitude: the table of specification, section 8, and the rules of other formats."""
-    d = definition(name)
-    if magnitude == NO_ZERO:
-        return d.canonical_nan if overflow == "nan" else 0
-    if negative and not d.signed and (magnitude != 0 or not d.zeros):
-        return negative_without_sign(d, rounding, overflow, infinite)
-    if magnitude == OVERFLOWED:
-        magnitude = overflowed(d, grid(name)[1][-2], rounding, overflow, negative, infinite)
-    return int(negated(name, np.array(magnitude), magnitude == d.canonical_nan)) if negative else magnitude
-
-
-def negative_without_sign(d, rounding, overflow, infinite):
-    """Of the table: the rows "finite, below, unsigned" and "-Inf"; NaN instead of 0 in formats without zero."""
-    nearest = 0 if 0 in d.zeros else d.canonical_nan
-    if overflow in ("saturate", "propagate"):
-        return nearest
-    return nearest if rounding in ("toward_zero", "toward_positive") and not infinite else d.canonical_nan
-
-
-def overflowed(d, largest, rounding, overflow, negative, infinite):
-    """The magnitude code past the largest value: the other rows of the table."""
-    best = largest if d.infinity is None else d.infinity
-    if infinite:
-        return {
-            "infinity": d.infinity,
-            "none": best,
-            "nan": d.canonical_nan,
-            "saturate": largest,
-            "propagate": best,
-            "ocp_paper": d.canonical_nan if d.infinity is None else d.infinity,
-        }[overflow]
-    inwards = ("toward_zero", "toward_positive" if negative else "toward_negative")
-    if overflow in ("saturate", "propagate", "ocp_paper") or rounding in inwards:
-        return largest
-    if overflow == "nan":
-        return d.canonical_nan
-    return largest if rounding == "to_odd" and not d.signed else best
-
-
-@cache
-def source_values(source):
-    """All finite non-negative values of a 16-bit source, indexed by their bits."""
-    return wide_values(source, np.arange(INFINITE[source]))
-
-
-def around(points, source):
-    """Bits of a source at, just below and just above each point."""
-    top = INFINITE[source] - 1
-    if source == "binary32":
-        with np.errstate(over="ignore"):  # the point past the largest value of e8m0
-            nearest = np.asarray(points).astype(np.float32).view(np.uint32).astype(np.int64)
-        return np.unique(np.clip(np.concatenate([nearest + k for k in (-1, 0, 1)]), 0, top))
-    index = np.searchsorted(source_values(source), points)
-    return np.unique(np.clip(np.concatenate([index + k for k in (-1, 0, 1)]), 0, top))
-
-
-@cache
-def probes(name, source):
-    """Source bits around all values and all eighths between neighbours, and the extremes of the source."""
-    values = np.array([0.0] + [float(v) for v in grid(name)[0]])
-    if name == "dlfloat16":
-        step = np.random.default_rng(7).choice(len(values) - 1, 600, replace=False)
-        pairs = np.unique(np.concatenate([step, [0, 1, 2, len(values) - 3, len(values) - 2]]))
-    else:
-        pairs = np.arange(len(values) - 1)
-    low, high = values[pairs], values[pairs + 1]
-    points = np.concatenate([low + (high - low) * k / 8 for k in range(9)] + [[float(definition(name).equation(0))]])
-    extremes = np.array([0, 1, 2, INFINITE[source] - 1, INFINITE[source] // 2])
-    return np.unique(np.concatenate([around(points, source), extremes]))
-
-
-def exact(source, bits):
-    return [Fraction(v) for v in wide_values(source, bits).tolist()]
-
-
-def roundings(name, source="binary32"):
+def checked(name, source="binary32"):
     """All roundings without random bits; of the directed ones and to_odd fewer formats from each source."""
     extra = definition(name).extra_rounding
-    usual = DETERMINISTIC if source == "binary32" or name in VARIED else DETERMINISTIC[:3]
+    usual = DETERMINISTIC if source == "binary32" or name in VARIED else COMMON
     return [*usual, *(["mptorch"] if extra == "mptorch" else [])]
-
-
-def negated(name, magnitude, nan):
-    """Codes of the negated values (specification, sections 1 to 5); NaN keeps its code, and zero if there is no -0."""
-    d = definition(name)
-    if name == "dlfloat16":
-        return magnitude | d.sign
-    if d.twos_complement:
-        negative = (1 << d.width) - magnitude & ((1 << d.width) - 1)
-    else:
-        negative = np.where((magnitude != 0) | (d.sign in d.zeros), magnitude | d.sign, magnitude)
-    return np.where(nan, magnitude, negative)
 
 
 @pytest.mark.parametrize("source", golden.catalog.WIDE)
 @pytest.mark.parametrize("name", TARGETS)
 def test_each_rounding_at_each_side_of_every_boundary(name, source):
     bits = probes(name, source)
-    xs, d = exact(source, bits), definition(name)
-    for rounding in roundings(name, source):
+    xs, d = numbers(source, bits), definition(name)
+    for rounding in checked(name, source):
         magnitudes = [rounded(name, x, rounding) for x in xs]
         expected = [finished(name, magnitude, rounding, d.overflows[0]) for magnitude in magnitudes]
         codes = golden.get(name).encode(bits, source, rounding)
@@ -216,8 +59,8 @@ def test_each_rounding_at_each_side_of_every_boundary(name, source):
 def test_each_rounding_of_negative_numbers(name):
     source = "binary32" if name in ("e8m0", "dlfloat16") else "binary16"
     bits = probes(name, source)
-    xs, d = exact(source, bits), definition(name)
-    for rounding in roundings(name):
+    xs, d = numbers(source, bits), definition(name)
+    for rounding in checked(name):
         magnitudes = [rounded(name, x, rounding, negative=True) for x in xs]
         for overflow in d.overflows if rounding != "mptorch" else ["infinity"]:
             expected = [finished(name, magnitude, rounding, overflow, negative=True) for magnitude in magnitudes]
@@ -230,7 +73,7 @@ def test_each_rounding_of_negative_numbers(name):
 @pytest.mark.parametrize("source", ["binary16", "bfloat16", "dlfloat16"])
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_codes_never_fall_as_the_source_rises(name, source):
-    for rounding in roundings(name, source):
+    for rounding in checked(name, source):
         overflow = "saturate" if rounding != "mptorch" else None
         codes = golden.get(name).encode(np.arange(INFINITE[source]), source, rounding, overflow)
         values = golden.get(name).decode(codes)
@@ -258,9 +101,9 @@ def test_each_overflow_rule(name):
     points = [float(p) for p in (largest, (largest + past) / 2, past, 2 * past)]
     bits = around(points, "binary32")
     fmt = golden.get(name)
-    for rounding in roundings(name):
+    for rounding in checked(name):
+        magnitudes = [rounded(name, x, rounding) for x in numbers("binary32", bits)]
         for overflow in definition(name).overflows if rounding != "mptorch" else ["infinity"]:
-            magnitudes = [rounded(name, x, rounding) for x in exact("binary32", bits)]
             expected = [finished(name, magnitude, rounding, overflow) for magnitude in magnitudes]
             np.testing.assert_array_equal(fmt.encode(bits, "binary32", rounding, overflow), expected)
             for source in ("binary32", "binary16", "bfloat16"):
@@ -291,7 +134,7 @@ def test_every_nan_becomes_the_canonical_nan_or_zero(name):
 )
 def test_stochastic_with_all_words_of_three_bits(name, rounding):
     bits = probes(name, "binary32")
-    xs = exact("binary32", bits)
+    xs = numbers("binary32", bits)
     fmt = golden.get(name)
     overflow = definition(name).overflows[0]
     for word in range(8):
@@ -315,7 +158,7 @@ def test_stochastic_words_of_every_width(source, random_bits, rounding):
         words = rng.integers(0, 1 << random_bits, bits.shape)
         words[:4] = 0, (1 << random_bits) - 1, 0, (1 << random_bits) - 1
         overflow = definition(name).overflows[0]
-        cases = zip(exact(source, bits), words.tolist(), strict=True)
+        cases = zip(numbers(source, bits), words.tolist(), strict=True)
         magnitudes = [rounded(name, x, rounding, word, random_bits) for x, word in cases]
         expected = [finished(name, magnitude, rounding, overflow) for magnitude in magnitudes]
         codes = golden.get(name).encode(bits, source, rounding, random=words, random_bits=random_bits)
@@ -363,4 +206,5 @@ def test_the_grid_point_past_the_largest_value_of_each_format():
 
 def test_paper_tables_are_not_goldens():
     """The reference must not import what it checks."""
-    assert not re.search(r"^\s*(import|from) golden", inspect.getsource(paper_tables), re.MULTILINE)
+    for module in (paper_tables, roundings):
+        assert not re.search(r"^\s*(import|from) golden", inspect.getsource(module), re.MULTILINE)
