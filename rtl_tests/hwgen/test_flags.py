@@ -10,7 +10,7 @@ from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from rtl_tests.support.blocks import stimuli, texts
 from rtl_tests.support.gates import mismatches
-from rtl_tests.synth.proof.test_exhaustive import check
+from rtl_tests.support.proofs import check
 from synth.proof.evidence import DIFFERENT, EQUAL
 
 # -- every input

@@ -13,7 +13,7 @@ from hwgen.blocks.catalog import build
 from rtl_tests.golden.test_fused_dot import nearest_even
 from rtl_tests.support.blocks import generator, stimuli, texts
 from rtl_tests.support.gates import mismatches
-from rtl_tests.synth.proof.test_exhaustive import check, subject
+from rtl_tests.support.proofs import check, subject
 from synth.proof.evidence import EQUAL
 from synth.proof.readout import ReadoutProof
 

@@ -10,8 +10,8 @@ from hwgen.blocks.catalog import BLOCKS, build
 from hwgen.reference import REFERENCES, reference
 from hwgen.reference.reference import integers, limbs
 from rtl_tests.support.blocks import generator, stimuli
+from rtl_tests.support.proofs import check, inputs
 from rtl_tests.support.toys import TOML_FORMAT
-from rtl_tests.synth.proof.test_exhaustive import check, inputs
 from synth.proof.evidence import EQUAL
 
 

@@ -12,7 +12,7 @@ from hwgen.blocks.catalog import build
 from hwgen.reference import vectors
 from rtl_tests.support.blocks import generator, stimuli
 from rtl_tests.support.gates import mismatches
-from rtl_tests.synth.proof.test_exhaustive import check
+from rtl_tests.support.proofs import check
 from synth.proof.evidence import EQUAL
 
 # -- golden

@@ -14,8 +14,8 @@ from rtl_tests.support import paper_tables
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import all_codes, decoder_case
 from rtl_tests.support.paths import ROOT
+from rtl_tests.support.proofs import check, inputs
 from rtl_tests.support.toys import TOML_FORMAT
-from rtl_tests.synth.proof.test_exhaustive import check, inputs
 from synth.proof.evidence import EQUAL
 
 EXAMPLES = {path.stem: str(path) for path in sorted((ROOT / "examples/formats").glob("*.toml"))}

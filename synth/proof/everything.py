@@ -66,6 +66,15 @@ def designs() -> list[Design]:
     ]
 
 
+def projections() -> Iterator[tuple[str, str, Rounding, Overflow]]:
+    """Formats, sources, roundings and overflow rules of the encoders of :data:`PROJECTED`."""
+    for name, source in product(PROJECTED, ("binary16", "bfloat16", "binary32")):
+        fmt = golden.get(name)
+        for rounding, overflow in product(fmt.roundings, fmt.overflows):
+            if rounding is not Rounding.MPTORCH or overflow is Overflow.INFINITY:
+                yield name, source, rounding, overflow
+
+
 def _encoders(blocks: Iterable[str]) -> Iterator[Design]:
     """All choices of each format; of the roundings and overflows of IEEE P3109 in full only for some formats."""
     chosen: dict[str, Design] = {}
@@ -76,9 +85,8 @@ def _encoders(blocks: Iterable[str]) -> Iterator[Design]:
         _add(chosen, name, source, [r for r in fmt.roundings if r not in _NEW], overflows, nan_to_zero)
         if source == "bfloat16":
             _add(chosen, name, source, _NEW, overflows[:1])
-    for name, source in product(PROJECTED, ("binary16", "bfloat16", "binary32")):
-        fmt = golden.get(name)
-        _add(chosen, name, source, fmt.roundings, fmt.overflows)
+    for name, source, rounding, overflow in projections():
+        _add(chosen, name, source, [rounding], [overflow])
     for name, source in product(CONVERTED, repeat=2):
         _add(chosen, name, source, [Rounding.TIES_TO_EVEN, Rounding.TO_ODD], golden.get(name).overflows)
     yield from chosen.values()

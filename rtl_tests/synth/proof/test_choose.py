@@ -8,7 +8,7 @@ import golden
 from hwgen.blocks.catalog import build
 from hwgen.reference import reference
 from rtl_tests.support.blocks import texts
-from rtl_tests.synth.proof.test_exhaustive import check, inputs, subject
+from rtl_tests.support.proofs import check, exhaustive, inputs, prover
 from synth.proof.choose import proof
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED
 from synth.proof.mac import Binary32Proof, ExactProof
@@ -21,16 +21,6 @@ rows = [{ prefix = "", exponent = { rule = "biased", bits = 6, bias = 140 }, fra
 specials = [{ mask = 127, value = 0, kind = "zero" }]
 overflows = ["saturate"]
 """
-
-
-def exhaustive(*values):
-    """A case for ``make exhaustive``."""
-    return pytest.param(*values, marks=pytest.mark.exhaustive)
-
-
-def prover(design, text=None):
-    """The proof of a design, for its own text or a changed one."""
-    return proof(design)(design, subject(design, text).netlist())
 
 
 # -- correct modules ---------------------------------------------------------------------------------------------------

@@ -7,30 +7,13 @@ import pytest
 
 import golden
 from hwgen.blocks.catalog import build
-from hwgen.reference import reference
 from rtl_tests.support.blocks import answer, texts
+from rtl_tests.support.proofs import check
+from rtl_tests.support.roundings import DIRECTED_AND_ODD, STOCHASTIC_B_AND_C
 from synth.proof import parts
 from synth.proof.bitslice import from_planes
 from synth.proof.cases import input_sweep
-from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, EvidenceStore
-from synth.proof.verify import Subject, verify
-
-
-def subject(design, text=None):
-    """An emitted module, or a changed text of it."""
-    return Subject(design, texts([design])[design.name] if text is None else text, design.name, EMITTED, (), "")
-
-
-def check(design, text=None, **options):
-    """The evidence for a module."""
-    module = subject(design, text)
-    return verify(module, module.netlist(), **options)
-
-
-def inputs(design):
-    """Number of all inputs, from the widths of the ports."""
-    return 1 << sum(reference(design).inputs.values())
-
+from synth.proof.evidence import DIFFERENT, EQUAL, EvidenceStore
 
 # -- whole blocks ------------------------------------------------------------------------------------------------------
 
@@ -67,7 +50,7 @@ def test_every_case_of_hif8s_encoders_from_16_bits(source):
     for rounding in golden.get("hif8").roundings:
         if (source, rounding) == ("dlfloat16", "hybrid"):
             continue
-        if source != "binary16" and rounding.startswith(("to_odd", "toward_p", "toward_n", "stochastic_")):
+        if source != "binary16" and rounding in (*DIRECTED_AND_ODD, *STOCHASTIC_B_AND_C):
             continue  # test_projections.py has these
         random = {"random_bits": 4} if golden.Rounding(rounding).is_stochastic else {}
         evidence = check(build("encoder", "hif8", source=source, rounding=rounding, overflow="infinity", **random))
