@@ -39,14 +39,15 @@ def test_simulation_of_all_formats_from_16_bits(tmp_path):
 
 
 def test_simulation_at_binary32_boundaries(tmp_path):
-    """Some formats with default options, HiFloat8 with every rounding and overflow rule.
+    """Some formats with default options, HiFloat8 with each rounding, the overflow rules in turn.
 
-    `make exhaustive` simulates these for every format.
+    `make exhaustive` simulates all pairs of them, for every format.
     """
     some = [
         golden.get(name) for name in ("ocp_e4m3", "ocp_e5m2", "e5m2b1", "gc_1_0_7_b0", "ibm_fp9_1_5_3", "e5m2_nosub")
     ]
-    run([*((fmt, "binary32") for fmt in some), *options(HIF8, ["binary32"])], tmp_path)
+    each = zip(HIF8.roundings, itertools.cycle(HIF8.overflows), strict=False)
+    run([*((fmt, "binary32") for fmt in some), *((HIF8, "binary32", *rules) for rules in each)], tmp_path)
 
 
 @pytest.mark.exhaustive
@@ -57,11 +58,12 @@ def test_simulation_of_all_roundings_at_binary32_boundaries(tmp_path):
 
 
 def test_simulation_of_hif8_with_nan_to_zero(tmp_path):
-    """Two roundings, both overflow and NaN rules, all inputs of binary16 and bfloat16."""
-    combinations = [
-        (*case, nan_to_zero) for case in options(HIF8, ["binary16", "bfloat16"]) for nan_to_zero in (False, True)
-    ]
-    run([case for case in combinations if case[2] in ("ties_to_away", "hybrid")], tmp_path)
+    """Two roundings, overflow to infinity and to the largest value, both NaN rules, all inputs of 16 bits.
+
+    Rule `propagate` has the results of these two.
+    """
+    rules = itertools.product(("binary16", "bfloat16"), ("ties_to_away", "hybrid"), ("infinity", "saturate"))
+    run([(HIF8, *rule, nan_to_zero) for rule in rules for nan_to_zero in (False, True)], tmp_path)
 
 
 @pytest.mark.exhaustive
