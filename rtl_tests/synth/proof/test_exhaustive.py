@@ -21,8 +21,9 @@ TENTH = golden.names()[::10]
 # -- whole blocks ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", golden.names())
-def test_every_case_of_every_mac_into_binary16(name):
+@pytest.mark.parametrize("name", golden.names()[::3])
+def test_every_case_of_macs_into_binary16(name):
+    """A third of the formats; ``hwgen verify all`` checks the MACs of all."""
     evidence = check(build("mac", name))
     assert (evidence.verdict, evidence.counterexamples) == (EQUAL, [])
     assert evidence.cases == 1 << (2 * golden.get(name).width + 16)

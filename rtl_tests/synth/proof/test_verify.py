@@ -332,9 +332,11 @@ def test_a_killed_tool_does_not_blame_a_users_file(tmp_path, monkeypatch, capsys
     assert capsys.readouterr().err == "hwgen: Yosys did not write netlist.json: no message\n"
 
 
-def test_a_dot_product_of_one_lane_is_a_mac(tmp_path, capsys):
-    assert main(["verify", "dot", "--format", "e3m2", "--lanes", "1", "-o", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.startswith("e3m2_dot1_binary16: equal to the reference model on all 2^28 inputs")
+@pytest.mark.parametrize(("name", "bits"), [("e3m2", 28), pytest.param("ocp_e4m3", 32, marks=pytest.mark.exhaustive)])
+def test_a_dot_product_of_one_lane_is_a_mac(name, bits, tmp_path, capsys):
+    assert main(["verify", "dot", "--format", name, "--lanes", "1", "-o", str(tmp_path)]) == 0
+    equal = f"{name}_dot1_binary16: equal to the reference model on all 2^{bits} inputs"
+    assert capsys.readouterr().out.startswith(equal)
     assert main(["verify", "dot", "--format", "ocp_e4m3", "-o", str(tmp_path)]) == 1
     assert "no method reaches all 2^48 inputs; there are too many inputs to enumerate" in capsys.readouterr().out
 
