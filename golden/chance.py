@@ -27,7 +27,7 @@ _HIDDEN, _FRACTION_BITS, _BIAS = 1 << 23, 23, 127
 _BELOW_ALL = 25
 """A shift that leaves nothing of a significand, even rounded."""
 
-_ODD = np.uint32(0xFFFFFFFF)
+_BY_DEFINITION = np.uint32(0xFFFFFFFF)
 """Stands for the codes of binades without equally distant values, of infinities and NaNs; these are rounded by
 definition."""
 
@@ -62,7 +62,7 @@ def encode(
     codes = np.empty(flat.shape, np.min_scalar_type((2 << fmt.width) - 1) if marked else fmt.code_dtype)
     rounding, kind = chosen.rounding, table.shifts.dtype.type
     further = int(rounding is Rounding.STOCHASTIC_B)
-    odd: list[NDArray[np.int64]] = []
+    rest: list[NDArray[np.int64]] = []
     for start in range(0, flat.size, BLOCK):
         bits, word = flat[start : start + BLOCK].astype(np.uint32), random[start : start + BLOCK].astype(kind)
         binade = (bits >> np.uint32(_FRACTION_BITS)).astype(np.intp)
@@ -82,11 +82,11 @@ def encode(
         number += table.starts.take(binade, mode="wrap")  # modulo the type's range, like the starts
         block = table.codes.take(number.astype(np.intp), mode="wrap")
         codes[start : start + BLOCK] = block
-        if block.max(initial=0) == _ODD:
-            odd.append(np.flatnonzero(block == _ODD) + start)
-    if odd:
-        rest = np.concatenate(odd)
-        codes[rest] = encode_directly(fmt, flat[rest], chosen, random[rest], random_bits, marked=marked)
+        if block.max(initial=0) == _BY_DEFINITION:
+            rest.append(np.flatnonzero(block == _BY_DEFINITION) + start)
+    if rest:
+        places = np.concatenate(rest)
+        codes[places] = encode_directly(fmt, flat[places], chosen, random[places], random_bits, marked=marked)
     return codes.reshape(raw.shape)
 
 
@@ -104,7 +104,7 @@ def _binades(fmt: Format, chosen: Options, random_bits: int, marked: bool) -> Bi
     lifted = max(0, least - min((shift for shift in shifts if shift is not None), default=least))
     width = _FRACTION_BITS + 1 + lifted + 1
     kind = np.uint32 if max(width, places + fmt.width + 1) < 32 else np.uint64
-    pieces: list[NDArray[np.uint32]] = [np.array([_ODD], np.uint32)]
+    pieces: list[NDArray[np.uint32]] = [np.array([_BY_DEFINITION], np.uint32)]
     starts, size = np.zeros(512, np.int64), 1
     moves = np.full(512, _BELOW_ALL + lifted, kind)
     for exponent, (step, shift) in enumerate(zip(steps, shifts, strict=True)):

@@ -94,12 +94,14 @@ class StochasticProof(Proof):
         never = np.full(2, 2.0**self.random_bits)  # a threshold that is never reached
         return codes_of(self.fmt, values, np.array([False, True]), self.options, never, self.random_bits)
 
-    def _up(self, solver: Solver, position: "Term", threshold: "Term", gap: int, random: "Term") -> "Term":
+    def _up(self, solver: Solver, position: "Term", threshold: "Term", gap: int) -> "Term":
         """Whether a number ``position`` above its lower neighbour is rounded up, in integers.
 
         ``position * 2**R`` is compared with ``threshold * gap``, or twice the one with ``(2 threshold - 1) * gap``.
+        ``stochastic_c`` rounds a tie between ``threshold`` and the integer below to the even one.
         """
         width, rounding = position.sort().bv_size(), self.options.rounding
+        even = solver.negate(solver.bits(threshold, 1)[0])
         doubled = rounding is not Rounding.STOCHASTIC
         position = solver.term("BV_SHL", position, solver.word(self.random_bits + doubled, width))
         if doubled:
@@ -108,7 +110,6 @@ class StochasticProof(Proof):
         up = solver.term("BV_UGE", position, needed)
         if rounding is not Rounding.STOCHASTIC_C:
             return up
-        even = solver.negate(solver.bits(random, 1)[0])  # 2**R - random, to which a tie rounds
         return solver.all([up, solver.either([solver.negate(solver.equal(position, needed)), even])])
 
     def _finite(self, solver: Solver, field: int, fraction: "Term", random: "Term", sign: "Term") -> "Term":
@@ -139,7 +140,7 @@ class StochasticProof(Proof):
             if low > most:
                 continue
             position = solver.term("BV_SUB", number, solver.word(low, width))
-            up = self._up(solver, position, threshold, high - low, random)
+            up = self._up(solver, position, threshold, high - low)
             if place == 0 and not self.fmt.has_zero:  # all numbers but zero become the smallest value
                 up = solver.negate(solver.equal(number, solver.word(0, width)))
             here = solver.choose(up, codes[place + 1], codes[place])
