@@ -13,6 +13,7 @@ from golden.accuracy import (
     quantization_snr,
     significand_bits,
 )
+from golden.blocks import dequantize_block, quantize_block
 from golden.catalog import get, names
 from golden.exact import DEFAULT_TERMS, ExactAccumulator
 from golden.flags import Flag
@@ -25,7 +26,7 @@ from golden.wide import ACCUMULATORS, WIDE, WideFormat
 __all__ = [
     "ACCUMULATORS", "DEFAULT_RANDOM_BITS", "DEFAULT_TERMS", "DISTRIBUTIONS", "WIDE", "BadKind", "BadValue",
     "Biased", "ExactAccumulator", "Fixed", "Flag", "Format", "Kind", "Overflow", "Refusal", "Rounding", "Row",
-    "SignMagnitude", "Special", "WideFormat", "best_scale", "calibrate", "dot", "dynamic_range", "fused_dot",
-    "fused_dot_with_flags", "get", "mac", "mac_with_flags", "model_snr", "names", "quantization_snr",
-    "significand_bits",
+    "SignMagnitude", "Special", "WideFormat", "best_scale", "calibrate", "dequantize_block", "dot",
+    "dynamic_range", "fused_dot", "fused_dot_with_flags", "get", "mac", "mac_with_flags", "model_snr", "names",
+    "quantization_snr", "quantize_block", "significand_bits",
 ]  # fmt: skip

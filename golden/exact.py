@@ -6,6 +6,7 @@ weighs ``2**lsb_exponent``. In NumPy the state is an array of uint64 limbs on th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,16 @@ def check_scale(a: Format, b: Format, scale_bits: int) -> tuple[int, int]:
         problem = f"must be fewer than {scale_bits} for products as far from 1 as those of {a.name} and {b.name}"
         raise BadValue("scale_bits", problem)
     return low, high
+
+
+def check_range(argument: str, factors: Iterable[Format]) -> None:
+    """Refuse factors whose products, or sums of ``MAX_TERMS`` products, exceed the normal numbers of binary64."""
+    fmts = list(factors)
+    least = sum(fmt.ulp_exponent for fmt in fmts)
+    most = sum(fmt.exponent_range[1] + 1 for fmt in fmts) + MAX_TERMS.bit_length()
+    if not -1022 <= least <= most <= 1023:
+        names = ", ".join(dict.fromkeys(fmt.name for fmt in fmts))
+        raise BadValue(argument, f"must leave products in the range of binary64, and those of {names} exceed it")
 
 
 def as_scale(a: Format, b: Format, scale: ArrayLike | None, scale_bits: int) -> NDArray[np.int64]:

@@ -13,12 +13,13 @@ import numpy as np
 
 from golden.aligned import aligned_sums
 from golden.bits import BLOCK, as_array, broadcast, check_shapes
+from golden.blocks import BlockScales, block_scales
 from golden.exact import DEFAULT_TERMS, MAX_TERMS, ExactAccumulator, as_scale, operand, scale_range
 from golden.fixed import add, rounded_to_odd
 from golden.flags import of_sum
 from golden.formats import Format
 from golden.refusal import BadValue, check_integer
-from golden.wide import IEEE, POSITIVE, WideFormat, aligned_bits, check_accumulator, check_zero, state_format
+from golden.wide import ALIGNED, IEEE, POSITIVE, WideFormat, aligned_bits, check_accumulator, check_zero, state_format
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -102,6 +103,9 @@ def fused_dot(
     scale: ArrayLike | None = None,
     scale_bits: int = 0,
     zero: str = IEEE,
+    a_scale: ArrayLike | None = None,
+    b_scale: ArrayLike | None = None,
+    scale_format: str | Format = "e8m0",
 ) -> NDArray[Any]:
     """``round(acc + 2**scale * sum of a * b along the last axis)``, rounded once.
 
@@ -115,6 +119,11 @@ def fused_dot(
         Bits of the accumulator, as in :func:`mac`.
     scale : integers, shape (...), optional
         One scale for all products of a sum.
+    a_scale, b_scale : unsigned integers, shape (...), optional
+        Codes of the scales of two blocks (:mod:`golden.blocks`), which take the place of ``2**scale``. A NaN makes the
+        sum NaN. The accumulators ``aligned6`` to ``aligned40`` take ``e8m0`` only, and ``exact`` takes none.
+    scale_format : str or Format
+        One of :data:`golden.blocks.SCALES`.
 
     Returns
     -------
@@ -122,7 +131,8 @@ def fused_dot(
     ``dlfloat16``, NaN and infinity have the sign of the accumulator if it is NaN, else of the first product that is NaN
     or infinite.
     """
-    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero)[0]
+    blocks = a_scale, b_scale, scale_format
+    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero, blocks)[0]
 
 
 def fused_dot_with_flags(
@@ -136,9 +146,13 @@ def fused_dot_with_flags(
     scale: ArrayLike | None = None,
     scale_bits: int = 0,
     zero: str = IEEE,
+    a_scale: ArrayLike | None = None,
+    b_scale: ArrayLike | None = None,
+    scale_format: str | Format = "e8m0",
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """:func:`fused_dot` with status flags, as in :func:`mac_with_flags`."""
-    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero, flagged=True)
+    blocks = a_scale, b_scale, scale_format
+    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero, blocks, flagged=True)
 
 
 def dot(
@@ -199,6 +213,7 @@ def _sums(
     scale: ArrayLike | None = None,
     scale_bits: int = 0,
     zero: str = IEEE,
+    blocks: tuple[ArrayLike | None, ArrayLike | None, str | Format] = (None, None, "e8m0"),
     *,
     flagged: bool = False,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
@@ -210,6 +225,7 @@ def _sums(
     terms = check_integer("terms", terms, 1, MAX_TERMS)
     accumulator = check_accumulator(accumulator)
     positive = check_zero(zero, accumulator) == POSITIVE
+    scales = _block_scales(fa, fb, accumulator, blocks, scale_bits)
     if accumulator == "exact":
         unit = exact(fa, fb, terms, scale_bits)
         state: NDArray[Any] = np.asarray(acc)
@@ -217,17 +233,19 @@ def _sums(
             state = unit.accumulate(left[..., lane], right[..., lane], state, scale)
         return state, unit.flags(left, right, acc, scale) if flagged else np.empty(0, np.uint8)
     target, kept_bits = state_format(accumulator), aligned_bits(accumulator)
-    powers = as_scale(fa, fb, scale, scale_bits)
-    products, signs, undefined = _products(fa, fb, left, right, powers[..., np.newaxis])
+    powers = as_scale(fa, fb, scale, scale_bits) if scales is None else scales.powers
+    factors = powers if scales is None else scales.factors
+    products, signs, undefined = _products(fa, fb, left, right, factors[..., np.newaxis])
     bits = target.as_codes(acc, "acc")
-    scaled = {} if scale is None else {"scale": powers.shape}
+    scaled = {} if scale is None and scales is None else {"scale": powers.shape}
     shape, lanes = check_shapes(acc=bits.shape, a=products.shape[:-1], **scaled), products.shape[-1]
     columns: list[NDArray[Any]] = [products, signs, undefined, left, right]
     columns = [np.broadcast_to(array, (*shape, lanes)).reshape(-1, lanes) for array in columns]
-    column_of_scales = np.broadcast_to(powers, shape).reshape(-1, 1) if powers.any() else powers.reshape(-1, 1)[:1]
     before = np.broadcast_to(bits, shape).reshape(-1)
+    moves = np.broadcast_to(powers, shape if kept_bits is not None else powers.shape).reshape(-1, 1)
     sums, flags = np.empty(before.shape, target.code_dtype), np.empty(before.shape if flagged else 0, np.uint8)
-    lsb_exponent = min(fa.ulp_exponent + fb.ulp_exponent + scale_range(scale_bits)[0], target.ulp_exponent)
+    lowest = scale_range(scale_bits)[0] if scales is None else 2 * scales.fmt.ulp_exponent
+    lsb_exponent = min(fa.ulp_exponent + fb.ulp_exponent + lowest, target.ulp_exponent)
     for start in range(0, before.size, BLOCK):
         block = slice(start, start + BLOCK)
         product, sign, is_undefined, first, second = (array[block] for array in columns)
@@ -237,35 +255,72 @@ def _sums(
                 total = values + product.sum(axis=-1)
         else:
             total = _odd_sum(values, product[:, 0]) if lanes == 1 else _odd_sum_of_many(values, product, lsb_exponent)
-        negative = np.signbit(total)
-        if target.nan_keeps_sign:  # the sign of the accumulator, else that of the first lane with a special product
-            special = np.flatnonzero(~np.isfinite(total))
-            product_sign = sign[special, np.argmax(~np.isfinite(product[special]), axis=-1)]
-            acc_sign = before[block][special] & target.sign_bit != 0
-            negative[special] = np.where(np.isnan(values[special]), acc_sign, product_sign)
-        packed = _pack(target, total, negative)
+        sums[block] = _rounded(target, before[block], values, product, sign, total)
         if kept_bits is not None:
-            scales = column_of_scales if len(column_of_scales) == 1 else column_of_scales[block]
-            aligned = aligned_sums(fa, fb, first, second, scales, before[block], kept_bits)
-            packed = np.where(np.isfinite(total), aligned, packed)
-        sums[block] = packed
+            finite = np.isfinite(total)
+            aligned = aligned_sums(fa, fb, first, second, moves[block], before[block], kept_bits)
+            sums[block] = np.where(finite, aligned, sums[block])
         if positive:
-            sums[block] = np.where(packed == target.sign_bit, 0, packed)
+            sums[block] = np.where(sums[block] == target.sign_bit, 0, sums[block])
         if flagged:
             flags[block] = of_sum(target, before[block], product, is_undefined, total, sums[block])
     return sums.reshape(shape), flags.reshape(shape) if flagged else flags
 
 
+def _rounded(
+    target: WideFormat,
+    before: NDArray[Any],
+    values: NDArray[np.float64],
+    products: NDArray[np.float64],
+    signs: NDArray[np.bool_],
+    total: NDArray[np.float64],
+) -> NDArray[Any]:
+    """Bits of sums that are rounded to odd; ``before`` and ``values`` are the accumulators."""
+    negative = np.signbit(total)
+    if target.nan_keeps_sign:  # the sign of the accumulator, else that of the first lane with a special product
+        special = np.flatnonzero(~np.isfinite(total))
+        product_sign = signs[special, np.argmax(~np.isfinite(products[special]), axis=-1)]
+        acc_sign = before[special] & target.sign_bit != 0
+        negative[special] = np.where(np.isnan(values[special]), acc_sign, product_sign)
+    return _pack(target, total, negative)
+
+
+def _block_scales(
+    fa: Format,
+    fb: Format,
+    accumulator: str,
+    blocks: tuple[ArrayLike | None, ArrayLike | None, str | Format],
+    scale_bits: int,
+) -> BlockScales | None:
+    a_scale, b_scale, name = blocks
+    scales = block_scales(fa, fb, name, a_scale, b_scale)
+    if scales is None:
+        return None
+    if scale_bits:
+        raise BadValue("scale_bits", "must be 0 with the scales of blocks")
+    if accumulator == "exact":
+        raise BadValue("a_scale", "needs an accumulator that rounds, not 'exact'")
+    if accumulator in ALIGNED and scales.fmt.name != "e8m0":
+        raise BadValue("scale_format", f"must be e8m0 with accumulator {accumulator!r}, not {scales.fmt.name!r}")
+    return scales
+
+
 def _products(
-    fa: Format, fb: Format, left: NDArray[Any], right: NDArray[Any], scale: NDArray[np.int64]
+    fa: Format, fb: Format, left: NDArray[Any], right: NDArray[Any], scale: NDArray[Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Exact scaled products, the exclusive or of the sign bits, and which products are 0 * Inf."""
+    """Exact scaled products, the exclusive or of the sign bits, and which products are 0 * Inf.
+
+    Scales are exponents of powers of two, or factors as floats.
+    """
     first, second = fa.values.take(left), fb.values.take(right)
+    is_factor = scale.dtype.kind == "f"
     with np.errstate(invalid="ignore"):
-        product = first * second
+        product = first * second * (scale if is_factor else 1.0)
     undefined = np.isnan(product) & ~np.isnan(first) & ~np.isnan(second)
+    if is_factor:
+        undefined &= ~np.isnan(scale)
     sign = ((left & fa.sign_bit) != 0) ^ ((right & fb.sign_bit) != 0)
-    return np.ldexp(product, scale) if scale.any() else product, sign, undefined
+    return product if is_factor or not scale.any() else np.ldexp(product, scale), sign, undefined
 
 
 def _odd_sum(acc: NDArray[np.float64], product: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,178 @@
+"""Blocks: elements that share a scale, as in OCP's MX formats and NVFP4 (specification, section 11)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from golden.bits import as_array, check_shapes
+from golden.catalog import get
+from golden.exact import check_range, operand
+from golden.formats import Format
+from golden.names import check_name
+from golden.options import Options, target_options
+from golden.refusal import BadKind, BadValue, about, check_choice
+from golden.rounding import codes_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+SCALES = ("e8m0", "ue4m3", "ue5m3", "Binary8p1uf")
+"""Formats of scales."""
+
+POLICIES = FLOOR, CEIL, NEAREST = "floor", "ceil", "nearest"
+"""How the logarithm of a block's largest magnitude becomes the exponent of its scale; ``floor`` is OCP's."""
+
+_QUANTIZED = ("e8m0", "ue4m3")
+"""Formats of scales that :func:`quantize_block` can choose."""
+
+
+def scales_named(name: str | Format) -> Format:
+    """The format of scales of this name; refuse any that is not in :data:`SCALES`."""
+    if isinstance(name, Format):
+        name = name.name
+    known = {scale.lower(): scale for scale in SCALES}
+    word = known.get(name.lower(), name) if isinstance(name, str) else name
+    return get(check_name("scale_format", word, SCALES))
+
+
+def quantize_block(
+    x: ArrayLike, element_format: str | Format, scale_format: str | Format = "e8m0", policy: str | None = None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Quantize blocks of numbers, each to a scale and to elements (specification, section 11).
+
+    Elements are rounded to the nearest, ties to even, and saturate. With ``e8m0`` the scale is 2**k for
+    k = policy(log2(largest magnitude)) - (exponent of the largest element), from -127 to 127 (OCP MX, version 1.0,
+    section 6.3). With ``ue4m3`` it is the largest magnitude over the largest element, rounded to the nearest, at least
+    the smallest scale; a scale of the whole tensor, as NVFP4 has it, is the caller's.
+
+    Parameters
+    ----------
+    x : float32, float16 or bfloat16 array, shape (..., elements)
+        The last axis is a block.
+    element_format : str or Format
+    scale_format : str or Format
+        ``e8m0`` or ``ue4m3``.
+    policy : str, optional
+        With ``e8m0``, one of :data:`POLICIES`; ``floor`` by default.
+
+    Returns
+    -------
+    codes, scales
+        Codes of the elements, in the shape of ``x``, and codes of the scales, without the last axis. A block of zeros
+        has the smallest scale. A block with a NaN or an infinity has a NaN as scale and zeros as elements.
+    """
+    elements = operand("element_format", element_format)
+    if len(elements.members) > 1 or not elements.signed:
+        raise BadValue("element_format", f"must be one format with a sign, not {elements.name!r}")
+    scales = _scales(scale_format, policy)
+    numbers = as_array("x", x)
+    if numbers.dtype.name not in ("float32", "float16", "bfloat16"):
+        raise BadKind("x", f"must be a float32, float16 or bfloat16 array, not {numbers.dtype}")
+    if numbers.ndim == 0 or numbers.shape[-1] == 0:
+        raise BadValue("x", "must have a last axis with at least one element")
+    numbers = numbers.astype(np.float64)
+    finite = np.isfinite(numbers)
+    is_special = ~finite.all(axis=-1)
+    numbers = np.where(finite, numbers, 0.0)
+    largest = np.abs(numbers).max(axis=-1)
+    if scales.name == "e8m0":
+        exponents = _exponents(largest, policy or FLOOR) - elements.exponent_range[1]
+        exponents = np.where(largest == 0, -127, np.clip(exponents, -127, 127))
+        scale_codes = (exponents + 127).astype(scales.code_dtype)
+    else:
+        quotients = largest / elements.largest  # far from ties of the scale's few bits, unless it is exact
+        nearest = codes_of(scales, quotients, np.zeros(quotients.shape, np.bool_), _nearest(scales))
+        scale_codes = np.maximum(nearest, 1)
+    quotients = numbers / scales.values.take(scale_codes)[..., np.newaxis]
+    codes = codes_of(elements, quotients, np.signbit(quotients), _nearest(elements))
+    assert scales.canonical_nan is not None
+    scale_codes = np.where(is_special, scales.canonical_nan, scale_codes).astype(scales.code_dtype)
+    return np.where(is_special[..., np.newaxis], 0, codes).astype(elements.code_dtype), scale_codes
+
+
+def dequantize_block(
+    codes: ArrayLike, scales: ArrayLike, element_format: str | Format, scale_format: str | Format = "e8m0"
+) -> NDArray[np.float64]:
+    """Values of blocks, scale times element, exact.
+
+    Parameters
+    ----------
+    codes : unsigned integers, shape (..., elements)
+    scales : unsigned integers, shape (...)
+    element_format : str or Format
+    scale_format : str or Format
+        One of :data:`SCALES`.
+    """
+    elements, factor = operand("element_format", element_format), scales_named(scale_format)
+    check_range("scale_format", [elements, factor])
+    values, factors = elements.decode(elements.as_codes(codes)), factor.decode(factor.as_codes(scales, "scales"))
+    if values.ndim == 0:
+        raise BadValue("codes", "must have a last axis with the elements of a block")
+    check_shapes(codes=values.shape[:-1], scales=factors.shape)
+    with np.errstate(invalid="ignore"):
+        return values * factors[..., np.newaxis]
+
+
+class BlockScales(NamedTuple):
+    """The scales of the products of a dot product: their codes, checked, and their format."""
+
+    fmt: Format
+    a: NDArray[Any]
+    b: NDArray[Any]
+
+    @property
+    def factors(self) -> NDArray[np.float64]:
+        """What the products are multiplied by, exact."""
+        return self.fmt.values.take(self.a) * self.fmt.values.take(self.b)
+
+    @property
+    def powers(self) -> NDArray[np.int64]:
+        """Exponents of the factors, for scales that are powers of two; meaningless for NaN."""
+        return np.frexp(np.where(np.isfinite(self.factors), self.factors, 1.0))[1].astype(np.int64) - 1
+
+
+def block_scales(
+    a_format: Format, b_format: Format, name: str | Format, a_scale: ArrayLike | None, b_scale: ArrayLike | None
+) -> BlockScales | None:
+    """Check the scales of a dot product of blocks; None without scales."""
+    if a_scale is None and b_scale is None:
+        return None
+    for argument, scale in (("a_scale", a_scale), ("b_scale", b_scale)):
+        if scale is None:
+            raise BadValue(argument, "must be given with the scale of the other operand")
+    fmt = scales_named(name)
+    check_range("scale_format", [a_format, b_format, fmt, fmt])
+    a, b = fmt.as_codes(np.asarray(a_scale), "a_scale"), fmt.as_codes(np.asarray(b_scale), "b_scale")
+    check_shapes(a_scale=a.shape, b_scale=b.shape)
+    return BlockScales(fmt, a, b)
+
+
+def _scales(name: str | Format, policy: str | None) -> Format:
+    fmt = scales_named(name)
+    if fmt.name not in _QUANTIZED:
+        raise BadValue("scale_format", f"must be {' or '.join(_QUANTIZED)} to choose a scale, not {fmt.name!r}")
+    if policy is not None:
+        check_choice("policy", policy, POLICIES)
+        if fmt.name != "e8m0":
+            raise BadValue("policy", f"needs scales that are powers of two, and {fmt.name} has others")
+    return fmt
+
+
+def _nearest(fmt: Format) -> Options:
+    with about("element_format"):
+        return target_options(fmt, "ties_to_even", "saturate")
+
+
+def _exponents(magnitude: NDArray[np.float64], policy: str) -> NDArray[np.int64]:
+    """The binary logarithms of positive numbers of at most 26 bits, rounded to integers by a policy."""
+    fraction, exponent = np.frexp(magnitude)
+    match policy:
+        case "floor":
+            up = np.zeros(magnitude.shape, np.bool_)
+        case "ceil":
+            up = fraction > 0.5
+        case _:
+            up = (2 * fraction) ** 2 >= 2  # exact, and never equal
+    return exponent.astype(np.int64) - 1 + up

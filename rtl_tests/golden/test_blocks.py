@@ -1,0 +1,321 @@
+"""Blocks with scales: gfloat's and ml_dtypes' blocks, and the rules typed a second time in exact fractions."""
+
+from fractions import Fraction
+from math import inf, isnan, nan
+
+import gfloat
+import ml_dtypes
+import numpy as np
+import pytest
+from gfloat import formats as theirs
+
+import golden
+from golden import Flag
+from golden.blocks import POLICIES, SCALES
+from rtl_tests.golden.test_aligned import aligned, multiplied, split
+
+ELEMENTS = {
+    "ocp_e4m3": (theirs.format_info_mxfp8_e4m3, ml_dtypes.float8_e4m3fn),
+    "ocp_e5m2": (theirs.format_info_mxfp8_e5m2, ml_dtypes.float8_e5m2),
+    "e3m2": (theirs.format_info_mxfp6_e3m2, ml_dtypes.float6_e3m2fn),
+    "e2m3": (theirs.format_info_mxfp6_e2m3, ml_dtypes.float6_e2m3fn),
+    "e2m1": (theirs.format_info_mxfp4_e2m1, ml_dtypes.float4_e2m1fn),
+}
+
+
+def blocks(count, size, seed=0):
+    """Blocks of normal numbers of many scales, some small integers, powers of two, zeros, subnormals and extremes."""
+    rng = np.random.default_rng([count, size, seed])
+    x = rng.normal(size=(count, size)) * 2.0 ** rng.integers(-140, 120, (count, 1))
+    x = np.where(rng.random((count, 1)) < 0.3, rng.integers(-12, 13, (count, size)) / 2.0, x)
+    x = np.where(rng.random((count, 1)) < 0.1, 2.0 ** rng.integers(-149, 127, (count, size)), x)
+    x = np.where(rng.random((count, size)) < 0.1, 0.0, x)
+    x[0] = 0
+    return np.where(rng.random((count, 1)) < 0.02, 3e38, x).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_scales_and_values_are_gfloats(name):
+    info, _ = ELEMENTS[name]
+    x = blocks(300, 32)
+    codes, scales = golden.quantize_block(x, name)
+    values = golden.dequantize_block(codes, scales, name)
+    for block, scale, row in zip(x.astype(np.float64), scales, values, strict=True):
+        with np.errstate(all="ignore"):
+            expected = gfloat.quantize_block(info, block, gfloat.compute_scale_amax)
+            assert golden.get("e8m0").decode(scale) == gfloat.compute_scale_amax(info.etype.emax, block)
+        np.testing.assert_array_equal(row, expected)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_elements_are_those_of_ml_dtypes(name, policy):
+    _, kind = ELEMENTS[name]
+    x, largest = blocks(2000, 32, seed=1), golden.get(name).largest
+    codes, scales = golden.quantize_block(x, name, policy=policy)
+    scaled = x.astype(np.float64) / golden.get("e8m0").decode(scales)[:, None]
+    expected = np.clip(scaled, -largest, largest).astype(kind)
+    np.testing.assert_array_equal(codes, expected.view(np.uint8))
+
+
+def exponent_of(x):
+    """The exponent of a positive fraction."""
+    exponent = x.numerator.bit_length() - x.denominator.bit_length()
+    return exponent - (Fraction(2) ** exponent > x)
+
+
+def rounded(x, values):
+    """The code of the value nearest to a fraction, ties to the even code, saturating; values by code, ascending."""
+    return min(range(len(values)), key=lambda code: (abs(values[code] - x), code & 1))
+
+
+def quantized(block, name, scale_name, policy):
+    """One block by the rules."""
+    fmt, scale_format = golden.get(name), golden.get(scale_name)
+    largest = max((abs(Fraction(x)) for x in block), default=Fraction(0))
+    if scale_name == "e8m0":
+        code = 0
+        if largest:
+            exponent = exponent_of(largest)
+            ratio = largest / Fraction(2) ** exponent
+            exponent += {"floor": False, "ceil": ratio > 1, "nearest": ratio**2 >= 2}[policy]
+            code = min(max(exponent - exponent_of(Fraction(fmt.largest)), -127), 127) + 127
+    else:
+        values = [scale_format.exact_value(code) for code in range(127)]
+        code = max(rounded(largest / Fraction(fmt.largest), values), 1)
+    scale = scale_format.exact_value(code)
+    magnitudes = [Fraction(value) for value in fmt.magnitudes.tolist()]
+    codes = [rounded(abs(Fraction(x)) / scale, magnitudes) | (np.signbit(x) and fmt.sign_bit) for x in block]
+    return codes, code
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", ["e2m1", "e3m2", "ocp_e4m3"])
+def test_powers_of_two_by_their_rule(name, policy):
+    x = blocks(120, 16, seed=2)
+    codes, scales = golden.quantize_block(x, name, "e8m0", policy)
+    for place, block in enumerate(x.tolist()):
+        assert (codes[place].tolist(), scales[place]) == quantized(block, name, "e8m0", policy)
+
+
+@pytest.mark.parametrize("name", ["e2m1", "e2m3", "ocp_e4m3"])
+def test_scales_of_nvfp4_by_their_rule(name):
+    x = np.concatenate([blocks(60, 16, seed=3), np.random.default_rng(4).normal(size=(120, 16)).astype(np.float32)])
+    x[-20:] *= np.float32(100)
+    codes, scales = golden.quantize_block(x, name, "ue4m3")
+    for place, block in enumerate(x.tolist()):
+        assert (codes[place].tolist(), scales[place]) == quantized(block, name, "ue4m3", None)
+
+
+@pytest.mark.parametrize(("scale", "spoiled"), [("e8m0", 0xFF), ("ue4m3", 0x7F)])
+@pytest.mark.parametrize("special", [nan, inf, -inf])
+def test_a_special_number_spoils_its_block_only(scale, spoiled, special):
+    x = blocks(8, 16, seed=5)
+    plain = golden.quantize_block(x, "e2m1", scale)
+    x[3, 7] = special
+    codes, scales = golden.quantize_block(x, "e2m1", scale)
+    assert scales[3] == spoiled
+    assert not codes[3].any()
+    assert np.isnan(golden.dequantize_block(codes, scales, "e2m1", scale)[3]).all()
+    others = np.arange(8) != 3
+    np.testing.assert_array_equal(codes[others], plain[0][others])
+    np.testing.assert_array_equal(scales[others], plain[1][others])
+
+
+def test_16_bit_floats_are_the_same_numbers():
+    x = blocks(50, 16, seed=6)
+    for kind in (np.float16, ml_dtypes.bfloat16):
+        with np.errstate(over="ignore"):
+            short = x.astype(kind)
+        results = [golden.quantize_block(y, "e2m1") for y in (short, short.astype(np.float32))]
+        for ours, same in zip(*results, strict=True):
+            np.testing.assert_array_equal(ours, same)
+
+
+# -- dot products
+
+
+def factors(name):
+    """Value, exponent and significand of the codes of scales, powers of two."""
+    return [(value, 0 if isnan(value) else exponent_of(Fraction(value))) for value in golden.get(name).values.tolist()]
+
+
+def sums(a, b, acc, a_scale, b_scale, a_format, b_format, scale_name):
+    """Exact sums of blocks, and whether a product is undefined: NaN, an infinity, or a fraction."""
+    left, right, scale = (golden.get(name).values for name in (a_format, b_format, scale_name))
+    for row in range(len(acc)):
+        one, two = float(scale[a_scale[row]]), float(scale[b_scale[row]])
+        start = float(acc[row : row + 1].view(np.float32)[0])
+        total, specials, undefined = Fraction(0), [] if np.isfinite(start) else [start], False
+        total += Fraction(start) if np.isfinite(start) else 0
+        for x, y in zip(left[a[row]].tolist(), right[b[row]].tolist(), strict=True):
+            parts = (x, y, one, two)
+            if any(map(isnan, parts)):
+                specials.append(nan)
+            elif any(map(np.isinf, parts)):
+                is_undefined = 0 in parts
+                undefined |= is_undefined
+                specials.append(nan if is_undefined else inf if (x > 0) == (y > 0) else -inf)
+            else:
+                total += Fraction(x) * Fraction(y) * Fraction(one) * Fraction(two)
+        if any(map(isnan, specials)) or {inf, -inf} <= set(specials):
+            yield nan, undefined
+        else:
+            yield (specials[0] if specials else total), undefined
+
+
+def nearest_binary32(x):
+    """Bits of a fraction, rounded to the nearest, ties to even; the sign of zero is left to others."""
+    magnitude = abs(x)
+    if magnitude == 0:
+        return 0
+    unit = Fraction(2) ** (max(exponent_of(magnitude), -126) - 23)
+    count, rest = divmod(magnitude, unit)
+    count += rest * 2 > unit or (rest * 2 == unit and count & 1)
+    fits = count * unit < Fraction(2) ** 128
+    bits = int(np.float32(float(count * unit)).view(np.uint32)) if fits else 0x7F800000
+    return bits | (0x80000000 if x < 0 else 0)
+
+
+PAIRS = [
+    ("e2m1", "e2m1"),
+    ("ocp_e4m3", "ocp_e5m2"),
+    ("ocp_e5m2", "ocp_e5m2"),
+    ("binary8p3", "e3m2"),
+    ("hif8", "hif8"),
+]
+
+
+def stimuli(a_format, b_format, scale_name, lanes, count):
+    rng = np.random.default_rng([lanes, count, *a_format.encode(), *scale_name.encode()])
+    fa, fb, fs = (golden.get(name) for name in (a_format, b_format, scale_name))
+    a, b = (rng.integers(0, 1 << fmt.width, (count, lanes)).astype(fmt.code_dtype) for fmt in (fa, fb))
+    mild = [fmt.magnitude_codes[: len(fmt.magnitude_codes) // 2 + 1] for fmt in (fa, fb)]
+    keep = rng.random((count, 1)) < 0.5
+    a, b = (np.where(keep, rng.choice(m, x.shape), x).astype(x.dtype) for x, m in zip((a, b), mild, strict=True))
+    top, middle = 1 << fs.width, int(np.searchsorted(np.nan_to_num(fs.values, nan=inf), 1.0))
+    s, t = (
+        np.where(rng.random(count) < 0.6, middle + rng.integers(-6, 7, count), rng.integers(0, top, count))
+        for _ in "ab"
+    )
+    s, t = (np.clip(x, 0, top - 1).astype(np.uint8) for x in (s, t))
+    with np.errstate(all="ignore"):
+        exact = (fa.values[a] * fb.values[b]).sum(-1) * fs.values[s] * fs.values[t]
+        near = (-exact).astype(np.float32).view(np.uint32).astype(np.int64) + rng.integers(-3, 4, count)
+    kinds = [near & 0xFFFFFFFF, rng.integers(0, 1 << 32, count), np.zeros(count, np.int64)]
+    acc = np.choose(rng.integers(0, 3, count), kinds)
+    return a, b, acc.astype(np.uint32), s, t
+
+
+@pytest.mark.parametrize("scale_name", SCALES)
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_a_dot_product_of_blocks_is_rounded_once(pair, scale_name):
+    for lanes in (1, 5):
+        a, b, acc, s, t = stimuli(*pair, scale_name, lanes, 400)
+        scales = {"a_scale": s, "b_scale": t, "scale_format": scale_name}
+        bits, flags = golden.fused_dot_with_flags(a, b, acc, *pair, "binary32", **scales)
+        np.testing.assert_array_equal(bits, golden.fused_dot(a, b, acc, *pair, "binary32", **scales))
+        for row, (exact, undefined) in enumerate(sums(a, b, acc, s, t, *pair, scale_name)):
+            if isinstance(exact, Fraction):
+                expected = nearest_binary32(exact)
+                sign = 0x80000000 if exact else 0  # of an exact zero, test_the_sign_of_zero has it
+                assert bits[row] & (0x7FFFFFFF | sign) == expected
+                value = float(bits[row : row + 1].view(np.float32)[0])
+                assert bool(flags[row] & Flag.INEXACT) == (np.isinf(value) or Fraction(value) != exact)
+            else:
+                assert bits[row] == (0x7FC00000 if isnan(exact) else 0x7F800000 if exact > 0 else 0xFF800000)
+                assert bool(flags[row] & Flag.INVALID) >= undefined
+
+
+@pytest.mark.parametrize("width", [6, 13, 25, 40])
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_an_aligned_dot_product_of_blocks(pair, width):
+    """Scales add to the exponents of all products."""
+    left, right, scale = split(pair[0]), split(pair[1]), factors("e8m0")
+    a, b, acc, s, t = stimuli(*pair, "e8m0", 4, 300)
+    options = {"a_scale": s, "b_scale": t}
+    bits, flags = golden.fused_dot_with_flags(a, b, acc, *pair, f"aligned{width}", **options)
+    for row in range(len(acc)):
+        (one, p), (two, q) = scale[s[row]], scale[t[row]]
+        products = [multiplied(left[x], right[y], p + q) for x, y in zip(a[row].tolist(), b[row].tolist(), strict=True)]
+        if isnan(one) or isnan(two):
+            products = [(nan, 0, 0, product[3]) for product in products]
+        expected = aligned(products, int(acc[row]), width)
+        invalid = flags[row] if isnan(one) or isnan(two) else expected[1]
+        assert (bits[row], flags[row]) == (expected[0], invalid)
+
+
+def test_the_sign_of_zero_with_a_scale_of_zero():
+    """Binary8p1uf has a zero: 0 times infinity is NaN, other products keep their sign."""
+    code = {value: int(np.flatnonzero(golden.get("ocp_e5m2").values == value)[0]) for value in (-1, 1, inf)}
+    scales = {"a_scale": [0], "b_scale": [0x80], "scale_format": "Binary8p1uf"}
+
+    def total(x, acc=0):
+        a, b = np.array([[code[x]]], np.uint8), np.array([[code[1]]], np.uint8)
+        return int(golden.fused_dot(a, b, np.array([acc], np.uint32), "ocp_e5m2", accumulator="binary32", **scales)[0])
+
+    assert total(-1, 0x80000000) == 0x80000000
+    assert total(1, 0x80000000) == 0
+    assert total(inf) == 0x7FC00000
+
+
+REFUSALS = {
+    "a block of codes": (
+        lambda: golden.quantize_block(np.zeros(4, np.uint8), "e2m1"),
+        "x must be a float32, float16 or bfloat16 array, not uint8",
+    ),
+    "no axis": (
+        lambda: golden.quantize_block(np.float32(1), "e2m1"),
+        "x must have a last axis with at least one element",
+    ),
+    "a scale that cannot be chosen": (
+        lambda: golden.quantize_block(np.zeros(4, np.float32), "e2m1", "ue5m3"),
+        "scale_format must be e8m0 or ue4m3 to choose a scale, not 'ue5m3'",
+    ),
+    "another scale": (
+        lambda: golden.dequantize_block([0], 0, "e2m1", "hif8"),
+        "scale_format must be one of e8m0, ue4m3, ue5m3, Binary8p1uf, not 'hif8'",
+    ),
+    "a policy without powers of two": (
+        lambda: golden.quantize_block(np.zeros(4, np.float32), "e2m1", "ue4m3", "ceil"),
+        "policy needs scales that are powers of two, and ue4m3 has others",
+    ),
+    "an unknown policy": (
+        lambda: golden.quantize_block(np.zeros(4, np.float32), "e2m1", policy="up"),
+        "policy must be one of floor, ceil, nearest, not 'up'",
+    ),
+    "elements without a sign": (
+        lambda: golden.quantize_block(np.zeros(4, np.float32), "ue4m3"),
+        "element_format must be one format with a sign, not 'ue4m3'",
+    ),
+    "one scale": (
+        lambda: golden.fused_dot([0], [0], 0, "e2m1", a_scale=0),
+        "b_scale must be given with the scale of the other operand",
+    ),
+    "two kinds of scales": (
+        lambda: golden.fused_dot([0], [0], 0, "e2m1", a_scale=0, b_scale=0, scale=0, scale_bits=3),
+        "scale_bits must be 0 with the scales of blocks",
+    ),
+    "an exact accumulator": (
+        lambda: golden.fused_dot([0], [0], [0], "e2m1", accumulator="exact", a_scale=0, b_scale=0),
+        "a_scale needs an accumulator that rounds, not 'exact'",
+    ),
+    "aligned sums of other scales": (
+        lambda: golden.fused_dot(
+            [0], [0], 0, "e2m1", accumulator="aligned13", a_scale=0, b_scale=0, scale_format="ue4m3"
+        ),
+        "scale_format must be e8m0 with accumulator 'aligned13', not 'ue4m3'",
+    ),
+    "products beyond binary64": (
+        lambda: golden.fused_dot([0], [0], 0, "gc_1_4_3_b390", a_scale=0, b_scale=0),
+        "scale_format must leave products in the range of binary64, and those of gc_1_4_3_b390, e8m0 exceed it",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_refusals(case):
+    call, sentence = REFUSALS[case]
+    with pytest.raises(golden.Refusal) as caught:
+        call()
+    assert str(caught.value) == sentence
