@@ -20,6 +20,7 @@ from hwgen.blocks.mac import MAC
 from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, LANES, MAX_LANES, SCALE_BITS, SUM_FLAGS, TERMS, ZERO
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import moved_left, named
+from hwgen.datapath.bounded import BoundedShape, rounded_sum
 from hwgen.datapath.exact import sticky_specials
 from hwgen.datapath.fixed import Addend, addend, rounded
 from hwgen.datapath.multiplier import Multiplier, operand_ports
@@ -41,7 +42,7 @@ class Dot(Accumulating, wiring.Component):
     a_format, b_format : Format or str
         ``b_format`` defaults to ``a_format``.
     lanes : int
-        Number of products, 1 to 16.
+        Number of products, 1 to 32.
     accumulator, terms, scale_bits, overflow, flags
         See :class:`hwgen.Mac`; the product of each lane counts as a term.
 
@@ -90,8 +91,13 @@ class Dot(Accumulating, wiring.Component):
                 m.d.comb += getattr(multiplier, port).eq(getattr(self, port).word_select(lane, width))
         if self.exact is not None:
             self._exact(m, multipliers, self.exact)
+            return m
+        target = wide(self.accumulator)
+        frame = BoundedShape(layout, self.lanes, target)
+        if frame.fits:
+            self._bounded(m, multipliers, frame)
         else:
-            self._rounded(m, multipliers, wide(self.accumulator))
+            self._rounded(m, multipliers, target)
         return m
 
     @staticmethod
@@ -124,6 +130,18 @@ class Dot(Accumulating, wiring.Component):
         if self.has_flags:
             invalid = reduce(or_, (term.is_invalid for term in addends), opposite)
             m.d.comb += self.flags.eq(flag_word(Const(0, 1), Const(0, 1), no_room, invalid))
+
+    def _bounded(self, m: Module, multipliers: list[Multiplier], frame: BoundedShape) -> None:
+        products = [multiplier.product for multiplier in multipliers]
+        result = rounded_sum(m, products, frame, self.acc_in, self.zero == POSITIVE)
+        m.d.comb += self.acc_out.eq(result.acc_out)
+        never = Const(0, 1)  # within the frame's limits sums neither overflow nor underflow
+        if self.has_overflow:
+            m.d.comb += self.overflow.eq(never)
+        if self.has_flags:
+            chapter(m, "Flags: inexact, invalid; sums never overflow or underflow", self.flags)
+            inexact, invalid = named(m, "inexact", result.inexact), named(m, "invalid", result.invalid)
+            m.d.comb += self.flags.eq(flag_word(inexact, never, never, invalid))
 
     def _rounded(self, m: Module, multipliers: list[Multiplier], target: WideFormat) -> None:
         fa, fb = self.a_format, self.b_format

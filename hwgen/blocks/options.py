@@ -17,7 +17,7 @@ from hwgen.netlist.pipeline import MAX_STAGES
 TARGETS = (*WIDE, "unpacked")
 """Targets of a decoder."""
 
-MAX_LANES = 16
+MAX_LANES = 32
 """Largest number of products in a dot product."""
 
 FORMAT = Option("format", Format, "name of a format (see `hwgen formats`), or path of a .toml file", argument="fmt")

@@ -49,7 +49,7 @@ class Pe(Accumulating, wiring.Component):
     a_format, b_format : Format or str
         ``b_format`` defaults to ``a_format``.
     lanes : int
-        Products per cycle, 1 to 16; :class:`hwgen.Dot` adds several.
+        Products per cycle, 1 to 32; :class:`hwgen.Dot` adds several.
     accumulator, terms, scale_bits, flags, zero
         See :class:`hwgen.Mac`.
     stages : int

@@ -139,8 +139,17 @@ class DotReference(SumReference):
         fa, fb = self.formats
         scale = vectors.scales(self.core.scale_bits, count, rng)
         unit = self.core.exact or exact(fa, fb, 1, self.core.scale_bits)
-        a, b, acc = vectors.dot_cases(unit, self.core.accumulator, self.core.lanes, rng, scale)
-        rows = zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
+        return self._pins(*vectors.dot_cases(unit, self.core.accumulator, self.core.lanes, rng, scale), scale)
+
+    def near_stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        """Products near a rounded accumulator, see :func:`hwgen.reference.vectors.near_cases`."""
+        core = self.core
+        return self._pins(*vectors.near_cases(*self.formats, core.accumulator, core.lanes, count, rng, core.scale_bits))
+
+    def _pins(
+        self, a: NDArray[Any], b: NDArray[Any], acc: NDArray[Any], scale: NDArray[np.int64]
+    ) -> list[dict[str, int]]:
+        (fa, fb), rows = self.formats, zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
         cases = [{"a": codes_word(fa, x), "b": codes_word(fb, y), "acc_in": integer(z)} for x, y, z in rows]
         return self.scaled(cases, scale)
 

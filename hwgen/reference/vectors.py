@@ -103,6 +103,131 @@ def dot_cases(
     return left, right, acc
 
 
+def near_cases(
+    a: Format, b: Format, accumulator: str, lanes: int, count: int, rng: np.random.Generator, scale_bits: int = 0
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int64]]:
+    """Return fused dot products with accumulators near the sum of the products: operands, accumulators and scales.
+
+    Codes are random, moderate, smallest, largest, powers of two, zeros or specials. In some cases one lane alone is not
+    zero, lanes cancel in pairs, or all products have one sign. The accumulator is one of: a corner; minus the sum of
+    the products to within a few last places; a number, often a power of two, as far from the sum as makes one of both a
+    tie, a sticky bit, or nothing; a subnormal; a random pattern.
+    """
+    target, scale = golden.get(accumulator), scales(scale_bits, count, rng)
+    left, right = (_lane_codes(fmt, lanes, count, rng) for fmt in (a, b))
+    kind, lane = rng.integers(0, 8, count), rng.integers(0, lanes, count)
+    for codes, fmt in ((left, a), (right, b)):
+        codes[kind == 5] = rng.choice(_by_magnitude(fmt)[-4:], (count, lanes))[kind == 5]
+    for number, chosen in ((1, _smallest), (2, _level)):
+        cases = np.flatnonzero(kind == number)
+        left[cases, lane[cases]], right[cases, lane[cases]] = chosen(a, b, target.precision, cases.size, rng)
+    others = (kind <= 2)[:, np.newaxis] & (np.arange(lanes) != lane[:, np.newaxis])
+    left = np.where(others, left & np.uint64(a.sign_bit), left)
+    for odd in range(1, lanes, 2):  # pairs of lanes with opposite products, where the formats have signs
+        left[:, odd] = np.where(kind == 3, left[:, odd - 1], left[:, odd])
+        right[:, odd] = np.where(kind == 3, right[:, odd - 1] ^ np.uint64(b.sign_bit), right[:, odd])
+    signs_a, signs_b = np.uint64(a.sign_bit), np.uint64(b.sign_bit)
+    alike = ((kind == 4) | (kind == 5))[:, np.newaxis]  # products of one sign
+    left = np.where(alike, left | signs_a * rng.integers(0, 2, (count, 1)).astype(np.uint64), left)
+    right = np.where(alike, right | signs_b, right)
+    left = np.where(alike & (rng.integers(0, 2, (count, 1)) == 0), left & ~signs_a, left)
+    return left, right, _near_accumulators(a, b, left, right, target, rng, scale, scale_bits), scale
+
+
+def _near_accumulators(
+    a: Format,
+    b: Format,
+    left: NDArray[np.uint64],
+    right: NDArray[np.uint64],
+    target: Format,
+    rng: np.random.Generator,
+    scale: NDArray[np.int64],
+    scale_bits: int,
+) -> NDArray[np.uint64]:
+    count, k, sign = len(left), target.rows[-1].fraction_bits, np.uint64(target.sign_bit)
+    nothing = np.zeros(count, np.uint64)
+    total = golden.fused_dot(left, right, nothing, a, b, target.name, scale=scale, scale_bits=scale_bits)
+    total = total.astype(np.uint64)
+    body = (total & (sign - np.uint64(1))).astype(np.int64)
+    opposite = np.clip(body + rng.integers(-3, 4, count), 0, int(sign) - 1).astype(np.uint64) | (~total & sign)
+    ranges = ((k - 3, k + 6), (-2 * k - 6, 2 * k), (-4, 2))
+    places = np.choose(rng.integers(0, 3, count), [rng.integers(*limits, count) for limits in ranges])
+    field = np.clip((body >> k) + places, 0, (int(sign) >> k) - 1)
+    special = rng.choice(np.array([0, 0, 1, (1 << k) - 1, 1 << (k - 1)]), count)
+    fraction = np.where(rng.integers(0, 2, count) == 0, rng.integers(0, 1 << k, count), special)
+    signs = rng.integers(0, 2, count).astype(np.uint64) * sign
+    far = (field << k | fraction).astype(np.uint64) | signs
+    corner = rng.choice(np.array(_corners(target), np.uint64), count)
+    subnormal = rng.integers(0, 2 << k, count).astype(np.uint64) | signs
+    patterns = rng.integers(0, 2 * int(sign), count).astype(np.uint64)
+    choice = rng.integers(0, 16, count)
+    return np.select([choice < 1, choice < 6, choice < 14, choice < 15], [corner, opposite, far, subnormal], patterns)
+
+
+def _lane_codes(fmt: Format, lanes: int, count: int, rng: np.random.Generator) -> NDArray[np.uint64]:
+    """Codes of one kind in all lanes of a case; in every eighth case each lane has a kind of its own."""
+    values = np.abs(fmt.values)
+    codes = np.arange(values.size)
+    ordered = _by_magnitude(fmt)
+    pools = [
+        (1, codes),
+        (6, ordered),
+        (4, codes[values <= 8]),
+        (2, ordered[:8]),
+        (2, ordered[-8:]),
+        (1, _powers(fmt)),
+        (1, codes[values == 0]),
+        (0, codes[~np.isfinite(values)]),
+    ]
+    weights = np.array([weight if pool.size else 0 for weight, pool in pools])
+    kinds = rng.choice(len(pools), (count, 1), p=weights / weights.sum())
+    own = rng.integers(0, len(pools), (count, lanes))
+    kinds = np.where(rng.integers(0, 8, (count, 1)) == 0, own, kinds)
+    chosen = [
+        (pool if pool.size else codes)[rng.integers(0, pool.size or codes.size, (count, lanes))] for _, pool in pools
+    ]
+    return np.choose(kinds, chosen).astype(np.uint64)
+
+
+def _by_magnitude(fmt: Format) -> NDArray[np.int64]:
+    """Codes of finite values, the smallest magnitude first."""
+    finite = np.flatnonzero(np.isfinite(fmt.values))
+    return finite[np.argsort(np.abs(fmt.values[finite]), kind="stable")]
+
+
+def _powers(fmt: Format) -> NDArray[np.int64]:
+    """Codes of powers of two."""
+    with np.errstate(invalid="ignore"):
+        return np.flatnonzero(np.isfinite(fmt.values) & (np.abs(np.frexp(fmt.values)[0]) == 0.5))
+
+
+def _smallest(
+    a: Format, b: Format, _precision: int, count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Codes of the smallest magnitude but zero, with any sign."""
+    pools = []
+    for fmt in (a, b):
+        values = np.where(fmt.values == 0, np.inf, np.abs(fmt.values))
+        pools.append(np.flatnonzero(values == np.nanmin(values)).astype(np.uint64))
+    return rng.choice(pools[0], count), rng.choice(pools[1], count)
+
+
+def _level(
+    a: Format, b: Format, precision: int, count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Powers of two whose product is 2**precision times the smallest one, or as near to it as ``b`` permits.
+
+    An accumulator of that precision just below it is then an odd multiple of the smallest product, so that the sum can
+    be one unit in the last place of a fixed point.
+    """
+    left, powers = rng.choice(_powers(a), count), _powers(b)
+    wanted = a.ulp_exponent + b.ulp_exponent + precision - np.frexp(a.values[left])[1] + 1
+    distance = np.abs(np.frexp(b.values[powers])[1] - 1 - wanted[:, np.newaxis])
+    right = powers[np.argmin(distance, axis=1)]
+    negative = rng.integers(0, 2, count) * (b.sign_bit if b.signed else 0)
+    return left.astype(np.uint64), (right ^ negative).astype(np.uint64)
+
+
 def _corners(accumulator: Format) -> list[int]:
     k = accumulator.rows[-1].fraction_bits
     top = accumulator.sign_bit - 1

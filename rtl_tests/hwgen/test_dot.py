@@ -1,10 +1,18 @@
 """Fused dot products: gates against the reference model, and refusals."""
 
+import numpy as np
 import pytest
+from amaranth.sim import Simulator
 
+import golden
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.bundle.files import cases
+from hwgen.datapath.bounded import BoundedShape
+from hwgen.datapath.operand import Operand, OperandShape
+from hwgen.datapath.product import ProductShape
+from hwgen.datapath.rows import zero_is_silent
+from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import answer, clocked_case, stimuli, texts
 from rtl_tests.support.gates import mismatches
@@ -52,6 +60,113 @@ def test_a_wrong_gate_is_found():
     assert mismatches(design, stimuli(design), faulty_text)
 
 
+BOUNDED = [
+    build("dot", "ocp_e4m3", accumulator="binary32", lanes=4),
+    build("dot", "hif8", accumulator="binary32", lanes=3, flags=True),
+    build("dot", "e2m1", accumulator="binary32", lanes=4, zero="positive"),
+    build("dot", "ue4m3", "e2m1", accumulator="bfloat16", lanes=1),
+    build("dot", "ocp_e5m2", accumulator="bfloat16", lanes=2, scale_bits=4, flags=True),
+]
+MORE_BOUNDED = [
+    build("dot", *pair, accumulator=accumulator, lanes=lanes)
+    for pair in (
+        *((name,) for name in ("ocp_e4m3", "hif8", "ocp_e5m2", "e5m2b1", "e2m1", "ocp_e4m3+ocp_e5m2")),
+        ("ocp_e4m3", "ocp_e5m2"),
+        ("ue4m3", "e2m1"),
+    )
+    for accumulator in ("binary32", "bfloat16")
+    for lanes in (1, 2, 4, 8)
+]
+
+
+def near(design, count):
+    """Products and accumulators near each other, always the same."""
+    return reference(design).near_stimuli(count, np.random.default_rng(list(design.name.encode())))
+
+
+@pytest.mark.parametrize(
+    ("design", "count"),
+    [
+        *((design, 4000) for design in BOUNDED),
+        *(pytest.param(design, 100_000, marks=pytest.mark.exhaustive) for design in MORE_BOUNDED),
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_sums_and_accumulators_near_each_other(design, count):
+    assert shape(design).fits
+    wrong = mismatches(design, near(design, count))
+    assert not wrong, f"{len(wrong)} differ, first {wrong[0]}, expected {answer(design, wrong[0][0])}"
+
+
+def shape(design):
+    core = design.component
+    product = ProductShape.of(core.a_format, core.b_format, normalized=False, scale_bits=core.scale_bits)
+    return BoundedShape(product, core.lanes, golden.get(core.accumulator))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [
+        ("raised", lambda frame: frame.precision),
+        ("dominant_field", lambda frame: frame.level_field + frame.sum_bits),
+        ("sum_bits", lambda frame: frame.product_bits + frame.lanes.bit_length() - 1),
+        ("steps", lambda _: [32, 16, 8, 4, 1, 1]),
+    ],
+)
+def test_a_frame_that_is_too_small_is_found(attribute, value, monkeypatch):
+    design = BOUNDED[0]
+    right = texts([design])[design.name]
+    monkeypatch.setattr(BoundedShape, attribute, property(value))
+    wrong = design.verilog()
+    assert wrong != right
+    assert mismatches(design, near(design, 20_000), wrong)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("unit_missing = total_negative &", "unit_missing = 1'b0 & total_negative &"),
+        ("sticky = |", "sticky = &"),
+        ("any_sum = |products_sum", "any_sum = 1'b1 | (|products_sum)"),
+        ("{7'h00, one_complement[24]", "{7'h00, 1'b1"),
+    ],
+)
+def test_a_wrong_gate_of_a_bounded_frame_is_found(right, wrong):
+    design = BOUNDED[0]
+    text = texts([design])[design.name]
+    assert text.count(right) == 1
+    assert mismatches(design, near(design, 20_000), text.replace(right, wrong))
+
+
+def test_formats_beyond_the_frame_keep_the_accumulator_s_range():
+    """Products and sums must lie well within the target's normal numbers."""
+    assert not shape(build("dot", "ocp_e4m3", accumulator="binary16")).fits
+    assert not shape(build("dot", "ocp_e4m3", accumulator="dlfloat16")).fits
+    assert not shape(build("dot", "hif8", accumulator="bfloat16", scale_bits=8)).fits
+
+
+@pytest.mark.parametrize("name", [*golden.names(), "ocp_e4m3+ocp_e5m2", "hif8+binary8p3"])
+def test_a_silent_zero_needs_no_mask(name):
+    """Significands of zeros are 0 in the gates where ``zero_is_silent`` says so."""
+    fmt = golden.get(name)
+    if not zero_is_silent(fmt):
+        return
+    layout = OperandShape(fmt, normalized=False)
+    zeros = np.flatnonzero(fmt.values == 0).tolist()
+    operand, found = Operand(layout), []
+
+    async def read(context):
+        for code in zeros:
+            context.set(operand.code, code)
+            await context.delay(1e-9)
+            found.append(context.get(operand.significand))
+
+    simulator = Simulator(operand)
+    simulator.add_testbench(read)
+    simulator.run()
+    assert found == [0] * len(zeros)
+
+
 def test_a_lane_is_a_mac():
     """A dot product with one lane computes the same sums as the fused MAC, with different hardware."""
     assert not mismatches(build("mac", "hif8"), stimuli(build("dot", "hif8", lanes=1)))
@@ -70,8 +185,8 @@ def test_simulation_of_random_patterns(tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--lanes", "17"], "--lanes must be an integer from 1 to 16, not 17"),
-        (["--lanes", "0"], "--lanes must be an integer from 1 to 16, not 0"),
+        (["--lanes", "33"], "--lanes must be an integer from 1 to 32, not 33"),
+        (["--lanes", "0"], "--lanes must be an integer from 1 to 32, not 0"),
         (["--accumulator", "exact", "--terms", "3", "--lanes", "4"], "--terms must be at least the 4 lanes, not 3"),
     ],
 )

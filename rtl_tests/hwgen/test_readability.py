@@ -100,6 +100,23 @@ def test_modules_of_all_formats(block, name, options):
     assert len(nets) < 20 or len(unnamed) < 0.2 * len(nets)
 
 
+@pytest.mark.parametrize("name", ["ocp_e4m3", "hif8", "e2m1"])
+@pytest.mark.parametrize("accumulator", ["binary32", "bfloat16"])
+def test_a_dot_product_has_the_lanes_then_the_steps_of_the_sum(name, accumulator):
+    design = build("dot", name, accumulator=accumulator, flags=True)
+    parts = chapters(design.verilog())
+    lane = ("Decode a", "Decode b", "Product")
+    headings = [f"{title} of lane_{number}" for number in (0, 1) for title in (*lane, "Fixed point")]
+    order = [*headings, "Sum", "Align", "Add", "Normalize", "Round", "Specials", "Flags"]
+    steps = [step(heading) for heading, _ in parts[1:]]
+    assert sorted(steps) == sorted(order)
+    assert steps[-7:] == order[-7:]
+    assert not misplaced(parts, steps_by_name(design))
+    assert not wrong_widths(parts)
+    nets = [net for _, statements in parts for net in declared(statements)]
+    assert len([net for net in nets if re.search(r"_part(_\d+)?$", net)]) < 0.1 * len(nets)
+
+
 @pytest.mark.parametrize("name", ["ocp_e5m2", "binary8p3", "e5m3", "ieee_e3m4", "ocp_e4m3+ocp_e5m2"])
 def test_a_wide_decoder_has_all_steps(name):
     """Only formats with values below the smallest normal one of binary16 need rounding."""

@@ -1,0 +1,124 @@
+"""Sums of exact products in fixed point and two's complement, as wide as their range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.lib.wiring import PureInterface
+
+from golden import Format
+from golden.exact import scale_range
+from hwgen.datapath.arithmetic import named
+from hwgen.datapath.product import ProductShape
+from hwgen.netlist.book import chapter
+
+MAX_SPARE_PLACES = 4
+"""So many more places below cost less than the subtraction of a constant from the distance of a shift."""
+
+
+@dataclass(frozen=True)
+class SumShape:
+    """Widths of a sum of products.
+
+    Parameters
+    ----------
+    product : ProductShape
+        Without normalized subnormals.
+    lanes : int
+    """
+
+    product: ProductShape
+    lanes: int
+
+    @cached_property
+    def lsb_exponent(self) -> int:
+        """Every product is a multiple of 2 to this power."""
+        shape = self.product
+        return shape.a.fmt.ulp_exponent + shape.b.fmt.ulp_exponent + scale_range(shape.scale_bits)[0]
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest product as a multiple of the smallest."""
+        shape, power = self.product, scale_range(self.product.scale_bits)[1] - self.lsb_exponent
+        return int(Fraction(shape.a.fmt.largest) * Fraction(shape.b.fmt.largest) * Fraction(2) ** power)
+
+    @property
+    def product_bits(self) -> int:
+        """Bits of the largest product, without sign."""
+        return self.largest.bit_length()
+
+    @property
+    def sum_bits(self) -> int:
+        """Bits of the sum of all products, in two's complement."""
+        return (self.lanes * self.largest).bit_length() + 1
+
+
+def sum_of_products(m: Module, products: list[PureInterface], shape: SumShape, flip: Value) -> Value:
+    """The sum of all products, negated if ``flip`` is 1; products that are not finite count as any number."""
+    rows = []
+    for lane, product in enumerate(products):
+        name = f"lane_{lane}"
+        chapter(m, f"Fixed point of {name}: {shape.product_bits} bits, bit 0 weighs 2^{shape.lsb_exponent}; {_STEPS}")
+        rows.append(_row(m, name, product, shape, named(m, f"{name}_sign", product.sign ^ flip)))
+    chapter(m, f"Sum: {shape.lanes} products; products_sum {shape.sum_bits} bits in two's complement")
+    rows = [named(m, f"lane_{lane}_row", row) for lane, row in enumerate(rows)]
+    # -s * 2**n = (1 - s) * 2**n - 2**n: the signs of all rows are inverted, and share one constant.
+    constant = (-shape.lanes << shape.product_bits) % (1 << shape.sum_bits)
+    return named(m, "products_sum", sum(rows, Const(constant, shape.sum_bits))[: shape.sum_bits])
+
+
+_STEPS = "negated if negative, then shifted left"
+
+
+def _row(m: Module, name: str, product: PureInterface, shape: SumShape, sign: Value) -> Value:
+    """A product in fixed point and two's complement, the bit of its sign inverted.
+
+    The significand is negated before the shift, where it is short; the shift then fills with the sign.
+    """
+    low, high = shape.product.exponents
+    offset = -shape.product.bias - shape.product.fraction_bits - shape.lsb_exponent
+    spare = max(-low - offset, 0)
+    if 0 < -(offset + spare) <= MAX_SPARE_PLACES:
+        spare = -offset
+    significand, width = product.significand, shape.product_bits + spare
+    if not (zero_is_silent(shape.product.a.fmt) and zero_is_silent(shape.product.b.fmt)):
+        significand = named(m, f"{name}_significand", Mux(product.is_zero, 0, significand))
+    bits = []
+    invert: Value = Const(0, 1)  # a negative number is inverted above its last 1
+    for place, bit in enumerate(significand, 1):
+        bits.append(bit ^ invert)
+        last = place == len(significand)
+        invert = named(m, f"{name}_negative" if last else f"{name}_inverts_bit_{place}", (sign & bit) | invert)
+    distance_bits = max((high + offset + spare).bit_length(), 1)
+    distance = named(m, f"{name}_distance", product.exponent + (offset + spare), distance_bits)
+    moved = moved_up(m, named(m, f"{name}_signed", Cat(*bits)), distance, width, f"{name}_", invert)[spare:]
+    return Cat(moved, invert.replicate(shape.product_bits - len(moved)), ~invert)
+
+
+def moved_up(m: Module, value: Value, distance: Value, limit: int, prefix: str, fill: Value) -> Value:
+    """``value << distance`` with bits ``fill`` above, cut to ``limit`` bits.
+
+    The smallest stage is the first: the value then stays short for longer.
+    """
+    for k, bit in enumerate(distance):
+        step = 1 << k
+        width = min(len(value) + step, limit)
+        moved, still = Cat(Const(0, step), value)[:width], Cat(value, fill.replicate(step))[:width]
+        value = named(m, f"{prefix}moved_left_{step}", Mux(bit, moved, still))
+    return value
+
+
+def zero_is_silent(fmt: Format) -> bool:
+    """Whether the significand of a zero is 0 without a mask, although an operand may have any for zero.
+
+    It is if zero is a fraction of 0 without hidden bit, and the fraction has two bits or more: for each of its bits,
+    another code of the same row then needs a 0.
+    """
+    zeros = np.flatnonzero(fmt.values == 0)
+    rows = [fmt.rows[fmt.magnitude_rows[code]] for code in zeros & ((1 << fmt.magnitude_bits) - 1)]
+    is_special = any((code & item.mask) == item.value for code in zeros.tolist() for item in fmt.specials)
+    return not is_special and all(not row.hidden and row.fraction_bits > 1 for row in rows)
