@@ -46,60 +46,73 @@ class BoundedShape(SumShape):
         return self.target.fraction_bits + 1
 
     @property
-    def raised(self) -> int:
-        """Places of the frame below the last bit of the sum of products, if the accumulator's last bit lies below it.
+    def level(self) -> int:
+        """Places of the frame below the last bit of S unless S is raised; more than 0 for an S shorter than C."""
+        return max(self.precision - self.sum_bits, 0) // 2
 
-        With S != 0, |S + C| has at least half the weight of S's last bit unless C has, too; half a unit of rounding is
-        then ``precision`` places below the first bit.
+    @property
+    def raised(self) -> int:
+        """Places of the frame below the last bit of a raised S.
+
+        If C is less than half of that bit, |S + C| is more than half of it if S != 0. The first bit that rounding drops
+        is then at most ``precision + 1`` places below; what C has below that is sticky.
         """
         return self.precision + 1
+
+    @property
+    def tail(self) -> int:
+        """Bits below the frame that are kept for the sticky bit: a fraction."""
+        return self.target.fraction_bits
 
     @property
     def frame_bits(self) -> int:
         """Bits of the frame without sign.
 
-        An accumulator that is not too large is less than 2**(sum_bits + precision) times the last bit of S. If S is
-        raised, it is less than 2**(raised + precision - 1) times the frame's last bit, and S than half of
-        2**(raised + sum_bits).
+        If S is raised, C < 2**(raised - level - 1 + precision) times the frame's last bit, and |S| < 2**(raised +
+        sum_bits - 1); otherwise, unless C is the result, C < 2**(level + sum_bits + precision), and S is smaller.
         """
-        return self.raised + max(self.sum_bits, self.precision)
+        return self.raised + max(self.level + self.sum_bits, self.precision - self.level)
 
     @property
-    def level_field(self) -> int:
-        """The accumulator's exponent field with which its last bit has the weight of that of the products."""
+    def products_field(self) -> int:
+        """The accumulator's exponent field with which its last bit has the weight of the products' last bit."""
         return self.lsb_exponent + self.target.bias + self.target.fraction_bits
 
     @property
+    def level_field(self) -> int:
+        """The smallest field of an accumulator whose last bit is in the frame without raising S."""
+        return self.products_field - self.level
+
+    @property
     def lowest_field(self) -> int:
-        """The accumulator's exponent field with which all its bits are just below the raised frame."""
-        return self.level_field - self.raised - self.precision
+        """The smallest field of an accumulator whose first bit is in the frame."""
+        return self.products_field - self.raised - self.tail
 
     @property
     def dominant_field(self) -> int:
-        """The accumulator's exponent field from which on it is the result.
+        """The smallest field of an accumulator that is the result.
 
         S is then less than a quarter of its last place; half would be too much for a power of two, whose lower
         neighbour is half a place away.
         """
-        return self.level_field + self.sum_bits + 1
+        return self.products_field + self.sum_bits + 1
 
     @property
     def fits(self) -> bool:
         """Whether neither overflow nor subnormal results need logic.
 
-        * Not too small: subnormal accumulators (fields 0 and 1 have one exponent) lie below the raised frame, that is,
-          ``lowest_field >= 1``. If then S != 0, S + C is 0 or at least 2**(lsb_exponent - precision): if C is less than
-          half of S's last bit, so is the loss; otherwise C's last bit, of which both are multiples, has that weight or
-          more. From ``lowest_field >= 1`` follows lsb_exponent - precision >= 3 - bias, above the smallest normal
-          number, 2**(1 - bias).
-        * Not too large: if C is not the result, |S + C| < 2**(lsb_exponent + frame_bits), which at most becomes that
-          power of two by rounding. It is finite if lsb_exponent + frame_bits <= bias.
+        * Not too small: subnormal accumulators are below the frame, so that their exponent does not matter, if
+          ``lowest_field >= 1``, which is lsb_exponent - precision >= 2 - bias. If then S != 0, S + C is 0 or at least
+          2**(lsb_exponent - precision): if C is less than half of S's last bit, |S + C| is more than half of it;
+          otherwise C's last bit, of which both are multiples, has at least that weight. The smallest normal number is
+          2**(1 - bias).
+        * Not too large: unless C is the result, |S + C| < 2**(lsb_exponent - level + frame_bits); rounding makes it at
+          most that power of two, which is finite if lsb_exponent - level + frame_bits <= bias.
 
-        If S = 0, the result is C, which is exact. So is an underflow or an overflow impossible in all cases.
+        If S = 0, the result is C, which is exact. So neither overflow nor underflow is possible.
         """
-        return (
-            not self.target.flush and self.lowest_field >= 1 and self.lsb_exponent + self.frame_bits <= self.target.bias
-        )
+        top = self.lsb_exponent - self.level + self.frame_bits
+        return not self.target.flush and self.lowest_field >= 1 and top <= self.target.bias
 
     @property
     def steps(self) -> list[int]:
@@ -131,7 +144,7 @@ class _Aligned:
 
     magnitude: Value
     sticky: Value
-    reaches_products: Value
+    keeps_level: Value
     dominates: Value
 
 
@@ -155,60 +168,60 @@ def rounded_sum(m: Module, products: list[PureInterface], frame: BoundedShape, a
 
     chapter(m, "Specials: the accumulator as result, infinities and NaN; the sign")
     any_sum = named(m, "any_sum", products_sum.any())
-    is_acc = named(m, "acc_is_result", ~any_sum | aligned.dominates)
-    number = named(m, "finite", Mux(is_acc, acc[:-1], finite.body & (~finite.is_zero).replicate(k + exponent_bits)))
     special, some_fraction = named(m, "acc_special", acc[k:-1].all()), named(m, "acc_some_fraction", acc[:k].any())
     acc_nan, acc_inf = named(m, "acc_is_nan", special & some_fraction), special & ~some_fraction
     any_nan = reduce(or_, (product.is_nan for product in products), acc_nan)
-    is_nan, force, is_inf, minus_inf, opposite = any_nan, any_nan, acc_inf, None, Const(0, 1)
+    is_nan, is_inf, minus_inf, invalid = any_nan, acc_inf, Const(0, 1), acc_nan & ~acc[k - 1]
+    force = is_nan  # an infinite accumulator dominates: it is its own result
     if any(np.isinf(operand.fmt.values).any() for operand in (frame.product.a, frame.product.b)):
-        infinities = [(product.is_inf & ~product.is_nan, product.sign) for product in products]
-        infinities.append((acc_inf, acc[-1]))
+        infinities = [(acc_inf, acc[-1]), *((product.is_inf & ~product.is_nan, product.sign) for product in products)]
         plus_inf = named(m, "plus_inf", reduce(or_, (item & ~sign for item, sign in infinities)))
         minus_inf = named(m, "minus_inf", reduce(or_, (item & sign for item, sign in infinities)))
-        opposite, is_inf = plus_inf & minus_inf & ~any_nan, named(m, "is_inf", plus_inf | minus_inf)
-        is_nan = any_nan | (plus_inf & minus_inf)
-        force = is_nan | is_inf
-    # An infinite accumulator dominates: without infinite products it needs no more.
+        is_nan, is_inf = any_nan | (plus_inf & minus_inf), plus_inf | minus_inf
+        force, invalid = is_nan | is_inf, invalid | (plus_inf & minus_inf & ~any_nan)
     is_nan, force = named(m, "is_nan", is_nan), named(m, "force_special", force)
-    fraction_out = named(m, "fraction_out", number[:k] & (~force).replicate(k))
-    code_out = Cat(fraction_out[:-1], fraction_out[-1] | is_nan, number[k:] | force.replicate(exponent_bits))
+    is_acc = ~any_sum | aligned.dominates
+    choose_acc = named(m, "choose_acc", is_acc & ~force)
+    choose_sum = named(m, "choose_sum", ~(is_acc | force | finite.is_zero))
+    width = k + exponent_bits
+    number = (acc[:-1] & choose_acc.replicate(width)) | (finite.body & choose_sum.replicate(width))
+    code_out = number | Cat(Const(0, k - 1), is_nan, force.replicate(exponent_bits))
 
     all_minus = Const(0, 1) if positive else reduce(and_, (product.sign for product in products))
     acc_sign = named(m, "acc_sign", acc[-1] & (acc[:-1].any() | all_minus))
-    sum_sign = named(m, "sum_sign", (finite.negative ^ acc[-1]) & ~finite.is_zero)
-    sign = Mux(is_acc, acc_sign, sum_sign)
-    sign_out = named(m, "sign_out", (sign if minus_inf is None else Mux(is_inf, minus_inf, sign)) & ~is_nan)
+    sum_sign = named(m, "sum_sign", finite.negative ^ acc[-1])
+    sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (minus_inf & ~is_nan)
     inexact = any_sum & (aligned.dominates | finite.lost) & ~(is_nan | is_inf)
-    invalid = (acc_nan & ~acc[k - 1]) | opposite
     if "is_invalid" in products[0].signature.members:
         invalid = reduce(or_, (product.is_invalid for product in products), invalid)
-    return Rounded(Cat(code_out, sign_out), inexact, invalid)
+    return Rounded(Cat(named(m, "code_out", code_out), named(m, "sign_out", sign_out)), inexact, invalid)
 
 
 def _aligned(m: Module, frame: BoundedShape, acc: Value) -> _Aligned:
-    k, precision = frame.target.fraction_bits, frame.precision
-    chapter(m, f"Align: acc_in_frame {frame.frame_bits} bits; the {precision} bits below become the sticky bit")
+    k = frame.target.fraction_bits
+    chapter(m, f"Align: acc_in_frame {frame.frame_bits} bits; the {frame.tail} bits below become the sticky bit")
     field = named(m, "acc_field", acc[k:-1])
-    significand = named(m, "acc_significand", Cat(acc[:k], field.any()))
-    reaches_products = named(m, "acc_reaches_products", reaches(field, frame.level_field))
-    reaches_frame = named(m, "acc_reaches_frame", reaches(field, frame.lowest_field))
+    keeps_level = named(m, "acc_reaches_level", reaches(field, frame.level_field))
+    in_frame = named(m, "acc_reaches_frame", reaches(field, frame.lowest_field))
     dominates = named(m, "acc_dominates", reaches(field, frame.dominant_field))
-    bits = max(frame.sum_bits + precision, frame.raised - 1 + precision).bit_length()
-    level, lowest = (precision - frame.level_field) % (1 << bits), -frame.lowest_field % (1 << bits)
-    origin = named(m, "acc_place_of_field_0", Mux(reaches_products, level, lowest), bits)
-    place = named(m, "acc_place", (field[:bits] + origin)[:bits] & reaches_frame.replicate(bits))
-    moved = moved_up(m, significand, place, frame.frame_bits + precision, "acc_", Const(0, 1))
-    sticky = named(m, "sticky", moved[:precision].any())
-    return _Aligned(named(m, "acc_in_frame", moved[precision:]), sticky, reaches_products, dominates)
+    # Below the frame there is a tail, but no place for a hidden bit.
+    significand = named(m, "acc_significand", Cat(acc[:k], in_frame))
+    places = (frame.level + frame.sum_bits + frame.tail, frame.raised - frame.level - 1 + frame.tail)
+    bits = max(places).bit_length()
+    level, lowest = (frame.level + frame.tail - frame.products_field) % (1 << bits), -frame.lowest_field % (1 << bits)
+    origin = named(m, "acc_place_of_field_0", Mux(keeps_level, level, lowest), bits)
+    place = named(m, "acc_place", (field[:bits] + origin)[:bits] & in_frame.replicate(bits))
+    moved = moved_up(m, significand, place, frame.frame_bits + frame.tail, "acc_", Const(0, 1))
+    sticky = named(m, "sticky", moved[: frame.tail].any() | (field.any() & ~in_frame))
+    return _Aligned(named(m, "acc_in_frame", moved[frame.tail :]), sticky, keeps_level, dominates)
 
 
 def _total(m: Module, frame: BoundedShape, products_sum: Value, aligned: _Aligned) -> Value:
     width, sign = frame.frame_bits + 1, products_sum[-1]
     chapter(m, f"Add: total {width} bits in two's complement, negated if the accumulator is negative")
     raised = Cat(Const(0, frame.raised), products_sum)
-    level = Cat(products_sum, sign.replicate(frame.raised))
-    placed = named(m, "sum_in_frame", Mux(aligned.reaches_products, level, raised))
+    level = Cat(Const(0, frame.level), products_sum, sign.replicate(frame.raised - frame.level))
+    placed = named(m, "sum_in_frame", Mux(aligned.keeps_level, level, raised))
     addend = Cat(placed, sign.replicate(width - len(placed)))
     return named(m, "total", (addend + aligned.magnitude)[:width])
 
@@ -225,8 +238,8 @@ def _rounded(m: Module, frame: BoundedShape, total: Value, aligned: _Aligned) ->
     missing = named(m, "unit_missing", negative & ~below)
     up = named(m, "round_up", (half & (below | negative | kept[0])) | (missing & kept[0]))
     lowest = frame.lsb_exponent + frame.frame_bits - 1 - sum(frame.steps) + target.bias - 1
-    levels = [number % (1 << target.exponent_bits) for number in (lowest, lowest - frame.raised)]
-    base = named(m, "lowest_exponent_less_1", Mux(aligned.reaches_products, *levels))
+    levels = [number % (1 << target.exponent_bits) for number in (lowest - frame.level, lowest - frame.raised)]
+    base = named(m, "lowest_exponent_less_1", Mux(aligned.keeps_level, *levels))
     exponent = named(m, "exponent_less_1", (base + room)[: target.exponent_bits])
     body = Cat(kept[:-1], exponent) + Cat(up, Const(0, k - 1), kept[-1])
     # A first bit of 0 is the number 0, or minus one unit of the frame, whose complement is 0.

@@ -108,7 +108,7 @@ def shape(design):
     ("attribute", "value"),
     [
         ("raised", lambda frame: frame.precision),
-        ("dominant_field", lambda frame: frame.level_field + frame.sum_bits),
+        ("dominant_field", lambda frame: frame.products_field + frame.sum_bits),
         ("sum_bits", lambda frame: frame.product_bits + frame.lanes.bit_length() - 1),
         ("steps", lambda _: [32, 16, 8, 4, 1, 1]),
     ],
@@ -126,7 +126,8 @@ def test_a_frame_that_is_too_small_is_found(attribute, value, monkeypatch):
     ("right", "wrong"),
     [
         ("unit_missing = total_negative &", "unit_missing = 1'b0 & total_negative &"),
-        ("sticky = |", "sticky = &"),
+        ("sticky = (|", "sticky = (&"),
+        ("sum_sign = total_negative ^", "sum_sign = ~total_negative ^"),
         ("any_sum = |products_sum", "any_sum = 1'b1 | (|products_sum)"),
         ("{7'h00, one_complement[24]", "{7'h00, 1'b1"),
     ],

@@ -210,7 +210,7 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
         ),
         ("[mac]\nterms = [0]", "mac.terms must be a list of integers from 1 to 16777216, not [0]"),
         ("[mac]\nscale-bits = [11]", "mac.scale-bits must be a list of integers from 0 to 10, not [11]"),
-        ("[dot]\nlanes = []", "dot.lanes must be a list of integers from 1 to 16, not []"),
+        ("[dot]\nlanes = []", "dot.lanes must be a list of integers from 1 to 32, not []"),
         ('[encoder]\nflags = ["yes"]', "encoder.flags must be a list of true or false, not ['yes']"),
         ('[mac]\nformat-b = ["hif9"]', "must be a known format, not 'hif9'; the nearest is hif8"),
         (
