@@ -104,8 +104,8 @@ class BoundedShape(SumShape):
         * Not too small: subnormal accumulators are below the frame, so that their exponent does not matter, if
           ``lowest_field >= 1``, which is lsb_exponent - precision >= 2 - bias. If then S != 0, S + C is 0 or at least
           2**(lsb_exponent - precision): if C is less than half of S's last bit, |S + C| is more than half of it;
-          otherwise C's last bit, of which both are multiples, has at least that weight. The smallest normal number is
-          2**(1 - bias).
+          otherwise C's last bit has at least that weight, and both are multiples of it or of S's last bit. The smallest
+          normal number is 2**(1 - bias).
         * Not too large: unless C is the result, |S + C| < 2**(lsb_exponent - level + frame_bits); rounding makes it at
           most that power of two, which is finite if lsb_exponent - level + frame_bits <= bias.
 

@@ -17,7 +17,7 @@ from hwgen.datapath.product import ProductShape
 from hwgen.netlist.book import chapter
 
 MAX_SPARE_PLACES = 4
-"""So many more places below cost less than the subtraction of a constant from the distance of a shift."""
+"""Up to this number, more places below cost less than subtracting a constant from the distance of a shift."""
 
 
 @dataclass(frozen=True)

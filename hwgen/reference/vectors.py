@@ -221,8 +221,8 @@ def _level(
     be one unit in the last place of a fixed point.
     """
     left, powers = rng.choice(_powers(a), count), _powers(b)
-    wanted = a.ulp_exponent + b.ulp_exponent + precision - np.frexp(a.values[left])[1] + 1
-    distance = np.abs(np.frexp(b.values[powers])[1] - 1 - wanted[:, np.newaxis])
+    needed = a.ulp_exponent + b.ulp_exponent + precision - np.frexp(a.values[left])[1] + 1
+    distance = np.abs(np.frexp(b.values[powers])[1] - 1 - needed[:, np.newaxis])
     right = powers[np.argmin(distance, axis=1)]
     negative = rng.integers(0, 2, count) * (b.sign_bit if b.signed else 0)
     return left.astype(np.uint64), (right ^ negative).astype(np.uint64)
