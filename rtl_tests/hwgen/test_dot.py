@@ -22,7 +22,6 @@ DESIGNS = [
     build("dot", "ocp_e4m3", "ocp_e5m2", accumulator="exact", lanes=2, terms=4),
     build("dot", "ocp_e4m3+ocp_e5m2", "binary8p3", lanes=2),
     build("dot", "gc_1_4_3_b7", accumulator="dlfloat16"),
-    build("dot", "Binary4p1ue", "e2m1", accumulator="bfloat16", scale_bits=3, flags=True, zero="positive"),
 ]
 MORE = [
     build("dot", "ocp_e4m3", lanes=4),
@@ -65,7 +64,7 @@ BOUNDED = [
     build("dot", "hif8", accumulator="binary32", lanes=3, flags=True),
     build("dot", "e2m1", accumulator="binary32", lanes=4, zero="positive"),
     build("dot", "ue4m3", "e2m1", accumulator="bfloat16", lanes=1),
-    build("dot", "ocp_e5m2", accumulator="bfloat16", lanes=2, scale_bits=4, flags=True),
+    build("dot", "ocp_e5m2", accumulator="bfloat16", lanes=2, scale_bits=4, flags=True, zero="positive"),
 ]
 MORE_BOUNDED = [
     build("dot", *pair, accumulator=accumulator, lanes=lanes)

@@ -21,7 +21,7 @@ TENTH = golden.names()[::10]
 # -- whole blocks ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", golden.names()[::3])
+@pytest.mark.parametrize("name", golden.names()[1::3])
 def test_every_case_of_macs_into_binary16(name):
     """A third of the formats; ``hwgen verify all`` checks the MACs of all."""
     evidence = check(build("mac", name))
