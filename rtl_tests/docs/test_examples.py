@@ -136,6 +136,11 @@ def test_the_study_of_digits(tmp_path):
     assert snr["ocp_e4m3", "none", "exact"] == pytest.approx(snr["ocp_e4m3", "none", "binary32"], abs=0.01)
 
 
+def test_the_study_refuses_formats_without_a_sign(digits, monkeypatch, capsys):
+    assert exit_status(digits, monkeypatch, "--formats", "hif8,e8m0") == 2
+    assert "--formats must have a sign, not e8m0" in capsys.readouterr().err
+
+
 def test_the_study_refuses_unknown_formats(digits, monkeypatch, capsys):
     assert exit_status(digits, monkeypatch, "--formats", "hif9") == 2
     assert "error: --formats must be a known format, not 'hif9'; the nearest is hif8" in capsys.readouterr().err
