@@ -44,7 +44,7 @@ def test_simulation_of_all_pairs_into_binary16(formats, tmp_path):
     "formats", [FORMATS[::3], pytest.param(FORMATS, marks=pytest.mark.exhaustive)], ids=["a third", "every"]
 )
 def test_simulation_of_formats_into_binary16(formats, tmp_path):
-    """Some pairs of each; test_exhaustive.py checks all pairs and accumulators of another third on the gates."""
+    """Some pairs of each; test_exhaustive.py checks all pairs and accumulators of a tenth on the gates."""
     run([(fmt, None) for fmt in formats], tmp_path, count=4000)
 
 
