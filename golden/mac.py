@@ -315,7 +315,7 @@ def _products(
     first, second = fa.values.take(left), fb.values.take(right)
     is_factor = scale.dtype.kind == "f"
     with np.errstate(invalid="ignore"):
-        product = first * second * (scale if is_factor else 1.0)
+        product = first * second * scale if is_factor else first * second
     undefined = np.isnan(product) & ~np.isnan(first) & ~np.isnan(second)
     if is_factor:
         undefined &= ~np.isnan(scale)
