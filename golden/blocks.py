@@ -14,6 +14,7 @@ from golden.names import check_name
 from golden.options import Options, target_options
 from golden.refusal import BadKind, BadValue, about, check_choice
 from golden.rounding import codes_of
+from golden.wide import ALIGNED
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -28,13 +29,13 @@ _QUANTIZED = ("e8m0", "ue4m3")
 """Formats of scales that :func:`quantize_block` can choose."""
 
 
-def scales_named(name: str | Format) -> Format:
+def scales_named(name: str | Format, argument: str = "scale_format") -> Format:
     """The format of scales of this name; refuse any that is not in :data:`SCALES`."""
     if isinstance(name, Format):
         name = name.name
     known = {scale.lower(): scale for scale in SCALES}
     word = known.get(name.lower(), name) if isinstance(name, str) else name
-    return get(check_name("scale_format", word, SCALES))
+    return get(check_name(argument, word, SCALES))
 
 
 def quantize_block(
@@ -133,8 +134,22 @@ class BlockScales(NamedTuple):
         return np.frexp(np.where(np.isfinite(self.factors), self.factors, 1.0))[1].astype(np.int64) - 1
 
 
+def check_scales(argument: str, a_format: Format, b_format: Format, accumulator: str, scales: Format) -> None:
+    """Refuse scales that dot products of these formats with this accumulator do not take."""
+    if accumulator == "exact":
+        raise BadValue(argument, "needs an accumulator that rounds, not 'exact'")
+    if accumulator in ALIGNED and scales.name != "e8m0":
+        raise BadValue(argument, f"must be e8m0 with accumulator {accumulator!r}, not {scales.name!r}")
+    check_range(argument, [a_format, b_format, scales, scales])
+
+
 def block_scales(
-    a_format: Format, b_format: Format, name: str | Format, a_scale: ArrayLike | None, b_scale: ArrayLike | None
+    a_format: Format,
+    b_format: Format,
+    accumulator: str,
+    name: str | Format,
+    a_scale: ArrayLike | None,
+    b_scale: ArrayLike | None,
 ) -> BlockScales | None:
     """Check the scales of a dot product of blocks; None without scales."""
     if a_scale is None and b_scale is None:
@@ -143,7 +158,7 @@ def block_scales(
         if scale is None:
             raise BadValue(argument, "must be given with the scale of the other operand")
     fmt = scales_named(name)
-    check_range("scale_format", [a_format, b_format, fmt, fmt])
+    check_scales("a_scale" if accumulator == "exact" else "scale_format", a_format, b_format, accumulator, fmt)
     a, b = fmt.as_codes(np.asarray(a_scale), "a_scale"), fmt.as_codes(np.asarray(b_scale), "b_scale")
     check_shapes(a_scale=a.shape, b_scale=b.shape)
     return BlockScales(fmt, a, b)

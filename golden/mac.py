@@ -19,7 +19,7 @@ from golden.fixed import add, rounded_to_odd
 from golden.flags import of_sum
 from golden.formats import Format
 from golden.refusal import BadValue, check_integer
-from golden.wide import ALIGNED, IEEE, POSITIVE, WideFormat, aligned_bits, check_accumulator, check_zero, state_format
+from golden.wide import IEEE, POSITIVE, WideFormat, aligned_bits, check_accumulator, check_zero, state_format
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -293,15 +293,9 @@ def _block_scales(
     scale_bits: int,
 ) -> BlockScales | None:
     a_scale, b_scale, name = blocks
-    scales = block_scales(fa, fb, name, a_scale, b_scale)
-    if scales is None:
-        return None
-    if scale_bits:
+    scales = block_scales(fa, fb, accumulator, name, a_scale, b_scale)
+    if scales is not None and scale_bits:
         raise BadValue("scale_bits", "must be 0 with the scales of blocks")
-    if accumulator == "exact":
-        raise BadValue("a_scale", "needs an accumulator that rounds, not 'exact'")
-    if accumulator in ALIGNED and scales.fmt.name != "e8m0":
-        raise BadValue("scale_format", f"must be e8m0 with accumulator {accumulator!r}, not {scales.fmt.name!r}")
     return scales
 
 

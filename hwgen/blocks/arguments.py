@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import golden
 from golden import DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, ExactAccumulator, Format, Rounding
+from golden.blocks import check_scales, scales_named
 from golden.exact import check_scale
 from golden.names import check_name
 from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_flag
-from golden.wide import ACCUMULATORS, IEEE, check_zero
+from golden.wide import ACCUMULATORS, IEEE, check_accumulator, check_zero, state_format
 from hwgen.netlist.component import Checked
 
 
@@ -65,16 +66,22 @@ class Accumulating(Checked):
     exact : golden.ExactAccumulator or None
         None unless the accumulator is ``exact``.
     scale_bits : int
+    block_scale : Format or None
+        Format of the scales of two blocks.
     has_flags : bool
     zero : str
         Sign of a zero result, one of :data:`golden.wide.ZEROS`.
+    takes_aligned : bool
+        Whether the accumulator may be one of :data:`golden.wide.ALIGNED`.
     """
 
+    takes_aligned = True
     a_format: Format
     b_format: Format
     accumulator: str
     exact: ExactAccumulator | None
     scale_bits: int
+    block_scale: Format | None
     has_flags: bool
     zero: str
 
@@ -87,9 +94,14 @@ class Accumulating(Checked):
         scale_bits: int,
         flags: bool,
         zero: str = IEEE,
+        block_scale: Format | str | None = None,
     ) -> None:
         self.a_format, self.b_format = operand_formats(a_format, b_format)
-        accumulator = self.accumulator = check_name("accumulator", accumulator, ACCUMULATORS)
+        if self.takes_aligned:
+            self.accumulator = check_accumulator(accumulator)
+        else:
+            self.accumulator = check_name("accumulator", accumulator, ACCUMULATORS)
+        accumulator = self.accumulator
         self.zero = check_zero(zero, accumulator)
         check_scale(self.a_format, self.b_format, scale_bits)
         self.scale_bits, self.has_flags, self.exact = int(scale_bits), check_flag("flags", flags), None
@@ -98,6 +110,14 @@ class Accumulating(Checked):
             self.exact = ExactAccumulator(self.a_format, self.b_format, terms=room, scale_bits=self.scale_bits)
         elif terms is not None:
             raise BadValue("terms", f"needs accumulator 'exact', not {accumulator!r}")
+        self.block_scale = None if block_scale is None else self._check_block_scale(block_scale)
+
+    def _check_block_scale(self, block_scale: Format | str) -> Format:
+        if self.scale_bits:
+            raise BadValue("block_scale", f"needs 0 scale bits, not {self.scale_bits}: both multiply all products")
+        scales = scales_named(block_scale, "block_scale")
+        check_scales("block_scale", self.a_format, self.b_format, self.accumulator, scales)
+        return scales
 
     @property
     def terms(self) -> int | None:
@@ -107,4 +127,4 @@ class Accumulating(Checked):
     @property
     def accumulator_width(self) -> int:
         """Width of the accumulator's state in bits."""
-        return golden.get(self.accumulator).width if self.exact is None else self.exact.width
+        return state_format(self.accumulator).width if self.exact is None else self.exact.width

@@ -56,6 +56,8 @@ class Option:
         Default of designs, if it differs from the component's.
     spelled : callable, optional
         From a word as users write it to an allowed one; formats have several names.
+    listing : str
+        The allowed values as text, if there are too many to name each.
     only_with : (str, values), optional
         The option that this option requires, and the values of it that will do; None stands for any but 0.
     """
@@ -72,6 +74,7 @@ class Option:
     default: str | None = None
     only_with: tuple[str, tuple[str, ...] | None] | None = None
     spelled: Callable[[str], str] = str
+    listing: str = ""
 
     def __post_init__(self) -> None:
         argument = self.argument or self.name.replace("-", "_")
@@ -85,6 +88,8 @@ class Option:
             return "true or false"
         if isinstance(self.allowed, range):
             return f"integers from {self.allowed[0]} to {self.allowed[-1]}"
+        if self.listing:
+            return self.listing
         return ", ".join(self.allowed) if self.allowed else "names of formats, or paths of .toml files"
 
 

@@ -10,14 +10,17 @@ from amaranth.lib.wiring import In, Out
 
 from golden import Format
 from golden.refusal import check_flag
-from golden.wide import IEEE
+from golden.wide import ALIGNED, IEEE, POSITIVE
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
 from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, SCALE_BITS, SUM_FLAGS, TERMS, ZERO
 from hwgen.blocks.parts import Adder, Multiplier
 from hwgen.blocks.words import operands, sum_lines, sum_rules
+from hwgen.datapath import multiplier
+from hwgen.datapath.frames import product_shape, summed
 from hwgen.datapath.multiplier import operand_ports
-from hwgen.datapath.ports import FLAG_BITS, sum_ports
+from hwgen.datapath.ports import FLAG_BITS, code_widths, sum_ports
+from hwgen.datapath.scale import Scale
 
 
 class Mac(Accumulating, wiring.Component):
@@ -77,23 +80,41 @@ class Mac(Accumulating, wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         """Multiplier, then adder."""
         m = Module()
+        if self.accumulator in ALIGNED:
+            self._aligned(m)
+            return m
         formats, terms, overflow = (self.a_format, self.b_format), self.terms, self.has_overflow
         common: dict[str, Any] = {
             "accumulator": self.accumulator,
             "scale_bits": self.scale_bits,
             "flags": self.has_flags,
         }
-        m.submodules.multiplier = multiplier = Multiplier(*formats, **common)
+        m.submodules.multiplier = first = Multiplier(*formats, **common)
         m.submodules.adder = adder = Adder(*formats, terms=terms, overflow=overflow, zero=self.zero, **common)
-        wiring.connect(m, multiplier.product, adder.product)
+        wiring.connect(m, first.product, adder.product)
         for name in self._inputs:
-            m.d.comb += getattr(multiplier, name).eq(getattr(self, name))
+            m.d.comb += getattr(first, name).eq(getattr(self, name))
         m.d.comb += [adder.acc_in.eq(self.acc_in), self.acc_out.eq(adder.acc_out)]
         if self.has_overflow:
             m.d.comb += self.overflow.eq(adder.overflow)
         if self.has_flags:
             m.d.comb += self.flags.eq(adder.flags)
         return m
+
+    def _aligned(self, m: Module) -> None:
+        """A dot product of one lane."""
+        shape = product_shape(self.a_format, self.b_format, self.accumulator)
+        m.submodules.multiplier = unit = multiplier.Multiplier(shape, flags=self.has_flags)
+        for name in code_widths("a", self.a_format) | code_widths("b", self.b_format):
+            m.d.comb += getattr(unit, name).eq(getattr(self, name))
+        scale = Scale.of_port(self.scale) if self.scale_bits else Scale.none()
+        positive, flags = self.zero == POSITIVE, self.has_flags
+        total = summed(m, [unit.product], shape, self.accumulator, self.acc_in, scale, positive=positive, flags=flags)
+        m.d.comb += self.acc_out.eq(total.acc_out)
+        if self.has_overflow:
+            m.d.comb += self.overflow.eq(total.overflow)
+        if self.has_flags:
+            m.d.comb += self.flags.eq(total.flags)
 
 
 MAC = Block(

@@ -6,10 +6,11 @@ Components define keyword arguments and defaults; limits come from the modules t
 from dataclasses import replace
 
 from golden import ACCUMULATORS, DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, Format, Overflow, Rounding
+from golden.blocks import SCALES
 from golden.exact import MAX_SCALE_BITS, MAX_TERMS, scale_range
 from golden.names import canonical
 from golden.rows import MAX_RANDOM_BITS
-from golden.wide import ZEROS
+from golden.wide import ALIGNED, ZEROS
 from hwgen.blocks.block import Component, Option
 from hwgen.datapath.ports import FLAG_BITS, MEANING
 from hwgen.netlist.pipeline import MAX_STAGES
@@ -78,8 +79,15 @@ def _scale(core: Component) -> str:
 
 
 ACCUMULATOR = Option(
-    "accumulator", str, "format of the accumulator", ACCUMULATORS, always=True, suffix="_{}", spelled=canonical,
-)  # fmt: skip
+    "accumulator",
+    str,
+    f"format of the accumulator, or {ALIGNED[0]} to {ALIGNED[-1]}: sums truncated below the largest exponent",
+    (*ACCUMULATORS, *ALIGNED),
+    always=True,
+    suffix="_{}",
+    spelled=canonical,
+    listing=f"{', '.join(ACCUMULATORS)}, or {ALIGNED[0]} to {ALIGNED[-1]}",
+)
 TERMS = Option(
     "terms",
     int,
@@ -95,6 +103,14 @@ SCALE_BITS = Option(
     range(MAX_SCALE_BITS + 1),
     suffix="_scale{}",
     line=_scale,
+)
+BLOCK_SCALE = Option(
+    "block-scale",
+    Format,
+    f"format of the scales of two blocks, which multiply the products, with ports a_scale and b_scale: "
+    f"{', '.join(SCALES[:-1])} or {SCALES[-1]}; aligned accumulators take e8m0 only, exact ones none",
+    suffix="_block_{}",
+    line=lambda core: f"Scale: products are multiplied by a_scale * b_scale, codes of {core.block_scale.name}",
 )
 FLAGS = Option(
     "flags",

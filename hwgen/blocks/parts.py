@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from golden import Format
+from golden import ACCUMULATORS, Format
 from golden.refusal import check_flag
 from golden.wide import IEEE, wide
 from hwgen.blocks.arguments import Accumulating
@@ -45,6 +47,8 @@ class Multiplier(Accumulating, multiplier.Multiplier):
         See :func:`hwgen.datapath.product.product_signature`.
     """
 
+    takes_aligned = False
+
     def __init__(
         self,
         a_format: Format | str,
@@ -73,6 +77,8 @@ class Adder(Accumulating, wiring.Component):
     acc_in, acc_out, overflow, flags
         See :class:`hwgen.Mac`.
     """
+
+    takes_aligned = False
 
     def __init__(
         self,
@@ -135,7 +141,7 @@ ADDER = Block(
     "second half of a MAC: alignment, addition, rounding",
     Adder,
     (A_FORMAT, B_FORMAT),
-    (ACCUMULATOR, TERMS, ZERO),
+    (replace(ACCUMULATOR, allowed=ACCUMULATORS, listing=""), TERMS, ZERO),
     title=lambda core: f"Adder behind the multiplier: {operands(core)} into {core.accumulator}",
     lines=sum_lines,
     generated=False,

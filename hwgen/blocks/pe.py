@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,12 +15,13 @@ from golden.refusal import BadKind, BadValue, check_integer
 from golden.wide import IEEE
 from hwgen.blocks.arguments import Accumulating, check_room
 from hwgen.blocks.block import Block, cycles
-from hwgen.blocks.dot import Dot
-from hwgen.blocks.mac import MAC, Mac
+from hwgen.blocks.dot import MEANINGS, Dot
+from hwgen.blocks.mac import Mac
 from hwgen.blocks.options import (
     A_FORMAT,
     ACCUMULATOR,
     B_FORMAT,
+    BLOCK_SCALE,
     INTERLEAVE,
     LANES,
     MAX_LANES,
@@ -50,8 +52,8 @@ class Pe(Accumulating, wiring.Component):
         ``b_format`` defaults to ``a_format``.
     lanes : int
         Products per cycle, 1 to 32; :class:`hwgen.Dot` adds several.
-    accumulator, terms, scale_bits, flags, zero
-        See :class:`hwgen.Mac`.
+    accumulator, terms, scale_bits, flags, zero, block_scale
+        See :class:`hwgen.Dot`.
     stages : int
         Ranks of registers between inputs and accumulator, 0 to 16.
     interleave : int
@@ -63,8 +65,8 @@ class Pe(Accumulating, wiring.Component):
         Set the accumulator to 0 before the addition.
     enable : ``In(1)``
         Add the product.
-    a, b, scale : ``In``
-        See :class:`hwgen.Mac`; the codes of all lanes are side by side, lane 0 in the least significant bits.
+    a, b, scale, a_scale, b_scale : ``In``
+        See :class:`hwgen.Dot`; the codes of all lanes are side by side, lane 0 in the least significant bits.
     acc : ``Out``
         The accumulator that the inputs from ``stages + 1`` cycles ago were added to, after that addition.
     overflow : ``Out(1)``
@@ -86,13 +88,14 @@ class Pe(Accumulating, wiring.Component):
         stages: int = 0,
         interleave: int = 1,
         zero: str = IEEE,
+        block_scale: Format | str | None = None,
     ):
-        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero)
+        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero, block_scale)
         self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
         self.stages = check_integer("stages", stages, 0, MAX_STAGES)
         check_room(self.terms, self.lanes)
         self.interleave = _accumulators(interleave, self.stages)
-        codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes)
+        codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
         self._inputs, width = tuple(codes), self.accumulator_width
         super().__init__({"clear": In(1), "enable": In(1), **codes, "acc": Out(width), **sum_ports(True, flags)})
 
@@ -100,7 +103,10 @@ class Pe(Accumulating, wiring.Component):
         """The pipelined MAC, and registers that delay the controls alongside it."""
         m = Module()
         entry = self.stages + 1 - self.interleave
-        unit_type = Mac if self.lanes == 1 else partial(Dot, lanes=self.lanes)
+        if self.lanes == 1 and self.block_scale is None:
+            unit_type: Callable[..., Mac | Dot] = Mac
+        else:
+            unit_type = partial(Dot, lanes=self.lanes, block_scale=self.block_scale)
         common: dict[str, Any] = {"accumulator": self.accumulator, "terms": self.terms, "scale_bits": self.scale_bits}
         common["zero"] = self.zero
         core = unit_type(self.a_format, self.b_format, overflow=not self.has_flags, flags=self.has_flags, **common)
@@ -160,14 +166,14 @@ PE = Block(
     "processing element: a MAC with its accumulator, clear, enable and overflow",
     Pe,
     (A_FORMAT, B_FORMAT),
-    (LANES, ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS, ZERO, PE_STAGES, INTERLEAVE),
+    (LANES, ACCUMULATOR, TERMS, SCALE_BITS, BLOCK_SCALE, SUM_FLAGS, ZERO, PE_STAGES, INTERLEAVE),
     codes=("a", "b"),
     clocked=True,
     title=_title,
     lines=_lines,
     rules=sum_rules,
     meanings={
-        **MAC.meanings,
+        **MEANINGS,
         "rst": "synchronous reset of the accumulators, active high",
         "clear": "sets the accumulator to 0 before the addition",
         "enable": "adds the product",

@@ -3,6 +3,7 @@
 from golden import ExactAccumulator, Format, get
 from golden.explain import ROUNDING_RULES, hexadecimal, overflow_rule
 from golden.multi import MultiFormat
+from golden.wide import aligned_bits
 from hwgen.blocks.block import Component
 
 Rules = dict[str, str]
@@ -55,6 +56,12 @@ def code_lines(rules: Rules) -> list[str]:
 
 def sum_rules(core: Component) -> Rules:
     """Rules of an accumulator."""
+    fraction_bits = aligned_bits(core.accumulator)
+    if fraction_bits is not None:
+        cut = f"truncated {fraction_bits} bits below the largest exponent of all addends that are not 0"
+        kept = min(fraction_bits, get("binary32").rows[-1].fraction_bits)
+        rounding = f"products and accumulator are {cut}; their sum is truncated to {kept} fraction bits"
+        return wide_rules("binary32") | {"rounding": rounding}
     if core.exact is None:
         rules = wide_rules(core.accumulator)
         return rules | {"rounding": f"the exact sum is rounded once, {rules['rounding']}"}

@@ -85,7 +85,10 @@ def _add_option(parser: argparse.ArgumentParser, block: Block, option: Option) -
         words["action"] = "store_true"
     else:
         words["required"] = default is Parameter.empty
-        words |= {"choices": option.allowed} if option.kind is str else {"metavar": "N" if option.kind is int else "F"}
+        if option.kind is str and not option.listing:
+            words["choices"] = option.allowed
+        else:
+            words["metavar"] = "N" if option.kind is int else "NAME" if option.kind is str else "F"
         words |= {"type": int if option.kind is int else option.spelled}
     parser.add_argument(f"--{option.name}", **words)
 

@@ -27,7 +27,7 @@ from golden.wide import IEEE
 from hwgen.datapath.arithmetic import extended, moved_right, named, normalized, plus, range_shape
 from hwgen.datapath.frame import GUARD_BITS, AdderShape
 from hwgen.datapath.ports import flag_word
-from hwgen.datapath.product import ProductShape
+from hwgen.datapath.product import NumberShape
 from hwgen.netlist.book import chapter
 
 
@@ -85,15 +85,15 @@ class FloatAdder:
     Parameters
     ----------
     accumulator : WideFormat
-    product : ProductShape
-        Product of normalized operands.
+    product : NumberShape
+        Of a product of normalized operands, or of another number with a leading 1.
     flags : bool
         Whether to compute flags, see :func:`golden.flags.of_sum`.
     zero : str
         Sign of a zero result, one of :data:`golden.wide.ZEROS`.
     """
 
-    def __init__(self, accumulator: WideFormat, product: ProductShape, *, flags: bool = False, zero: str = IEEE):
+    def __init__(self, accumulator: WideFormat, product: NumberShape, *, flags: bool = False, zero: str = IEEE):
         self.accumulator, self.layout, self.has_flags = accumulator, AdderShape(accumulator, product), flags
         self.zero = zero
 

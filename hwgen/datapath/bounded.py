@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from itertools import zip_longest
-from operator import add, and_, or_
+from operator import and_
 
-import numpy as np
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
 from hwgen.datapath.arithmetic import named, reaches
 from hwgen.datapath.rows import SumShape, moved_up, sum_of_products
+from hwgen.datapath.scale import Scale
+from hwgen.datapath.signed import normalized_signed, rounded_magnitude
+from hwgen.datapath.sums import RoundedSum, specials
 from hwgen.netlist.book import chapter
 
 MAX_SECOND_STEP = 8
@@ -130,15 +131,6 @@ class BoundedShape(SumShape):
 
 
 @dataclass(frozen=True)
-class Rounded:
-    """The accumulator plus all products, rounded once; whether that is inexact, and whether it is invalid."""
-
-    acc_out: Value
-    inexact: Value
-    invalid: Value
-
-
-@dataclass(frozen=True)
 class _Aligned:
     """The accumulator's magnitude in the frame; whether anything is lost below; how its exponent compares."""
 
@@ -158,7 +150,9 @@ class _Finite:
     lost: Value
 
 
-def rounded_sum(m: Module, products: list[PureInterface], frame: BoundedShape, acc: Value, positive: bool) -> Rounded:
+def rounded_sum(
+    m: Module, products: list[PureInterface], frame: BoundedShape, acc: Value, positive: bool
+) -> RoundedSum:
     """Add, normalize and round; with ``positive`` a zero is +0."""
     products_sum = sum_of_products(m, products, frame, acc[-1])
     aligned = _aligned(m, frame, acc)
@@ -168,33 +162,24 @@ def rounded_sum(m: Module, products: list[PureInterface], frame: BoundedShape, a
 
     chapter(m, "Specials: the accumulator as result, infinities and NaN; the sign")
     any_sum = named(m, "any_sum", products_sum.any())
-    special, some_fraction = named(m, "acc_special", acc[k:-1].all()), named(m, "acc_some_fraction", acc[:k].any())
-    acc_nan, acc_inf = named(m, "acc_is_nan", special & some_fraction), special & ~some_fraction
-    any_nan = reduce(or_, (product.is_nan for product in products), acc_nan)
-    is_nan, is_inf, minus_inf, invalid = any_nan, acc_inf, Const(0, 1), acc_nan & ~acc[k - 1]
-    force = is_nan  # an infinite accumulator dominates: it is its own result
-    if any(np.isinf(operand.fmt.values).any() for operand in (frame.product.a, frame.product.b)):
-        infinities = [(acc_inf, acc[-1]), *((product.is_inf & ~product.is_nan, product.sign) for product in products)]
-        plus_inf = named(m, "plus_inf", reduce(or_, (item & ~sign for item, sign in infinities)))
-        minus_inf = named(m, "minus_inf", reduce(or_, (item & sign for item, sign in infinities)))
-        is_nan, is_inf = any_nan | (plus_inf & minus_inf), plus_inf | minus_inf
-        force, invalid = is_nan | is_inf, invalid | (plus_inf & minus_inf & ~any_nan)
-    is_nan, force = named(m, "is_nan", is_nan), named(m, "force_special", force)
+    special = specials(
+        m, products, frame.product, acc, k, Scale.none(), acc_passes=True
+    )  # it dominates: it is its own result
     is_acc = ~any_sum | aligned.dominates
-    choose_acc = named(m, "choose_acc", is_acc & ~force)
-    choose_sum = named(m, "choose_sum", ~(is_acc | force | finite.is_zero))
+    choose_acc = named(m, "choose_acc", is_acc & ~special.force)
+    choose_sum = named(m, "choose_sum", ~(is_acc | special.force | finite.is_zero))
     width = k + exponent_bits
     number = (acc[:-1] & choose_acc.replicate(width)) | (finite.body & choose_sum.replicate(width))
-    code_out = number | Cat(Const(0, k - 1), is_nan, force.replicate(exponent_bits))
+    code_out = number | Cat(Const(0, k - 1), special.is_nan, special.force.replicate(exponent_bits))
 
     all_minus = Const(0, 1) if positive else reduce(and_, (product.sign for product in products))
     acc_sign = named(m, "acc_sign", acc[-1] & (acc[:-1].any() | all_minus))
     sum_sign = named(m, "sum_sign", finite.negative ^ acc[-1])
-    sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (minus_inf & ~is_nan)
-    inexact = any_sum & (aligned.dominates | finite.lost) & ~(is_nan | is_inf)
-    if "is_invalid" in products[0].signature.members:
-        invalid = reduce(or_, (product.is_invalid for product in products), invalid)
-    return Rounded(Cat(named(m, "code_out", code_out), named(m, "sign_out", sign_out)), inexact, invalid)
+    sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (special.minus_inf & ~special.is_nan)
+    inexact = any_sum & (aligned.dominates | finite.lost) & special.finite
+    never = Const(0, 1)  # within the frame's limits sums neither overflow nor underflow
+    bits = Cat(named(m, "code_out", code_out), named(m, "sign_out", sign_out))
+    return RoundedSum(bits, inexact, never, never, special.invalid, special.finite)
 
 
 def _aligned(m: Module, frame: BoundedShape, acc: Value) -> _Aligned:
@@ -229,46 +214,13 @@ def _total(m: Module, frame: BoundedShape, products_sum: Value, aligned: _Aligne
 def _rounded(m: Module, frame: BoundedShape, total: Value, aligned: _Aligned) -> _Finite:
     target, k = frame.target, frame.target.fraction_bits
     negative = named(m, "total_negative", total[-1])
-    value, below, room = _normalized(m, total[:-1], negative, aligned.sticky, frame)
-    chapter(m, f"Round: {len(value)} bits to {frame.precision}, to nearest, ties to even")
-    complement = named(m, "one_complement", value ^ negative.replicate(len(value)))
-    kept, half = complement[1:], complement[0]
-    # The complement of a negative total lacks a unit in the last place. If nothing is below, that unit carries: it
-    # completes a half to a whole, or is a half.
-    missing = named(m, "unit_missing", negative & ~below)
-    up = named(m, "round_up", (half & (below | negative | kept[0])) | (missing & kept[0]))
+    first = normalized_signed(m, total[:-1], negative, aligned.sticky, frame.steps, frame.precision)
+    kept, up, lost = rounded_magnitude(m, first, negative)
     lowest = frame.lsb_exponent + frame.frame_bits - 1 - sum(frame.steps) + target.bias - 1
     levels = [number % (1 << target.exponent_bits) for number in (lowest - frame.level, lowest - frame.raised)]
     base = named(m, "lowest_exponent_less_1", Mux(aligned.keeps_level, *levels))
-    exponent = named(m, "exponent_less_1", (base + room)[: target.exponent_bits])
+    exponent = named(m, "exponent_less_1", (base + first.room)[: target.exponent_bits])
     body = Cat(kept[:-1], exponent) + Cat(up, Const(0, k - 1), kept[-1])
     # A first bit of 0 is the number 0, or minus one unit of the frame, whose complement is 0.
     is_zero = named(m, "total_is_zero", ~(kept[-1] | negative))
-    return _Finite(named(m, "rounded", body[: target.width - 1]), negative, is_zero, below | value[0])
-
-
-def _normalized(
-    m: Module, value: Value, negative: Value, sticky: Value, frame: BoundedShape
-) -> tuple[Value, Value, Value]:
-    """Move a number left while its first bits equal its sign, and cut it after the half bit.
-
-    Returns
-    -------
-    value, below, room : Value
-        The first bits; whether there are any ones after them; and how many places less than possible they have moved.
-    """
-    steps, kept = frame.steps, frame.precision + 1
-    chapter(m, f"Normalize: {len(value)} bits, shifted left while the first bit equals the sign")
-    below = sticky
-    stays: dict[int, list[Value]] = {step: [] for step in steps}
-    for number, step in enumerate(steps):
-        front, again = value[-step:], "_again" if step in steps[:number] else ""
-        move = named(m, f"moves_left_{step}{again}", Mux(negative, front.all(), ~front.any()))
-        value = named(m, f"moved_left_{step}{again}", Mux(move, Cat(Const(0, step), value)[: len(value)], value))
-        spare = max(len(value) - kept - sum(steps[number + 1 :]), 0)
-        if spare:
-            below = named(m, f"below_after_{step}{again}", below | value[:spare].any())
-            value = value[spare:]
-        stays[step].append(~move)
-    first, *others = zip_longest(*reversed(stays.values()), fillvalue=Const(0, 1))
-    return value, below, reduce(add, (Cat(*bits) for bits in others), named(m, "places_not_moved", Cat(*first)))
+    return _Finite(named(m, "rounded", body[: target.width - 1]), negative, is_zero, lost)

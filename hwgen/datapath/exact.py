@@ -10,7 +10,7 @@ from amaranth.lib.wiring import PureInterface
 from golden import ExactAccumulator
 from hwgen.datapath.adder import Total
 from hwgen.datapath.arithmetic import named
-from hwgen.datapath.fixed import Addend, addend
+from hwgen.datapath.fixed import addend
 from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import ProductShape
 from hwgen.netlist.book import chapter
@@ -31,18 +31,21 @@ def add_exact(
     value = named(m, "value", acc_in[:width])
     summand = named(m, "addend", term.magnitude ^ term.sign.replicate(width))
     total = named(m, "total", (value + summand + term.sign)[:width])
-    specials, opposite = sticky_specials(m, acc_in[width:], [term])
+    specials, opposite = sticky_specials(m, acc_in[width:], [(term.sign, term.is_inf, term.is_nan)])
     no_room = ~(value[-1] ^ summand[-1]) & (total[-1] ^ value[-1])
     flags = flag_word(Const(0, 1), Const(0, 1), no_room, term.is_invalid | opposite)
     return Total(Cat(total, specials), no_room, flags)
 
 
-def sticky_specials(m: Module, before: Value, addends: Sequence[Addend]) -> tuple[Value, Value]:
-    """{nan, neg_inf, pos_inf} after some addends, and whether it is NaN only because of infinities of both signs."""
+def sticky_specials(m: Module, before: Value, addends: Sequence[tuple[Value, Value, Value]]) -> tuple[Value, Value]:
+    """{nan, neg_inf, pos_inf} after some addends, and whether it is NaN only because of infinities of both signs.
+
+    ``addends`` are the sign of each, whether it is infinite, and whether it is NaN.
+    """
     chapter(m, "Specials: NaN and infinities are sticky")
     pos_inf, neg_inf, nan = map(partial(named, m), ("pos_inf", "neg_inf", "nan"), before)
-    pos_inf = named(m, "pos_inf_out", reduce(or_, (item.is_inf & ~item.sign for item in addends), pos_inf))
-    neg_inf = named(m, "neg_inf_out", reduce(or_, (item.is_inf & item.sign for item in addends), neg_inf))
-    is_nan = reduce(or_, (item.is_nan for item in addends), nan)
+    pos_inf = named(m, "pos_inf_out", reduce(or_, (is_inf & ~sign for sign, is_inf, _ in addends), pos_inf))
+    neg_inf = named(m, "neg_inf_out", reduce(or_, (is_inf & sign for sign, is_inf, _ in addends), neg_inf))
+    is_nan = reduce(or_, (is_nan for _, _, is_nan in addends), nan)
     nan = named(m, "nan_out", is_nan | (pos_inf & neg_inf))
     return Cat(pos_inf, neg_inf, nan), pos_inf & neg_inf & ~is_nan

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from golden import WideFormat
-from hwgen.datapath.product import ProductShape
+from hwgen.datapath.product import NumberShape, ProductShape
 
 GUARD_BITS = 2
 """Bits between the frame and the sticky bit. Two are enough: if the exponents differ by more than one, the difference
@@ -22,11 +22,11 @@ class AdderShape:
     ----------
     accumulator : WideFormat
         ``binary16``, ``bfloat16``, ``binary32`` or ``dlfloat16``.
-    product : ProductShape
+    product : NumberShape
     """
 
     accumulator: WideFormat
-    product: ProductShape
+    product: NumberShape
 
     @property
     def frame_bits(self) -> int:

@@ -16,10 +16,14 @@ from hwgen.datapath.product import ProductShape, product_signature
 from hwgen.netlist.book import chapter
 
 
-def operand_ports(a_format: Format, b_format: Format, scale_bits: int, lanes: int = 1) -> dict[str, Any]:
-    """Ports for the codes of both operands, and ``scale`` unless it has 0 bits."""
-    scale = {"scale": In(scale_bits)} if scale_bits else {}
-    return code_ports("a", a_format, lanes) | code_ports("b", b_format, lanes) | scale
+def operand_ports(
+    a_format: Format, b_format: Format, scale_bits: int, lanes: int = 1, block_scale: Format | None = None
+) -> dict[str, Any]:
+    """Ports for the codes of both operands; ``scale`` unless it has 0 bits; codes of the scales of two blocks."""
+    ports = code_ports("a", a_format, lanes) | code_ports("b", b_format, lanes)
+    if block_scale is not None:
+        ports |= code_ports("a_scale", block_scale) | code_ports("b_scale", block_scale)
+    return ports | ({"scale": In(scale_bits)} if scale_bits else {})
 
 
 class Multiplier(wiring.Component):

@@ -35,15 +35,19 @@ class OperandShape:
     fmt : Format
     normalized : bool
         Whether subnormals are normalized; otherwise they keep their leading zeros and the exponent of their row.
+    keeps_exponents : bool
+        Whether all exponents are those of the rows. Otherwise a significand without a hidden bit may begin in the place
+        of one, which takes a bit less.
     """
 
     fmt: Format
     normalized: bool = True
+    keeps_exponents: bool = False
 
     @cached_property
     def significand_bits(self) -> int:
         """Bits of the significand, including the hidden bit."""
-        return max(row.fraction_bits + row.hidden for row in self.fmt.rows)
+        return max(row.fraction_bits + (row.hidden or self.keeps_exponents) for row in self.fmt.rows)
 
     @cached_property
     def has_increment(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 from amaranth.hdl import Shape
 from amaranth.lib.wiring import Out, Signature
@@ -12,6 +13,30 @@ from golden import Format
 from golden.exact import scale_range
 from hwgen.datapath.arithmetic import range_shape
 from hwgen.datapath.operand import OperandShape
+
+
+class NumberShape(Protocol):
+    """Widths of a number: value = significand * 2**(exponent - bias - fraction bits)."""
+
+    @property
+    def significand_bits(self) -> int:
+        """Bits of the significand."""
+
+    @property
+    def integer_bits(self) -> int:
+        """Those before its binary point."""
+
+    @property
+    def bias(self) -> int:
+        """Exponent minus the value's exponent."""
+
+    @property
+    def exponents(self) -> tuple[int, int]:
+        """Smallest and largest exponent of a finite nonzero number, including the bias."""
+
+    @property
+    def exponent_shape(self) -> Shape:
+        """Smallest shape for every exponent."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +59,18 @@ class ProductShape:
 
     @classmethod
     def of(
-        cls, a_format: Format, b_format: Format, *, normalized: bool = True, spare_carry: int = 0, scale_bits: int = 0
+        cls,
+        a_format: Format,
+        b_format: Format,
+        *,
+        normalized: bool = True,
+        keeps_exponents: bool = False,
+        spare_carry: int = 0,
+        scale_bits: int = 0,
     ) -> ProductShape:
-        """Widths of the products of two formats; without ``normalized`` subnormal operands keep their leading zeros."""
-        return cls(OperandShape(a_format, normalized), OperandShape(b_format, normalized), spare_carry, scale_bits)
+        """Widths of the products of two formats; see ``OperandShape`` for both operands' options."""
+        a, b = (OperandShape(fmt, normalized, keeps_exponents) for fmt in (a_format, b_format))
+        return cls(a, b, spare_carry, scale_bits)
 
     @property
     def fraction_bits(self) -> int:
@@ -71,7 +104,7 @@ class ProductShape:
         return range_shape(*self.exponents)
 
 
-def product_signature(layout: ProductShape, *, flags: bool = False) -> Signature:
+def product_signature(layout: NumberShape, *, flags: bool = False) -> Signature:
     """An exact product: value = significand * 2**(exponent - bias - fraction_bits), see ``ProductShape``.
 
     Parameters

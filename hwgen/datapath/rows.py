@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -57,28 +58,43 @@ class SumShape:
         return (self.lanes * self.largest).bit_length() + 1
 
 
-def sum_of_products(m: Module, products: list[PureInterface], shape: SumShape, flip: Value) -> Value:
+def sum_of_products(m: Module, products: Sequence[PureInterface], shape: SumShape, flip: Value) -> Value:
     """The sum of all products, negated if ``flip`` is 1; products that are not finite count as any number."""
-    rows = []
-    for lane, product in enumerate(products):
-        name = f"lane_{lane}"
-        chapter(m, f"Fixed point of {name}: {shape.product_bits} bits, bit 0 weighs 2^{shape.lsb_exponent}; {_STEPS}")
-        rows.append(_row(m, name, product, shape, named(m, f"{name}_sign", product.sign ^ flip)))
+    rows = [
+        _row(m, lane, product, shape, named(m, f"lane_{lane}_sign", product.sign ^ flip), Const(0, 1))
+        for lane, product in enumerate(products)
+    ]
     chapter(m, f"Sum: {shape.lanes} products; products_sum {shape.sum_bits} bits in two's complement")
+    return named(m, "products_sum", _sum_of_rows(m, rows, shape, shape.sum_bits, []))
+
+
+def sum_of_finite_products(
+    m: Module, products: Sequence[PureInterface], shape: SumShape, acc: Value, width: int
+) -> Value:
+    """``acc`` plus all finite products, modulo ``2**width``."""
+    rows = [
+        _row(m, lane, product, shape, product.sign, product.is_inf | product.is_nan)
+        for lane, product in enumerate(products)
+    ]
+    chapter(m, f"Sum: {shape.lanes} products and the accumulator; total {width} bits in two's complement")
+    return named(m, "total", _sum_of_rows(m, rows, shape, width, [acc]))
+
+
+def _sum_of_rows(m: Module, rows: Sequence[Value], shape: SumShape, width: int, others: Sequence[Value]) -> Value:
     rows = [named(m, f"lane_{lane}_row", row) for lane, row in enumerate(rows)]
     # -s * 2**n = (1 - s) * 2**n - 2**n: the signs of all rows are inverted, and share one constant.
-    constant = (-shape.lanes << shape.product_bits) % (1 << shape.sum_bits)
-    return named(m, "products_sum", sum(rows, Const(constant, shape.sum_bits))[: shape.sum_bits])
+    constant = (-shape.lanes << shape.product_bits) % (1 << width)
+    return sum([*rows, *others], Const(constant, width))[:width]
 
 
-_STEPS = "negated if negative, then shifted left"
-
-
-def _row(m: Module, name: str, product: PureInterface, shape: SumShape, sign: Value) -> Value:
+def _row(m: Module, lane: int, product: PureInterface, shape: SumShape, sign: Value, no_number: Value) -> Value:
     """A product in fixed point and two's complement, the bit of its sign inverted.
 
-    The significand is negated before the shift, where it is short; the shift then fills with the sign.
+    The significand is negated before the shift, where it is short; the shift then fills with the sign. Where
+    ``no_number`` is 1, the product counts as 0.
     """
+    name, steps = f"lane_{lane}", "negated if negative, then shifted left"
+    chapter(m, f"Fixed point of {name}: {shape.product_bits} bits, bit 0 weighs 2^{shape.lsb_exponent}; {steps}")
     low, high = shape.product.exponents
     offset = -shape.product.bias - shape.product.fraction_bits - shape.lsb_exponent
     spare = max(-low - offset, 0)
@@ -86,7 +102,9 @@ def _row(m: Module, name: str, product: PureInterface, shape: SumShape, sign: Va
         spare = -offset
     significand, width = product.significand, shape.product_bits + spare
     if not (zero_is_silent(shape.product.a.fmt) and zero_is_silent(shape.product.b.fmt)):
-        significand = named(m, f"{name}_significand", Mux(product.is_zero, 0, significand))
+        no_number = no_number | product.is_zero
+    if not isinstance(no_number, Const):
+        significand = named(m, f"{name}_significand", Mux(no_number, 0, significand))
     bits = []
     invert: Value = Const(0, 1)  # a negative number is inverted above its last 1
     for place, bit in enumerate(significand, 1):

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import golden
-from golden import ExactAccumulator, Format, Kind, get
+from golden import ExactAccumulator, Format, Kind
 from golden.explain import describe, number
 from golden.mac import exact
+from golden.wide import state_format
 from hwgen.blocks.dot import Dot
 from hwgen.blocks.mac import Mac
 from hwgen.blocks.pe import Pe
@@ -34,17 +35,33 @@ class SumReference(Reference):
         """Formats of both operands."""
         return self.core.a_format, self.core.b_format
 
-    def scaled(self, cases: list[dict[str, int]], scale: NDArray[np.int64]) -> list[dict[str, int]]:
-        """Add the scales to the cases if the block has the port ``scale``."""
-        bits = self.core.scale_bits
-        if not bits:
-            return cases
-        return [{**pins, "scale": int(power) & (1 << bits) - 1} for pins, power in zip(cases, scale, strict=True)]
+    def factors(self, count: int, rng: np.random.Generator) -> dict[str, Any]:
+        """Draw scales, as keywords of :func:`golden.fused_dot`; empty if the block has none."""
+        scales, bits = self.core.block_scale, self.core.scale_bits
+        if scales is not None:
+            a, b = (vectors.scale_codes(scales, count, rng) for _ in "ab")
+            return {"a_scale": a, "b_scale": b, "scale_format": scales}
+        return {"scale": vectors.scales(bits, count, rng), "scale_bits": bits} if bits else {}
 
-    def scale_of(self, inputs: Mapping[str, Any]) -> NDArray[np.int64]:
-        """Return the signed values of the port ``scale``; 0 if there is none."""
-        half = 1 << self.core.scale_bits >> 1
-        return (np.asarray(inputs["scale"], np.int64) ^ half) - half if half else np.zeros((), np.int64)
+    def factors_of(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The same from values of the ports."""
+        scales, bits = self.core.block_scale, self.core.scale_bits
+        if scales is not None:
+            a, b = (np.asarray(inputs[name], np.uint64) for name in ("a_scale", "b_scale"))
+            return {"a_scale": a, "b_scale": b, "scale_format": scales}
+        if not bits:
+            return {}
+        half = 1 << bits >> 1
+        return {"scale": (np.asarray(inputs["scale"], np.int64) ^ half) - half, "scale_bits": bits}
+
+    def scaled(self, cases: list[dict[str, int]], factors: Mapping[str, Any]) -> list[dict[str, int]]:
+        """Add scales to the cases."""
+        ports = {name: factors[name].tolist() for name in ("scale", "a_scale", "b_scale") if name in factors}
+        mask = (1 << self.core.scale_bits) - 1 if "scale" in ports else -1
+        return [
+            {**pins, **{name: values[number] & mask for name, values in ports.items()}}
+            for number, pins in enumerate(cases)
+        ]
 
     def lane_codes(self, inputs: Mapping[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the codes of both operands, with the lanes on a last axis."""
@@ -61,23 +78,41 @@ class SumReference(Reference):
         """``acc_out``, and ``flags`` if the block has them."""
         core, (a, b), unit = self.core, self.lane_codes(inputs), self.core.exact
         state = inputs["acc_in"] if unit is None else limbs(unit, inputs["acc_in"])
-        options = (*self.formats, core.accumulator, core.terms or 1, self.scale_of(inputs), core.scale_bits, core.zero)
+        options = (*self.formats, core.accumulator, core.terms or 1)
+        factors = {**self.factors_of(inputs), "zero": core.zero}
         flags = {}
         if core.has_flags:
-            total, flags["flags"] = golden.fused_dot_with_flags(a, b, state, *options)
+            total, flags["flags"] = golden.fused_dot_with_flags(a, b, state, *options, **factors)
         else:
-            total = golden.fused_dot(a, b, state, *options)
+            total = golden.fused_dot(a, b, state, *options, **factors)
         return {"acc_out": total if unit is None else integers(total), **flags}
+
+    def near_stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        """Products and accumulators near each other, see :func:`hwgen.reference.vectors.near_cases`."""
+        core, lanes = self.core, self.design.lanes
+        unit, factors = core.exact or exact(*self.formats, 1), self.factors(count, rng)
+        return self.pins(*vectors.near_cases(unit, core.accumulator, lanes, count, rng, factors), factors)
+
+    def pins(
+        self, a: NDArray[Any], b: NDArray[Any], acc: NDArray[Any], factors: Mapping[str, Any]
+    ) -> list[dict[str, int]]:
+        """Values of the ports from codes of shape (cases, lanes), accumulators and scales."""
+        (fa, fb), rows = self.formats, zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
+        cases = [{"a": codes_word(fa, x), "b": codes_word(fb, y), "acc_in": integer(z)} for x, y, z in rows]
+        return self.scaled(cases, factors)
 
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
         fa, fb = self.formats
         codes = zip(*self.lane_codes(pins), strict=True)
         factors = "; ".join(f"a {describe(fa, int(a))}; b {describe(fb, int(b))}" for a, b in codes)
         if self.core.scale_bits:
-            factors += f"; times 2^{self.scale_of(pins)}"
+            factors += f"; times 2^{self.factors_of(pins)['scale']}"
+        if self.core.block_scale is not None:
+            fmt = self.core.block_scale
+            factors += "".join(f"; {name} {describe(fmt, pins[name])}" for name in ("a_scale", "b_scale"))
         if self.core.exact is not None:
             return factors
-        wide = golden.get(self.core.accumulator)
+        wide = state_format(self.core.accumulator)
         rows = (("acc_in", pins["acc_in"]), ("acc_out", got["acc_out"]), ("expected", expected["acc_out"]))
         values = (f"{name} {number(float(wide.decode(np.array([bits]))[0]))}" for name, bits in rows)
         return "; ".join([factors, *values])
@@ -88,11 +123,11 @@ class SumReference(Reference):
         """A Verilog condition that ``acc_out``, whose first bit has the place ``top``, is NaN."""
         if self.core.exact is not None:
             return f"acc_out[{top}]"
-        nan = golden.get(self.core.accumulator).canonical_nan or 0
+        nan = state_format(self.core.accumulator).canonical_nan or 0
         return f"acc_out[{top - 1}:0] == {top}'h{nan & ((1 << top) - 1):x}"
 
     def _field(self, top: int) -> str:
-        return f"acc_in[{top - 1}:{golden.get(self.core.accumulator).rows[-1].fraction_bits}]"
+        return f"acc_in[{top - 1}:{state_format(self.core.accumulator).fraction_bits}]"
 
 
 class MacReference(SumReference):
@@ -103,15 +138,13 @@ class MacReference(SumReference):
     def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         fa, fb = self.formats
         a, b = (rng.integers(0, 1 << fmt.width, count).astype(np.uint64) for fmt in (fa, fb))
-        scale = vectors.scales(self.core.scale_bits, count, rng)
-        unit = self.core.exact
+        factors, unit = self.factors(count, rng), self.core.exact
         if unit is not None:
-            acc = vectors.exact_accumulators(unit, a, b, rng, scale)
+            acc = vectors.exact_accumulators(unit, a, b, rng, factors.get("scale"))
         else:
-            target = golden.get(self.core.accumulator)
-            acc = vectors.directed_accumulators(fa, fb, a, b, target, rng, scale, self.core.scale_bits)
+            acc = vectors.directed_accumulators(fa, fb, a, b, self.core.accumulator, rng, factors)
         rows = zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
-        return self.scaled([{"a": x, "b": y, "acc_in": integer(z)} for x, y, z in rows], scale)
+        return self.scaled([{"a": x, "b": y, "acc_in": integer(z)} for x, y, z in rows], factors)
 
     def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
         """A NaN operand gives NaN; a product of zero leaves the accumulator unchanged."""
@@ -137,21 +170,8 @@ class DotReference(SumReference):
 
     def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         fa, fb = self.formats
-        scale = vectors.scales(self.core.scale_bits, count, rng)
-        unit = self.core.exact or exact(fa, fb, 1, self.core.scale_bits)
-        return self._pins(*vectors.dot_cases(unit, self.core.accumulator, self.core.lanes, rng, scale), scale)
-
-    def near_stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
-        """Products near a rounded accumulator, see :func:`hwgen.reference.vectors.near_cases`."""
-        core = self.core
-        return self._pins(*vectors.near_cases(*self.formats, core.accumulator, core.lanes, count, rng, core.scale_bits))
-
-    def _pins(
-        self, a: NDArray[Any], b: NDArray[Any], acc: NDArray[Any], scale: NDArray[np.int64]
-    ) -> list[dict[str, int]]:
-        (fa, fb), rows = self.formats, zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
-        cases = [{"a": codes_word(fa, x), "b": codes_word(fb, y), "acc_in": integer(z)} for x, y, z in rows]
-        return self.scaled(cases, scale)
+        unit, factors = self.core.exact or exact(fa, fb, 1), self.factors(count, rng)
+        return self.pins(*vectors.dot_cases(unit, self.core.accumulator, self.core.lanes, count, rng, factors), factors)
 
     def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
         """A NaN in any lane gives NaN; zeros in all lanes leave the accumulator unchanged but for a zero's sign."""
@@ -189,7 +209,7 @@ class PeReference(SumReference):
             operands = zip("ab", self.formats, moderate if rng.integers(0, 16) else all_codes, strict=True)
             lanes = self.core.lanes
             cases.append({name: codes_word(fmt, rng.choice(codes, lanes).tolist()) for name, fmt, codes in operands})
-        return self.scaled(cases, vectors.scales(self.core.scale_bits, count, rng))
+        return self.scaled(cases, self.factors(count, rng))
 
     def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         """``acc_out``, ``overflow`` and optionally ``flags`` of single steps, from operands and ``acc_in``."""
@@ -221,10 +241,10 @@ class PeReference(SumReference):
         fa, fb = self.formats
         a, b = self.lane_codes(inputs)
         with np.errstate(invalid="ignore"):
-            products = np.ldexp(fa.values[a] * fb.values[b], self.scale_of(inputs)[..., np.newaxis])
+            products = self._multiplied(fa.values[a] * fb.values[b], inputs)
         unit: ExactAccumulator | None = self.core.exact
         if unit is None:
-            before, total = get(self.core.accumulator).decode(np.stack([inputs["acc_in"], after]))
+            before, total = state_format(self.core.accumulator).decode(np.stack([inputs["acc_in"], after]))
             finite: NDArray[np.bool_] = np.isfinite(before) & np.isfinite(products).all(axis=-1) & ~np.isfinite(total)
             return finite
         half = 1 << (unit.value_width - 1)
@@ -233,3 +253,15 @@ class PeReference(SumReference):
         multiples = np.vectorize(lambda product: int(Fraction(product) / lsb) if isfinite(product) else 0, [object])
         total = before + multiples(products).sum(axis=-1)
         return (total < -half) | (total >= half)
+
+    def _multiplied(self, products: NDArray[np.float64], inputs: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+        """Products times the scale of their step."""
+        factors = self.factors_of(inputs)
+        if "scale" in factors:
+            scaled: NDArray[np.float64] = np.ldexp(products, factors["scale"][..., np.newaxis])
+            return scaled
+        if not factors:
+            return products
+        values = factors["scale_format"].values
+        factor: NDArray[np.float64] = values[factors["a_scale"]] * values[factors["b_scale"]]
+        return products * factor[..., np.newaxis]

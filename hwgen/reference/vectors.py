@@ -1,5 +1,9 @@
 """Stimuli: inputs that exercise specials, boundaries, ties and cancellation."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,6 +11,9 @@ import golden
 from golden import ExactAccumulator, Format
 from golden.exact import scale_range
 from golden.rounding import grid
+from golden.wide import state_format
+
+NO_FACTORS: Mapping[str, Any] = MappingProxyType({})
 
 
 def boundaries(fmt: Format) -> NDArray[np.uint32]:
@@ -41,32 +48,43 @@ def scales(scale_bits: int, count: int, rng: np.random.Generator) -> NDArray[np.
     return np.where(rng.integers(0, 4, count) == 0, rng.integers(low, high + 1, count), moderate)
 
 
+def scale_codes(fmt: Format, count: int, rng: np.random.Generator) -> NDArray[np.uint64]:
+    """Return ``count`` codes of a scale, most of them moderate."""
+    codes = np.arange(1 << fmt.width).astype(np.uint64)
+    middle = codes[(fmt.values >= 2.0**-6) & (fmt.values <= 2.0**6)]
+    corners = np.concatenate([codes[:3], codes[-3:]])
+    kind = rng.integers(0, 8, count)
+    return np.select(
+        [kind == 0, kind == 1], [rng.choice(codes, count), rng.choice(corners, count)], rng.choice(middle, count)
+    )
+
+
 def directed_accumulators(
     a: Format,
     b: Format,
     codes_a: NDArray[np.uint64],
     codes_b: NDArray[np.uint64],
-    accumulator: Format,
+    accumulator: str,
     rng: np.random.Generator,
-    scale: NDArray[np.int64] | None = None,
-    scale_bits: int = 0,
+    factors: Mapping[str, Any] = NO_FACTORS,
 ) -> NDArray[np.uint64]:
     """Return an accumulator for each pair of codes that makes the addition a difficult case.
 
     One of: a special, subnormal or other corner; the negative of the rounded product or a neighbour (cancellation,
     exact zeros and their signs); a value several binades away in either direction (alignment, sticky bits, ties); a
-    random pattern.
+    random pattern. ``factors`` are the scales, keywords of :func:`golden.fused_dot`.
     """
-    corners = np.array(_corners(accumulator), np.uint64)
-    size, sign = codes_a.size, np.uint64(accumulator.sign_bit)
+    target = state_format(accumulator)
+    corners = np.array(_corners(target), np.uint64)
+    size, sign = codes_a.size, np.uint64(target.sign_bit)
     nothing = np.zeros(size, np.uint64)
-    products = golden.mac(codes_a, codes_b, nothing, a, b, accumulator.name, scale=scale, scale_bits=scale_bits)
-    products = products.astype(np.uint64)
+    lanes = codes_a[:, np.newaxis], codes_b[:, np.newaxis]
+    products = golden.fused_dot(*lanes, nothing, a, b, accumulator, **factors).astype(np.uint64)
     kind = rng.integers(0, 8, size)
     step = rng.integers(-2, 3, size)
     body = (products & (sign - np.uint64(1))).astype(np.int64)
     opposite = np.clip(body + step, 0, int(sign) - 1).astype(np.uint64) | (~products & sign)
-    fraction_bits = accumulator.rows[-1].fraction_bits
+    fraction_bits = target.fraction_bits
     far = body + (rng.integers(-fraction_bits - 3, fraction_bits + 4, size) << fraction_bits)
     far = np.clip(far, 0, int(sign) - 1).astype(np.uint64)
     few_bits = far & ~np.uint64((1 << max(fraction_bits - 3, 0)) - 1)
@@ -78,14 +96,20 @@ def directed_accumulators(
 
 
 def dot_cases(
-    unit: ExactAccumulator, accumulator: str, lanes: int, rng: np.random.Generator, scale: NDArray[np.int64]
+    unit: ExactAccumulator,
+    accumulator: str,
+    lanes: int,
+    count: int,
+    rng: np.random.Generator,
+    factors: Mapping[str, Any] = NO_FACTORS,
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return operands of fused dot products: codes ``a`` and ``b`` of shape (number of scales, lanes), accumulators.
+    """Return operands of fused dot products: codes ``a`` and ``b`` of shape (count, lanes), accumulators.
 
-    The formats are those of ``unit``. Codes are one of: random; of moderate size, so that sums stay finite; with two
-    lanes or more, such that the first two products cancel. See :func:`directed_accumulators` for the accumulators.
+    The formats are those of ``unit``; ``factors`` are the scales, keywords of :func:`golden.fused_dot`. Codes are one
+    of: random; of moderate size, so that sums stay finite; with two lanes or more, such that the first two products
+    cancel. See :func:`directed_accumulators` for the accumulators.
     """
-    a, b, count = unit.a_format, unit.b_format, scale.size
+    a, b = unit.a_format, unit.b_format
     kind = rng.integers(0, 4, count)[:, np.newaxis]
     codes = []
     for fmt in (a, b):
@@ -97,30 +121,38 @@ def dot_cases(
         left[:, 1] = np.where(kind[:, 0] == 2, left[:, 0], left[:, 1])
         right[:, 1] = np.where(kind[:, 0] == 2, right[:, 0] ^ np.uint64(b.sign_bit), right[:, 1])
     if accumulator == "exact":
-        acc = exact_accumulators(unit, left[:, 0], right[:, 0], rng, scale)
+        acc = exact_accumulators(unit, left[:, 0], right[:, 0], rng, factors.get("scale"))
     else:
-        acc = directed_accumulators(a, b, left[:, 0], right[:, 0], golden.get(accumulator), rng, scale, unit.scale_bits)
+        acc = directed_accumulators(a, b, left[:, 0], right[:, 0], accumulator, rng, factors)
     return left, right, acc
 
 
 def near_cases(
-    a: Format, b: Format, accumulator: str, lanes: int, count: int, rng: np.random.Generator, scale_bits: int = 0
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int64]]:
-    """Return fused dot products with accumulators near the sum of the products: operands, accumulators and scales.
+    unit: ExactAccumulator,
+    accumulator: str,
+    lanes: int,
+    count: int,
+    rng: np.random.Generator,
+    factors: Mapping[str, Any] = NO_FACTORS,
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return fused dot products with accumulators near the sum of the products: operands and accumulators.
+
+    The formats are those of ``unit``; ``factors`` are the scales, keywords of :func:`golden.fused_dot`.
 
     Codes are random, moderate, smallest, largest, powers of two, zeros or specials. In some cases one lane alone is not
     zero, lanes cancel in pairs, or all products have one sign. The accumulator is one of: a corner; minus the sum of
     the products to within a few last places; a number, often a power of two, as far from the sum as makes one of both a
-    tie, a sticky bit, or nothing; a subnormal; a random pattern.
+    tie, a sticky bit, or nothing; a subnormal; a random pattern. See :func:`near_exact_accumulators` for exact ones.
     """
-    target, scale = golden.get(accumulator), scales(scale_bits, count, rng)
+    a, b = unit.a_format, unit.b_format
+    precision = 24 if accumulator == "exact" else state_format(accumulator).precision
     left, right = (_lane_codes(fmt, lanes, count, rng) for fmt in (a, b))
     kind, lane = rng.integers(0, 8, count), rng.integers(0, lanes, count)
     for codes, fmt in ((left, a), (right, b)):
         codes[kind == 5] = rng.choice(_by_magnitude(fmt)[-4:], (count, lanes))[kind == 5]
     for number, chosen in ((1, _smallest), (2, _level)):
         cases = np.flatnonzero(kind == number)
-        left[cases, lane[cases]], right[cases, lane[cases]] = chosen(a, b, target.precision, cases.size, rng)
+        left[cases, lane[cases]], right[cases, lane[cases]] = chosen(a, b, precision, cases.size, rng)
     others = (kind <= 2)[:, np.newaxis] & (np.arange(lanes) != lane[:, np.newaxis])
     left = np.where(others, left & np.uint64(a.sign_bit), left)
     for odd in range(1, lanes, 2):  # pairs of lanes with opposite products, where the formats have signs
@@ -131,7 +163,9 @@ def near_cases(
     left = np.where(alike, left | signs_a * rng.integers(0, 2, (count, 1)).astype(np.uint64), left)
     right = np.where(alike, right | signs_b, right)
     left = np.where(alike & (rng.integers(0, 2, (count, 1)) == 0), left & ~signs_a, left)
-    return left, right, _near_accumulators(a, b, left, right, target, rng, scale, scale_bits), scale
+    if accumulator == "exact":
+        return left, right, near_exact_accumulators(unit, left, right, rng, factors.get("scale"))
+    return left, right, _near_accumulators(a, b, left, right, accumulator, rng, factors)
 
 
 def _near_accumulators(
@@ -139,14 +173,14 @@ def _near_accumulators(
     b: Format,
     left: NDArray[np.uint64],
     right: NDArray[np.uint64],
-    target: Format,
+    accumulator: str,
     rng: np.random.Generator,
-    scale: NDArray[np.int64],
-    scale_bits: int,
+    factors: Mapping[str, Any],
 ) -> NDArray[np.uint64]:
+    target = state_format(accumulator)
     count, k, sign = len(left), target.rows[-1].fraction_bits, np.uint64(target.sign_bit)
     nothing = np.zeros(count, np.uint64)
-    total = golden.fused_dot(left, right, nothing, a, b, target.name, scale=scale, scale_bits=scale_bits)
+    total = golden.fused_dot(left, right, nothing, a, b, accumulator, **factors)
     total = total.astype(np.uint64)
     body = (total & (sign - np.uint64(1))).astype(np.int64)
     opposite = np.clip(body + rng.integers(-3, 4, count), 0, int(sign) - 1).astype(np.uint64) | (~total & sign)
@@ -235,6 +269,23 @@ def _corners(accumulator: Format) -> list[int]:
     if accumulator.infinity is not None:
         unsigned += [accumulator.infinity, accumulator.infinity - 1, accumulator.infinity + 1, accumulator.infinity - 2]
     return [x | s for x in unsigned for s in (0, accumulator.sign_bit)]
+
+
+def near_exact_accumulators(
+    unit: ExactAccumulator,
+    left: NDArray[np.uint64],
+    right: NDArray[np.uint64],
+    rng: np.random.Generator,
+    scale: NDArray[np.int64] | None = None,
+) -> NDArray[np.uint64]:
+    """Return an accumulator for each sum of products: minus the sum, or near it in its last bits, or a random one."""
+    total = unit.zeros((len(left),))
+    for a, b in zip(left.T, right.T, strict=True):
+        total = unit.accumulate(a ^ np.uint64(unit.a_format.sign_bit), b, total, scale)
+    low = rng.integers(0, 4, len(left)).astype(np.uint64)
+    total[..., 0] ^= np.where(rng.integers(0, 2, len(left)) == 0, low, 0).astype(np.uint64)
+    others = exact_accumulators(unit, left[:, 0], right[:, 0], rng, scale)
+    return np.where((rng.integers(0, 3, len(left)) == 0)[:, np.newaxis], others, total)
 
 
 def exact_accumulators(

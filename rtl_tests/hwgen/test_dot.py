@@ -9,8 +9,8 @@ from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.bundle.files import cases
 from hwgen.datapath.bounded import BoundedShape
+from hwgen.datapath.frames import product_shape
 from hwgen.datapath.operand import Operand, OperandShape
-from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import zero_is_silent
 from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
@@ -23,7 +23,7 @@ DESIGNS = [
     build("dot", "ocp_e4m3+ocp_e5m2", "binary8p3", lanes=2),
     build("dot", "gc_1_4_3_b7", accumulator="dlfloat16"),
 ]
-MORE = [
+OTHERS = [
     build("dot", "ocp_e4m3", lanes=4),
     build("dot", "e5m2b1", lanes=3),
     build("dot", "hif8", lanes=1),
@@ -41,7 +41,7 @@ MORE = [
 
 @pytest.mark.parametrize(
     "design",
-    [*DESIGNS, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE)],
+    [*DESIGNS, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in OTHERS)],
     ids=lambda design: design.name,
 )
 def test_gates_equal_golden(design):
@@ -54,7 +54,7 @@ def test_gates_equal_golden(design):
 def test_a_wrong_gate_is_found():
     design = build("dot", "e5m2b1")
     text = texts([design])[design.name]
-    faulty_text = text.replace("sum_sign = total[", "sum_sign = ~total[", 1)
+    faulty_text = text.replace("sum_sign = (total_negative", "sum_sign = (~total_negative", 1)
     assert faulty_text != text
     assert mismatches(design, stimuli(design), faulty_text)
 
@@ -64,18 +64,43 @@ BOUNDED = [
     build("dot", "hif8", accumulator="binary32", lanes=3, flags=True),
     build("dot", "e2m1", accumulator="binary32", lanes=4, zero="positive"),
     build("dot", "ue4m3", "e2m1", accumulator="bfloat16", lanes=1),
-    build("dot", "ocp_e5m2", accumulator="bfloat16", lanes=2, scale_bits=4, flags=True, zero="positive"),
+    build("dot", "ocp_e5m2", accumulator="bfloat16", lanes=2, flags=True, zero="positive"),
 ]
-MORE_BOUNDED = [
-    build("dot", *pair, accumulator=accumulator, lanes=lanes)
-    for pair in (
-        *((name,) for name in ("ocp_e4m3", "hif8", "ocp_e5m2", "e5m2b1", "e2m1", "ocp_e4m3+ocp_e5m2")),
-        ("ocp_e4m3", "ocp_e5m2"),
-        ("ue4m3", "e2m1"),
+SPANNING = [
+    build("dot", "ocp_e4m3", lanes=4, flags=True),
+    build("dot", "hif8", lanes=2, flags=True),
+    build("dot", "e2m1", lanes=3, flags=True, zero="positive"),
+    build("dot", "binary8p3", lanes=3, flags=True),
+    build("dot", "gc_1_0_7_b0", lanes=2, flags=True),
+]
+FLOATED = [
+    build("dot", "ocp_e4m3", "hif8", accumulator="dlfloat16", lanes=3, flags=True),
+    build("dot", "ocp_e5m2", accumulator="binary32", lanes=2, scale_bits=4, flags=True, zero="positive"),
+    build("dot", "hif8", accumulator="bfloat16", lanes=2, scale_bits=10, flags=True),
+    build("dot", "ocp_e4m3", accumulator="dlfloat16", lanes=2, scale_bits=9),
+]
+MORE = [
+    build("dot", "e8m0", accumulator="binary32", lanes=2, flags=True),
+    *(
+        build("dot", *pair, accumulator=accumulator, lanes=lanes)
+        for pair in (("ocp_e4m3+ocp_e5m2",), ("ocp_e4m3", "ocp_e5m2"), ("ue4m3", "e2m1"))
+        for accumulator in ("binary32", "bfloat16", "dlfloat16", "exact")
+        for lanes in (1, 2, 4, 8)
+    ),
+]
+ENGINES = [
+    build("dot", name, accumulator=accumulator, lanes=lanes)
+    for accumulator in (
+        *("binary32", "binary16", "exact"),
+        *("aligned6", "aligned13", "aligned23", "aligned25", "aligned40"),
     )
-    for accumulator in ("binary32", "bfloat16")
-    for lanes in (1, 2, 4, 8)
+    for lanes in (1, 2, 4, 8, 16, 32)
+    for name in ("hif8", "ocp_e4m3", "ocp_e5m2", "e5m2b1", "e2m1")
 ]
+TENTH = [design for place, design in enumerate(ENGINES) if place % 10 == place // 30]
+"""Three of each accumulator, of all formats and numbers of lanes; ``make exhaustive`` has all."""
+COUNT = 100_000
+"""Cases of a design in ``make exhaustive``; ``make test`` has a tenth of them too."""
 
 
 def near(design, count):
@@ -86,20 +111,20 @@ def near(design, count):
 @pytest.mark.parametrize(
     ("design", "count"),
     [
-        *((design, 4000) for design in BOUNDED),
-        *(pytest.param(design, 100_000, marks=pytest.mark.exhaustive) for design in MORE_BOUNDED),
+        *((design, 4000) for design in (*BOUNDED, *SPANNING, *FLOATED)),
+        *((design, COUNT // 10) for design in TENTH),
+        *(pytest.param(design, COUNT, marks=pytest.mark.exhaustive) for design in (*ENGINES, *MORE)),
     ],
     ids=lambda value: getattr(value, "name", value),
 )
 def test_sums_and_accumulators_near_each_other(design, count):
-    assert shape(design).fits
     wrong = mismatches(design, near(design, count))
     assert not wrong, f"{len(wrong)} differ, first {wrong[0]}, expected {answer(design, wrong[0][0])}"
 
 
 def shape(design):
     core = design.component
-    product = ProductShape.of(core.a_format, core.b_format, normalized=False, scale_bits=core.scale_bits)
+    product = product_shape(core.a_format, core.b_format, core.accumulator)
     return BoundedShape(product, core.lanes, golden.get(core.accumulator))
 
 
@@ -138,11 +163,11 @@ def test_a_wrong_gate_of_a_bounded_frame_is_found(right, wrong):
     assert mismatches(design, near(design, 20_000), text.replace(right, wrong))
 
 
-def test_formats_beyond_the_frame_keep_the_accumulator_s_range():
-    """Products and sums must lie well within the target's normal numbers."""
-    assert not shape(build("dot", "ocp_e4m3", accumulator="binary16")).fits
+def test_the_bounded_frame_takes_sums_well_within_normal_numbers():
+    assert all(shape(design).fits for design in (*BOUNDED, *ENGINES[:30]))
+    assert not any(shape(design).fits for design in ENGINES[30:60])
     assert not shape(build("dot", "ocp_e4m3", accumulator="dlfloat16")).fits
-    assert not shape(build("dot", "hif8", accumulator="bfloat16", scale_bits=8)).fits
+    assert not shape(build("dot", "e8m0", accumulator="binary32")).fits
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_a_scale_is_graphcores_programmable_bias(accumulator):
             expected = golden.mac(a, b, plain.zeros((5000,)), fmt.name, other, "exact", 8)
             np.testing.assert_array_equal(scaled.decode(result), plain.decode(expected))
         else:
-            acc = vectors.directed_accumulators(fmt, fmt, a, b, golden.get(accumulator), rng)
+            acc = vectors.directed_accumulators(fmt, fmt, a, b, accumulator, rng)
             result = golden.mac(a, b, acc, fmt.name, None, accumulator, scale=scale, scale_bits=8)
             np.testing.assert_array_equal(result, golden.mac(a, b, acc, fmt.name, other, accumulator))
             result = golden.fused_dot(

@@ -184,6 +184,6 @@ def mac_case(
     if accumulator == "exact":
         acc = vectors.exact_accumulators(design.exact, left, right, rng)
     else:
-        acc = vectors.directed_accumulators(a, other, left, right, golden.get(accumulator), rng)
+        acc = vectors.directed_accumulators(a, other, left, right, accumulator, rng)
     expected = golden.mac(left, right, acc, a, other, accumulator, design.core.terms or 1)
     return _case(design, {"a": left, "b": right, "acc_in": acc}, {"acc_out": expected}, seed())

@@ -20,7 +20,7 @@ def mismatches(
     model = reference(design)
     inputs, outputs = model.inputs, model.outputs
     text = texts([design])[design.name] if verilog is None else verilog
-    netlist = arrange(read(text, design.name, pipeline=design.pipeline), inputs, outputs, model.made_of)
+    netlist = arrange(read(text, design.name, pipeline=design.pipeline, thorough=False), inputs, outputs, model.made_of)
     size = -(-len(cases) // CASES) * CASES
     planes = np.concatenate([_planes([case[name] for case in cases], width, size) for name, width in inputs.items()])
     evaluator = Evaluator(netlist, range(2, netlist.first_gate), compiled=False)

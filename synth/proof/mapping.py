@@ -31,7 +31,7 @@ write_json early.json
 
 _SIMPLIFY = """\
 setundef -undriven -anyseq
-opt -full
+opt {full}
 memory_map
 """
 
@@ -39,7 +39,7 @@ _MAP = """\
 techmap
 opt
 dfflegalize -cell $_DFF_P_ x
-abc -g AND,OR,XOR,MUX
+abc {script}-g AND,OR,XOR,MUX
 opt_clean -purge
 write_json netlist.json
 """
@@ -85,8 +85,18 @@ tee -q -o equal.txt equiv_status
 """
 
 
-def read(verilog: str, top: str, system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
+def read(
+    verilog: str,
+    top: str,
+    system_verilog: bool = False,
+    pipeline: Pipeline = COMBINATIONAL,
+    *,
+    thorough: bool = True,
+) -> Netlist:
     """Map a module to simple gates; a ``pipeline`` is reduced to its combinational function.
+
+    Thorough mapping merges signals that are equal for a deep reason, which takes minutes for sums of many lanes. It
+    pays if all inputs are enumerated.
 
     Raises
     ------
@@ -95,7 +105,8 @@ def read(verilog: str, top: str, system_verilog: bool = False, pipeline: Pipelin
     NetlistError
         If the module is not a combinational block, or has undriven or undefined outputs.
     """
-    script = _READ.format(top=top, sv=_sv(system_verilog)) + _SIMPLIFY + _MAP
+    words = {"full": "-full", "script": ""} if thorough else {"full": "", "script": '-script "+strash;map" '}
+    script = _READ.format(top=top, sv=_sv(system_verilog)) + (_SIMPLIFY + _MAP).format(**words)
     return parse(yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"], top, pipeline)
 
 
@@ -167,7 +178,7 @@ def prove_mapping(
 def _mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool) -> tuple[str, str]:
     """The script that reads the module, and the mapped netlist."""
     files = _files(libraries)
-    source = _READ.format(top=top, sv=_sv(system_verilog)) + _SIMPLIFY
+    source = _READ.format(top=top, sv=_sv(system_verilog)) + _SIMPLIFY.format(full="-full")
     mapping = _MAP_TO_CELLS.format(liberty=" ".join(f"-liberty {file}" for file in files))
     return source, yosys.run(source + mapping, {"module.v": verilog, **files}, ["cells.v"])["cells.v"]
 

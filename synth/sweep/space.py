@@ -190,7 +190,9 @@ def _values(block: Block, option: Option, value: Any, folder: Path) -> list[Any]
     if option.kind is Format:
         return [word if word == DEFAULT else beside(folder, word) for word in words]
     for word in words:
-        check_choice(where, word, (*((DEFAULT,) if block.default(option) is None else ()), *(allowed or ())))
+        default = (DEFAULT,) if block.default(option) is None else ()
+        if word not in (*default, *(allowed or ())):
+            raise BadValue(where, f"must be one of {', '.join((*default, option.values))}, not {word!r}")
     return words
 
 

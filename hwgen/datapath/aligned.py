@@ -1,0 +1,338 @@
+"""Aligned sums, the rule of tensor cores: addends are truncated below the largest exponent, and so is their sum.
+
+The addends are compared by exponents, those of their rows, which are never normalized: the largest exponent of the
+addends that are not zero decides where all of them are cut. What remains is short, whatever the range of the format
+(specification, section 10; :mod:`golden.aligned`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.lib.wiring import PureInterface
+
+from golden import WideFormat
+from golden.wide import wide
+from hwgen.datapath.arithmetic import extended, named, normalized, plus, range_shape, reaches
+from hwgen.datapath.product import ProductShape
+from hwgen.datapath.rows import zero_is_silent
+from hwgen.datapath.scale import Scale
+from hwgen.datapath.sums import RoundedSum, specials
+from hwgen.netlist.book import chapter
+
+
+@dataclass(frozen=True)
+class AlignedShape:
+    """Widths of an aligned sum.
+
+    Exponents are compared as levels: numbers that are not negative, a constant apart from the exponent of a product's
+    shape and from the accumulator's field.
+
+    Parameters
+    ----------
+    product : ProductShape
+        With the exponents of rows.
+    lanes : int
+    fraction_bits : int
+        Bits that every addend keeps after the binary point of the largest exponent.
+    scale_exponents : (int, int)
+        Smallest and largest exponent of a scale of all products.
+    """
+
+    product: ProductShape
+    lanes: int
+    fraction_bits: int
+    scale_exponents: tuple[int, int] = (0, 0)
+
+    @property
+    def target(self) -> WideFormat:
+        """The accumulator's format."""
+        return wide("binary32")
+
+    @property
+    def kept_fraction(self) -> int:
+        """Fraction bits of the result."""
+        return min(self.fraction_bits, self.target.fraction_bits)
+
+    @property
+    def addend_bits(self) -> int:
+        """Bits of an aligned product without sign."""
+        return self.product.integer_bits + self.fraction_bits
+
+    @property
+    def sum_bits(self) -> int:
+        """Bits of the sum's magnitude: the accumulator's significand is below 2."""
+        largest = self.lanes * ((1 << self.addend_bits) - 1) + (2 << self.fraction_bits) - 1
+        return largest.bit_length()
+
+    @property
+    def exponent_offset(self) -> int:
+        """Level of a product of exponent 0: exponents in two's complement become levels by their inverted sign."""
+        shape = self.product.exponent_shape
+        return 1 << (shape.width - 1) if shape.signed else 0
+
+    @property
+    def levels(self) -> tuple[int, int]:
+        """Smallest and largest level of a product that is not zero."""
+        low, high = self.product.exponents
+        return low + self.exponent_offset, high + self.exponent_offset
+
+    @property
+    def field_of_level_0(self) -> int:
+        """The accumulator's field, or the result's, whose numbers have level 0 if the scale is 1."""
+        return self.target.bias - self.product.bias - self.exponent_offset
+
+    @property
+    def acc_levels(self) -> tuple[int, int]:
+        """Smallest and largest level of a finite accumulator."""
+        (low, high), origin = self.scale_exponents, self.field_of_level_0
+        return 1 - origin - high, (1 << self.target.exponent_bits) - 2 - origin - low
+
+    @property
+    def level_bits(self) -> int:
+        """Bits of the largest level, unless the accumulator is so large that it keeps no bit of any product."""
+        return min(self.levels[1] + self.addend_bits, max(self.levels[1], self.acc_levels[1])).bit_length()
+
+    @property
+    def acc_can_dominate(self) -> bool:
+        """Whether accumulators have larger levels than fit: the largest one that does stands for them."""
+        return bool(self.acc_levels[1] >> self.level_bits)
+
+    @property
+    def acc_can_be_below(self) -> bool:
+        """Whether accumulators have negative levels: with any product but zero these are never the largest."""
+        return self.acc_levels[0] < 0
+
+    @property
+    def largest_fields(self) -> tuple[int, int]:
+        """Smallest and largest field of the largest level, if a product is not zero."""
+        (low, high), origin = self.scale_exponents, self.field_of_level_0
+        highest = (1 << self.level_bits) - 1 + origin + high
+        return self.levels[0] + origin + low, max(highest, (1 << self.target.exponent_bits) - 1)
+
+    @property
+    def fields(self) -> tuple[int, int]:
+        """Smallest and largest exponent field of a sum's first bit, if a product is in it.
+
+        These are fields of numbers without a limited range: they are negative for tiny numbers.
+        """
+        top = self.sum_bits - 1 - self.fraction_bits
+        # A larger accumulator keeps no bit of any product: the sum is that accumulator.
+        highest = min(self.levels[1] + self.addend_bits - 1, max(self.levels[1], self.acc_levels[1]))
+        (low, high), origin = self.scale_exponents, self.field_of_level_0
+        return self.levels[0] + origin + low + top, highest + origin + high + top
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether sums neither overflow nor are subnormal, unless they are the accumulator itself."""
+        low, high = self.fields
+        return low - (self.sum_bits - 1) >= 1 and high < (1 << self.target.exponent_bits) - 1
+
+    @property
+    def infinity_passes(self) -> bool:
+        """Whether an infinite accumulator is the sum, because it is larger than all finite products."""
+        return self.is_bounded and self.acc_can_dominate
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """The largest level; its exponent field; each product's level, and whether the product is not zero."""
+
+    largest: Value
+    field: Value
+    products: list[Value]
+    active: list[Value]
+
+
+@dataclass(frozen=True)
+class _Truncated:
+    """A sum's magnitude in the accumulator's format; whether it is past the largest number; whether it is 0."""
+
+    body: Value
+    overflow: Value
+    is_zero: Value
+
+
+def aligned_sum(
+    m: Module, products: Sequence[PureInterface], shape: AlignedShape, acc: Value, scale: Scale, positive: bool
+) -> RoundedSum:
+    """Align, add and truncate; with ``positive`` a zero is +0. ``inexact`` and ``underflow`` are not computed."""
+    target, k = shape.target, shape.target.fraction_bits
+    chapter(
+        m, f"Accumulator: {target.name}; acc_significand {k + 1} bits; acc_level counts from the products' exponents"
+    )
+    field, fraction = named(m, "acc_field", acc[k:-1]), named(m, "acc_fraction", acc[:k])
+    hidden = named(m, "acc_hidden", field.any())
+    exponent = named(m, "acc_exponent", Cat(field[0] | ~hidden, field[1:]))
+    significand = named(m, "acc_significand", Cat(fraction, hidden))
+    levels = _levels(m, products, shape, exponent, significand, scale)
+
+    rows: list[Value] = []
+    for lane, product in enumerate(products):
+        rows += _row(m, f"lane_{lane}", product, shape, levels, lane, acc[-1])
+    chapter(
+        m, f"Align the accumulator: acc_row {1 + shape.fraction_bits} bits, bit 0 weighs as in the rows of the lanes"
+    )
+    distance = named(m, "acc_distance", (levels.field - exponent)[: len(levels.field)])
+    rows.append(named(m, "acc_row", _moved(m, "acc", significand, k, distance, shape)))
+
+    width = shape.sum_bits + 1
+    chapter(m, f"Sum: {shape.lanes} products and the accumulator; total {width} bits; its sign and magnitude")
+    # -s * 2**n = (1 - s) * 2**n - 2**n: the signs of all rows are inverted, and share one constant.
+    constant = (-shape.lanes << shape.addend_bits) % (1 << width)
+    total = named(m, "total", sum(rows, Const(constant, width))[:width])
+    negative = named(m, "total_negative", total[-1])
+    magnitude = ((total[:-1] ^ negative.replicate(width - 1)) + negative)[: width - 1]
+    magnitude = named(m, "total_magnitude", magnitude)
+    truncated = (_bounded if shape.is_bounded else _limited)(m, shape, magnitude, levels.field)
+
+    chapter(m, "Specials: no product but zeros, infinities and NaN; the sign")
+    special = specials(m, products, shape.product, acc, k, scale, acc_passes=shape.infinity_passes)
+    any_product = named(m, "any_product", reduce(or_, levels.active))
+    dropped = k - shape.kept_fraction
+    alone = Cat(Const(0, dropped), acc[dropped:-1])
+    choose_acc = named(m, "choose_acc", ~(any_product | special.force))
+    choose_sum = named(m, "choose_sum", any_product & ~special.force)
+    number = (alone & choose_acc.replicate(len(alone))) | (truncated.body & choose_sum.replicate(len(alone)))
+    nan_bits = Cat(Const(0, k - 1), special.is_nan, special.force.replicate(target.exponent_bits))
+    code_out = named(m, "code_out", number | nan_bits)
+    acc_sign = named(m, "acc_sign", acc[-1] & alone.any())
+    sum_sign = named(m, "sum_sign", (negative ^ acc[-1]) & ~truncated.is_zero)
+    sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (special.minus_inf & ~special.is_nan)
+    if positive:
+        sign_out = sign_out & code_out.any()
+    bits = Cat(code_out, named(m, "sign_out", sign_out))
+    never = Const(0, 1)
+    return RoundedSum(bits, never, never, truncated.overflow & choose_sum, special.invalid, special.finite)
+
+
+def _levels(
+    m: Module,
+    products: Sequence[PureInterface],
+    shape: AlignedShape,
+    exponent: Value,
+    significand: Value,
+    scale: Scale,
+) -> _Levels:
+    bits, origin = shape.level_bits, shape.field_of_level_0
+    (low, high), dominates = shape.acc_levels, None
+    width = range_shape(low, high + 1).width
+    if scale.is_one:
+        raw = plus(m, "acc_level", Cat(exponent, Const(0, 1 + bits)), -origin)[:width]
+    else:
+        raw = (exponent - (scale.exponent + origin))[:width]
+    raw = named(m, "acc_raw_level", raw)
+    active: Value = ~raw[-1] if shape.acc_can_be_below else Const(1, 1)
+    if 1 - origin - shape.scale_exponents[0] >= 0:  # otherwise zeros and subnormals are below all products
+        active = active & significand.any()
+    level = extended(raw, bits)
+    if shape.acc_can_dominate:
+        above = raw[bits:-1] if shape.acc_can_be_below else raw[bits:]
+        dominates = named(m, "acc_dominates", above.any() & active)
+        level = level | dominates.replicate(bits)
+    chapter(m, f"Largest exponent: {bits} bits, of the products that are not zero and the accumulator")
+    names = [f"lane_{lane}" for lane in range(len(products))]
+    signed = shape.product.exponent_shape.signed
+    exponents = [
+        Cat(product.exponent[:-1], ~product.exponent[-1]) if signed else product.exponent for product in products
+    ]
+    levels = [
+        named(m, f"{name}_level", extended(Cat(value), bits)) for name, value in zip(names, exponents, strict=True)
+    ]
+    used = [named(m, f"{name}_active", ~product.is_zero) for name, product in zip(names, products, strict=True)]
+    items = [*levels, named(m, "acc_level", level)]
+    leads = [*used, named(m, "acc_active", active)]
+    largest: list[Value] = []
+    for place in reversed(range(bits)):  # those that lack a bit which another one has are out
+        has = reduce(or_, (lead & item[place] for lead, item in zip(leads, items, strict=True)))
+        has = named(m, f"largest_level_bit_{place}", has)
+        largest.insert(0, has)
+        if place:
+            leads = [
+                named(m, f"{name}_leads_to_bit_{place}", lead & (item[place] | ~has))
+                for name, lead, item in zip([*names, "acc"], leads, items, strict=True)
+            ]
+    top = named(m, "largest_level", Cat(*largest))
+    shape_of_field = range_shape(*shape.largest_fields)
+    field = (top + origin + scale.exponent)[: shape_of_field.width]
+    if dominates is not None:
+        field = Mux(dominates, extended(exponent, len(field)), field)
+    return _Levels(top, named(m, "largest_field", field, shape_of_field), levels, used)
+
+
+def _row(
+    m: Module, name: str, product: PureInterface, shape: AlignedShape, levels: _Levels, lane: int, flip: Value
+) -> tuple[Value, Value]:
+    """An aligned product in one's complement, the bit of its sign inverted; and what completes the two's complement.
+
+    Magnitudes are truncated, so that they are negated after the shift.
+    """
+    chapter(m, f"Align {name}: {shape.addend_bits} bits, shifted right; inverted if its sign is not the accumulator's")
+    significand, active = product.significand, levels.active[lane]
+    if not (zero_is_silent(shape.product.a.fmt) and zero_is_silent(shape.product.b.fmt)):
+        significand = named(m, f"{name}_significand", Mux(active, significand, 0))
+    distance = named(m, f"{name}_distance", (levels.largest - levels.products[lane])[: shape.level_bits])
+    value = _moved(m, name, significand, shape.product.fraction_bits, distance, shape)
+    negative = named(m, f"{name}_negative", product.sign ^ flip)
+    return named(m, f"{name}_row", Cat(value ^ negative.replicate(len(value)), ~negative)), negative
+
+
+def _moved(m: Module, name: str, significand: Value, fraction_bits: int, distance: Value, shape: AlignedShape) -> Value:
+    """``significand >> distance``, truncated to the fraction bits of an addend.
+
+    The smallest stage is the first: the value then stays short for longer.
+    """
+    width = len(significand) - fraction_bits + shape.fraction_bits
+    stages = min(width.bit_length(), len(distance))
+    beyond = named(m, f"{name}_is_below", distance[stages:].any())
+    value = significand
+    for place in range(stages):
+        step = 1 << place
+        move = named(m, f"{name}_moves_right_{step}", distance[place] | beyond)
+        still, moved = Cat(Const(0, step), value), Cat(value, Const(0, step))
+        room = min(len(still), max(width, len(significand)))
+        value = named(m, f"{name}_moved_right_{step}", Mux(move, moved[-room:], still[-room:]))
+    return Cat(Const(0, max(width - len(value), 0)), value)[-width:]
+
+
+def _bounded(m: Module, shape: AlignedShape, magnitude: Value, field: Value) -> _Truncated:
+    """Truncate a sum that is a normal number or 0."""
+    k, kept = shape.target.fraction_bits, shape.kept_fraction
+    chapter(m, f"Normalize: {len(magnitude)} bits, shifted left to the first 1, cut to {kept + 1}")
+    value, places = normalized(m, magnitude, (len(magnitude) - 1).bit_length())
+    first = shape.sum_bits - 1 - shape.fraction_bits
+    exponent = named(m, "exponent", (field + first - places)[: shape.target.exponent_bits])
+    body = Cat(Const(0, k - kept), value[-1 - kept : -1], exponent)
+    is_zero = named(m, "total_is_zero", ~value[-1])
+    return _Truncated(body & value[-1].replicate(len(body)), Const(0, 1), is_zero)
+
+
+def _limited(m: Module, shape: AlignedShape, magnitude: Value, field: Value) -> _Truncated:
+    """Truncate a sum that may be subnormal, or past the largest number."""
+    k, kept, bits = shape.target.fraction_bits, shape.kept_fraction, shape.target.exponent_bits
+    low, high = shape.fields
+    width = len(magnitude)
+    is_zero = named(m, "total_is_zero", ~magnitude.any())
+    chapter(m, f"Normalize: {width} bits, shifted left to the first 1, at most to the smallest exponent")
+    first = shape.sum_bits - 1 - shape.fraction_bits
+    room = named(m, "exponent_of_first_bit_less_1", field + (first - 1), range_shape(low - 1, high - 1))
+    if low < 1:  # the frame begins below the smallest exponent
+        stages = width.bit_length()
+        distance = named(m, "distance_to_smallest", Mux(room[-1], -room, 0)[: len(room)])
+        beyond = distance[stages:].any()
+        for place in range(stages):
+            step = 1 << place
+            move = named(m, f"sum_moves_right_{step}", distance[place] | beyond)
+            magnitude = named(m, f"sum_moved_right_{step}", Mux(move, magnitude >> step, magnitude)[:width])
+        room = named(m, "room", Mux(room[-1], 0, room)[: len(room) - 1])
+    value, places = normalized(m, magnitude, (width - 1).bit_length(), room=room)
+    exponent = named(m, "exponent", (room - places)[: len(room)] + value[-1])
+    past = reaches(exponent, (1 << bits) - 1) & ~is_zero
+    past = named(m, "past_largest", past)
+    fraction = Cat(Const(0, k - kept), value[-1 - kept : -1])
+    body = Cat(Mux(past, 0, fraction), Mux(past, (1 << bits) - 1, exponent[:bits]))
+    return _Truncated(body & (~is_zero).replicate(len(body)), past, is_zero)

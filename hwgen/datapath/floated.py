@@ -1,0 +1,133 @@
+"""The floated sum: the exact sum of all products as one floating-point number, which a MAC's adder adds and rounds.
+
+It suits any scale, any accumulator and any range: the sum is normalized, multiplied by the scale, and then treated as
+the product of a MAC. :mod:`hwgen.datapath.bounded` is smaller where it fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
+
+from amaranth.hdl import Const, Module, Mux, Shape, Value
+from amaranth.lib.wiring import PureInterface
+
+from golden import WideFormat
+from golden.wide import IEEE, POSITIVE
+from hwgen.datapath.adder import FloatAdder
+from hwgen.datapath.arithmetic import named, normalized, range_shape
+from hwgen.datapath.product import product_signature
+from hwgen.datapath.rows import SumShape, sum_of_products
+from hwgen.datapath.scale import Scale
+from hwgen.datapath.sums import RoundedSum
+from hwgen.netlist.book import chapter
+
+
+@dataclass(frozen=True)
+class FloatedShape:
+    """Widths of a normalized sum: value = significand * 2**(exponent - bias - (significand_bits - 1)).
+
+    Parameters
+    ----------
+    products : SumShape
+    scale_exponents : (int, int)
+        Smallest and largest exponent of the scale.
+    scale_bits, scale_fraction_bits : int
+        Bits of the scale's significand, and those after its point.
+    """
+
+    products: SumShape
+    scale_exponents: tuple[int, int]
+    scale_bits: int
+    scale_fraction_bits: int
+
+    integer_bits = 1
+
+    @property
+    def significand_bits(self) -> int:
+        """Bits of the largest magnitude."""
+        return (self.products.lanes * self.products.largest * ((1 << self.scale_bits) - 1)).bit_length()
+
+    @property
+    def bias(self) -> int:
+        """The exponent of a first bit counts from the last one; the bias is the scale's weight of that bit."""
+        return self.scale_fraction_bits - self.products.lsb_exponent
+
+    @property
+    def exponents(self) -> tuple[int, int]:
+        """Smallest and largest exponent, including the bias."""
+        low, high = self.scale_exponents
+        return low, high + self.significand_bits - 1
+
+    @property
+    def exponent_shape(self) -> Shape:
+        """Smallest shape for every exponent."""
+        return range_shape(*self.exponents)
+
+
+def floated_sum(
+    m: Module,
+    products: Sequence[PureInterface],
+    shape: SumShape,
+    target: WideFormat,
+    acc: Value,
+    scale: Scale,
+    *,
+    positive: bool,
+    flags: bool,
+) -> RoundedSum:
+    """Add, normalize, scale, and add to the accumulator; with ``positive`` a zero is +0."""
+    total = sum_of_products(m, products, shape, Const(0, 1))
+    width = len(total) - 1
+    floated = FloatedShape(shape, scale.exponents, len(scale.significand), scale.fraction_bits)
+    chapter(m, f"Magnitude of the sum: {width} bits, times the scale's significand; normalized to the first 1")
+    negative = named(m, "products_sum_negative", total[-1])
+    magnitude = ((total[:-1] ^ negative.replicate(width)) + negative)[:width]
+    magnitude = named(m, "products_magnitude", magnitude)
+    if floated.scale_bits > 1:
+        magnitude = named(m, "scaled_magnitude", magnitude * scale.significand)
+    bits = floated.significand_bits
+    magnitude = magnitude[:bits]
+    value, places = normalized(m, magnitude, (bits - 1).bit_length()) if bits > 1 else (magnitude, Const(0, 1))
+    exponent = named(m, "sum_exponent", (bits - 1) - places + scale.exponent, floated.exponent_shape)
+
+    chapter(m, "Specials of the products: infinities, NaN and zero")
+    plus_inf = reduce(or_, (item.is_inf & ~item.is_nan & ~item.sign for item in products))
+    minus_inf = reduce(or_, (item.is_inf & ~item.is_nan & item.sign for item in products))
+    plus_inf, minus_inf = named(m, "products_plus_inf", plus_inf), named(m, "products_minus_inf", minus_inf)
+    any_nan = named(m, "products_nan", reduce(or_, (item.is_nan for item in products)))
+    opposite = named(m, "products_opposite", plus_inf & minus_inf)
+    unscaled = named(m, "zero_times_infinity", (plus_inf | minus_inf) & scale.is_zero)
+    is_zero = named(m, "sum_is_zero", ~value[-1] | scale.is_zero)
+    is_nan, is_inf = any_nan | opposite | unscaled | scale.is_nan, plus_inf | minus_inf
+    if target.nan_keeps_sign:  # the sign of the first product that is NaN or infinite
+        special_sign: Value = Const(0, 1)
+        for item in reversed(products):
+            special_sign = Mux(item.is_nan | item.is_inf | scale.is_nan, item.sign, special_sign)
+    else:
+        special_sign = minus_inf
+    all_minus = reduce(and_, (item.sign for item in products))
+    sign = Mux(is_nan | is_inf, special_sign, Mux(is_zero, all_minus, negative))
+
+    number = product_signature(floated, flags=flags).create(path=("products",))
+    m.d.comb += [
+        number.sign.eq(sign),
+        number.exponent.eq(exponent),
+        number.significand.eq(value),
+        number.is_zero.eq(is_zero),
+        number.is_inf.eq(is_inf),
+        number.is_nan.eq(is_nan),
+    ]
+    special = named(m, "acc_is_infinity_or_nan", (acc[:-1] if target.flush else acc[target.fraction_bits : -1]).all())
+    if flags:
+        acc_nan = special if target.flush else special & acc[: target.fraction_bits].any()
+        lanes = reduce(or_, (item.is_invalid for item in products), unscaled) & ~scale.is_nan
+        m.d.comb += number.is_invalid.eq(lanes | (opposite & ~(any_nan | scale.is_nan | acc_nan)))
+    added = FloatAdder(target, floated, flags=flags, zero=POSITIVE if positive else IEEE).add(m, number, acc)
+    never, finite = Const(0, 1), named(m, "all_finite", ~(is_nan | is_inf | special))
+    if added.flags is None:
+        return RoundedSum(added.bits, never, never, added.overflow, never, finite)
+    inexact, underflow, overflow, invalid = added.flags
+    return RoundedSum(added.bits, inexact, underflow, overflow, invalid, finite)

@@ -1,0 +1,92 @@
+"""The way in which products and an accumulator are summed: aligned, in a bounded frame, or as a floating-point sum."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Value
+from amaranth.lib.wiring import PureInterface
+
+from golden import Format, WideFormat
+from golden.wide import aligned_bits, state_format
+from hwgen.datapath.aligned import AlignedShape, aligned_sum
+from hwgen.datapath.arithmetic import named
+from hwgen.datapath.bounded import BoundedShape, rounded_sum
+from hwgen.datapath.floated import floated_sum
+from hwgen.datapath.product import ProductShape
+from hwgen.datapath.rows import SumShape
+from hwgen.datapath.scale import Scale
+from hwgen.datapath.spanning import SpanningShape, spanning_sum
+from hwgen.datapath.sums import RoundedSum
+from hwgen.netlist.book import chapter
+
+
+def product_shape(a_format: Format, b_format: Format, accumulator: str) -> ProductShape:
+    """The shape of the products that :func:`summed` takes: not normalized, and without a scale."""
+    return ProductShape.of(a_format, b_format, normalized=False, keeps_exponents=aligned_bits(accumulator) is not None)
+
+
+def summed(
+    m: Module,
+    products: list[PureInterface],
+    shape: ProductShape,
+    accumulator: str,
+    acc: Value,
+    scale: Scale,
+    *,
+    positive: bool,
+    flags: bool,
+) -> RoundedSum:
+    """The accumulator, any but ``exact``, plus the scaled sum of all products.
+
+    Parameters
+    ----------
+    m : Module
+    products : list of products
+    shape : ProductShape
+        Theirs.
+    accumulator : str
+    acc : Value
+        Its bits.
+    scale : Scale
+        Not 0 with aligned accumulators.
+    positive : bool
+        Whether a zero is +0.
+    flags : bool
+        Whether the flags are read; without them, not all are computed.
+    """
+    target, fraction_bits = state_format(accumulator), aligned_bits(accumulator)
+    if fraction_bits is None:
+        return _rounded(m, products, shape, target, acc, scale, positive, flags)
+    frame = AlignedShape(shape, len(products), fraction_bits, scale.exponents)
+    total = aligned_sum(m, products, frame, acc, scale, positive)
+    if not flags:
+        return total
+    # Whether a truncated sum is the exact one is not a matter of what was cut: cut parts can cancel each other.
+    m.submodules.exact_sum = exact = Module()
+    reference = _rounded(exact, products, shape, target, acc, scale, positive, flags)
+    chapter(m, "Flags: the truncated sum compared with the exact one")
+    zero = named(m, "both_are_zero", ~(total.acc_out[:-1].any() | reference.acc_out[:-1].any()))
+    differs = named(m, "differs", (total.acc_out != reference.acc_out) & ~zero)
+    inexact = named(m, "inexact", total.finite & (total.overflow | reference.inexact | differs))
+    tiny = reference.underflow | ~reference.acc_out[target.fraction_bits : -1].any()
+    underflow = named(m, "underflow", inexact & tiny)
+    return RoundedSum(total.acc_out, inexact, underflow, total.overflow, total.invalid, total.finite)
+
+
+def _rounded(
+    m: Module,
+    products: list[PureInterface],
+    shape: ProductShape,
+    target: WideFormat,
+    acc: Value,
+    scale: Scale,
+    positive: bool,
+    flags: bool,
+) -> RoundedSum:
+    if scale.is_one:
+        bounded, spanning = BoundedShape(shape, len(products), target), SpanningShape(shape, len(products), target)
+        if bounded.fits:
+            return rounded_sum(m, products, bounded, acc, positive)
+        if spanning.fits:
+            return spanning_sum(m, products, spanning, acc, positive)
+    sums = SumShape(shape, len(products))
+    return floated_sum(m, products, sums, target, acc, scale, positive=positive, flags=flags)
