@@ -10,9 +10,9 @@ from amaranth.lib.wiring import PureInterface
 from golden import ExactAccumulator
 from hwgen.datapath.adder import Total
 from hwgen.datapath.arithmetic import named
-from hwgen.datapath.fixed import addend
 from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import ProductShape
+from hwgen.datapath.rows import SumShape, finite_row
 from hwgen.netlist.book import chapter
 
 
@@ -25,15 +25,17 @@ def add_exact(
     leaves the value unchanged. A sum that does not fit wraps and overflows. It is invalid after 0 * infinity, or after
     infinities of both signs without a NaN.
     """
-    width = accumulator.value_width
-    term = addend(m, "product", product, layout, width, accumulator.lsb_exponent)
+    width, shape = accumulator.value_width, SumShape(layout, 1)
+    row = finite_row(m, "product", product, shape)
     chapter(m, f"Add: total {width} bits in two's complement")
-    value = named(m, "value", acc_in[:width])
-    summand = named(m, "addend", term.magnitude ^ term.sign.replicate(width))
-    total = named(m, "total", (value + summand + term.sign)[:width])
-    specials, opposite = sticky_specials(m, acc_in[width:], [(term.sign, term.is_inf, term.is_nan)])
-    no_room = ~(value[-1] ^ summand[-1]) & (total[-1] ^ value[-1])
-    flags = flag_word(Const(0, 1), Const(0, 1), no_room, term.is_invalid | opposite)
+    value, negative = named(m, "value", acc_in[:width]), named(m, "product_is_negative", ~row[-1])
+    addend = named(m, "addend", Cat(row[:-1], negative.replicate(width - len(row) + 1)))
+    total = named(m, "total", (value + addend)[:width])
+    is_inf = named(m, "product_is_inf", product.is_inf & ~product.is_nan)
+    specials, opposite = sticky_specials(m, acc_in[width:], [(product.sign, is_inf, product.is_nan)])
+    no_room = ~(value[-1] ^ negative) & (total[-1] ^ value[-1])
+    invalid = product.is_invalid if "is_invalid" in product.signature.members else Const(0, 1)
+    flags = flag_word(Const(0, 1), Const(0, 1), no_room, invalid | opposite)
     return Total(Cat(total, specials), no_room, flags)
 
 

@@ -61,7 +61,7 @@ class SumShape:
 def sum_of_products(m: Module, products: Sequence[PureInterface], shape: SumShape, flip: Value) -> Value:
     """The sum of all products, negated if ``flip`` is 1; products that are not finite count as any number."""
     rows = [
-        _row(m, lane, product, shape, named(m, f"lane_{lane}_sign", product.sign ^ flip), Const(0, 1))
+        _row(m, f"lane_{lane}", product, shape, named(m, f"lane_{lane}_sign", product.sign ^ flip), Const(0, 1))
         for lane, product in enumerate(products)
     ]
     chapter(m, f"Sum: {shape.lanes} products; products_sum {shape.sum_bits} bits in two's complement")
@@ -72,12 +72,14 @@ def sum_of_finite_products(
     m: Module, products: Sequence[PureInterface], shape: SumShape, acc: Value, width: int
 ) -> Value:
     """``acc`` plus all finite products, modulo ``2**width``."""
-    rows = [
-        _row(m, lane, product, shape, product.sign, product.is_inf | product.is_nan)
-        for lane, product in enumerate(products)
-    ]
+    rows = [finite_row(m, f"lane_{lane}", product, shape) for lane, product in enumerate(products)]
     chapter(m, f"Sum: {shape.lanes} products and the accumulator; total {width} bits in two's complement")
     return named(m, "total", _sum_of_rows(m, rows, shape, width, [acc]))
+
+
+def finite_row(m: Module, name: str, product: PureInterface, shape: SumShape) -> Value:
+    """A product in fixed point and two's complement, 0 if it is not finite; the bit of its sign is inverted."""
+    return _row(m, name, product, shape, product.sign, product.is_inf | product.is_nan)
 
 
 def _sum_of_rows(m: Module, rows: Sequence[Value], shape: SumShape, width: int, others: Sequence[Value]) -> Value:
@@ -87,13 +89,13 @@ def _sum_of_rows(m: Module, rows: Sequence[Value], shape: SumShape, width: int, 
     return sum([*rows, *others], Const(constant, width))[:width]
 
 
-def _row(m: Module, lane: int, product: PureInterface, shape: SumShape, sign: Value, no_number: Value) -> Value:
+def _row(m: Module, name: str, product: PureInterface, shape: SumShape, sign: Value, no_number: Value) -> Value:
     """A product in fixed point and two's complement, the bit of its sign inverted.
 
     The significand is negated before the shift, where it is short; the shift then fills with the sign. Where
     ``no_number`` is 1, the product counts as 0.
     """
-    name, steps = f"lane_{lane}", "negated if negative, then shifted left"
+    steps = "negated if negative, then shifted left"
     chapter(m, f"Fixed point of {name}: {shape.product_bits} bits, bit 0 weighs 2^{shape.lsb_exponent}; {steps}")
     low, high = shape.product.exponents
     offset = -shape.product.bias - shape.product.fraction_bits - shape.lsb_exponent
