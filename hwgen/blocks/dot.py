@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import ExactAccumulator, Format
-from golden.refusal import check_flag, check_integer
+from golden.refusal import check_choice, check_flag, check_integer
 from golden.wide import IEEE, POSITIVE
 from hwgen.blocks.arguments import Accumulating, check_room
 from hwgen.blocks.block import Block
@@ -21,6 +21,7 @@ from hwgen.blocks.options import (
     ACCUMULATOR,
     B_FORMAT,
     BLOCK_SCALE,
+    FABRIC,
     LANES,
     MAX_LANES,
     SCALE_BITS,
@@ -31,6 +32,7 @@ from hwgen.blocks.options import (
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.exact import sticky_specials
+from hwgen.datapath.fabric import ASIC, FABRICS
 from hwgen.datapath.frames import product_shape, summed
 from hwgen.datapath.multiplier import Multiplier, operand_ports
 from hwgen.datapath.ports import code_widths, flag_word, sum_ports
@@ -59,6 +61,8 @@ class Dot(Accumulating, wiring.Component):
     block_scale : Format or str, optional
         Format of the scales of two blocks, one of :data:`golden.blocks.SCALES`, which excludes ``scale_bits``. Needs an
         accumulator that rounds; an aligned one needs ``e8m0``.
+    fabric : str
+        ``asic`` or ``fpga``: whether sums are written for cells, or for carry chains; the bits are the same.
 
     Members
     -------
@@ -85,10 +89,12 @@ class Dot(Accumulating, wiring.Component):
         flags: bool = False,
         zero: str = IEEE,
         block_scale: Format | str | None = None,
+        fabric: str = ASIC,
     ):
         self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero, block_scale)
         self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
         check_room(self.terms, self.lanes)
+        self.fabric = check_choice("fabric", fabric, FABRICS)
         self.has_overflow = check_flag("overflow", overflow)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
         width = self.accumulator_width
@@ -116,7 +122,15 @@ class Dot(Accumulating, wiring.Component):
         products, positive = [multiplier.product for multiplier in multipliers], self.zero == POSITIVE
         scale = self._scale(m)
         result = summed(
-            m, products, layout, self.accumulator, self.acc_in, scale, positive=positive, flags=self.has_flags
+            m,
+            products,
+            layout,
+            self.accumulator,
+            self.acc_in,
+            scale,
+            positive=positive,
+            flags=self.has_flags,
+            fabric=self.fabric,
         )
         m.d.comb += self.acc_out.eq(result.acc_out)
         if self.has_overflow:
@@ -139,8 +153,9 @@ class Dot(Accumulating, wiring.Component):
         spare = self.lanes.bit_length() if self.has_overflow or self.has_flags else 0
         products = [multiplier.product for multiplier in multipliers]
         value = named(m, "value", self.acc_in[:width])
-        shape, extended = SumShape(multipliers[0].layout, self.lanes), Cat(value, value[-1].replicate(spare))
-        total = sum_of_finite_products(m, products, shape, extended, width + spare)
+        shape = SumShape(multipliers[0].layout, self.lanes, fabric=self.fabric)
+        wide_value = Cat(value, value[-1].replicate(spare))
+        total = sum_of_finite_products(m, products, shape, wide_value, width + spare)
         classes = [(product.sign, product.is_inf & ~product.is_nan, product.is_nan) for product in products]
         specials, opposite = sticky_specials(m, self.acc_in[width:], classes)
         m.d.comb += self.acc_out.eq(Cat(total[:width], specials))
@@ -161,7 +176,7 @@ DOT = Block(
     "fused dot product: one rounding of the exact acc + a_0 * b_0 + ... + a_n * b_n",
     Dot,
     (A_FORMAT, B_FORMAT),
-    (replace(LANES, always=True), ACCUMULATOR, TERMS, SCALE_BITS, BLOCK_SCALE, SUM_FLAGS, ZERO),
+    (replace(LANES, always=True), ACCUMULATOR, TERMS, SCALE_BITS, BLOCK_SCALE, SUM_FLAGS, ZERO, FABRIC),
     codes=("a", "b"),
     title=lambda core: f"Fused dot product of {core.lanes} lanes: {operands(core)} into {core.accumulator}",
     lines=sum_lines,

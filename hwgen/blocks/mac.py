@@ -17,6 +17,7 @@ from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, SCALE_BITS, SU
 from hwgen.blocks.parts import Adder, Multiplier
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath import multiplier
+from hwgen.datapath.fabric import ASIC
 from hwgen.datapath.frames import product_shape, summed
 from hwgen.datapath.multiplier import operand_ports
 from hwgen.datapath.ports import FLAG_BITS, code_widths, sum_ports
@@ -109,7 +110,9 @@ class Mac(Accumulating, wiring.Component):
             m.d.comb += getattr(unit, name).eq(getattr(self, name))
         scale = Scale.of_port(self.scale) if self.scale_bits else Scale.none()
         positive, flags = self.zero == POSITIVE, self.has_flags
-        total = summed(m, [unit.product], shape, self.accumulator, self.acc_in, scale, positive=positive, flags=flags)
+        total = summed(
+            m, [unit.product], shape, self.accumulator, self.acc_in, scale, positive=positive, flags=flags, fabric=ASIC
+        )
         m.d.comb += self.acc_out.eq(total.acc_out)
         if self.has_overflow:
             m.d.comb += self.overflow.eq(total.overflow)

@@ -12,6 +12,7 @@ from golden.names import canonical
 from golden.rows import MAX_RANDOM_BITS
 from golden.wide import ALIGNED, ZEROS
 from hwgen.blocks.block import Component, Option
+from hwgen.datapath.fabric import FABRICS
 from hwgen.datapath.ports import FLAG_BITS, MEANING
 from hwgen.netlist.pipeline import MAX_STAGES
 
@@ -111,6 +112,13 @@ BLOCK_SCALE = Option(
     f"{', '.join(SCALES[:-1])} or {SCALES[-1]}; aligned accumulators take e8m0 only, exact ones none",
     suffix="_block_{}",
     line=lambda core: f"Scale: products are multiplied by a_scale * b_scale, codes of {core.block_scale.name}",
+)
+FABRIC = Option(
+    "fabric",
+    str,
+    "what sums are written for: cells, or the carry chains of FPGAs; the results are the same",
+    FABRICS,
+    suffix="_{}",
 )
 FLAGS = Option(
     "flags",

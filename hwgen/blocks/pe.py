@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Flag, Format
-from golden.refusal import BadKind, BadValue, check_integer
+from golden.refusal import BadKind, BadValue, check_choice, check_integer
 from golden.wide import IEEE
 from hwgen.blocks.arguments import Accumulating, check_room
 from hwgen.blocks.block import Block, cycles
@@ -22,6 +22,7 @@ from hwgen.blocks.options import (
     ACCUMULATOR,
     B_FORMAT,
     BLOCK_SCALE,
+    FABRIC,
     INTERLEAVE,
     LANES,
     MAX_LANES,
@@ -33,6 +34,7 @@ from hwgen.blocks.options import (
 )
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
+from hwgen.datapath.fabric import ASIC, FABRICS
 from hwgen.datapath.multiplier import operand_ports
 from hwgen.datapath.ports import FLAG_BITS, sum_ports
 from hwgen.netlist.book import chapter
@@ -52,7 +54,7 @@ class Pe(Accumulating, wiring.Component):
         ``b_format`` defaults to ``a_format``.
     lanes : int
         Products per cycle, 1 to 32; :class:`hwgen.Dot` adds several.
-    accumulator, terms, scale_bits, flags, zero, block_scale
+    accumulator, terms, scale_bits, flags, zero, block_scale, fabric
         See :class:`hwgen.Dot`.
     stages : int
         Ranks of registers between inputs and accumulator, 0 to 16.
@@ -89,11 +91,13 @@ class Pe(Accumulating, wiring.Component):
         interleave: int = 1,
         zero: str = IEEE,
         block_scale: Format | str | None = None,
+        fabric: str = ASIC,
     ):
         self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero, block_scale)
         self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
         self.stages = check_integer("stages", stages, 0, MAX_STAGES)
         check_room(self.terms, self.lanes)
+        self.fabric = check_choice("fabric", fabric, FABRICS)
         self.interleave = _accumulators(interleave, self.stages)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
         self._inputs, width = tuple(codes), self.accumulator_width
@@ -106,7 +110,7 @@ class Pe(Accumulating, wiring.Component):
         if self.lanes == 1 and self.block_scale is None:
             unit_type: Callable[..., Mac | Dot] = Mac
         else:
-            unit_type = partial(Dot, lanes=self.lanes, block_scale=self.block_scale)
+            unit_type = partial(Dot, lanes=self.lanes, block_scale=self.block_scale, fabric=self.fabric)
         common: dict[str, Any] = {"accumulator": self.accumulator, "terms": self.terms, "scale_bits": self.scale_bits}
         common["zero"] = self.zero
         core = unit_type(self.a_format, self.b_format, overflow=not self.has_flags, flags=self.has_flags, **common)
@@ -166,7 +170,7 @@ PE = Block(
     "processing element: a MAC with its accumulator, clear, enable and overflow",
     Pe,
     (A_FORMAT, B_FORMAT),
-    (LANES, ACCUMULATOR, TERMS, SCALE_BITS, BLOCK_SCALE, SUM_FLAGS, ZERO, PE_STAGES, INTERLEAVE),
+    (LANES, ACCUMULATOR, TERMS, SCALE_BITS, BLOCK_SCALE, SUM_FLAGS, ZERO, FABRIC, PE_STAGES, INTERLEAVE),
     codes=("a", "b"),
     clocked=True,
     title=_title,

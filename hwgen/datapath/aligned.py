@@ -18,6 +18,7 @@ from amaranth.lib.wiring import PureInterface
 from golden import WideFormat
 from golden.wide import wide
 from hwgen.datapath.arithmetic import extended, named, normalized, plus, range_shape, reaches
+from hwgen.datapath.fabric import ASIC, FPGA, chained
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import zero_is_silent
 from hwgen.datapath.scale import Scale
@@ -41,12 +42,15 @@ class AlignedShape:
         Bits that every addend keeps after the binary point of the largest exponent.
     scale_exponents : (int, int)
         Smallest and largest exponent of a scale of all products.
+    fabric : str
+        One of :data:`hwgen.datapath.fabric.FABRICS`.
     """
 
     product: ProductShape
     lanes: int
     fraction_bits: int
     scale_exponents: tuple[int, int] = (0, 0)
+    fabric: str = ASIC
 
     @property
     def target(self) -> WideFormat:
@@ -171,20 +175,16 @@ def aligned_sum(
     significand = named(m, "acc_significand", Cat(fraction, hidden))
     levels = _levels(m, products, shape, exponent, significand, scale)
 
-    rows: list[Value] = []
-    for lane, product in enumerate(products):
-        rows += _row(m, f"lane_{lane}", product, shape, levels, lane, acc[-1])
+    rows = [_row(m, f"lane_{lane}", product, shape, levels, lane, acc[-1]) for lane, product in enumerate(products)]
     chapter(
         m, f"Align the accumulator: acc_row {1 + shape.fraction_bits} bits, bit 0 weighs as in the rows of the lanes"
     )
     distance = named(m, "acc_distance", (levels.field - exponent)[: len(levels.field)])
-    rows.append(named(m, "acc_row", _moved(m, "acc", significand, k, distance, shape)))
+    acc_row = named(m, "acc_row", _moved(m, "acc", significand, k, distance, shape))
 
     width = shape.sum_bits + 1
     chapter(m, f"Sum: {shape.lanes} products and the accumulator; total {width} bits; its sign and magnitude")
-    # -s * 2**n = (1 - s) * 2**n - 2**n: the signs of all rows are inverted, and share one constant.
-    constant = (-shape.lanes << shape.addend_bits) % (1 << width)
-    total = named(m, "total", sum(rows, Const(constant, width))[:width])
+    total = named(m, "total", _sum_of_rows(m, shape, rows, acc_row, width))
     negative = named(m, "total_negative", total[-1])
     magnitude = ((total[:-1] ^ negative.replicate(width - 1)) + negative)[: width - 1]
     magnitude = named(m, "total_magnitude", magnitude)
@@ -267,7 +267,7 @@ def _levels(
 def _row(
     m: Module, name: str, product: PureInterface, shape: AlignedShape, levels: _Levels, lane: int, flip: Value
 ) -> tuple[Value, Value]:
-    """An aligned product in one's complement, the bit of its sign inverted; and what completes the two's complement.
+    """An aligned product in one's complement, and its sign, which completes the two's complement.
 
     Magnitudes are truncated, so that they are negated after the shift.
     """
@@ -278,7 +278,16 @@ def _row(
     distance = named(m, f"{name}_distance", (levels.largest - levels.products[lane])[: shape.level_bits])
     value = _moved(m, name, significand, shape.product.fraction_bits, distance, shape)
     negative = named(m, f"{name}_negative", product.sign ^ flip)
-    return named(m, f"{name}_row", Cat(value ^ negative.replicate(len(value)), ~negative)), negative
+    return named(m, f"{name}_row", value ^ negative.replicate(len(value))), negative
+
+
+def _sum_of_rows(m: Module, shape: AlignedShape, rows: Sequence[tuple[Value, Value]], acc: Value, width: int) -> Value:
+    if shape.fabric == FPGA:
+        addends = [Cat(row, sign) for row, sign in rows]
+        return chained(m, [*addends, Cat(acc, Const(0, 1))], [sign for _, sign in rows], width)
+    # -s * 2**n = (1 - s) * 2**n - 2**n: the signs of all rows are inverted, and share one constant.
+    terms = [term for row, sign in rows for term in (Cat(row, ~sign), sign)]
+    return sum([*terms, acc], Const((-shape.lanes << shape.addend_bits) % (1 << width), width))[:width]
 
 
 def _moved(m: Module, name: str, significand: Value, fraction_bits: int, distance: Value, shape: AlignedShape) -> Value:

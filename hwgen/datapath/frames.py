@@ -34,6 +34,7 @@ def summed(
     *,
     positive: bool,
     flags: bool,
+    fabric: str,
 ) -> RoundedSum:
     """The accumulator, any but ``exact``, plus the scaled sum of all products.
 
@@ -52,17 +53,19 @@ def summed(
         Whether a zero is +0.
     flags : bool
         Whether the flags are read; without them, not all are computed.
+    fabric : str
+        One of :data:`hwgen.datapath.fabric.FABRICS`.
     """
     target, fraction_bits = state_format(accumulator), aligned_bits(accumulator)
     if fraction_bits is None:
-        return _rounded(m, products, shape, target, acc, scale, positive, flags)
-    frame = AlignedShape(shape, len(products), fraction_bits, scale.exponents)
+        return _rounded(m, products, shape, target, acc, scale, positive, flags, fabric)
+    frame = AlignedShape(shape, len(products), fraction_bits, scale.exponents, fabric)
     total = aligned_sum(m, products, frame, acc, scale, positive)
     if not flags:
         return total
     # Whether a truncated sum is the exact one is not a matter of what was cut: cut parts can cancel each other.
     m.submodules.exact_sum = exact = Module()
-    reference = _rounded(exact, products, shape, target, acc, scale, positive, flags)
+    reference = _rounded(exact, products, shape, target, acc, scale, positive, flags, fabric)
     chapter(m, "Flags: the truncated sum compared with the exact one")
     zero = named(m, "both_are_zero", ~(total.acc_out[:-1].any() | reference.acc_out[:-1].any()))
     differs = named(m, "differs", (total.acc_out != reference.acc_out) & ~zero)
@@ -81,12 +84,14 @@ def _rounded(
     scale: Scale,
     positive: bool,
     flags: bool,
+    fabric: str,
 ) -> RoundedSum:
     if scale.is_one:
-        bounded, spanning = BoundedShape(shape, len(products), target), SpanningShape(shape, len(products), target)
+        bounded = BoundedShape(shape, len(products), target, fabric=fabric)
+        spanning = SpanningShape(shape, len(products), target, fabric=fabric)
         if bounded.fits:
             return rounded_sum(m, products, bounded, acc, positive)
         if spanning.fits:
             return spanning_sum(m, products, spanning, acc, positive)
-    sums = SumShape(shape, len(products))
+    sums = SumShape(shape, len(products), fabric=fabric)
     return floated_sum(m, products, sums, target, acc, scale, positive=positive, flags=flags)

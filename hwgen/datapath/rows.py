@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from amaranth.lib.wiring import PureInterface
 from golden import Format
 from golden.exact import scale_range
 from hwgen.datapath.arithmetic import named
+from hwgen.datapath.fabric import ASIC, FPGA, chained
 from hwgen.datapath.product import ProductShape
 from hwgen.netlist.book import chapter
 
@@ -30,10 +31,13 @@ class SumShape:
     product : ProductShape
         Without normalized subnormals.
     lanes : int
+    fabric : str
+        One of :data:`hwgen.datapath.fabric.FABRICS`: what the sum is written for.
     """
 
     product: ProductShape
     lanes: int
+    fabric: str = field(default=ASIC, kw_only=True)
 
     @cached_property
     def lsb_exponent(self) -> int:
@@ -58,10 +62,21 @@ class SumShape:
         return (self.lanes * self.largest).bit_length() + 1
 
 
+@dataclass(frozen=True)
+class Row:
+    """A product in fixed point, with its sign as last bit.
+
+    For cells: in two's complement, the last bit inverted. For FPGAs: in one's complement, which lacks ``sign``.
+    """
+
+    bits: Value
+    sign: Value
+
+
 def sum_of_products(m: Module, products: Sequence[PureInterface], shape: SumShape, flip: Value) -> Value:
     """The sum of all products, negated if ``flip`` is 1; products that are not finite count as any number."""
     rows = [
-        _row(m, f"lane_{lane}", product, shape, named(m, f"lane_{lane}_sign", product.sign ^ flip), Const(0, 1))
+        _row(m, f"lane_{lane}", product, shape, product.sign ^ flip, Const(0, 1))
         for lane, product in enumerate(products)
     ]
     chapter(m, f"Sum: {shape.lanes} products; products_sum {shape.sum_bits} bits in two's complement")
@@ -77,26 +92,29 @@ def sum_of_finite_products(
     return named(m, "total", _sum_of_rows(m, rows, shape, width, [acc]))
 
 
-def finite_row(m: Module, name: str, product: PureInterface, shape: SumShape) -> Value:
-    """A product in fixed point and two's complement, 0 if it is not finite; the bit of its sign is inverted."""
+def finite_row(m: Module, name: str, product: PureInterface, shape: SumShape) -> Row:
+    """A product, 0 if it is not finite."""
     return _row(m, name, product, shape, product.sign, product.is_inf | product.is_nan)
 
 
-def _sum_of_rows(m: Module, rows: Sequence[Value], shape: SumShape, width: int, others: Sequence[Value]) -> Value:
-    rows = [named(m, f"lane_{lane}_row", row) for lane, row in enumerate(rows)]
+def _sum_of_rows(m: Module, rows: Sequence[Row], shape: SumShape, width: int, others: Sequence[Value]) -> Value:
+    terms = [*(named(m, f"lane_{lane}_row", row.bits) for lane, row in enumerate(rows)), *others]
+    if shape.fabric == FPGA:
+        return chained(m, terms, [row.sign for row in rows], width)
     # -s * 2**n = (1 - s) * 2**n - 2**n: the signs of all rows are inverted, and share one constant.
     constant = (-shape.lanes << shape.product_bits) % (1 << width)
-    return sum([*rows, *others], Const(constant, width))[:width]
+    return sum(terms, Const(constant, width))[:width]
 
 
-def _row(m: Module, name: str, product: PureInterface, shape: SumShape, sign: Value, no_number: Value) -> Value:
-    """A product in fixed point and two's complement, the bit of its sign inverted.
+def _row(m: Module, name: str, product: PureInterface, shape: SumShape, sign: Value, no_number: Value) -> Row:
+    """A product, 0 where ``no_number`` is 1.
 
-    The significand is negated before the shift, where it is short; the shift then fills with the sign. Where
-    ``no_number`` is 1, the product counts as 0.
+    For cells the significand is negated before the shift, where it is short; the shift then fills with the sign. For
+    FPGAs it is inverted after the shift, in the LUTs of the adder.
     """
-    steps = "negated if negative, then shifted left"
+    steps = "shifted left, inverted if negative" if shape.fabric == FPGA else "negated if negative, then shifted left"
     chapter(m, f"Fixed point of {name}: {shape.product_bits} bits, bit 0 weighs 2^{shape.lsb_exponent}; {steps}")
+    sign = named(m, f"{name}_sign", sign)
     low, high = shape.product.exponents
     offset = -shape.product.bias - shape.product.fraction_bits - shape.lsb_exponent
     spare = max(-low - offset, 0)
@@ -107,16 +125,19 @@ def _row(m: Module, name: str, product: PureInterface, shape: SumShape, sign: Va
         no_number = no_number | product.is_zero
     if not isinstance(no_number, Const):
         significand = named(m, f"{name}_significand", Mux(no_number, 0, significand))
+    distance_bits = max((high + offset + spare).bit_length(), 1)
+    distance = named(m, f"{name}_distance", product.exponent + (offset + spare), distance_bits)
+    if shape.fabric == FPGA:
+        moved = moved_up(m, significand, distance, width, f"{name}_", Const(0, 1))[spare:]
+        return Row(Cat(moved ^ sign.replicate(len(moved)), sign), sign)
     bits = []
     invert: Value = Const(0, 1)  # a negative number is inverted above its last 1
     for place, bit in enumerate(significand, 1):
         bits.append(bit ^ invert)
         last = place == len(significand)
         invert = named(m, f"{name}_negative" if last else f"{name}_inverts_bit_{place}", (sign & bit) | invert)
-    distance_bits = max((high + offset + spare).bit_length(), 1)
-    distance = named(m, f"{name}_distance", product.exponent + (offset + spare), distance_bits)
     moved = moved_up(m, named(m, f"{name}_signed", Cat(*bits)), distance, width, f"{name}_", invert)[spare:]
-    return Cat(moved, invert.replicate(shape.product_bits - len(moved)), ~invert)
+    return Row(Cat(moved, invert.replicate(shape.product_bits - len(moved)), ~invert), sign)
 
 
 def moved_up(m: Module, value: Value, distance: Value, limit: int, prefix: str, fill: Value) -> Value:

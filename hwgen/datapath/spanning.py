@@ -16,6 +16,7 @@ from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
 from hwgen.datapath.arithmetic import named, reaches
+from hwgen.datapath.fabric import FPGA, chained
 from hwgen.datapath.rows import SumShape, moved_up, sum_of_products
 from hwgen.datapath.scale import Scale
 from hwgen.datapath.signed import normalized_signed, rounded_magnitude
@@ -87,8 +88,12 @@ def spanning_sum(
     magnitude = named(m, "acc_magnitude", magnitude)
     chapter(m, f"Add: total {width} bits in two's complement, bit 0 weighs 2^{frame.lsb}; negated if acc is negative")
     placed = Cat(Const(0, frame.lsb_exponent - frame.lsb), products_sum)
-    placed = Cat(placed, products_sum[-1].replicate(max(width - len(placed), 0)))
-    total = named(m, "total", (placed + Cat(Const(0, target.ulp_exponent - frame.lsb), magnitude))[:width])
+    addend = Cat(Const(0, target.ulp_exponent - frame.lsb), magnitude, Const(0, 1))
+    if frame.fabric == FPGA:
+        total = named(m, "total", chained(m, [placed, addend], [], width))
+    else:
+        placed = Cat(placed, products_sum[-1].replicate(max(width - len(placed), 0)))
+        total = named(m, "total", (placed + addend)[:width])
     negative = named(m, "total_negative", total[-1])
     first = normalized_signed(m, total[:-1], negative, Const(0, 1), frame.steps, k + 1)
     kept, up, lost = rounded_magnitude(m, first, negative)

@@ -1,5 +1,7 @@
 """Fused dot products: gates against the reference model, and refusals."""
 
+import re
+
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
@@ -79,6 +81,13 @@ FLOATED = [
     build("dot", "hif8", accumulator="bfloat16", lanes=2, scale_bits=10, flags=True),
     build("dot", "ocp_e4m3", accumulator="dlfloat16", lanes=2, scale_bits=9),
 ]
+CHAINED = [
+    build("dot", "ocp_e4m3", accumulator="binary32", lanes=3, fabric="fpga"),
+    build("dot", "ocp_e5m2", accumulator="binary16", lanes=4, fabric="fpga", flags=True),
+    build("dot", "hif8", accumulator="exact", lanes=2, fabric="fpga", flags=True, terms=4),
+    build("dot", "e5m2b1", accumulator="aligned13", lanes=5, fabric="fpga"),
+    build("dot", "e2m1", accumulator="binary32", lanes=7, fabric="fpga", block_scale="ue4m3"),
+]
 MORE = [
     build("dot", "e8m0", accumulator="binary32", lanes=2, flags=True),
     *(
@@ -111,7 +120,7 @@ def near(design, count):
 @pytest.mark.parametrize(
     ("design", "count"),
     [
-        *((design, 4000) for design in (*BOUNDED, *SPANNING, *FLOATED)),
+        *((design, 4000) for design in (*BOUNDED, *SPANNING, *FLOATED, *CHAINED)),
         *((design, COUNT // 10) for design in TENTH),
         *(pytest.param(design, COUNT, marks=pytest.mark.exhaustive) for design in (*ENGINES, *MORE)),
     ],
@@ -200,6 +209,14 @@ def test_a_silent_zero_needs_no_mask(name):
     simulator.add_testbench(read)
     simulator.run()
     assert found == [0] * len(zeros)
+
+
+def test_carry_chains_have_two_addends():
+    """Each sum drops a place in front; otherwise Yosys merges sums of sums into compressors of LUTs."""
+    text = re.sub(r"\s+", " ", texts([CHAINED[0]])[CHAINED[0].name])
+    assert re.search(r"lane_0_row, 1'b1} \+ {[^;]*lane_1_row, lane_\d_sign};", text)
+    statements = text.partition("// Sum:")[2].partition("//")[0].split(";")
+    assert [statement.count(" + ") for statement in statements if "+" in statement] == [1, 1, 1]
 
 
 def test_a_lane_is_a_mac():
