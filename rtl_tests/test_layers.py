@@ -40,7 +40,10 @@ DESCRIPTIONS = {
 }
 """Modules that hwgen may import without restriction: formats as data, and refusals. All others are algorithms."""
 
-LIMITS = {"check_scale", "scale_range", "MAX_SCALE_BITS", "MAX_TERMS", "ROUNDING_RULES", "overflow_rule", "hexadecimal"}
+LIMITS = {
+    *("check_scale", "scale_range", "MAX_SCALE_BITS", "MAX_TERMS", "ROUNDING_RULES", "overflow_rule", "hexadecimal"),
+    *("SCALES", "scales_named", "check_scales"),
+}
 """Names that hwgen may import from the algorithms: ranges of scales and terms, and rules as text, but no results."""
 
 METHODS = {"encode", "encode_with_flags", "decode", "decode_bits", "quantize", "accumulate", "numbers"}

@@ -39,7 +39,6 @@ from hwgen.datapath.ports import code_widths, flag_word, sum_ports
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import SumShape, sum_of_finite_products
 from hwgen.datapath.scale import Scale
-from hwgen.netlist.book import chapter
 
 
 class Dot(Accumulating, wiring.Component):
@@ -136,8 +135,7 @@ class Dot(Accumulating, wiring.Component):
         if self.has_overflow:
             m.d.comb += self.overflow.eq(result.overflow)
         if self.has_flags:
-            chapter(m, "Flags: inexact, underflow, overflow, invalid", self.flags)
-            m.d.comb += self.flags.eq(result.flags)
+            m.d.comb += self.flags.eq(result.flags(m, self.flags))
         return m
 
     def _scale(self, m: Module) -> Scale:

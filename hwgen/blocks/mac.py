@@ -117,7 +117,7 @@ class Mac(Accumulating, wiring.Component):
         if self.has_overflow:
             m.d.comb += self.overflow.eq(total.overflow)
         if self.has_flags:
-            m.d.comb += self.flags.eq(total.flags)
+            m.d.comb += self.flags.eq(total.flags(m, self.flags))
 
 
 MAC = Block(

@@ -66,10 +66,10 @@ def summed(
     # Whether a truncated sum is the exact one is not a matter of what was cut: cut parts can cancel each other.
     m.submodules.exact_sum = exact = Module()
     reference = _rounded(exact, products, shape, target, acc, scale, positive, flags, fabric)
-    chapter(m, "Flags: the truncated sum compared with the exact one")
+    chapter(m, "Compare: the truncated sum with the exact one")
     zero = named(m, "both_are_zero", ~(total.acc_out[:-1].any() | reference.acc_out[:-1].any()))
     differs = named(m, "differs", (total.acc_out != reference.acc_out) & ~zero)
-    inexact = named(m, "inexact", total.finite & (total.overflow | reference.inexact | differs))
+    inexact = named(m, "sum_is_inexact", total.finite & (total.overflow | reference.inexact | differs))
     tiny = reference.underflow | ~reference.acc_out[target.fraction_bits : -1].any()
     underflow = named(m, "underflow", inexact & tiny)
     return RoundedSum(total.acc_out, inexact, underflow, total.overflow, total.invalid, total.finite)

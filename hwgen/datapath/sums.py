@@ -15,6 +15,7 @@ from hwgen.datapath.arithmetic import named
 from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.scale import Scale
+from hwgen.netlist.book import chapter
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,11 @@ class RoundedSum:
     invalid: Value
     finite: Value
 
-    @property
-    def flags(self) -> Value:
-        """The flag word."""
-        return flag_word(self.inexact | self.overflow, self.underflow, self.overflow, self.invalid)
+    def flags(self, m: Module, port: Value) -> Value:
+        """The flag word, in a chapter of its own."""
+        chapter(m, "Flags: inexact, underflow, overflow, invalid", port)
+        inexact = named(m, "inexact", self.inexact | self.overflow)
+        return flag_word(inexact, self.underflow, self.overflow, named(m, "invalid", self.invalid))
 
 
 @dataclass(frozen=True)

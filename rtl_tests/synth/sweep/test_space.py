@@ -100,7 +100,7 @@ def test_explicit_defaults_change_nothing(kind, tmp_path):
     values = {name: value for name, value in choices.items() if value is not None}
     values |= {name: space.DEFAULT for name in ("format-b", "rounding", "overflow") if name in choices}
     values |= {"terms": golden.DEFAULT_TERMS} if "terms" in choices else {}
-    assert {*choices} - {*values} <= {"random-bits"}  # which no default rounding has
+    assert {*choices} - {*values} <= {"random-bits", "block-scale"}  # which no default has
     for table in ("", "\n".join(f"{name} = {json.dumps([value])}" for name, value in values.items())):
         path.write_text(f'formats = ["hif8", "ocp_e4m3"]\n[{kind}]\n{table}\n')
         designs.append([(design.name, design.options) for design in space.read(path).designs()])
@@ -206,7 +206,8 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
         ("[mac]\naccumulators = []", "mac has an unknown key 'accumulators'; did you mean 'accumulator'?"),
         (
             '[mac]\naccumulator = ["binary8"]',
-            "mac.accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, not 'binary8'",
+            "mac.accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, or aligned6 to aligned40, "
+            "not 'binary8'",
         ),
         ("[mac]\nterms = [0]", "mac.terms must be a list of integers from 1 to 16777216, not [0]"),
         ("[mac]\nscale-bits = [11]", "mac.scale-bits must be a list of integers from 0 to 10, not [11]"),
