@@ -310,7 +310,7 @@ BAD = {
     ),
     "unknown accumulator": (
         [*GENERATE, "--accumulator", "binary64"],
-        "argument --accumulator: invalid choice: 'binary64'",
+        "--accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, or aligned6 to aligned40, not",
     ),
     "negative terms": (
         [*GENERATE, "--accumulator", "exact", "--terms", "-3"],

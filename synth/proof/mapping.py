@@ -105,7 +105,8 @@ def read(
     NetlistError
         If the module is not a combinational block, or has undriven or undefined outputs.
     """
-    words = {"full": "-full", "script": ""} if thorough else {"full": "", "script": '-script "+strash;map" '}
+    # Without ifraig, abc would leave the undefined branch of a complete casez, which no input chooses.
+    words = {"full": "-full", "script": ""} if thorough else {"full": "", "script": '-script "+strash;ifraig;map" '}
     script = _READ.format(top=top, sv=_sv(system_verilog)) + (_SIMPLIFY + _MAP).format(**words)
     return parse(yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"], top, pipeline)
 
