@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden.fixed import bit_length
 from golden.rows import Kind
+from golden.sums import add_lanes, cuts, lane_products, odd_sum
 from golden.wide import wide
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from golden.formats import Format
 
-_BELOW_ALL = -(1 << 20)
-"""An exponent below those of all addends."""
+_BELOW_ALL = -8000
+"""Of a zero or special code: the exponents of products with it are below those of all addends, and in 16 bits."""
 
 
 def aligned_sums(
@@ -34,11 +34,11 @@ def aligned_sums(
     fb: Format,
     left: NDArray[Any],
     right: NDArray[Any],
-    scale: NDArray[np.int64],
-    acc: NDArray[np.uint32],
+    factors: NDArray[np.float64],
+    acc: NDArray[Any],
     fraction_bits: int,
 ) -> NDArray[np.uint32]:
-    """Bits of binary32: the aligned sums of accumulators and products; wrong where an addend is infinite or NaN.
+    """Bits of binary32: the aligned sums of accumulators and products.
 
     An addend is its codes' significands, not normalized, times a power of two: that of the row of a code, or of the
     accumulator's exponent field. Its magnitude is truncated ``fraction_bits`` below the largest such exponent of the
@@ -50,57 +50,59 @@ def aligned_sums(
     fa, fb : Format
     left, right : unsigned integers, shape (sums, lanes)
         Codes.
-    scale : int64, shape (sums, 1) or (1, 1)
-        Products are multiplied by ``2**scale``.
-    acc : uint32, shape (sums,)
+    factors : float64, shape (sums,)
+        Powers of two, or NaN: products are multiplied by them.
+    acc : unsigned integers, shape (sums,)
         Bits of binary32.
     fraction_bits : int
         6 to 40.
     """
     target = wide("binary32")
-    (sig_a, exp_a, frac_a), (sig_b, exp_b, frac_b) = _parts(fa), _parts(fb)
-    products = sig_a.take(left) * sig_b.take(right)
-    exponents = exp_a.take(left) + exp_b.take(right) + scale
+    exponents = _exponents(fa).take(left.T)
+    exponents += _exponents(fb).take(right.T)
+    powers = np.frexp(factors)[1].astype(np.int64) - 1
+    reach = exponents.max(axis=0) + powers
     field = (acc >> target.fraction_bits & 0xFF).astype(np.int64)
-    fraction = (acc & ((1 << target.fraction_bits) - 1)).astype(np.int64)
-    start = fraction | np.where(field != 0, 1 << target.fraction_bits, 0)
-    acc_exponent = np.maximum(field, 1) - target.bias
-
-    reach = np.where(products != 0, exponents, _BELOW_ALL).max(axis=-1)
-    top = np.maximum(reach, np.where(start != 0, acc_exponent, _BELOW_ALL))
-    kept = _moved(products, fraction_bits - frac_a - frac_b + exponents - top[..., np.newaxis])
-    negative = ((left & fa.sign_bit) != 0) ^ ((right & fb.sign_bit) != 0)
-    total = np.where(negative, -kept, kept).sum(axis=-1)
-    kept = _moved(start, fraction_bits - target.fraction_bits + acc_exponent - top)
-    total += np.where(acc & target.sign_bit, -kept, kept)
-    return _truncated(total, top - fraction_bits, min(fraction_bits, target.fraction_bits))
-
-
-def _moved(magnitude: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """``magnitude * 2**places``, truncated; places may be far below zero."""
-    moved: NDArray[np.int64] = magnitude << np.clip(places, 0, 63) >> np.clip(-places, 0, 63)
-    return moved
+    acc_exponent = np.where(acc & (target.sign_bit - 1) != 0, np.maximum(field, 1) - target.bias, _BELOW_ALL)
+    top = np.maximum(reach, acc_exponent)
+    units = _power(fraction_bits + powers - top)
+    np.copyto(units, np.nan, where=np.isnan(factors))
+    exact = lane_products(fa, fb, left, right)
+    with np.errstate(invalid="ignore"):  # signaling NaN
+        exact *= units
+        kept = np.trunc(target.numbers(acc).astype(np.float64) * _power(fraction_bits - top))
+    exponents_of_parts = cuts(fraction_bits + 2, 0, len(exact))  # two significands are less than 4
+    parts = np.empty((len(exponents_of_parts) + 1, acc.size))
+    add_lanes(np.trunc(exact, out=exact), exponents_of_parts, parts)
+    total = odd_sum(kept, parts, 0)
+    return _truncated(total * _power(top - fraction_bits), min(fraction_bits, target.fraction_bits))
 
 
-def _truncated(total: NDArray[np.int64], lsb_exponent: NDArray[np.int64], fraction_bits: int) -> NDArray[np.uint32]:
-    """Bits of binary32 of ``total * 2**lsb_exponent``, truncated to ``fraction_bits``; 2**128 and beyond: infinity."""
+def _power(exponents: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Powers of two; those beyond 2**1000 and 2**-1000 multiply zeros, or sums far below binary32."""
+    return (np.clip(exponents, -1000, 1000) + 1023 << 52).view(np.float64)
+
+
+def _truncated(total: NDArray[np.float64], fraction_bits: int) -> NDArray[np.uint32]:
+    """Bits of binary32 of sums, truncated to ``fraction_bits``; 2**128 and beyond: infinity."""
     target = wide("binary32")
-    magnitude = np.abs(total)
-    exponent = bit_length(magnitude.astype(np.uint64)) - 1 + lsb_exponent
-    binade = np.maximum(exponent, 1 - target.bias)
-    kept = _moved(magnitude, lsb_exponent - binade + fraction_bits)
-    codes = (binade - 1 + target.bias << target.fraction_bits) + (kept << target.fraction_bits - fraction_bits)
-    codes = np.where(total == 0, 0, np.minimum(codes, target.largest_code + 1))
-    return (codes | np.where(total < 0, target.sign_bit, 0)).astype(np.uint32)
+    magnitude, dropped = np.abs(total), target.fraction_bits - fraction_bits
+    codes = (magnitude.view(np.int64) >> 52 - fraction_bits) - (1023 - target.bias << fraction_bits)
+    subnormal = magnitude < target.smallest_normal
+    if subnormal.any():
+        multiples = np.where(subnormal, magnitude, 0.0) * 2.0 ** (target.bias - 1 + fraction_bits)
+        codes = np.where(subnormal, multiples.astype(np.int64), codes)
+    codes = np.minimum(codes << dropped, target.largest_code + 1) | np.where(total < 0, target.sign_bit, 0)
+    assert target.canonical_nan is not None
+    return np.where(np.isnan(total), target.canonical_nan, codes).astype(np.uint32)
 
 
 @cache
-def _parts(fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Significands of all codes, in integers, 0 of specials; exponents of their rows; fraction bits of significands."""
+def _exponents(fmt: Format) -> NDArray[np.int16]:
+    """Exponents of the rows of all codes; :data:`_BELOW_ALL` for zeros and specials."""
     codes = np.arange(1 << fmt.width)
-    significand, lsb_exponent = fmt.scaled_magnitudes(codes)
+    _, lsb_exponent = fmt.scaled_magnitudes(codes)
     fraction_bits = np.array([row.fraction_bits for row in fmt.rows])
-    most = int(fraction_bits.max())
     own = fraction_bits[fmt.magnitude_rows[fmt.magnitudes_of(codes) & (1 << fmt.magnitude_bits) - 1]]
     finite = np.array([kind is Kind.FINITE for kind in fmt.kinds])
-    return np.where(finite, significand << most - own, 0), lsb_exponent + own, most
+    return np.where(finite, lsb_exponent + own, _BELOW_ALL).astype(np.int16)

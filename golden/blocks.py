@@ -128,11 +128,6 @@ class BlockScales(NamedTuple):
         """What the products are multiplied by, exact."""
         return self.fmt.values.take(self.a) * self.fmt.values.take(self.b)
 
-    @property
-    def powers(self) -> NDArray[np.int64]:
-        """Exponents of the factors, for scales that are powers of two; meaningless for NaN."""
-        return np.frexp(np.where(np.isfinite(self.factors), self.factors, 1.0))[1].astype(np.int64) - 1
-
 
 def check_scales(argument: str, a_format: Format, b_format: Format, accumulator: str, scales: Format) -> None:
     """Refuse scales that dot products of these formats with this accumulator do not take."""

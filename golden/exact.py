@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden.bits import as_array, broadcast, check_shapes
+from golden.bits import BLOCK, as_array, broadcast, check_shapes
 from golden.catalog import get
 from golden.encode import random_words
-from golden.fixed import add, rounded_to_odd
+from golden.fixed import add, add_numbers, rounded_to_odd
 from golden.flags import of_exact_sum
 from golden.formats import Format
 from golden.options import target_options
 from golden.refusal import BadKind, BadValue, about, check_integer
 from golden.rounding import codes_of
 from golden.rows import DEFAULT_RANDOM_BITS
+from golden.sums import add_lanes, lane_products, product_cuts, product_sums
 from golden.validation import MAX_WIDTH
 from golden.wide import IEEE, POSITIVE, check_zero
 
@@ -145,17 +146,9 @@ class ExactAccumulator:
         A NaN product, 0 * Inf, and infinities of both signs set ``nan``. An infinite product sets the flag of its sign.
         None of them changes the value.
         """
-        state = self._checked(acc)
-        product, magnitude, shift, negative = self._products(a, b, state.shape[:-1], scale)
-        sums = add(np.broadcast_to(state, (*product.shape, self.limbs)), magnitude, shift, negative)
-        pos, neg, nan = self._special_bits(state)
-        pos, neg = pos | (product == np.inf), neg | (product == -np.inf)
-        for limb in range(self.limbs):
-            sums[..., limb] &= self._value_bits(limb)
-        for i, flag in enumerate((pos, neg, nan | np.isnan(product) | (pos & neg))):
-            limb, bit = divmod(self.pos_inf_bit + i, 64)
-            sums[..., limb] |= flag.astype(np.uint64) << np.uint64(bit)
-        return sums
+        left, right = as_array("a", a), as_array("b", b)
+        check_shapes(a=left.shape, b=right.shape)
+        return exact_sums(self, left[..., np.newaxis], right[..., np.newaxis], acc, scale)
 
     def flags(self, a: ArrayLike, b: ArrayLike, acc: ArrayLike, scale: ArrayLike | None = None) -> NDArray[np.uint8]:
         """Words of :class:`golden.Flag` for ``acc`` plus all products along the last axis of ``a`` and ``b``.
@@ -242,6 +235,16 @@ class ExactAccumulator:
         value: NDArray[np.uint64] = state[..., np.minimum(limbs, self.limbs - 1)] & masks | signs
         return value
 
+    def _with_flags(self, total: NDArray[np.uint64], flags: Iterable[NDArray[np.bool_]]) -> NDArray[np.uint64]:
+        """States of sums, of which bits beyond W are dropped, and of sticky flags; overwrites the sums."""
+        pos, neg, nan = flags
+        for limb in range(self.limbs):
+            total[..., limb] &= self._value_bits(limb)
+        for i, flag in enumerate((pos, neg, nan | (pos & neg))):
+            limb, bit = divmod(self.pos_inf_bit + i, 64)
+            total[..., limb] |= flag.astype(np.uint64) << np.uint64(bit)
+        return total
+
     def _checked(self, acc: ArrayLike) -> NDArray[np.uint64]:
         state = as_array("acc", acc)
         if state.dtype != np.uint64 or state.shape[-1:] != (self.limbs,):
@@ -265,6 +268,40 @@ class ExactAccumulator:
     def _bit(state: NDArray[np.uint64], position: int) -> NDArray[np.bool_]:
         limb, bit = divmod(position, 64)
         return np.asarray(state[..., limb] >> np.uint64(bit) & np.uint64(1), np.bool_)
+
+
+def exact_sums(
+    unit: ExactAccumulator, a: ArrayLike, b: ArrayLike, acc: ArrayLike, scale: ArrayLike | None
+) -> NDArray[np.uint64]:
+    """:meth:`ExactAccumulator.accumulate` of all products along the last axis of ``a`` and ``b``."""
+    fa, fb = unit.a_format, unit.b_format
+    state = unit._checked(acc)
+    left, right = broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
+    powers = as_scale(fa, fb, scale, unit.scale_bits)
+    scaled = {} if scale is None else {"scale": powers.shape}
+    shape, lanes = check_shapes(acc=state.shape[:-1], a=left.shape[:-1], **scaled), left.shape[-1]
+    left, right = (np.broadcast_to(array, (*shape, lanes)).reshape(-1, lanes) for array in (left, right))
+    before = np.broadcast_to(state, (*shape, unit.limbs)).reshape(-1, unit.limbs)
+    factors = np.broadcast_to(np.ldexp(1.0, powers), shape).reshape(-1)
+    sums = np.empty_like(before)
+    for start in range(0, len(before), BLOCK):
+        block = slice(start, start + BLOCK)
+        parts = product_sums(fa, fb, left[block], right[block])
+        specials = unit._special_bits(before[block])
+        rows = np.flatnonzero(~np.isfinite(parts[0]))
+        if rows.size:  # such products set flags, and only the others are added
+            products = lane_products(fa, fb, left[block][rows], right[block][rows])
+            found = (products == np.inf, products == -np.inf, np.isnan(products))
+            for flag, lane_flags in zip(specials, found, strict=True):
+                flag[rows] |= lane_flags.any(axis=0)
+            finite, added = np.where(np.isfinite(products), products, 0.0), np.empty((len(parts), rows.size))
+            add_lanes(finite, product_cuts(fa, fb, lanes), added)
+            parts[:, rows] = added
+        total = before[block]
+        for part in parts * factors[block]:
+            total = add_numbers(total, part, unit.lsb_exponent)
+        sums[block] = unit._with_flags(total, specials)
+    return sums.reshape(*shape, unit.limbs)
 
 
 @cache

@@ -35,6 +35,13 @@ def add(
     return out
 
 
+def add_numbers(state: NDArray[np.uint64], numbers: NDArray[np.float64], lsb_exponent: int) -> NDArray[np.uint64]:
+    """``state + numbers``, modulo ``2**(64 * limbs)``; numbers are finite multiples of ``2**lsb_exponent``, the lsb."""
+    fraction, exponent = np.frexp(np.abs(numbers))
+    magnitude = (fraction * 2.0**53).astype(np.uint64)
+    return add(state, magnitude, exponent.astype(np.int64) - 53 - lsb_exponent, np.signbit(numbers))
+
+
 def _limb(magnitude: NDArray[np.uint64], shift: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Bits 63..0 of ``magnitude << shift`` for any shift, positive or negative."""
     left = magnitude << np.clip(shift, 0, 63).astype(np.uint64)

@@ -1,8 +1,4 @@
-"""The fused multiply-accumulate: the exact sum of an accumulator and a product, rounded once.
-
-Products of two codes are exact in binary64. Their sum with an accumulator is rounded to odd in binary64 (Boldo and
-Melquiond, 2008), so that the following rounding to at most 24 bits equals the rounding of the exact sum.
-"""
+"""The fused multiply-accumulate: the exact sum of an accumulator and a product, rounded once."""
 
 from __future__ import annotations
 
@@ -14,11 +10,11 @@ import numpy as np
 from golden.aligned import aligned_sums
 from golden.bits import BLOCK, as_array, broadcast, check_shapes
 from golden.blocks import BlockScales, block_scales
-from golden.exact import DEFAULT_TERMS, MAX_TERMS, ExactAccumulator, as_scale, operand, scale_range
-from golden.fixed import add, rounded_to_odd
+from golden.exact import DEFAULT_TERMS, MAX_TERMS, ExactAccumulator, as_scale, exact_sums, operand, scale_range
 from golden.flags import of_sum
 from golden.formats import Format
 from golden.refusal import BadValue, check_integer
+from golden.sums import lane_products, odd_sum, pack, product_sums
 from golden.wide import IEEE, POSITIVE, WideFormat, aligned_bits, check_accumulator, check_zero, state_format
 
 if TYPE_CHECKING:
@@ -228,61 +224,66 @@ def _sums(
     scales = _block_scales(fa, fb, accumulator, blocks, scale_bits)
     if accumulator == "exact":
         unit = exact(fa, fb, terms, scale_bits)
-        state: NDArray[Any] = np.asarray(acc)
-        for lane in range(left.shape[-1]):
-            state = unit.accumulate(left[..., lane], right[..., lane], state, scale)
-        return state, unit.flags(left, right, acc, scale) if flagged else np.empty(0, np.uint8)
+        flags = unit.flags(left, right, acc, scale) if flagged else np.empty(0, np.uint8)
+        return exact_sums(unit, left, right, acc, scale), flags
     target, kept_bits = state_format(accumulator), aligned_bits(accumulator)
-    powers = as_scale(fa, fb, scale, scale_bits) if scales is None else scales.powers
-    factors = powers if scales is None else scales.factors
-    products, signs, undefined = _products(fa, fb, left, right, factors[..., np.newaxis])
     bits = target.as_codes(acc, "acc")
-    scaled = {} if scale is None and scales is None else {"scale": powers.shape}
-    shape, lanes = check_shapes(acc=bits.shape, a=products.shape[:-1], **scaled), products.shape[-1]
-    columns: list[NDArray[Any]] = [products, signs, undefined, left, right]
-    columns = [np.broadcast_to(array, (*shape, lanes)).reshape(-1, lanes) for array in columns]
+    factors = np.ldexp(1.0, as_scale(fa, fb, scale, scale_bits)) if scales is None else scales.factors
+    scaled = {} if scale is None and scales is None else {"scale": factors.shape}
+    shape, lanes = check_shapes(acc=bits.shape, a=left.shape[:-1], **scaled), left.shape[-1]
+    left, right = (np.broadcast_to(array, (*shape, lanes)).reshape(-1, lanes) for array in (left, right))
     before = np.broadcast_to(bits, shape).reshape(-1)
-    moves = np.broadcast_to(powers, shape if kept_bits is not None else powers.shape).reshape(-1, 1)
+    factors = np.broadcast_to(factors, shape).reshape(-1)
+    spare_bits = 0 if scales is None or scales.fmt.precision == 1 else 2 * scales.fmt.precision
     sums, flags = np.empty(before.shape, target.code_dtype), np.empty(before.shape if flagged else 0, np.uint8)
     lowest = scale_range(scale_bits)[0] if scales is None else 2 * scales.fmt.ulp_exponent
     lsb_exponent = min(fa.ulp_exponent + fb.ulp_exponent + lowest, target.ulp_exponent)
     for start in range(0, before.size, BLOCK):
         block = slice(start, start + BLOCK)
-        product, sign, is_undefined, first, second = (array[block] for array in columns)
-        values = target.decode(before[block])
-        if kept_bits is not None and not flagged:  # only whether the sum is infinite or NaN matters
-            with np.errstate(invalid="ignore"):
-                total = values + product.sum(axis=-1)
-        else:
-            total = _odd_sum(values, product[:, 0]) if lanes == 1 else _odd_sum_of_many(values, product, lsb_exponent)
-        sums[block] = _rounded(target, before[block], values, product, sign, total)
+        codes, state = (left[block], right[block]), before[block]
         if kept_bits is not None:
-            finite = np.isfinite(total)
-            aligned = aligned_sums(fa, fb, first, second, moves[block], before[block], kept_bits)
-            sums[block] = np.where(finite, aligned, sums[block])
+            sums[block] = aligned_sums(fa, fb, *codes, factors[block], state, kept_bits)
+        if kept_bits is None or flagged:
+            parts = product_sums(fa, fb, *codes, spare_bits)
+            with np.errstate(invalid="ignore"):  # 0 * Inf, and signaling NaN
+                if scaled:
+                    parts *= factors[block]
+                values = target.numbers(state).astype(np.float64)
+            total = odd_sum(values, parts, lsb_exponent)
+        if kept_bits is None:
+            sums[block] = pack(target, total, _negative(fa, fb, *codes, factors[block], target, state, values, total))
         if positive:
             sums[block] = np.where(sums[block] == target.sign_bit, 0, sums[block])
         if flagged:
-            flags[block] = of_sum(target, before[block], product, is_undefined, total, sums[block])
+            products, undefined = _products(fa, fb, *codes, factors[block])
+            flags[block] = of_sum(target, state, products, undefined, total, sums[block])
     return sums.reshape(shape), flags.reshape(shape) if flagged else flags
 
 
-def _rounded(
+def _negative(
+    fa: Format,
+    fb: Format,
+    left: NDArray[Any],
+    right: NDArray[Any],
+    factors: NDArray[np.float64],
     target: WideFormat,
     before: NDArray[Any],
     values: NDArray[np.float64],
-    products: NDArray[np.float64],
-    signs: NDArray[np.bool_],
     total: NDArray[np.float64],
-) -> NDArray[Any]:
-    """Bits of sums that are rounded to odd; ``before`` and ``values`` are the accumulators."""
+) -> NDArray[np.bool_]:
+    """The signs of sums; ``before`` and ``values`` are the accumulators."""
     negative = np.signbit(total)
+    zero = np.flatnonzero((total == 0) & (before == target.sign_bit))  # -0 if all products are -0, too
+    if zero.size:
+        negative[zero] = np.signbit(lane_products(fa, fb, left[zero], right[zero])).all(axis=0)
     if target.nan_keeps_sign:  # the sign of the accumulator, else that of the first lane with a special product
-        special = np.flatnonzero(~np.isfinite(total))
-        product_sign = signs[special, np.argmax(~np.isfinite(products[special]), axis=-1)]
-        acc_sign = before[special] & target.sign_bit != 0
-        negative[special] = np.where(np.isnan(values[special]), acc_sign, product_sign)
-    return _pack(target, total, negative)
+        rows = np.flatnonzero(~np.isfinite(total))
+        first, second = left[rows], right[rows]
+        products, _ = _products(fa, fb, first, second, factors[rows])
+        signs = ((first & fa.sign_bit) != 0) ^ ((second & fb.sign_bit) != 0)
+        of_product = signs[np.arange(rows.size), np.argmax(~np.isfinite(products), axis=-1)]
+        negative[rows] = np.where(np.isnan(values[rows]), before[rows] & target.sign_bit != 0, of_product)
+    return negative
 
 
 def _block_scales(
@@ -300,70 +301,11 @@ def _block_scales(
 
 
 def _products(
-    fa: Format, fb: Format, left: NDArray[Any], right: NDArray[Any], scale: NDArray[Any]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Exact scaled products, the exclusive or of the sign bits, and which products are 0 * Inf.
-
-    Scales are exponents of powers of two, or factors as floats.
-    """
-    first, second = fa.values.take(left), fb.values.take(right)
-    is_factor = scale.dtype.kind == "f"
+    fa: Format, fb: Format, left: NDArray[Any], right: NDArray[Any], factors: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Exact scaled products, and which of them are 0 * Inf."""
+    first, second, factor = fa.values.take(left), fb.values.take(right), factors[:, np.newaxis]
     with np.errstate(invalid="ignore"):
-        product = first * second * scale if is_factor else first * second
-    undefined = np.isnan(product) & ~np.isnan(first) & ~np.isnan(second)
-    if is_factor:
-        undefined &= ~np.isnan(scale)
-    sign = ((left & fa.sign_bit) != 0) ^ ((right & fb.sign_bit) != 0)
-    return product if is_factor or not scale.any() else np.ldexp(product, scale), sign, undefined
-
-
-def _odd_sum(acc: NDArray[np.float64], product: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum rounded to odd: where Knuth's two-sum has an error, an even pattern moves by 1 towards the exact sum."""
-    with np.errstate(invalid="ignore"):
-        total = acc + product
-        virtual = total - acc
-        error = (acc - (total - virtual)) + (product - virtual)
-    pattern = total.view(np.int64)
-    outwards = (error > 0) == (total > 0)
-    step = np.where((error != 0) & (pattern & 1 == 0), np.where(outwards, 1, -1), 0)
-    odd: NDArray[np.float64] = np.where(np.isfinite(total), (pattern + step).view(np.float64), total)
-    return odd
-
-
-def _odd_sum_of_many(acc: NDArray[np.float64], products: NDArray[np.float64], lsb_exponent: int) -> NDArray[np.float64]:
-    """The sum with all products on the last axis rounded to odd, in fixed point: multiples of ``2**lsb_exponent``."""
-    addends = np.stack([acc, *products.T])
-    finite = np.isfinite(addends)
-    fraction, exponent = np.frexp(np.where(finite, np.abs(addends), 0.0))
-    magnitude, shift = np.ldexp(fraction, 53).astype(np.uint64), exponent.astype(np.int64) - 53 - lsb_exponent
-    negative = np.signbit(addends)
-    limbs = max(int(exponent.max()) - lsb_exponent + len(addends).bit_length() + 1, 1) // 64 + 1
-    state = np.zeros((*addends.shape[1:], limbs), np.uint64)
-    for addend in zip(magnitude, shift, negative, strict=True):
-        state = add(state, *addend)
-    total = rounded_to_odd(state, lsb_exponent)
-    total = np.where((total == 0) & negative.all(axis=0), -0.0, total)
-    with np.errstate(invalid="ignore"):
-        specials = np.where(finite, 0.0, addends).sum(axis=0)
-    return np.where(np.isfinite(specials), total, specials)
-
-
-def _pack(target: WideFormat, total: NDArray[np.float64], negative: NDArray[np.bool_]) -> NDArray[Any]:
-    """Round sums, rounded to odd before, to bits: ties to even; in ``dlfloat16`` ties away from zero, and flushed."""
-    magnitude = np.abs(total)
-    fraction_bits, bias = target.fraction_bits, target.bias
-    dropped = 52 - fraction_bits  # bits of a binary64 pattern; with another bias, the others are the target's
-    pattern = magnitude.view(np.int64)
-    below_half = (1 << (dropped - 1)) - 1
-    ties_up = 1 if target.flush else pattern >> dropped & 1
-    codes = ((pattern + below_half + ties_up) >> dropped) - ((1023 - bias) << fraction_bits)
-    subnormal = magnitude < target.smallest_normal
-    if target.has_subnormals and subnormal.any():
-        multiples = np.rint(np.where(subnormal, magnitude, 0.0) * 2.0**-target.ulp_exponent).astype(np.int64)
-        codes = np.where(subnormal, multiples, codes)
-    codes = np.clip(codes, 0, target.largest_code + 1)  # infinity, or dlfloat16's NaN-or-infinity
-    packed: NDArray[Any] = codes | np.where(negative, target.sign_bit, 0)
-    if not target.nan_keeps_sign:
-        assert target.canonical_nan is not None
-        packed = np.where(np.isnan(total), target.canonical_nan, packed)
-    return packed.astype(target.code_dtype)
+        products = first * second * factor
+    undefined = np.isnan(products) & ~np.isnan(first) & ~np.isnan(second) & ~np.isnan(factor)
+    return products, undefined

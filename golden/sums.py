@@ -1,0 +1,177 @@
+"""Sums of products and an accumulator, rounded once.
+
+The products of a sum are split into a few parts whose sums are exact in binary64. With an accumulator of at most 24
+bits, these are rounded to odd in binary64 (Boldo and Melquiond, 2008), so that the following rounding to at most 24
+bits equals the rounding of the exact sum.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from golden.bits import BLOCK
+from golden.fixed import add_numbers, rounded_to_odd
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from golden.formats import Format
+    from golden.wide import WideFormat
+
+
+def product_sums(
+    fa: Format, fb: Format, left: NDArray[Any], right: NDArray[Any], spare_bits: int = 0
+) -> NDArray[np.float64]:
+    """Sums of the products of codes along the last axis: parts whose sum is exact, most significant first.
+
+    Where a product is not finite, the first part is the infinity or NaN, and the others are 0. A zero has any sign.
+
+    Parameters
+    ----------
+    fa, fb : Format
+    left, right : unsigned integers, shape (sums, lanes)
+        Codes.
+    spare_bits : int
+        Every part has at most 53 bits less these, so that it can be multiplied by a factor of so many bits.
+
+    Returns
+    -------
+    float64, shape (parts, sums)
+    """
+    count, lanes = left.shape
+    exponents = product_cuts(fa, fb, lanes, spare_bits)
+    parts = np.empty((len(exponents) + 1, count))
+    rows = max(BLOCK // lanes, 1)
+    for start in range(0, count, rows):
+        block = slice(start, start + rows)
+        add_lanes(lane_products(fa, fb, left[block], right[block]), exponents, parts[:, block])
+    return parts
+
+
+def lane_products(fa: Format, fb: Format, left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]:
+    """Products of codes of shape (sums, lanes), exact; shape (lanes, sums), in which lanes are added fast."""
+    products = fa.values.take(left.T)
+    with np.errstate(invalid="ignore"):
+        products *= fb.values.take(right.T)
+    return products
+
+
+@cache
+def product_cuts(fa: Format, fb: Format, lanes: int, spare_bits: int = 0) -> tuple[int, ...]:
+    """:func:`cuts` of the products of two formats; one product is never cut."""
+    if lanes == 1:
+        return ()
+    top = fa.exponent_range[1] + fb.exponent_range[1] + 2
+    return cuts(top, fa.ulp_exponent + fb.ulp_exponent, lanes, spare_bits)
+
+
+def cuts(top: int, lsb_exponent: int, lanes: int, spare_bits: int = 0) -> tuple[int, ...]:
+    """Exponents at which multiples of ``2**lsb_exponent`` up to ``2**top`` are cut into parts that can be summed.
+
+    Part i is a multiple of ``2**cuts[i]``, the last one of ``2**lsb_exponent``. A part is at most ``2**top``, the sum
+    of all lanes' parts at most ``lanes * 2**top``; they are exact if that is at most ``2**(53 - spare_bits)`` units.
+    What a cut leaves is at most half of its unit.
+    """
+    bits = 53 - max((lanes - 1).bit_length() + spare_bits, 2)  # a cut by addition needs the 2
+    exponents = []
+    while top - bits > lsb_exponent:
+        exponents.append(top - bits)
+        top = exponents[-1] - 1
+    return tuple(exponents)
+
+
+def add_lanes(numbers: NDArray[np.float64], exponents: Sequence[int], parts: NDArray[np.float64]) -> None:
+    """Write sums of numbers of shape (lanes, sums) to ``parts``, shape (cuts + 1, sums); overwrite the numbers."""
+    with np.errstate(invalid="ignore"):
+        for exponent, part in zip(exponents, parts, strict=False):
+            middle = 1.5 * 2.0 ** (exponent + 52)  # numbers of this binade are multiples of 2**exponent
+            high = numbers + middle
+            high -= middle
+            np.add.reduce(high, axis=0, out=part)
+            numbers -= high
+        np.add.reduce(numbers, axis=0, out=parts[-1])
+    for part in parts[1:]:
+        np.copyto(part, 0.0, where=np.isnan(part))  # infinity less infinity
+
+
+def odd_sum(acc: NDArray[np.float64], parts: NDArray[np.float64], lsb_exponent: int) -> NDArray[np.float64]:
+    """The sum of accumulators of at most 24 bits and all parts, rounded to odd; a zero has any sign.
+
+    ``parts``, shape (parts, sums), are those of :func:`product_sums`, scaled; all are multiples of ``2**lsb_exponent``.
+
+    Two parts become s + e with abs(e) <= ulp(s) / 2 first. Then t + d = s + acc, y + f = d + e and z + g = t + y, so
+    that z + g + f is the exact sum; its tail g + f is less than the distance to the next number, and has the sign of g
+    unless g = 0:
+
+    * If d = 0, then y = e and f = 0, and z + g is an ordinary sum.
+    * Otherwise s + acc is inexact, so that ulp(t) >= ulp(s) / 2 and abs(y) <= 2 ulp(t). (If s and acc cancelled so far
+      that ulp(t) is smaller, then t would be exact, because acc has few bits.) y is far below t, and f, at most half
+      an ulp of y, far below half an ulp of z. g is a multiple of ulp(y) and thus at least twice f, unless it is 0.
+    """
+    with np.errstate(invalid="ignore"):
+        if len(parts) == 1:
+            total, tail = _two_sum(parts[0], acc)
+        elif len(parts) == 2:
+            s, e = _two_sum(parts[0], parts[1])
+            t, d = _two_sum(s, acc)
+            y, f = _two_sum(d, e)
+            total, tail = _two_sum(t, y)
+            tail += f
+            np.copyto(total, t, where=np.isnan(total))  # the errors of infinities are NaN
+        else:
+            return _fixed_sum(acc, parts, lsb_exponent)
+    # the magnitude is truncated, and its last bit is set; errors of specials are NaN
+    pattern, inexact = total.view(np.int64), np.abs(tail) > 0
+    pattern -= ((tail.view(np.int64) ^ pattern) < 0) & inexact
+    pattern |= inexact
+    return total
+
+
+def _two_sum(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The rounded sum and its error, exact (D. Knuth)."""
+    total = a + b
+    virtual = total - a
+    error = total - virtual
+    np.subtract(a, error, out=error)
+    error += b - virtual
+    return total, error
+
+
+def _fixed_sum(acc: NDArray[np.float64], parts: NDArray[np.float64], lsb_exponent: int) -> NDArray[np.float64]:
+    """:func:`odd_sum` for any number of parts."""
+    addends = np.concatenate((acc[np.newaxis], parts))
+    finite = np.isfinite(addends)
+    numbers = np.where(finite, addends, 0.0)
+    most = int(np.frexp(np.abs(numbers).max(initial=0.0))[1])
+    limbs = max(most - lsb_exponent + len(addends).bit_length() + 1, 1) // 64 + 1
+    state = np.zeros((*acc.shape, limbs), np.uint64)
+    for number in numbers:
+        state = add_numbers(state, number, lsb_exponent)
+    specials = np.where(finite, 0.0, addends).sum(axis=0)
+    return np.where(np.isfinite(specials), rounded_to_odd(state, lsb_exponent), specials)
+
+
+def pack(target: WideFormat, total: NDArray[np.float64], negative: NDArray[np.bool_]) -> NDArray[Any]:
+    """Round sums, rounded to odd before, to bits: ties to even; in ``dlfloat16`` ties away from zero, and flushed."""
+    magnitude = np.abs(total)
+    fraction_bits, bias = target.fraction_bits, target.bias
+    dropped = 52 - fraction_bits  # bits of a binary64 pattern; with another bias, the others are the target's
+    pattern = magnitude.view(np.int64)
+    below_half = (1 << (dropped - 1)) - 1
+    ties_up = 1 if target.flush else pattern >> dropped & 1
+    codes = ((pattern + below_half + ties_up) >> dropped) - ((1023 - bias) << fraction_bits)
+    subnormal = magnitude < target.smallest_normal
+    if target.has_subnormals and subnormal.any():
+        multiples = np.rint(np.where(subnormal, magnitude, 0.0) * 2.0**-target.ulp_exponent).astype(np.int64)
+        codes = np.where(subnormal, multiples, codes)
+    codes = np.clip(codes, 0, target.largest_code + 1)  # infinity, or dlfloat16's NaN-or-infinity
+    packed: NDArray[Any] = codes | np.where(negative, target.sign_bit, 0)
+    if not target.nan_keeps_sign:
+        assert target.canonical_nan is not None
+        packed = np.where(np.isnan(total), target.canonical_nan, packed)
+    return packed.astype(target.code_dtype)
