@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golden.rows import Kind
-from golden.sums import add_lanes, cuts, lane_products, odd_sum
+from golden.sums import Products, add_lanes, cuts, lane_products, odd_sum
 from golden.wide import wide
 
 if TYPE_CHECKING:
@@ -29,15 +29,7 @@ _BELOW_ALL = -8000
 """Of a zero or special code: the exponents of products with it are below those of all addends, and in 16 bits."""
 
 
-def aligned_sums(
-    fa: Format,
-    fb: Format,
-    left: NDArray[Any],
-    right: NDArray[Any],
-    factors: NDArray[np.float64],
-    acc: NDArray[Any],
-    fraction_bits: int,
-) -> NDArray[np.uint32]:
+def aligned_sums(products: Products, acc: NDArray[Any], fraction_bits: int) -> NDArray[np.uint32]:
     """Bits of binary32: the aligned sums of accumulators and products.
 
     An addend is its codes' significands, not normalized, times a power of two: that of the row of a code, or of the
@@ -47,19 +39,17 @@ def aligned_sums(
 
     Parameters
     ----------
-    fa, fb : Format
-    left, right : unsigned integers, shape (sums, lanes)
-        Codes.
-    factors : float64, shape (sums,)
-        Powers of two, or NaN: products are multiplied by them.
+    products : Products
+        Factors are powers of two, or NaN.
     acc : unsigned integers, shape (sums,)
         Bits of binary32.
     fraction_bits : int
         6 to 40.
     """
     target = wide("binary32")
-    exponents = _exponents(fa).take(left.T)
-    exponents += _exponents(fb).take(right.T)
+    a_format, b_format, left, right, factors = products
+    exponents = _exponents(a_format).take(left.T)
+    exponents += _exponents(b_format).take(right.T)
     powers = np.frexp(factors)[1].astype(np.int64) - 1
     reach = exponents.max(axis=0) + powers
     field = (acc >> target.fraction_bits & 0xFF).astype(np.int64)
@@ -67,7 +57,7 @@ def aligned_sums(
     top = np.maximum(reach, acc_exponent)
     units = _power(fraction_bits + powers - top)
     np.copyto(units, np.nan, where=np.isnan(factors))
-    exact = lane_products(fa, fb, left, right)
+    exact = lane_products(a_format, b_format, left, right)
     with np.errstate(invalid="ignore"):  # signaling NaN
         exact *= units
         kept = np.trunc(target.numbers(acc).astype(np.float64) * _power(fraction_bits - top))

@@ -14,7 +14,7 @@ from golden.exact import DEFAULT_TERMS, MAX_TERMS, ExactAccumulator, as_scale, e
 from golden.flags import of_sum
 from golden.formats import Format
 from golden.refusal import BadValue, check_integer
-from golden.sums import lane_products, odd_sum, pack, product_sums
+from golden.sums import Products, odd_sum, pack, product_sums
 from golden.wide import IEEE, POSITIVE, WideFormat, aligned_bits, check_accumulator, check_zero, state_format
 
 if TYPE_CHECKING:
@@ -240,32 +240,27 @@ def _sums(
     lsb_exponent = min(fa.ulp_exponent + fb.ulp_exponent + lowest, target.ulp_exponent)
     for start in range(0, before.size, BLOCK):
         block = slice(start, start + BLOCK)
-        codes, state = (left[block], right[block]), before[block]
+        products, state = Products(fa, fb, left[block], right[block], factors[block]), before[block]
         if kept_bits is not None:
-            sums[block] = aligned_sums(fa, fb, *codes, factors[block], state, kept_bits)
+            sums[block] = aligned_sums(products, state, kept_bits)
         if kept_bits is None or flagged:
-            parts = product_sums(fa, fb, *codes, spare_bits)
+            parts = product_sums(fa, fb, products.left, products.right, spare_bits)
             with np.errstate(invalid="ignore"):  # 0 * Inf, and signaling NaN
                 if scaled:
-                    parts *= factors[block]
+                    parts *= products.factors
                 values = target.numbers(state).astype(np.float64)
             total = odd_sum(values, parts, lsb_exponent)
         if kept_bits is None:
-            sums[block] = pack(target, total, _negative(fa, fb, *codes, factors[block], target, state, values, total))
+            sums[block] = pack(target, total, _negative(products, target, state, values, total))
         if positive:
             sums[block] = np.where(sums[block] == target.sign_bit, 0, sums[block])
         if flagged:
-            products, undefined = _products(fa, fb, *codes, factors[block])
-            flags[block] = of_sum(target, state, products, undefined, total, sums[block])
+            flags[block] = _flags(products, target, state, total, sums[block])
     return sums.reshape(shape), flags.reshape(shape) if flagged else flags
 
 
 def _negative(
-    fa: Format,
-    fb: Format,
-    left: NDArray[Any],
-    right: NDArray[Any],
-    factors: NDArray[np.float64],
+    products: Products,
     target: WideFormat,
     before: NDArray[Any],
     values: NDArray[np.float64],
@@ -275,15 +270,26 @@ def _negative(
     negative = np.signbit(total)
     zero = np.flatnonzero((total == 0) & (before == target.sign_bit))  # -0 if all products are -0, too
     if zero.size:
-        negative[zero] = np.signbit(lane_products(fa, fb, left[zero], right[zero])).all(axis=0)
+        negative[zero] = np.signbit(products.rows(zero).exact()).all(axis=0)
     if target.nan_keeps_sign:  # the sign of the accumulator, else that of the first lane with a special product
-        rows = np.flatnonzero(~np.isfinite(total))
-        first, second = left[rows], right[rows]
-        products, _ = _products(fa, fb, first, second, factors[rows])
-        signs = ((first & fa.sign_bit) != 0) ^ ((second & fb.sign_bit) != 0)
-        of_product = signs[np.arange(rows.size), np.argmax(~np.isfinite(products), axis=-1)]
-        negative[rows] = np.where(np.isnan(values[rows]), before[rows] & target.sign_bit != 0, of_product)
+        special = np.flatnonzero(~np.isfinite(total))
+        few = products.rows(special)
+        first = np.argmax(~np.isfinite(few.exact()), axis=0)
+        of_product = few.signs()[np.arange(special.size), first]
+        negative[special] = np.where(np.isnan(values[special]), before[special] & target.sign_bit != 0, of_product)
     return negative
+
+
+def _flags(
+    products: Products, target: WideFormat, before: NDArray[Any], total: NDArray[np.float64], after: NDArray[Any]
+) -> NDArray[np.uint8]:
+    """Flags of sums. Products are looked at only if the sum is not finite; all others are as if there were none."""
+    none = np.empty((total.size, 0))
+    flags = of_sum(target, before, none, none.astype(np.bool_), total, after)
+    special = np.flatnonzero(~np.isfinite(total))
+    few = products.rows(special)
+    flags[special] = of_sum(target, before[special], few.exact().T, few.undefined(), total[special], after[special])
+    return flags
 
 
 def _block_scales(
@@ -298,14 +304,3 @@ def _block_scales(
     if scales is not None and scale_bits:
         raise BadValue("scale_bits", "must be 0 with the scales of blocks")
     return scales
-
-
-def _products(
-    fa: Format, fb: Format, left: NDArray[Any], right: NDArray[Any], factors: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Exact scaled products, and which of them are 0 * Inf."""
-    first, second, factor = fa.values.take(left), fb.values.take(right), factors[:, np.newaxis]
-    with np.errstate(invalid="ignore"):
-        products = first * second * factor
-    undefined = np.isnan(products) & ~np.isnan(first) & ~np.isnan(second) & ~np.isnan(factor)
-    return products, undefined

@@ -8,7 +8,7 @@ bits equals the rounding of the exact sum.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,42 @@ if TYPE_CHECKING:
 
     from golden.formats import Format
     from golden.wide import WideFormat
+
+
+class Products(NamedTuple):
+    """Scaled products of codes: ``left`` and ``right`` have the shape (sums, lanes), factors (sums,)."""
+
+    a_format: Format
+    b_format: Format
+    left: NDArray[Any]
+    right: NDArray[Any]
+    factors: NDArray[np.float64]
+
+    def rows(self, index: NDArray[np.intp]) -> Products:
+        """The products of some sums."""
+        return self._replace(left=self.left[index], right=self.right[index], factors=self.factors[index])
+
+    def exact(self) -> NDArray[np.float64]:
+        """The products, exact; shape (lanes, sums)."""
+        products = lane_products(self.a_format, self.b_format, self.left, self.right)
+        with np.errstate(invalid="ignore"):
+            products *= self.factors
+        return products
+
+    def signs(self) -> NDArray[np.bool_]:
+        """The exclusive or of the codes' sign bits; shape (sums, lanes)."""
+        signs: NDArray[np.bool_] = ((self.left & self.a_format.sign_bit) != 0) ^ (
+            (self.right & self.b_format.sign_bit) != 0
+        )
+        return signs
+
+    def undefined(self) -> NDArray[np.bool_]:
+        """Which products are 0 * Inf; shape (sums, lanes)."""
+        operands = self.a_format.values.take(self.left), self.b_format.values.take(self.right), self.factors[:, None]
+        undefined = np.isnan(self.exact().T)
+        for operand in operands:
+            undefined &= ~np.isnan(operand)
+        return undefined
 
 
 def product_sums(
