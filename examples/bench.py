@@ -1,6 +1,6 @@
 """Speed of the reference model, of the gate evaluator, and of some commands.
 
-The first two are ratios: against ml_dtypes and en_dtypes, and against Verilator, in the same run.
+The first two are ratios in the same run: against ml_dtypes, en_dtypes and sums in float64, and against Verilator.
 
 Usage: python examples/bench.py
 """
@@ -67,6 +67,23 @@ def roundings(fmt: golden.Format, samples: np.ndarray) -> None:
         random = {"random": words} if rounding.is_stochastic else {}
         mine, other, ratio = paired(partial(fmt.encode, bits, rounding=rounding, **random), partial(fmt.encode, bits))
         print(f"{fmt.name:10} {rounding:20} {mine:7.0f}, {fmt.roundings[0]} {other:5.0f}: {ratio:.2f} times as fast")
+
+
+def dot_products(fmt: golden.Format, lanes: int) -> None:
+    """Print the speed of exact sums, rounded once, compared with decoding and adding in float64, which rounds often."""
+    rng, rows = np.random.default_rng(3), ELEMENTS // lanes
+    a, b = rng.integers(0, 1 << fmt.width, (2, rows, lanes)).astype(np.uint8)
+    values = np.where(np.isfinite(fmt.values), fmt.values, 0.0)
+
+    def plain() -> np.ndarray:
+        return (values.take(a) * values.take(b)).sum(axis=-1)
+
+    for accumulator in ("binary32", "binary16", "aligned13"):
+        acc = np.zeros(rows, np.uint16 if accumulator == "binary16" else np.uint32)
+        exact = partial(golden.fused_dot, a, b, acc, fmt, accumulator=accumulator)
+        mine, other, ratio = paired(exact, plain)
+        task = f"{lanes} lanes, {accumulator}"
+        print(f"{fmt.name:10} {task:20} {mine:7.0f}, float64 {other:5.0f}: {ratio:.2f} times as fast")
 
 
 _MAIN = """
@@ -136,6 +153,8 @@ def main() -> None:
     for name, dtype in PEERS.items():
         against_peer(golden.get(name), dtype, samples)
         roundings(golden.get(name), samples)
+        for lanes in (8, 32):
+            dot_products(golden.get(name), lanes)
     evaluator_against_verilator()
     sweeps()
     seconds = []

@@ -1,8 +1,8 @@
 """Sums of products and an accumulator, rounded once.
 
-The products of a sum are split into a few parts whose sums are exact in binary64. With an accumulator of at most 24
-bits, these are rounded to odd in binary64 (Boldo and Melquiond, 2008), so that the following rounding to at most 24
-bits equals the rounding of the exact sum.
+The products of a sum are cut into a few parts whose sums are exact in binary64. Their sum with an accumulator is
+rounded to odd in binary64 (Boldo and Melquiond, 2008), so that the following rounding to at most 24 bits equals the
+rounding of the exact sum.
 """
 
 from __future__ import annotations
@@ -136,18 +136,18 @@ def add_lanes(numbers: NDArray[np.float64], exponents: Sequence[int], parts: NDA
 
 
 def odd_sum(acc: NDArray[np.float64], parts: NDArray[np.float64], lsb_exponent: int) -> NDArray[np.float64]:
-    """The sum of accumulators of at most 24 bits and all parts, rounded to odd; a zero has any sign.
+    """The sum of accumulators and all parts, rounded to odd; a zero has any sign.
 
     ``parts``, shape (parts, sums), are those of :func:`product_sums`, scaled; all are multiples of ``2**lsb_exponent``.
 
     Two parts become s + e with abs(e) <= ulp(s) / 2 first. Then t + d = s + acc, y + f = d + e and z + g = t + y, so
-    that z + g + f is the exact sum; its tail g + f is less than the distance to the next number, and has the sign of g
-    unless g = 0:
+    that z + g + f is the exact sum. Its tail g + f has the sign of g, or of f if g = 0, and is less than the distance
+    from z to the next number:
 
-    * If d = 0, then y = e and f = 0, and z + g is an ordinary sum.
-    * Otherwise s + acc is inexact, so that ulp(t) >= ulp(s) / 2 and abs(y) <= 2 ulp(t). (If s and acc cancelled so far
-      that ulp(t) is smaller, then t would be exact, because acc has few bits.) y is far below t, and f, at most half
-      an ulp of y, far below half an ulp of z. g is a multiple of ulp(y) and thus at least twice f, unless it is 0.
+    * If d = 0, then y = e and f = 0, and z + g is the sum of two numbers.
+    * Otherwise s + acc is inexact, so that by Sterbenz's lemma s and acc cancel at most one bit: ulp(s) <= 2 ulp(t), and
+      abs(y) <= 2 ulp(t). Thus f, at most half an ulp of y, is far below an ulp of z, and g, at most half the distance
+      from z to the next number, is 0 or, as a multiple of ulp(y), at least twice f.
     """
     with np.errstate(invalid="ignore"):
         if len(parts) == 1:

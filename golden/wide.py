@@ -66,9 +66,7 @@ class Binary32(WideFormat):
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
         """Exact values of codes, see :meth:`golden.Format.decode`."""
-        numbers = self.numbers(self.as_codes(codes))
-        with np.errstate(invalid="ignore"):  # signaling NaN
-            return np.where(np.isnan(numbers), np.nan, numbers.astype(np.float64))
+        return self._decode_by_rows(self.as_codes(codes).astype(np.int64))
 
     def numbers(self, bits: NDArray[Any]) -> NDArray[Any]:
         """Values of checked bits as float32; uint32 bits are not copied."""
