@@ -145,9 +145,9 @@ def odd_sum(acc: NDArray[np.float64], parts: NDArray[np.float64], lsb_exponent: 
     from z to the next number:
 
     * If d = 0, then y = e and f = 0, and z + g is the sum of two numbers.
-    * Otherwise s + acc is inexact, so that by Sterbenz's lemma s and acc cancel at most one bit: ulp(s) <= 2 ulp(t), and
-      abs(y) <= 2 ulp(t). Thus f, at most half an ulp of y, is far below an ulp of z, and g, at most half the distance
-      from z to the next number, is 0 or, as a multiple of ulp(y), at least twice f.
+    * Otherwise s + acc is inexact, so that by Sterbenz's lemma s and acc cancel at most one bit: ulp(s) <= 2 ulp(t),
+      and abs(y) <= 2 ulp(t). Thus f, at most half an ulp of y, is far below an ulp of z, and g, at most half the
+      distance from z to the next number, is 0 or, as a multiple of ulp(y), at least twice f.
     """
     with np.errstate(invalid="ignore"):
         if len(parts) == 1:
