@@ -236,7 +236,7 @@ class ExactAccumulator:
         return value
 
     def _with_flags(self, total: NDArray[np.uint64], flags: Iterable[NDArray[np.bool_]]) -> NDArray[np.uint64]:
-        """States of sums, of which bits beyond W are dropped, and of sticky flags; overwrites the sums."""
+        """States of sums, whose bits beyond W are dropped, and of sticky flags; overwrites the sums."""
         pos, neg, nan = flags
         for limb in range(self.limbs):
             total[..., limb] &= self._value_bits(limb)

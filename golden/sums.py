@@ -73,7 +73,7 @@ def product_sums(
     left, right : unsigned integers, shape (sums, lanes)
         Codes.
     spare_bits : int
-        Every part has at most 53 bits less these, so that it can be multiplied by a factor of so many bits.
+        Every part has at most 53 bits less these, so that it can be multiplied by a factor of that number of bits.
 
     Returns
     -------

@@ -22,7 +22,7 @@ Wherever a format is expected, give its name or the path of a .toml file that de
 
 _VERDICTS = """\
 Exit status 0: equal to the reference model for every input. Exit status 1: different, not proved, or interrupted; the
-evidence says which. Processing elements and most dot products have too many inputs; they are only simulated.
+evidence says which. Of a processing element each step is checked, from every state of the accumulator.
 
 """
 
@@ -220,7 +220,7 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
     from synth.area.recipes import RECIPES, STOCK
     from synth.proof.choose import VERIFIED
 
-    everything = "decoders, encoders, readouts and MACs of all formats; those with evidence in the folder are skipped"
+    everything = "all blocks, most of them in all formats; those with evidence in the folder are skipped"
     parser.epilog = _VERDICTS + _EPILOG
     for name, sub in _blocks(parser, VERIFIED, ("all", everything)).items():
         text = "folder for the evidence (default: %(default)s)"

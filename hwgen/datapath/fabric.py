@@ -33,7 +33,8 @@ def chained(m: Module, addends: Sequence[Value], units: Sequence[Value], width: 
             first, second = (_extended(value, size) for value in pair)
             carry = bits.pop() if bits else Const(0, 1)
             total = (Cat(Const(1, 1), first) + Cat(carry, second))[1 : size + 1]
-            terms.append(named(m, f"sum_{level}_{number}", total))
+            is_last = len(pairs) == 1 and not bits  # the caller names it
+            terms.append(total if is_last else named(m, f"sum_{level}_{number}", total))
     return _extended(terms[0], width)
 
 

@@ -52,6 +52,16 @@ class Reference(ABC):
         """Widths of the core's outputs by name."""
         return self._widths(wiring.Out)
 
+    @property
+    def arguments(self) -> Mapping[str, int]:
+        """Widths of what :meth:`columns` takes: the inputs, unless the block has registers of its own."""
+        return self.inputs
+
+    @property
+    def results(self) -> Mapping[str, int]:
+        """Widths of what :meth:`columns` returns: the outputs, unless the block has registers of its own."""
+        return self.outputs
+
     def _widths(self, flow: wiring.Flow) -> dict[str, int]:
         flat = self.core.signature.flatten(self.core)
         return {path[-1]: len(Value.cast(value)) for path, member, value in flat if member.flow is flow}

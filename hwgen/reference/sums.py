@@ -211,6 +211,18 @@ class PeReference(SumReference):
             cases.append({name: codes_word(fmt, rng.choice(codes, lanes).tolist()) for name, fmt, codes in operands})
         return self.scaled(cases, self.factors(count, rng))
 
+    @property
+    def arguments(self) -> Mapping[str, int]:
+        """The operands, and the accumulator before the step."""
+        operands = {name: width for name, width in self.inputs.items() if name not in ("clear", "enable")}
+        return {**operands, "acc_in": self.outputs["acc"]}
+
+    @property
+    def results(self) -> Mapping[str, int]:
+        """The accumulator after the step, and the flags of the step alone."""
+        names = {"acc_out": "acc", "flags": "flags", "overflow": "overflow"}
+        return {name: self.outputs[port] for name, port in names.items() if port in self.outputs}
+
     def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         """``acc_out``, ``overflow`` and optionally ``flags`` of single steps, from operands and ``acc_in``."""
         step = super().columns(inputs)

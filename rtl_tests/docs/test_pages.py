@@ -74,6 +74,10 @@ NOT_RUN = {
         "hwgen report --compare main/report.json --fail-above 2%",
         "hwgen report --sweep new/report.json --compare old/report.json",
     ),
+    "docs/dot.md": (
+        "hwgen verify dot --format ocp_e4m3 --lanes 8 --accumulator binary32",
+        "hwgen verify pe --format hif8 --lanes 8 --accumulator exact --stages 2",
+    ),
     "docs/start.md": ("pip install .",),
     "docs/sweep.md": (
         "hwgen sweep space.toml -o build/sweep --jobs 4",

@@ -31,8 +31,8 @@ def directed_codes(fmt, lanes, target, rng):
     zeros = np.flatnonzero(fmt.values == 0) if fmt.has_zero else order[:1]
     a, b = rng.choice(finite, (2, ROWS, lanes))
     kind = np.arange(ROWS) % 8
-    for wanted, choice in ((0, zeros), (1, order[:4]), (2, order[-6:]), (4, order[:4]), (5, order[:4]), (6, zeros)):
-        rows = kind == wanted
+    for needed, choice in ((0, zeros), (1, order[:4]), (2, order[-6:]), (4, order[:4]), (5, order[:4]), (6, zeros)):
+        rows = kind == needed
         a[rows], b[rows] = rng.choice(choice, (2, rows.sum(), lanes))
     rows = kind == 3
     a[rows], b[rows] = rng.integers(0, 1 << fmt.width, (2, rows.sum(), lanes))
@@ -41,10 +41,10 @@ def directed_codes(fmt, lanes, target, rng):
     powers = finite[np.abs(fraction) == 0.5]
     exponents = np.add.outer(*[exponent[np.abs(fraction) == 0.5] - 1] * 2)
     f, bias = SHAPE[target]
-    for wanted, most in ((4, bias), (5, bias - f - 1), (6, bias)):  # acc may be as large, or twice this an ulp of it
+    for needed, most in ((4, bias), (5, bias - f - 1), (6, bias)):  # acc may be as large, or twice this an ulp of it
         largest = exponents[exponents <= most].max()
         x, y = np.nonzero((exponents <= largest) & (exponents > largest - 3))
-        rows = np.flatnonzero(kind == wanted)
+        rows = np.flatnonzero(kind == needed)
         pick = rng.integers(0, x.size, rows.size)
         a[rows, 0], b[rows, 0] = powers[x[pick]], powers[y[pick]]
         a[rows[::2], -1], b[rows[::2], -1] = rng.choice(order[:4], (2, rows[::2].size))

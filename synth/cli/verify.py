@@ -31,13 +31,6 @@ from synth.proof.gates import Netlist, NetlistError
 from synth.proof.parts import IncompleteError
 from synth.proof.verify import Report, Subject, begin, emitted, verify
 
-NOTE = (
-    "Dot products and processing elements are not in this table: they have too many inputs, or sequences of inputs, to "
-    "check all. Simulations compare them with the reference model in directed and random cases "
-    "(rtl_tests/hwgen/test_dot.py, rtl_tests/hwgen/test_pe.py)."
-)
-"""Last line of :func:`table`."""
-
 AHEAD = 6
 """Modules that are emitted and mapped while others are checked."""
 
@@ -178,7 +171,7 @@ def _summary(evidence: Evidence, store: EvidenceStore) -> Iterator[str]:
 
 
 def table(rows: Sequence[Evidence]) -> Iterator[str]:
-    """A line for each module, the totals, and a note."""
+    """A line for each module, and the totals."""
     width = max(len(row.name) for row in rows)
     yield f"{'module':{width}}  {'cases':>6}  {'verdict':9}  {'seconds':>7}  method"
     for row in rows:
@@ -186,7 +179,6 @@ def table(rows: Sequence[Evidence]) -> Iterator[str]:
         yield f"{row.name:{width}}  {power(row.cases):>6}  {row.verdict:9}  {row.seconds:7.1f}  {method}"
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in Counter(row.verdict for row in rows).items())
     yield f"{len(rows)} modules: {verdicts}; {sum(row.seconds for row in rows) / 60:.0f} minutes of checking"
-    yield NOTE
 
 
 def _reporter(progress: Progress, title: str = "") -> Report:

@@ -12,6 +12,7 @@ from hwgen.blocks.block import Design
 from hwgen.blocks.dot import Dot
 from hwgen.blocks.encoder import Encoder
 from hwgen.blocks.mac import Mac
+from hwgen.blocks.pe import Pe
 from hwgen.reference import reference
 from synth.proof.bitslice import CASES, Batch, to_planes
 
@@ -47,7 +48,7 @@ class Sweep:
 
     def __init__(self, design: Design, running_port: str | None = None):
         self.model = reference(design)
-        self.inputs, self.outputs = self.model.inputs, self.model.outputs
+        self.inputs, self.outputs = self.model.arguments, self.model.results
         self.running_port = running_port or max(self.inputs, key=self.inputs.__getitem__)
         self.running_bits = min(self.inputs[self.running_port], RUNNING_BITS)
         self.chunks = max(1, (self.cases >> self.running_bits) // (4 * self.BATCH))
@@ -173,15 +174,15 @@ class Products:
 
 def is_enumerated(design: Design) -> bool:
     """Whether a block has few enough inputs to evaluate all of them."""
-    bits = sum(reference(design).inputs.values())
-    return not design.block.clocked and bits <= (MAX_CLASSED_BITS if _is_classed(design) else MAX_BITS)
+    bits = sum(reference(design).arguments.values())
+    return bits <= (MAX_CLASSED_BITS if _is_classed(design) else MAX_BITS)
 
 
 def _is_classed(design: Design) -> bool:
     match design.core:
         case Encoder(random_bits=None):  # the reference model has tables of steps
             return True
-        case Mac() | Dot(lanes=1) as core:  # there are fewer products than pairs of codes
+        case Mac() | Dot(lanes=1) | Pe(lanes=1) as core:  # there are fewer products than pairs of codes
             return core.accumulator_width <= RUNNING_BITS
         case _:
             return False
@@ -196,7 +197,7 @@ def input_sweep(design: Design) -> Sweep | None:
             # upper halves of the input with the same steps in the reference model's table form a class
             rows = by_upper_half(core.fmt, core.rounding, core.overflow, core.nan_to_zero, core.has_flags)
             return Sweep(design) if rows is None else ClassSweep(design, "bits", *rows.T)
-        case Mac() | Dot(lanes=1) if _is_classed(design):
+        case Mac() | Dot(lanes=1) | Pe(lanes=1) if _is_classed(design):
             return ClassSweep(design, "acc_in", *_products(design))
         case _:
             return Sweep(design)

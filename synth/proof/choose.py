@@ -7,15 +7,20 @@ against the comparison of integers that defines it. Products, values and codes c
 
 import numpy as np
 
-from golden import WideFormat
+from golden import WIDE, WideFormat
 from hwgen.blocks.block import PIPELINE, Design
 from hwgen.blocks.catalog import BLOCKS
+from hwgen.blocks.dot import Dot
 from hwgen.blocks.encoder import Encoder
 from hwgen.blocks.mac import Mac
+from hwgen.blocks.options import INTERLEAVE
+from hwgen.blocks.pe import Pe
 from hwgen.blocks.readout import Readout
 from synth.proof.cases import Products
+from synth.proof.dot import ExactDotProof
 from synth.proof.mac import Binary32Proof, ExactProof
 from synth.proof.readout import ReadoutProof
+from synth.proof.rounded import RoundedDotProof
 from synth.proof.solver import Proof
 from synth.proof.stochastic import StochasticProof
 
@@ -24,8 +29,8 @@ MAX_HELD_BITS = 20
 
 _TOO_MANY = "there are too many inputs to enumerate"
 
-VERIFIED = tuple(name for name, block in BLOCKS.items() if block.generated and not block.clocked)
-"""Blocks that ``hwgen verify`` accepts; the outputs of clocked blocks depend on sequences of inputs."""
+VERIFIED = tuple(name for name, block in BLOCKS.items() if block.generated)
+"""Blocks that ``hwgen verify`` accepts."""
 
 
 def proof(design: Design) -> type[Proof] | str:
@@ -33,7 +38,7 @@ def proof(design: Design) -> type[Proof] | str:
     prover = _proof(design)
     if isinstance(prover, str):
         return prover
-    known = prover.knows.union(option.name for option in PIPELINE)  # the netlist has no pipeline registers
+    known = prover.knows.union(option.name for option in (*PIPELINE, INTERLEAVE))  # netlists have no registers
     unknown = [option for option in design.options if option not in known]
     return f"{_TOO_MANY}, and the proof does not support the option {unknown[0]}" if unknown else prover
 
@@ -48,16 +53,33 @@ def _proof(design: Design) -> type[Proof] | str:
             return ReadoutProof
         case Readout():
             return f"{_TOO_MANY}, and the proof of readouts does not support random bits"
-        case Mac() as core if core.a_format.width + core.b_format.width + core.scale_bits > MAX_HELD_BITS:
-            return f"there are more than 2^{MAX_HELD_BITS} pairs of codes and scales, too many to evaluate"
-        case Mac(accumulator="exact"):
-            return ExactProof
-        case Mac(accumulator="binary32"):
-            product = Products.of(design).values
-            with np.errstate(invalid="ignore", over="ignore"):
-                narrow = product.astype(np.float32)
-            if np.array_equal(narrow.astype(np.float64), product, equal_nan=True):
-                return Binary32Proof
-            return "some products are not binary32 numbers, so SMT-LIB's addition does not apply to them"
+        case Mac() | Dot() | Pe() as core:
+            return _sum_proof(design, core)
         case _:
             return _TOO_MANY
+
+
+def _sum_proof(design: Design, core: Mac | Dot | Pe) -> type[Proof] | str:
+    if core.a_format.width + core.b_format.width + core.scale_bits > MAX_HELD_BITS:
+        return f"there are more than 2^{MAX_HELD_BITS} pairs of codes and scales, too many to evaluate"
+    is_dot = isinstance(core, Dot) or design.lanes > 1
+    if core.accumulator == "exact":
+        return ExactDotProof if is_dot else ExactProof
+    if core.accumulator not in WIDE:
+        return f"{_TOO_MANY}, and the proof does not support aligned accumulators"
+    if not is_dot and core.block_scale is None:
+        return _mac_proof(design, core)
+    if core.scale_bits or core.block_scale is not None:
+        return f"{_TOO_MANY}, and the proof of rounded sums does not support scales"
+    return RoundedDotProof
+
+
+def _mac_proof(design: Design, core: Mac | Pe) -> type[Proof] | str:
+    if core.accumulator != "binary32":
+        return _TOO_MANY
+    product = Products.of(design).values
+    with np.errstate(invalid="ignore", over="ignore"):
+        narrow = product.astype(np.float32)
+    if np.array_equal(narrow.astype(np.float64), product, equal_nan=True):
+        return Binary32Proof
+    return "some products are not binary32 numbers, so SMT-LIB's addition does not apply to them"

@@ -1,4 +1,7 @@
-"""The modules that ``hwgen verify all`` checks: decoders, encoders, readouts, MACs of all formats in the catalogue."""
+"""The modules that ``hwgen verify all`` checks.
+
+These are decoders, encoders, readouts and MACs of all formats in the catalogue, and sums of several lanes of some.
+"""
 
 from collections.abc import Iterable, Iterator
 from itertools import product
@@ -63,6 +66,7 @@ def designs() -> list[Design]:
             for name, word in product(("Binary8p3se", "Binary8p4se"), ("binary16", "bfloat16"))
         ),
         *(build(kind, name, stages=ranks) for name, ranks, kind in product(SOME, (1, 3), _PIPELINED)),
+        *_sums(),
     ]
 
 
@@ -110,6 +114,30 @@ def _add(
             assert rounding in (Rounding.HYBRID, Rounding.MPTORCH)
         else:
             chosen.setdefault(design.name, design)
+
+
+def _sums() -> Iterator[Design]:
+    """Dot products and processing elements."""
+    for name, lanes in product((*SOME, "e2m1"), (2, 8, 32)):
+        yield build("dot", name, accumulator="exact", lanes=lanes)
+    for name, accumulator in product((*SOME, "e2m1"), ("binary32", "binary16", "bfloat16")):
+        yield build("dot", name, accumulator=accumulator, lanes=4)
+    for name in SOME:
+        yield build("dot", name, accumulator="exact", lanes=4, flags=True)
+        yield build("dot", name, accumulator="binary32", lanes=2, flags=True)
+        yield build("pe", name, accumulator="exact", lanes=4, stages=3)
+        yield build("pe", name, accumulator="exact")
+        yield build("pe", name, accumulator="binary16")
+    yield build("dot", "ocp_e4m3", accumulator="exact", lanes=3, scale_bits=2)
+    yield build("dot", "ocp_e4m3+ocp_e5m2", accumulator="exact", lanes=4)
+    yield build("dot", "ocp_e4m3", "ocp_e5m2", accumulator="binary32", lanes=2, stages=2)
+    yield build("dot", "ocp_e4m3", accumulator="dlfloat16", lanes=2)
+    yield build("dot", "Binary8p4se", accumulator="binary16", lanes=2, zero="positive", flags=True)
+    for accumulator, lanes in (("binary32", 8), ("exact", 8), ("binary16", 2)):
+        yield build("dot", "ocp_e4m3", accumulator=accumulator, lanes=lanes, fabric="fpga")
+    yield build("dot", "ocp_e4m3", accumulator="binary32", lanes=32)
+    yield build("pe", "ocp_e4m3", accumulator="binary32", lanes=8, stages=3)
+    yield build("pe", "hif8", accumulator="binary32", lanes=2, stages=2, interleave=2, flags=True)
 
 
 def _flags(blocks: Iterable[str]) -> Iterator[Design]:

@@ -1,12 +1,14 @@
 """Gate netlists as data: gates in an order in which operands precede their readers."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hwgen.datapath.ports import Bits
 
 GATES = ("NOT", "AND", "OR", "XOR", "NAND", "NOR", "XNOR", "ANDNOT", "ORNOT", "MUX")
+ADDER = SUM, CARRY = "SUM", "CARRY"
+"""The two outputs of a full adder."""
 
 
 class NetlistError(ValueError):
@@ -15,7 +17,10 @@ class NetlistError(ValueError):
 
 @dataclass(frozen=True)
 class Gate:
-    """One of :data:`GATES`, and the nets at its pins A; A, B; or A, B, S of a MUX, whose output is B if S is 1."""
+    """One of :data:`GATES` or :data:`ADDER`, and the nets at its pins.
+
+    These are A; A, B; A, B, S of a MUX, whose output is B if S is 1; or the three addends of a full adder.
+    """
 
     kind: str
     pins: tuple[int, ...]
@@ -35,6 +40,8 @@ class Netlist:
     gates : tuple of Gate
     driven : tuple of int
         Nets of the bits of the outputs.
+    named : dict of name to tuple of int
+        Nets of the bits of named words inside; only of words all of whose bits some output depends on.
     """
 
     top: str
@@ -42,6 +49,7 @@ class Netlist:
     outputs: Mapping[str, int]
     gates: tuple[Gate, ...]
     driven: tuple[int, ...]
+    named: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def first_gate(self) -> int:
@@ -96,6 +104,10 @@ def apply(kind: str, pins: Sequence[Any]) -> Any:
             return a | ~b
         case "MUX", a, b, s:
             return (b & s) | (a & ~s)
+        case "SUM", a, b, c:
+            return a ^ b ^ c
+        case "CARRY", a, b, c:
+            return (a & b) | (c & (a | b))
     raise ValueError(f"Unknown gate {kind!r}")
 
 
@@ -127,7 +139,8 @@ def arrange(
     bits_driven = iter(netlist.driven)
     ends = {port: [next(bits_driven) for _ in range(width)] for port, width in netlist.outputs.items()}
     driven = tuple(places[net] for port in outputs for net in ends[port])
-    return Netlist(netlist.top, dict(inputs), dict(outputs), gates, driven)
+    named = {name: tuple(places[net] for net in nets) for name, nets in netlist.named.items()}
+    return Netlist(netlist.top, dict(inputs), dict(outputs), gates, driven, named)
 
 
 def _listed(ports: Mapping[str, int]) -> str:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import golden
-from golden import Flag
 from golden.wide import POSITIVE
 from hwgen.blocks.block import Design
 from synth.proof.bitslice import CASES, from_planes, to_planes
@@ -131,12 +130,10 @@ class MacProof(Proof):
         for place, net in enumerate(self.cut):
             known[net] = query.any([member.cut[place] for member in group])
         out = solver.outputs(self.netlist, known)
-        if self.design.has_flags:
-            flags = solver.bits(solver.extract(out, width + len(Flag) - 1, width), len(Flag))
-            claim, expected = self._claim(query, solver.extract(out, width - 1))
-            claim = solver.all([claim, *(solver.equal(*pair) for pair in zip(flags, expected, strict=True))])
-        else:
-            claim, _ = self._claim(query, out)
+        claim, expected = self._claim(query, solver.extract(out, width - 1))
+        expected = self.expected_flags(expected)
+        flags = solver.bits(out, width + len(expected))[width:]
+        claim = solver.all([claim, *(solver.equal(*pair) for pair in zip(flags, expected, strict=True))])
         values = solver.search(solver.term("IMPLIES", solver.either(chosen), claim), {"acc_in": acc, "class": number})
         return None if values is None else {**group[values["class"]].pins, "acc_in": values["acc_in"]}
 
@@ -176,7 +173,7 @@ class Binary32Proof(MacProof):
         claim = solver.choose(nan, canonical, same)
         if self.design.core.zero == POSITIVE:
             claim = solver.choose(solver.term("FP_IS_ZERO", total), solver.equal(out, solver.word(0, 32)), claim)
-        if not self.design.has_flags:
+        if len(self.outputs) == 1:
             return claim, []
         # a sum is inexact if rounding down and up give different numbers, and tiny if truncation makes it subnormal
         finite = solver.all([none("FP_IS_INF"), none("FP_IS_NAN")])

@@ -7,7 +7,7 @@ from hwgen.blocks.block import Pipeline
 from hwgen.tools import yosys
 from synth.area.liberty import Library, richest_first
 from synth.proof.gates import Netlist, NetlistError
-from synth.proof.unroll import COMBINATIONAL, parse
+from synth.proof.unroll import COMBINATIONAL, parse, parse_step
 
 _READ = """\
 read_verilog {sv}module.v
@@ -41,6 +41,21 @@ opt
 dfflegalize -cell $_DFF_P_ x
 abc {script}-g AND,OR,XOR,MUX
 opt_clean -purge
+write_json netlist.json
+"""
+
+_KEEP_ADDERS = """\
+setundef -undriven -anyseq
+opt
+memory_map
+alumacc
+maccmap
+opt
+select -set others t:* t:$fa %d t:$alu %d
+techmap @others
+opt
+dfflegalize -cell $_DFF_P_ x
+opt_clean
 write_json netlist.json
 """
 
@@ -109,6 +124,21 @@ def read(
     words = {"full": "-full", "script": ""} if thorough else {"full": "", "script": '-script "+strash;ifraig;map" '}
     script = _READ.format(top=top, sv=_sv(system_verilog)) + (_SIMPLIFY + _MAP).format(**words)
     return parse(yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"], top, pipeline)
+
+
+def read_adders(verilog: str, top: str, system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
+    """Map a module to simple gates and full adders: sums stay what they are, with the errors of :func:`read`."""
+    return parse(_with_adders(verilog, top, system_verilog), top, pipeline)
+
+
+def read_step(verilog: str, top: str, system_verilog: bool, stages: int, interleave: int) -> Netlist:
+    """The same for the step of a processing element, see :func:`synth.proof.unroll.parse_step`."""
+    return parse_step(_with_adders(verilog, top, system_verilog), top, stages, interleave)
+
+
+def _with_adders(verilog: str, top: str, system_verilog: bool) -> str:
+    script = _READ.format(top=top, sv=_sv(system_verilog)) + _KEEP_ADDERS
+    return yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"]
 
 
 def check(

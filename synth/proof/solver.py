@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from golden import Flag
 from hwgen.blocks.block import Design
 from hwgen.reference import reference
 from synth.proof.gates import Netlist
@@ -88,6 +89,12 @@ class Solver:
                 return self.term(kind[:-3], pins[0], self.negate(pins[1]))
             case "MUX":
                 return self.choose(pins[2], pins[1], pins[0])
+            case "SUM":
+                return self.term("XOR", *pins)
+            case "CARRY":
+                first, second, third = pins
+                pair = self.term("AND", third, self.term("OR", first, second))
+                return self.term("OR", self.term("AND", first, second), pair)
         raise ValueError(f"Unknown gate {kind!r}")
 
     def search(self, claim: "Term", names: Mapping[str, "Term"]) -> dict[str, int] | None:
@@ -113,6 +120,8 @@ class Proof(ABC):
     parts : int
     quick : bool
         Whether proving all parts takes less time than starting processes for them.
+    keeps_adders : bool
+        Whether the netlist must have full adders.
     knows : frozenset of str
         Options of blocks that the claim supports.
     """
@@ -120,12 +129,18 @@ class Proof(ABC):
     method: str
     parts: int
     quick = False
+    keeps_adders = False
     knows: frozenset[str]
 
     def __init__(self, design: Design, netlist: Netlist):
         self.design, self.netlist = design, netlist
         model = reference(design)
-        self.inputs, self.outputs = model.inputs, model.outputs
+        self.inputs, self.outputs = model.arguments, model.results
+
+    def expected_flags(self, word: Sequence["Term"]) -> list["Term"]:
+        """The outputs after the first one: those of the flag word, and overflow alone, that the block has."""
+        flags = list(word) if "flags" in self.outputs else []
+        return flags + ([word[Flag.OVERFLOW.bit_length() - 1]] if "overflow" in self.outputs else [])
 
     @abstractmethod
     def cases(self, part: int) -> int:

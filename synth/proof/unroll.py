@@ -11,11 +11,13 @@ Only control values that a user may rely on are taken as known: ``in_valid`` in 
 import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from hwgen.blocks.block import RESETS, Pipeline
 from hwgen.netlist.emit import CLOCK
-from synth.proof.gates import GATES, Gate, Netlist, NetlistError, apply
+from synth.proof.fold import Folder
+from synth.proof.gates import CARRY, GATES, SUM, Gate, Netlist, NetlistError, apply
 
 _PINS = {**dict.fromkeys(GATES, "AB"), "NOT": "A", "BUF": "A", "MUX": "ABS"}
 
@@ -45,6 +47,15 @@ def parse(text: str, top: str, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
     return module.follow(data, results, [module.levels(rst=0, enable=1, in_valid=1), *running, {}])
 
 
+def parse_step(text: str, top: str, stages: int, interleave: int) -> Netlist:
+    """A step of a processing element: from the inputs of a cycle and the accumulator to the accumulator afterwards.
+
+    The netlist has the codes, ``acc_in`` and ``scale`` as inputs, and ``acc_out``, ``flags`` and ``overflow`` as
+    outputs. That ``clear``, ``enable`` and ``rst`` work, and that flags are kept, is checked here.
+    """
+    return _Module(json.loads(text)["modules"][top], top, True).step(stages, interleave)
+
+
 class _Module:
     """A module of simple gates, and registers if it is ``clocked``; its ports are lists of bits."""
 
@@ -72,11 +83,14 @@ class _Module:
     @cached_property
     def _drivers(self) -> dict[_Bit, tuple[str, list[_Bit]]]:
         """The gate that drives each bit, with its input bits."""
-        drivers = {}
+        drivers: dict[_Bit, tuple[str, list[_Bit]]] = {}
         for cell in self._module["cells"].values():
             kind, pins = cell["type"], cell["connections"]
             if kind in ("$scopeinfo", "$anyseq") or (self._clocked and kind == _REGISTER):
                 continue  # an undefined value has no driver, which follow() reports
+            if kind in ("$fa", "$alu"):
+                drivers.update(_full_adders(cell))
+                continue
             gate = kind.strip("$_")
             if not kind.startswith("$_") or gate not in _PINS:
                 raise self._error(f"must be combinational and consist of gates; it contains a cell of type {kind}")
@@ -155,12 +169,81 @@ class _Module:
         names = [name for name, net in self._module["netnames"].items() if bit in net["bits"]]
         return min(names, key=lambda name: (name.startswith("$"), len(name)), default="one of them")
 
-    def follow(self, inputs: _Ports, outputs: _Ports, known: Sequence[_Levels] = ({},)) -> Netlist:
-        """The gates from inputs in cycle 0 to outputs in the last cycle; ``known`` has control values of each cycle."""
+    def step(self, stages: int, interleave: int) -> Netlist:
+        """See :func:`parse_step`."""
+        sticky = [name for name in ("flags", "overflow") if name in self.outputs]
+        for name in ("clear", "enable", "rst"):
+            if len(self.inputs.get(name, ())) != 1:
+                raise self._error(f"must have the 1-bit port {name} among its inputs, like every processing element")
+        state = {name: self.outputs.get(name, ()) for name in ("acc", *sticky)}
+        if not state["acc"] or not sticky or any(bit not in self._registers for word in state.values() for bit in word):
+            raise self._error("must have registers at its outputs acc and overflow, or flags")
+        known = self._constants(self.levels(rst=1))
+        for cycle in range(stages + 1):
+            if any(known.get(self._registers[bit]) != 0 for word in state.values() for bit in word):
+                raise self._error(f"must be 0 after rst is 1; {cycle} cycles later an output may be 1")
+            known = self._constants(self._held(known) | self.levels(rst=0))
+        data = {name: bits for name, bits in self.inputs.items() if name not in (CLOCK, "rst", "clear", "enable")}
+        controls = {name: self.inputs[name] for name in ("clear", "enable")}
+        flags = list(dict.fromkeys(bit for name in sticky for bit in state[name]))
+        ends: dict[str, Sequence[_Bit]] = {"acc_out": state["acc"], **{name: state[name] for name in sticky}}
+        results = {name: [self._registers[bit] for bit in word] for name, word in ends.items()}
+        before = {"acc_in": state["acc"], "sticky": flags}
+        running = [self.levels(rst=0)] * (stages + 1)
+        whole = self.follow({**data, **controls}, results, running, before, stages + 1 - interleave)
+        return self._controlled(whole, data, [flags.index(bit) for name in sticky for bit in state[name]])
+
+    def _controlled(self, whole: Netlist, data: _Ports, sticky_places: Sequence[int]) -> Netlist:
+        """The step with ``enable`` and without ``clear``, if a step with other controls follows from it."""
+        folder = Folder(whole)
+        (clear,), (enable,) = whole.input_nets("clear"), whole.input_nets("enable")
+        acc, sticky = whole.input_nets("acc_in"), whole.input_nets("sticky")
+        first = whole.outputs["acc_out"]
+
+        def outputs(**levels: int) -> list[int]:
+            words = {"clear": [clear], "enable": [enable], "acc": acc, "sticky": sticky}
+            numbers = folder.fold({net: level for name, level in levels.items() for net in words[name]})
+            return [numbers[net] for net in whole.driven]
+
+        fresh = outputs(clear=0, enable=1, sticky=0)
+        kept = [*acc, *(sticky[place] for place in sticky_places)]
+        cleared = outputs(clear=0, enable=1, sticky=0, acc=0)
+        if outputs(clear=1, enable=1) != cleared or any(outputs(clear=1, enable=0)):
+            raise self._error("must clear its accumulator and its flags, and nothing else, while clear is 1")
+        if outputs(clear=0, enable=0) != kept:
+            raise self._error("must keep its accumulator and its flags while enable is 0")
+        if outputs(clear=0, enable=1)[:first] != fresh[:first]:
+            raise self._error("must have an accumulator that does not depend on earlier flags")
+        for output, place in enumerate(sticky_places, first):
+            levels = [folder.fold({clear: 0, enable: 1, sticky[place]: level}) for level in (0, 1)]
+            if [numbers[whole.driven[output]] for numbers in levels] != [fresh[output], 1]:
+                raise self._error("must keep its flags until clear is 1")
+        numbers = folder.fold({clear: 0, enable: 1, **dict.fromkeys(sticky, 0)})
+        inputs = {name: whole.input_nets(name) for name in (*data, "acc_in")}
+        words, place = {}, 0
+        for name, width in whole.outputs.items():
+            words[name] = whole.driven[place : place + width]
+            place += width
+        return folder.netlist_of(numbers, inputs, words)
+
+    def follow(
+        self,
+        inputs: _Ports,
+        outputs: _Ports,
+        known: Sequence[_Levels] = ({},),
+        state: _Ports = MappingProxyType({}),
+        state_cycle: int = 0,
+    ) -> Netlist:
+        """The gates from inputs in cycle 0 to outputs in the last cycle; ``known`` has control values of each cycle.
+
+        The registers ``state`` are inputs, too, with their values in the cycle ``state_cycle``.
+        """
         registers, drivers, latency = self._registers, self._drivers, len(known) - 1
         entering = dict.fromkeys(bit for bits in inputs.values() for bit in bits)
-        first = 2 + len(entering)
+        held = [bit for bits in state.values() for bit in bits]
+        first = 2 + len(entering) + len(held)
         nets: dict[tuple[_Bit, int], int] = {(bit, 0): net for net, bit in enumerate(entering, 2)}
+        nets |= {(bit, state_cycle): net for net, bit in enumerate(held, 2 + len(entering))}
         controls = {bit: name for name in _CONTROLS if name not in inputs for bit in self.inputs.get(name, ())}
         constants: list[dict[_Bit, int]] = []
         for cycle, levels in enumerate(known):
@@ -204,7 +287,21 @@ class _Module:
                     nets[bit, cycle] = first + len(gates)
                     gates.append(Gate(kind, tuple(nets[pin] for pin in pins)))
         driven = tuple(nets[bit, latency] for bits in outputs.values() for bit in bits)
-        return Netlist(self._top, _widths(inputs), _widths(outputs), tuple(gates), driven)
+        return Netlist(
+            self._top, _widths({**inputs, **state}), _widths(outputs), tuple(gates), driven, self._named(nets)
+        )
+
+    def _named(self, nets: Mapping[tuple[_Bit, int], int]) -> dict[str, tuple[int, ...]]:
+        """Words whose bits have one net each, in whatever cycle."""
+        places: dict[_Bit, set[int]] = {}
+        for (bit, _), net in nets.items():
+            places.setdefault(bit, set()).add(net)
+        named = {}
+        for name, word in self._module["netnames"].items():
+            bits = [places.get(bit, set()) for bit in word["bits"]]
+            if not name.startswith("$") and all(len(bit) == 1 for bit in bits):
+                named[name] = tuple(net for bit in bits for net in bit)
+        return named
 
     def _held(self, known: _Levels) -> dict[_Bit, int]:
         """The known register outputs after a cycle with these known bits."""
@@ -229,6 +326,36 @@ class _Module:
                 constants[bit] = values.pop()
                 waiting += readers.get(bit, ())
         return constants
+
+
+def _full_adders(cell: Mapping[str, Any]) -> dict[_Bit, tuple[str, list[_Bit]]]:
+    """The drivers in one of Yosys's cells ``$fa``, independent full adders, or ``$alu``, a chain of them.
+
+    ``$alu`` adds A, B and CI; BI inverts B. CO has the carries out of all places, and X the bits of A xor B.
+    """
+    pins, drivers = cell["connections"], {}
+    if cell["type"] == "$fa":
+        for *addends, total, carry in zip(*(pins[pin] for pin in "ABCYX"), strict=True):
+            drivers[total], drivers[carry] = (SUM, addends), (CARRY, addends)
+        return drivers
+    (carry,), (invert,) = pins["CI"], pins["BI"]
+    for place, (total, next_carry, half) in enumerate(zip(pins["Y"], pins["CO"], pins["X"], strict=True)):
+        first, second = (_extended(cell, pin, place) for pin in "AB")
+        if invert != "0":
+            inverted = f"{half}: inverted"
+            drivers[inverted], second = ("XOR", [second, invert]), inverted
+        drivers[half] = "XOR", [first, second]
+        drivers[total], drivers[next_carry] = (SUM, [first, second, carry]), (CARRY, [first, second, carry])
+        carry = next_carry
+    return drivers
+
+
+def _extended(cell: Mapping[str, Any], pin: str, place: int) -> _Bit:
+    """A bit of an operand, which is extended to the width of the sum."""
+    bits: Sequence[_Bit] = cell["connections"][pin]
+    if place < len(bits):
+        return bits[place]
+    return bits[-1] if int(cell["parameters"][f"{pin}_SIGNED"], 2) else "0"
 
 
 def _widths(ports: _Ports) -> dict[str, int]:

@@ -15,6 +15,7 @@ from importlib.metadata import version
 import numpy as np
 
 from hwgen.blocks.block import Design
+from hwgen.blocks.pe import Pe
 from hwgen.reference import reference
 from hwgen.tools import yosys
 from synth.area.digest import sha256
@@ -24,11 +25,25 @@ from synth.proof import exhaustive
 from synth.proof.bitslice import compiler_version
 from synth.proof.cases import input_sweep, is_enumerated
 from synth.proof.choose import proof
-from synth.proof.evidence import EMITTED, INCOMPLETE, PROVED, SWEPT, UNPROVED, Evidence, EvidenceStore, program_hashes
+from synth.proof.evidence import (
+    DIFFERENT,
+    EMITTED,
+    INCOMPLETE,
+    PROVED,
+    SWEPT,
+    UNPROVED,
+    Evidence,
+    EvidenceStore,
+    program_hashes,
+)
 from synth.proof.gates import Netlist, arrange
-from synth.proof.mapping import check, read, read_cells, read_mapped
+from synth.proof.lanes import NotShownError
+from synth.proof.mapping import check, read, read_adders, read_cells, read_mapped, read_step
 from synth.proof.parts import Check, Counterexamples, Save, require
 from synth.proof.solver import Proof
+
+STIMULI = 2000
+"""Cases in which a module that is not proved is compared with the reference model."""
 
 Report = Callable[[Evidence], None]
 """Called at the start and every few seconds with the record so far."""
@@ -74,7 +89,16 @@ class Subject:
         """The gates of the module, with the ports of the reference model."""
         top, libraries, pipeline = self.top, self.libraries, self.design.pipeline
         system_verilog = self.source.endswith(".sv")
-        if self.placed is not None:
+        core = self.design.core
+        if isinstance(core, Pe):
+            if self.source != EMITTED:
+                check(self.verilog, top, system_verilog, True, libraries)
+            netlist = read_step(self.verilog, top, system_verilog, core.stages, core.interleave)
+        elif self._keeps_adders:
+            if self.source != EMITTED:
+                check(self.verilog, top, system_verilog, bool(pipeline.stages), libraries)
+            netlist = read_adders(self.verilog, top, system_verilog, pipeline)
+        elif self.placed is not None:
             netlist = read_cells(self.cells, top, libraries, pipeline=pipeline)
         elif self.source != EMITTED and check(self.verilog, top, system_verilog, bool(pipeline.stages), libraries):
             netlist = read_cells(self.verilog, top, libraries, system_verilog, pipeline)
@@ -83,7 +107,23 @@ class Subject:
         else:
             netlist = read(self.verilog, top, system_verilog, pipeline)
         model = reference(self.design)
-        return arrange(netlist, model.inputs, model.outputs, model.made_of)
+        return arrange(netlist, model.arguments, model.results, model.made_of)
+
+    @property
+    def _keeps_adders(self) -> bool:
+        prover = proof(self.design)
+        return not is_enumerated(self.design) and not isinstance(prover, str) and prover.keeps_adders
+
+    def method(self) -> tuple[str, str]:
+        """Kind and description of the method that covers all inputs; or no kind, and the reason."""
+        if is_enumerated(self.design):
+            return SWEPT, "every input, evaluated on the gates"
+        prover = proof(self.design)
+        if isinstance(prover, str):
+            return "", prover
+        if self.libraries and (prover.keeps_adders or isinstance(self.design.core, Pe)):
+            return "", "there are too many inputs to enumerate, and the proof needs full adders, not a library's cells"
+        return PROVED, prover.method
 
     def evidence(self, kind: str = "", method: str = "") -> Evidence:
         """A new record without any checked inputs."""
@@ -102,7 +142,7 @@ class Subject:
             libraries=[library.name for library in self.libraries],
             kind=kind,
             method=method,
-            inputs=1 << sum(reference(self.design).inputs.values()),
+            inputs=1 << sum(reference(self.design).arguments.values()),
             hashes=hashes,
             tools=tools,
             place=self.place,
@@ -122,17 +162,9 @@ def begin(subject: Subject, store: EvidenceStore | None = None) -> Evidence:
 
     It comes from the store if that has one of the same Verilog, reference model, method and tools; else it is new.
     """
-    evidence = subject.evidence(*_method(subject.design))
+    evidence = subject.evidence(*subject.method())
     earlier = store.load(evidence.name) if store else None
     return earlier if earlier is not None and evidence.continues(earlier) else evidence
-
-
-def _method(design: Design) -> tuple[str, str]:
-    """Kind and description of the method that covers all inputs; or no kind, and the reason."""
-    if is_enumerated(design):
-        return SWEPT, "every input, evaluated on the gates"
-    prover = proof(design)
-    return ("", prover) if isinstance(prover, str) else (PROVED, prover.method)
 
 
 def verify(
@@ -155,7 +187,7 @@ def verify(
     design = subject.design
     evidence = begin(subject, store)
     if evidence.verdict != INCOMPLETE:  # the user asks to check it again
-        evidence = subject.evidence(*_method(design))
+        evidence = subject.evidence(*subject.method())
     sweep, prover = input_sweep(design), proof(design)
 
     def save(record: Evidence) -> None:
@@ -169,7 +201,7 @@ def verify(
             report(evidence)
         if sweep is not None:
             exhaustive.run(design, netlist, sweep, evidence, save, workers)
-        elif isinstance(prover, str):
+        elif isinstance(prover, str) or not evidence.kind:
             evidence.verdict = UNPROVED
         else:
             prove(prover, subject, netlist, evidence, save, workers)
@@ -202,10 +234,24 @@ def prove(
 
     try:
         Check(evidence, [claim.cases(part) for part in range(claim.parts)], save).run(executor, work, judge)
+    except NotShownError as problem:
+        _refute(subject, netlist, evidence, problem)
     finally:
         for process in multiprocessing.active_children():
             process.terminate()
         executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _refute(subject: Subject, netlist: Netlist, evidence: Evidence, problem: NotShownError) -> None:
+    """Look for a counterexample among a proof's suspects and the reference model's stimuli; else it is unproved."""
+    rng = np.random.default_rng(list(subject.top.encode()))
+    for pins in [*problem.cases, *reference(subject.design).stimuli(STIMULI, rng)]:
+        case = exhaustive.counterexample(subject.design, pins, netlist.evaluate(pins))
+        if case["got"] != case["golden"]:
+            evidence.verdict, evidence.counterexamples = DIFFERENT, [case]
+            return
+    evidence.verdict, evidence.kind = UNPROVED, ""
+    evidence.method = f"there are too many inputs to enumerate, and the proof does not go through: {problem}"
 
 
 def _processes(claim: tuple[type[Proof], Design, Netlist], workers: int | None) -> ProcessPoolExecutor:

@@ -1,0 +1,247 @@
+"""Proofs of dot products and processing elements: right modules are proved, faults of every part are found."""
+
+import re
+from itertools import product
+
+import pytest
+
+from hwgen.__main__ import main
+from hwgen.blocks.catalog import build
+from hwgen.reference import reference
+from rtl_tests.support.blocks import texts
+from rtl_tests.support.proofs import check, exhaustive, subject
+from synth.area.liberty import GATES
+from synth.proof.adders import NOWHERE, linear_form
+from synth.proof.dot import ExactDotProof
+from synth.proof.evidence import DIFFERENT, EQUAL, PROVED, SWEPT, UNPROVED
+from synth.proof.fold import Folder
+from synth.proof.gates import Gate, Netlist, NetlistError
+from synth.proof.lanes import Lanes
+from synth.proof.rounded import RoundedDotProof
+
+# -- adders ------------------------------------------------------------------------------------------------------------
+
+
+def adder(width, carry_out=False):
+    """A chain of full adders for two words, with the net of its last carry if asked for."""
+    gates, carry, driven = [], 0, []
+    for place in range(width):
+        pins = 2 + place, 2 + width + place, carry
+        driven.append(2 + 2 * width + len(gates))
+        gates.append(Gate("SUM", pins))
+        carry = 2 + 2 * width + len(gates)
+        gates.append(Gate("CARRY", pins))
+    driven += [carry] * carry_out
+    return Netlist("adder", {"a": width, "b": width}, {"sum": len(driven)}, tuple(gates), tuple(driven))
+
+
+def test_a_chain_of_adders_is_a_sum_of_its_operands():
+    netlist = adder(4)
+    form = linear_form(netlist, netlist.driven)
+    assert form.terms == {2 + 4 * word + place: 1 << place for word, place in product((0, 1), range(4))}
+    assert (form.constant, form.modulus) == (0, 16)
+
+
+def test_a_carry_that_no_place_takes_remains():
+    netlist = adder(4)
+    assert set(linear_form(netlist, netlist.driven, 5).terms) - set(range(10)) == {10 + 7}
+    whole = adder(4, carry_out=True)
+    assert max(linear_form(whole, whole.driven).terms) < 10
+
+
+def test_a_swapped_place_is_no_sum():
+    netlist = adder(4)
+    first, second, *others = netlist.driven
+    assert max(linear_form(netlist, [second, first, *others]).terms) >= netlist.first_gate
+
+
+def test_a_carry_without_a_net_has_no_net():
+    gates = Gate("SUM", (2, 3, 4)), Gate("SUM", (2, 3, 5))
+    netlist = Netlist("x", {"a": 4}, {"sum": 2}, gates, (6, 7))
+    assert NOWHERE in linear_form(netlist, netlist.driven).terms
+
+
+@pytest.mark.parametrize("addends", [(0, 2, 0), (1, 2, 1), (0, 1, 2), (2, 3, 2)])
+def test_carries_of_constants_and_equal_addends_are_known(addends):
+    netlist = Netlist("x", {"a": 2}, {"sum": 1}, (Gate("SUM", addends),), (4,))
+    form = linear_form(netlist, netlist.driven, 8)
+    for word in range(4):
+        bits = {2 + place: word >> place & 1 for place in range(2)}
+        value = (form.constant + sum(weight * bits[net] for net, weight in form.terms.items())) % form.modulus
+        assert value == netlist.evaluate({"a": word})["sum"]
+
+
+def test_a_sign_is_extended_without_a_new_carry():
+    """Two numbers of two bits, each with its sign in two more places."""
+    pins = [(2, 4, 0), (3, 5, 7), (3, 5, 9), (3, 5, 11)]
+    gates = [Gate(kind, addends) for addends in pins for kind in ("SUM", "CARRY")]
+    netlist = Netlist("x", {"a": 2, "b": 2}, {"sum": 4}, tuple(gates), (6, 8, 10, 12))
+    form = linear_form(netlist, [6, 8, 10, *[10] * 5], 8)
+    assert form.terms == {2: 1, 3: 254, 4: 1, 5: 254}
+
+
+def test_folding_keeps_the_function():
+    netlist = adder(3)
+    folder = Folder(netlist)
+    numbers = folder.fold({5: 1, 6: 0, 7: 1})
+    folded = folder.netlist_of(numbers, {"a": range(2, 5)}, {"sum": netlist.driven})
+    assert len(folded.gates) < len(netlist.gates)
+    for word in range(8):
+        assert folded.evaluate({"a": word}) == netlist.evaluate({"a": word, "b": 5})
+
+
+# -- right modules -----------------------------------------------------------------------------------------------------
+
+EXACT = [
+    build("dot", "ocp_e4m3", accumulator="exact", lanes=3),
+    build("dot", "hif8", accumulator="exact", lanes=2, flags=True),
+    build("dot", "ocp_e4m3", accumulator="exact", lanes=2, scale_bits=2, stages=2),
+    build("dot", "ocp_e4m3+ocp_e5m2", accumulator="exact", lanes=2),
+    build("dot", "e2m1", accumulator="exact", lanes=32),
+    build("dot", "ocp_e4m3", accumulator="exact", lanes=4, fabric="fpga", flags=True),
+    build("pe", "ocp_e5m2", accumulator="exact", lanes=4, stages=3),
+    build("pe", "ocp_e4m3", accumulator="exact", lanes=2, stages=2, interleave=3, flags=True),
+]
+ROUNDED = [
+    build("dot", "e2m1", accumulator="bfloat16", lanes=2, flags=True),
+    exhaustive(build("dot", "ocp_e4m3", accumulator="binary32", lanes=2)),
+    exhaustive(build("dot", "ocp_e4m3", accumulator="binary32", lanes=2, fabric="fpga", stages=2)),
+    build("dot", "e2m1", accumulator="binary16", lanes=4, flags=True),
+    exhaustive(build("dot", "ocp_e5m2", accumulator="binary16", lanes=3, zero="positive", flags=True)),
+    exhaustive(build("dot", "hif8", accumulator="bfloat16", lanes=2, flags=True)),
+    exhaustive(build("dot", "ocp_e4m3", accumulator="dlfloat16", lanes=2)),
+    build("pe", "e2m1", accumulator="binary16", lanes=3, stages=2, interleave=2),
+]
+
+
+@pytest.mark.parametrize("design", EXACT, ids=lambda design: design.name)
+def test_exact_sums(design):
+    evidence = check(design)
+    assert (evidence.verdict, evidence.kind, evidence.method) == (EQUAL, PROVED, ExactDotProof.method)
+    assert evidence.cases == 1 << sum(reference(design).arguments.values())
+
+
+@pytest.mark.parametrize("design", ROUNDED, ids=lambda design: design.name)
+def test_rounded_sums(design):
+    evidence = check(design)
+    assert (evidence.verdict, evidence.kind, evidence.method) == (EQUAL, PROVED, RoundedDotProof.method)
+    assert evidence.cases == 1 << sum(reference(design).arguments.values())
+
+
+@pytest.mark.parametrize(
+    ("design", "kind"),
+    [
+        exhaustive(build("pe", "ocp_e4m3", accumulator="binary16", flags=True), SWEPT),
+        (build("pe", "e2m1", accumulator="binary16"), SWEPT),
+        (build("pe", "ocp_e4m3", accumulator="exact", stages=1, interleave=2), PROVED),
+        exhaustive(build("pe", "e5m2_nosub", accumulator="binary32", flags=True), PROVED),
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_processing_elements_of_one_lane(design, kind):
+    evidence = check(design)
+    assert (evidence.verdict, evidence.kind) == (EQUAL, kind)
+
+
+def test_all_parts_of_a_large_dot_product():
+    """`make exhaustive` proves them; here, their counts and the sum."""
+    design = build("dot", "ocp_e4m3", accumulator="binary32", lanes=8)
+    claim = RoundedDotProof(design, subject(design).netlist())
+    assert sum(claim.cases(part) for part in range(claim.parts)) == 1 << (8 * 16 + 32)
+    assert claim.prove(0) is None
+
+
+# -- faults ------------------------------------------------------------------------------------------------------------
+
+DOT = build("dot", "e2m1", accumulator="bfloat16", lanes=2)
+SMALL = build("dot", "ocp_e4m3", accumulator="exact", lanes=2, flags=True)
+HIF8 = build("dot", "hif8", accumulator="exact", lanes=2)
+FAULTS = {
+    "a lane": (DOT, r"(lane_1_row = )([^;]+);", r"\1(\2) ^ (b[7:4] == 4'h5 & a[7:4] == 4'h3);"),
+    "a lane of an exact sum": (SMALL, r"(lane_0_row = )([^;]+);", r"\1(\2) ^ (a[7:0] == 8'h5a & b[7:0] == 8'h01);"),
+    "the tree": (DOT, r"(products_sum = )([^;]+);", r"\1\2 + (acc_in[6:0] == 7'h45 & lane_0_row[3]);"),
+    "an exact tree": (SMALL, r"(total = )([^;]+);", r"\1\2 + (&a & &b[14:0]);"),
+    "the finisher": (DOT, r"(round_up = )([^;]+);", r"\1(\2) & ~(&acc_in[3:0] & products_sum[7:0] == 8'h11);"),
+    "a sum that is the accumulator": (DOT, r"(choose_acc = )([^;]+);", r"\1(\2) & (acc_in != 16'h7e81);"),
+    "overflow": (SMALL, r"(assign flags = )([^;]+);", r"\1(\2) ^ {1'b0, &acc_in[40:3], 2'b0};"),
+    "a special": (HIF8, r"(neg_inf_out = )([^;]+);", r"\1(\2) & ~(a == 16'hef08 & b == 16'h0808);"),
+}
+
+
+def broken(design, pattern, replacement):
+    text, changed = re.subn(pattern, replacement, texts([design])[design.name], count=1)
+    assert changed == 1
+    return text
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found(fault):
+    design, *change = FAULTS[fault]
+    evidence = check(design, broken(design, *change))
+    assert evidence.verdict in (DIFFERENT, UNPROVED)
+    if evidence.verdict == DIFFERENT:
+        assert all(case["got"] != case["golden"] for case in evidence.counterexamples)
+    else:
+        assert evidence.kind == ""
+        assert "the proof does not go through: " in evidence.method
+
+
+ELEMENT = build("pe", "ocp_e4m3", accumulator="exact", lanes=2, stages=2, interleave=2)
+CONTROLS = {
+    "clear": (r"acc_before = clear_stage_1 \? [^;]+;", "acc_before = acc;", "must clear its accumulator"),
+    "enable": (
+        r"(acc <= rst \? \S+ : )enable_stage_2 \? acc_out : acc_before_stage_2;",
+        r"\1acc_out;",
+        "must be 0 after rst is 1; 1",
+    ),
+    "flags": (r"overflow_before_stage_2 \| ", "", "must keep its"),
+    "reset": (r"acc <= rst \? \S+ : ", "acc <= ", "must be 0 after rst is 1; 0 cycles later an output may be 1"),
+    "late reset": (
+        r"enable_stage_2 <= rst \? \S+ : ",
+        "enable_stage_2 <= ",
+        "must be 0 after rst is 1; 1 cycles later",
+    ),
+    "latency": (
+        r"enable_stage_1 <= rst \? 1'b0 : enable;",
+        "enable_stage_1 <= ~rst;",
+        "nothing else, while clear is 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_controls_that_do_not_work_are_refused(control):
+    pattern, replacement, sentence = CONTROLS[control]
+    with pytest.raises(NetlistError, match=sentence):
+        subject(ELEMENT, broken(ELEMENT, pattern, replacement)).netlist()
+
+
+# -- modules without a proof -------------------------------------------------------------------------------------------
+
+
+def test_a_sum_without_its_name_is_unproved(tmp_path, capsys):
+    design = build("dot", "e2m1", accumulator="binary16", lanes=2)
+    file = tmp_path / "own.v"
+    file.write_text(texts([design])[design.name].replace("products_sum", "something"))
+    words = ["--format", "e2m1", "--verilog", str(file), "--top", design.name, "-o", str(tmp_path)]
+    assert main(["verify", "dot", *words]) == 1
+    assert "the module has no net products_sum, or no output depends on all its bits" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--accumulator", "binary32", "--block-scale", "e8m0"], "the proof of rounded sums does not support scales"),
+        (["--liberty", str(GATES), "--accumulator", "exact"], "the proof needs full adders, not a library's cells"),
+    ],
+)
+def test_reasons(words, reason, tmp_path, capsys):
+    assert main(["verify", "dot", "--format", "e2m1", *words, "-o", str(tmp_path)]) == 1
+    assert reason in capsys.readouterr().out
+
+
+def test_lanes_of_unrelated_nets():
+    design = build("dot", "e2m1", accumulator="exact", lanes=2)
+    lanes = Lanes(design, subject(design).netlist())
+    assert [lanes.lane_of(net) for net in lanes.nets_of(1)] == [1] * 8
+    assert lanes.lane_of(0) is None

@@ -1,0 +1,210 @@
+"""The lanes of a dot product: what the codes of one lane alone decide is evaluated for all their pairs and scales.
+
+A net belongs to a lane if it depends on that lane's codes and on nothing else but the scale of all lanes, and on nets
+that the caller gives. Pairs with the same bits of such nets and the same product in the reference model form a class.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hwgen.blocks.block import Design
+from synth.proof.bitslice import CASES, from_planes, to_planes
+from synth.proof.cases import Products
+from synth.proof.gates import Netlist, apply
+
+Planes = NDArray[np.uint64]
+
+
+class NotShownError(Exception):
+    """A proof by decomposition does not go through; the sentence says where.
+
+    ``cases`` are inputs on which the module may be wrong.
+    """
+
+    def __init__(self, sentence: str, cases: Sequence[dict[str, int]] = ()):
+        super().__init__(sentence)
+        self.cases = list(cases)
+
+
+@dataclass(frozen=True)
+class LaneClass:
+    """Pairs of codes, and scales, with the same ``bits`` of some nets and the same product.
+
+    ``pins`` is one of them: codes ``a`` and ``b`` of the lane, ``scale`` if there is one.
+    """
+
+    pins: Mapping[str, int]
+    product: float
+    negative: bool
+    undefined: bool
+    bits: tuple[bool, ...]
+
+
+class Lanes:
+    """The lanes of a netlist.
+
+    Parameters
+    ----------
+    design : Design
+    netlist : Netlist
+        With the ports of the reference model.
+    """
+
+    def __init__(self, design: Design, netlist: Netlist):
+        self.design, self.netlist, self.count = design, netlist, design.lanes
+        self.codes = {name: (netlist.input_nets(name), fmt.width) for name, fmt in design.codes.items()}
+        self.scale = list(netlist.input_nets("scale")) if design.scale_bits else []
+
+    def nets_of(self, lane: int) -> list[int]:
+        """The input nets of a lane: a, b, scale, as in the index of a product."""
+        nets = [net for bits, width in self.codes.values() for net in bits[lane * width : (lane + 1) * width]]
+        return nets + self.scale
+
+    @cached_property
+    def products(self) -> Products:
+        """The reference model's products of all pairs and scales."""
+        return Products.of(self.design)
+
+    @cached_property
+    def negative(self) -> NDArray[np.bool_]:
+        """Signs of all products; of those that are not finite, the exclusive or of the codes' sign bits."""
+        (fa, fb), (a, b) = self.design.formats, (self.products.a, self.products.b)
+        signs = ((a & fa.sign_bit) != 0) ^ ((b & fb.sign_bit) != 0)
+        return np.where(np.isfinite(self.products.values), np.signbit(self.products.values), signs)
+
+    @cached_property
+    def supports(self) -> list[int]:
+        """For each net, a bit set of the inputs that it depends on: bit n for net n."""
+        masks = [0, 0, *(1 << net for net in range(2, self.netlist.first_gate))]
+        for gate in self.netlist.gates:
+            mask = 0
+            for pin in gate.pins:
+                mask |= masks[pin]
+            masks.append(mask)
+        return masks
+
+    def lane_of(self, net: int, others: int = 0) -> int | None:
+        """The lane that a net belongs to, or None; it may also depend on the inputs ``others``, a bit set."""
+        support = self.supports[net] & ~others
+        for lane, (own, allowed) in enumerate(self._masks):
+            if support & own:
+                return None if support & ~allowed else lane
+        return None
+
+    @cached_property
+    def _masks(self) -> list[tuple[int, int]]:
+        """Bit sets of each lane's codes, alone and with the scale."""
+        scale = sum(1 << net for net in self.scale)
+        own = [sum(1 << net for net in self.nets_of(lane)) & ~scale for lane in range(self.count)]
+        return [(mask, mask | scale) for mask in own]
+
+    def frontier(self, outputs: Iterable[int], known: Iterable[int]) -> list[list[int]]:
+        """For each lane the nets that belong to it and that gates of ``outputs`` read, up to ``known`` nets.
+
+        Raises
+        ------
+        NotShownError
+            If an output depends on codes or scales in another way.
+        """
+        found: list[set[int]] = [set() for _ in range(self.count)]
+        visited = {0, 1, *known}
+        waiting = [net for net in outputs if net not in visited]
+        while waiting:
+            net = waiting.pop()
+            if net in visited:
+                continue
+            visited.add(net)
+            lane = self.lane_of(net)
+            if lane is not None:
+                found[lane].add(net)
+            elif net < self.netlist.first_gate:
+                raise NotShownError(
+                    "an output depends on codes of several lanes, or on the scale, beside their products"
+                )
+            else:
+                waiting += self.netlist.gates[net - self.netlist.first_gate].pins
+        return [sorted(nets) for nets in found]
+
+    def planes(self, lane: int, nets: Sequence[int], known: Mapping[int, Planes | np.uint64]) -> Planes:
+        """Bit planes of nets for all pairs and scales, with the values of ``known`` nets: shape (nets, words)."""
+        codes = self._indices
+        inputs = self.nets_of(lane)
+        given = {**known, **dict(zip(inputs, codes, strict=True))}
+        return evaluated(self.netlist, nets, given, codes.shape[1])
+
+    @cached_property
+    def _indices(self) -> Planes:
+        count = self.products.values.size
+        return to_planes(np.tile(np.arange(count), -(-CASES // count)), len(self.nets_of(0)))
+
+    def classes(self, lane: int, nets: Sequence[int], known: Mapping[int, Planes | np.uint64]) -> list[LaneClass]:
+        """The classes of a lane by the bits of some nets, which may depend on ``known`` nets."""
+        products = self.products
+        keys = [products.values.view(np.uint64), products.undefined, self.negative]
+        words = self._words(lane, nets, known)
+        _, first = np.unique(np.vstack([*words, *keys]), axis=1, return_index=True)
+        found = []
+        for place in first.tolist():
+            bits = tuple(bool(int(words[number // 64][place]) >> number % 64 & 1) for number in range(len(nets)))
+            pins = {"a": int(products.a[place]), "b": int(products.b[place])}
+            if self.scale:
+                pins["scale"] = int(products.scale[place]) & (1 << self.design.scale_bits) - 1
+            negative, undefined = bool(self.negative[place]), bool(products.undefined[place])
+            found.append(LaneClass(pins, float(products.values[place]), negative, undefined, bits))
+        return found
+
+    def _words(self, lane: int, nets: Sequence[int], known: Mapping[int, Planes | np.uint64]) -> list[NDArray[Any]]:
+        if not nets:
+            return []
+        planes, count = self.planes(lane, nets, known), self.products.values.size
+        starts = range(0, len(planes), 64)
+        return [from_planes(np.ascontiguousarray(planes[start : start + 64]))[:count] for start in starts]
+
+    def codes_of_sum(self, total: int, lsb_exponent: int) -> dict[int, Mapping[str, int]]:
+        """Codes of lanes whose products add up to ``total * 2**lsb_exponent``; empty if none are found."""
+        products, scaled = self.products, np.where(np.isfinite(self.products.values), self.products.values, 0.0)
+        chosen: dict[int, Mapping[str, int]] = {}
+        rest = Fraction(total) * Fraction(2) ** lsb_exponent
+        order = np.argsort(scaled, kind="stable")
+        for lane in range(self.count):  # the largest product that is not larger than what is left
+            place = order[max(int(np.searchsorted(scaled[order], float(abs(rest)), side="right")) - 1, 0)]
+            if Fraction(float(scaled[place])) > abs(rest):
+                return {}
+            sign = -1 if rest < 0 else 1
+            place = order[int(np.searchsorted(scaled[order], sign * float(scaled[place])))]
+            chosen[lane] = {"a": int(products.a[place]), "b": int(products.b[place])}
+            rest -= Fraction(float(scaled[place]))
+        return {} if rest else chosen
+
+    def pins(self, chosen: Mapping[int, Mapping[str, int]], others: Mapping[str, int]) -> dict[str, int]:
+        """Inputs of the block from the codes of some lanes, the codes of all others being 0, and other inputs."""
+        pins = dict.fromkeys(self.netlist.inputs, 0)
+        for lane, codes in chosen.items():
+            for name, (_, width) in self.codes.items():
+                pins[name] |= codes[name] << lane * width
+            if self.scale:
+                pins["scale"] = codes["scale"]
+        return {**pins, **others}
+
+
+def evaluated(netlist: Netlist, nets: Sequence[int], known: Mapping[int, Planes | np.uint64], words: int) -> Planes:
+    """Bit planes of nets that depend on ``known`` nets alone."""
+    needed: set[int] = set()
+    waiting = [net for net in nets if net > 1 and net not in known]
+    while waiting:
+        net = waiting.pop()
+        if net not in needed:
+            needed.add(net)
+            pins = netlist.gates[net - netlist.first_gate].pins
+            waiting += [pin for pin in pins if pin > 1 and pin not in known]
+    values: dict[int, Any] = {0: np.uint64(0), 1: ~np.uint64(0), **known}
+    for net in sorted(needed):
+        gate = netlist.gates[net - netlist.first_gate]
+        values[net] = apply(gate.kind, [values[pin] for pin in gate.pins])
+    return np.array([np.broadcast_to(values[net], words) for net in nets]).reshape(len(nets), words)
