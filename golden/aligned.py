@@ -48,8 +48,8 @@ def aligned_sums(products: Products, acc: NDArray[Any], fraction_bits: int) -> N
     """
     target = wide("binary32")
     a_format, b_format, left, right, factors = products
-    exponents = _exponents(a_format).take(left.T)
-    exponents += _exponents(b_format).take(right.T)
+    exponents = row_exponents(a_format).take(left.T)
+    exponents += row_exponents(b_format).take(right.T)
     powers = np.frexp(factors)[1].astype(np.int64) - 1
     reach = exponents.max(axis=0) + powers
     field = (acc >> target.fraction_bits & 0xFF).astype(np.int64)
@@ -88,7 +88,7 @@ def _truncated(total: NDArray[np.float64], fraction_bits: int) -> NDArray[np.uin
 
 
 @cache
-def _exponents(fmt: Format) -> NDArray[np.int16]:
+def row_exponents(fmt: Format) -> NDArray[np.int16]:
     """Exponents of the rows of all codes; :data:`_BELOW_ALL` for zeros and specials."""
     codes = np.arange(1 << fmt.width)
     _, lsb_exponent = fmt.scaled_magnitudes(codes)

@@ -23,6 +23,7 @@ from synth.proof.readout import ReadoutProof
 from synth.proof.rounded import RoundedDotProof
 from synth.proof.solver import Proof
 from synth.proof.stochastic import StochasticProof
+from synth.proof.truncated import AlignedDotProof
 
 MAX_HELD_BITS = 20
 """Largest number of bits of codes and scale whose combinations are all evaluated."""
@@ -65,13 +66,14 @@ def _sum_proof(design: Design, core: Mac | Dot | Pe) -> type[Proof] | str:
     is_dot = isinstance(core, Dot) or design.lanes > 1
     if core.accumulator == "exact":
         return ExactDotProof if is_dot else ExactProof
-    if core.accumulator not in WIDE:
-        return f"{_TOO_MANY}, and the proof does not support aligned accumulators"
-    if not is_dot and core.block_scale is None:
+    is_aligned = core.accumulator not in WIDE
+    if not (is_dot or is_aligned) and core.block_scale is None:
         return _mac_proof(design, core)
     if core.scale_bits or core.block_scale is not None:
-        return f"{_TOO_MANY}, and the proof of rounded sums does not support scales"
-    return RoundedDotProof
+        return f"{_TOO_MANY}, and the proof of sums that are rounded does not support scales"
+    if is_aligned and core.has_flags:
+        return f"{_TOO_MANY}, and the proof of aligned sums does not support flags"
+    return AlignedDotProof if is_aligned else RoundedDotProof
 
 
 def _mac_proof(design: Design, core: Mac | Pe) -> type[Proof] | str:

@@ -17,8 +17,8 @@ from golden import ExactAccumulator
 from hwgen.blocks.block import Design
 from hwgen.reference import reference
 from synth.proof.adders import LinearForm, linear_form
-from synth.proof.gates import Netlist
-from synth.proof.lanes import LaneClass, Lanes, NotShownError, Planes
+from synth.proof.gates import Netlist, NotShownError
+from synth.proof.lanes import LaneClass, Lanes, Planes
 from synth.proof.solver import Proof, Solver
 
 if TYPE_CHECKING:
@@ -58,10 +58,16 @@ class DotProof(Proof):
         self._known_classes: dict[tuple[int, tuple[int, ...]], list[LaneClass]] = {}
 
     def word(self, name: str) -> tuple[int, ...]:
-        """The bits of a named net."""
-        if name not in self.netlist.named:
+        """The bits of a named net; in a pipeline they may be nets of their own."""
+        named = self.netlist.named
+        if name in named:
+            return named[name]
+        bits: list[int] = []
+        while len(named.get(f"{name}_bit_{len(bits)}", ())) == 1:
+            bits += named[f"{name}_bit_{len(bits)}"]
+        if not bits:
             raise NotShownError(f"the module has no net {name}, or no output depends on all its bits")
-        return self.netlist.named[name]
+        return tuple(bits)
 
     def outputs_of(self, name: str) -> list[int]:
         """The nets of an output."""

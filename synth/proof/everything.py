@@ -122,7 +122,12 @@ def _sums() -> Iterator[Design]:
         yield build("dot", name, accumulator="exact", lanes=lanes)
     for name, accumulator in product((*SOME, "e2m1"), ("binary32", "binary16", "bfloat16")):
         yield build("dot", name, accumulator=accumulator, lanes=4)
+    for name, accumulator, lanes in product((*SOME, "e2m1"), ("aligned6", "aligned13", "aligned25"), (1, 2, 8, 32)):
+        yield build("dot", name, accumulator=accumulator, lanes=lanes)
     for name in SOME:
+        yield build("mac", name, accumulator="aligned13")
+        yield build("dot", name, accumulator="aligned40", lanes=4, fabric="fpga", zero="positive")
+        yield build("pe", name, accumulator="aligned13", lanes=8, stages=3)
         yield build("dot", name, accumulator="exact", lanes=4, flags=True)
         yield build("dot", name, accumulator="binary32", lanes=2, flags=True)
         yield build("pe", name, accumulator="exact", lanes=4, stages=3)

@@ -1,9 +1,9 @@
-"""Netlists with constants at some inputs: gates that become constants or wires go, equal gates become one."""
+"""Changed netlists: with constants at some inputs, or with inputs in place of a word inside."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from synth.proof.gates import Gate, Netlist, apply
+from synth.proof.gates import Gate, Netlist, NotShownError, apply
 
 
 class Folder:
@@ -71,3 +71,18 @@ class Folder:
         }
         first, last = ({name: len(word) for name, word in words.items()} for words in (inputs, outputs))
         return Netlist(self.netlist.top, first, last, tuple(gates), driven, named)
+
+
+def cut(netlist: Netlist, name: str, word: Sequence[int]) -> Netlist:
+    """The netlist with a word inside as another input, ``name``; the gates' nets move by the width of the word."""
+    width, first = len(word), netlist.first_gate
+    if min(word) < first or len(set(word)) < width:
+        raise NotShownError(f"some bits of {name} are constants, inputs, or equal")
+    inputs = {net: first + place for place, net in enumerate(word)}
+
+    def moved(net: int) -> int:
+        return inputs.get(net, net if net < first else net + width)
+
+    gates = tuple(Gate(gate.kind, tuple(map(moved, gate.pins))) for gate in netlist.gates)
+    driven = tuple(map(moved, netlist.driven))
+    return Netlist(netlist.top, {**netlist.inputs, name: width}, netlist.outputs, gates, driven)

@@ -15,6 +15,21 @@ class NetlistError(ValueError):
     """The module is not a combinational block of the expected form."""
 
 
+class NotShownError(Exception):
+    """A proof by decomposition does not go through; the sentence says where.
+
+    ``cases`` are inputs on which the module may be wrong.
+    """
+
+    def __init__(self, sentence: str, cases: Sequence[dict[str, int]] = ()):
+        super().__init__(sentence)
+        self.cases = list(cases)
+
+    def __reduce__(self) -> tuple[type["NotShownError"], tuple[str, list[dict[str, int]]]]:
+        """For processes that prove parts."""
+        return NotShownError, (str(self), self.cases)
+
+
 @dataclass(frozen=True)
 class Gate:
     """One of :data:`GATES` or :data:`ADDER`, and the nets at its pins.
@@ -69,6 +84,10 @@ class Netlist:
             values.append(apply(gate.kind, [values[pin] for pin in gate.pins]) & 1)
         bits = iter(values[net] for net in self.driven)
         return {port: sum(next(bits) << place for place in range(width)) for port, width in self.outputs.items()}
+
+    def value(self, nets: Sequence[int], pins: Mapping[str, int]) -> int:
+        """The word of some nets for one case."""
+        return Netlist(self.top, self.inputs, {"word": len(nets)}, self.gates, tuple(nets)).evaluate(pins)["word"]
 
     def reached_from(self, nets: Collection[int]) -> set[int]:
         """The nets that depend on any of ``nets``, which are included."""

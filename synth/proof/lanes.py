@@ -16,20 +16,9 @@ from numpy.typing import NDArray
 from hwgen.blocks.block import Design
 from synth.proof.bitslice import CASES, from_planes, to_planes
 from synth.proof.cases import Products
-from synth.proof.gates import Netlist, apply
+from synth.proof.gates import Netlist, NotShownError, apply
 
 Planes = NDArray[np.uint64]
-
-
-class NotShownError(Exception):
-    """A proof by decomposition does not go through; the sentence says where.
-
-    ``cases`` are inputs on which the module may be wrong.
-    """
-
-    def __init__(self, sentence: str, cases: Sequence[dict[str, int]] = ()):
-        super().__init__(sentence)
-        self.cases = list(cases)
 
 
 @dataclass(frozen=True)

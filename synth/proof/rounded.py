@@ -1,7 +1,6 @@
 """The proof of dot products with an accumulator that rounds."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
@@ -9,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from golden.wide import POSITIVE, wide
+from golden.wide import POSITIVE
 from hwgen.blocks.block import Design
 from synth.proof.adders import linear_form
-from synth.proof.dot import Choice, DotProof
-from synth.proof.gates import Netlist
-from synth.proof.lanes import LaneClass, NotShownError
+from synth.proof.dot import Choice
+from synth.proof.floating import FloatDotProof, Query
+from synth.proof.gates import Netlist, NotShownError
 from synth.proof.solver import Solver
 
 if TYPE_CHECKING:
@@ -37,21 +36,6 @@ class _Part(NamedTuple):
     fields: Sequence[int]
 
 
-@dataclass(frozen=True)
-class _Query:
-    """A symbolic accumulator, the products' sum, the classes of all lanes, and the module's outputs."""
-
-    solver: Solver
-    acc: "Term"
-    total: "Term"
-    choices: Sequence[Choice]
-    out: "Term"
-
-    def lanes(self, which: Callable[[LaneClass], bool]) -> list["Term"]:
-        """For each lane, whether ``which`` is true for its class."""
-        return [choice.any(which) for choice in self.choices]
-
-
 class _Sum(NamedTuple):
     """``S + C`` in units of ``2**base``, as a magnitude of ``size`` bits, relative to the accumulator's sign."""
 
@@ -71,7 +55,7 @@ class _Rounded(NamedTuple):
     overflow: "Term"
 
 
-class RoundedDotProof(DotProof):
+class RoundedDotProof(FloatDotProof):
     """A dot product into a wide format, of precision p.
 
     The module must have the net ``products_sum``, the exact sum S of all products, negated if the accumulator C is
@@ -92,7 +76,6 @@ class RoundedDotProof(DotProof):
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
-        self.target = wide(design.core.accumulator)
         fa, fb = design.formats
         self.lsb_exponent = fa.ulp_exponent + fb.ulp_exponent
         fields = range((1 << self.target.exponent_bits) - (0 if self.target.flush else 1))
@@ -122,8 +105,9 @@ class RoundedDotProof(DotProof):
         if not part:
             self._check_sum()
             return None
-        query = self._query(self.queries[part - 1])
-        return self._specials(query) if part == 1 else self._finite(query, self.queries[part - 1])
+        kind, fields = this = self.queries[part - 1]
+        query = self.query(["products_sum"], fields[0] if kind == _NEAR else None)
+        return self.specials(query) if kind == _SPECIAL else self._finite(query, this)
 
     # -- the sum
 
@@ -150,101 +134,27 @@ class RoundedDotProof(DotProof):
 
     # -- queries
 
-    def _query(self, part: _Part) -> _Query:
-        solver, target, word = Solver(), self.target, self.word("products_sum")
-        acc, total = solver.variable("acc_in", target.width), solver.variable("products_sum", len(word))
-        bits = solver.bits(acc, target.width)
-        if part.kind == _NEAR:
-            for place in range(target.exponent_bits):
-                bits[target.fraction_bits + place] = solver.true if part.fields[0] >> place & 1 else solver.false
-            acc = solver.join(bits)
-        known = dict(zip(word, solver.bits(total, len(word)), strict=True))
-        known |= dict(zip(self.acc_nets, bits, strict=True))
-        choices = self.choices(solver, known, self.netlist.driven)
-        return _Query(solver, acc, total, choices, solver.outputs(self.netlist, known))
-
-    def _search(
-        self, query: _Query, conditions: Sequence["Term"], claim: "Term", flags: Sequence["Term"]
-    ) -> dict[str, int] | None:
-        """Inputs that contradict a claim, or the expected flags, under some conditions."""
-        solver, width = query.solver, self.target.width
-        expected = self.expected_flags(flags)
-        outputs = solver.bits(query.out, width + len(expected))[width:]
-        claim = solver.all([claim, *(solver.equal(*pair) for pair in zip(outputs, expected, strict=True))])
-        allowed = [solver.either(list(choice.chosen)) for choice in query.choices]
-        numbers = {f"class_{lane}": choice.number for lane, choice in enumerate(query.choices)}
-        names = {"acc_in": query.acc, "products_sum": query.total, **numbers}
-        found = solver.search(solver.term("IMPLIES", solver.all([*allowed, *conditions]), claim), names)
-        return None if found is None else self.confirmed(self._example(query.choices, found), "the rounding")
-
-    def _example(self, choices: Sequence[Choice], found: dict[str, int]) -> dict[str, int]:
-        """Inputs with the accumulator and, if possible, the sum that the solver has found."""
+    def example(self, choices: Sequence[Choice], found: Mapping[str, int]) -> dict[str, int]:
+        """The same, if possible with lanes that have the sum that the solver has found."""
         width = len(self.word("products_sum"))
-        target_sum = found["products_sum"] - (found["products_sum"] >> width - 1 << width)
+        total = found["products_sum"] - (found["products_sum"] >> width - 1 << width)
         if self._is_flipped and found["acc_in"] >> self.target.width - 1:
-            target_sum = -target_sum
-        classes = {lane: choice.classes[found[f"class_{lane}"]] for lane, choice in enumerate(choices)}
-        chosen = {lane: member.pins for lane, member in classes.items()}
-        if all(np.isfinite(member.product) for member in classes.values()):
-            chosen = self.lanes.codes_of_sum(target_sum, self.lsb_exponent) or chosen
-        return self.lanes.pins(chosen, {"acc_in": found["acc_in"]})
-
-    # -- specials
-
-    def _specials(self, query: _Query) -> dict[str, int] | None:
-        """Sums with an infinity or NaN."""
-        target, solver, k = self.target, query.solver, self.target.fraction_bits
-        acc = solver.bits(query.acc, target.width)
-        if target.flush:
-            acc_special, acc_inf = solver.all(acc[:-1]), solver.false
-        else:
-            acc_special = solver.all(acc[k:-1])
-            acc_inf = solver.all([acc_special, solver.negate(solver.either(acc[:k]))])
-        acc_nan = solver.all([acc_special, solver.negate(acc_inf)])
-        plus, minus = (
-            solver.either([solver.all([acc_inf, solver.equal(acc[-1], sign)]), *query.lanes(which)])
-            for sign, which in (
-                (solver.false, lambda member: member.product == np.inf),
-                (solver.true, lambda member: member.product == -np.inf),
-            )
-        )
-        any_nan = solver.either([acc_nan, *query.lanes(lambda member: bool(np.isnan(member.product)))])
-        opposite = solver.all([plus, minus, solver.negate(any_nan)])
-        claim = self._special_bits(query, solver.either([any_nan, opposite]), minus, acc_special)
-        signaling = solver.false if target.flush else solver.all([acc_nan, solver.negate(acc[k - 1])])
-        undefined = query.lanes(lambda member: member.undefined)
-        flags = [solver.false, solver.false, solver.false, solver.either([*undefined, opposite, signaling])]
-        special = solver.either([acc_special, *query.lanes(lambda member: not np.isfinite(member.product))])
-        return self._search(query, [special], claim, flags)
-
-    def _special_bits(self, query: _Query, nan: "Term", minus: "Term", acc_special: "Term") -> "Term":
-        target, solver, width = self.target, query.solver, self.target.width
-        code = solver.extract(query.out, width - 1)
-        assert target.canonical_nan is not None
-        if not target.nan_keeps_sign:
-            assert target.infinity is not None
-            plus_bits, minus_bits = (solver.word(target.infinity | sign, width) for sign in (0, target.sign_bit))
-            infinity = solver.choose(minus, minus_bits, plus_bits)
-            return solver.equal(code, solver.choose(nan, solver.word(target.canonical_nan, width), infinity))
-        sign = solver.false
-        for choice in reversed(query.choices):  # the first product that is special, unless the accumulator is
-            is_special = choice.any(lambda member: not np.isfinite(member.product))
-            sign = solver.choose(is_special, choice.any(lambda member: member.negative), sign)
-        sign = solver.choose(acc_special, solver.bits(query.acc, width)[-1], sign)
-        bits = solver.choose(
-            sign, solver.word(target.canonical_nan | target.sign_bit, width), solver.word(target.canonical_nan, width)
-        )
-        return solver.equal(code, bits)
+            total = -total
+        classes = [choice.classes[found[f"class_{lane}"]] for lane, choice in enumerate(choices)]
+        chosen = {}
+        if all(np.isfinite(member.product) for member in classes):
+            chosen = self.lanes.codes_of_sum(total, self.lsb_exponent)
+        return self.lanes.pins(chosen, {"acc_in": found["acc_in"]}) if chosen else super().example(choices, found)
 
     # -- numbers
 
-    def _finite(self, query: _Query, part: _Part) -> dict[str, int] | None:
+    def _finite(self, query: Query, part: _Part) -> dict[str, int] | None:
         """Sums of numbers."""
         solver, target, width = query.solver, self.target, self.target.width
         word = len(self.word("products_sum"))
         acc = solver.bits(query.acc, width)
-        total = true_total = query.total
-        negated = solver.choose(acc[-1], solver.term("BV_NEG", query.total), query.total)
+        unknown = total = true_total = query.words["products_sum"]
+        negated = solver.choose(acc[-1], solver.term("BV_NEG", unknown), unknown)
         if self._is_flipped:
             true_total = negated
         else:
@@ -275,16 +185,16 @@ class RoundedDotProof(DotProof):
         conditions = [
             solver.term("BV_UGE", field, solver.word(part.fields[0], target.exponent_bits)),
             solver.term("BV_ULE", field, solver.word(part.fields[-1], target.exponent_bits)),
-            solver.term("BV_SLE", query.total, solver.word(limit, word)),
-            solver.term("BV_SGE", query.total, solver.word(-limit % (1 << word), word)),
+            solver.term("BV_SLE", unknown, solver.word(limit, word)),
+            solver.term("BV_SGE", unknown, solver.word(-limit % (1 << word), word)),
             solver.negate(solver.either(query.lanes(lambda member: not np.isfinite(member.product)))),
             solver.term("IMPLIES", all_negative, solver.term("BV_SLE", true_total, solver.word(0, word))),
         ]
         if target.flush:
             conditions.append(solver.negate(solver.all(acc[:-1])))
-        return self._search(query, conditions, claim, flags)
+        return self.search(query, conditions, claim, flags)
 
-    def _sum(self, query: _Query, part: _Part, total: "Term") -> _Sum:
+    def _sum(self, query: Query, part: _Part, total: "Term") -> _Sum:
         """The exact sum of ``total``, which has the accumulator's sign, and the accumulator's magnitude."""
         solver, target, word = query.solver, self.target, len(self.word("products_sum"))
         k, precision, weight = target.fraction_bits, target.precision, self._weight(part.fields[0])

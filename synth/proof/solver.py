@@ -72,12 +72,16 @@ class Solver:
         return self.term("EQUAL", left, right)
 
     def outputs(self, netlist: Netlist, known: Mapping[int, "Term"]) -> "Term":
-        """The outputs of a netlist as one word; ``known`` has the terms of its input nets."""
+        """The outputs of a netlist as one word; ``known`` has the terms of its input nets, or of nets inside."""
+        return self.join(self.nets(netlist, known, netlist.driven))
+
+    def nets(self, netlist: Netlist, known: Mapping[int, "Term"], nets: Sequence[int]) -> list["Term"]:
+        """The terms of some nets."""
         terms: dict[int, Term] = {0: self.false, 1: self.true, **known}
         for net, gate in enumerate(netlist.gates, netlist.first_gate):
             if net not in terms and all(pin in terms for pin in gate.pins):
                 terms[net] = self._gate(gate.kind, [terms[pin] for pin in gate.pins])
-        return self.join([terms[net] for net in netlist.driven])
+        return [terms[net] for net in nets]
 
     def _gate(self, kind: str, pins: Sequence["Term"]) -> "Term":
         match kind:

@@ -17,6 +17,7 @@ import numpy as np
 from hwgen.blocks.block import Design
 from hwgen.blocks.pe import Pe
 from hwgen.reference import reference
+from hwgen.reference.sums import SumReference
 from hwgen.tools import yosys
 from synth.area.digest import sha256
 from synth.area.jobs import mapped_netlist
@@ -36,8 +37,7 @@ from synth.proof.evidence import (
     EvidenceStore,
     program_hashes,
 )
-from synth.proof.gates import Netlist, arrange
-from synth.proof.lanes import NotShownError
+from synth.proof.gates import Netlist, NotShownError, arrange
 from synth.proof.mapping import check, read, read_adders, read_cells, read_mapped, read_step
 from synth.proof.parts import Check, Counterexamples, Save, require
 from synth.proof.solver import Proof
@@ -245,7 +245,9 @@ def prove(
 def _refute(subject: Subject, netlist: Netlist, evidence: Evidence, problem: NotShownError) -> None:
     """Look for a counterexample among a proof's suspects and the reference model's stimuli; else it is unproved."""
     rng = np.random.default_rng(list(subject.top.encode()))
-    for pins in [*problem.cases, *reference(subject.design).stimuli(STIMULI, rng)]:
+    model = reference(subject.design)
+    stimuli = model.near_stimuli(STIMULI, rng) if isinstance(model, SumReference) else ()
+    for pins in [*problem.cases, *stimuli]:
         case = exhaustive.counterexample(subject.design, pins, netlist.evaluate(pins))
         if case["got"] != case["golden"]:
             evidence.verdict, evidence.counterexamples = DIFFERENT, [case]

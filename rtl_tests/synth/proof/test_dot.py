@@ -18,6 +18,7 @@ from synth.proof.fold import Folder
 from synth.proof.gates import Gate, Netlist, NetlistError
 from synth.proof.lanes import Lanes
 from synth.proof.rounded import RoundedDotProof
+from synth.proof.truncated import AlignedDotProof
 
 # -- adders ------------------------------------------------------------------------------------------------------------
 
@@ -112,6 +113,14 @@ ROUNDED = [
     exhaustive(build("dot", "ocp_e4m3", accumulator="dlfloat16", lanes=2)),
     build("pe", "e2m1", accumulator="binary16", lanes=3, stages=2, interleave=2),
 ]
+ALIGNED = [
+    build("dot", "ocp_e4m3", accumulator="aligned13", lanes=8),
+    build("dot", "hif8", accumulator="aligned25", lanes=2, fabric="fpga"),
+    build("dot", "e5m2b1", "ocp_e5m2", accumulator="aligned40", lanes=2),
+    build("dot", "e2m1", accumulator="aligned6", lanes=32),
+    build("mac", "ocp_e5m2", accumulator="aligned23", zero="positive"),
+    build("pe", "ocp_e4m3", accumulator="aligned13", lanes=4, stages=3),
+]
 
 
 @pytest.mark.parametrize("design", EXACT, ids=lambda design: design.name)
@@ -125,6 +134,13 @@ def test_exact_sums(design):
 def test_rounded_sums(design):
     evidence = check(design)
     assert (evidence.verdict, evidence.kind, evidence.method) == (EQUAL, PROVED, RoundedDotProof.method)
+    assert evidence.cases == 1 << sum(reference(design).arguments.values())
+
+
+@pytest.mark.parametrize("design", ALIGNED, ids=lambda design: design.name)
+def test_truncated_sums(design):
+    evidence = check(design)
+    assert (evidence.verdict, evidence.kind, evidence.method) == (EQUAL, PROVED, AlignedDotProof.method)
     assert evidence.cases == 1 << sum(reference(design).arguments.values())
 
 
@@ -156,6 +172,7 @@ def test_all_parts_of_a_large_dot_product():
 DOT = build("dot", "e2m1", accumulator="bfloat16", lanes=2)
 SMALL = build("dot", "ocp_e4m3", accumulator="exact", lanes=2, flags=True)
 HIF8 = build("dot", "hif8", accumulator="exact", lanes=2)
+TRUNCATED = build("dot", "ocp_e4m3", accumulator="aligned13", lanes=2)
 FAULTS = {
     "a lane": (DOT, r"(lane_1_row = )([^;]+);", r"\1(\2) ^ (b[7:4] == 4'h5 & a[7:4] == 4'h3);"),
     "a lane of an exact sum": (SMALL, r"(lane_0_row = )([^;]+);", r"\1(\2) ^ (a[7:0] == 8'h5a & b[7:0] == 8'h01);"),
@@ -163,6 +180,12 @@ FAULTS = {
     "an exact tree": (SMALL, r"(total = )([^;]+);", r"\1\2 + (&a & &b[14:0]);"),
     "the finisher": (DOT, r"(round_up = )([^;]+);", r"\1(\2) & ~(&acc_in[3:0] & products_sum[7:0] == 8'h11);"),
     "a sum that is the accumulator": (DOT, r"(choose_acc = )([^;]+);", r"\1(\2) & (acc_in != 16'h7e81);"),
+    "a level": (TRUNCATED, r"(lane_1_level = )([^;]+);", r"\1(\2) ^ {3'b0, a[7:0] == 8'h5c & b[7:0] == 8'h11};"),
+    "a truncated lane": (TRUNCATED, r"(lane_0_moved_right_2 =\s+)([^;]+);", r"\1(\2) ^ (a[0] & largest_level == 30);"),
+    "the largest level": (TRUNCATED, r"(largest_level_bit_0 = )([^;]+);", r"\1(\2) & ~(largest_level_bit_3 & a[3]);"),
+    "the accumulator's addend": (TRUNCATED, r"(acc_moved_right_2 =\s+)([^;]+);", r"\1(\2) ^ (&acc_in[22:3]);"),
+    "a truncated sum": (TRUNCATED, r"(choose_sum = )([^;]+);", r"\1(\2) & ~(total[12:0] == 13'h123);"),
+    "a truncated special": (TRUNCATED, r"(code_out = )([^;]+);", r"\1(\2) ^ (&acc_in[30:1]);"),
     "overflow": (SMALL, r"(assign flags = )([^;]+);", r"\1(\2) ^ {1'b0, &acc_in[40:3], 2'b0};"),
     "a special": (HIF8, r"(neg_inf_out = )([^;]+);", r"\1(\2) & ~(a == 16'hef08 & b == 16'h0808);"),
 }
@@ -231,7 +254,11 @@ def test_a_sum_without_its_name_is_unproved(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--accumulator", "binary32", "--block-scale", "e8m0"], "the proof of rounded sums does not support scales"),
+        (
+            ["--accumulator", "binary32", "--block-scale", "e8m0"],
+            "the proof of sums that are rounded does not support scales",
+        ),
+        (["--accumulator", "aligned13", "--flags"], "the proof of aligned sums does not support flags"),
         (["--liberty", str(GATES), "--accumulator", "exact"], "the proof needs full adders, not a library's cells"),
     ],
 )
