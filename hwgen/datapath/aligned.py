@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
 from golden.wide import wide
-from hwgen.datapath.arithmetic import extended, named, normalized, plus, range_shape, reaches
+from hwgen.datapath.arithmetic import any_of, extended, largest, named, normalized, plus, range_shape, reaches
 from hwgen.datapath.fabric import ASIC, FPGA, chained
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import zero_is_silent
@@ -192,7 +190,7 @@ def aligned_sum(
 
     chapter(m, "Specials: no product but zeros, infinities and NaN; the sign")
     special = specials(m, products, shape.product, acc, k, scale, acc_passes=shape.infinity_passes)
-    any_product = named(m, "any_product", reduce(or_, levels.active))
+    any_product = named(m, "any_product", any_of(levels.active))
     dropped = k - shape.kept_fraction
     alone = Cat(Const(0, dropped), acc[dropped:-1])
     choose_acc = named(m, "choose_acc", ~(any_product | special.force))
@@ -244,19 +242,8 @@ def _levels(
         named(m, f"{name}_level", extended(Cat(value), bits)) for name, value in zip(names, exponents, strict=True)
     ]
     used = [named(m, f"{name}_active", ~product.is_zero) for name, product in zip(names, products, strict=True)]
-    items = [*levels, named(m, "acc_level", level)]
-    leads = [*used, named(m, "acc_active", active)]
-    largest: list[Value] = []
-    for place in reversed(range(bits)):  # those that lack a bit which another one has are out
-        has = reduce(or_, (lead & item[place] for lead, item in zip(leads, items, strict=True)))
-        has = named(m, f"largest_level_bit_{place}", has)
-        largest.insert(0, has)
-        if place:
-            leads = [
-                named(m, f"{name}_leads_to_bit_{place}", lead & (item[place] | ~has))
-                for name, lead, item in zip([*names, "acc"], leads, items, strict=True)
-            ]
-    top = named(m, "largest_level", Cat(*largest))
+    items = dict(zip([*names, "acc"], [*levels, named(m, "acc_level", level)], strict=True))
+    top, _ = largest(m, "largest_level", items, [*used, named(m, "acc_active", active)])
     shape_of_field = range_shape(*shape.largest_fields)
     field = (top + origin + scale.exponent)[: shape_of_field.width]
     if dominates is not None:

@@ -8,7 +8,7 @@ first 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import groupby
 from operator import or_
@@ -158,6 +158,31 @@ def carry_out(m: Module, a: Value, b: Value, carry: Value) -> Value:
     for place, (x, y) in enumerate(zip(a, b, strict=True)):
         carry = named(m, f"carry_{place + 1}", (x & y) | (carry & (x | y)))
     return carry
+
+
+def largest(
+    m: Module, name: str, items: Mapping[str, Value], leads: Sequence[Value] | None = None
+) -> tuple[Value, list[Value]]:
+    """The largest of some numbers of equal width, and which of them are equal to it.
+
+    From the first bit down, the numbers that lack a bit which another one has are out.
+
+    Parameters
+    ----------
+    leads : sequence of Value, optional
+        Which numbers count; default: all. If none does, the result is 0.
+    """
+    leads = [Const(1, 1)] * len(items) if leads is None else list(leads)
+    bits: list[Value] = []
+    for place in reversed(range(len(next(iter(items.values()))))):
+        has = any_of([lead & item[place] for lead, item in zip(leads, items.values(), strict=True)])
+        has = named(m, f"{name}_bit_{place}", has)
+        bits.insert(0, has)
+        leads = [
+            named(m, f"{item_name}_leads_to_bit_{place}", lead & (item[place] | ~has))
+            for lead, (item_name, item) in zip(leads, items.items(), strict=True)
+        ]
+    return named(m, name, Cat(*bits)), leads
 
 
 def moved_right(m: Module, value: Value, distance: Value, prefix: str = "") -> tuple[Value, Value]:
