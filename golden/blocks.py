@@ -28,6 +28,17 @@ POLICIES = FLOOR, CEIL, NEAREST = "floor", "ceil", "nearest"
 _QUANTIZED = ("e8m0", "ue4m3")
 """Formats of scales that :func:`quantize_block` can choose."""
 
+_NEAREST = "ties_to_even", "saturate"
+"""Rounding and overflow of elements and scales."""
+
+
+def element_options(argument: str, fmt: Format) -> Options:
+    """How the elements of blocks are rounded; refuse formats that elements cannot have."""
+    if len(fmt.members) > 1 or not fmt.signed:
+        raise BadValue(argument, f"must be one format with a sign, not {fmt.name!r}")
+    with about(argument):
+        return target_options(fmt, *_NEAREST)
+
 
 def scales_named(name: str | Format, argument: str = "scale_format") -> Format:
     """The format of scales of this name; refuse any that is not in :data:`SCALES`."""
@@ -65,8 +76,7 @@ def quantize_block(
         has the smallest scale. A block with a NaN or an infinity has a NaN as scale and zeros as elements.
     """
     elements = operand("element_format", element_format)
-    if len(elements.members) > 1 or not elements.signed:
-        raise BadValue("element_format", f"must be one format with a sign, not {elements.name!r}")
+    rounding = element_options("element_format", elements)
     scales = _scales(scale_format, policy)
     numbers = as_array("x", x)
     if numbers.dtype.name not in ("float32", "float16", "bfloat16"):
@@ -84,10 +94,10 @@ def quantize_block(
         scale_codes = (exponents + 127).astype(scales.code_dtype)
     else:
         quotients = largest / elements.largest  # far from ties of the scale's few bits, unless it is exact
-        nearest = codes_of(scales, quotients, np.zeros(quotients.shape, np.bool_), _nearest(scales))
+        nearest = codes_of(scales, quotients, np.zeros(quotients.shape, np.bool_), target_options(scales, *_NEAREST))
         scale_codes = np.maximum(nearest, 1)
     quotients = numbers / scales.values.take(scale_codes)[..., np.newaxis]
-    codes = codes_of(elements, quotients, np.signbit(quotients), _nearest(elements))
+    codes = codes_of(elements, quotients, np.signbit(quotients), rounding)
     assert scales.canonical_nan is not None
     scale_codes = np.where(is_special, scales.canonical_nan, scale_codes).astype(scales.code_dtype)
     return np.where(is_special[..., np.newaxis], 0, codes).astype(elements.code_dtype), scale_codes
@@ -168,11 +178,6 @@ def _scales(name: str | Format, policy: str | None) -> Format:
         if fmt.name != "e8m0":
             raise BadValue("policy", f"needs scales that are powers of two, and {fmt.name} has others")
     return fmt
-
-
-def _nearest(fmt: Format) -> Options:
-    with about("element_format"):
-        return target_options(fmt, "ties_to_even", "saturate")
 
 
 def _exponents(magnitude: NDArray[np.float64], policy: str) -> NDArray[np.int64]:

@@ -7,8 +7,12 @@ from hwgen.blocks.encoder import Encoder
 from hwgen.blocks.mac import Mac
 from hwgen.blocks.parts import Adder, Multiplier
 from hwgen.blocks.pe import Pe
+from hwgen.blocks.quantizer import Quantizer
 from hwgen.blocks.readout import Readout
 from hwgen.netlist.emit import emit
 from hwgen.netlist.pipeline import Pipelined
 
-__all__ = ["Adder", "Decoder", "Dot", "Encoder", "Mac", "Multiplier", "Pe", "Pipelined", "Readout", "build", "emit"]
+__all__ = [
+    "Adder", "Decoder", "Dot", "Encoder", "Mac", "Multiplier", "Pe", "Pipelined", "Quantizer", "Readout", "build",
+    "emit",
+]  # fmt: skip

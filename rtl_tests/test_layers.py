@@ -42,9 +42,11 @@ DESCRIPTIONS = {
 
 LIMITS = {
     *("check_scale", "scale_range", "MAX_SCALE_BITS", "MAX_TERMS", "ROUNDING_RULES", "overflow_rule", "hexadecimal"),
-    *("SCALES", "scales_named", "check_scales"),
+    *("SCALES", "scales_named", "check_scales", "POLICIES", "CEIL", "FLOOR", "element_options"),
 }
-"""Names that hwgen may import from the algorithms: ranges of scales and terms, and rules as text, but no results."""
+"""Names that hwgen may import from the algorithms: ranges of scales and terms, formats and policies of blocks, rules as
+text, but no results.
+"""
 
 METHODS = {"encode", "encode_with_flags", "decode", "decode_bits", "quantize", "accumulate", "numbers"}
 MODULES = {f"golden.{path.stem}" for path in (ROOT / "golden").glob("*.py")}

@@ -337,7 +337,7 @@ class Design:
 
     @property
     def lanes(self) -> int:
-        """Number of products in a step."""
+        """Number of products in a step, or of elements in a block."""
         lanes: int = getattr(self.core, "lanes", 1)
         return lanes
 

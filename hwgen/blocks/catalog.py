@@ -11,9 +11,12 @@ from hwgen.blocks.encoder import ENCODER
 from hwgen.blocks.mac import MAC
 from hwgen.blocks.parts import ADDER, MULTIPLIER
 from hwgen.blocks.pe import PE
+from hwgen.blocks.quantizer import QUANTIZER
 from hwgen.blocks.readout import READOUT
 
-BLOCKS: dict[str, Block] = {block.name: block for block in (DECODER, ENCODER, MAC, DOT, PE, READOUT, MULTIPLIER, ADDER)}
+BLOCKS: dict[str, Block] = {
+    block.name: block for block in (DECODER, ENCODER, QUANTIZER, MAC, DOT, PE, READOUT, MULTIPLIER, ADDER)
+}
 
 
 def build(kind: str, *formats: Format | str, name: str | None = None, **options: Any) -> Design:

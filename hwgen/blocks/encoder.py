@@ -1,6 +1,6 @@
 """The encoder: rounds bits of a wide format, or a code of another format, to a code."""
 
-from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,12 +12,11 @@ from hwgen.blocks.arguments import check_names, code_format, random_width
 from hwgen.blocks.block import Block
 from hwgen.blocks.options import FLAGS, FORMAT, FROM, NAN_TO_ZERO, OVERFLOW, RANDOM_BITS, ROUNDING, ROUNDING_PIN
 from hwgen.blocks.words import Rules, code_lines, code_rules, label
-from hwgen.datapath.arithmetic import named
 from hwgen.datapath.ports import FLAG_BITS, flag_port
-from hwgen.netlist.book import attributes, chapter
 from hwgen.netlist.component import Checked
-from hwgen.rounding.position import Parts, code_parts
+from hwgen.rounding.position import code_parts
 from hwgen.rounding.rounder import Rounder
+from hwgen.rounding.source import source_parts
 
 
 class Encoder(Checked, wiring.Component):
@@ -106,61 +105,6 @@ class Encoder(Checked, wiring.Component):
     def _hybrid_threshold(self) -> Value:
         """The source's own bits that hybrid rounding compares the tail with (specification, 1.3)."""
         return self.bits[:14] if self.source.width == 32 else Cat(Const(1, 1), self.bits[0])
-
-
-def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -> Parts:
-    """Fields of a source format; subnormals are normalized only where that can affect the result.
-
-    ::
-
-        | sign | exponent field | first fraction bits | rest: is any of the other fraction bits 1? |
-    """
-    k, field_bits, bias = source.fraction_bits, source.exponent_bits, source.bias
-    first = min(rounder.fraction_bits, k)
-    chapter(m, f"Source: {source.name}; source_exponent {field_bits} bits, the fraction's first {first} of {k} bits")
-    sign, whole, nonzero = named(m, "sign", bits[-1]), bits[:k], bits[:-1].any()
-    fraction, field = named(m, "fraction", whole[k - first :]), named(m, "source_exponent", bits[k:-1])
-    rest = named(m, "rest", whole[: k - first].any())
-    one, nothing = Const(1, 1), Const(0, 1)
-    if source.infinity is None:  # dlfloat16: no subnormals, no infinity, one NaN-or-infinity
-        is_zero, is_nan = named(m, "is_zero", ~bits[:-1].any()), named(m, "is_nan", bits[:-1].all())
-        exponents = -bias, (1 << field_bits) - 1 - bias
-        return Parts(sign, field, bias, exponents, one, fraction, rest, is_zero, nothing, is_nan, nonzero)
-
-    is_special = named(m, "is_special", field.all())
-    is_nan = named(m, "is_nan", is_special & (fraction.any() | rest))
-    is_inf = named(m, "is_inf", is_special & ~is_nan)
-    lowest_normal, special = 1 - bias, bias + 1
-    if rounder.lowest_relevant >= lowest_normal:
-        exponents = -bias, special
-        return Parts(sign, field, bias, exponents, one, fraction, rest, nothing, is_inf, is_nan, nonzero, special)
-
-    # Count the zeros in front of a subnormal's fraction and shift them out, as far as the rounder needs it.
-    deepest = min(max(lowest_normal - rounder.normalized_from, 0), k)
-    chapter(m, f"Subnormals of the source: up to {deepest + 1} zeros in front of the first 1 are shifted out")
-    lowest = lowest_normal - deepest - 1
-    zeros = Signal(range(deepest + 2), name="leading_zeros", attrs=attributes(m))
-    exponent = Signal(Shape(field_bits + 1, signed=True), name="exponent", attrs=attributes(m))
-    with m.If(named(m, "is_normal", field.any())):
-        m.d.comb += [zeros.eq(0), exponent.eq(field)]
-    for n in range(1, deepest + 1):
-        with m.Elif(whole[k - n]):
-            m.d.comb += [zeros.eq(n), exponent.eq(1 - n)]
-    with m.Else():
-        m.d.comb += [zeros.eq(deepest + 1), exponent.eq(-deepest)]
-    hidden, is_zero = one, nothing
-    if rounder.lowest_relevant <= lowest < rounder.normalized_from:
-        # the lowest exponent stands for zero and for all subnormals that are not normalized
-        hidden = exponent != -deepest
-        hidden = named(m, "hidden", whole[k - 1 - deepest] | hidden if deepest < k else hidden)
-    elif rounder.lowest_relevant <= lowest:  # the lowest exponent stands for zero alone
-        is_zero = named(m, "is_zero", exponent == -deepest)
-    normalized = named(m, "normalized", (whole << zeros)[:k])
-    fraction, rest = normalized[k - first :], normalized[: k - first].any()
-    exponents = lowest, special
-    return Parts(
-        sign, exponent, bias, exponents, hidden, fraction, rest, is_zero, is_inf, is_nan, nonzero, special
-    )  # fmt: skip
 
 
 def source_label(fmt: Format) -> str:

@@ -6,7 +6,7 @@ Components define keyword arguments and defaults; limits come from the modules t
 from dataclasses import replace
 
 from golden import ACCUMULATORS, DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, Format, Overflow, Rounding
-from golden.blocks import SCALES
+from golden.blocks import POLICIES, SCALES
 from golden.exact import MAX_SCALE_BITS, MAX_TERMS, scale_range
 from golden.names import canonical
 from golden.rows import MAX_RANDOM_BITS
@@ -174,4 +174,21 @@ READOUT_A_FORMAT = replace(
 )
 READOUT_B_FORMAT = replace(
     B_FORMAT, help="format of the second operand, same as for the accumulator (default: the first's)"
+)
+
+# -- quantizers
+
+QUANTIZER_SOURCES = ("binary32", "bfloat16")
+"""Sources of a quantizer: those with the exponents of scales."""
+QUANTIZER_FROM = Option(
+    "from", str, "format of the numbers", QUANTIZER_SOURCES, argument="source", always=True, suffix="_{}",
+    spelled=canonical,
+)  # fmt: skip
+QUANTIZER_LANES = replace(LANES, help="number of elements in a block", always=True)
+POLICY = Option(
+    "policy",
+    str,
+    "how the logarithm of the largest magnitude is rounded to the exponent of the scale; floor is OCP's",
+    POLICIES,
+    suffix="_{}",
 )

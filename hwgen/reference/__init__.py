@@ -6,6 +6,7 @@ This folder checks hardware; it is the only one of hwgen that may call golden's 
 from hwgen.blocks.block import Design
 from hwgen.reference.decoder import DecoderReference
 from hwgen.reference.encoder import EncoderReference
+from hwgen.reference.quantizer import QuantizerReference
 from hwgen.reference.readout import ReadoutReference
 from hwgen.reference.reference import Pins, Reference
 from hwgen.reference.sums import DotReference, MacReference, PeReference
@@ -15,6 +16,7 @@ __all__ = ["REFERENCES", "Pins", "Reference", "reference"]
 REFERENCES: dict[str, type[Reference]] = {
     "decoder": DecoderReference,
     "encoder": EncoderReference,
+    "quantizer": QuantizerReference,
     "mac": MacReference,
     "dot": DotReference,
     "pe": PeReference,

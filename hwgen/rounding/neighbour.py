@@ -177,6 +177,8 @@ def _ordinal(at: Position, kept: Value, extends: bool) -> Value:
     selected = at.named("changing_bits", selected) if len(changing) > 1 else selected
     field = at.named("power_ordinal", shared | selected)
     present = at.at_least(segments[0].low - extends) & ~at.parts.is_zero
+    if at.parts.may_lack_hidden:
+        present = present & at.parts.hidden
     lower = at.named("binade_ordinal", Mux(present, field, Const(order.zero, width)))
     if any(segment.offset % (1 << segment.fraction_bits) for segment in segments):
         return (lower + kept)[:width]

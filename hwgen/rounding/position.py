@@ -42,6 +42,8 @@ class Parts:
         The exponent of infinities and NaNs, above all others; None if only the flags distinguish them.
     zero_exponent : int or None
         The exponent that zero has; None if it is the lowest of ``exponents``.
+    may_lack_hidden : bool
+        Whether ``hidden`` may be 0 at the exponent of the format's lowest normal numbers, too.
     """
 
     sign: Value
@@ -57,6 +59,7 @@ class Parts:
     nonzero: Value
     special_exponent: int | None = None
     zero_exponent: int | None = None
+    may_lack_hidden: bool = False
 
 
 def code_parts(m: Module, fmt: Format, code: Value) -> Parts:

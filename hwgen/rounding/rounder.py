@@ -71,12 +71,20 @@ class Rounder:
         return order.bottom_exponent - reach - (order.bottom_fraction_bits if order.subnormals else 0)
 
     @property
+    def is_uniform(self) -> bool:
+        """Whether there are subnormals, and all binades have as many fraction bits as they."""
+        fraction_bits = {segment.fraction_bits for segment in self.order.segments}
+        return self.order.subnormals and fraction_bits <= {self.order.bottom_fraction_bits}
+
+    @property
     def normalized_from(self) -> int:
         """Smallest exponent at which numbers must be normalized; subnormals of a uniform format need not be."""
-        order = self.order
-        fraction_bits = {segment.fraction_bits for segment in order.segments}
-        is_uniform = order.subnormals and fraction_bits <= {order.bottom_fraction_bits}
-        return order.bottom_exponent if is_uniform else self.lowest_relevant
+        return self.order.bottom_exponent if self.is_uniform else self.lowest_relevant
+
+    @property
+    def may_lack_hidden(self) -> bool:
+        """Whether subnormals may have the exponent of the lowest normal numbers, too; see :class:`Parts`."""
+        return self.is_uniform and bool(self.order.segments)
 
     def code(self, m: Module, parts: Parts) -> Value:
         """The code of a number; its hardware is added to ``m``."""

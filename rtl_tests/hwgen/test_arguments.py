@@ -10,7 +10,7 @@ import pytest
 import golden
 from golden import Overflow, Rounding
 from golden.refusal import Refusal
-from hwgen import Adder, Decoder, Dot, Encoder, Mac, Multiplier, Pe, Pipelined, Readout, build
+from hwgen import Adder, Decoder, Dot, Encoder, Mac, Multiplier, Pe, Pipelined, Quantizer, Readout, build
 from rtl_tests.support.toys import TOML_FORMAT
 
 SUMS = (Adder, Mac, Dot, Pe)
@@ -129,6 +129,14 @@ def test_encoders():
         Encoder("ocp_e4m3+ocp_e5m2")
 
 
+def test_quantizers():
+    check_refusal("fmt must be one format with a sign, not 'ue4m3'", Quantizer, "ue4m3")
+    check_refusal("fmt must be one format with a sign, not 'ocp_e4m3+ocp_e5m2'", Quantizer, "ocp_e4m3+ocp_e5m2")
+    check_refusal("source must be one of binary32, bfloat16, not 'binary16'", Quantizer, "e2m1", "binary16")
+    check_refusal("lanes must be an integer from 1 to 32, not 33", Quantizer, "e2m1", lanes=33)
+    check_refusal("policy must be one of floor, ceil, nearest, not 'up'", Quantizer, "e2m1", policy="up")
+
+
 def test_readouts():
     check_refusal(
         "target must be one format, not the two of 'ocp_e4m3+ocp_e5m2'", Readout, "hif8", target="ocp_e4m3+ocp_e5m2"
@@ -180,6 +188,8 @@ def test_two_formats_of_one_name(tmp_path):
         "Encoder('hif8', overflow='saturate')",
         "Encoder('hif8', rounding='stochastic', random_bits=4)",
         "Encoder('hif8', rounding='stochastic')",
+        "Quantizer('e2m1')",
+        "Quantizer('ocp_e4m3', 'bfloat16', lanes=16, policy='ceil')",
         "Readout('hif8')",
         "Readout('hif8', 'e5m2b1', target='ocp_e4m3', terms=4, scale_bits=2, rounding='stochastic', random_bits=3)",
         "Pipelined(Mac('hif8'), 3)",
@@ -187,7 +197,8 @@ def test_two_formats_of_one_name(tmp_path):
     ],
 )
 def test_repr_is_the_call(text):
-    names = {component.__name__: component for component in (*PRODUCTS, Decoder, Encoder, Readout, Pipelined)}
+    others = Decoder, Encoder, Quantizer, Readout, Pipelined
+    names = {component.__name__: component for component in (*PRODUCTS, *others)}
     assert repr(eval(text, names)) == text
 
 

@@ -38,6 +38,7 @@ DESIGNS = [
     build("mac", "ocp_e4m3", stages=3),
     build("encoder", "hif8", source="bfloat16", rounding="hybrid", stages=2, clock_enable=True),
     *(build("dot", name) for name in TRIO),
+    build("quantizer", "e2m1", lanes=4),
     build("readout", "hif8", target="hif8"),
     build("pe", "e5m2b1"),
     build("pe", "hif8", lanes=2, scale_bits=3),
@@ -152,7 +153,7 @@ def test_the_description(design, tmp_path):
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**description, "latency": "none"}, SCHEMA)
     wires = {port["name"]: port["width"] for port in description["ports"]}
-    codes = design.codes or {"code": design.formats[0]}
+    codes = design.codes or {"codes" if design.kind == "quantizer" else "code": design.formats[0]}
     widths = {fmt["name"]: fmt["width"] for fmt in description["formats"]}
     for name, fmt in codes.items():
         members = getattr(fmt, "members", None) or (fmt,)

@@ -28,6 +28,7 @@ DESIGNS = {
     "encoder": ("encoder", "ocp_e4m3", {"flags": True}),
     "hybrid encoder": ("encoder", "hif8", {"rounding": "hybrid"}),
     "encoder of subnormals": ("encoder", "ocp_e5m2", {"source": "binary16"}),
+    "quantizer": ("quantizer", "ocp_e4m3", {"lanes": 2}),
     "decoder": ("decoder", "hif8", {"target": "binary16"}),
     "readout": ("readout", "hif8", {}),
 }
@@ -104,7 +105,7 @@ def test_every_step_is_in_the_docs():
         step for row in re.findall(r"^\| ([A-Z][\w ,]*) \|", page, flags=re.M) for step in row.split(", ")
     }
     steps = {
-        re.sub(r"( of)? (lane_\d|product|the accumulator)$", "", step)
+        re.sub(r"( of)? ((lane|element)_\d|block|product|the accumulator)$", "", step)
         for name in DESIGNS
         for step in chapters(verilog(name))
     }

@@ -11,7 +11,7 @@ from amaranth.hdl import Fragment, Signal, Value
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from hwgen import Decoder, Dot, Encoder, Mac, Pe, Readout
+from hwgen import Decoder, Dot, Encoder, Mac, Pe, Quantizer, Readout
 from hwgen.netlist.emit import emit
 from hwgen.netlist.pipeline import Pipelined
 from synth.proof import mapping
@@ -26,11 +26,13 @@ COMPONENTS = {
     "dot": lambda: Dot("ibm_1_4_3", accumulator="dlfloat16", overflow=True),
     "hybrid encoder": lambda: Encoder("hif8", rounding="hybrid", rounding_pin=True),
     "encoder": lambda: Encoder("ocp_e4m3", flags=True),
+    "quantizer": lambda: Quantizer("ocp_e4m3", "bfloat16", lanes=3, policy="nearest"),
     "decoder": lambda: Decoder("hif8", "binary16"),
     "decoder of a pair": lambda: Decoder("ocp_e4m3+ocp_e5m2", "binary16"),
     "mac of a pair": lambda: Mac("hif8+binary8p3", flags=True),
     "readout": lambda: Readout("hif8", target="ocp_e5m2", rounding="stochastic"),
     "pipelined mac": lambda: Pipelined(Mac("hif8"), 4),
+    "pipelined quantizer": lambda: Pipelined(Quantizer("e2m1", lanes=4), 3),
     "pipelined dot": lambda: Pipelined(Dot("ocp_e4m3", accumulator="exact"), 5),
     "pipelined encoder": lambda: Pipelined(Encoder("ocp_e5m2", "binary16"), 3, reset=False),
 }

@@ -33,6 +33,8 @@ DESIGNS = [
     build("encoder", "hif8", source="binary16", rounding="hybrid", rounding_pin=True),
     build("mac", "ocp_e5m2", flags=True, scale_bits=3),
     build("dot", "e5m3", lanes=9, accumulator="exact"),
+    build("quantizer", "ocp_e4m3", source="bfloat16", lanes=3),
+    build("quantizer", "e2m1"),
     build("readout", "ocp_e5m2", target="hif8"),
 ]
 
@@ -71,6 +73,7 @@ def test_an_exact_sum_overflows_where_its_integer_does(name):
         ("decoder", {"target": "unpacked"}),
         ("dot", {"lanes": 1, "accumulator": "exact", "terms": 1}),
         ("encoder", {"source": "binary16", "rounding": "stochastic", "random_bits": 8}),
+        ("quantizer", {"source": "bfloat16", "lanes": 1}),
     ],
 )
 def test_small_blocks_are_evaluated_on_every_input(kind, options, tmp_path):

@@ -1,6 +1,7 @@
 """The modules that ``hwgen verify all`` checks.
 
-These are decoders, encoders, readouts and MACs of all formats in the catalogue, and sums of several lanes of some.
+These are decoders, encoders, quantizers of one lane, readouts and MACs of all formats in the catalogue, and sums of
+several lanes of some.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,6 +10,7 @@ from typing import Any
 
 import golden
 from golden import Overflow, Rounding
+from golden.blocks import POLICIES
 from golden.refusal import Refusal
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
@@ -50,6 +52,11 @@ def designs() -> list[Design]:
     return [
         *(build("decoder", name, target=target) for name, target in product((*blocks, *UNITS), TARGETS)),
         *_encoders(blocks),
+        *(
+            build("quantizer", name, source="bfloat16", lanes=1, policy=policy)
+            for name, policy in product(blocks, POLICIES)
+            if golden.get(name).signed
+        ),
         *(build("readout", name, **options) for name in blocks for options in ({}, {"target": name})),
         *(
             build("mac", name, accumulator=accumulator)

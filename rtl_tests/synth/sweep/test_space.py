@@ -234,7 +234,8 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
         ('portfolio = "all"\n[mac]', "portfolio must be one of standard, stock, speed, full, not 'all'"),
         (
             "renamings = 8",
-            "there must be a table for at least one of decoder, encoder, mac, dot, pe, readout, multiplier, adder",
+            "there must be a table for at least one of decoder, encoder, quantizer, mac, dot, pe, readout, "
+            "multiplier, adder",
         ),
         ("mac = 3", "mac must be a table, not 3"),
         ('liberty = ["none.lib"]\n[mac]', "none.lib cannot be read: No such file or directory"),

@@ -1,0 +1,287 @@
+"""The quantizer: a block of numbers becomes a scale, a power of two that they share, and codes of elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import isqrt
+
+from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from golden import Format, WideFormat, get
+from golden.blocks import CEIL, FLOOR, POLICIES, element_options
+from golden.explain import ROUNDING_RULES, hexadecimal, overflow_rule
+from golden.names import check_name
+from golden.refusal import check_choice, check_integer
+from golden.wide import wide
+from hwgen.blocks.arguments import code_format
+from hwgen.blocks.block import Block
+from hwgen.blocks.options import FORMAT, MAX_LANES, POLICY, QUANTIZER_FROM, QUANTIZER_LANES, QUANTIZER_SOURCES
+from hwgen.blocks.words import Rules, label
+from hwgen.datapath.arithmetic import any_of, largest, named, range_shape, reaches
+from hwgen.netlist.book import chapter
+from hwgen.netlist.component import Checked
+from hwgen.rounding.position import Parts
+from hwgen.rounding.rounder import Rounder
+from hwgen.rounding.source import dividend_parts
+
+E8M0 = get("e8m0")
+SCALE_EXPONENTS = E8M0.exponent_range
+
+
+class Quantizer(Checked, wiring.Component):
+    """Quantize a block of numbers to codes of elements and a scale; combinational.
+
+    ::
+
+        bits ─► fields ─┬─► largest exponent ─► scale ─┬─────────► scale
+                        └──────────► exponent over the scale ─► round ─► codes
+
+    Parameters
+    ----------
+    fmt : Format or str
+        Format of the elements: one with a sign.
+    source : str
+        ``binary32`` or ``bfloat16``.
+    lanes : int
+        Number of elements in a block, 1 to 32.
+    policy : str
+        How the logarithm of the largest magnitude becomes the exponent of the scale, one of
+        :data:`golden.blocks.POLICIES`.
+
+    Members
+    -------
+    bits : ``In(lanes * source width)``
+        Numbers of all lanes, lane 0 in the least significant bits.
+    codes : ``Out(lanes * fmt.width)``
+        As :func:`golden.quantize_block` returns them, lane 0 in the least significant bits.
+    scale : ``Out(8)``
+        A code of ``e8m0``.
+    """
+
+    def __init__(self, fmt: Format | str, source: str = "binary32", *, lanes: int = MAX_LANES, policy: str = FLOOR):
+        self.fmt = code_format("fmt", fmt)
+        chosen = element_options("fmt", self.fmt)
+        self.rounding, self.overflow = chosen.rounding, chosen.overflow
+        self.source = check_name("source", source, QUANTIZER_SOURCES)
+        self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
+        self.policy = check_choice("policy", policy, POLICIES)
+        widths = wide(self.source).width, self.fmt.width
+        bits, codes = (self.lanes * width for width in widths)
+        super().__init__({"bits": In(bits), "codes": Out(codes), "scale": Out(E8M0.width)})
+
+    def elaborate(self, _platform: object) -> Module:
+        """Fields of all numbers, the scale, then the elements."""
+        m = Module()
+        source, rounder = wide(self.source), Rounder(self.fmt, self.rounding, self.overflow)
+        words = [self.bits.word_select(lane, source.width) for lane in range(self.lanes)]
+        numbers = []
+        for lane, word in enumerate(words):
+            m.submodules[f"lane_{lane}"] = part = Module()
+            numbers.append(dividend_parts(part, source, word, rounder, SCALE_EXPONENTS[0]))
+        m.submodules.block = block = Module()
+        shape = ScaleShape(self.fmt, source, self.policy, numbers[0].exponents[0])
+        scale, is_special = _scale(block, shape, words, numbers)
+        m.d.comb += self.scale.eq(scale | is_special.replicate(E8M0.width))
+        quotient = QuotientShape(*shape.quotient_exponents)
+        # the exponent of a quotient is that of the number, a field minus the bias, minus that of the scale
+        constant = quotient.offset - source.bias - SCALE_EXPONENTS[0]
+        offset = named(block, "offset_less_scale", (constant - scale)[: quotient.width])
+        codes = []
+        for lane, number in enumerate(numbers):
+            m.submodules[f"element_{lane}"] = part = Module()
+            chapter(part, f"Divide: quotient_exponent {quotient.width} bits, that of the number over the scale")
+            exponent = named(part, "quotient_exponent", (number.exponent + offset)[: quotient.width])
+            code = rounder.code(part, quotient.parts(number, exponent))
+            codes.append(named(part, "code", code & (~is_special).replicate(self.fmt.width)))
+        m.d.comb += self.codes.eq(Cat(*codes))
+        return m
+
+
+@dataclass(frozen=True)
+class ScaleShape:
+    """Widths of the scale and what it depends on.
+
+    Parameters
+    ----------
+    fmt : Format
+        Of the elements.
+    source : WideFormat
+    policy : str
+    lowest_exponent : int
+        Exponent of numbers that are so small that they were not normalized.
+    """
+
+    fmt: Format
+    source: WideFormat
+    policy: str
+    lowest_exponent: int
+
+    @property
+    def increment(self) -> int:
+        """The most that the policy adds to the exponent of the largest number."""
+        return int(self.policy != FLOOR)
+
+    @property
+    def top(self) -> int:
+        """Exponent of the largest element."""
+        return self.fmt.exponent_range[1]
+
+    @property
+    def reads_fields(self) -> bool:
+        """Whether blocks of subnormals have the smallest scale, so that exponent fields decide."""
+        return -self.source.bias + self.increment - self.top <= SCALE_EXPONENTS[0]
+
+    @property
+    def level_0(self) -> int:
+        """Exponent of the numbers of level 0; levels are exponents, counted from there."""
+        return -self.source.bias if self.reads_fields else self.lowest_exponent
+
+    @property
+    def special_level(self) -> int:
+        """The level of infinities and NaNs."""
+        return self.source.bias + 1 - self.level_0
+
+    @property
+    def code_of_level_0(self) -> int:
+        """The code of the scale of a block of level 0, if there were no smallest scale."""
+        return self.level_0 - self.top - SCALE_EXPONENTS[0]
+
+    @property
+    def largest_code(self) -> int:
+        """The code of the scale of the largest finite numbers, if there were no largest scale."""
+        return self.code_of_level_0 + self.special_level - 1 + self.increment
+
+    @property
+    def quotient_exponents(self) -> tuple[int, int]:
+        """Smallest and largest exponent of a number over the scale."""
+        largest_scale = min(self.largest_code + SCALE_EXPONENTS[0], SCALE_EXPONENTS[1])
+        return self.lowest_exponent - largest_scale, max(self.top, self.source.bias - SCALE_EXPONENTS[1])
+
+
+@dataclass(frozen=True)
+class QuotientShape:
+    """Widths of the numbers over the scale.
+
+    Parameters
+    ----------
+    low, high : int
+        Smallest and largest exponent.
+    """
+
+    low: int
+    high: int
+
+    @property
+    def width(self) -> int:
+        """Bits of the exponent with its offset."""
+        return (self.high - self.low).bit_length()
+
+    @property
+    def offset(self) -> int:
+        """What is added to exponents, so that none is negative."""
+        return (1 << self.width) - 1 - self.high
+
+    def parts(self, number: Parts, exponent: Value) -> Parts:
+        """The quotient of a finite number, to be encoded."""
+        zero_exponent = number.exponents[0] - SCALE_EXPONENTS[0]
+        exponents = self.low, self.high
+        return replace(number, exponent=exponent, offset=self.offset, exponents=exponents, zero_exponent=zero_exponent)
+
+
+def _scale(m: Module, shape: ScaleShape, words: list[Value], numbers: list[Parts]) -> tuple[Value, Value]:
+    """The code of the scale, as far as all numbers are finite, and whether one of them is not."""
+    k, lanes = shape.source.fraction_bits, range(len(words))
+    fields = [word[k:-1] for word in words]
+    width = shape.special_level.bit_length()
+    chapter(m, f"Largest exponent: {width} bits; what lacks a bit that another exponent has is out")
+    if shape.reads_fields:
+        levels = fields
+    else:
+        offset = -shape.level_0 - shape.source.bias
+        levels = [named(m, f"lane_{lane}_level", (numbers[lane].exponent + offset)[:width]) for lane in lanes]
+    level, leads = largest(m, "largest_level", {f"lane_{lane}": levels[lane] for lane in lanes})
+    is_special = named(m, "is_special", reaches(level, shape.special_level))
+    up: Value = Const(0, 1)
+    if shape.increment:
+        rounds_up = [
+            named(m, f"lane_{lane}_rounds_up", leads[lane] & _rounds_up(shape, words[lane], numbers[lane]))
+            for lane in lanes
+        ]
+        up = named(m, "scale_rounds_up", any_of(rounds_up))
+    low, high = shape.code_of_level_0, shape.largest_code
+    chapter(m, f"Scale: finite_scale {E8M0.width} bits, largest exponent {_less(shape.top)}")
+    unlimited = named(m, "unlimited_scale", level + up + low, range_shape(low, high))
+    scale = unlimited[: E8M0.width]
+    least, most = (exponent - SCALE_EXPONENTS[0] for exponent in SCALE_EXPONENTS)
+    if high > most:
+        scale = Mux(reaches(unlimited, most + 1), most, scale)
+    if low < least:
+        scale = Mux(unlimited[-1], least, scale)
+    if low > least:  # all levels have larger scales, but zeros the smallest
+        nonzero = any_of([word[:-1].any() for word in words])
+        scale = Mux(named(m, "has_nonzero", nonzero), scale, least)
+    return named(m, "finite_scale", scale, E8M0.width), is_special
+
+
+def _rounds_up(shape: ScaleShape, word: Value, number: Parts) -> Value:
+    """Whether the logarithm of a number's magnitude is rounded up."""
+    k = shape.source.fraction_bits
+    fraction = word[:k]
+    if shape.policy == CEIL:
+        return fraction.any() if shape.reads_fields else number.hidden & (number.fraction.any() | number.rest)
+    normal = reaches(fraction, _root(k) - (1 << k))
+    if shape.reads_fields:
+        return normal
+    places = range(1, min(1 - shape.source.bias - shape.lowest_exponent, k) + 1)
+    subnormal = [(number.exponent == 1 - place) & reaches(fraction, _root(k - place)) for place in places]
+    return any_of([word[k:-1].any() & normal, *subnormal])
+
+
+def _root(bits: int) -> int:
+    """The smallest integer above the root of 2, times 2**bits."""
+    return isqrt(2 << 2 * bits) + 1
+
+
+def _less(exponent: int) -> str:
+    """The text that subtracts an exponent."""
+    return f"{'+' if exponent < 0 else '-'} {abs(exponent)}"
+
+
+def _rules(core: Quantizer) -> Rules:
+    assert E8M0.canonical_nan is not None
+    nan = hexadecimal(E8M0, E8M0.canonical_nan)
+    overflow = overflow_rule(core.fmt, core.rounding, core.overflow)
+    return {
+        "rounding": f"elements are rounded {ROUNDING_RULES[core.rounding]}",
+        "overflow": overflow.partition(";")[0].replace("overflow and infinities", "overflow"),
+        "nan": f"a block with an infinity or a NaN has scale {nan}, and its elements are code 0",
+    }
+
+
+def _lines(core: Quantizer) -> list[str]:
+    rules = _rules(core)
+    low, high = SCALE_EXPONENTS
+    exponent = f"{core.policy}(log2(largest magnitude)) {_less(core.fmt.exponent_range[1])}"
+    return [
+        f"Scale: 2^({exponent}), from 2^{low} to 2^{high}; {rules['nan']}",
+        f"Rounding: {rules['rounding']}; {rules['overflow']}",
+    ]
+
+
+QUANTIZER = Block(
+    "quantizer",
+    "turn a block of numbers into codes of elements and a scale, as in OCP's MX formats",
+    Quantizer,
+    (FORMAT,),
+    (QUANTIZER_LANES, QUANTIZER_FROM, POLICY),
+    title=lambda core: f"Quantizer of blocks of {core.lanes}: from {core.source} to {label(core.fmt)}",
+    lines=_lines,
+    rules=_rules,
+    meanings={
+        "bits": "numbers of all lanes, lane 0 lowest",
+        "codes": "codes of the elements of all lanes, lane 0 lowest",
+        "scale": "scale of the block, a code of e8m0",
+    },
+)

@@ -1,0 +1,147 @@
+"""Quantizers: gates against the reference model, every input of one lane, wrong gates, simulation, refusals."""
+
+import numpy as np
+import pytest
+
+from hwgen.__main__ import main
+from hwgen.blocks.catalog import build
+from hwgen.bundle.files import cases
+from hwgen.reference import reference
+from rtl_tests.support.bench import simulate
+from rtl_tests.support.blocks import answer, clocked_case, stimuli, texts
+from rtl_tests.support.gates import mismatches
+from rtl_tests.support.proofs import check
+from synth.proof.cases import is_enumerated
+from synth.proof.choose import proof
+from synth.proof.evidence import EQUAL
+
+POLICIES = ("floor", "ceil", "nearest")
+FORMATS = ("e2m1", "ocp_e4m3", "e3m2", "ocp_e5m2", "hif8", "e5m2b1", "gc_1_0_7_b0", "gc_1_5_2_b33", "gc_1_4_3_b40")
+"""The last three have largest elements below 2, so that subnormals and zeros decide on scales too."""
+DESIGNS = [
+    build("quantizer", "e2m1"),
+    build("quantizer", "e2m1", source="bfloat16", lanes=16, policy="nearest"),
+    build("quantizer", "ocp_e4m3", lanes=4),
+    build("quantizer", "ocp_e4m3", source="bfloat16", lanes=3, policy="ceil"),
+    build("quantizer", "ocp_e5m2", lanes=2, policy="nearest"),
+    build("quantizer", "e3m2", lanes=5, policy="ceil"),
+    build("quantizer", "e2m3", source="bfloat16", lanes=4),
+    build("quantizer", "hif8", lanes=2),
+    build("quantizer", "e5m2b1", lanes=2),
+    build("quantizer", "binary8p3", lanes=2, policy="nearest"),
+    build("quantizer", "gc_1_0_7_b0", lanes=2, policy="ceil"),
+    build("quantizer", "gc_1_5_2_b33", lanes=2, policy="nearest"),
+    build("quantizer", "gc_1_4_3_b40", source="bfloat16", lanes=2),
+    build("quantizer", "gc_1_4_3_bm3", lanes=2),
+    build("quantizer", "Binary4p2sf", lanes=7),
+]
+MORE = [
+    build("quantizer", name, source=source, lanes=lanes, policy=policy)
+    for name in (*FORMATS, "ibm_1_4_3", "e4m3_nosub", "ieee_e3m4", "gc_1_2_5_b1", "ibm_fp9_1_5_3", "Binary8p1se")
+    for source in ("binary32", "bfloat16")
+    for lanes, policy in zip((2, 3, 8), POLICIES, strict=True)
+]
+COUNT = 50_000
+"""Cases of a design in ``make exhaustive``."""
+
+
+def some(design, count):
+    """Stimuli of the reference model, always the same."""
+    return reference(design).stimuli(count, np.random.default_rng(list(design.name.encode())))
+
+
+@pytest.mark.parametrize(
+    ("design", "count"),
+    [
+        *((design, 4000) for design in DESIGNS),
+        *(pytest.param(design, COUNT, marks=pytest.mark.exhaustive) for design in (*DESIGNS, *MORE)),
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_gates_equal_golden(design, count):
+    wrong = mismatches(design, some(design, count))
+    assert not wrong, f"{len(wrong)} differ, first {wrong[0]}, expected {answer(design, wrong[0][0])}"
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        build("quantizer", name, source="bfloat16", lanes=1, policy=POLICIES[place % 3])
+        if (place + extra) % 3 == 0
+        else pytest.param(
+            build("quantizer", name, source="bfloat16", lanes=1, policy=POLICIES[(place + extra) % 3]),
+            marks=pytest.mark.exhaustive,
+        )
+        for place, name in enumerate(FORMATS)
+        for extra in range(3)
+    ],
+    ids=lambda design: design.name,
+)
+def test_one_lane_is_right_for_every_input(design):
+    evidence = check(design)
+    assert (evidence.kind, evidence.verdict, evidence.cases) == ("swept", EQUAL, 1 << 16)
+
+
+def test_a_block_of_several_lanes_has_too_many_inputs():
+    design = build("quantizer", "e2m1", source="bfloat16", lanes=2)
+    assert not is_enumerated(design)
+    assert proof(design) == "there are too many inputs to enumerate"
+
+
+def test_stimuli_reach_all_parts_of_the_range():
+    design = build("quantizer", "e2m1", lanes=4)
+    scales = [outputs["scale"] for outputs in reference(design).answers(some(design, 4000))]
+    assert {0, 1, 2, 252, 255} <= set(scales)
+    assert len(set(scales)) > 200
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("finite_scale = unlimited_scale[8] ?", "finite_scale = 1'b0 ?"),
+        ("9'h1fe", "9'h1ff"),
+        ("is_special = &largest_level", "is_special = 1'b0 & (&largest_level)"),
+        ("lane_1_leads_to_bit_3 = ", "lane_1_leads_to_bit_3 = 1'b1 | "),
+        ("element_0__round_up = ", "element_0__round_up = 1'b0 & "),
+        ("element_0__is_normal = ", "element_0__is_normal = 1'b1 | "),
+        ("element_1__below = ", "element_1__below = 1'b0 && "),
+    ],
+)
+def test_a_wrong_gate_is_found(right, wrong):
+    design = build("quantizer", "e2m1", lanes=2)
+    text = texts([design])[design.name]
+    assert text.count(right) == 1
+    assert mismatches(design, stimuli(design), text.replace(right, wrong))
+
+
+@pytest.mark.parametrize("policy", ["ceil", "nearest"])
+def test_a_wrong_decision_of_a_policy_is_found(policy):
+    design = build("quantizer", "e2m1", lanes=2, policy=policy)
+    text = texts([design])[design.name]
+    for wrong in ("1'b0 & ", "1'b1 | "):
+        assert mismatches(design, stimuli(design), text.replace("lane_0_rounds_up = ", f"lane_0_rounds_up = {wrong}"))
+
+
+def test_simulation_of_random_patterns(tmp_path):
+    """Pipelines with bubbles, stalls and a reset."""
+    designs = [
+        build("quantizer", name, source=source, lanes=lanes, stages=2, clock_enable=True)
+        for name, source, lanes in (("e2m1", "binary32", 8), ("ocp_e4m3", "bfloat16", 4), ("hif8", "binary32", 2))
+    ]
+    texts(designs)
+    simulate([clocked_case(design, cases(design)) for design in designs], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--format", "e2m1", "--lanes", "33"], "--lanes must be an integer from 1 to 32, not 33"),
+        (["--format", "e8m0"], "--format must be one format with a sign, not 'e8m0'"),
+        (["--format", "ocp_e4m3+ocp_e5m2"], "--format must be one format with a sign, not 'ocp_e4m3+ocp_e5m2'"),
+        (["--format", "binary16"], "--format: 'binary16' is a source, decoder target or accumulator"),
+    ],
+)
+def test_refusals(words, sentence, tmp_path, capsys):
+    assert main(["generate", "quantizer", *words, "-o", str(tmp_path)]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
