@@ -148,7 +148,7 @@ class Dot(Accumulating, wiring.Component):
 
     def _exact(self, m: Module, multipliers: list[Multiplier], unit: ExactAccumulator) -> None:
         width = unit.value_width
-        spare = self.lanes.bit_length() if self.has_overflow or self.has_flags else 0
+        spare = int(self.has_overflow or self.has_flags)  # an empty accumulator has room for all lanes
         products = [multiplier.product for multiplier in multipliers]
         value = named(m, "value", self.acc_in[:width])
         shape = SumShape(multipliers[0].layout, self.lanes, fabric=self.fabric)

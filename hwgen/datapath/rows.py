@@ -123,33 +123,47 @@ def _row(m: Module, name: str, product: PureInterface, shape: SumShape, sign: Va
     significand, width = product.significand, shape.product_bits + spare
     if not (zero_is_silent(shape.product.a.fmt) and zero_is_silent(shape.product.b.fmt)):
         no_number = no_number | product.is_zero
-    if not isinstance(no_number, Const):
-        significand = named(m, f"{name}_significand", Mux(no_number, 0, significand))
     distance_bits = max((high + offset + spare).bit_length(), 1)
     distance = named(m, f"{name}_distance", product.exponent + (offset + spare), distance_bits)
     if shape.fabric == FPGA:
+        if not isinstance(no_number, Const):
+            significand = named(m, f"{name}_significand", Mux(no_number, 0, significand))
         moved = moved_up(m, significand, distance, width, f"{name}_", Const(0, 1))[spare:]
         return Row(Cat(moved ^ sign.replicate(len(moved)), sign), sign)
     bits = []
     invert: Value = Const(0, 1)  # a negative number is inverted above its last 1
     for place, bit in enumerate(significand, 1):
         bits.append(bit ^ invert)
-        last = place == len(significand)
-        invert = named(m, f"{name}_negative" if last else f"{name}_inverts_bit_{place}", (sign & bit) | invert)
-    moved = moved_up(m, named(m, f"{name}_signed", Cat(*bits)), distance, width, f"{name}_", invert)[spare:]
-    return Row(Cat(moved, invert.replicate(shape.product_bits - len(moved)), ~invert), sign)
+        if place < len(significand):
+            invert = named(m, f"{name}_inverts_bit_{place}", (sign & bit) | invert)
+    keep = None
+    negative = (sign & significand[-1]) | invert
+    if not isinstance(no_number, Const):
+        keep = named(m, f"{name}_is_added", ~no_number)
+        negative = sign & ~product.is_zero & keep  # known before the product is
+    negative = named(m, f"{name}_negative", negative)
+    signed = named(m, f"{name}_signed", Cat(*bits))
+    moved = moved_up(m, signed, distance, width, f"{name}_", negative, keep)[spare:]
+    return Row(Cat(moved, negative.replicate(shape.product_bits - len(moved)), ~negative), sign)
 
 
-def moved_up(m: Module, value: Value, distance: Value, limit: int, prefix: str, fill: Value) -> Value:
-    """``value << distance`` with bits ``fill`` above, cut to ``limit`` bits.
+def moved_up(
+    m: Module, value: Value, distance: Value, limit: int, prefix: str, fill: Value, keep: Value | None = None
+) -> Value:
+    """``value << distance`` with bits ``fill`` above, cut to ``limit`` bits; 0 if ``keep`` and ``fill`` are 0.
 
-    The smallest stage is the first: the value then stays short for longer.
+    The smallest stage is the first: the value then stays short for longer. That is also the stage to mask the value in,
+    because its multiplexers have two gates for their selects.
     """
     for k, bit in enumerate(distance):
         step = 1 << k
         width = min(len(value) + step, limit)
         moved, still = Cat(Const(0, step), value)[:width], Cat(value, fill.replicate(step))[:width]
-        value = named(m, f"{prefix}moved_left_{step}", Mux(bit, moved, still))
+        choice = Mux(bit, moved, still)
+        if keep is not None and k == 0:
+            moves, stays = named(m, f"{prefix}moves", bit & keep), named(m, f"{prefix}stays", ~bit & keep)
+            choice = (moved & moves.replicate(width)) | (still & stays.replicate(width))
+        value = named(m, f"{prefix}moved_left_{step}", choice)
     return value
 
 
