@@ -5,6 +5,7 @@ from typing import Any
 from golden import Format
 from golden.refusal import check_choice
 from hwgen.blocks.block import Block, Design
+from hwgen.blocks.compressor import COMPRESSOR
 from hwgen.blocks.decoder import DECODER
 from hwgen.blocks.dot import DOT
 from hwgen.blocks.encoder import ENCODER
@@ -14,9 +15,11 @@ from hwgen.blocks.pe import PE
 from hwgen.blocks.quantizer import QUANTIZER
 from hwgen.blocks.readout import READOUT
 
-BLOCKS: dict[str, Block] = {
-    block.name: block for block in (DECODER, ENCODER, QUANTIZER, MAC, DOT, PE, READOUT, MULTIPLIER, ADDER)
-}
+_ALL = (
+    DECODER, ENCODER, QUANTIZER, MAC, DOT, PE, READOUT,
+    MULTIPLIER, ADDER, COMPRESSOR,
+)  # fmt: skip
+BLOCKS: dict[str, Block] = {block.name: block for block in _ALL}
 
 
 def build(kind: str, *formats: Format | str, name: str | None = None, **options: Any) -> Design:

@@ -34,8 +34,8 @@ from hwgen.datapath.arithmetic import named
 from hwgen.datapath.exact import sticky_specials
 from hwgen.datapath.fabric import ASIC, FABRICS
 from hwgen.datapath.frames import product_shape, summed
-from hwgen.datapath.multiplier import Multiplier, operand_ports
-from hwgen.datapath.ports import code_widths, flag_word, sum_ports
+from hwgen.datapath.multiplier import Multiplier, lane_multipliers, operand_ports
+from hwgen.datapath.ports import flag_word, sum_ports
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import SumShape, sum_of_finite_products
 from hwgen.datapath.scale import Scale
@@ -107,14 +107,7 @@ class Dot(Accumulating, wiring.Component):
             layout = product_shape(*formats, self.accumulator)
         else:
             layout = ProductShape.of(*formats, normalized=False, scale_bits=self.scale_bits)
-        multipliers = []
-        for lane in range(self.lanes):
-            m.submodules[f"lane_{lane}"] = multiplier = Multiplier(layout, flags=self.has_flags)
-            multipliers.append(multiplier)
-            if layout.scale_bits:
-                m.d.comb += multiplier.scale.eq(self.scale)
-            for port, width in (code_widths("a", self.a_format) | code_widths("b", self.b_format)).items():
-                m.d.comb += getattr(multiplier, port).eq(getattr(self, port).word_select(lane, width))
+        multipliers = lane_multipliers(m, self, layout, self.lanes, flags=self.has_flags)
         if self.exact is not None:
             self._exact(m, multipliers, self.exact)
             return m

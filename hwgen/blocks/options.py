@@ -120,6 +120,15 @@ FABRIC = Option(
     FABRICS,
     suffix="_{}",
 )
+CARRY_SAVE = Option(
+    "carry-save",
+    bool,
+    "with --accumulator exact: keep the state as two rows of bits, so that the loop has no carry from end to end; "
+    "acc is their sum",
+    only_with=("accumulator", ("exact",)),
+    suffix="_carry_save",
+    line=lambda core: f"Carry-save: the registers hold two rows of {core.exact.value_width + 1} bits; acc is their sum",
+)
 FLAGS = Option(
     "flags",
     bool,

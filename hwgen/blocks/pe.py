@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Flag, Format
-from golden.refusal import BadKind, BadValue, check_choice, check_integer
+from golden.refusal import BadKind, BadValue, check_choice, check_flag, check_integer
 from golden.wide import IEEE
 from hwgen.blocks.arguments import Accumulating, check_room
 from hwgen.blocks.block import Block, cycles
+from hwgen.blocks.compressor import Compressor
 from hwgen.blocks.dot import MEANINGS, Dot
 from hwgen.blocks.mac import Mac
 from hwgen.blocks.options import (
@@ -22,6 +21,7 @@ from hwgen.blocks.options import (
     ACCUMULATOR,
     B_FORMAT,
     BLOCK_SCALE,
+    CARRY_SAVE,
     FABRIC,
     INTERLEAVE,
     LANES,
@@ -34,9 +34,10 @@ from hwgen.blocks.options import (
 )
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
+from hwgen.datapath.compress import resolved
 from hwgen.datapath.fabric import ASIC, FABRICS
 from hwgen.datapath.multiplier import operand_ports
-from hwgen.datapath.ports import FLAG_BITS, sum_ports
+from hwgen.datapath.ports import FLAG_BITS, flag_word, sum_ports
 from hwgen.netlist.book import chapter
 from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
 
@@ -56,6 +57,10 @@ class Pe(Accumulating, wiring.Component):
         Products per cycle, 1 to 32; :class:`hwgen.Dot` adds several.
     accumulator, terms, scale_bits, flags, zero, block_scale, fabric
         See :class:`hwgen.Dot`.
+    carry_save : bool
+        With an ``exact`` accumulator only: whether the registers hold its value as two rows of bits, and ``acc`` is
+        their sum. No carry then travels from end to end within the loop: see
+        :class:`hwgen.blocks.compressor.Compressor`.
     stages : int
         Ranks of registers between inputs and accumulator, 0 to 16.
     interleave : int
@@ -92,59 +97,99 @@ class Pe(Accumulating, wiring.Component):
         zero: str = IEEE,
         block_scale: Format | str | None = None,
         fabric: str = ASIC,
+        carry_save: bool = False,
     ):
         self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero, block_scale)
         self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
         self.stages = check_integer("stages", stages, 0, MAX_STAGES)
         check_room(self.terms, self.lanes)
         self.fabric = check_choice("fabric", fabric, FABRICS)
+        self.carry_save = self._check_carry_save(carry_save)
         self.interleave = _accumulators(interleave, self.stages)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
         self._inputs, width = tuple(codes), self.accumulator_width
         super().__init__({"clear": In(1), "enable": In(1), **codes, "acc": Out(width), **sum_ports(True, flags)})
 
+    def _check_carry_save(self, carry_save: bool) -> bool:
+        is_set = check_flag("carry_save", carry_save)
+        if is_set and self.exact is None:
+            raise BadValue("carry_save", f"needs accumulator 'exact', not {self.accumulator!r}")
+        if is_set and self.fabric != ASIC:
+            problem = f"needs fabric {ASIC!r}, not {self.fabric!r}: it adds without carry chains"
+            raise BadValue("carry_save", problem)
+        return is_set
+
     def elaborate(self, _platform: object) -> Module:
-        """The pipelined MAC, and registers that delay the controls alongside it."""
+        """The pipelined unit that adds, and registers that delay the controls alongside it."""
         m = Module()
         entry = self.stages + 1 - self.interleave
-        if self.lanes == 1 and self.block_scale is None:
-            unit_type: Callable[..., Mac | Dot] = Mac
-        else:
-            unit_type = partial(Dot, lanes=self.lanes, block_scale=self.block_scale, fabric=self.fabric)
-        common: dict[str, Any] = {"accumulator": self.accumulator, "terms": self.terms, "scale_bits": self.scale_bits}
-        common["zero"] = self.zero
-        core = unit_type(self.a_format, self.b_format, overflow=not self.has_flags, flags=self.has_flags, **common)
+        core = self._core(entry)
         unit = Pipelined(core, self.stages, entries={"acc_in": entry}) if self.stages else core
         m.submodules.mac = unit
         if self.stages:
             m.d.comb += unit.in_valid.eq(Const(0, 1))  # valid bits are not used: the latency is fixed
-        for name in self._inputs:
-            m.d.comb += getattr(unit, name).eq(getattr(self, name))
+        for port in self._inputs:
+            m.d.comb += getattr(unit, port).eq(getattr(self, port))
         name = "flags" if self.has_flags else "overflow"
-        sticky, fresh = getattr(self, name), getattr(unit, name)
+        status = getattr(self, name)
+        state, sticky, fresh = self.acc, status, getattr(unit, name, Const(0, 1))
+        clear, enable = self.clear, self.enable
+        if self.carry_save:
+            state, sticky = Signal(len(unit.acc_in), name="state"), Signal(len(status), name=f"{name}_so_far")
+            self._resolve(m, state, sticky)
+            # Products are masked where they are short, unless a reset must drop those that are still in the pipeline.
+            always = Const(1, 1)
+            masked, enable = (always, enable) if self.stages else (enable, always)
+            m.d.comb += unit.enable.eq(masked)
 
         def delayed(value: Value, key: str, rank: int) -> Signal:
             register = Signal(len(value), name=f"{key}_stage_{rank}")
             m.d.sync += register.eq(value)
             return register
 
-        clear, enable = self.clear, self.enable
         for rank in range(1, entry + 1):
             clear, enable = delayed(clear, "clear", rank), delayed(enable, "enable", rank)
         chapter(m, f"Sticky {name}: kept until clear, which also clears the accumulator")
-        before = named(m, "acc_before", Mux(clear, 0, self.acc))
-        earlier = named(m, f"{name}_before", sticky & (~clear).replicate(len(sticky)))
+        before = named(m, "acc_before", Mux(clear, 0, state))
+        earlier = named(m, f"{name}_before", status & (~clear).replicate(len(status)))
         m.d.comb += unit.acc_in.eq(before)
         for rank in range(entry + 1, self.stages + 1):
             before, earlier = delayed(before, "acc_before", rank), delayed(earlier, f"{name}_before", rank)
             enable = delayed(enable, "enable", rank)
         m.d.sync += [
-            self.acc.eq(Mux(enable, unit.acc_out, before)),
-            sticky.eq(earlier | (enable.replicate(len(sticky)) & fresh)),
+            state.eq(Mux(enable, unit.acc_out, before)),
+            sticky.eq(earlier | (enable.replicate(len(status)) & fresh)),
         ]
         if self.has_flags:
             m.d.comb += self.overflow.eq(self.flags[Flag.OVERFLOW.bit_length() - 1])
         return m
+
+    def _core(self, entry: int) -> Compressor | Dot | Mac:
+        """The unit that adds; it reads the accumulator ``entry`` cycles after the codes."""
+        formats = self.a_format, self.b_format
+        common: dict[str, Any] = {"terms": self.terms, "scale_bits": self.scale_bits, "flags": self.has_flags}
+        if self.carry_save:
+            return Compressor(*formats, lanes=self.lanes, state_last=entry > 0, **common)
+        common |= {"accumulator": self.accumulator, "zero": self.zero, "overflow": not self.has_flags}
+        if self.lanes == 1 and self.block_scale is None:
+            return Mac(*formats, **common)
+        return Dot(*formats, lanes=self.lanes, block_scale=self.block_scale, fabric=self.fabric, **common)
+
+    def _resolve(self, m: Module, state: Signal, sticky: Signal) -> None:
+        """Outputs from a state in carry-save form, which overflows in the cycle in which its value does not fit.
+
+        After an overflow the guard bit means nothing, but then the sticky bit is set, and the value wraps as it does
+        without a guard bit.
+        """
+        width = len(self.acc) - 3
+        rows, specials = state[:-3], state[-3:]
+        value, overflow = resolved(m, (rows[: width + 1], rows[width + 1 :]))
+        m.d.comb += self.acc.eq(Cat(value, specials))
+        if self.has_flags:
+            zero = Const(0, 1)
+            m.d.comb += self.flags.eq(sticky | flag_word(zero, zero, overflow, zero))
+        else:
+            m.d.comb += self.overflow.eq(sticky | overflow)
 
 
 def _accumulators(interleave: object, stages: int) -> int:
@@ -170,7 +215,7 @@ PE = Block(
     "processing element: a MAC with its accumulator, clear, enable and overflow",
     Pe,
     (A_FORMAT, B_FORMAT),
-    (LANES, ACCUMULATOR, TERMS, SCALE_BITS, BLOCK_SCALE, SUM_FLAGS, ZERO, FABRIC, PE_STAGES, INTERLEAVE),
+    (LANES, ACCUMULATOR, TERMS, SCALE_BITS, BLOCK_SCALE, SUM_FLAGS, ZERO, FABRIC, CARRY_SAVE, PE_STAGES, INTERLEAVE),
     codes=("a", "b"),
     clocked=True,
     title=_title,

@@ -12,7 +12,8 @@ INTRODUCTION = """\
 `python -m hwgen.cli.table` generates this page; a test compares it with the code.
 On the command line an option is `--name`. In batch files, sweeps and JSON the name is the key. In Python the option is
 the argument of `hwgen.build` in the last column. Components such as `hwgen.Mac` have the same arguments, except those
-of a pipeline, which belong to `hwgen.Pipelined`. `multiplier` and `adder` are for `hwgen area` only.
+of a pipeline, which belong to `hwgen.Pipelined`. `multiplier`, `adder` and `compressor` are only
+measured, by `hwgen area`.
 """
 
 

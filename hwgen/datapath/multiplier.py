@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from operator import mul
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module
@@ -10,8 +12,9 @@ from amaranth.lib.wiring import In, Out
 
 from golden import Format
 from hwgen.datapath.arithmetic import extended, named
+from hwgen.datapath.compress import multiplied
 from hwgen.datapath.operand import Operand
-from hwgen.datapath.ports import code, code_ports
+from hwgen.datapath.ports import code, code_ports, code_widths
 from hwgen.datapath.product import ProductShape, product_signature
 from hwgen.netlist.book import chapter
 
@@ -34,6 +37,8 @@ class Multiplier(wiring.Component):
     layout : ProductShape
     flags : bool
         Whether the product has ``is_invalid``.
+    adders : bool
+        Whether the significands are multiplied by full adders, which are fast; otherwise synthesis chooses.
 
     Members
     -------
@@ -44,8 +49,8 @@ class Multiplier(wiring.Component):
     product : ``Out(product_signature)``
     """
 
-    def __init__(self, layout: ProductShape, *, flags: bool = False):
-        self.layout, self.has_flags = layout, flags
+    def __init__(self, layout: ProductShape, *, flags: bool = False, adders: bool = False):
+        self.layout, self.has_flags, self.adders = layout, flags, adders
         codes = operand_ports(layout.a.fmt, layout.b.fmt, layout.scale_bits)
         super().__init__({**codes, "product": Out(product_signature(layout, flags=flags))})
 
@@ -65,6 +70,7 @@ class Multiplier(wiring.Component):
         exponent = (Cat(carry, extended(a.exponent, width)) + Cat(carry, extended(b.exponent, width)))[1 : width + 1]
         for term in [*others, self.scale.as_signed()] if self.layout.scale_bits else others:
             exponent = (named(m, "partial_exponent_sum", exponent) + term)[:width]
+        multiply = partial(multiplied, m) if self.adders else mul
         either_zero = named(m, "either_zero", a.is_zero | b.is_zero)
         either_inf = named(m, "either_inf", a.is_inf | b.is_inf)
         m.d.comb += [
@@ -72,7 +78,7 @@ class Multiplier(wiring.Component):
             b.code.eq(code(self, "b", self.layout.b.fmt)),
             out.sign.eq(a.sign ^ b.sign),
             out.exponent.eq(exponent),
-            out.significand.eq(a.significand * b.significand),
+            out.significand.eq(multiply(a.significand, b.significand)),
             out.is_zero.eq(either_zero),
             out.is_inf.eq(either_inf),
             out.is_nan.eq(a.is_nan | b.is_nan | (either_zero & either_inf)),
@@ -80,3 +86,18 @@ class Multiplier(wiring.Component):
         if self.has_flags:
             m.d.comb += out.is_invalid.eq((a.is_zero & ~a.is_nan & b.is_inf) | (b.is_zero & ~b.is_nan & a.is_inf))
         return m
+
+
+def lane_multipliers(
+    m: Module, ports: wiring.Component, layout: ProductShape, lanes: int, *, flags: bool, adders: bool = False
+) -> list[Multiplier]:
+    """A multiplier for each lane of a component's codes; all lanes have the same scale."""
+    multipliers = []
+    for lane in range(lanes):
+        m.submodules[f"lane_{lane}"] = multiplier = Multiplier(layout, flags=flags, adders=adders)
+        multipliers.append(multiplier)
+        if layout.scale_bits:
+            m.d.comb += multiplier.scale.eq(ports.scale)
+        for port, width in (code_widths("a", layout.a.fmt) | code_widths("b", layout.b.fmt)).items():
+            m.d.comb += getattr(multiplier, port).eq(getattr(ports, port).word_select(lane, width))
+    return multipliers

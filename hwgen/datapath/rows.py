@@ -92,9 +92,10 @@ def sum_of_finite_products(
     return named(m, "total", _sum_of_rows(m, rows, shape, width, [acc]))
 
 
-def finite_row(m: Module, name: str, product: PureInterface, shape: SumShape) -> Row:
-    """A product, 0 if it is not finite."""
-    return _row(m, name, product, shape, product.sign, product.is_inf | product.is_nan)
+def finite_row(m: Module, name: str, product: PureInterface, shape: SumShape, mask: Value | None = None) -> Row:
+    """A product, 0 if it is not finite or if ``mask`` is 1."""
+    no_number = product.is_inf | product.is_nan
+    return _row(m, name, product, shape, product.sign, no_number if mask is None else no_number | mask)
 
 
 def _sum_of_rows(m: Module, rows: Sequence[Row], shape: SumShape, width: int, others: Sequence[Value]) -> Value:

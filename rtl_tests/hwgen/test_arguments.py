@@ -11,6 +11,7 @@ import golden
 from golden import Overflow, Rounding
 from golden.refusal import Refusal
 from hwgen import Adder, Decoder, Dot, Encoder, Mac, Multiplier, Pe, Pipelined, Quantizer, Readout, build
+from hwgen.blocks.compressor import Compressor
 from rtl_tests.support.toys import TOML_FORMAT
 
 SUMS = (Adder, Mac, Dot, Pe)
@@ -82,6 +83,15 @@ def test_stages_and_interleave():
         problem = f"interleave must be an integer from 1 to stages + 1, which is 3, not {interleave!r}"
         check_refusal(problem, Pe, "hif8", stages=2, interleave=interleave)
     assert argument_of(Pe, "hif8", interleave=2) == "interleave"
+
+
+def test_carry_save():
+    check_refusal("carry_save needs accumulator 'exact', not 'binary16'", Pe, "hif8", carry_save=True)
+    problem = "carry_save needs fabric 'asic', not 'fpga': it adds without carry chains"
+    check_refusal(problem, Pe, "hif8", accumulator="exact", fabric="fpga", carry_save=True)
+    check_refusal("carry_save must be True or False, not 1", Pe, "hif8", accumulator="exact", carry_save=1)
+    check_refusal("terms must be at least the 4 lanes, not 2", Compressor, "hif8", lanes=4, terms=2)
+    assert argument_of(Pe, "hif8", carry_save=True) == "carry_save"
 
 
 def test_pipelines():
@@ -181,6 +191,8 @@ def test_two_formats_of_one_name(tmp_path):
         "Dot('hif8')",
         "Pe('hif8', accumulator='exact', lanes=2, stages=3, interleave=2)",
         "Pe('hif8', flags=True)",
+        "Pe('hif8', accumulator='exact', carry_save=True)",
+        "Compressor('hif8', lanes=4, state_last=True)",
         "Decoder('hif8')",
         "Decoder('ocp_e4m3+ocp_e5m2', target='binary16')",
         "Encoder('hif8')",
@@ -197,7 +209,7 @@ def test_two_formats_of_one_name(tmp_path):
     ],
 )
 def test_repr_is_the_call(text):
-    others = Decoder, Encoder, Quantizer, Readout, Pipelined
+    others = Compressor, Decoder, Encoder, Quantizer, Readout, Pipelined
     names = {component.__name__: component for component in (*PRODUCTS, *others)}
     assert repr(eval(text, names)) == text
 
@@ -214,7 +226,7 @@ def test_attributes():
     assert mac.exact.width == len(mac.acc_in)
     assert (Mac("hif8").terms, Mac("hif8").exact) == (None, None)
     pe = Pe("hif8", lanes=2, stages=3, interleave=2)
-    assert (pe.lanes, pe.stages, pe.interleave, pe.has_flags) == (2, 3, 2, False)
+    assert (pe.lanes, pe.stages, pe.interleave, pe.has_flags, pe.carry_save) == (2, 3, 2, False, False)
     assert Dot("hif8").lanes == 2
     encoder = Encoder("hif8", "bfloat16", rounding="stochastic")
     assert (encoder.fmt.name, encoder.source.name) == ("hif8", "bfloat16")

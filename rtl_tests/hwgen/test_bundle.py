@@ -43,6 +43,7 @@ DESIGNS = [
     build("pe", "e5m2b1"),
     build("pe", "hif8", lanes=2, scale_bits=3),
     build("pe", "ocp_e5m2", stages=1, flags=True),
+    build("pe", "ocp_e4m3", accumulator="exact", lanes=4, carry_save=True),
 ]
 MORE = [
     build("mac", "e5m2b1", "ocp_e4m3", scale_bits=8),
@@ -191,6 +192,7 @@ MORE_FAULTS = [
     (build("dot", "e5m2b1", "ocp_e4m3"), "(b == 16'h7f00)"),  # the second lane's NaN
     (build("dot", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="exact", lanes=3, terms=8), "(b == 24'h0)"),
     (build("encoder", "e5m2b1", source="binary16", stages=3, clock_enable=True), "~enable"),
+    (build("pe", "ocp_e4m3", accumulator="exact", lanes=2, stages=1, carry_save=True), "rst"),
 ]
 """Modules, each with a fault that its properties must find."""
 

@@ -23,6 +23,7 @@ DESIGNS = {
     "pipelined mac": ("mac", "ocp_e5m2", {"stages": 2}),
     "processing element": ("pe", "ocp_e4m3", {}),
     "processing element with flags": ("pe", "hif8", {"flags": True}),
+    "processing element in carry-save form": ("pe", "ocp_e4m3", {"accumulator": "exact", "carry_save": True}),
     "dot": ("dot", "ocp_e4m3", {"lanes": 2}),
     "aligned dot": ("dot", "ocp_e4m3", {"lanes": 2, "accumulator": "aligned13", "flags": True}),
     "encoder": ("encoder", "ocp_e4m3", {"flags": True}),
@@ -57,6 +58,10 @@ def nets(text: str) -> list[str]:
         ("mac with flags", [*MAC, "Specials", "Flags"]),
         ("pipelined mac", [*MAC, "Specials"]),
         ("processing element", [*MAC, "Specials", "Sticky overflow"]),
+        (
+            "processing element in carry-save form",
+            [*MAC[:3], "Fixed point of lane_0", "Compress", "Specials", "Resolve", "Sticky overflow"],
+        ),
         ("exact mac", ["Decode a", "Decode b", "Product", "Fixed point of product", "Add", "Specials"]),
         ("encoder", ["Source", "Position", "Align", "Lower neighbour", "Round", "Code", "Flags"]),
         ("hybrid encoder", ["Source", "Position", "Align", "Lower neighbour", "Round", "Code"]),

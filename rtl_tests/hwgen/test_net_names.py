@@ -12,6 +12,7 @@ from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
 from hwgen import Decoder, Dot, Encoder, Mac, Pe, Quantizer, Readout
+from hwgen.blocks.compressor import Compressor
 from hwgen.netlist.emit import emit
 from hwgen.netlist.pipeline import Pipelined
 from synth.proof import mapping
@@ -23,6 +24,7 @@ COMPONENTS = {
     "mac": lambda: Mac("hif8"),
     "mac of two formats": lambda: Mac("ocp_e4m3", "gc_1_5_2_b16", accumulator="bfloat16", scale_bits=4, overflow=True),
     "exact mac": lambda: Mac("binary8p3", accumulator="exact", flags=True),
+    "compressor": lambda: Compressor("ocp_e4m3", lanes=3, flags=True),
     "dot": lambda: Dot("ibm_1_4_3", accumulator="dlfloat16", overflow=True),
     "hybrid encoder": lambda: Encoder("hif8", rounding="hybrid", rounding_pin=True),
     "encoder": lambda: Encoder("ocp_e4m3", flags=True),
@@ -199,6 +201,7 @@ def test_nets_with_exchanged_names_are_found():
 
 CLOCKED = {
     "processing element": lambda: Pe("ocp_e4m3"),
+    "processing element in carry-save form": lambda: Pe("ocp_e4m3", accumulator="exact", carry_save=True, stages=1),
     "pipelined processing element": lambda: Pe("hif8+binary8p3", flags=True, stages=2, interleave=2),
 }
 

@@ -13,9 +13,9 @@ from hwgen.netlist.book import ATTRIBUTE
 
 PAIRS = ("ocp_e4m3+ocp_e5m2", "hif8+binary8p3", "binary8p4+binary8p3")
 STEPS = [
-    "Source", "Subnormals of the source", "Decode", "Position", "Decode a", "Decode b", "Product", "Accumulator",
-    "Exponent difference", "Align", "Lower neighbour", "Add", "Normalize", "Round", "Code", "Specials", "Flags",
-    "Sticky overflow", "Sticky flags",
+    "Source", "Subnormals of the source", "Decode", "Position", "Decode a", "Decode b", "Product",
+    "Fixed point of lane_0", "Compress", "Accumulator", "Exponent difference", "Align", "Lower neighbour", "Add",
+    "Normalize", "Round", "Code", "Specials", "Flags", "Resolve", "Sticky overflow", "Sticky flags",
 ]  # fmt: skip
 FLAGS = "Flags: inexact, underflow, overflow, invalid"
 DESIGNS = [
@@ -27,6 +27,7 @@ DESIGNS = [
     *(("mac", name, {"stages": 3}) for name in ("hif8", "e5m2_nosub", "ibm_1_4_3", "ibm_fp9_1_5_3")),
     ("pe", "ocp_e4m3", {}),
     ("pe", "hif8+binary8p3", {"flags": True}),
+    ("pe", "ocp_e5m2", {"accumulator": "exact", "carry_save": True, "flags": True}),
     ("pe", "e5m2_nosub", {"stages": 2, "interleave": 2}),
 ]
 

@@ -120,7 +120,8 @@ flags = [false, true]
 [dot]
 lanes = [2, 4]
 [pe]
-accumulator = ["exact"]
+accumulator = ["binary16", "exact"]
+carry-save = [true]
 terms = [2]
 lanes = [1, 4]  # four lanes are more than two terms
 stages = [0, 1]
@@ -135,7 +136,9 @@ rounding = ["default", "hybrid", "stochastic"]
         "encoder_binary32_ties_to_away_flags",
         *("mac_binary16", "mac_binary16_flags", "mac_binary16_scale8", "mac_binary16_scale8_flags"),
         *("dot2_binary16", "dot4_binary16"),
-        *("pe_exact_n2", "pe_exact_n2_s1", "pe_exact_n2_s1_i2"),
+        *("pe_binary16", "pe_binary16_s1", "pe_binary16_s1_i2"),
+        *("pe_exact_n2_carry_save", "pe_exact_n2_carry_save_s1", "pe_exact_n2_carry_save_s1_i2"),
+        *("pe4_binary16", "pe4_binary16_s1", "pe4_binary16_s1_i2"),
         *("readout_binary32", "readout_ocp_e4m3_ties_to_even", "readout_ocp_e4m3_stochastic"),
         *("multiplier", "ocp_e5m2_multiplier"),
     ]

@@ -1,0 +1,108 @@
+"""Sums in carry-save form: two rows whose sum is the number, so that adding to it takes no carry from end to end."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Const, Module, Value
+from amaranth.lib.wiring import PureInterface
+
+from hwgen.datapath.arithmetic import named
+from hwgen.datapath.rows import SumShape, finite_row
+from hwgen.netlist.book import chapter
+
+Bit = tuple[int, Value]
+"""A bit and when it arrives, in delays of an XOR."""
+
+FIRST, PRODUCTS, LAST = 0, 4, 100
+"""Arrival of a state that is there from the start, of the products, and of a state that comes after their sum."""
+
+
+def compressed_sum(
+    m: Module,
+    products: Sequence[PureInterface],
+    shape: SumShape,
+    state: tuple[Value, Value],
+    enable: Value,
+    *,
+    state_last: bool,
+) -> tuple[Value, Value]:
+    """Two rows that are worth the rows of ``state`` plus, if ``enable`` is 1, all finite products.
+
+    ``state_last`` says whether the state arrives after the products: full adders take the bits that arrive first.
+    """
+    rows = [finite_row(m, f"lane_{lane}", product, shape, ~enable).bits for lane, product in enumerate(products)]
+    rows = [named(m, f"lane_{lane}_row", row) for lane, row in enumerate(rows)]
+    width, sign = len(state[0]), shape.product_bits
+    chapter(m, f"Compress: full adders, from two rows of {width} bits and a row of each lane to two rows")
+    arrival = LAST if state_last else FIRST
+    columns: list[list[Bit]] = [[] for _ in range(width)]
+    for row, time in (*((row, arrival) for row in state), *((row, PRODUCTS) for row in rows)):
+        for column, bit in zip(columns, row, strict=False):
+            column.append((time, bit))
+    # The inverted signs need the constant -lanes * 2**sign = (2**log - lanes) * 2**sign - 2**top. Its last part is
+    # taken from a bit s of the state: s * 2**top - 2**top = -~s * 2**top, which is ~s in all places from there on.
+    log = (shape.lanes - 1).bit_length()
+    for place in range(log):
+        if ((1 << log) - shape.lanes) >> place & 1:
+            columns[sign + place].insert(0, (FIRST, Const(1, 1)))
+    top = sign + log
+    borrow = arrival, named(m, "borrow", ~state[0][top])
+    columns[top][0] = borrow  # in place of s
+    for column in columns[top + 1 :]:
+        column.append(borrow)
+    first, second = _compressed(m, columns, 2)
+    return first, second
+
+
+def multiplied(m: Module, a: Value, b: Value) -> Value:
+    """The product of two numbers without sign."""
+    columns: list[list[Bit]] = [[] for _ in range(len(a) + len(b))]
+    for i, left in enumerate(a):
+        for j, right in enumerate(b):
+            columns[i + j].append((0, named(m, f"partial_{i}_{j}", left & right)))
+    (product,) = _compressed(m, columns, 1, "product_")
+    return product
+
+
+def _compressed(m: Module, columns: Sequence[list[Bit]], count: int, prefix: str = "") -> list[Value]:
+    """``count`` rows with the same sum, modulo 2 to the number of columns.
+
+    In each column, the three bits that arrive first go into a full adder; two that are left, into a half adder.
+    """
+    rows: list[list[Value]] = [[] for _ in range(count)]
+    for place, column in enumerate(columns):
+        for number in itertools.count():
+            if len(column) <= count:
+                break
+            column.sort(key=lambda bit: bit[0])
+            times, bits = zip(*column[:3], strict=True)
+            total, carry = _added(bits)
+            last = times[-1]
+            time = max(times[1] + len(bits) - 2, last)  # a full adder's sum has two XORs, the second for the last bit
+            column[:3] = [(time + 1, named(m, f"{prefix}sum_{place}_{number}", total))]
+            if place + 1 < len(columns):
+                columns[place + 1].append((last + 1, named(m, f"{prefix}carry_{place + 1}_{number}", carry)))
+        for row, value in itertools.zip_longest(rows, (bit for _, bit in column), fillvalue=Const(0, 1)):
+            row.append(value)
+    return [Cat(row) for row in rows]
+
+
+def _added(bits: Sequence[Value]) -> tuple[Value, Value]:
+    """Sum and carry of two or three bits; the first may be a constant 1."""
+    first, second, *others = bits
+    if not others:
+        return first ^ second, first & second
+    (third,) = others
+    if isinstance(first, Const):
+        return ~(second ^ third), second | third
+    return first ^ second ^ third, (first & second) | (third & (first | second))
+
+
+def resolved(m: Module, state: tuple[Value, Value]) -> tuple[Value, Value]:
+    """The number, without its guard bit, and whether it needs that bit."""
+    width = len(state[0])
+    chapter(m, f"Resolve: total {width} bits in two's complement; the first is a guard bit")
+    total = named(m, "total", (state[0] + state[1])[:width])
+    return total[:-1], total[-1] ^ total[-2]
