@@ -22,7 +22,7 @@ from synth.proof.mac import Binary32Proof, ExactProof
 from synth.proof.readout import ReadoutProof
 from synth.proof.rounded import RoundedDotProof
 from synth.proof.solver import Proof
-from synth.proof.stochastic import StochasticProof
+from synth.proof.stochastic import StochasticProof, StochasticReadoutProof
 from synth.proof.truncated import AlignedDotProof
 
 MAX_HELD_BITS = 20
@@ -53,7 +53,7 @@ def _proof(design: Design) -> type[Proof] | str:
         case Readout(random_bits=None):
             return ReadoutProof
         case Readout():
-            return f"{_TOO_MANY}, and the proof of readouts does not support random bits"
+            return StochasticReadoutProof
         case Mac() | Dot() | Pe() as core:
             return _sum_proof(design, core)
         case _:

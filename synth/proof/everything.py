@@ -73,6 +73,7 @@ def designs() -> list[Design]:
             for name, word in product(("Binary8p3se", "Binary8p4se"), ("binary16", "bfloat16"))
         ),
         *(build(kind, name, stages=ranks) for name, ranks, kind in product(SOME, (1, 3), _PIPELINED)),
+        *(build("readout", name, target=name, rounding="stochastic") for name in SOME),
         *_sums(),
     ]
 

@@ -1,7 +1,8 @@
 """The proof of readouts, which have too many accumulator bits to enumerate: one binade of the value at a time."""
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from golden.rows import Biased
 from golden.wide import POSITIVE
@@ -13,6 +14,45 @@ from synth.proof.solver import Proof, Solver
 
 if TYPE_CHECKING:
     from bitwuzla import Term
+
+
+class Binade(NamedTuple):
+    """The accumulators of a part: whether one is among them; sign and magnitude of its value."""
+
+    here: "Term"
+    sign: "Term"
+    magnitude: "Term"
+
+    @classmethod
+    def of(cls, solver: Solver, acc: "Term", width: int, part: int) -> "Binade":
+        """Part 0: zero and all special values; part k + 1: magnitudes from ``2**k`` to ``2**(k + 1) - 1``."""
+        value = solver.extract(acc, width - 1)
+        finite = solver.equal(solver.extract(acc, width + 2, width), solver.word(0, 3))
+        sign = solver.extract(acc, width - 1, width - 1)
+        negative = solver.equal(sign, solver.word(1, 1))
+        magnitude = solver.choose(negative, solver.term("BV_NEG", value), value)
+        if part == 0:
+            zero = solver.all([finite, solver.equal(value, solver.word(0, width))])
+            return cls(solver.either([zero, solver.negate(finite)]), sign, magnitude)
+        above = solver.extract(magnitude, width - 1, part - 1)
+        return cls(solver.all([finite, solver.equal(above, solver.word(1, width - part + 1))]), sign, magnitude)
+
+
+def binade_cases(part: int, width: int) -> int:
+    """Both signs of all magnitudes of a part; the most negative number has no positive counterpart."""
+    if part == 0:
+        return (7 << width) + 1
+    return 1 if part == width else 2 << (part - 1)
+
+
+def special_codes(solver: Solver, acc: "Term", width: int, code_bits: int, expected: Callable[[int], int]) -> "Term":
+    """The expected output for each combination of flags, and for zero."""
+    code = solver.word(expected(0), code_bits)
+    flags = solver.extract(acc, width + 2, width)
+    for word in range(1, 8):
+        special = solver.word(expected(word << width), code_bits)
+        code = solver.choose(solver.equal(flags, solver.word(word, 3)), special, code)
+    return code
 
 
 class ReadoutProof(Proof):
@@ -36,10 +76,8 @@ class ReadoutProof(Proof):
         self.parts = self.width + 1
 
     def cases(self, part: int) -> int:
-        """Both signs of all magnitudes; the most negative number has no positive counterpart."""
-        if part == 0:
-            return (7 << self.width) + 1
-        return 1 if part == self.width else 2 << (part - 1)
+        """See :func:`binade_cases`."""
+        return binade_cases(part, self.width)
 
     def prove(self, part: int) -> dict[str, int] | None:
         """Search any accumulator of the part."""
@@ -47,17 +85,11 @@ class ReadoutProof(Proof):
         acc = solver.variable("acc", width + 3)
         known = dict(zip(self.netlist.input_nets("acc"), solver.bits(acc, width + 3), strict=True))
         out = solver.outputs(self.netlist, known)
-        value = solver.extract(acc, width - 1)
-        finite = solver.equal(solver.extract(acc, width + 2, width), solver.word(0, 3))
+        here, sign, magnitude = Binade.of(solver, acc, width, part)
         if part == 0:
-            zero = solver.all([finite, solver.equal(value, solver.word(0, width))])
-            here, expected = solver.either([zero, solver.negate(finite)]), self._special(solver, acc)
+            expected = special_codes(solver, acc, width, self.target.width, self._expected)
         else:
-            sign = solver.extract(acc, width - 1, width - 1)
             negative = solver.equal(sign, solver.word(1, 1))
-            magnitude = solver.choose(negative, solver.term("BV_NEG", value), value)
-            above = solver.extract(magnitude, width - 1, part - 1)
-            here = solver.all([finite, solver.equal(above, solver.word(1, width - part + 1))])
             if self.rounds_to_code:
                 down, up = (self._codes(solver, magnitude, part - 1, is_negative) for is_negative in (True, False))
                 expected = solver.choose(negative, down, up)
@@ -71,15 +103,6 @@ class ReadoutProof(Proof):
 
     def _expected(self, acc: int) -> int:
         return reference(self.design).answer({"acc": acc})[output(self.target)]
-
-    def _special(self, solver: Solver, acc: "Term") -> "Term":
-        """The expected output for each combination of flags, and for zero."""
-        code = solver.word(self._expected(0), self.target.width)
-        flags = solver.extract(acc, self.width + 2, self.width)
-        for word in range(1, 8):
-            special = solver.word(self._expected(word << self.width), self.target.width)
-            code = solver.choose(solver.equal(flags, solver.word(word, 3)), special, code)
-        return code
 
     def _codes(self, solver: Solver, magnitude: "Term", place: int, negative: bool) -> "Term":
         """The expected codes of the magnitudes whose most significant 1 is at ``place``."""
