@@ -17,6 +17,7 @@ SUBNORMAL = {
     "e5m2b1": None,
     "e2m1": 0,
     "e3m2": -2,
+    "e2m3": 0,
     "binary8p3": -15,
     "ue4m3": -6,
     "e8m0": None,
@@ -222,6 +223,51 @@ def test_the_other_functions():
     for k in range(7):
         chain = golden.mac(a[:, k], b[:, k], chain, "hif8", accumulator="aligned13")
     assert np.array_equal(golden.dot(a, b, "hif8", accumulator="aligned13"), chain)
+
+
+LOSSLESS = {("e2m1", 32): 12, ("e3m2", 32): 22, ("e2m3", 32): 16}
+"""Blocks of OCP MX, and the least T whose aligned sums of a whole block, from an accumulator of 0, are exact."""
+
+
+@pytest.mark.parametrize(("name", "lanes"), LOSSLESS)
+def test_blocks_whose_sums_are_exact(name, lanes):
+    """Proof: no pair of codes has a bit below the cut of the largest exponent; no sum has more bits than are kept.
+
+    Scales multiply all of this alike, as long as the sum is a normal number.
+    """
+    width = LOSSLESS[name, lanes]
+    codes = [(Fraction(value), exponent) for value, exponent, _ in split(name)]
+    products = [(x * y, e + f) for x, e in codes for y, f in codes if x and y]
+    largest_exponent, largest = max(e for _, e in products), lanes * max(abs(value) for value, _ in products)
+    assert all((value / Fraction(2) ** (largest_exponent - width)).denominator == 1 for value, _ in products)
+    smallest = min(abs(value) for value, _ in products)
+    assert all((value / smallest).denominator == 1 for value, _ in products)
+    assert largest / smallest < 1 << (width + 1)  # so the first and the last bit of a sum are at most T places apart
+
+    fmt = golden.get(name)
+    rng = np.random.default_rng(5)
+    a, b = rng.integers(0, 1 << fmt.width, (2, 4000, lanes)).astype(np.uint8)
+    scales = [rng.integers(100, 150, 4000).astype(np.uint8) for _ in "ab"]
+    options = {"a_scale": scales[0], "b_scale": scales[1]}
+    zero = np.zeros(4000, np.uint32)
+    exact = golden.fused_dot(a, b, zero, name, None, "binary32", **options)
+    np.testing.assert_array_equal(golden.fused_dot(a, b, zero, name, None, f"aligned{width}", **options), exact)
+
+    rest = int(largest / smallest) & -(1 << width) | 1  # a sum with the first and the last of these bits
+    pairs, values = [], {int(value / smallest): value for value, _ in products}
+    while rest:
+        part = max(value for value in values if value <= rest)
+        pairs.append(
+            next((i, j) for i, (x, _) in enumerate(codes) for j, (y, _) in enumerate(codes) if x * y == values[part])
+        )
+        rest -= part
+    assert len(pairs) <= lanes
+    words = np.array([*pairs, *[(0, 0)] * (lanes - len(pairs))], np.uint8).T
+    sums = [
+        golden.fused_dot(*words, np.uint32(0), name, None, accumulator)
+        for accumulator in ("binary32", f"aligned{width}", f"aligned{width - 1}")
+    ]
+    assert sums[0] == sums[1] != sums[2]
 
 
 @pytest.mark.parametrize("name", ["aligned5", "aligned41", "aligned", "aligned07", "hif8"])
