@@ -10,7 +10,7 @@ from hwgen.reference import reference
 from rtl_tests.support.blocks import texts
 from synth.proof.bitslice import CASES, Evaluator
 from synth.proof.gates import arrange
-from synth.proof.mapping import read
+from synth.proof.mapping import read, read_adders
 
 
 def mismatches(
@@ -20,7 +20,11 @@ def mismatches(
     model = reference(design)
     inputs, outputs = model.inputs, model.outputs
     text = texts([design])[design.name] if verilog is None else verilog
-    netlist = arrange(read(text, design.name, pipeline=design.pipeline, thorough=False), inputs, outputs, model.made_of)
+    if design.kind == "dot":  # full adders are mapped much faster than gates
+        netlist = read_adders(text, design.name, pipeline=design.pipeline)
+    else:
+        netlist = read(text, design.name, pipeline=design.pipeline, thorough=False)
+    netlist = arrange(netlist, inputs, outputs, model.made_of)
     size = -(-len(cases) // CASES) * CASES
     planes = np.concatenate([_planes([case[name] for case in cases], width, size) for name, width in inputs.items()])
     evaluator = Evaluator(netlist, range(2, netlist.first_gate), compiled=False)
