@@ -153,12 +153,12 @@ class DotProof(Proof):
         return choices
 
     def _merged(self, lane: int, nets: tuple[int, ...]) -> list[LaneClass]:
-        """Classes of a lane in which all finite products are alike but for their sign."""
+        """Classes of a lane in which all finite products but zero are alike except for their sign."""
         if (lane, nets) in self._known_classes:
             return self._known_classes[lane, nets]
         merged: dict[object, LaneClass] = {}
         for member in self.lanes.classes(lane, nets, {}):
-            kind = repr(member.product) if not np.isfinite(member.product) else "finite"
+            kind = "number" if np.isfinite(member.product) and member.product else repr(member.product)
             merged.setdefault((kind, member.negative, member.undefined, member.bits), member)
         self._known_classes[lane, nets] = list(merged.values())
         return self._known_classes[lane, nets]

@@ -352,16 +352,19 @@ class AlignedDotProof(FloatDotProof):
             raise NotShownError("total is too short for the largest sum")
         low, high = self._levels
         of_lanes = solver.term("BV_SLE", largest, self._number(solver, high))
-        conditions = [
-            solver.term("IMPLIES", some, solver.either([of_lanes, self._is_of_acc(solver, query.acc, largest)])),
-            self._is_number(solver, query.acc),
-            solver.negate(solver.either(query.lanes(lambda member: not np.isfinite(member.product)))),
-            self._dominated(query),
-            self._alone(query, largest),
-            solver.term("IMPLIES", some, self._is_reached(solver, query.acc, largest)),
-            solver.term("IMPLIES", some, solver.term("BV_SGE", largest, self._number(solver, low))),
+        shown = [  # in part 0, if any product is not 0
+            solver.either([of_lanes, self._is_of_acc(solver, query.acc, largest)]),
+            self._is_reached(solver, query.acc, largest),
+            solver.term("BV_SGE", largest, self._number(solver, low)),
             solver.term("BV_SLE", total, solver.word(largest_sum, size)),
             solver.term("BV_SGE", total, solver.word(smallest_sum % (1 << size), size)),
+            self._dominated(query),
+            self._alone(query, largest),
+        ]
+        conditions = [
+            self._is_number(solver, query.acc),
+            solver.negate(solver.either(query.lanes(lambda member: not np.isfinite(member.product)))),
+            solver.term("IMPLIES", some, solver.all(shown)),
         ]
         flags = [solver.false, solver.false, solver.all([some, overflow]), solver.false]
         return self.search(query, conditions, solver.choose(some, claim, claim_alone), flags)
