@@ -205,7 +205,7 @@ def moved_left(m: Module, value: Value, distance: Value, limit: int, prefix: str
 
 
 def normalized(
-    m: Module, value: Value, steps: int, *, fill: Value | None = None, room: Value | None = None
+    m: Module, value: Value, steps: int, *, fill: Value | None = None, room: Value | None = None, name: str = ""
 ) -> tuple[Value, Value]:
     """Move a value left until its first bit is 1, by at most ``2**steps - 1`` places.
 
@@ -215,6 +215,8 @@ def normalized(
         The bit that moves in from the right; default: 0.
     room : Value, optional
         The largest number of places that the value may move.
+    name : str
+        Name of the moved value; default: one by the last step.
 
     Returns
     -------
@@ -234,6 +236,7 @@ def normalized(
             move &= named(m, f"room_for_{step}", any_of([*rooms, bit]))
             rooms.insert(1, named(m, f"exponent_bit_{k}_remains", bit & ~move))
         move = named(m, f"moves_left_{step}", move)
-        value = named(m, f"moved_left_{step}", Mux(move, Cat(incoming.replicate(step), value[:-step]), value))
+        moved = f"moved_left_{step}" if k or not name else name
+        value = named(m, moved, Mux(move, Cat(incoming.replicate(step), value[:-step]), value))
         moves = [move, *moves]
     return value, Cat(*moves)

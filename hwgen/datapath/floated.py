@@ -90,7 +90,8 @@ def floated_sum(
         magnitude = named(m, "scaled_magnitude", magnitude * scale.significand)
     bits = floated.significand_bits
     magnitude = magnitude[:bits]
-    value, places = normalized(m, magnitude, (bits - 1).bit_length()) if bits > 1 else (magnitude, Const(0, 1))
+    steps = (bits - 1).bit_length()
+    value, places = normalized(m, magnitude, steps, name="sum_significand") if steps else (magnitude, Const(0, 1))
     exponent = named(m, "sum_exponent", (bits - 1) - places + scale.exponent, floated.exponent_shape)
 
     chapter(m, "Specials of the products: infinities, NaN and zero")

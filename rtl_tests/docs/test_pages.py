@@ -77,6 +77,7 @@ NOT_RUN = {
     "docs/dot.md": (
         "hwgen verify dot --format ocp_e4m3 --lanes 8 --accumulator binary32",
         "hwgen verify pe --format hif8 --lanes 8 --accumulator exact --stages 2",
+        "hwgen verify dot --format ocp_e4m3 --lanes 32 --accumulator binary32 --block-scale e8m0",
     ),
     "docs/start.md": ("pip install .",),
     "docs/sweep.md": (

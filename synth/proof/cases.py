@@ -157,14 +157,14 @@ class Products:
     undefined: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, design: Design) -> "Products":
-        """All products of a MAC."""
-        fa, fb = design.formats
-        bits = fa.width + fb.width
-        held = np.arange(1 << (bits + design.scale_bits), dtype=np.uint32)
+    def of(cls, design: Design, scaled: bool = True) -> "Products":
+        """All products of a MAC; without the scale if ``scaled`` is false."""
+        fa, fb = design.codes.values()
+        bits, scale_bits = fa.width + fb.width, design.scale_bits if scaled else 0
+        held = np.arange(1 << (bits + scale_bits), dtype=np.uint32)
         a = (held & np.uint32((1 << fa.width) - 1)).astype(np.uint16)
         b = (held >> np.uint32(fa.width) & np.uint32((1 << fb.width) - 1)).astype(np.uint16)
-        word, half = (held >> np.uint32(bits)).astype(np.int16), 1 << design.scale_bits >> 1
+        word, half = (held >> np.uint32(bits)).astype(np.int16), 1 << scale_bits >> 1
         scale = np.where(word >= half, word - 2 * half, word).astype(np.int16)
         with np.errstate(invalid="ignore"):
             values = np.ldexp(fa.values[a] * fb.values[b], scale)
@@ -206,7 +206,7 @@ def input_sweep(design: Design) -> Sweep | None:
 def _products(design: Design) -> list[NDArray[Any]]:
     """The keys of a class of codes and scales: its product."""
     products = Products.of(design)
-    fa, fb = design.formats
+    fa, fb = design.codes.values()
     # some accumulators keep the sign of special products
     sign = ((products.a & fa.sign_bit) != 0) ^ ((products.b & fb.sign_bit) != 0)
     # flags distinguish NaN inputs from invalid operations

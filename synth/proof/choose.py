@@ -8,6 +8,7 @@ against the comparison of integers that defines it. Products, values and codes c
 import numpy as np
 
 from golden import WIDE, WideFormat
+from golden.wide import wide
 from hwgen.blocks.block import PIPELINE, Design
 from hwgen.blocks.catalog import BLOCKS
 from hwgen.blocks.dot import Dot
@@ -18,6 +19,7 @@ from hwgen.blocks.pe import Pe
 from hwgen.blocks.readout import Readout
 from synth.proof.cases import Products
 from synth.proof.dot import ExactDotProof
+from synth.proof.floated import FloatedDotProof
 from synth.proof.mac import Binary32Proof, ExactProof
 from synth.proof.readout import ReadoutProof
 from synth.proof.rounded import RoundedDotProof
@@ -61,7 +63,8 @@ def _proof(design: Design) -> type[Proof] | str:
 
 
 def _sum_proof(design: Design, core: Mac | Dot | Pe) -> type[Proof] | str:
-    if core.a_format.width + core.b_format.width + core.scale_bits > MAX_HELD_BITS:
+    held = core.scale_bits if core.accumulator == "exact" else 0
+    if core.a_format.width + core.b_format.width + held > MAX_HELD_BITS:
         return f"there are more than 2^{MAX_HELD_BITS} pairs of codes and scales, too many to evaluate"
     is_dot = isinstance(core, Dot) or design.lanes > 1
     if core.accumulator == "exact":
@@ -69,11 +72,10 @@ def _sum_proof(design: Design, core: Mac | Dot | Pe) -> type[Proof] | str:
     is_aligned = core.accumulator not in WIDE
     if not (is_dot or is_aligned) and core.block_scale is None:
         return _mac_proof(design, core)
-    if core.scale_bits or core.block_scale is not None:
-        return f"{_TOO_MANY}, and the proof of sums that are rounded does not support scales"
-    if is_aligned and core.has_flags:
-        return f"{_TOO_MANY}, and the proof of aligned sums does not support flags"
-    return AlignedDotProof if is_aligned else RoundedDotProof
+    if is_aligned:
+        return AlignedDotProof
+    is_floated = core.scale_bits or core.block_scale is not None or wide(core.accumulator).flush
+    return FloatedDotProof if is_floated else RoundedDotProof
 
 
 def _mac_proof(design: Design, core: Mac | Pe) -> type[Proof] | str:

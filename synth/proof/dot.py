@@ -69,6 +69,14 @@ class DotProof(Proof):
             raise NotShownError(f"the module has no net {name}, or no output depends on all its bits")
         return tuple(bits)
 
+    def has_word(self, name: str) -> bool:
+        """Whether there is such a net."""
+        try:
+            self.word(name)
+        except NotShownError:
+            return False
+        return True
+
     def outputs_of(self, name: str) -> list[int]:
         """The nets of an output."""
         first = 0

@@ -149,6 +149,24 @@ def _sums() -> Iterator[Design]:
     for accumulator, lanes in (("binary32", 8), ("exact", 8), ("binary16", 2)):
         yield build("dot", "ocp_e4m3", accumulator=accumulator, lanes=lanes, fabric="fpga")
     yield build("dot", "ocp_e4m3", accumulator="binary32", lanes=32)
+    for name, scale, lanes in (
+        *(("ocp_e4m3", "e8m0", lanes) for lanes in (2, 8, 32)),
+        *((name, "e8m0", 32) for name in ("ocp_e5m2", "e3m2", "e2m3", "e2m1")),
+        *(("e2m1", scale, 16) for scale in ("ue4m3", "ue5m3")),
+        ("Binary8p4se", "Binary8p1uf", 4),
+        ("ocp_e4m3", "ue5m3", 8),
+    ):
+        yield build("dot", name, accumulator="binary32", lanes=lanes, block_scale=scale)
+        if scale == "e8m0":
+            yield build("dot", name, accumulator="aligned25", lanes=lanes, block_scale=scale)
+    for name, accumulator in product(SOME, ("binary16", "bfloat16", "dlfloat16", "binary32", "aligned13")):
+        yield build("dot", name, accumulator=accumulator, lanes=2, scale_bits=3, flags=True)
+    for name, accumulator in product((*SOME, "e2m1"), ("aligned6", "aligned13", "aligned40")):
+        yield build("dot", name, accumulator=accumulator, lanes=2, flags=True)
+    yield build("dot", "ocp_e4m3", "ocp_e5m2", accumulator="binary32", lanes=2, block_scale="e8m0", flags=True)
+    yield build("dot", "ocp_e4m3", accumulator="aligned25", lanes=4, block_scale="e8m0", flags=True)
+    yield build("pe", "e2m1", accumulator="binary32", lanes=8, block_scale="ue4m3", stages=3, interleave=2, flags=True)
+    yield build("pe", "e2m1", accumulator="aligned13", lanes=8, block_scale="e8m0", stages=3)
     yield build("pe", "ocp_e4m3", accumulator="binary32", lanes=8, stages=3)
     yield build("pe", "hif8", accumulator="binary32", lanes=2, stages=2, interleave=2, flags=True)
 

@@ -1,7 +1,8 @@
 """The lanes of a dot product: what the codes of one lane alone decide is evaluated for all their pairs and scales.
 
-A net belongs to a lane if it depends on that lane's codes and on nothing else but the scale of all lanes, and on nets
-that the caller gives. Pairs with the same bits of such nets and the same product in the reference model form a class.
+A net belongs to a lane if it depends on that lane's codes and on nothing else but the scale of exact products, and on
+nets that the caller gives. Pairs with the same bits of such nets and the same product in the reference model form a
+class.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,7 +49,8 @@ class Lanes:
     def __init__(self, design: Design, netlist: Netlist):
         self.design, self.netlist, self.count = design, netlist, design.lanes
         self.codes = {name: (netlist.input_nets(name), fmt.width) for name, fmt in design.codes.items()}
-        self.scale = list(netlist.input_nets("scale")) if design.scale_bits else []
+        is_exact = design.core.accumulator == "exact"  # others multiply the sum
+        self.scale = list(netlist.input_nets("scale")) if design.scale_bits and is_exact else []
 
     def nets_of(self, lane: int) -> list[int]:
         """The input nets of a lane: a, b, scale, as in the index of a product."""
@@ -57,13 +59,13 @@ class Lanes:
 
     @cached_property
     def products(self) -> Products:
-        """The reference model's products of all pairs and scales."""
-        return Products.of(self.design)
+        """The reference model's products of all pairs, and of all scales if the sum is exact."""
+        return Products.of(self.design, scaled=bool(self.scale))
 
     @cached_property
     def negative(self) -> NDArray[np.bool_]:
         """Signs of all products; of those that are not finite, the exclusive or of the codes' sign bits."""
-        (fa, fb), (a, b) = self.design.formats, (self.products.a, self.products.b)
+        (fa, fb), (a, b) = self.design.codes.values(), (self.products.a, self.products.b)
         signs = ((a & fa.sign_bit) != 0) ^ ((b & fb.sign_bit) != 0)
         return np.where(np.isfinite(self.products.values), np.signbit(self.products.values), signs)
 
@@ -189,6 +191,8 @@ def evaluated(netlist: Netlist, nets: Sequence[int], known: Mapping[int, Planes 
     while waiting:
         net = waiting.pop()
         if net not in needed:
+            if net < netlist.first_gate:
+                raise NotShownError("a net depends on other inputs than it should")
             needed.add(net)
             pins = netlist.gates[net - netlist.first_gate].pins
             waiting += [pin for pin in pins if pin > 1 and pin not in known]

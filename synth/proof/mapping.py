@@ -44,16 +44,18 @@ opt_clean -purge
 write_json netlist.json
 """
 
+# opt must not move a register's reset into its cell, nor alumacc merge two sums: the words between would be lost.
 _KEEP_ADDERS = """\
 setundef -undriven -anyseq
-opt
+opt -nodffe -nosdff
 memory_map
+setattr -set keep 1 w:*products_sum w:*total
 alumacc
 maccmap
-opt
+opt -nodffe -nosdff
 select -set others t:* t:$fa %d t:$alu %d
 techmap @others
-opt
+opt -nodffe -nosdff
 dfflegalize -cell $_DFF_P_ x
 opt_clean
 write_json netlist.json

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from golden import Flag
 from hwgen.blocks.block import Design
@@ -11,6 +11,9 @@ from synth.proof.gates import Netlist
 
 if TYPE_CHECKING:
     from bitwuzla import Term
+
+
+Item = TypeVar("Item")
 
 
 class Solver:
@@ -33,6 +36,10 @@ class Solver:
     def word(self, value: int, width: int) -> "Term":
         """A constant word."""
         return self.manager.mk_bv_value(self.manager.mk_bv_sort(width), value)
+
+    def number(self, value: int, width: int) -> "Term":
+        """A constant number in two's complement."""
+        return self.word(value % (1 << width), width)
 
     def variable(self, name: str, width: int) -> "Term":
         """An unknown word."""
@@ -141,7 +148,7 @@ class Proof(ABC):
         model = reference(design)
         self.inputs, self.outputs = model.arguments, model.results
 
-    def expected_flags(self, word: Sequence["Term"]) -> list["Term"]:
+    def expected_flags(self, word: Sequence[Item]) -> list[Item]:
         """The outputs after the first one: those of the flag word, and overflow alone, that the block has."""
         flags = list(word) if "flags" in self.outputs else []
         return flags + ([word[Flag.OVERFLOW.bit_length() - 1]] if "overflow" in self.outputs else [])

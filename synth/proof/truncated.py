@@ -1,6 +1,7 @@
 """The proof of dot products with an aligned accumulator, which truncates addends and sums (:mod:`golden.aligned`)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,20 +13,20 @@ from golden.wide import POSITIVE, aligned_bits
 from hwgen.blocks.block import Design
 from synth.proof.adders import linear_form
 from synth.proof.bitslice import CASES, from_planes, to_planes
-from synth.proof.floating import FloatDotProof, Query
+from synth.proof.floated import FloatedDotProof
+from synth.proof.floating import FloatDotProof, ProductsSumProof, Query
 from synth.proof.fold import cut
 from synth.proof.gates import Netlist, NotShownError
 from synth.proof.lanes import LaneClass, Lanes, evaluated
+from synth.proof.rounded import RoundedDotProof
+from synth.proof.scales import EXPONENT_BITS, SymbolicScale
 from synth.proof.solver import Solver
 
 if TYPE_CHECKING:
     from bitwuzla import Term
 
 _LEVEL = "largest_level"
-_LEVEL_BITS = 14
-"""Of levels and exponents in claims; wide enough for all of them."""
-
-_EXPONENT_BITS = 13
+_FLOAT_BITS = 13
 """Of the floating-point numbers to which the solver truncates sums."""
 
 
@@ -39,6 +40,15 @@ class _Form(NamedTuple):
     modulus: int
 
 
+@dataclass(frozen=True)
+class _Acc:
+    """A symbolic accumulator, the scale of all products, and the accumulator's level, signed."""
+
+    bits: "Term"
+    scale: SymbolicScale
+    level: "Term"
+
+
 class AlignedDotProof(FloatDotProof):
     """A dot product into ``aligned6`` to ``aligned40``.
 
@@ -50,6 +60,9 @@ class AlignedDotProof(FloatDotProof):
       is negative. Lanes are evaluated for all pairs of codes and all levels, the accumulator's addend by the solver.
 
     Part 1 shows specials, part 2 the truncated sum for any ``total`` and ``largest_level``.
+
+    With flags the module also has the exact sum. The other parts show for any result, which is infinite if the overflow
+    flag is 1, that the flags inexact and underflow compare it with the exact sum.
     """
 
     method = (
@@ -62,11 +75,16 @@ class AlignedDotProof(FloatDotProof):
         super().__init__(design, netlist)
         self.fraction_bits = aligned_bits(design.core.accumulator) or 0
         self.kept = min(self.fraction_bits, self.target.fraction_bits)
+        self.exact: ProductsSumProof | None = None
+        if "flags" in self.outputs:
+            prover = RoundedDotProof if self.scales.is_one else FloatedDotProof
+            self.exact = prover(design, netlist, compares=True)
+            self.parts += self.exact.parts
 
     def cases(self, part: int) -> int:
         """Special accumulators, then all others."""
-        fields = (0, 1, (1 << self.target.exponent_bits) - 1)
-        return fields[part] << (sum(self.inputs.values()) - self.target.exponent_bits)
+        fields = {1: 1, 2: (1 << self.target.exponent_bits) - 1}.get(part, 0)
+        return fields << (sum(self.inputs.values()) - self.target.exponent_bits)
 
     def prove(self, part: int) -> dict[str, int] | None:
         """One of the claims above."""
@@ -79,8 +97,11 @@ class AlignedDotProof(FloatDotProof):
             case 1:
                 query = self.query(["total", _LEVEL])
                 return self.specials(query, [self._dominated(query)])
-            case _:
+            case 2:
                 return self._finite()
+            case _:
+                assert self.exact is not None
+                return self.exact.prove(part - 3)
 
     # -- levels
 
@@ -91,7 +112,7 @@ class AlignedDotProof(FloatDotProof):
 
     def _exponent(self, member: LaneClass) -> int:
         """A product's exponent: that of its codes' rows."""
-        (fa, fb), pins = self.design.formats, member.pins
+        (fa, fb), pins = self.design.codes.values(), member.pins
         return int(row_exponents(fa)[pins["a"]]) + int(row_exponents(fb)[pins["b"]])
 
     @cached_property
@@ -113,7 +134,7 @@ class AlignedDotProof(FloatDotProof):
     @cached_property
     def _exponents(self) -> NDArray[np.int64]:
         """Exponents of all products: those of their codes' rows."""
-        (fa, fb), products = self.design.formats, self.lanes.products
+        (fa, fb), products = self.design.codes.values(), self.lanes.products
         return row_exponents(fa)[products.a].astype(np.int64) + row_exponents(fb)[products.b]
 
     @cached_property
@@ -122,50 +143,53 @@ class AlignedDotProof(FloatDotProof):
         exponents = self._exponents[self._numbers]
         return int(exponents.min()) + self._offset, int(exponents.max()) + self._offset
 
-    def _acc_level(self, solver: Solver, acc: "Term") -> "Term":
-        """The accumulator's level, signed."""
+    def _acc(self, solver: Solver, acc: "Term", scale: SymbolicScale) -> _Acc:
         k, bits = self.target.fraction_bits, self.target.exponent_bits
         field = solver.extract(acc, k + bits - 1, k)
         field = solver.choose(solver.equal(field, solver.word(0, bits)), solver.word(1, bits), field)
-        extended = solver.term("BV_ZERO_EXTEND", field, indices=(_LEVEL_BITS - bits,))
-        return solver.term("BV_ADD", extended, self._number(solver, self._offset - self.target.bias))
+        extended = solver.term("BV_ZERO_EXTEND", field, indices=(EXPONENT_BITS - bits,))
+        level = solver.term("BV_ADD", extended, self._number(solver, self._offset - self.target.bias))
+        return _Acc(acc, scale, solver.term("BV_SUB", level, scale.exponent))
 
     @staticmethod
     def _number(solver: Solver, value: int) -> "Term":
-        return solver.word(value % (1 << _LEVEL_BITS), _LEVEL_BITS)
+        return solver.number(value, EXPONENT_BITS)
 
     def _extended(self, solver: Solver, level: "Term", width: int) -> "Term":
-        return solver.term("BV_ZERO_EXTEND", level, indices=(_LEVEL_BITS - width,))
+        return solver.term("BV_ZERO_EXTEND", level, indices=(EXPONENT_BITS - width,))
 
-    def _is_reached(self, solver: Solver, acc: "Term", largest: "Term") -> "Term":
+    def _is_reached(self, solver: Solver, acc: _Acc, largest: "Term") -> "Term":
         """Whether the largest level is possible with an accumulator."""
-        level, top = self._acc_level(solver, acc), self._number(solver, self._top)
+        level, top = acc.level, self._number(solver, self._top)
         above = solver.term("BV_SGT", level, top)
         reached = solver.choose(above, solver.equal(largest, top), solver.term("BV_SGE", largest, level))
         return solver.either([self._is_zero(solver, acc), reached])
 
-    def _is_of_acc(self, solver: Solver, acc: "Term", largest: "Term") -> "Term":
+    def _is_of_acc(self, solver: Solver, acc: _Acc, largest: "Term") -> "Term":
         """Whether the largest level is that of an accumulator that is not 0."""
-        level, top = self._acc_level(solver, acc), self._number(solver, self._top)
+        level, top = acc.level, self._number(solver, self._top)
         clipped = solver.choose(solver.term("BV_SGT", level, top), top, level)
         return solver.all([solver.negate(self._is_zero(solver, acc)), solver.equal(largest, clipped)])
 
-    def _is_zero(self, solver: Solver, acc: "Term") -> "Term":
-        return solver.equal(solver.extract(acc, self.target.width - 2), solver.word(0, self.target.width - 1))
+    def _is_zero(self, solver: Solver, acc: _Acc) -> "Term":
+        return solver.equal(solver.extract(acc.bits, self.target.width - 2), solver.word(0, self.target.width - 1))
 
-    def _is_number(self, solver: Solver, acc: "Term") -> "Term":
-        return solver.negate(solver.all(solver.bits(acc, self.target.width)[self.target.fraction_bits : -1]))
+    def _is_number(self, solver: Solver, acc: _Acc) -> "Term":
+        return solver.negate(solver.all(solver.bits(acc.bits, self.target.width)[self.target.fraction_bits : -1]))
 
-    def _is_added(self, solver: Solver, acc: "Term") -> "Term":
-        """Whether the accumulator is a number, or an infinity with a level above the largest one."""
+    def _is_added(self, solver: Solver, acc: _Acc) -> "Term":
+        """Whether the accumulator is a number, or an infinity with a level above the largest one; and the scale is."""
+        is_scaled = solver.negate(acc.scale.is_nan)
         if not self._acc_exceeds:
-            return self._is_number(solver, acc)
-        no_fraction = solver.negate(solver.either(solver.bits(acc, self.target.width)[: self.target.fraction_bits]))
-        return solver.either([self._is_number(solver, acc), no_fraction])
+            return solver.all([is_scaled, self._is_number(solver, acc)])
+        fraction = solver.bits(acc.bits, self.target.width)[: self.target.fraction_bits]
+        above = solver.term("BV_SGT", acc.level, self._number(solver, self._top))
+        infinite = solver.all([above, solver.negate(solver.either(fraction))])
+        return solver.all([is_scaled, solver.either([self._is_number(solver, acc), infinite])])
 
-    def _dominates(self, solver: Solver, acc: "Term") -> "Term":
+    def _dominates(self, solver: Solver, acc: _Acc) -> "Term":
         """Whether the accumulator has a level above the largest that there is."""
-        above = solver.term("BV_SGT", self._acc_level(solver, acc), self._number(solver, self._top))
+        above = solver.term("BV_SGT", acc.level, self._number(solver, self._top))
         return solver.all([above, solver.negate(self._is_zero(solver, acc))])
 
     def _dominated(self, query: Query) -> "Term":
@@ -173,10 +197,10 @@ class AlignedDotProof(FloatDotProof):
         solver, size = query.solver, len(self.word("total"))
         some = solver.either(query.lanes(lambda member: member.product != 0))
         numbers = solver.negate(solver.either(query.lanes(lambda member: not np.isfinite(member.product))))
-        is_added = self._is_added(solver, query.acc)
-        condition = solver.all([some, numbers, is_added, self._dominates(solver, query.acc)])
+        acc = self._acc(solver, query.acc, query.scale)
+        condition = solver.all([some, numbers, self._is_added(solver, acc), self._dominates(solver, acc)])
         first = solver.word(1 << self.fraction_bits, size)
-        infinite = solver.negate(self._is_number(solver, query.acc))
+        infinite = solver.negate(self._is_number(solver, acc))
         low = solver.term("BV_SGE", query.words["total"], first)
         last = solver.choose(infinite, first, solver.word((2 << self.fraction_bits) - 1, size))
         high = solver.term("BV_SLE", query.words["total"], last)
@@ -234,7 +258,8 @@ class AlignedDotProof(FloatDotProof):
     @property
     def _acc_exceeds(self) -> bool:
         """Whether an accumulator has a level above the largest that there is."""
-        return (1 << self.target.exponent_bits) - 2 - self.target.bias + self._offset > self._top
+        highest = (1 << self.target.exponent_bits) - 2 - self.target.bias - self.scales.exponents[0]
+        return highest + self._offset > self._top
 
     @staticmethod
     def _weighted(planes: NDArray[np.uint64], part: dict[int, int], modulus: int) -> NDArray[np.int64]:
@@ -247,9 +272,9 @@ class AlignedDotProof(FloatDotProof):
         """The accumulator's addend is its magnitude, truncated."""
         solver, form, target = Solver(), self._form, self.target
         netlist = form.lanes.netlist
-        acc, width = solver.variable("acc_in", target.width), len(netlist.input_nets(_LEVEL))
+        acc, known = self._unknown_acc(solver)
+        width = len(netlist.input_nets(_LEVEL))
         largest = solver.variable(_LEVEL, width)
-        known = dict(zip(netlist.input_nets("acc_in"), solver.bits(acc, target.width), strict=True))
         known |= dict(zip(netlist.input_nets(_LEVEL), solver.bits(largest, width), strict=True))
         nets = list(form.acc)
         if any(form.lanes.supports[net] & ~sum(1 << net for net in known) for net in nets if net >= 0) or min(nets) < 0:
@@ -260,28 +285,32 @@ class AlignedDotProof(FloatDotProof):
         for net, bit in zip(nets, solver.nets(netlist, known, nets), strict=True):
             total = solver.term("BV_ADD", total, solver.choose(bit, solver.word(form.acc[net], size), zero))
         k = target.fraction_bits
-        level, wide_level = self._acc_level(solver, acc), self._extended(solver, largest, width)
-        hidden = solver.either(solver.bits(acc, target.width)[k:-1])
-        significand = solver.join([*solver.bits(acc, target.width)[:k], hidden])
-        whole = max(size, k + 1 + self.fraction_bits, _LEVEL_BITS) + k
-        shift = solver.term("BV_SUB", wide_level, level)
-        shift = solver.choose(solver.term("BV_SGT", level, wide_level), self._number(solver, 0), shift)
-        wide_shift = solver.term("BV_ZERO_EXTEND", shift, indices=(whole - _LEVEL_BITS,))
+        wide_level = self._extended(solver, largest, width)
+        bits = solver.bits(acc.bits, target.width)
+        significand = solver.join([*bits[:k], solver.either(bits[k:-1])])
+        whole = max(size, k + 1 + self.fraction_bits, EXPONENT_BITS) + k
+        shift = solver.term("BV_SUB", wide_level, acc.level)
+        shift = solver.choose(solver.term("BV_SGT", acc.level, wide_level), self._number(solver, 0), shift)
+        wide_shift = solver.term("BV_ZERO_EXTEND", shift, indices=(whole - EXPONENT_BITS,))
         addend = solver.term("BV_ZERO_EXTEND", significand, indices=(whole - k - 1,))
         addend = solver.term("BV_SHL", addend, solver.word(self.fraction_bits, whole))
         distance = solver.term("BV_ADD", wide_shift, solver.word(k, whole))
         addend = solver.extract(solver.term("BV_SHR", addend, distance), size - 1)
         conditions = [self._is_added(solver, acc), self._is_reached(solver, acc, wide_level)]
         claim = solver.term("IMPLIES", solver.all(conditions), solver.equal(total, addend))
-        if solver.search(claim, {"acc_in": acc}) is not None:
+        if solver.search(claim, {"acc_in": acc.bits}) is not None:
             raise NotShownError("the accumulator's addend is not its magnitude, truncated")
+
+    def _unknown_acc(self, solver: Solver) -> tuple[_Acc, dict[int, "Term"]]:
+        """Any accumulator and scale, and their nets with their terms."""
+        bits, scale = solver.variable("acc_in", self.target.width), self.scales.symbolic(solver)
+        known = dict(zip(self.acc_nets, solver.bits(bits, self.target.width), strict=True))
+        return self._acc(solver, bits, scale), known | self.scales.known(solver, scale)
 
     def _check_largest(self) -> None:
         """``largest_level`` is the largest one."""
-        solver, target = Solver(), self.target
-        acc = solver.variable("acc_in", target.width)
-        known = dict(zip(self.acc_nets, solver.bits(acc, target.width), strict=True))
-        word = self.word(_LEVEL)
+        solver, word = Solver(), self.word(_LEVEL)
+        acc, known = self._unknown_acc(solver)
         exponents = {lane: self._levels_of(lane, nets) for lane, nets in enumerate(self.lanes.frontier(word, known))}
         conditions, active, levels = [self._is_added(solver, acc)], [], []
         for lane, (nets, classes) in exponents.items():
@@ -305,7 +334,7 @@ class AlignedDotProof(FloatDotProof):
             claims.append(solver.term("IMPLIES", used, solver.term("BV_SGE", largest, level)))
         lanes = [solver.all([used, solver.equal(largest, level)]) for used, level in zip(active, levels, strict=True)]
         claims.append(solver.either([self._is_of_acc(solver, acc, largest), *lanes]))
-        if solver.search(solver.term("IMPLIES", solver.all(conditions), solver.all(claims)), {"acc_in": acc}):
+        if solver.search(solver.term("IMPLIES", solver.all(conditions), solver.all(claims)), {"acc_in": acc.bits}):
             raise NotShownError("largest_level is not the largest level")
 
     def _levels_of(
@@ -330,6 +359,7 @@ class AlignedDotProof(FloatDotProof):
         largest = self._extended(solver, query.words[_LEVEL], level_bits)
         negative = solver.bits(total, size)[-1]
         magnitude = solver.choose(negative, solver.term("BV_NEG", total), total)
+        state = self._acc(solver, query.acc, query.scale)
         acc, code = solver.bits(query.acc, width), solver.extract(query.out, width - 2)
         sign = solver.bits(query.out, width)[-1]
         zero_code, positive = solver.equal(code, solver.word(0, width - 1)), self.design.core.zero == POSITIVE
@@ -353,8 +383,8 @@ class AlignedDotProof(FloatDotProof):
         low, high = self._levels
         of_lanes = solver.term("BV_SLE", largest, self._number(solver, high))
         shown = [  # in part 0, if any product is not 0
-            solver.either([of_lanes, self._is_of_acc(solver, query.acc, largest)]),
-            self._is_reached(solver, query.acc, largest),
+            solver.either([of_lanes, self._is_of_acc(solver, state, largest)]),
+            self._is_reached(solver, state, largest),
             solver.term("BV_SGE", largest, self._number(solver, low)),
             solver.term("BV_SLE", total, solver.word(largest_sum, size)),
             solver.term("BV_SGE", total, solver.word(smallest_sum % (1 << size), size)),
@@ -362,11 +392,12 @@ class AlignedDotProof(FloatDotProof):
             self._alone(query, largest),
         ]
         conditions = [
-            self._is_number(solver, query.acc),
+            self._is_number(solver, state),
+            solver.negate(query.scale.is_nan),
             solver.negate(solver.either(query.lanes(lambda member: not np.isfinite(member.product)))),
             solver.term("IMPLIES", some, solver.all(shown)),
         ]
-        flags = [solver.false, solver.false, solver.all([some, overflow]), solver.false]
+        flags = [None, None, solver.all([some, overflow]), solver.false]
         return self.search(query, conditions, solver.choose(some, claim, claim_alone), flags)
 
     def _alone(self, query: Query, largest: "Term") -> "Term":
@@ -399,17 +430,19 @@ class AlignedDotProof(FloatDotProof):
         solver, target, kept = query.solver, self.target, self.kept
         k, bits, bias = target.fraction_bits, target.exponent_bits, target.bias
         # above the largest level that there is, the sum is the accumulator
-        level = solver.choose(self._dominates(solver, query.acc), self._acc_level(solver, query.acc), largest)
+        acc = self._acc(solver, query.acc, query.scale)
+        level = solver.choose(self._dominates(solver, acc), acc.level, largest)
         unit = solver.term("BV_SUB", level, self._number(solver, self._offset + self.fraction_bits))  # its exponent
+        unit = solver.term("BV_ADD", unit, query.scale.exponent)
 
-        room = max(size + kept, _LEVEL_BITS) + 1
+        room = max(size + kept, EXPONENT_BITS) + 1
         wide = solver.term("BV_ZERO_EXTEND", magnitude, indices=(room - size,))
 
         def shifted(places: "Term") -> "Term":
             """The magnitude times ``2**places``, truncated, meaningless if it is larger than ``room``."""
             minus = solver.term("BV_SLT", places, self._number(solver, 0))
             distance = solver.choose(minus, solver.term("BV_NEG", places), places)
-            distance = solver.term("BV_ZERO_EXTEND", distance, indices=(room - _LEVEL_BITS,))
+            distance = solver.term("BV_ZERO_EXTEND", distance, indices=(room - EXPONENT_BITS,))
             left, right = solver.term("BV_SHL", wide, distance), solver.term("BV_SHR", wide, distance)
             return solver.choose(minus, right, left)
 
@@ -418,19 +451,19 @@ class AlignedDotProof(FloatDotProof):
             place = solver.term("BV_SUB", self._number(solver, exponent), unit)  # of the first bit that reaches it
             below = solver.term("BV_SLE", place, self._number(solver, 0))
             above = solver.term("BV_SGE", place, self._number(solver, size))
-            distance = solver.term("BV_ZERO_EXTEND", place, indices=(room - _LEVEL_BITS,))
+            distance = solver.term("BV_ZERO_EXTEND", place, indices=(room - EXPONENT_BITS,))
             some = solver.negate(solver.equal(solver.term("BV_SHR", wide, distance), solver.word(0, room)))
             nonzero = solver.negate(solver.equal(wide, solver.word(0, room)))
             return solver.choose(below, nonzero, solver.choose(above, solver.false, some))
 
         mode = solver.manager.mk_rm_value(RoundingMode.RTZ)
-        number = solver.manager.mk_term(solver.kind.FP_TO_FP_FROM_UBV, [mode, magnitude], [_EXPONENT_BITS, kept + 1])
-        own_bias = (1 << (_EXPONENT_BITS - 1)) - 1
-        field = solver.term("BV_ZERO_EXTEND", solver.extract(code, k + bits - 1, k), indices=(_LEVEL_BITS - bits,))
+        number = solver.manager.mk_term(solver.kind.FP_TO_FP_FROM_UBV, [mode, magnitude], [_FLOAT_BITS, kept + 1])
+        own_bias = (1 << (_FLOAT_BITS - 1)) - 1
+        field = solver.term("BV_ZERO_EXTEND", solver.extract(code, k + bits - 1, k), indices=(EXPONENT_BITS - bits,))
         exponent = solver.term("BV_SUB", solver.term("BV_ADD", field, self._number(solver, own_bias - bias)), unit)
-        exponent = solver.extract(exponent, _EXPONENT_BITS - 1)
+        exponent = solver.extract(exponent, _FLOAT_BITS - 1)
         pattern = solver.term("BV_CONCAT", solver.word(0, 1), exponent, solver.extract(code, k - 1, k - kept))
-        same = solver.equal(solver.term("FP_TO_FP_FROM_BV", pattern, indices=(_EXPONENT_BITS, kept + 1)), number)
+        same = solver.equal(solver.term("FP_TO_FP_FROM_BV", pattern, indices=(_FLOAT_BITS, kept + 1)), number)
         no_more = solver.true
         if k > kept:
             no_more = solver.equal(solver.extract(code, k - kept - 1), solver.word(0, k - kept))

@@ -14,6 +14,7 @@ from synth.area.liberty import GATES
 from synth.proof.adders import NOWHERE, linear_form
 from synth.proof.dot import ExactDotProof
 from synth.proof.evidence import DIFFERENT, EQUAL, PROVED, SWEPT, UNPROVED
+from synth.proof.floated import FloatedDotProof
 from synth.proof.fold import Folder
 from synth.proof.gates import Gate, Netlist, NetlistError
 from synth.proof.lanes import Lanes
@@ -110,8 +111,17 @@ ROUNDED = [
     build("dot", "e2m1", accumulator="binary16", lanes=4, flags=True),
     exhaustive(build("dot", "ocp_e5m2", accumulator="binary16", lanes=3, zero="positive", flags=True)),
     exhaustive(build("dot", "hif8", accumulator="bfloat16", lanes=2, flags=True)),
-    exhaustive(build("dot", "ocp_e4m3", accumulator="dlfloat16", lanes=2)),
     build("pe", "e2m1", accumulator="binary16", lanes=3, stages=2, interleave=2),
+]
+FLOATED = [
+    build("dot", "e2m1", accumulator="bfloat16", lanes=2, scale_bits=2),
+    build("dot", "e2m1", accumulator="binary16", lanes=2, block_scale="ue4m3", flags=True, zero="positive"),
+    build("dot", "e2m1", accumulator="binary32", lanes=4, block_scale="e8m0", stages=2),
+    build("pe", "e2m1", accumulator="bfloat16", lanes=2, block_scale="ue5m3", stages=3, interleave=2),
+    exhaustive(build("dot", "ocp_e4m3", accumulator="dlfloat16", lanes=2)),
+    exhaustive(build("dot", "hif8", accumulator="dlfloat16", lanes=2, scale_bits=3, flags=True)),
+    exhaustive(build("dot", "ocp_e5m2", accumulator="binary16", lanes=2, block_scale="Binary8p1uf", flags=True)),
+    exhaustive(build("dot", "ocp_e4m3", "ocp_e5m2", accumulator="binary32", lanes=2, block_scale="e8m0", flags=True)),
 ]
 ALIGNED = [
     build("dot", "ocp_e4m3", accumulator="aligned13", lanes=8),
@@ -120,6 +130,11 @@ ALIGNED = [
     build("dot", "e2m1", accumulator="aligned6", lanes=32),
     build("mac", "ocp_e5m2", accumulator="aligned23", zero="positive"),
     build("pe", "ocp_e4m3", accumulator="aligned13", lanes=4, stages=3),
+    build("dot", "ocp_e4m3", accumulator="aligned25", lanes=2, block_scale="e8m0"),
+    build("mac", "ocp_e5m2", accumulator="aligned13", scale_bits=3),
+    build("dot", "e2m1", accumulator="aligned13", lanes=2, flags=True),
+    exhaustive(build("dot", "ocp_e5m2", accumulator="aligned6", lanes=2, scale_bits=2, flags=True, zero="positive")),
+    exhaustive(build("dot", "ocp_e4m3", accumulator="aligned25", lanes=2, block_scale="e8m0", flags=True)),
 ]
 
 
@@ -134,6 +149,13 @@ def test_exact_sums(design):
 def test_rounded_sums(design):
     evidence = check(design)
     assert (evidence.verdict, evidence.kind, evidence.method) == (EQUAL, PROVED, RoundedDotProof.method)
+    assert evidence.cases == 1 << sum(reference(design).arguments.values())
+
+
+@pytest.mark.parametrize("design", FLOATED, ids=lambda design: design.name)
+def test_sums_with_a_common_factor(design):
+    evidence = check(design)
+    assert (evidence.verdict, evidence.kind, evidence.method) == (EQUAL, PROVED, FloatedDotProof.method)
     assert evidence.cases == 1 << sum(reference(design).arguments.values())
 
 
@@ -171,6 +193,10 @@ def test_all_parts_of_a_large_dot_product():
 
 DOT = build("dot", "e2m1", accumulator="bfloat16", lanes=2)
 SMALL = build("dot", "ocp_e4m3", accumulator="exact", lanes=2, flags=True)
+BLOCK = build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="ue4m3")
+POWERS = build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="Binary8p1uf")
+MX = build("dot", "e2m1", accumulator="aligned13", lanes=2, block_scale="e8m0")
+FLAGGED = build("dot", "e2m1", accumulator="aligned13", lanes=2, flags=True)
 HIF8 = build("dot", "hif8", accumulator="exact", lanes=2)
 TRUNCATED = build("dot", "ocp_e4m3", accumulator="aligned13", lanes=2)
 FAULTS = {
@@ -186,6 +212,21 @@ FAULTS = {
     "the accumulator's addend": (TRUNCATED, r"(acc_moved_right_2 =\s+)([^;]+);", r"\1(\2) ^ (&acc_in[22:3]);"),
     "a truncated sum": (TRUNCATED, r"(choose_sum = )([^;]+);", r"\1(\2) & ~(total[12:0] == 13'h123);"),
     "a truncated special": (TRUNCATED, r"(code_out = )([^;]+);", r"\1(\2) ^ (&acc_in[30:1]);"),
+    "a scale": (BLOCK, r"(sum_exponent = )([^;]+);", r"\1(\2) + (&a_scale[6:4] & b_scale == 7'h35);"),
+    "a scale's significand": (BLOCK, r"(scaled_magnitude = )([^;]+);", r"\1(\2) ^ (a_scale == 7'h43 & b_scale[0]);"),
+    "a scale of zero": (POWERS, r"(sum_is_zero = )([^;]+)\| \w+;", r"\1\2;"),
+    "a scale that is NaN": (BLOCK, r"(scales__operand_a__is_nan = )([^;]+);", r"\1(\2) & ~b_scale[2];"),
+    "the normalizer": (BLOCK, r"(moves_left_4 = )([^;]+);", r"\1(\2) ^ (scaled_magnitude == 'h155);"),
+    "a scaled sum": (
+        BLOCK,
+        r"(round_up = )([^;]+);",
+        r"\1(\2) ^ (sum_exponent == 9 & sum_significand[8:0] == 9'h0c5);",
+    ),
+    "a level with a scale": (MX, r"(acc_raw_level = )([^;]+);", r"\1(\2) ^ (a_scale == 8'h81 & &b_scale[6:2]);"),
+    "a truncated sum with a scale": (MX, r"(largest_field =\s+)([^;]+);", r"\1(\2) ^ (a_scale == 8'h9b & b_scale[0]);"),
+    "inexact": (FLAGGED, r"(differs = )([^;]+);", r"\1(\2) & ~(&acc_in[11:0]);"),
+    "underflow": (FLAGGED, r"(underflow = )([^;]+);", r"\1(\2) & ~(&acc_in[22:0]);"),
+    "the exact sum beside": (FLAGGED, r"(exact_sum__total = )([^;]+);", r"\1(\2) ^ (products_sum == 7 & acc_in[30]);"),
     "overflow": (SMALL, r"(assign flags = )([^;]+);", r"\1(\2) ^ {1'b0, &acc_in[40:3], 2'b0};"),
     "a special": (HIF8, r"(neg_inf_out = )([^;]+);", r"\1(\2) & ~(a == 16'hef08 & b == 16'h0808);"),
 }
@@ -254,11 +295,6 @@ def test_a_sum_without_its_name_is_unproved(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (
-            ["--accumulator", "binary32", "--block-scale", "e8m0"],
-            "the proof of sums that are rounded does not support scales",
-        ),
-        (["--accumulator", "aligned13", "--flags"], "the proof of aligned sums does not support flags"),
         (["--liberty", str(GATES), "--accumulator", "exact"], "the proof needs full adders, not a library's cells"),
     ],
 )
