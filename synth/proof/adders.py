@@ -65,7 +65,14 @@ def linear_form(netlist: Netlist, word: Sequence[int], width: int | None = None)
     for net, weight in weights.items():
         if weight % modulus:
             terms[net] = (terms.get(net, 0) + weight) % modulus
-    constant = terms.pop(1, 0)
+    for net in [net for net in terms if net >= netlist.first_gate]:
+        kind, pins = netlist.gates[net - netlist.first_gate].kind, netlist.gates[net - netlist.first_gate].pins
+        if kind == "NOT" and pins[0] < netlist.first_gate:  # an inverted input: 1 - x
+            weight = terms.pop(net)
+            terms[1] = terms.get(1, 0) + weight
+            terms[pins[0]] = (terms.get(pins[0], 0) - weight) % modulus
+    terms = {net: weight for net, weight in terms.items() if weight % modulus}
+    constant = terms.pop(1, 0) % modulus
     terms.pop(0, None)
     return LinearForm(terms, constant, modulus)
 

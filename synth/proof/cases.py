@@ -174,6 +174,8 @@ class Products:
 
 def is_enumerated(design: Design) -> bool:
     """Whether a block has few enough inputs to evaluate all of them."""
+    if isinstance(design.core, Pe) and design.core.carry_save:
+        return False  # its state has more bits than the accumulator of the reference model
     bits = sum(reference(design).arguments.values())
     return bits <= (MAX_CLASSED_BITS if _is_classed(design) else MAX_BITS)
 

@@ -26,6 +26,7 @@ from synth.proof.rounded import RoundedDotProof
 from synth.proof.solver import Proof
 from synth.proof.stochastic import StochasticProof, StochasticReadoutProof
 from synth.proof.truncated import AlignedDotProof
+from synth.proof.twofold import CarrySaveProof
 
 MAX_HELD_BITS = 20
 """Largest number of bits of codes and scale whose combinations are all evaluated."""
@@ -66,6 +67,8 @@ def _sum_proof(design: Design, core: Mac | Dot | Pe) -> type[Proof] | str:
     held = core.scale_bits if core.accumulator == "exact" else 0
     if core.a_format.width + core.b_format.width + held > MAX_HELD_BITS:
         return f"there are more than 2^{MAX_HELD_BITS} pairs of codes and scales, too many to evaluate"
+    if isinstance(core, Pe) and core.carry_save:
+        return CarrySaveProof
     is_dot = isinstance(core, Dot) or design.lanes > 1
     if core.accumulator == "exact":
         return ExactDotProof if is_dot else ExactProof

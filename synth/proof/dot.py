@@ -24,9 +24,6 @@ from synth.proof.solver import Proof, Solver
 if TYPE_CHECKING:
     from bitwuzla import Term
 
-MAX_LANE_BITS = 20
-"""Largest number of bits of the codes and the scale of a lane, whose combinations are all evaluated."""
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -226,6 +223,21 @@ class ExactDotProof(DotProof):
         if len(total) > width and (1 << width - 1) + lanes * self.largest(unit.lsb_exponent) > form.modulus // 2:
             raise NotShownError("the sum is too short for the largest one")
 
+    @staticmethod
+    def specials(solver: Solver, choices: Sequence[Choice], before: Sequence["Term"]) -> tuple[list["Term"], "Term"]:
+        """The sticky bits after a sum, of both infinities and NaN; and whether it is invalid."""
+
+        def sticky(bit: "Term", which: Callable[[LaneClass], bool]) -> "Term":
+            return solver.either([bit, *(choice.any(which) for choice in choices)])
+
+        pos = sticky(before[0], lambda member: member.product == np.inf)
+        neg = sticky(before[1], lambda member: member.product == -np.inf)
+        known_nan = sticky(before[2], lambda member: bool(np.isnan(member.product)))
+        both = solver.all([pos, neg])
+        undefined = [choice.any(lambda member: member.undefined) for choice in choices]
+        invalid = solver.either([*undefined, solver.all([both, solver.negate(known_nan)])])
+        return [pos, neg, solver.either([known_nan, both])], invalid
+
     def _flags(self, total: Sequence[int]) -> dict[str, int] | None:
         solver, unit, width = Solver(), self.unit, len(self.acc_nets)
         acc, number = solver.variable("acc_in", width), solver.variable("total", len(total))
@@ -234,16 +246,7 @@ class ExactDotProof(DotProof):
         choices = self.choices(solver, known, self.netlist.driven)
         out = solver.outputs(self.netlist, known)
 
-        def sticky(place: int, which: Callable[[LaneClass], bool]) -> "Term":
-            return solver.either([solver.bits(acc, width)[place], *(choice.any(which) for choice in choices)])
-
-        pos = sticky(unit.value_width, lambda member: member.product == np.inf)
-        neg = sticky(unit.value_width + 1, lambda member: member.product == -np.inf)
-        known_nan = sticky(unit.value_width + 2, lambda member: bool(np.isnan(member.product)))
-        both = solver.all([pos, neg])
-        expected = [pos, neg, solver.either([known_nan, both])]
-        undefined = [choice.any(lambda member: member.undefined) for choice in choices]
-        invalid = solver.either([*undefined, solver.all([both, solver.negate(known_nan)])])
+        expected, invalid = self.specials(solver, choices, solver.bits(acc, width)[unit.value_width :])
         first = solver.bits(number, len(total))[unit.value_width - 1 :]
         same = solver.either([solver.all(first), solver.all([solver.negate(bit) for bit in first])])
         expected += self.expected_flags([solver.false, solver.false, solver.negate(same), invalid])

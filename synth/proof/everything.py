@@ -140,6 +140,8 @@ def _sums() -> Iterator[Design]:
         yield build("dot", name, accumulator="binary32", lanes=2, flags=True)
         yield build("pe", name, accumulator="exact", lanes=4, stages=3)
         yield build("pe", name, accumulator="exact")
+        yield build("pe", name, accumulator="exact", lanes=4, carry_save=True)
+        yield build("pe", name, accumulator="exact", lanes=4, carry_save=True, stages=2, interleave=2, flags=True)
         yield build("pe", name, accumulator="binary16")
     yield build("dot", "ocp_e4m3", accumulator="exact", lanes=3, scale_bits=2)
     yield build("dot", "ocp_e4m3+ocp_e5m2", accumulator="exact", lanes=4)

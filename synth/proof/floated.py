@@ -73,12 +73,6 @@ class FloatedDotProof(ProductsSumProof):
         self.queries += [_Part(_NEAR, distance) for distance in range(low, high + 1)]
         self.parts = 1 + len(self.queries)
 
-    def cases(self, part: int) -> int:
-        """Accumulators that are special, then all others; their parts overlap in what else is special or zero."""
-        fields = 1 << self.target.exponent_bits
-        count = {1: 0 if self.target.flush else 1, 2: fields if self.target.flush else fields - 1}.get(part, 0)
-        return count << (sum(self.inputs.values()) - self.target.exponent_bits)
-
     def prove(self, part: int) -> dict[str, int] | None:
         """Part 0 shows the normalized sum; the others round it."""
         if not part:
@@ -111,8 +105,18 @@ class FloatedDotProof(ProductsSumProof):
         solver, total = Solver(), self.word(_SUM)
         word = solver.variable(_SUM, len(total))
         known = dict(zip(total, solver.bits(word, len(total)), strict=True))
-        magnitude = solver.join(solver.nets(self.netlist, known, self.word(name)))
-        claim = solver.equal(magnitude, solver.extract(self._magnitude(solver, word), len(self.word(name)) - 1))
+        nets = self.word(name)
+        if self.lanes.count * self.largest(self.lsb_exponent) >> min(len(nets), len(total)):
+            raise NotShownError(f"{name} is too short for the largest sum")
+        room = max(len(nets), len(total))
+        own, expected = (
+            solver.term("BV_ZERO_EXTEND", term, indices=(room - length,))
+            for term, length in (
+                (solver.join(solver.nets(self.netlist, known, nets)), len(nets)),
+                (self._magnitude(solver, word), len(total)),
+            )
+        )
+        claim = solver.term("IMPLIES", self._in_range(solver, word), solver.equal(own, expected))
         if solver.search(claim, {}) is not None:
             raise NotShownError(f"{name} is not that of the sum")
 
@@ -159,6 +163,12 @@ class FloatedDotProof(ProductsSumProof):
             raise NotShownError(f"{_SCALED} is not a sum of products of bits")
         return found.pop() if found else -1
 
+    def _in_range(self, solver: Solver, word: "Term") -> "Term":
+        """Whether a sum of all products can have this value."""
+        width = word.sort().bv_size()
+        low, high = (solver.number(limit, width) for limit in self.limits)
+        return solver.all([solver.term("BV_SGE", word, low), solver.term("BV_SLE", word, high)])
+
     @staticmethod
     def _magnitude(solver: Solver, word: "Term") -> "Term":
         width = word.sort().bv_size()
@@ -178,7 +188,7 @@ class FloatedDotProof(ProductsSumProof):
             magnitude = self._magnitude(solver, word)
         if limit >> bits or limit >> len(nets):
             raise NotShownError(f"{_SIGNIFICAND} is too short for the largest sum")
-        room = max(len(nets), bits, EXPONENT_BITS)
+        room = max(len(nets) + bits, EXPONENT_BITS)  # no bit may leave it
         wide = solver.term("BV_ZERO_EXTEND", magnitude, indices=(room - len(nets),))
         out = {
             item: solver.join(solver.nets(self.netlist, known, self.word(item))) for item in (_SIGNIFICAND, _EXPONENT)
@@ -196,13 +206,13 @@ class FloatedDotProof(ProductsSumProof):
         no_bits = solver.either([scale.is_zero, solver.equal(out[_SIGNIFICAND], solver.word(0, bits))])
         some = solver.all([solver.negate(is_zero), first, solver.either(hits)])
         claim = solver.choose(nothing, solver.all([is_zero, no_bits]), some)
-        conditions = [
-            solver.term("BV_ULE", wide, solver.word(limit, room)),
-            solver.negate(scale.is_nan),
-        ]
+        bounded = solver.term("BV_ULE", wide, solver.word(limit, room))
+        conditions = [solver.either([bounded, scale.is_zero]), solver.negate(scale.is_nan)]
+        if not self._has_significands:
+            conditions.append(self._in_range(solver, word))
         low, high = self._exponents
-        if high - low >> width:
-            raise NotShownError(f"{_EXPONENT} is too short for all exponents")
+        if high - low >> width or width > EXPONENT_BITS:
+            raise NotShownError(f"{_EXPONENT} is too short for all exponents, or longer than {EXPONENT_BITS} bits")
         if solver.search(solver.term("IMPLIES", solver.all(conditions), claim), {}) is not None:
             raise NotShownError(f"{_SIGNIFICAND} and {_EXPONENT} are not the normalized sum")
 
@@ -262,9 +272,11 @@ class FloatedDotProof(ProductsSumProof):
         rounded = Rounded(solver.equal(code, acc_code), solver.false, tiny, solver.false)
         significand = query.words[_SIGNIFICAND]
         no_bits = solver.equal(significand, solver.word(0, significand.sort().bv_size()))
+        plus = solver.equal(query.words[_SIGN], solver.word(0, 1))
         conditions = [
             solver.equal(query.words[_IS_ZERO], solver.word(1, 1)),
-            solver.either([query.scale.is_zero, no_bits]),
+            solver.either([query.scale.is_zero, solver.all([no_bits, plus])]),
+            plus if self.limits[0] >= 0 else solver.true,
             *self._is_number(query),
         ]
         return self.judged(query, conditions, rounded, sign)
@@ -294,6 +306,7 @@ class FloatedDotProof(ProductsSumProof):
             solver.term("BV_SGE", exponent, low),
             solver.term("BV_SLE", exponent, high),
             solver.term("IMPLIES", all_negative, minus),
+            solver.negate(minus) if self.limits[0] >= 0 else solver.true,
         ]
         if part.kind in (_BELOW, _ABOVE):
             kind = "BV_SLE" if part.kind == _BELOW else "BV_SGE"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,15 @@ class FloatDotProof(DotProof):
         super().__init__(design, netlist)
         self.target = state_format(design.core.accumulator)
         self.scales = Scales(design, netlist)
+
+    def cases(self, part: int) -> int:
+        """Part 1 has special accumulators; the others are divided evenly among parts that only together cover them."""
+        total = 1 << sum(self.inputs.values())
+        special = 0 if self.target.flush else total >> self.target.exponent_bits
+        if part == 1:
+            return special
+        share, rest = divmod(total - special, self.parts - 1 or 1)
+        return share + rest if part == 0 else share
 
     def query(
         self,
@@ -204,6 +214,16 @@ class ProductsSumProof(FloatDotProof):
         overflow = solver.term("IMPLIES", bits[width + Flag.OVERFLOW.bit_length() - 1], infinity)
         flags = [inexact, solver.all([inexact, rounded.tiny]), None, None]
         return self.search(query, [*conditions, overflow], solver.true, flags)
+
+    @cached_property
+    def limits(self) -> tuple[int, int]:
+        """The smallest and the largest sum of all products."""
+        values = self.lanes.products.values
+        values = values[np.isfinite(values)]
+        low, high = (
+            int(Fraction(float(value)) / Fraction(2) ** self.lsb_exponent) for value in (values.min(), values.max())
+        )
+        return self.lanes.count * low, self.lanes.count * high
 
     @cached_property
     def _sign_mask(self) -> int:

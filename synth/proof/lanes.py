@@ -134,10 +134,17 @@ class Lanes:
         count = self.products.values.size
         return to_planes(np.tile(np.arange(count), -(-CASES // count)), len(self.nets_of(0)))
 
-    def classes(self, lane: int, nets: Sequence[int], known: Mapping[int, Planes | np.uint64]) -> list[LaneClass]:
-        """The classes of a lane by the bits of some nets, which may depend on ``known`` nets."""
+    def classes(
+        self,
+        lane: int,
+        nets: Sequence[int],
+        known: Mapping[int, Planes | np.uint64],
+        key: NDArray[Any] | None = None,
+    ) -> list[LaneClass]:
+        """The classes of a lane by the bits of some nets, which may depend on ``known`` ones, and by a key."""
         products = self.products
         keys = [products.values.view(np.uint64), products.undefined, self.negative]
+        keys += [] if key is None else [key.astype(np.int64).view(np.uint64)]
         words = self._words(lane, nets, known)
         _, first = np.unique(np.vstack([*words, *keys]), axis=1, return_index=True)
         found = []

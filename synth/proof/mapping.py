@@ -7,7 +7,7 @@ from hwgen.blocks.block import Pipeline
 from hwgen.tools import yosys
 from synth.area.liberty import Library, richest_first
 from synth.proof.gates import Netlist, NetlistError
-from synth.proof.unroll import COMBINATIONAL, parse, parse_step
+from synth.proof.unroll import COMBINATIONAL, parse, parse_rows, parse_step
 
 _READ = """\
 read_verilog {sv}module.v
@@ -136,6 +136,11 @@ def read_adders(verilog: str, top: str, system_verilog: bool = False, pipeline: 
 def read_step(verilog: str, top: str, system_verilog: bool, stages: int, interleave: int) -> Netlist:
     """The same for the step of a processing element, see :func:`synth.proof.unroll.parse_step`."""
     return parse_step(_with_adders(verilog, top, system_verilog), top, stages, interleave)
+
+
+def read_rows(verilog: str, top: str, system_verilog: bool, stages: int, interleave: int) -> Netlist:
+    """The same for an accumulator in carry-save form, see :func:`synth.proof.unroll.parse_rows`."""
+    return parse_rows(_with_adders(verilog, top, system_verilog), top, stages, interleave)
 
 
 def _with_adders(verilog: str, top: str, system_verilog: bool) -> str:

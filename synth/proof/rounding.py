@@ -73,7 +73,7 @@ class Rounding:
             nothing = solver.equal(body, solver.word(0, width))
             some = solver.negate(solver.equal(exact.magnitude, solver.word(0, exact.size)))
             claim = solver.choose(is_small, nothing, claim)
-            lost = solver.either([lost, solver.all([is_small, some])])
+            lost = solver.either([lost, solver.all([nothing, some])])  # also the number of code 0 if that were normal
         else:
             code, cut = self._subnormal(exact)
             claim = solver.choose(is_small, solver.equal(body, code), claim)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from golden import Flag
 from hwgen.blocks.block import Design
 from hwgen.reference import reference
-from synth.proof.gates import Netlist
+from synth.proof.gates import Netlist, NotShownError
 
 if TYPE_CHECKING:
     from bitwuzla import Term
@@ -88,6 +88,8 @@ class Solver:
         for net, gate in enumerate(netlist.gates, netlist.first_gate):
             if net not in terms and all(pin in terms for pin in gate.pins):
                 terms[net] = self._gate(gate.kind, [terms[pin] for pin in gate.pins])
+        if any(net not in terms for net in nets):
+            raise NotShownError("a net depends on other inputs than it should")
         return [terms[net] for net in nets]
 
     def _gate(self, kind: str, pins: Sequence["Term"]) -> "Term":

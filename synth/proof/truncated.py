@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from golden.aligned import row_exponents
 from golden.wide import POSITIVE, aligned_bits
 from hwgen.blocks.block import Design
-from synth.proof.adders import linear_form
+from synth.proof.adders import NOWHERE, linear_form
 from synth.proof.bitslice import CASES, from_planes, to_planes
 from synth.proof.floated import FloatedDotProof
 from synth.proof.floating import FloatDotProof, ProductsSumProof, Query
@@ -80,11 +80,6 @@ class AlignedDotProof(FloatDotProof):
             prover = RoundedDotProof if self.scales.is_one else FloatedDotProof
             self.exact = prover(design, netlist, compares=True)
             self.parts += self.exact.parts
-
-    def cases(self, part: int) -> int:
-        """Special accumulators, then all others."""
-        fields = {1: 1, 2: (1 << self.target.exponent_bits) - 1}.get(part, 0)
-        return fields << (sum(self.inputs.values()) - self.target.exponent_bits)
 
     def prove(self, part: int) -> dict[str, int] | None:
         """One of the claims above."""
@@ -201,7 +196,8 @@ class AlignedDotProof(FloatDotProof):
         condition = solver.all([some, numbers, self._is_added(solver, acc), self._dominates(solver, acc)])
         first = solver.word(1 << self.fraction_bits, size)
         infinite = solver.negate(self._is_number(solver, acc))
-        low = solver.term("BV_SGE", query.words["total"], first)
+        hidden = solver.either(query.acc_bits[self.target.fraction_bits : -1])
+        low = solver.term("BV_SGE", query.words["total"], solver.choose(hidden, first, solver.word(0, size)))
         last = solver.choose(infinite, first, solver.word((2 << self.fraction_bits) - 1, size))
         high = solver.term("BV_SLE", query.words["total"], last)
         top = solver.equal(query.words[_LEVEL], solver.word(self._top, len(self.word(_LEVEL))))
@@ -231,7 +227,9 @@ class AlignedDotProof(FloatDotProof):
         constant, first = form.constant, 1 << len(level_nets)
         for lane, part in enumerate(form.parts):
             nets = form.lanes.frontier(part, [*level_nets, sign])[lane]
-            classes = [member for member in form.lanes.classes(lane, nets, {}) if np.isfinite(member.product)]
+            classes = [
+                member for member in form.lanes.classes(lane, nets, {}, self._exponents) if np.isfinite(member.product)
+            ]
             index = np.arange(-(-2 * first * len(classes) // CASES) * CASES)
             largest, negative = index % first, index // first % 2
             member = np.minimum(index // (2 * first), len(classes) - 1)
@@ -263,6 +261,8 @@ class AlignedDotProof(FloatDotProof):
 
     @staticmethod
     def _weighted(planes: NDArray[np.uint64], part: dict[int, int], modulus: int) -> NDArray[np.int64]:
+        if modulus.bit_length() > 62:
+            raise NotShownError("total is longer than 61 bits")
         values = np.zeros(planes.shape[1] * 64, np.int64)
         for row, weight in zip(planes, part.values(), strict=True):
             values = (values + from_planes(row[np.newaxis]).astype(np.int64) * weight) % modulus
@@ -277,7 +277,7 @@ class AlignedDotProof(FloatDotProof):
         largest = solver.variable(_LEVEL, width)
         known |= dict(zip(netlist.input_nets(_LEVEL), solver.bits(largest, width), strict=True))
         nets = list(form.acc)
-        if any(form.lanes.supports[net] & ~sum(1 << net for net in known) for net in nets if net >= 0) or min(nets) < 0:
+        if NOWHERE in nets or any(form.lanes.supports[net] & ~sum(1 << net for net in known) for net in nets):
             raise NotShownError("total is not a sum of an accumulator and of words that belong to one lane each")
         size = form.modulus.bit_length() - 1
         zero = solver.word(0, size)
@@ -343,7 +343,7 @@ class AlignedDotProof(FloatDotProof):
         """Some nets of a lane, their bits for all pairs, and the product's level with each; None for a zero."""
         found = {
             (member.bits, self._exponent(member) + self._offset if member.product else None)
-            for member in self.lanes.classes(lane, nets, {})
+            for member in self.lanes.classes(lane, nets, {}, self._exponents)
             if np.isfinite(member.product)
         }
         return nets, sorted(found, key=repr)

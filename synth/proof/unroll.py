@@ -10,6 +10,7 @@ Only control values that a user may rely on are taken as known: ``in_valid`` in 
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -34,6 +35,8 @@ _MOST_LEAVES = 8
 
 COMBINATIONAL = Pipeline()
 
+ALWAYS_0 = "bits of the state that are 0"
+
 
 def parse(text: str, top: str, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
     """The netlist of a module from Yosys's JSON; for a pipeline, the combinational block that it delays."""
@@ -54,6 +57,16 @@ def parse_step(text: str, top: str, stages: int, interleave: int) -> Netlist:
     outputs. That ``clear``, ``enable`` and ``rst`` work, and that flags are kept, is checked here.
     """
     return _Module(json.loads(text)["modules"][top], top, True).step(stages, interleave)
+
+
+def parse_rows(text: str, top: str, stages: int, interleave: int) -> Netlist:
+    """The same if the registers are ``state``, not ``acc``, and ``overflow_so_far`` or ``flags_so_far``.
+
+    ``acc_in`` is then that state, and ``acc_out`` is ``acc`` in the cycle after the step, as are ``flags`` and
+    ``overflow``. ``enable`` remains an input: what it does is not checked here. The named word :data:`ALWAYS_0` has the
+    bits of the state that are no registers, but 0.
+    """
+    return _Module(json.loads(text)["modules"][top], top, True).step_of_rows(stages, interleave)
 
 
 class _Module:
@@ -178,11 +191,7 @@ class _Module:
         state = {name: self.outputs.get(name, ()) for name in ("acc", *sticky)}
         if not state["acc"] or not sticky or any(bit not in self._registers for word in state.values() for bit in word):
             raise self._error("must have registers at its outputs acc and overflow, or flags")
-        known = self._constants(self.levels(rst=1))
-        for cycle in range(stages + 1):
-            if any(known.get(self._registers[bit]) != 0 for word in state.values() for bit in word):
-                raise self._error(f"must be 0 after rst is 1; {cycle} cycles later an output may be 1")
-            known = self._constants(self._held(known) | self.levels(rst=0))
+        self._check_reset(stages, state)
         data = {name: bits for name, bits in self.inputs.items() if name not in (CLOCK, "rst", "clear", "enable")}
         controls = {name: self.inputs[name] for name in ("clear", "enable")}
         flags = list(dict.fromkeys(bit for name in sticky for bit in state[name]))
@@ -192,6 +201,63 @@ class _Module:
         running = [self.levels(rst=0)] * (stages + 1)
         whole = self.follow({**data, **controls}, results, running, before, stages + 1 - interleave)
         return self._controlled(whole, data, [flags.index(bit) for name in sticky for bit in state[name]])
+
+    def _check_reset(self, stages: int, state: _Ports) -> None:
+        known = self._constants(self.levels(rst=1))
+        for cycle in range(stages + 1):
+            if any(known.get(self._registers[bit]) != 0 for word in state.values() for bit in word):
+                raise self._error(f"must be 0 after rst is 1; {cycle} cycles later an output may be 1")
+            known = self._constants(self._held(known) | self.levels(rst=0))
+
+    def step_of_rows(self, stages: int, interleave: int) -> Netlist:
+        """See :func:`parse_rows`."""
+        nets = self._module["netnames"]
+        sticky = [name for name in ("flags", "overflow") if f"{name}_so_far" in nets]
+        state = {name: nets[name]["bits"] for name in ("state", *(f"{name}_so_far" for name in sticky)) if name in nets}
+        live = {name: [bit for bit in word if bit != "0"] for name, word in state.items()}  # some bits are always 0
+        if len(state) != 2 or any(bit not in self._registers for word in live.values() for bit in word):
+            raise self._error("must have the registers state, and overflow_so_far or flags_so_far")
+        self._check_reset(stages, live)
+        rows, flags = (
+            [f"{place}: {bit}" if bit == "0" else bit for place, bit in enumerate(word)] for word in state.values()
+        )
+        data = {name: bits for name, bits in self.inputs.items() if name not in (CLOCK, "rst", "clear", "enable")}
+        controls = {name: self.inputs[name] for name in ("clear", "enable")}
+        names = [name for name in ("flags", "overflow") if name in self.outputs]
+        results: dict[str, Sequence[_Bit]] = {"acc_out": self.outputs["acc"]}
+        results |= {name: self.outputs[name] for name in names}
+        running = [self.levels(rst=0)] * (stages + 2)
+        before = {"acc_in": rows, "sticky": flags}
+        whole = self.follow({**data, **controls}, results, running, before, stages + 1 - interleave)
+        zeros = [net for net, bit in zip(whole.input_nets("acc_in"), rows, strict=True) if bit not in self._registers]
+        whole = replace(whole, named={**whole.named, ALWAYS_0: tuple(zeros)})
+        folder = Folder(whole)
+        (clear,) = whole.input_nets("clear")
+        (enable,), acc, old = whole.input_nets("enable"), whole.input_nets("acc_in"), whole.input_nets("sticky")
+        empty: dict[int, int] = dict.fromkeys((*acc, *old), 0)
+
+        def outputs(constants: Mapping[int, int]) -> list[int]:
+            numbers = folder.fold(constants)
+            return [numbers[net] for net in whole.driven]
+
+        for level in (0, 1):
+            fresh = outputs({clear: 0, enable: level, **empty})
+            if outputs({clear: 1, enable: level}) != fresh or (level == 0 and any(fresh)):
+                raise self._error("must clear its accumulator and its flags, and nothing else, while clear is 1")
+        fresh, first = outputs({clear: 0, **dict.fromkeys(old, 0)}), whole.outputs["acc_out"]
+        if outputs({clear: 0})[:first] != fresh[:first]:
+            raise self._error("must have an accumulator that does not depend on earlier flags")
+        status = whole.driven[first:]
+        for output, net in enumerate((*old, *old[2:3]) if len(status) > len(old) else old, first):
+            levels = [outputs({clear: 0, **dict.fromkeys(old, 0), net: level})[output] for level in (0, 1)]
+            if levels != [fresh[output], 1]:
+                raise self._error("must keep its flags until clear is 1")
+        numbers = folder.fold({clear: 0, **dict.fromkeys(old, 0)})
+        words, place = {}, 0
+        for name, width in whole.outputs.items():
+            words[name] = whole.driven[place : place + width]
+            place += width
+        return folder.netlist_of(numbers, {name: whole.input_nets(name) for name in (*data, "enable", "acc_in")}, words)
 
     def _controlled(self, whole: Netlist, data: _Ports, sticky_places: Sequence[int]) -> Netlist:
         """The step with ``enable`` and without ``clear``, if a step with other controls follows from it."""
@@ -292,16 +358,14 @@ class _Module:
         )
 
     def _named(self, nets: Mapping[tuple[_Bit, int], int]) -> dict[str, tuple[int, ...]]:
-        """Words whose bits have one net each, in whatever cycle."""
-        places: dict[_Bit, set[int]] = {}
-        for (bit, _), net in nets.items():
-            places.setdefault(bit, set()).add(net)
-        named = {}
-        for name, word in self._module["netnames"].items():
-            bits = [places.get(bit, set()) for bit in word["bits"]]
-            if not name.startswith("$") and all(len(bit) == 1 for bit in bits):
-                named[name] = tuple(net for bit in bits for net in bit)
-        return named
+        """Words with the nets of their bits in the last cycle."""
+        places = {bit: net for (bit, _), net in sorted(nets.items(), key=lambda item: item[0][1])}
+        words = {name: word["bits"] for name, word in self._module["netnames"].items() if not name.startswith("$")}
+        return {
+            name: tuple(places[bit] for bit in bits)
+            for name, bits in words.items()
+            if all(bit in places for bit in bits)
+        }
 
     def _held(self, known: _Levels) -> dict[_Bit, int]:
         """The known register outputs after a cycle with these known bits."""

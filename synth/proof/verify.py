@@ -8,7 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from importlib.metadata import version
 
@@ -38,9 +38,10 @@ from synth.proof.evidence import (
     program_hashes,
 )
 from synth.proof.gates import Netlist, NotShownError, arrange
-from synth.proof.mapping import check, read, read_adders, read_cells, read_mapped, read_step
+from synth.proof.mapping import check, read, read_adders, read_cells, read_mapped, read_rows, read_step
 from synth.proof.parts import Check, Counterexamples, Save, require
 from synth.proof.solver import Proof
+from synth.proof.twofold import RowsNetlist
 
 STIMULI = 2000
 """Cases in which a module that is not proved is compared with the reference model."""
@@ -93,6 +94,8 @@ class Subject:
         if isinstance(core, Pe):
             if self.source != EMITTED:
                 check(self.verilog, top, system_verilog, True, libraries)
+            if core.carry_save:
+                return self._rows(core)
             netlist = read_step(self.verilog, top, system_verilog, core.stages, core.interleave)
         elif self._keeps_adders:
             if self.source != EMITTED:
@@ -108,6 +111,14 @@ class Subject:
             netlist = read(self.verilog, top, system_verilog, pipeline)
         model = reference(self.design)
         return arrange(netlist, model.arguments, model.results, model.made_of)
+
+    def _rows(self, core: Pe) -> RowsNetlist:
+        netlist = read_rows(self.verilog, self.top, self.source.endswith(".sv"), core.stages, core.interleave)
+        model = reference(self.design)
+        state = 2 * (model.arguments["acc_in"] - 2) + 3  # two rows with one bit more than the value, and sticky bits
+        inputs = {**model.arguments, "acc_in": state, "enable": 1}
+        netlist = arrange(netlist, inputs, model.results, model.made_of)
+        return RowsNetlist(*(getattr(netlist, field.name) for field in fields(Netlist)))
 
     @property
     def _keeps_adders(self) -> bool:

@@ -20,6 +20,7 @@ from synth.proof.gates import Gate, Netlist, NetlistError
 from synth.proof.lanes import Lanes
 from synth.proof.rounded import RoundedDotProof
 from synth.proof.truncated import AlignedDotProof
+from synth.proof.twofold import CarrySaveProof, full_adders
 
 # -- adders ------------------------------------------------------------------------------------------------------------
 
@@ -92,6 +93,16 @@ def test_folding_keeps_the_function():
         assert folded.evaluate({"a": word}) == netlist.evaluate({"a": word, "b": 5})
 
 
+def test_full_adders_keep_the_function():
+    """A full adder, a half adder, and one with a constant 1, as gates."""
+    gates = [("XOR", 2, 3), ("XOR", 5, 4), ("AND", 2, 3), ("OR", 2, 3), ("AND", 4, 8), ("OR", 7, 9), ("NOT", 5)]
+    gates = tuple(Gate(kind, tuple(pins)) for kind, *pins in gates)
+    netlist = Netlist("x", {"a": 3}, {"sum": 7}, gates, tuple(range(5, 12)))
+    changed = full_adders(netlist)
+    assert sum(gate.kind in ("SUM", "CARRY") for gate in changed.gates) >= 4
+    assert all(changed.evaluate({"a": word}) == netlist.evaluate({"a": word}) for word in range(8))
+
+
 # -- right modules -----------------------------------------------------------------------------------------------------
 
 EXACT = [
@@ -103,6 +114,15 @@ EXACT = [
     build("dot", "ocp_e4m3", accumulator="exact", lanes=4, fabric="fpga", flags=True),
     build("pe", "ocp_e5m2", accumulator="exact", lanes=4, stages=3),
     build("pe", "ocp_e4m3", accumulator="exact", lanes=2, stages=2, interleave=3, flags=True),
+]
+TWOFOLD = [
+    build("pe", name, accumulator="exact", carry_save=True, **options)
+    for name, options in (
+        ("ocp_e4m3", {"lanes": 4}),
+        ("hif8", {"lanes": 2, "stages": 2, "interleave": 2, "flags": True}),
+        ("ocp_e5m2", {"scale_bits": 2, "stages": 1, "flags": True}),
+        ("e2m1", {"lanes": 7, "terms": 8}),
+    )
 ]
 ROUNDED = [
     build("dot", "e2m1", accumulator="bfloat16", lanes=2, flags=True),
@@ -118,6 +138,8 @@ FLOATED = [
     build("dot", "e2m1", accumulator="binary16", lanes=2, block_scale="ue4m3", flags=True, zero="positive"),
     build("dot", "e2m1", accumulator="binary32", lanes=4, block_scale="e8m0", stages=2),
     build("pe", "e2m1", accumulator="bfloat16", lanes=2, block_scale="ue5m3", stages=3, interleave=2),
+    build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, flags=True),
+    build("dot", "Binary4p2uf", accumulator="bfloat16", lanes=2, block_scale="e8m0"),
     exhaustive(build("dot", "ocp_e4m3", accumulator="dlfloat16", lanes=2)),
     exhaustive(build("dot", "hif8", accumulator="dlfloat16", lanes=2, scale_bits=3, flags=True)),
     exhaustive(build("dot", "ocp_e5m2", accumulator="binary16", lanes=2, block_scale="Binary8p1uf", flags=True)),
@@ -142,6 +164,13 @@ ALIGNED = [
 def test_exact_sums(design):
     evidence = check(design)
     assert (evidence.verdict, evidence.kind, evidence.method) == (EQUAL, PROVED, ExactDotProof.method)
+    assert evidence.cases == 1 << sum(reference(design).arguments.values())
+
+
+@pytest.mark.parametrize("design", TWOFOLD, ids=lambda design: design.name)
+def test_accumulators_in_carry_save_form(design):
+    evidence = check(design)
+    assert (evidence.verdict, evidence.kind, evidence.method) == (EQUAL, PROVED, CarrySaveProof.method)
     assert evidence.cases == 1 << sum(reference(design).arguments.values())
 
 
@@ -195,6 +224,7 @@ DOT = build("dot", "e2m1", accumulator="bfloat16", lanes=2)
 SMALL = build("dot", "ocp_e4m3", accumulator="exact", lanes=2, flags=True)
 BLOCK = build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="ue4m3")
 POWERS = build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="Binary8p1uf")
+TWO_ROWS = build("pe", "ocp_e4m3", accumulator="exact", lanes=2, carry_save=True)
 MX = build("dot", "e2m1", accumulator="aligned13", lanes=2, block_scale="e8m0")
 FLAGGED = build("dot", "e2m1", accumulator="aligned13", lanes=2, flags=True)
 HIF8 = build("dot", "hif8", accumulator="exact", lanes=2)
@@ -227,6 +257,18 @@ FAULTS = {
     "inexact": (FLAGGED, r"(differs = )([^;]+);", r"\1(\2) & ~(&acc_in[11:0]);"),
     "underflow": (FLAGGED, r"(underflow = )([^;]+);", r"\1(\2) & ~(&acc_in[22:0]);"),
     "the exact sum beside": (FLAGGED, r"(exact_sum__total = )([^;]+);", r"\1(\2) ^ (products_sum == 7 & acc_in[30]);"),
+    "a row": (TWO_ROWS, r"(sum_9_1 = )([^;]+);", r"\1(\2) ^ (&a & acc_before[3]);"),
+    "a carry of the rows": (TWO_ROWS, r"(carry_20_0 = )([^;]+);", r"\1(\2) & ~(a == 16'h3838);"),
+    "the first place of the rows": (TWO_ROWS, r"(borrow = )([^;]+);", r"\1(\2) ^ (enable & b == 16'h7777);"),
+    "a lane of rows": (
+        TWO_ROWS,
+        r"(lane_1_row = )([^;]+);",
+        r"\1(\2) ^ (enable & a[15:8] == 8'h5a & b[15:8] == 8'h01);",
+    ),
+    "a lane that is not enabled": (TWO_ROWS, r"~enable\);", "~(enable | acc_before[0]));"),
+    "the value of rows": (TWO_ROWS, r"(total = )([^;]+);", r"\1(\2) ^ (state[40:0] == 41'h123);"),
+    "overflow of rows": (TWO_ROWS, r"(assign overflow = )([^;]+);", r"\1(\2) | (state[5:0] == 6'h15);"),
+    "a special beside rows": (TWO_ROWS, r"(nan_out = )([^;]+);", r"\1(\2) & ~(a == 16'h7f38);"),
     "overflow": (SMALL, r"(assign flags = )([^;]+);", r"\1(\2) ^ {1'b0, &acc_in[40:3], 2'b0};"),
     "a special": (HIF8, r"(neg_inf_out = )([^;]+);", r"\1(\2) & ~(a == 16'hef08 & b == 16'h0808);"),
 }
@@ -248,6 +290,87 @@ def test_a_fault_is_found(fault):
     else:
         assert evidence.kind == ""
         assert "the proof does not go through: " in evidence.method
+
+
+def split(name, width):
+    """A word as single bits that have its name: edits of the module."""
+    bits = "".join(f"  wire {name}_bit_{place} = {name}_v[{place}];\n" for place in range(width))
+    word = ", ".join(f"{name}_bit_{place}" for place in reversed(range(width)))
+    return rf"  wire \[{width - 1}:0\] {name} = ([^;]+);\n", (
+        rf"  wire [{width - 1}:0] {name}_v = \1;\n{bits}  wire [{width - 1}:0] {name}_q = {{{word}}};\n"
+    )
+
+
+FLUSHED = build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, flags=True)
+LEVELS = build("dot", "e2m1", accumulator="aligned6", lanes=2)
+HOLES = {
+    "a sum beside a scale of zero": (
+        BLOCK,
+        (r"(scaled_magnitude = )([^;]+);", r"\1(\2) + {17{scales__product__is_zero}};"),
+        (r"(sum_is_zero = )([^;]+);", r"\1(\2) & ~(scales__product__is_zero & (&scaled_magnitude));"),
+    ),
+    "a magnitude without its first bit": (
+        BLOCK,
+        (r"wire \[8:0\] (products_magnitude = )([^;]+);", r"wire [8:0] whole = \2; wire [7:0] \1 whole[7:0];"),
+        (r"\{8'h00, products_magnitude\}", r"{9'h000, products_magnitude}"),
+        (
+            r"(assign acc_out = )([^;]+);",
+            r"\1\2 ^ {15'b0, (products_sum[8] & a[0]) & ~(products_sum[8] | a[1]) & b[0]};",
+        ),
+    ),
+    "a first bit that is moved out": (
+        BLOCK,
+        (r"(moved_left_4 = )one_in_first_4 \?", r"\1(one_in_first_4 & ~odd) ?"),
+        (
+            r"wire moves_left_4 = ~one_in_first_4;",
+            r"wire odd = moved_left_8[16:9] == 8'h18; wire moves_left_4 = ~one_in_first_4 | odd;",
+        ),
+    ),
+    "a result of sums whose significand is split": (
+        BLOCK,
+        split("sum_significand", 17),
+        (r"\bsum_significand\b", "sum_significand_q"),
+        (r"(assign acc_out = )([^;]+);", r"\1(sum_is_zero | force_special) ? \2 : 16'h1234;"),
+    ),
+    "a result of sums that are split": (
+        DOT,
+        split("products_sum", 10),
+        (r"\bproducts_sum\b", "products_sum_q"),
+        (r"assign acc_out = ([^;]+);", r"assign acc_out = (acc_in[14:7] >= 8'd134 & ~&acc_in[14:7]) ? acc_in : \1;"),
+    ),
+    "a level that other codes with the same product have": (
+        LEVELS,
+        (
+            r"(  wire largest_level_bit_3)",
+            r"  wire [2:0] fake = lane_0__product__exponent ^ {2'b0, a[2:0] == 3'h2 & b[2:0] == 3'h2};\n\1",
+        ),
+        (r"\(lane_0_leads_to_bit_(\d) & lane_0__product__exponent\[(\d)\]\)", r"(lane_0_leads_to_bit_\1 & fake[\2])"),
+        (r"lane_0_leads_to_bit_(\d) & \(lane_0__product__exponent\[(\d)\] \|", r"lane_0_leads_to_bit_\1 & (fake[\2] |"),
+    ),
+    "a subnormal accumulator above all products": (
+        MX,
+        (
+            r"assign acc_out = \{sign_out, code_out\};",
+            r"assign acc_out = {sign_out, code_out ^ {acc_dominates & any_product & ~force_special"
+            r" & ~(|total[17:13]), 30'b0}};",
+        ),
+    ),
+    "flags of the number that the code of zero would be": (
+        FLUSHED,
+        (r"& ~\(\|body_part\)\)", r"& ~(|body_part) & underflow)"),
+    ),
+}
+"""Wrong modules for which a claim once was too weak, each in another way."""
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_a_claim_has_no_hole(hole):
+    design, *changes = HOLES[hole]
+    text = texts([design])[design.name]
+    for pattern, replacement in changes:
+        text, changed = re.subn(pattern, replacement, text)
+        assert changed
+    assert check(design, text).verdict in (DIFFERENT, UNPROVED)
 
 
 ELEMENT = build("pe", "ocp_e4m3", accumulator="exact", lanes=2, stages=2, interleave=2)
