@@ -164,7 +164,7 @@ MEANINGS = {
 }
 DOT = Block(
     "dot",
-    "fused dot product: one rounding of the exact acc + a_0 * b_0 + ... + a_n * b_n",
+    "fused dot product: one rounding of the exact acc + a_0 * b_0 + a_1 * b_1 + ...",
     Dot,
     (A_FORMAT, B_FORMAT),
     (replace(LANES, always=True), ACCUMULATOR, TERMS, SCALE_BITS, BLOCK_SCALE, SUM_FLAGS, ZERO, FABRIC),

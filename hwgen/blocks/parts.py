@@ -141,7 +141,7 @@ ADDER = Block(
     "second half of a MAC: alignment, addition, rounding",
     Adder,
     (A_FORMAT, B_FORMAT),
-    (replace(ACCUMULATOR, allowed=ACCUMULATORS, listing=""), TERMS, ZERO),
+    (replace(ACCUMULATOR, help="format of the accumulator", allowed=ACCUMULATORS, listing=""), TERMS, ZERO),
     title=lambda core: f"Adder behind the multiplier: {operands(core)} into {core.accumulator}",
     lines=sum_lines,
     generated=False,

@@ -171,7 +171,7 @@ class Pe(Accumulating, wiring.Component):
         if self.carry_save:
             return Compressor(*formats, lanes=self.lanes, state_last=entry > 0, **common)
         common |= {"accumulator": self.accumulator, "zero": self.zero, "overflow": not self.has_flags}
-        if self.lanes == 1 and self.block_scale is None:
+        if self.lanes == 1 and self.block_scale is None and self.fabric == ASIC:
             return Mac(*formats, **common)
         return Dot(*formats, lanes=self.lanes, block_scale=self.block_scale, fabric=self.fabric, **common)
 

@@ -1,6 +1,7 @@
 """Fused dot products: gates against the reference model, and refusals."""
 
 import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -247,3 +248,14 @@ def test_refusals(block, words, sentence, tmp_path, capsys):
     assert main(["generate", block, "--format", "hif8", *words, "-o", str(tmp_path)]) == 2
     assert sentence in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("accumulator", ["binary16", "binary32", "exact", "aligned13"])
+def test_the_fabric_changes_the_sums_of_every_block(accumulator):
+    def lines(block, lanes, fabric):
+        """All but the header, which names the fabric."""
+        design = build(block, "hif8", accumulator=accumulator, lanes=lanes, fabric=fabric)
+        return [line for line in texts([design])[design.name].splitlines() if not line.startswith(("//", "module"))]
+
+    for block, lanes in product(("dot", "pe"), (1, 2)):
+        assert lines(block, lanes, "asic") != lines(block, lanes, "fpga"), (block, lanes)
