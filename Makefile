@@ -12,7 +12,7 @@ READY := .venv/.ready
 EXTRAS := .venv/.extras
 TESTED := .venv/.tested
 
-.PHONY: help setup report test lint types docs bench limits ranking speed verilog exhaustive mutants readme clean
+.PHONY: help setup report test lint types docs bench limits dots ranking speed verilog exhaustive mutants readme clean
 help:       ## print this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 setup: $(TESTED)       ## install all pinned tools into .venv, and compile Yosys (once, about a minute)
@@ -36,6 +36,9 @@ bench: $(TESTED)       ## measure the speed of the reference model, evaluator, p
 	$(BIN)/python examples/bench_sweep.py
 limits: $(READY)       ## compare the datapaths with other open hardware, eight renamings each
 	$(BIN)/python -m synth.studies.limits
+dots: $(READY)       ## measure dot products by lanes, accumulator and format for the report (half an hour; it resumes)
+	$(BIN)/python -m synth.studies.dots
+	$(BIN)/python -m synth.report.readme
 ranking: $(READY)       ## measure multipliers and MACs twice, also on LIBRARIES; list contradicting rankings
 	$(BIN)/python -m synth.studies.ranking $(LIBRARIES:%=--liberty %)
 speed: $(TESTED)       ## measure area against delay of the MACs, also after place and route: build/speed/index.html

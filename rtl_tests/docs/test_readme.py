@@ -4,7 +4,7 @@ import json
 import re
 
 from rtl_tests.support.paths import ROOT
-from synth.report import readme
+from synth.report import load, readme
 
 
 def test_figures_in_readme_match_the_data_file():
@@ -15,6 +15,10 @@ def test_figures_in_readme_match_the_data_file():
 
 def test_figures_of_accuracy_match_the_reference_model():
     assert readme.accuracy() in (ROOT / readme.ACCURACY).read_text()
+
+
+def test_figures_of_dot_products_match_the_study():
+    assert readme.dots(load.dots()) in (ROOT / readme.DOT).read_text()
 
 
 def test_every_figure_belongs_to_a_plain_block():

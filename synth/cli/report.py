@@ -58,8 +58,8 @@ def report(arguments: argparse.Namespace) -> int:
         store = Store(arguments.store)
     with LocalPool(arguments.jobs) as pool, ThreadPoolExecutor(pool.slots) as executor:
         jobs: list[Job] = []
+        whole = measures and arguments.formats in (None, "all")
         if measures:
-            whole = arguments.formats in (None, "all")
             jobs = report_jobs(formats, executor, store, arguments.renamings, libraries, whole, arguments.seed)
         names = {*(job.top for job in jobs), *(row.name for row in rows)}
         if older is not None and names.isdisjoint(row.name for row in older):
@@ -67,6 +67,7 @@ def report(arguments: argparse.Namespace) -> int:
         outcomes = measure_all(jobs, pool, store, Progress())
     data = with_sweeps(assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence)), swept)
     data = replace(data, ratios=ratios(formats.get(name, name) for name in data.formats))
+    data = replace(data, dots=load.dots() if whole else None)
     with about("-o"), writing(folder):
         render(data, folder)
     print(folder / "index.html")

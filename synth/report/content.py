@@ -5,6 +5,7 @@ from functools import cached_property
 from synth.report.chapters import (
     accumulators,
     accuracy,
+    dots,
     encoders,
     evidence,
     method,
@@ -59,6 +60,7 @@ class Content:
             speed.section(measured),
             parts.parts(measured),
             accumulators.section(measured),
+            dots.section(report.dots, report.tool),
             encoders.section(measured),
             options.section(measured),
             p3109.section(measured),

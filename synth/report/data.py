@@ -12,6 +12,7 @@ from synth.area.keys import Keys
 from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.proof.evidence import Evidence
+from synth.report.dots import Dots
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,7 @@ class Report:
     evidence: tuple[Evidence, ...] = ()
     failures: tuple[Failure, ...] = ()
     ratios: Mapping[str, Ratio] | None = None
+    dots: Dots | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Content of ``report.json``."""
@@ -148,14 +150,16 @@ class Report:
             "evidence": [known.record() for known in self.evidence],
             "failures": [failure.to_json() for failure in self.failures],
         }
-        if self.ratios is None:
-            return report
-        return report | {"snr": {name: asdict(ratio) for name, ratio in self.ratios.items()}}
+        if self.ratios is not None:
+            report["snr"] = {name: asdict(ratio) for name, ratio in self.ratios.items()}
+        if self.dots is not None:
+            report["dots"] = dict(self.dots.source)
+        return report
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Report":
         """Read a ``report.json`` of this version."""
-        accuracy, snr = data["accuracy"], data.get("snr")
+        accuracy, snr, dots = data["accuracy"], data.get("snr"), data.get("dots")
         return cls(
             **{key: data[key] for key in _PLAIN} | {"formats": tuple(data["formats"])},
             rows=tuple(map(Row.from_json, data["rows"])),
@@ -163,6 +167,7 @@ class Report:
             evidence=tuple(Evidence(**record) for record in data["evidence"]),
             failures=tuple(replace(Failure.from_json(item), command=item["command"]) for item in data["failures"]),
             ratios=None if snr is None else {name: Ratio(**ratio) for name, ratio in snr.items()},
+            dots=None if dots is None else Dots.from_json(dots),
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from golden.refusal import BadValue, Refusal
 from synth.report.data import Accuracy, Sweep
+from synth.report.dots import RESULTS, Dots
 
 Content = TypeVar("Content")
 
@@ -19,6 +20,11 @@ def sweep(file: str, argument: str) -> Sweep:
 def accuracy(file: str, argument: str = "accuracy") -> Accuracy:
     """Read the output of ``examples/digits.py --json``; BadValue if it cannot be read or is something else."""
     return _read(file, argument, "examples/digits.py --json", Accuracy.from_json)
+
+
+def dots() -> Dots:
+    """The results of the study of dot products, which are part of the program."""
+    return Dots.from_json(json.loads(RESULTS.read_text()))
 
 
 def _read(file: str, argument: str, writer: str, content: Callable[[Any], Content]) -> Content:

@@ -1,4 +1,4 @@
-"""Write the figures in README and docs, from docs/results.json and :mod:`golden.accuracy`.
+"""Write the figures in README and docs, from docs/results.json, ``dots.json`` and :mod:`golden.accuracy`.
 
 Usage: python -m synth.report.readme [REPORT.json]: with a report, copy its figures to docs/results.json first.
 """
@@ -14,15 +14,17 @@ from typing import Any, NamedTuple
 
 import golden
 from synth.area.targets import TARGETS
+from synth.report import load
 from synth.report.data import Report
-from synth.report.figures import Figure, number, ranked
+from synth.report.dots import ACCUMULATORS, FORMAT, LANES, Dots, dot
+from synth.report.figures import Figure, counted, number, ranked
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
 from synth.studies.script import status
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PICTURE = Path("docs/results.json"), Path("docs/mac_area.svg")
-README, ACCURACY = Path("README.md"), Path("docs/accuracy.md")
+README, ACCURACY, DOT = Path("README.md"), Path("docs/accuracy.md"), Path("docs/dot.md")
 _KEPT = (
     "component",
     "format",
@@ -129,6 +131,16 @@ def accuracy() -> str:
     return "\n".join(f"**{caption}**\n\n{_markdown(head, rows)}" for caption, head, rows in tables)
 
 
+def dots(data: Dots) -> str:
+    """The lines of docs/dot.md between its markers: area per product by lanes and accumulator."""
+    numbers = LANES["gates"]
+    rows = [
+        (name, *(number(data.area(dot(FORMAT, name, lanes), lanes).median) for lanes in numbers))
+        for name in ACCUMULATORS
+    ]
+    return _markdown((f"{FORMAT}, NAND2 per product", *(counted(lanes, "lane") for lanes in numbers)), rows)
+
+
 def _bits(name: str) -> str:
     """Runs of exponents with the same number of bits."""
     pairs = zip(*(column.tolist() for column in golden.significand_bits(name)), strict=True)
@@ -155,6 +167,7 @@ def main(arguments: Sequence[str]) -> None:
     (ROOT / PICTURE).write_text(picture(data))
     _insert(README, section(data))
     _insert(ACCURACY, accuracy())
+    _insert(DOT, dots(load.dots()))
 
 
 if __name__ == "__main__":

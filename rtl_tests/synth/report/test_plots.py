@@ -24,6 +24,14 @@ PLOTS: dict[str, Callable[[], Picture]] = {
     "ranges": lambda: plots.ranges({"Gates": AREAS, "iCE40": {"hif8": AREAS["hif8"]}}, TITLE, "area [ALM]"),
     "curves": lambda: plots.curves({"hif8": [*POINTS.values()]}, [POINTS["hif8"]], TITLE, *LABELS),
     "scatter": lambda: plots.scatter(POINTS, ["hif8"], TITLE, *LABELS),
+    "lines": lambda: plots.lines({"one": {1: AREAS["hif8"], 8: AREAS["e5m3"]}}, TITLE, *LABELS),
+    "bars and errors": lambda: plots.bars_and_errors(
+        AREAS,
+        {"one": {"hif8": Figure.exact(0.1), "e5m3": Figure.exact(0)}},
+        {"one": 0.2},
+        TITLE,
+        ("area [ALM]", "error"),
+    ),
     "slopes": lambda: plots.slopes({"paper": RATIOS, "Gates": RATIOS}, TITLE, "area [ALM]"),
 }
 

@@ -18,6 +18,7 @@ from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.area.targets import TARGETS
 from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence
+from synth.report import load
 from synth.report import write as module
 from synth.report.chapters.papers import PRINTED, order_verdict
 from synth.report.chapters.summary import summary
@@ -43,6 +44,7 @@ SECTIONS = {
     "speed": ("Area against delay", 1),
     "parts": ("The two parts of a MAC", 5),
     "accumulators": ("Exact against rounded accumulators", 2),
+    "dots": ("Dot products: lanes, accumulators and blocks", 3),
     "encoders": ("Encoders, and what a rounding costs", 3),
     "options": ("What options cost", 0),
     "p3109": ("IEEE P3109: formats, roundings and saturation", 1),
@@ -148,7 +150,7 @@ def made_up_report():
         checked("other", PROVED, "a solver", 1 << 48),
     ]
     ratios = {name: Ratio(20.5 + 5 * (place % 3), place) for place, name in enumerate(FORMATS)}
-    return replace(assemble(outcomes, FORMATS, Accuracy.from_json(DIGITS), evidence), ratios=ratios)
+    return replace(assemble(outcomes, FORMATS, Accuracy.from_json(DIGITS), evidence), ratios=ratios, dots=load.dots())
 
 
 @pytest.fixture(scope="module")
@@ -267,7 +269,7 @@ def test_the_summary_does_not_depend_on_the_words_of_findings(content):
     ]
     points = summary(content.report, content.measured, reworded)
     assert [point.subject for point in points] == [point.subject for point in content.summary]
-    assert {point.text for point in points} >= {"tradeoff", "speed", "encoders", "paper"}
+    assert {point.text for point in points} >= {"tradeoff", "speed", "encoders", "dots", "paper"}
 
 
 def test_commands_are_set_as_code(folder, content):

@@ -180,3 +180,48 @@ def slopes(series: Mapping[str, Mapping[str, float]], title: str, ylabel: str) -
         page.axes.set_ylim(bottom=0)
         page.legend(3)
     return page.picture
+
+
+def lines(series: Mapping[str, Mapping[int, Figure]], title: str, xlabel: str, ylabel: str) -> Picture:
+    """Figures over numbers that are powers of two, a line for each series."""
+    with sheet(title, 3.8) as page:
+        for marker, (name, values) in zip(_MARKERS * len(series), series.items(), strict=False):
+            medians, errors = [value.median for value in values.values()], _errors(list(values.values()))
+            page.axes.errorbar(list(values), medians, errors, marker=marker, markersize=4, label=name)
+        page.axes.set_xscale("log", base=2)
+        ticks = sorted({number for values in series.values() for number in values})
+        page.axes.set_xticks(ticks, map(str, ticks))
+        page.axes.set_ylim(bottom=0)
+        page.axes.set(xlabel=xlabel, ylabel=ylabel)
+        page.legend(3)
+    return page.picture
+
+
+def bars_and_errors(
+    figures: Mapping[str, Figure],
+    errors: Mapping[str, Mapping[str, Figure]],
+    levels: Mapping[str, float],
+    title: str,
+    xlabels: tuple[str, str],
+) -> Picture:
+    """For each row a bar and, beside it, a point of every series on a logarithmic scale, unless it is 0.
+
+    ``levels`` are dashed lines across the points of a series.
+    """
+    with sheet(title, 1.6 + 0.22 * len(figures), columns=2) as page:
+        boxes = _bars(page.axes, range(len(figures)), list(figures.values()))
+        page.axes.bar_label(boxes, [number(value.median) for value in figures.values()], padding=5)
+        _rows(page.axes, list(figures), xlabels[0])
+        (right,) = page.others
+        for place, (marker, (name, values)) in enumerate(zip(_MARKERS * len(errors), errors.items(), strict=False)):
+            points = [(value, list(figures).index(row)) for row, value in values.items() if value.low > 0]
+            shown, rows = zip(*points, strict=True)
+            medians, spreads = [value.median for value in shown], _errors(shown)
+            right.errorbar(medians, rows, xerr=spreads, fmt=marker, color=f"C{place}", markersize=5, label=name)
+            if name in levels:
+                right.axvline(levels[name], color=f"C{place}", linestyle="--", linewidth=1)
+        _rows(right, list(figures), xlabels[1], 0.05)
+        right.set_yticklabels([])
+        right.set_xscale("log")
+        page.legend(3)
+    return page.picture

@@ -25,9 +25,10 @@ _SETTINGS: Any = {
 
 
 class Sheet:
-    """Axes to draw on and, when the context ends, the picture."""
+    """Axes to draw on, others to the right of them and, when the context ends, the picture."""
 
     axes: Axes
+    others: list[Axes]
     picture: Picture
 
     def legend(self, columns: int) -> None:
@@ -36,12 +37,12 @@ class Sheet:
 
 
 @contextmanager
-def sheet(title: str, height: float) -> Iterator[Sheet]:
-    """A sheet with a title, ``height`` inches high, for use as a context."""
+def sheet(title: str, height: float, columns: int = 1) -> Iterator[Sheet]:
+    """A sheet with a title, ``height`` inches high, with a number of axes side by side, for use as a context."""
     with style.context(["petroff10", _SETTINGS, {"svg.hashsalt": title}], after_reset=True):
         figure, page, out = Figure((_WIDTH, height)), Sheet(), io.StringIO()
         figure.suptitle(title, x=0.02, ha="left", wrap=True)
-        page.axes = figure.add_subplot()
+        page.axes, *page.others = (figure.add_subplot(1, columns, place + 1) for place in range(columns))
         yield page
         FigureCanvasSVG(figure).print_svg(out, metadata={"Title": title, "Date": None, "Creator": None})
         page.picture = Picture(title, out.getvalue())

@@ -1,0 +1,90 @@
+"""The file of the study of dot products is current: areas are those of today's Verilog, errors those of golden."""
+
+import sys
+
+import pytest
+
+from hwgen.tools import yosys
+from rtl_tests.synth.area.test_jobs import JOB
+from synth.area.jobs import DEFAULT_RENAMINGS
+from synth.area.plan import area_jobs
+from synth.area.runner import Outcome
+from synth.report import load
+from synth.report.dots import BLOCK_DATA, BLOCKS, DATA, OPERANDS, RESULTS, SEEDS, SUMMED, designs
+from synth.studies import dots as study
+from synth.studies.script import status
+
+DOTS = load.dots()
+LINES = DOTS.source
+ROWS = {(row.name, row.target): row for row in DOTS.rows}
+DESIGNS = {(design.name, target): design for design, target in designs()}
+TENTH = 10
+STALE = "`make dots` measures it again"
+
+
+def later(items, step):
+    """All items; those that are not among every ``step``-th one are exhaustive tests."""
+    return [
+        item if place % step == 0 else pytest.param(*item, marks=pytest.mark.exhaustive)
+        for place, item in enumerate(items)
+    ]
+
+
+def test_the_file_has_every_design_once():
+    assert list(ROWS) == list(DESIGNS)
+    assert len(DOTS.rows) == len(DESIGNS)
+    assert {(row.is_best, row.renamings) for row in DOTS.rows} == {(True, DEFAULT_RENAMINGS)}
+    assert DOTS.tool == yosys.version(), STALE
+
+
+@pytest.mark.parametrize(("name", "target"), later(DESIGNS, TENTH))
+def test_the_areas_are_those_of_the_verilog(name, target):
+    design, row = DESIGNS[name, target], ROWS[name, target]
+    (job,) = area_jobs(design, design.verilog(), (target,))
+    hashes = {"verilog_sha256": row.verilog_sha256, "script_sha256": row.script_sha256}
+    assert job.hashes() == hashes, STALE
+    assert job.command == row.command
+
+
+@pytest.mark.parametrize(("data", "seed"), later([(data, seed) for seed in SEEDS for data in DATA], len(SEEDS)))
+def test_errors_are_those_of_the_reference_model(data, seed):
+    lines = {line["accumulator"]: line for line in LINES["errors"] if line["data"] == data}
+    errors, place = study.errors(data, seed), SEEDS.index(seed)
+    assert set(lines) == set(errors) == {OPERANDS, *SUMMED}
+    assert errors["exact"] == (0, 0)  # the exact accumulator's sum, and that of binary64
+    for name, both in errors.items():
+        assert (lines[name]["rms"][place], lines[name]["p99"][place]) == pytest.approx(both, rel=1e-5), STALE
+
+
+@pytest.mark.parametrize(
+    ("block", "data", "seed"),
+    later([(name, data, seed) for seed in SEEDS for data in BLOCK_DATA for name in BLOCKS], 19),
+)
+def test_ratios_are_those_of_the_reference_model(block, data, seed):
+    (line,) = (line for line in LINES["snr"] if (line["block"], line["data"]) == (block, data))
+    assert line["db"][SEEDS.index(seed)] == pytest.approx(study.snr(BLOCKS[block], data, seed), rel=1e-5), STALE
+
+
+@pytest.fixture
+def outcomes(monkeypatch, tmp_path):
+    """The outcomes of the study's jobs: those of the file, unless a test changes them."""
+    outcomes = [Outcome(JOB, DOTS.rows)]
+    monkeypatch.setattr(study, "jobs", lambda store: [JOB])
+    monkeypatch.setattr(study, "measure_all", lambda *arguments: outcomes)
+    monkeypatch.setattr(study, "error_lines", lambda data: [line for line in LINES["errors"] if line["data"] == data])
+    monkeypatch.setattr(study, "snr_lines", lambda: LINES["snr"])
+    monkeypatch.setattr(study, "RESULTS", tmp_path / "dots.json")
+    monkeypatch.setattr(sys, "argv", ["dots", "--store", str(tmp_path / "store")])
+    return outcomes
+
+
+def test_the_study_writes_the_file(outcomes, tmp_path):
+    assert status("dots", study.main) == 0
+    assert (tmp_path / "dots.json").read_text() == RESULTS.read_text()
+
+
+def test_a_job_that_fails_is_a_failure_in_one_sentence(outcomes, tmp_path, capsys):
+    outcomes[:] = [Outcome(JOB, (), f"{JOB.label}: no")]
+    assert status("dots", study.main) == 1
+    assert capsys.readouterr().err == f"dots: {JOB.label}: no\n"
+    assert not (tmp_path / "dots.json").exists()

@@ -1,0 +1,151 @@
+"""The study of dot products: what it measures, and its results in ``dots.json``, which ``make dots`` writes."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import golden
+from hwgen.blocks.block import Design
+from hwgen.blocks.catalog import build
+from synth.area.keys import Keys
+from synth.area.rows import Row
+from synth.report.figures import Figure
+from synth.report.measured import figure
+
+RESULTS = Path(__file__).with_name("dots.json")
+
+FORMAT = "ocp_e4m3"
+"""The format of the products whose accumulators are compared."""
+LANES = {"gates": (1, 2, 4, 8, 16, 32), "cyclonev": (1, 2, 4, 8)}
+"""Numbers of lanes by target."""
+ACCUMULATORS = ("binary16", "binary32", "exact", "aligned13", "aligned25")
+"""Accumulators that are measured with every number of lanes."""
+STEP = 8
+"""Lanes of the designs that compare formats and accumulators, and products of a step of the sums whose error counts."""
+FORMATS = ("e2m1", "ocp_e5m2", "ocp_e4m3", "e5m2b1", "hif8")
+FORMAT_ACCUMULATORS = ("binary32", "exact", "aligned13")
+"""Formats, and accumulators that are measured with each of them."""
+ALIGNED = tuple(f"aligned{bits}" for bits in (6, 8, 10, 13, 16, 20, 23, 25, 32, 40))
+SUMMED = (*ALIGNED, "binary16", "binary32", "exact")
+"""Accumulators whose error is computed."""
+
+GAUSSIAN, HEAVY, CANCELLING, VARYING = "gaussian", "student_t3", "cancelling", "varying"
+TITLES = {GAUSSIAN: "Gaussian", HEAVY: "heavy-tailed", CANCELLING: "cancelling", VARYING: "varying"}
+"""Kinds of data."""
+DATA = (GAUSSIAN, HEAVY, CANCELLING)
+"""Data with which accumulators are compared."""
+BLOCK_DATA = (GAUSSIAN, HEAVY, VARYING)
+"""Data with which blocks are compared."""
+OPERANDS = "operands"
+"""In the place of an accumulator: the error of rounding the operands to :data:`FORMAT`."""
+TERMS, SUMS, SEEDS = 1024, 4096, (1, 2, 3, 4)
+"""Products of each sum, and sums of each sample; there is a sample for each seed of NumPy's random numbers."""
+
+
+class Block(NamedTuple):
+    """Elements of a format, and the format of the scale that the lanes of a unit share, if they do."""
+
+    format: str
+    lanes: int = 32
+    scale: str = ""
+
+    @property
+    def design(self) -> Design:
+        """The unit that adds its products to binary32."""
+        return dot(self.format, "binary32", self.lanes, scale=self.scale or None)
+
+    @property
+    def bits(self) -> float:
+        """Bits of a value in memory, where a scale has 8 bits."""
+        return golden.get(self.format).width + (8 / self.lanes if self.scale else 0)
+
+
+BLOCKS = {
+    "MXFP8": Block("ocp_e4m3", scale="e8m0"),
+    "MXFP4": Block("e2m1", scale="e8m0"),
+    "NVFP4": Block("e2m1", 16, "ue4m3"),
+    "HiF8": Block("hif8"),
+    "E4M3": Block("ocp_e4m3"),
+}
+
+
+@cache
+def dot(fmt: str, accumulator: str, lanes: int, target: str = "gates", scale: str | None = None) -> Design:
+    """A dot product of the study; on an FPGA its sums use carry chains."""
+    fabric = {"fabric": "fpga"} if target == "cyclonev" else {}
+    return build("dot", fmt, accumulator=accumulator, lanes=lanes, block_scale=scale, **fabric)
+
+
+def readout() -> Design:
+    """The block that rounds the study's exact accumulators to binary32."""
+    return build("readout", FORMAT, target="binary32")
+
+
+def designs() -> Iterator[tuple[Design, str]]:
+    """Each design of the study with its target; some designs occur twice."""
+    for target, numbers in LANES.items():
+        yield readout(), target
+        for lanes in numbers:
+            for accumulator in ACCUMULATORS:
+                yield dot(FORMAT, accumulator, lanes, target), target
+    for fmt in FORMATS:
+        for accumulator in FORMAT_ACCUMULATORS:
+            yield dot(fmt, accumulator, STEP), "gates"
+    for accumulator in ALIGNED:
+        yield dot(FORMAT, accumulator, STEP), "gates"
+    for block in BLOCKS.values():
+        yield block.design, "gates"
+
+
+class Errors(NamedTuple):
+    """Errors of sums, divided by the sum of the products' magnitudes: root mean square and 99th percentile."""
+
+    rms: Figure
+    p99: Figure
+
+
+@dataclass(frozen=True)
+class Dots:
+    """The results of the study."""
+
+    rows: tuple[Row, ...]
+    """The best row of each design."""
+    numpy: str
+    """Version of NumPy, whose random numbers are the data."""
+    errors: Mapping[tuple[str, str], Errors]
+    """By kind of data and accumulator, or :data:`OPERANDS`."""
+    snr: Mapping[tuple[str, str], Figure]
+    """Signal-to-noise ratios in dB, by block and kind of data."""
+    source: Mapping[str, Any]
+    """Content of the file."""
+
+    @property
+    def tool(self) -> str:
+        """The tool that measured the areas."""
+        return ", ".join(sorted({row.tool for row in self.rows}))
+
+    def area(self, design: Design, lanes: int, target: str = "gates") -> Figure:
+        """The area of a design with these ``lanes``, per product."""
+        (row,) = (row for row in self.rows if (row.name, row.target) == (design.name, target))
+        value = figure(row)
+        return replace(value, low=value.low / lanes, median=value.median / lanes, high=value.high / lanes)
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Dots":
+        """Read the content of ``dots.json``; BadValue or BadKind if it is something else."""
+        keys = Keys(data, "dots")
+        rows, numpy = tuple(map(Row.from_json, keys.items("rows"))), keys.text("numpy")
+        errors, snr = {}, {}
+        for line in (Keys(item, "errors") for item in keys.items("errors")):
+            place = line.text("data"), line.text("accumulator")
+            errors[place] = Errors(_samples(line.numbers("rms")), _samples(line.numbers("p99")))
+        for line in (Keys(item, "snr") for item in keys.items("snr")):
+            snr[line.text("block"), line.text("data")] = _samples(line.numbers("db"))
+        return cls(rows, numpy, errors, snr, data)
+
+
+def _samples(values: tuple[float, ...]) -> Figure:
+    return Figure(min(values), median(values), max(values), samples=len(values))

@@ -1,0 +1,192 @@
+"""Measures dot products for the report: area by lanes, format and accumulator, errors of sums, and blocks with scales.
+
+Areas are measured as ``hwgen area`` measures them. Errors are those of the reference model, on random operands:
+Gaussian; heavy-tailed, which is Student's t with 3 degrees of freedom; cancelling, where the products of the first half
+are positive, and those of the second half are the same ones, negated, of other factors and in another order; and
+varying, where each vector of Gaussian numbers is multiplied by a power of two from 2**-8 to 2**8.
+
+Usage: python -m synth.studies.dots [--store FILE] [--jobs N] writes synth/report/dots.json
+"""
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import golden
+from golden import Format
+from golden.wide import state_format
+from hwgen.tools.process import ToolError
+from hwgen.tools.progress import Progress
+from synth.area.emission import verilog
+from synth.area.jobs import Job
+from synth.area.plan import area_jobs
+from synth.area.pool import LocalPool
+from synth.area.runner import measure_all
+from synth.area.store import Store
+from synth.report.dots import (
+    BLOCK_DATA,
+    BLOCKS,
+    CANCELLING,
+    DATA,
+    FORMAT,
+    GAUSSIAN,
+    HEAVY,
+    OPERANDS,
+    RESULTS,
+    SEEDS,
+    STEP,
+    SUMMED,
+    SUMS,
+    TERMS,
+    VARYING,
+    Block,
+    designs,
+)
+from synth.studies.script import status
+
+Codes = NDArray[Any]
+Numbers = NDArray[np.float32]
+Reals = NDArray[np.float64]
+
+
+def operands(data: str, seed: int) -> Numbers:
+    """Both operands, shape (2, sums, terms); Gaussian and heavy-tailed ones have mean 0 and variance 1."""
+    random, shape = np.random.default_rng(seed), (2, SUMS, TERMS)
+    if data == HEAVY:
+        return (random.standard_t(3, shape) / math.sqrt(3)).astype(np.float32)
+    numbers = random.standard_normal(shape)
+    if data == CANCELLING:
+        x, w = np.abs(numbers[..., : TERMS // 2])
+        factors, order = random.uniform(1, 2, x.shape), random.permutation(TERMS // 2)
+        negated = -(x * factors)[:, order], (w / factors)[:, order]
+        numbers = np.concatenate(([x, w], negated), axis=-1)
+    if data == VARYING:
+        numbers = np.ldexp(numbers, random.integers(-8, 9, (2, SUMS, 1)))
+    return numbers.astype(np.float32)
+
+
+def best_exponent(fmt: Format, data: str) -> int:
+    """Exponent of the power of two by which all operands are multiplied: the best one for Gaussian or heavy tails."""
+    return golden.best_scale(fmt, HEAVY if data == HEAVY else GAUSSIAN).exponent
+
+
+def encoded(numbers: Numbers, fmt: Format, exponent: int) -> Codes:
+    """Codes of ``numbers * 2**exponent``, by the format's default rounding; overflow saturates."""
+    return fmt.encode(np.ldexp(numbers, exponent).view(np.uint32), overflow="saturate")
+
+
+def summed(
+    codes: Codes, fmt: Format, accumulator: str, scales: Codes | None = None, scale_format: str = "e8m0"
+) -> Reals:
+    """Sums of products, a step at a time: ``codes`` has the shape (2, sums, steps, lanes), ``scales`` (2, sums, steps).
+
+    The accumulator starts from 0.
+    """
+    _, count, steps, _ = codes.shape
+    exact = golden.ExactAccumulator(fmt, fmt, TERMS) if accumulator == "exact" else None
+    acc: Codes = exact.zeros((count,)) if exact else np.zeros(count, state_format(accumulator).code_dtype)
+    for step in range(steps):
+        a, b = codes[:, :, step]
+        a_scale, b_scale = (None, None) if scales is None else scales[:, :, step]
+        acc = golden.fused_dot(
+            a, b, acc, fmt, None, accumulator, a_scale=a_scale, b_scale=b_scale, scale_format=scale_format
+        )
+    return (exact or state_format(accumulator)).decode(acc)
+
+
+def errors(data: str, seed: int) -> dict[str, tuple[float, float]]:
+    """Root mean square and 99th percentile of the sums' errors, by accumulator.
+
+    Errors are divided by the sum of the products' magnitudes. The error of an accumulator is the difference from the
+    exact sum of the codes' products; that of :data:`OPERANDS` is the difference of this sum from that of the numbers.
+    """
+    fmt, numbers = golden.get(FORMAT), operands(data, seed)
+    exponent = best_exponent(fmt, data)
+    codes = encoded(numbers, fmt, exponent)
+    products = np.prod(fmt.decode(codes), axis=0)
+    unrounded = np.prod(numbers, axis=0, dtype=np.float64) * 4.0**exponent
+    exact = products.sum(axis=-1)  # exact in binary64: products are multiples of 2**-18 below 2**18
+    steps = codes.reshape(2, SUMS, -1, STEP)
+    relative = {OPERANDS: (unrounded.sum(axis=-1) - exact) / np.abs(unrounded).sum(axis=-1)}
+    for name in SUMMED:
+        relative[name] = (summed(steps, fmt, name) - exact) / np.abs(products).sum(axis=-1)
+    return {
+        name: (math.sqrt(np.mean(error**2)), float(np.quantile(np.abs(error), 0.99)))
+        for name, error in relative.items()
+    }
+
+
+def snr(block: Block, data: str, seed: int) -> float:
+    """Signal-to-noise ratio in dB of sums in binary32, compared with those of the numbers that were rounded to blocks.
+
+    Each sum is divided by the norms of its vectors, so that all count alike. Without scales of blocks, all numbers are
+    multiplied by one power of two.
+    """
+    fmt, numbers = golden.get(block.format), operands(data, seed)
+    steps = numbers.reshape(2, SUMS, -1, block.lanes)
+    if block.scale:
+        codes, scales = golden.quantize_block(steps, fmt, block.scale)
+        sums = summed(codes, fmt, "binary32", scales, block.scale)
+    else:
+        exponent = best_exponent(fmt, data)
+        sums = summed(encoded(steps, fmt, exponent), fmt, "binary32") / 4.0**exponent
+    reference = np.prod(numbers, axis=0, dtype=np.float64).sum(axis=-1)
+    norms = np.prod(np.linalg.norm(numbers.astype(np.float64), axis=-1), axis=0)
+    signal, noise = (np.mean((values / norms) ** 2) for values in (reference, sums - reference))
+    return float(10 * np.log10(signal / noise))
+
+
+def error_lines(data: str) -> Iterator[dict[str, Any]]:
+    """The lines of ``dots.json`` on errors with a kind of data, with a sample for each seed."""
+    samples = [errors(data, seed) for seed in SEEDS]
+    for name in samples[0]:
+        rms, p99 = zip(*(sample[name] for sample in samples), strict=True)
+        yield {"data": data, "accumulator": name, "rms": _rounded(rms), "p99": _rounded(p99)}
+
+
+def snr_lines() -> Iterator[dict[str, Any]]:
+    """The lines of ``dots.json`` on blocks."""
+    for name, block in BLOCKS.items():
+        for data in BLOCK_DATA:
+            yield {"block": name, "data": data, "db": _rounded([snr(block, data, seed) for seed in SEEDS])}
+
+
+def _rounded(values: Sequence[float]) -> list[float]:
+    """The values with six digits."""
+    return [float(f"{value:.6g}") for value in values]
+
+
+def jobs(store: Store) -> list[Job]:
+    """The jobs of all designs, each once."""
+    todo = [job for design, target in designs() for job in area_jobs(design, verilog(design, store), (target,))]
+    return list(dict.fromkeys(todo))
+
+
+def main() -> None:
+    """Measure, and write the file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    text = "reuse the results in this file and add new ones (default: %(default)s)"
+    parser.add_argument("--store", default="build/store.sqlite", metavar="FILE", help=text)
+    parser.add_argument("--jobs", type=int, metavar="N", help="netlists that are made at the same time")
+    arguments = parser.parse_args()
+    store = Store(arguments.store)
+    rows = []
+    with LocalPool(arguments.jobs) as pool:
+        for outcome in measure_all(jobs(store), pool, store, Progress()):
+            if outcome.error:
+                raise ToolError(outcome.error)
+            rows += [row.to_json() for row in outcome.rows if row.is_best]
+    lists = {"errors": [line for data in DATA for line in error_lines(data)], "snr": list(snr_lines()), "rows": rows}
+    lines = [f'{{\n"numpy": {json.dumps(np.__version__)}']
+    lines += [f"{json.dumps(key)}: [\n" + ",\n".join(map(json.dumps, items)) + "\n]" for key, items in lists.items()]
+    RESULTS.write_text(",\n".join(lines) + "\n}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(status("dots", main))
