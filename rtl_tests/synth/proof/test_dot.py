@@ -136,7 +136,8 @@ ROUNDED = [
 FLOATED = [
     build("dot", "e2m1", accumulator="bfloat16", lanes=2, scale_bits=2),
     build("dot", "e2m1", accumulator="binary16", lanes=2, block_scale="ue4m3", flags=True, zero="positive"),
-    build("dot", "e2m1", accumulator="binary32", lanes=4, block_scale="e8m0", stages=2),
+    exhaustive(build("dot", "e2m1", accumulator="binary32", lanes=4, block_scale="e8m0", stages=2)),
+    build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="e8m0", stages=2),
     build("pe", "e2m1", accumulator="bfloat16", lanes=2, block_scale="ue5m3", stages=3, interleave=2),
     build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, flags=True),
     build("dot", "Binary4p2uf", accumulator="bfloat16", lanes=2, block_scale="e8m0"),
