@@ -21,16 +21,16 @@ FORMAT = "ocp_e4m3"
 """The format of the products whose accumulators are compared."""
 LANES = {"gates": (1, 2, 4, 8, 16, 32), "cyclonev": (1, 2, 4, 8)}
 """Numbers of lanes by target."""
-ACCUMULATORS = ("binary16", "binary32", "exact", "aligned13", "aligned25")
-"""Accumulators that are measured with every number of lanes."""
+ACCUMULATORS = ("binary16", "binary32", "exact", "aligned13", "aligned16", "aligned25")
+"""Accumulators whose area and error are measured with every number of lanes."""
 STEP = 8
-"""Lanes of the designs that compare formats and accumulators, and products of a step of the sums whose error counts."""
+"""Lanes of the designs that compare formats, and all accumulators."""
 FORMATS = ("e2m1", "ocp_e5m2", "ocp_e4m3", "e5m2b1", "hif8")
 FORMAT_ACCUMULATORS = ("binary32", "exact", "aligned13")
 """Formats, and accumulators that are measured with each of them."""
 ALIGNED = tuple(f"aligned{bits}" for bits in (6, 8, 10, 13, 16, 20, 23, 25, 32, 40))
-SUMMED = (*ALIGNED, "binary16", "binary32", "exact")
-"""Accumulators whose error is computed."""
+SUMMED = dict.fromkeys(LANES["gates"], ACCUMULATORS) | {STEP: (*ALIGNED, "binary16", "binary32", "exact")}
+"""Accumulators whose error is computed, by lanes."""
 
 GAUSSIAN, HEAVY, CANCELLING, VARYING = "gaussian", "student_t3", "cancelling", "varying"
 TITLES = {GAUSSIAN: "Gaussian", HEAVY: "heavy-tailed", CANCELLING: "cancelling", VARYING: "varying"}
@@ -40,7 +40,7 @@ DATA = (GAUSSIAN, HEAVY, CANCELLING)
 BLOCK_DATA = (GAUSSIAN, HEAVY, VARYING)
 """Data with which blocks are compared."""
 OPERANDS = "operands"
-"""In the place of an accumulator: the error of rounding the operands to :data:`FORMAT`."""
+"""In the place of an accumulator: the error of rounding the operands to :data:`FORMAT`, of whole sums."""
 TERMS, SUMS, SEEDS = 1024, 4096, (1, 2, 3, 4)
 """Products of each sum, and sums of each sample; there is a sample for each seed of NumPy's random numbers."""
 
@@ -70,6 +70,8 @@ BLOCKS = {
     "HiF8": Block("hif8"),
     "E4M3": Block("ocp_e4m3"),
 }
+HALF = BLOCKS["MXFP4"]._replace(lanes=BLOCKS["NVFP4"].lanes)
+"""MXFP4 half a block at a time, to compare its area with that of NVFP4."""
 
 
 @cache
@@ -96,7 +98,7 @@ def designs() -> Iterator[tuple[Design, str]]:
             yield dot(fmt, accumulator, STEP), "gates"
     for accumulator in ALIGNED:
         yield dot(FORMAT, accumulator, STEP), "gates"
-    for block in BLOCKS.values():
+    for block in (*BLOCKS.values(), HALF):
         yield block.design, "gates"
 
 
@@ -115,8 +117,8 @@ class Dots:
     """The best row of each design."""
     numpy: str
     """Version of NumPy, whose random numbers are the data."""
-    errors: Mapping[tuple[str, str], Errors]
-    """By kind of data and accumulator, or :data:`OPERANDS`."""
+    errors: Mapping[tuple[str, int, str], Errors]
+    """By kind of data, lanes and accumulator; those of :data:`OPERANDS` have as many lanes as terms."""
     snr: Mapping[tuple[str, str], Figure]
     """Signal-to-noise ratios in dB, by block and kind of data."""
     source: Mapping[str, Any]
@@ -127,10 +129,18 @@ class Dots:
         """The tool that measured the areas."""
         return ", ".join(sorted({row.tool for row in self.rows}))
 
+    def operands(self, kind: str) -> Errors:
+        """Errors of rounding the operands."""
+        return self.errors[kind, TERMS, OPERANDS]
+
+    def row(self, design: Design, target: str = "gates") -> Row:
+        """The row of a design."""
+        (row,) = (row for row in self.rows if (row.name, row.target) == (design.name, target))
+        return row
+
     def area(self, design: Design, lanes: int, target: str = "gates") -> Figure:
         """The area of a design with these ``lanes``, per product."""
-        (row,) = (row for row in self.rows if (row.name, row.target) == (design.name, target))
-        value = figure(row)
+        value = figure(self.row(design, target))
         return replace(value, low=value.low / lanes, median=value.median / lanes, high=value.high / lanes)
 
     @classmethod
@@ -140,7 +150,7 @@ class Dots:
         rows, numpy = tuple(map(Row.from_json, keys.items("rows"))), keys.text("numpy")
         errors, snr = {}, {}
         for line in (Keys(item, "errors") for item in keys.items("errors")):
-            place = line.text("data"), line.text("accumulator")
+            place = line.text("data"), line.count("lanes"), line.text("accumulator")
             errors[place] = Errors(_samples(line.numbers("rms")), _samples(line.numbers("p99")))
         for line in (Keys(item, "snr") for item in keys.items("snr")):
             snr[line.text("block"), line.text("data")] = _samples(line.numbers("db"))

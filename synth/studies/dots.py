@@ -5,7 +5,8 @@ Gaussian; heavy-tailed, which is Student's t with 3 degrees of freedom; cancelli
 are positive, and those of the second half are the same ones, negated, of other factors and in another order; and
 varying, where each vector of Gaussian numbers is multiplied by a power of two from 2**-8 to 2**8.
 
-Usage: python -m synth.studies.dots [--store FILE] [--jobs N] writes synth/report/dots.json
+Usage: python -m synth.studies.dots [--store FILE] [--jobs N] [--again] writes synth/report/dots.json; areas that it
+already has, of the same Verilog by the same scripts and tool, are not measured again unless ``--again`` is given
 """
 
 import argparse
@@ -21,12 +22,14 @@ from numpy.typing import NDArray
 import golden
 from golden import Format
 from golden.wide import state_format
+from hwgen.tools import yosys
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 from synth.area.emission import verilog
 from synth.area.jobs import Job
 from synth.area.plan import area_jobs
 from synth.area.pool import LocalPool
+from synth.area.rows import Row
 from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.report.dots import (
@@ -40,7 +43,6 @@ from synth.report.dots import (
     OPERANDS,
     RESULTS,
     SEEDS,
-    STEP,
     SUMMED,
     SUMS,
     TERMS,
@@ -100,11 +102,12 @@ def summed(
     return (exact or state_format(accumulator)).decode(acc)
 
 
-def errors(data: str, seed: int) -> dict[str, tuple[float, float]]:
-    """Root mean square and 99th percentile of the sums' errors, by accumulator.
+def errors(data: str, lanes: int, seed: int) -> dict[str, tuple[float, float]]:
+    """Root mean square and 99th percentile of the errors of sums in steps of ``lanes`` products, by accumulator.
 
     Errors are divided by the sum of the products' magnitudes. The error of an accumulator is the difference from the
-    exact sum of the codes' products; that of :data:`OPERANDS` is the difference of this sum from that of the numbers.
+    exact sum of the codes' products. With as many lanes as terms it is that of :data:`OPERANDS`: the difference of this
+    sum from that of the numbers.
     """
     fmt, numbers = golden.get(FORMAT), operands(data, seed)
     exponent = best_exponent(fmt, data)
@@ -112,10 +115,11 @@ def errors(data: str, seed: int) -> dict[str, tuple[float, float]]:
     products = np.prod(fmt.decode(codes), axis=0)
     unrounded = np.prod(numbers, axis=0, dtype=np.float64) * 4.0**exponent
     exact = products.sum(axis=-1)  # exact in binary64: products are multiples of 2**-18 below 2**18
-    steps = codes.reshape(2, SUMS, -1, STEP)
-    relative = {OPERANDS: (unrounded.sum(axis=-1) - exact) / np.abs(unrounded).sum(axis=-1)}
-    for name in SUMMED:
-        relative[name] = (summed(steps, fmt, name) - exact) / np.abs(products).sum(axis=-1)
+    if lanes == TERMS:
+        relative = {OPERANDS: (unrounded.sum(axis=-1) - exact) / np.abs(unrounded).sum(axis=-1)}
+    else:
+        steps, magnitudes = codes.reshape(2, SUMS, -1, lanes), np.abs(products).sum(axis=-1)
+        relative = {name: (summed(steps, fmt, name) - exact) / magnitudes for name in SUMMED[lanes]}
     return {
         name: (math.sqrt(np.mean(error**2)), float(np.quantile(np.abs(error), 0.99)))
         for name, error in relative.items()
@@ -142,12 +146,12 @@ def snr(block: Block, data: str, seed: int) -> float:
     return float(10 * np.log10(signal / noise))
 
 
-def error_lines(data: str) -> Iterator[dict[str, Any]]:
-    """The lines of ``dots.json`` on errors with a kind of data, with a sample for each seed."""
-    samples = [errors(data, seed) for seed in SEEDS]
+def error_lines(data: str, lanes: int) -> Iterator[dict[str, Any]]:
+    """The lines of ``dots.json`` on errors with a kind of data in steps of ``lanes``, with a sample for each seed."""
+    samples = [errors(data, lanes, seed) for seed in SEEDS]
     for name in samples[0]:
         rms, p99 = zip(*(sample[name] for sample in samples), strict=True)
-        yield {"data": data, "accumulator": name, "rms": _rounded(rms), "p99": _rounded(p99)}
+        yield {"data": data, "lanes": lanes, "accumulator": name, "rms": _rounded(rms), "p99": _rounded(p99)}
 
 
 def snr_lines() -> Iterator[dict[str, Any]]:
@@ -168,21 +172,34 @@ def jobs(store: Store) -> list[Job]:
     return list(dict.fromkeys(todo))
 
 
+def measured(again: bool) -> dict[tuple[str, ...], Row]:
+    """Rows of the present file, by what their areas depend on; none of them if all are measured ``again``."""
+    lines = [] if again else json.loads(RESULTS.read_text())["rows"]
+    rows = map(Row.from_json, lines)
+    return {(row.command, row.verilog_sha256, row.script_sha256, row.tool): row for row in rows}
+
+
 def main() -> None:
     """Measure, and write the file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     text = "reuse the results in this file and add new ones (default: %(default)s)"
     parser.add_argument("--store", default="build/store.sqlite", metavar="FILE", help=text)
     parser.add_argument("--jobs", type=int, metavar="N", help="netlists that are made at the same time")
+    parser.add_argument("--again", action="store_true", help="measure all areas again")
     arguments = parser.parse_args()
-    store = Store(arguments.store)
-    rows = []
+    store, known = Store(arguments.store), measured(arguments.again)
+    best = {job: known.get((job.command, *job.hashes().values(), yosys.version())) for job in jobs(store)}
     with LocalPool(arguments.jobs) as pool:
-        for outcome in measure_all(jobs(store), pool, store, Progress()):
+        for outcome in measure_all([job for job in best if best[job] is None], pool, store, Progress()):
             if outcome.error:
                 raise ToolError(outcome.error)
-            rows += [row.to_json() for row in outcome.rows if row.is_best]
-    lists = {"errors": [line for data in DATA for line in error_lines(data)], "snr": list(snr_lines()), "rows": rows}
+            (best[outcome.job],) = (row for row in outcome.rows if row.is_best)
+    steps = [(data, lanes) for data in DATA for lanes in (*SUMMED, TERMS)]
+    lists = {
+        "errors": [line for data, lanes in steps for line in error_lines(data, lanes)],
+        "snr": list(snr_lines()),
+        "rows": [row.to_json() for row in best.values() if row],
+    }
     lines = [f'{{\n"numpy": {json.dumps(np.__version__)}']
     lines += [f"{json.dumps(key)}: [\n" + ",\n".join(map(json.dumps, items)) + "\n]" for key, items in lists.items()]
     RESULTS.write_text(",\n".join(lines) + "\n}\n")

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from synth.area.targets import TARGETS
 from synth.report.dots import (
     ACCUMULATORS,
+    ALIGNED,
     BLOCK_DATA,
     BLOCKS,
     DATA,
     FORMAT,
     FORMAT_ACCUMULATORS,
     FORMATS,
+    HALF,
     LANES,
     OPERANDS,
     SEEDS,
@@ -32,6 +34,7 @@ from synth.report.figures import (
     listing,
     number,
     pair_sentence,
+    ranked,
     smallest,
     smallest_sentence,
     ties_clause,
@@ -41,6 +44,8 @@ from synth.report.sections import Cell, Finding, Plot, Section, Table, commands,
 
 _ROUNDED = "binary32"
 """The accumulator with which others are compared."""
+_READ = "exact + readout"
+"""An exact accumulator with a readout for each unit."""
 _NEGLIGIBLE = 0.1
 """Errors of sums below this share of the errors of rounding the operands are negligible."""
 
@@ -52,17 +57,14 @@ def section(dots: Dots | None, tool: str) -> Section | None:
     section = Section(
         "dots",
         "Dot products: lanes, accumulators and blocks",
-        "A dot product of N lanes adds N products and the accumulator in one step; its area is divided by N here. An "
-        f"exact accumulator holds the sum of {TERMS:,} products; a readout rounds it once, at the end of a sum, and is "
-        "included only where it is named. alignedT truncates every addend T bits below the largest exponent, as models "
-        f"of tensor cores do. Errors are differences from the exact sum of {TERMS:,} products, divided by the sum of "
-        f"their magnitudes; negligible errors are below {_NEGLIGIBLE:.0%} of the error of rounding the operands to "
-        f"{FORMAT}. Heavy-tailed data is Student's t with 3 degrees of freedom. In cancelling data the first half of "
-        "the products is positive, and the second half is the same, negated, in another order. In varying data each "
-        "vector is Gaussian, times a power of two from 2^-8 to 2^8. Each error and signal-to-noise ratio (SNR) is the "
-        f"median of {len(SEEDS)} samples of {SUMS:,} sums, and its spread their minimum to maximum. Delays are not "
-        "compared. These figures were not measured with this report: make dots measures them and writes them to a file "
-        f"of the program. Tools: {dots.tool}, NumPy {dots.numpy}.",
+        "A dot product of N lanes adds N products and an accumulator in one step. Areas are those of the combinational "
+        "unit, divided by N: registers and quantizers are not included. An exact accumulator holds the sum of "
+        f"{TERMS:,} products; a readout rounds it to {_ROUNDED}, once, at the end of a sum. It is counted only in "
+        f"“{_READ}”, and one readout may serve several units. Other accumulators round once a step. alignedT "
+        "truncates all addends of a step T bits below the largest exponent among them, as tensor cores do according to "
+        f"models of them, and keeps its state in {_ROUNDED}. Each area is that of the smallest netlist found; delays "
+        "are not compared. These figures were not measured with this report: make dots measures them and writes them "
+        f"to a file of the program. Tools: {dots.tool}, NumPy {dots.numpy}.",
     )
     if dots.tool != tool:
         text = f"The areas of this section are by {dots.tool}, those of other sections by {tool}: do not compare them."
@@ -82,38 +84,56 @@ def _lanes(section: Section, dots: Dots, target: str) -> None:
         name: {lanes: dots.area(dot(FORMAT, name, lanes, target), lanes, target) for lanes in LANES[target]}
         for name in ACCUMULATORS
     }
+    areas[_READ] = {lanes: _sum(area, dots.area(readout(), lanes, target)) for lanes, area in areas["exact"].items()}
     title = f"{FORMAT}, area per product by lanes, {place.title}"
     picture = plots.lines(areas, title, "lanes", f"area per product [{place.unit}]")
     used = (value for figures in areas.values() for value in figures.values())
-    section.plots.append(Plot("Lanes share the accumulator and the rounding.", picture, commands(used)))
-    body = tuple((Cell(name), *map(figure_cell, figures.values())) for name, figures in areas.items())
-    head = ("accumulator", *(counted(lanes, "lane") for lanes in LANES[target]))
+    section.plots.append(Plot("Lanes share the accumulator and its rounding.", picture, commands(used)))
+    bits = {name: str(dots.row(dot(FORMAT, name, 1, target), target).accumulator_bits) for name in ACCUMULATORS}
+    bits[_READ] = bits["exact"]
+    body = tuple((Cell(name), Cell(bits[name]), *map(figure_cell, figures.values())) for name, figures in areas.items())
+    head = ("accumulator", "state bits", *(counted(lanes, "lane") for lanes in LANES[target]))
     section.tables.append(Table(f"{title} [{place.unit}]", head, body))
-    needs = (
-        ("smallest", ACCUMULATORS),
-        ("smallest with negligible errors", negligible(dots, DATA)),
-        (f"smallest with no larger errors than {_ROUNDED}", no_worse(dots)),
-    )
-    for need, names in needs:
-        kept = {name: areas[name] for name in ACCUMULATORS if name in names}
-        text = f"{place.title}, {need} (of {listing(list(kept))}): {_by_lanes(kept)}."
+    for need, names in (
+        ("", dict.fromkeys(LANES[target], ACCUMULATORS)),
+        (" with negligible errors", {lanes: negligible(dots, lanes) for lanes in LANES[target]}),
+        (f" with no larger errors than {_ROUNDED}", {lanes: no_worse(dots, lanes) for lanes in LANES[target]}),
+    ):
+        bare, whole = (
+            _by_lanes(
+                {
+                    lanes: {name: areas[shown.get(name, name)][lanes] for name in ACCUMULATORS if name in names[lanes]}
+                    for lanes in LANES[target]
+                }
+            )
+            for shown in ({}, {"exact": _READ})
+        )
+        both = bare if bare == whole else f"{bare}. With a readout for each unit with an exact accumulator: {whole}"
+        text = f"{place.title}, {FORMAT}, the smallest accumulator{need} in the table, by area per product: {both}."
         section.findings.append(Finding(text, target))
     first, *_, last = LANES[target]
     shares = [f"{compared(figures[last], figures[first])} with {name}" for name, figures in areas.items()]
-    text = f"{place.title}, {last} lanes instead of {first}: a product costs {listing(shares)}."
+    text = f"{place.title}, {FORMAT}, from {first} to {last} lanes the area per product changes: {listing(shares)}."
     section.findings.append(Finding(text, target))
-    base, exact, once = areas[_ROUNDED][STEP], areas["exact"][STEP], dots.area(readout(), STEP, target)
-    both = replace(exact, low=exact.low + once.low, median=exact.median + once.median, high=exact.high + once.high)
-    for name, value in (("an exact accumulator", exact), ("an exact accumulator and a readout", both)):
-        pair = (_ROUNDED, base), (name, value)
-        section.findings.append(Finding(pair_sentence(*pair, f"a product of {STEP} lanes", place.title), target))
+    base = areas[_ROUNDED][STEP]
+    for name, value in (("an exact accumulator", areas["exact"]), ("an exact accumulator and a readout", areas[_READ])):
+        what = f"a product of {FORMAT} with {STEP} lanes"
+        section.findings.append(
+            Finding(pair_sentence((_ROUNDED, base), (name, value[STEP]), what, place.title), target)
+        )
 
 
-def _by_lanes(areas: Mapping[str, Mapping[int, Figure]]) -> str:
-    """The smallest series over runs of lanes, e.g. ``a with 1 to 4 lanes; b, no different from a, with 8 lanes``."""
-    least: dict[int, str] = {}
-    for lanes in next(iter(areas.values())):
-        first, ties, _ = smallest({name: figures[lanes] for name, figures in areas.items()})
+def _sum(first: Figure, second: Figure) -> Figure:
+    """Area of two units, from the least of both to the most of both."""
+    low, median, high = first.low + second.low, first.median + second.median, first.high + second.high
+    return replace(first, low=low, median=median, high=high, command=f"{first.command}; {second.command}")
+
+
+def _by_lanes(areas: Mapping[int, Mapping[str, Figure]]) -> str:
+    """The smallest names over runs of lanes, e.g. ``a with 1 to 4 lanes; b, no different from a, with 8 lanes``."""
+    least = {}
+    for lanes, figures in areas.items():
+        first, ties, _ = smallest(figures)
         least[lanes] = f"{first}{ties_clause(ties)}{',' if ties else ''}"
     runs = [(name, list(run)) for name, run in groupby(least, key=lambda lanes: least[lanes])]
     return "; ".join(
@@ -121,43 +141,89 @@ def _by_lanes(areas: Mapping[str, Mapping[int, Figure]]) -> str:
     )
 
 
-def negligible(dots: Dots, kinds: Sequence[str]) -> list[str]:
+def negligible(dots: Dots, lanes: int, kinds: Sequence[str] = DATA) -> tuple[str, ...]:
     """Accumulators whose errors are below :data:`_NEGLIGIBLE` of those of rounding the operands, on all these data."""
-    pairs = {
-        name: [(dots.errors[kind, name].rms, dots.errors[kind, OPERANDS].rms) for kind in kinds] for name in SUMMED
-    }
-    return [name for name, errors in pairs.items() if all(own.high < _NEGLIGIBLE * base.low for own, base in errors)]
+    limit = {kind: _NEGLIGIBLE * dots.operands(kind).rms.low for kind in kinds}
+    return tuple(
+        name for name in SUMMED[lanes] if all(dots.errors[kind, lanes, name].rms.high < limit[kind] for kind in kinds)
+    )
 
 
-def no_worse(dots: Dots) -> list[str]:
+def no_worse(dots: Dots, lanes: int) -> tuple[str, ...]:
     """Accumulators whose errors are not above those of binary32 on any data."""
-    pairs = {name: [(dots.errors[kind, name].rms, dots.errors[kind, _ROUNDED].rms) for kind in DATA] for name in SUMMED}
-    return [name for name, errors in pairs.items() if not any(base.below(own) for own, base in errors)]
+    base = {kind: dots.errors[kind, lanes, _ROUNDED].rms for kind in DATA}
+    return tuple(
+        name for name in SUMMED[lanes] if not any(base[kind].below(dots.errors[kind, lanes, name].rms) for kind in DATA)
+    )
 
 
 def _errors(section: Section, dots: Dots) -> None:
     """Area and errors by accumulator."""
     place = TARGETS["gates"]
-    areas = {name: dots.area(dot(FORMAT, name, STEP), STEP) for name in SUMMED}
-    errors = {TITLES[kind]: {name: dots.errors[kind, name].rms for name in SUMMED} for kind in DATA}
-    levels = {TITLES[kind]: dots.errors[kind, OPERANDS].rms.median for kind in DATA}
+    names = SUMMED[STEP]
+    areas = {name: dots.area(dot(FORMAT, name, STEP), STEP) for name in names}
+    errors = {TITLES[kind]: {name: dots.errors[kind, STEP, name].rms for name in names} for kind in DATA}
+    levels = {TITLES[kind]: dots.operands(kind).rms.median for kind in DATA}
     title = f"{FORMAT}, {STEP} lanes: area and error by accumulator"
     labels = f"per product [{place.unit}]", "error (root mean square)"
     picture = plots.bars_and_errors(areas, errors, levels, title, labels)
-    caption = "Dashed: the error of rounding the operands. No mark: no error."
+    caption = (
+        f"Errors are differences from the exact sum of the codes' {TERMS:,} products, divided by the sum of the "
+        "products' magnitudes. Dashed: the error of rounding the operands. No mark: no error, because no sum had more "
+        "bits than the accumulator."
+    )
     section.plots.append(Plot(caption, picture, commands(areas.values())))
+    samples = (
+        f"Operands: the error of rounding them. Errors are root mean squares (RMS) of {SUMS:,} sums of {TERMS:,} "
+        f"products, as medians of {len(SEEDS)} samples; negligible ones "
+        f"are below {_NEGLIGIBLE:.0%} of the error of rounding the operands to {FORMAT}, on "
+        "all three kinds of data unless one is named. Heavy-tailed data is Student's t with 3 degrees of freedom. In "
+        "cancelling data the first half of the products is positive and the second half the same, negated, of other "
+        "factors and in another order: a large accumulator comes back to about 0."
+    )
     for kind in DATA:
-        enough = {name: areas[name] for name in negligible(dots, [kind])}
-        text = smallest_sentence(enough, f"product of {STEP} lanes with negligible errors", f"{TITLES[kind]} data")
-        section.findings.append(Finding(text[0].upper() + text[1:]))
+        enough = {name: areas[name] for name in negligible(dots, STEP, [kind])}
+        first, ties, _ = smallest(enough)
+        text = (
+            f"{TITLES[kind].capitalize()} data, {FORMAT}, steps of {STEP} products: {first}{ties_clause(ties)} is the "
+            f"smallest accumulator with negligible errors (of all in the picture), by area per product without a "
+            f"readout ({number(enough[first].median)} {enough[first].unit})."
+        )
+        section.findings.append(Finding(text))
+    section.findings.append(Finding(_widest(dots, areas)))
     head = ["accumulator", place.title]
-    body = [[Cell(OPERANDS), Cell("–")], *([Cell(name), figure_cell(areas[name])] for name in SUMMED)]
+    body = [[Cell(OPERANDS), Cell("–")], *([Cell(name), figure_cell(areas[name])] for name in names)]
     for kind in DATA:
         head += [f"{TITLES[kind]}, RMS", f"{TITLES[kind]}, 99th percentile"]
         for cells in body:
-            cells.extend(map(_error_cell, dots.errors[kind, cells[0].text]))
-    caption = f"{title}, sums in steps of {STEP} products; operands: the error of rounding them"
+            name = cells[0].text
+            cells.extend(map(_error_cell, dots.operands(kind) if name == OPERANDS else dots.errors[kind, STEP, name]))
+    caption = f"{title}, sums in steps of {STEP} products. {samples}"
     section.tables.append(Table(caption, tuple(head), tuple(map(tuple, body))))
+    by_lanes = tuple(
+        (Cell(name), Cell(TITLES[kind]), *(_error_cell(dots.errors[kind, lanes, name].rms) for lanes in SUMMED))
+        for name in ACCUMULATORS
+        for kind in DATA
+    )
+    columns = ("accumulator", "data", *(counted(lanes, "lane") for lanes in SUMMED))
+    section.tables.append(Table(f"{FORMAT}, error (RMS) by lanes", columns, by_lanes))
+
+
+def _widest(dots: Dots, areas: Mapping[str, Figure]) -> str:
+    """Sentence on the aligned accumulator above which errors do not shrink."""
+    least = next(
+        name for place, name in enumerate(ALIGNED)
+        if not any(
+            dots.errors[kind, STEP, wider].rms.below(dots.errors[kind, STEP, name].rms)
+            for kind in DATA for wider in ALIGNED[place + 1 :]
+        )
+    )  # fmt: skip
+    wider = ALIGNED[ALIGNED.index(least) + 1 :]
+    shares = listing([f"{compared(areas[name], areas[least])} with {name}" for name in wider])
+    return (
+        f"{FORMAT}, steps of {STEP} products: no aligned accumulator has smaller errors than {least}, on any of these "
+        f"data; the state has 23 fraction bits, whatever T is. The area per product grows: {shares}."
+    )
 
 
 def _error_cell(value: Figure) -> Cell:
@@ -173,10 +239,22 @@ def _formats(section: Section, dots: Dots) -> None:
         for accumulator in FORMAT_ACCUMULATORS
     }
     for accumulator, figures in areas.items():
-        text = smallest_sentence(figures, f"product of {STEP} lanes into {accumulator}", place.title)
+        text = smallest_sentence(figures, f"area per product, of {STEP} lanes into {accumulator}", place.title)
         section.findings.append(Finding(text, "gates"))
+    orders: dict[str, list[str]] = {}
+    for name in FORMATS:
+        first, *others = ranked({accumulator: areas[accumulator][name] for accumulator in areas})
+        order = first
+        for previous, accumulator in pairwise([first, *others]):
+            differs = areas[accumulator][name].differs(areas[previous][name])
+            order += f"{', then ' if differs else ' and, no different, '}{accumulator}"
+        orders.setdefault(order, []).append(name)
+    text = "; ".join(f"{order} for {listing(names)}" for order, names in orders.items())
+    section.findings.append(
+        Finding(f"{place.title}, {STEP} lanes, accumulators by area per product, without a readout: {text}.", "gates")
+    )
     body = tuple((Cell(name), *(figure_cell(figures[name]) for figures in areas.values())) for name in FORMATS)
-    caption = f"Area per product by format, {STEP} lanes, {place.title} [{place.unit}]"
+    caption = f"Area per product by format, {STEP} lanes, without a readout, {place.title} [{place.unit}]"
     section.tables.append(Table(caption, ("format", *areas), body))
 
 
@@ -190,21 +268,32 @@ def _blocks(section: Section, dots: Dots) -> None:
         scale = Cell(f"{block.scale} for {block.lanes} elements") if block.scale else one
         bits = Cell(number(block.bits), value=block.bits)
         snr = (_ratio_cell(dots.snr[name, kind]) for kind in BLOCK_DATA)
-        body.append((Cell(name, block.format), scale, bits, figure_cell(areas[name]), *snr))
+        body.append((Cell(name, block.format), scale, Cell(str(block.lanes)), bits, figure_cell(areas[name]), *snr))
     heads = (f"{TITLES[kind]}, SNR" for kind in BLOCK_DATA)
-    head = ("block", "scale", "bits per value", f"area per product, {place.title} [{place.unit}]", *heads)
+    head = ("", "scale", "lanes", "bits per value", f"area per product, {place.title} [{place.unit}]", *heads)
     caption = (
-        f"Blocks, as chosen by golden.quantize_block, summed in {_ROUNDED}: as many lanes as a block has elements, or "
-        f"{BLOCKS['E4M3'].lanes}"
+        f"Blocks with scales, and formats without, summed in {_ROUNDED}; area without quantizers. SNR (signal-to-noise "
+        f"ratio) is that of whole sums of {TERMS:,} products, against the sums of the "
+        "numbers before they were rounded: the mean of the squared sums over that of the squared differences, each "
+        "sum divided by the norms of its two vectors. Scales of blocks are those of golden.quantize_block with its "
+        "default policy, and tensors have no further scale. In varying data each vector is Gaussian times a power of "
+        "two from 2^-8 to 2^8, which one scale for all numbers cannot follow; scales of single vectors could."
     )
     section.tables.append(Table(caption, head, tuple(body)))
-    section.findings.append(Finding(smallest_sentence(areas, "product of a block", place.title), "gates"))
+    what = f"area per product, into {_ROUNDED} with these lanes"
+    section.findings.append(Finding(smallest_sentence(areas, what, place.title), "gates"))
+    half, other = dots.area(HALF.design, HALF.lanes), "NVFP4"
+    text = pair_sentence(
+        ("MXFP4", half), (other, areas[other]), f"a product with {HALF.lanes} lanes into {_ROUNDED}", place.title
+    )
+    section.findings.append(Finding(text, "gates"))
     for kind in BLOCK_DATA:
         ratios = {name: dots.snr[name, kind] for name in BLOCKS}
         first, ties, last = smallest({name: _negated(value) for name, value in ratios.items()})
         least = f"; {last} has the lowest ({ratios[last].median:.1f} dB)" if last else ""
-        text = f"{first} has the highest SNR of sums ({ratios[first].median:.1f} dB){ties_clause(ties)}{least}"
-        section.findings.append(Finding(f"{TITLES[kind].capitalize()} data: {text}."))
+        best = f"{listing([first, *ties])} {'have' if ties else 'has'} the highest SNR of sums"
+        text = f"{best} ({ratios[first].median:.1f} dB{', no different' if ties else ''}){least}"
+        section.findings.append(Finding(f"{TITLES[kind].capitalize()} data, {_ROUNDED}: {text}."))
     for name, better in _beaten(dots, areas).items():
         respects = "no more area, no more bits, no lower SNR on any of these data, and better in one of them"
         section.findings.append(Finding(f"{name} is beaten by {listing(better)}: {respects}."))
