@@ -75,6 +75,7 @@ NOT_RUN = {
         "hwgen report --sweep new/report.json --compare old/report.json",
     ),
     "docs/dot.md": (
+        "hwgen area compressor --format ocp_e4m3 --lanes 4 --target gates --portfolio speed",
         "hwgen verify dot --format ocp_e4m3 --lanes 8 --accumulator binary32",
         "hwgen verify pe --format hif8 --lanes 8 --accumulator exact --stages 2",
         "hwgen verify dot --format ocp_e4m3 --lanes 32 --accumulator binary32 --block-scale e8m0",

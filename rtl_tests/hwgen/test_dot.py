@@ -1,7 +1,6 @@
 """Fused dot products: gates against the reference model, and refusals."""
 
 import re
-from itertools import product
 
 import numpy as np
 import pytest
@@ -257,5 +256,5 @@ def test_the_fabric_changes_the_sums_of_every_block(accumulator):
         design = build(block, "hif8", accumulator=accumulator, lanes=lanes, fabric=fabric)
         return [line for line in texts([design])[design.name].splitlines() if not line.startswith(("//", "module"))]
 
-    for block, lanes in product(("dot", "pe"), (1, 2)):
+    for block, lanes in (("dot", 2), ("pe", 1)):
         assert lines(block, lanes, "asic") != lines(block, lanes, "fpga"), (block, lanes)

@@ -75,7 +75,14 @@ def test_the_same_job_gives_the_same_rows(target):
     assert execute(job) == execute(pickle.loads(pickle.dumps(job)))
 
 
-@pytest.mark.parametrize(("target", "portfolio"), [("gates", "full"), ("cyclonev", "standard"), ("gates", SPEED)])
+@pytest.mark.parametrize(
+    ("target", "portfolio"),
+    [
+        ("gates", "full"),
+        ("cyclonev", "standard"),
+        pytest.param("gates", SPEED, marks=pytest.mark.exhaustive),  # half a minute; only its recipes are others
+    ],
+)
 def test_a_renaming_depends_on_its_own_seed_alone(target, portfolio):
     """A job of four renamings has the samples of four jobs of one."""
     design = build("mac", "hif8")  # its samples showed when the order depended on earlier renamings
