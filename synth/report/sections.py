@@ -30,6 +30,8 @@ class Table:
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    """What its figures are, if the caption is too short to say it."""
 
 
 class Picture(NamedTuple):

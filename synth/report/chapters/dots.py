@@ -198,8 +198,8 @@ def _errors(section: Section, dots: Dots) -> None:
         for cells in body:
             name = cells[0].text
             cells.extend(map(_error_cell, dots.operands(kind) if name == OPERANDS else dots.errors[kind, STEP, name]))
-    caption = f"{title}, sums in steps of {STEP} products. {samples}"
-    section.tables.append(Table(caption, tuple(head), tuple(map(tuple, body))))
+    caption = f"{title}, sums in steps of {STEP} products"
+    section.tables.append(Table(caption, tuple(head), tuple(map(tuple, body)), samples))
     by_lanes = tuple(
         (Cell(name), Cell(TITLES[kind]), *(_error_cell(dots.errors[kind, lanes, name].rms) for lanes in SUMMED))
         for name in ACCUMULATORS
@@ -271,15 +271,15 @@ def _blocks(section: Section, dots: Dots) -> None:
         body.append((Cell(name, block.format), scale, Cell(str(block.lanes)), bits, figure_cell(areas[name]), *snr))
     heads = (f"{TITLES[kind]}, SNR" for kind in BLOCK_DATA)
     head = ("", "scale", "lanes", "bits per value", f"area per product, {place.title} [{place.unit}]", *heads)
-    caption = (
-        f"Blocks with scales, and formats without, summed in {_ROUNDED}; area without quantizers. SNR (signal-to-noise "
-        f"ratio) is that of whole sums of {TERMS:,} products, against the sums of the "
-        "numbers before they were rounded: the mean of the squared sums over that of the squared differences, each "
-        "sum divided by the norms of its two vectors. Scales of blocks are those of golden.quantize_block with its "
-        "default policy, and tensors have no further scale. In varying data each vector is Gaussian times a power of "
-        "two from 2^-8 to 2^8, which one scale for all numbers cannot follow; scales of single vectors could."
+    caption = f"Blocks with scales, and formats without, summed in {_ROUNDED}; area without quantizers"
+    note = (
+        f"SNR (signal-to-noise ratio) is that of whole sums of {TERMS:,} products, against the sums of the numbers "
+        "before they were rounded: the mean of the squared sums over that of the squared differences, each sum divided "
+        "by the norms of its two vectors. Scales of blocks are those of golden.quantize_block with its default policy, "
+        "and tensors have no further scale. In varying data each vector is Gaussian times a power of two from 2^-8 to "
+        "2^8, which one scale for all numbers cannot follow; scales of single vectors could."
     )
-    section.tables.append(Table(caption, head, tuple(body)))
+    section.tables.append(Table(caption, head, tuple(body), note))
     what = f"area per product, into {_ROUNDED} with these lanes"
     section.findings.append(Finding(smallest_sentence(areas, what, place.title), "gates"))
     half, other = dots.area(HALF.design, HALF.lanes), "NVFP4"

@@ -65,8 +65,9 @@ def _table(table: Table) -> str:
         f"<tr>{_cell(first, is_head=True)}{''.join(map(_cell, others))}</tr>\n" for first, *others in table.rows
     )
     caption, size = escape(table.caption), " long" if len(table.rows) > _LONG else ""
+    note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
     return (
-        f'<div class="table"><div class="bar"><b>{caption}</b></div>\n'
+        f'<div class="table"><div class="bar"><b>{caption}</b></div>{note}\n'
         f'<div class="scroll{size}" tabindex="0" role="region" aria-label="{caption}">'
         f'<table aria-label="{caption}"><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div></div>\n'
     )

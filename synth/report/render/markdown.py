@@ -19,7 +19,7 @@ def _section(section: Section) -> list[str]:
     if section.findings:
         lines += ["", *(f"- {finding.text}" for finding in section.findings)]
     for table in section.tables:
-        lines += ["", f"**{table.caption}**", "", *_table(table)]
+        lines += ["", f"**{table.caption}**", "", *((table.note, "") if table.note else ()), *_table(table)]
     return lines
 
 
