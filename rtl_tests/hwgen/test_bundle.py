@@ -63,6 +63,8 @@ MORE = [
     *(build("pe", name, stages=stages) for name in TRIO for stages in (0, 1)),
     build("dot", "ocp_e4m3", lanes=4, stages=4),
     build("pe", "ocp_e4m3", "ocp_e5m2", accumulator="exact", terms=64, stages=2, interleave=2, lanes=3),
+    build("pe", "ocp_e4m3", lanes=8, accumulator="aligned13", stages=3),
+    build("pe", "e2m1", lanes=8, accumulator="aligned13", block_scale="e8m0", stages=3),
     build("encoder", "hif8", source="binary32", rounding="hybrid"),
     *(build("encoder", name, rounding="ties_to_away") for name in ("e5m2b1", "ocp_e4m3")),
 ]
