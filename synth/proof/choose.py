@@ -24,6 +24,7 @@ from synth.proof.mac import Binary32Proof, ExactProof
 from synth.proof.readout import ReadoutProof
 from synth.proof.rounded import RoundedDotProof
 from synth.proof.solver import Proof
+from synth.proof.split import SplitMacProof
 from synth.proof.stochastic import StochasticProof, StochasticReadoutProof
 from synth.proof.truncated import AlignedDotProof
 from synth.proof.twofold import CarrySaveProof
@@ -37,9 +38,14 @@ VERIFIED = tuple(name for name, block in BLOCKS.items() if block.generated)
 """Blocks that ``hwgen verify`` accepts."""
 
 
-def proof(design: Design) -> type[Proof] | str:
-    """The proof that covers all inputs of a block, or a sentence that says why there is none."""
+def proof(design: Design, emitted: bool = True) -> type[Proof] | str:
+    """The proof that covers all inputs of a block, or a sentence that says why there is none.
+
+    ``emitted`` says whether the module is ours, with the nets that we name.
+    """
     prover = _proof(design)
+    if prover is SplitMacProof and (design.stages or not emitted):  # registers may split the nets
+        prover = _whole_proof(design)
     if isinstance(prover, str):
         return prover
     known = prover.knows.union(option.name for option in (*PIPELINE, INTERLEAVE))  # netlists have no registers
@@ -74,16 +80,15 @@ def _sum_proof(design: Design, core: Mac | Dot | Pe) -> type[Proof] | str:
         return ExactDotProof if is_dot else ExactProof
     is_aligned = core.accumulator not in WIDE
     if not (is_dot or is_aligned) and core.block_scale is None:
-        return _mac_proof(design, core)
+        return SplitMacProof if core.accumulator == "binary32" else _TOO_MANY
     if is_aligned:
         return AlignedDotProof
     is_floated = core.scale_bits or core.block_scale is not None or wide(core.accumulator).flush
     return FloatedDotProof if is_floated else RoundedDotProof
 
 
-def _mac_proof(design: Design, core: Mac | Pe) -> type[Proof] | str:
-    if core.accumulator != "binary32":
-        return _TOO_MANY
+def _whole_proof(design: Design) -> type[Proof] | str:
+    """The proof of a MAC into binary32 that needs no nets."""
     product = Products.of(design).values
     with np.errstate(invalid="ignore", over="ignore"):
         narrow = product.astype(np.float32)

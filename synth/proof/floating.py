@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Query:
-    """A symbolic accumulator and scale, named words inside, the classes of all lanes, and the module's outputs."""
+    """A symbolic accumulator and scale, named words inside, the classes of all lanes, and the module's outputs.
+
+    ``relations`` hold for the words, because some of their bits are the same net, or constant.
+    """
 
     solver: Solver
     acc: "Term"
     scale: SymbolicScale
     words: Mapping[str, "Term"]
+    relations: Sequence["Term"]
     choices: Sequence[Choice]
     out: "Term"
 
@@ -82,11 +86,16 @@ class FloatDotProof(DotProof):
         known = dict(zip(self.acc_nets, bits, strict=True)) | self.scales.known(solver, scale)
         words = {name: solver.variable(name, len(self.word(name))) for name in names}
         words |= made(solver, acc) if made else {}
+        fixed, relations = {0: solver.false, 1: solver.true}, []
         for name, word in words.items():
-            known |= dict(zip(self.word(name), solver.bits(word, len(self.word(name))), strict=True))
+            for net, bit in zip(self.word(name), solver.bits(word, len(self.word(name))), strict=True):
+                if net in fixed:
+                    relations.append(solver.equal(bit, fixed[net]))
+                else:
+                    known[net] = fixed[net] = bit
         known |= self.replaced(solver)
         choices = self.choices(solver, known, self.netlist.driven)
-        return Query(solver, acc, scale, words, choices, solver.outputs(self.netlist, known))
+        return Query(solver, acc, scale, words, relations, choices, solver.outputs(self.netlist, known))
 
     def replaced(self, _solver: Solver) -> dict[int, "Term"]:
         """Terms of other nets that queries take as unknown."""
@@ -104,7 +113,8 @@ class FloatDotProof(DotProof):
         allowed = [solver.either(list(choice.chosen)) for choice in query.choices]
         numbers = {f"class_{lane}": choice.number for lane, choice in enumerate(query.choices)}
         names = {"acc_in": query.acc, **query.scale.ports, **query.words, **numbers}
-        found = solver.search(solver.term("IMPLIES", solver.all([*allowed, *conditions]), claim), names)
+        conditions = [*allowed, *query.relations, *conditions]
+        found = solver.search(solver.term("IMPLIES", solver.all(conditions), claim), names)
         return None if found is None else self.confirmed(self.example(query.choices, found), "the result")
 
     def example(self, choices: Sequence[Choice], found: Mapping[str, int]) -> dict[str, int]:

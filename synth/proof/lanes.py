@@ -5,7 +5,7 @@ nets that the caller gives. Pairs with the same bits of such nets and the same p
 class.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -95,8 +95,10 @@ class Lanes:
         own = [sum(1 << net for net in self.nets_of(lane)) & ~scale for lane in range(self.count)]
         return [(mask, mask | scale) for mask in own]
 
-    def frontier(self, outputs: Iterable[int], known: Iterable[int]) -> list[list[int]]:
+    def frontier(self, outputs: Iterable[int], known: Collection[int]) -> list[list[int]]:
         """For each lane the nets that belong to it and that gates of ``outputs`` read, up to ``known`` nets.
+
+        Nets that depend on known ones belong to no lane.
 
         Raises
         ------
@@ -104,6 +106,7 @@ class Lanes:
             If an output depends on codes or scales in another way.
         """
         found: list[set[int]] = [set() for _ in range(self.count)]
+        behind = self.netlist.reached_from(set(known))
         visited = {0, 1, *known}
         waiting = [net for net in outputs if net not in visited]
         while waiting:
@@ -111,7 +114,7 @@ class Lanes:
             if net in visited:
                 continue
             visited.add(net)
-            lane = self.lane_of(net)
+            lane = None if net in behind else self.lane_of(net)
             if lane is not None:
                 found[lane].add(net)
             elif net < self.netlist.first_gate:

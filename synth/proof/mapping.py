@@ -49,7 +49,7 @@ _KEEP_ADDERS = """\
 setundef -undriven -anyseq
 opt -nodffe -nosdff
 memory_map
-setattr -set keep 1 w:*products_sum w:*total
+setattr -set keep 1 w:*products_sum w:*total w:product__significand w:product__exponent
 alumacc
 maccmap
 opt -nodffe -nosdff

@@ -121,15 +121,20 @@ class Subject:
         return RowsNetlist(*(getattr(netlist, field.name) for field in fields(Netlist)))
 
     @property
+    def prover(self) -> type[Proof] | str:
+        """See :func:`synth.proof.choose.proof`."""
+        return proof(self.design, self.source == EMITTED and not self.libraries)
+
+    @property
     def _keeps_adders(self) -> bool:
-        prover = proof(self.design)
+        prover = self.prover
         return not is_enumerated(self.design) and not isinstance(prover, str) and prover.keeps_adders
 
     def method(self) -> tuple[str, str]:
         """Kind and description of the method that covers all inputs; or no kind, and the reason."""
         if is_enumerated(self.design):
             return SWEPT, "every input, evaluated on the gates"
-        prover = proof(self.design)
+        prover = self.prover
         if isinstance(prover, str):
             return "", prover
         if self.libraries and (prover.keeps_adders or isinstance(self.design.core, Pe)):
@@ -199,7 +204,7 @@ def verify(
     evidence = begin(subject, store)
     if evidence.verdict != INCOMPLETE:  # the user asks to check it again
         evidence = subject.evidence(*subject.method())
-    sweep, prover = input_sweep(design), proof(design)
+    sweep, prover = input_sweep(design), subject.prover
 
     def save(record: Evidence) -> None:
         if store:

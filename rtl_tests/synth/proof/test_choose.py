@@ -12,7 +12,9 @@ from rtl_tests.support.proofs import check, exhaustive, inputs, prover
 from synth.proof.choose import proof
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED
 from synth.proof.mac import Binary32Proof, ExactProof
+from synth.proof.split import SplitMacProof
 from synth.proof.stochastic import StochasticProof, StochasticReadoutProof
+from synth.proof.verify import Subject, verify
 
 TAPERED = """
 name = "wide_range"
@@ -21,6 +23,11 @@ rows = [{ prefix = "", exponent = { rule = "biased", bits = 6, bias = 140 }, fra
 specials = [{ mask = 127, value = 0, kind = "zero" }]
 overflows = ["saturate"]
 """
+
+
+def users_own(design, text=None):
+    """The text of a design, or another one, as a user's file."""
+    return Subject(design, texts([design])[design.name] if text is None else text, design.name, "mine.v", (), "")
 
 
 # -- correct modules ---------------------------------------------------------------------------------------------------
@@ -73,13 +80,31 @@ def test_exact_macs_whole(name, terms):
     assert evidence.method == ExactProof.method
 
 
-def test_binary32_macs_in_some_parts():
+@pytest.mark.parametrize("name", ["e5m2_nosub", "e8m0"])
+def test_binary32_macs_in_some_parts(name):
     """`hwgen verify all` proves the other parts and formats."""
-    claim = prover(build("mac", "e5m2_nosub", accumulator="binary32"))
-    assert isinstance(claim, Binary32Proof)
+    claim = prover(build("mac", name, accumulator="binary32"))
+    assert isinstance(claim, SplitMacProof)
+    assert sum(claim.cases(part) for part in range(claim.parts)) == 1 << 48
+    for part in (*range(5), claim.parts - 1):
+        assert claim.prove(part) is None
+
+
+def test_binary32_macs_of_users_in_some_parts():
+    """The proof that needs no nets between multiplier and adder."""
+    design = build("mac", "e5m2_nosub", accumulator="binary32")
+    claim = Binary32Proof(design, users_own(design).netlist())
     assert sum(claim.cases(part) for part in range(claim.parts)) == 1 << 48
     for part in (0, claim.parts // 2, claim.parts - 1):
         assert claim.prove(part) is None
+
+
+@pytest.mark.exhaustive
+def test_a_binary32_mac_of_a_user_whole():
+    design = build("mac", "e4m3_nosub", accumulator="binary32")
+    module = users_own(design)
+    evidence = verify(module, module.netlist())
+    assert (evidence.verdict, evidence.cases, evidence.method) == (EQUAL, 1 << 48, Binary32Proof.method)
 
 
 # -- modules with a fault ----------------------------------------------------------------------------------------------
@@ -134,11 +159,37 @@ def test_a_fault_is_found(fault):
 
 def test_one_wrong_sum_of_2_to_the_48_is_found():
     design, pins = build("mac", "ocp_e4m3", accumulator="binary32"), {"a": 0x5A, "b": 0xC3, "acc_in": 0x41234567}
-    claim = prover(design, broken(design, SUM, r"\1(\2) ^ (a == 8'h5a & b == 8'hc3 & acc_in == 32'h41234567);"))
+    text = broken(design, SUM, r"\1(\2) ^ (a == 8'h5a & b == 8'hc3 & acc_in == 32'h41234567);")
+    evidence = check(design, text)
+    assert evidence.verdict == DIFFERENT
+    assert [evidence.counterexamples[0]["inputs"][name] for name in pins] == [hex(value) for value in pins.values()]
+    claim = Binary32Proof(design, users_own(design, text).netlist())
     (part,) = (
         part for part, group in enumerate(claim.groups) for member in group if member.pins == {"a": 0x5A, "b": 0xC3}
     )
     assert claim.prove(part) == pins
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("product__sign = ", "product__sign = ~"),
+        ("product__is_zero = ", "product__is_zero = (a == 8'h23 & b == 8'h11) | "),
+        (
+            "assign {product__exponent, unused} = ",
+            "assign {product__exponent, unused} = {a == 8'h9c & b == 8'h9c, 1'b0} ^ ",
+        ),
+        ("product__significand = ", "product__significand = (a == 8'h9c & b == 8'h71) ^ "),
+        ("product__is_nan = ", "product__is_nan = (a == 8'h9c & b == 8'h71) | "),
+    ],
+)
+def test_a_wrong_product_of_some_codes_is_found(right, wrong):
+    design = build("mac", "ocp_e4m3", accumulator="binary32")
+    text = texts([design])[design.name]
+    assert text.count(right) == 1
+    evidence = check(design, text.replace(right, wrong))
+    assert evidence.verdict == DIFFERENT
+    assert evidence.counterexamples
 
 
 # -- modules without a proof -------------------------------------------------------------------------------------------
@@ -147,9 +198,18 @@ def test_one_wrong_sum_of_2_to_the_48_is_found():
 def test_a_module_without_a_proof_is_unproved(tmp_path):
     file = tmp_path / "wide_range.toml"
     file.write_text(TAPERED)
-    evidence = check(build("mac", str(file), accumulator="binary32"))
+    module = users_own(build("mac", str(file), accumulator="binary32"))
+    evidence = verify(module, module.netlist())
     assert (evidence.verdict, evidence.cases) == (UNPROVED, 0)
     assert evidence.method == "some products are not binary32 numbers, so SMT-LIB's addition does not apply to them"
+
+
+@pytest.mark.exhaustive
+def test_products_beyond_binary32_whole(tmp_path):
+    file = tmp_path / "wide_range.toml"
+    file.write_text(TAPERED)
+    evidence = check(build("mac", str(file), accumulator="binary32"))
+    assert (evidence.verdict, evidence.cases, evidence.method) == (EQUAL, 1 << 48, SplitMacProof.method)
 
 
 def test_every_module_of_the_catalogue_has_a_method():
