@@ -1,4 +1,4 @@
-"""Chains of sums: many accumulators, to each of which products are added in order, a group of products at a time."""
+"""Chains of sums: products are added to many accumulators in order, a group of products at a time."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SMALL = 1 << 14
-"""Products up to which compiled code would not be faster."""
+SMALL = 1 << 17
+"""Products up to which NumPy is fast enough, so that nothing needs to be compiled."""
+STEP = 1 << 12
+"""Products that take NumPy as long as it takes to begin a step."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ def run(chains: Chains, acc: NDArray[Any], threads: int) -> NDArray[Any]:
 
     ``acc`` has the shape (rows, columns), of ``exact`` accumulators with limbs on a last axis.
     """
-    if chains.left.size > SMALL and native.supports(chains) and native.library() is not None:
+    work = chains.left.size + STEP * (chains.shape[2] // chains.lanes)
+    if work > SMALL and native.supports(chains) and native.library() is not None:
         return native.run(chains, acc, threads)
     return run_in_numpy(chains, acc)[0]
 

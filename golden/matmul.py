@@ -46,7 +46,7 @@ def matmul(
     """The matrix product of codes, as hardware with such accumulators computes it, bit for bit.
 
     Every sum is a chain in the order of its products: of :func:`golden.mac` for one lane, otherwise of
-    :func:`golden.fused_dot` over consecutive groups of ``lanes`` products, of which the last may have fewer.
+    :func:`golden.fused_dot` over consecutive groups of ``lanes`` products; the last group may have fewer.
     Parameters that are not listed are those of these functions.
 
     It is compiled C++ if there is a compiler (g++, clang++, or that of ``$CXX``), and NumPy otherwise and for flags;

@@ -23,7 +23,7 @@ struct Worker {
   const Target target;
   const int64_t parts;
   std::vector<V> memory;
-  V *state, *sums, *signs, *specials, *factors;  // [row][vector]; sums of products, of which row 0 to parts - 1
+  V *state, *sums, *signs, *specials, *factors;  // in [row][vector]; sums in [row][part][vector]
   Panel a, b;
   int64_t first_row = 0, first_column = 0, columns = 0;
   int vectors = 0;  // that have columns of the tile

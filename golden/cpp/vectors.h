@@ -45,7 +45,7 @@ inline V two_sum(V a, V b, V &error) {  // rounded, and its error (Knuth)
   return total;
 }
 
-// A rounded sum and its error, of which the sign matters, become the sum rounded to odd.
+// The sum rounded to odd, from the sum rounded to nearest and its error or another number of the same sign.
 inline V odd(V total, V error) {
   const W inexact = magnitude(error) > V{};  // errors of specials are NaN
   W pattern = (W)total;

@@ -194,7 +194,7 @@ def fresh(monkeypatch):
 @pytest.mark.parametrize("accumulator", [*golden.ACCUMULATORS, "aligned13"])
 def test_without_a_compiler_numpy_computes_the_same_and_says_so_once(accumulator, fresh, monkeypatch):
     fmt, rng = golden.get("ocp_e4m3"), generator("no compiler")
-    a, b = random_codes(fmt, rng, (40, 30)), random_codes(fmt, rng, (30, 41))
+    a, b = random_codes(fmt, rng, (40, 90)), random_codes(fmt, rng, (90, 41))
     expected = matmul(a, b, fmt, None, accumulator, lanes=2)
     native.library.cache_clear()
     monkeypatch.setattr(native, "compiler", lambda: None)
