@@ -48,7 +48,7 @@ def library(path: str, source: str, options: Sequence[str] = ("-O1",)) -> ctypes
     OSError, subprocess.CalledProcessError
         If that fails; ``stderr`` of the second has the compiler's messages.
     """
-    with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
+    with tempfile.TemporaryDirectory(prefix="golden-") as folder:
         return ctypes.CDLL(str(_build(path, source, options, Path(folder))))
 
 
@@ -62,19 +62,19 @@ def kept_library(path: str, source: str, options: Sequence[str], name: str) -> c
     predefined = subprocess.run(command, check=True, capture_output=True).stdout
     version = subprocess.run([path, "--version"], check=True, capture_output=True).stdout
     key = hashlib.sha256("\0".join((source, *options, *FLAGS)).encode() + version + predefined).hexdigest()[:32]
-    file = cache_folder() / f"{name}-{key}.so"
-    if file.exists():
-        try:
-            return ctypes.CDLL(str(file))
-        except OSError:  # damaged: compile it again
-            file.unlink(missing_ok=True)
     try:
+        file = cache_folder() / f"{name}-{key}.so"
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if file.exists():
+            try:
+                return ctypes.CDLL(str(file))
+            except OSError:  # damaged: compile it again
+                file.unlink()
         with tempfile.TemporaryDirectory(prefix="compile-", dir=file.parent) as folder:
             os.replace(_build(path, source, options, Path(folder)), file)  # whole, or not at all
-    except OSError:  # the folder cannot be written
+        return ctypes.CDLL(str(file))
+    except (OSError, RuntimeError):  # there is no such folder, or no library can be written there or loaded from there
         return library(path, source, options)
-    return ctypes.CDLL(str(file))
 
 
 def cache_folder() -> Path:

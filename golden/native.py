@@ -162,7 +162,9 @@ def _add_factors(job: _Job, chains: Chains, upright: bool, keep: list[Any]) -> N
         scales, axes = chains.blocks, [(0, 1), (1, 2)]
         arrays = [scales.fmt.values.take(scales.a), scales.fmt.values.take(scales.b)]
     elif chains.scale is not None:
-        arrays[0], axes[0] = np.ldexp(1.0, chains.scale), (0, 2)
+        different = tuple(slice(None) if stride else slice(1) for stride in chains.scale.strides)
+        powers = np.ldexp(1.0, chains.scale[different])
+        arrays[0], axes[0] = np.broadcast_to(powers, chains.scale.shape), (0, 2)
     job.scaled = chains.blocks is not None or chains.scale is not None
     for number, (array, names) in enumerate(zip(arrays, axes, strict=True)):
         strides = dict(zip(names, (stride // array.itemsize for stride in array.strides), strict=True))

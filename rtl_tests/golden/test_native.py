@@ -166,6 +166,25 @@ def test_every_fault_is_found(fault, monkeypatch):
     find(fault, monkeypatch)
 
 
+def on_other_processors(option, monkeypatch):
+    """Compare products with vectors of another size."""
+    code = compiler.library(compiler.compiler(), native.source(), (*native.OPTIONS, "-O1", option))
+    monkeypatch.setattr(native, "library", lambda: code)
+    rng = generator("processors")
+    for accumulator in (*golden.ACCUMULATORS, "aligned13"):
+        for name, lanes in (("hif8", 1), ("gc_1_3_4_b3", 1), ("hif8", 8), ("e5m2b4", 8)):
+            assert not chains_differ(accumulator, name, lanes, rng)
+
+
+def test_a_processor_without_avx512(monkeypatch):
+    on_other_processors("-mno-avx512f", monkeypatch)
+
+
+@pytest.mark.exhaustive
+def test_a_processor_without_avx(monkeypatch):
+    on_other_processors("-mno-avx", monkeypatch)
+
+
 def test_sums_that_must_be_rounded_to_odd_are_known(monkeypatch):
     """Products with more bits than bfloat16 can be ties that a small accumulator breaks."""
     assert not narrow_steps_differ("bfloat16", "gc_1_3_4_b3", None)
@@ -258,7 +277,7 @@ def test_a_damaged_library_is_compiled_again(monkeypatch, tmp_path):
     assert compiler.kept_library(path, text, (), "number").number() == 7
 
 
-def test_a_cache_folder_that_cannot_be_written_is_no_obstacle(monkeypatch, tmp_path):
+def test_without_a_cache_folder_libraries_are_compiled_every_time(monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert compiler.kept_library(compiler.compiler(), 'extern "C" int n() { return 8; }', (), "n").n() == 8
