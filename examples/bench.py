@@ -1,6 +1,7 @@
 """Speed of the reference model, of the gate evaluator, and of some commands.
 
-The first two are ratios in the same run: against ml_dtypes, en_dtypes and sums in float64, and against Verilator.
+The first two are ratios in the same run: against ml_dtypes, en_dtypes, sums in float64 and matrix products in float32,
+and against Verilator.
 
 Usage: python examples/bench.py
 """
@@ -86,6 +87,27 @@ def dot_products(fmt: golden.Format, lanes: int) -> None:
         print(f"{fmt.name:10} {task:20} {mine:7.0f}, float64 {other:5.0f}: {ratio:.2f} times as fast")
 
 
+def matrix_products(fmt: golden.Format, size: int = 768) -> None:
+    """Print the speed of matrix products, bit for bit, compared with NumPy's in float32, on all cores."""
+    rng = np.random.default_rng(4)
+    a, b = rng.choice(np.flatnonzero(np.isfinite(fmt.values)), (2, size, size)).astype(fmt.code_dtype)
+    x, y = fmt.decode(a).astype(np.float32), fmt.decode(b).astype(np.float32)
+    for accumulator in ("binary16", "bfloat16", "dlfloat16", "binary32", "exact", "aligned13"):
+        for lanes in (1, 8):
+            times = []
+            for _ in range(5):
+                start = time.perf_counter()
+                golden.matmul(a, b, fmt, accumulator=accumulator, lanes=lanes)
+                middle = time.perf_counter()
+                for _ in range(10):
+                    x @ y
+                times.append((middle - start, (time.perf_counter() - middle) / 10))
+            mine, other = (size**3 / statistics.median(column) / 1e9 for column in zip(*times, strict=True))
+            ratio = statistics.median(ours / theirs for ours, theirs in times)
+            task = f"matmul {accumulator}, {lanes} lane{'s' * (lanes > 1)}"
+            print(f"{fmt.name:10} {task:26} {mine:5.2f} G MAC/s, float32 BLAS {other:5.1f}: 1/{ratio:.0f} of its speed")
+
+
 _MAIN = """
 #include "Vmodule.h"
 #include <cstdio>
@@ -155,6 +177,7 @@ def main() -> None:
         roundings(golden.get(name), samples)
         for lanes in (8, 32):
             dot_products(golden.get(name), lanes)
+        matrix_products(golden.get(name))
     evaluator_against_verilator()
     sweeps()
     seconds = []

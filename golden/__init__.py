@@ -18,7 +18,8 @@ from golden.catalog import get, names
 from golden.exact import DEFAULT_TERMS, ExactAccumulator
 from golden.flags import Flag
 from golden.formats import Format
-from golden.mac import dot, fused_dot, fused_dot_with_flags, mac, mac_with_flags
+from golden.mac import fused_dot, fused_dot_with_flags, mac, mac_with_flags
+from golden.matmul import dot, matmul
 from golden.refusal import BadKind, BadValue, Refusal
 from golden.rows import DEFAULT_RANDOM_BITS, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
 from golden.wide import ACCUMULATORS, WIDE, WideFormat
@@ -27,6 +28,6 @@ __all__ = [
     "ACCUMULATORS", "DEFAULT_RANDOM_BITS", "DEFAULT_TERMS", "DISTRIBUTIONS", "WIDE", "BadKind", "BadValue",
     "Biased", "ExactAccumulator", "Fixed", "Flag", "Format", "Kind", "Overflow", "Refusal", "Rounding", "Row",
     "SignMagnitude", "Special", "WideFormat", "best_scale", "calibrate", "dequantize_block", "dot",
-    "dynamic_range", "fused_dot", "fused_dot_with_flags", "get", "mac", "mac_with_flags", "model_snr", "names",
-    "quantization_snr", "quantize_block", "significand_bits",
+    "dynamic_range", "fused_dot", "fused_dot_with_flags", "get", "mac", "mac_with_flags", "matmul", "model_snr",
+    "names", "quantization_snr", "quantize_block", "significand_bits",
 ]  # fmt: skip

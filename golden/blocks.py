@@ -156,7 +156,7 @@ def block_scales(
     a_scale: ArrayLike | None,
     b_scale: ArrayLike | None,
 ) -> BlockScales | None:
-    """Check the scales of a dot product of blocks; None without scales."""
+    """Check the scales of dot products of blocks, but not their shapes; None without scales."""
     if a_scale is None and b_scale is None:
         return None
     for argument, scale in (("a_scale", a_scale), ("b_scale", b_scale)):
@@ -164,9 +164,9 @@ def block_scales(
             raise BadValue(argument, "must be given with the scale of the other operand")
     fmt = scales_named(name)
     check_scales("a_scale" if accumulator == "exact" else "scale_format", a_format, b_format, accumulator, fmt)
-    a, b = fmt.as_codes(np.asarray(a_scale), "a_scale"), fmt.as_codes(np.asarray(b_scale), "b_scale")
-    check_shapes(a_scale=a.shape, b_scale=b.shape)
-    return BlockScales(fmt, a, b)
+    assert a_scale is not None
+    assert b_scale is not None
+    return BlockScales(fmt, fmt.as_codes(a_scale, "a_scale"), fmt.as_codes(b_scale, "b_scale"))
 
 
 def _scales(name: str | Format, policy: str | None) -> Format:

@@ -156,7 +156,7 @@ class ExactAccumulator:
         Overflow: the sum does not fit into W bits. Invalid: 0 * Inf, or infinities of both signs without a NaN. The sum
         is never inexact.
         """
-        state = self._checked(acc)
+        state = self.checked(acc)
         left, right = broadcast(as_array("a", a), as_array("b", b))
         lanes = [self._products(left[..., k], right[..., k], state.shape[:-1], scale) for k in range(left.shape[-1])]
         shape = lanes[0][0].shape
@@ -195,7 +195,7 @@ class ExactAccumulator:
 
         Values of more than 53 significant bits are rounded to odd, see :func:`golden.fixed.rounded_to_odd`.
         """
-        state = self._checked(acc)
+        state = self.checked(acc)
         pos, neg, nan = self._special_bits(state)
         value = rounded_to_odd(self._extended(state), self.lsb_exponent)
         return np.where(nan, np.nan, np.where(pos, np.inf, np.where(neg, -np.inf, value)))
@@ -245,7 +245,8 @@ class ExactAccumulator:
             total[..., limb] |= flag.astype(np.uint64) << np.uint64(bit)
         return total
 
-    def _checked(self, acc: ArrayLike) -> NDArray[np.uint64]:
+    def checked(self, acc: ArrayLike) -> NDArray[np.uint64]:
+        """Limbs of accumulators; refuse other types and shapes, and bits beyond the width."""
         state = as_array("acc", acc)
         if state.dtype != np.uint64 or state.shape[-1:] != (self.limbs,):
             refusal = BadKind if state.dtype != np.uint64 else BadValue
@@ -275,7 +276,7 @@ def exact_sums(
 ) -> NDArray[np.uint64]:
     """:meth:`ExactAccumulator.accumulate` of all products along the last axis of ``a`` and ``b``."""
     fa, fb = unit.a_format, unit.b_format
-    state = unit._checked(acc)
+    state = unit.checked(acc)
     left, right = broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
     powers = as_scale(fa, fb, scale, unit.scale_bits)
     scaled = {} if scale is None else {"scale": powers.shape}

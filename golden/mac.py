@@ -61,7 +61,7 @@ def mac(
     Bits of the accumulator, in the broadcast shape.
     """
     a, b = _one_lane(a, b)
-    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero)[0]
+    return fused_sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero)[0]
 
 
 def mac_with_flags(
@@ -85,7 +85,7 @@ def mac_with_flags(
         overflows if the sum does not fit, and is never inexact.
     """
     a, b = _one_lane(a, b)
-    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero, flagged=True)
+    return fused_sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero, flagged=True)
 
 
 def fused_dot(
@@ -128,7 +128,7 @@ def fused_dot(
     or infinite.
     """
     blocks = a_scale, b_scale, scale_format
-    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero, blocks)[0]
+    return fused_sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero, blocks)[0]
 
 
 def fused_dot_with_flags(
@@ -148,37 +148,7 @@ def fused_dot_with_flags(
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """:func:`fused_dot` with status flags, as in :func:`mac_with_flags`."""
     blocks = a_scale, b_scale, scale_format
-    return _sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero, blocks, flagged=True)
-
-
-def dot(
-    a: ArrayLike,
-    b: ArrayLike,
-    a_format: str | Format = "hif8",
-    b_format: str | Format | None = None,
-    accumulator: str = "binary16",
-    terms: int | None = None,
-    zero: str = IEEE,
-) -> NDArray[Any]:
-    """Chain :func:`mac` along the last axis of ``a`` and ``b``, in order, starting from an accumulator of +0.
-
-    ``terms`` defaults to the length of that axis. The result, bits of the accumulator, does not have that axis.
-    """
-    fa, fb = _operands(a_format, b_format)
-    left, right = broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
-    if left.ndim == 0:
-        raise BadValue("a", "or b must have an axis to accumulate along")
-    shape, length = left.shape[:-1], left.shape[-1]
-    terms = max(length, 1) if terms is None else terms
-    accumulator = check_accumulator(accumulator)
-    if accumulator == "exact":
-        total: NDArray[Any] = exact(fa, fb, terms).zeros(shape)
-    else:
-        total = np.zeros(shape, state_format(accumulator).code_dtype)
-    for k in range(length):
-        lane = slice(k, k + 1)
-        total, _ = _sums(left[..., lane], right[..., lane], total, fa, fb, accumulator, terms, zero=zero)
-    return total
+    return fused_sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero, blocks, flagged=True)
 
 
 def _one_lane(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -187,7 +157,8 @@ def _one_lane(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     return first[..., np.newaxis], second[..., np.newaxis]
 
 
-def _operands(a_format: str | Format, b_format: str | Format | None) -> tuple[Format, Format]:
+def operands(a_format: str | Format, b_format: str | Format | None) -> tuple[Format, Format]:
+    """Look up the formats of both operands; that of ``b`` is by default that of ``a``."""
     fa = operand("a_format", a_format)
     return fa, fa if b_format is None else operand("b_format", b_format)
 
@@ -198,7 +169,7 @@ def exact(a_format: Format, b_format: Format, terms: int, scale_bits: int = 0) -
     return ExactAccumulator(a_format, b_format, terms, scale_bits)
 
 
-def _sums(
+def fused_sums(
     a: ArrayLike,
     b: ArrayLike,
     acc: ArrayLike,
@@ -214,7 +185,7 @@ def _sums(
     flagged: bool = False,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Add the products along the last axis to accumulators: bits and flags; flags are empty unless ``flagged``."""
-    fa, fb = _operands(a_format, b_format)
+    fa, fb = operands(a_format, b_format)
     left, right = broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
     if left.ndim == 0 or left.shape[-1] == 0:
         raise BadValue("a", "and b must have a last axis with at least one product")
@@ -301,6 +272,8 @@ def _block_scales(
 ) -> BlockScales | None:
     a_scale, b_scale, name = blocks
     scales = block_scales(fa, fb, accumulator, name, a_scale, b_scale)
-    if scales is not None and scale_bits:
-        raise BadValue("scale_bits", "must be 0 with the scales of blocks")
+    if scales is not None:
+        check_shapes(a_scale=scales.a.shape, b_scale=scales.b.shape)
+        if scale_bits:
+            raise BadValue("scale_bits", "must be 0 with the scales of blocks")
     return scales

@@ -14,7 +14,7 @@ import golden
 from hwgen.blocks.catalog import build
 from rtl_tests.support.blocks import generator, texts
 from rtl_tests.support.lint import lint
-from rtl_tests.support.optional import NEEDS_ICARUS
+from rtl_tests.support.optional import NEEDS_ICARUS, NEEDS_JAX
 from rtl_tests.support.paths import ROOT
 from synth.report.chapters import accuracy
 from synth.report.data import Accuracy
@@ -178,3 +178,25 @@ def test_all_verilog_takes_one_folder(tmp_path, monkeypatch, capsys):
         assert exit_status(script, monkeypatch, *arguments) == status
     assert "DIR" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
+
+
+@NEEDS_JAX
+def test_products_under_a_function_of_jax(capsys):
+    """Compiled by JAX, products and gradients have the bits of golden.matmul; a network learns with them."""
+    import jax
+
+    spec = importlib.util.spec_from_file_location("jax_matmul", ROOT / "examples/jax_matmul.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    rng = generator("jax")
+    x, y, weight = (rng.normal(size=shape).astype(np.float32) for shape in ((70, 90), (90, 40), (70, 40)))
+    ours = np.asarray(jax.jit(example.matmul)(x, y))
+    np.testing.assert_array_equal(ours, example.product(x, y))
+    fmt = golden.get("ocp_e4m3")
+    np.testing.assert_allclose(ours, fmt.quantize(x) @ fmt.quantize(y), rtol=1e-3, atol=1e-4)
+    gradients = jax.jit(jax.grad(lambda x, y: (example.matmul(x, y) * weight).sum(), argnums=(0, 1)))(x, y)
+    np.testing.assert_array_equal(np.asarray(gradients[0]), example.product(weight, y.T))
+    np.testing.assert_array_equal(np.asarray(gradients[1]), example.product(x.T, weight))
+    example.main()
+    before, after = map(float, re.fullmatch(r"loss (\S+) before, (\S+) after\n", capsys.readouterr().out).groups())
+    assert after < before / 100

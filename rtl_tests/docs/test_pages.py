@@ -8,7 +8,8 @@ folder. The language of a block determines how it is tested:
 ``console``
     Commands after ``$``, each followed by its complete output; ``...`` matches any text.
 ``python``
-    Statements. Each ``print(...)  # TEXT`` must print that text.
+    Statements. Each ``print(...)  # TEXT`` must print that text. Or a part of the repository's file that the first line
+    names; that file has a separate test.
 ``toml``
     A file, with its name in the first line. If the repository has this file, both must be equal. A command of the page
     must use it.
@@ -247,6 +248,8 @@ def test_every_block_of_code(page, tmp_path, monkeypatch):
                 for command in block.commands:
                     if not command.runs:
                         accept(command.line, tmp_path)
+            case "python" if first.startswith("# examples/"):
+                assert rest.strip() in (ROOT / first.removeprefix("# ")).read_text()
             case "python":
                 run_python(block.text)
             case "toml":

@@ -4,6 +4,7 @@
 """
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,5 @@ NEEDS_CHROMIUM = pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is n
 NEEDS_FULL_DEVICE = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 # A copy of the files works without git.
 NEEDS_GIT = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+# JAX is large, and only an example uses it.
+NEEDS_JAX = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed (the extra [jax])")

@@ -6,19 +6,14 @@ are *bit planes*: row i of an array has bit i of all cases, 64 cases per uint64 
 """
 
 import ctypes
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from golden.compiler import compiler, compiler_version, library
 from synth.proof.gates import Netlist, apply
 
 VECTOR = 8
@@ -98,28 +93,9 @@ class Mismatch:
     start: int
 
 
-@cache
-def compiler() -> str | None:
-    """Path of a C++ compiler that works on this machine, or None."""
-    for name in (os.environ.get("CXX"), "g++", "clang++", "c++"):
-        path = shutil.which(name) if name else None
-        if path is not None:
-            try:
-                _compile(path, 'extern "C" void compare() {}')
-            except (OSError, subprocess.CalledProcessError):
-                continue
-            return path
-    return None
-
-
-@cache
-def compiler_version() -> str:
-    """First line of the compiler's version, or NumPy's version without a compiler."""
-    path = compiler()
-    if path is None:
-        return f"numpy {np.__version__}"
-    lines = subprocess.run([path, "--version"], check=False, capture_output=True, text=True).stdout.splitlines()
-    return lines[0] if lines else Path(path).name
+def evaluator_version() -> str:
+    """What evaluates: the compiler's version, or NumPy's without a compiler."""
+    return compiler_version() or f"numpy {np.__version__}"
 
 
 class Evaluator:
@@ -141,7 +117,9 @@ class Evaluator:
             raise ValueError(f"At most 64 bits can be held, not {len(self.held)}")
         self._moving = netlist.reached_from(self.running)
         path = compiler() if compiled else None
-        self._code = None if path is None else _compile(path, self._source())
+        self._code = None if path is None else library(path, self._source())
+        if self._code is not None:
+            self._code.compare.restype = ctypes.c_uint64
 
     def evaluate(self, held: int, running: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Output planes of one group, shape (output bits, words)."""
@@ -238,16 +216,6 @@ class Evaluator:
         parts = {"before": before, "inside": inside, "stores": stores, "compares": compares}
         texts = {name: "\n".join(lines) for name, lines in parts.items()}
         return _SOURCE.format(bytes=8 * VECTOR, words=VECTOR, **texts)
-
-
-def _compile(compiler_path: str, source: str) -> ctypes.CDLL:
-    with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
-        (Path(folder) / "netlist.cpp").write_text(source)
-        command = [compiler_path, "-O1", "-march=native", "-shared", "-fPIC", "-w", "-o", "netlist.so", "netlist.cpp"]
-        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        code = ctypes.CDLL(str(Path(folder) / "netlist.so"))
-    code.compare.restype = ctypes.c_uint64
-    return code
 
 
 def _vectors(planes: NDArray[np.uint64]) -> int:

@@ -23,7 +23,7 @@ from synth.area.digest import sha256
 from synth.area.jobs import mapped_netlist
 from synth.area.liberty import Library
 from synth.proof import exhaustive
-from synth.proof.bitslice import compiler_version
+from synth.proof.bitslice import evaluator_version
 from synth.proof.cases import input_sweep, is_enumerated
 from synth.proof.choose import proof
 from synth.proof.evidence import (
@@ -150,7 +150,7 @@ class Subject:
         if self.placed is not None:
             hashes["cells"] = sha256(self.cells)
         tools = {"yosys": yosys.version(), "numpy": np.__version__, "python": platform.python_version()}
-        tools |= {"bitwuzla": version("bitwuzla")} if kind == PROVED else {"compiler": compiler_version()}
+        tools |= {"bitwuzla": version("bitwuzla")} if kind == PROVED else {"compiler": evaluator_version()}
         return Evidence(
             module=self.top,
             command=self.command,

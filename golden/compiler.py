@@ -1,0 +1,90 @@
+"""The machine's C++ compiler, and shared libraries compiled from source text."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+FLAGS = ("-march=native", "-shared", "-fPIC", "-w")
+"""Options of every library; it runs on the machine that compiles it."""
+
+
+@cache
+def compiler() -> str | None:
+    """Path of a C++ compiler that works on this machine, or None."""
+    for name in (os.environ.get("CXX"), "g++", "clang++", "c++"):
+        path = shutil.which(name) if name else None
+        if path is not None:
+            try:
+                library(path, "")
+            except (OSError, subprocess.CalledProcessError):
+                continue
+            return path
+    return None
+
+
+@cache
+def compiler_version() -> str | None:
+    """First line of the compiler's version, or None without a compiler."""
+    path = compiler()
+    if path is None:
+        return None
+    lines = subprocess.run([path, "--version"], check=False, capture_output=True, text=True).stdout.splitlines()
+    return lines[0] if lines else Path(path).name
+
+
+def library(path: str, source: str, options: Sequence[str] = ("-O1",)) -> ctypes.CDLL:
+    """Compile C++ with the compiler at ``path``, and load it.
+
+    Raises
+    ------
+    OSError, subprocess.CalledProcessError
+        If that fails; ``stderr`` of the second has the compiler's messages.
+    """
+    with tempfile.TemporaryDirectory(prefix="golden-") as folder:
+        return ctypes.CDLL(str(_build(path, source, options, Path(folder))))
+
+
+def kept_library(path: str, source: str, options: Sequence[str], name: str) -> ctypes.CDLL:
+    """:func:`library`, but it is kept in the user's cache folder, and compiled only if it is not there.
+
+    The key of a library is all that it depends on: source, options, and what the compiler predefines, which includes
+    its version and the instructions of this machine.
+    """
+    command = [path, *options, *FLAGS, "-dM", "-E", "-x", "c++", os.devnull]
+    predefined = subprocess.run(command, check=True, capture_output=True).stdout
+    version = subprocess.run([path, "--version"], check=True, capture_output=True).stdout
+    key = hashlib.sha256("\0".join((source, *options, *FLAGS)).encode() + version + predefined).hexdigest()[:32]
+    try:
+        file = cache_folder() / f"{name}-{key}.so"
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if file.exists():
+            try:
+                return ctypes.CDLL(str(file))
+            except OSError:  # damaged: compile it again
+                file.unlink()
+        with tempfile.TemporaryDirectory(prefix="compile-", dir=file.parent) as folder:
+            os.replace(_build(path, source, options, Path(folder)), file)  # whole, or not at all
+        return ctypes.CDLL(str(file))
+    except (OSError, RuntimeError):  # there is no such folder, or no library can be written there or loaded from there
+        return library(path, source, options)
+
+
+def cache_folder() -> Path:
+    """The user's folder of libraries: ``$XDG_CACHE_HOME/minifloat-rtl``, by default in ``~/.cache``."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "minifloat-rtl"
+
+
+def _build(path: str, source: str, options: Sequence[str], folder: Path) -> Path:
+    (folder / "code.cpp").write_text(source)
+    command = [path, *options, *FLAGS, "-o", "code.so", "code.cpp"]
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return folder / "code.so"

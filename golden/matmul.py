@@ -1,0 +1,234 @@
+"""Matrix products and dot products of codes: chains of fused multiply-accumulates or of fused dot products."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from golden.bits import broadcast
+from golden.blocks import BlockScales, block_scales
+from golden.chain import Chains, run, run_in_numpy
+from golden.exact import MAX_TERMS, as_scale
+from golden.mac import exact, operands
+from golden.refusal import BadValue, check_flag, check_integer
+from golden.wide import IEEE, check_accumulator, check_zero, state_format
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from golden.formats import Format
+
+MAX_THREADS = 256
+
+
+def matmul(
+    a: ArrayLike,
+    b: ArrayLike,
+    a_format: str | Format,
+    b_format: str | Format | None = None,
+    accumulator: str = "binary16",
+    acc: ArrayLike | None = None,
+    *,
+    lanes: int = 1,
+    terms: int | None = None,
+    scale: ArrayLike | None = None,
+    scale_bits: int = 0,
+    flags: bool = False,
+    zero: str = IEEE,
+    a_scale: ArrayLike | None = None,
+    b_scale: ArrayLike | None = None,
+    scale_format: str | Format = "e8m0",
+    block: int | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The matrix product of codes, as hardware with such accumulators computes it, bit for bit.
+
+    Every sum is a chain in the order of its products: of :func:`golden.mac` for one lane, otherwise of
+    :func:`golden.fused_dot` over consecutive groups of ``lanes`` products; the last group may have fewer.
+    Parameters that are not listed are those of these functions.
+
+    It is compiled C++ if there is a compiler (g++, clang++, or that of ``$CXX``), and NumPy otherwise and for flags;
+    the bits are the same. It uses little more memory than its operands and its result.
+
+    Parameters
+    ----------
+    a : unsigned integers, shape (M, K)
+        Codes.
+    b : unsigned integers, shape (K, N)
+        Codes.
+    acc : unsigned integers, shape (M, N), optional
+        Bits of the accumulators before the first product, +0 by default; for ``exact``, uint64 limbs on an additional
+        last axis.
+    lanes : int
+        Products that are added with one rounding.
+    terms : int, optional
+        Of an ``exact`` accumulator; K by default.
+    scale : integers, optional
+        Scales of all products of a sum; broadcast to (M, N).
+    flags : bool
+        Whether to return flags as well.
+    a_scale : unsigned integers, shape (M, blocks), optional
+        Codes of the scales of the blocks of ``a``; the last of ceil(K / ``block``) blocks may be shorter.
+    b_scale : unsigned integers, shape (blocks, N), optional
+        Codes of the scales of the blocks of ``b``.
+    block : int, optional
+        Products that share two scales, a multiple of ``lanes``; required with ``a_scale`` and ``b_scale``.
+    threads : int, optional
+        Threads of compiled code; by default as many as there are processors.
+
+    Returns
+    -------
+    bits, or (bits, flags)
+        Bits of the accumulators, shape (M, N), and limbs for ``exact``. Flags, shape (M, N), are those of all steps of
+        a chain: uint8 words of :class:`golden.Flag`, combined by OR.
+    """
+    fa, fb = operands(a_format, b_format)
+    left, right = fa.as_codes(a, "a"), fb.as_codes(b, "b")
+    for argument, codes, axes in (("a", left, "(M, K)"), ("b", right, "(K, N)")):
+        if codes.ndim != 2:
+            raise BadValue(argument, f"must have the two axes {axes}, not the shape {codes.shape}")
+    if left.shape[1] != right.shape[0]:
+        raise BadValue("a", f"and b must have shapes (M, K) and (K, N), not {left.shape} and {right.shape}")
+    (rows, depth), columns = left.shape, right.shape[1]
+    lanes = check_integer("lanes", lanes, 1, MAX_TERMS)
+    terms = check_integer("terms", max(depth, 1) if terms is None else terms, 1, MAX_TERMS)
+    accumulator = check_accumulator(accumulator)
+    shape = rows, columns, depth
+    chains = Chains(
+        fa,
+        fb,
+        accumulator,
+        terms,
+        np.broadcast_to(left[:, np.newaxis], shape),
+        np.broadcast_to(right.T[np.newaxis], shape),
+        lanes,
+        check_zero(zero, accumulator),
+        _scale(fa, fb, scale, scale_bits, (rows, columns)),
+        scale_bits,
+        scales := _scales(fa, fb, accumulator, (a_scale, b_scale, scale_format), scale, scale_bits),
+        _block(scales, block, lanes, shape),
+    )
+    state, count = _state(chains, acc), _threads(threads)
+    if check_flag("flags", flags):
+        return run_in_numpy(chains, state, flagged=True)
+    return run(chains, state, count)
+
+
+def dot(
+    a: ArrayLike,
+    b: ArrayLike,
+    a_format: str | Format = "hif8",
+    b_format: str | Format | None = None,
+    accumulator: str = "binary16",
+    terms: int | None = None,
+    zero: str = IEEE,
+) -> NDArray[Any]:
+    """Chain :func:`golden.mac` along the last axis of ``a`` and ``b``, in order, from an accumulator of +0.
+
+    ``terms`` defaults to the length of that axis. The result, bits of the accumulator, does not have that axis. It is
+    computed as :func:`golden.matmul` computes it.
+    """
+    fa, fb = operands(a_format, b_format)
+    left, right = broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
+    if left.ndim == 0:
+        raise BadValue("a", "or b must have an axis to accumulate along")
+    shape, depth = left.shape[:-1], left.shape[-1]
+    terms = check_integer("terms", max(depth, 1) if terms is None else terms, 1, MAX_TERMS)
+    accumulator = check_accumulator(accumulator)
+    zero = check_zero(zero, accumulator)
+    # the two longest axes become rows and columns
+    order = sorted(range(len(shape)), key=lambda axis: shape[axis])
+    padded = (1,) * max(2 - len(shape), 0)
+    left, right = (
+        np.transpose(codes, (*order, len(shape))).reshape((*padded, *(shape[i] for i in order), depth))
+        for codes in (left, right)
+    )
+    sums: NDArray[Any] | None = None
+    for place in np.ndindex(left.shape[:-3]):
+        chains = Chains(fa, fb, accumulator, terms, left[place], right[place], zero=zero)
+        part = run(chains, _state(chains, None), _threads(None))
+        if sums is None:
+            sums = np.empty((*left.shape[:-3], *part.shape), part.dtype)
+        sums[place] = part
+    limbs: tuple[int, ...] = (exact(fa, fb, terms).limbs,) if accumulator == "exact" else ()
+    if sums is None:
+        return np.zeros((*shape, *limbs), np.uint64 if limbs else state_format(accumulator).code_dtype)
+    sums = sums.reshape((*(shape[i] for i in order), *limbs))
+    back = np.argsort(order).tolist()
+    return np.array(np.transpose(sums, (*back, *range(len(shape), sums.ndim))), order="C")
+
+
+def _scale(
+    fa: Format, fb: Format, scale: ArrayLike | None, scale_bits: int, shape: tuple[int, int]
+) -> NDArray[np.int64] | None:
+    powers = as_scale(fa, fb, scale, scale_bits)
+    if scale is None:
+        return None
+    try:
+        return np.broadcast_to(powers, shape)
+    except ValueError:
+        raise BadValue("scale", f"must have a shape that broadcasts to {shape}, not {powers.shape}") from None
+
+
+def _scales(
+    fa: Format,
+    fb: Format,
+    accumulator: str,
+    blocks: tuple[ArrayLike | None, ArrayLike | None, str | Format],
+    scale: ArrayLike | None,
+    scale_bits: int,
+) -> BlockScales | None:
+    a_scale, b_scale, scale_format = blocks
+    if a_scale is None and b_scale is None:
+        return None
+    if scale is not None:
+        raise BadValue("scale", "must not be given with the scales of blocks")
+    if scale_bits:
+        raise BadValue("scale_bits", "must be 0 with the scales of blocks")
+    return block_scales(fa, fb, accumulator, scale_format, a_scale, b_scale)
+
+
+def _block(scales: BlockScales | None, block: int | None, lanes: int, shape: tuple[int, int, int]) -> int:
+    if scales is None:
+        if block is not None:
+            raise BadValue("block", "needs the scales of blocks, a_scale and b_scale")
+        return 0
+    if block is None:
+        raise BadValue("block", "must be given with the scales of blocks, a_scale and b_scale")
+    block = check_integer("block", block, 1, MAX_TERMS)
+    if block % lanes:
+        raise BadValue("block", f"must be a multiple of the {lanes} lanes, not {block}")
+    rows, columns, depth = shape
+    blocks = -(-depth // block)
+    for argument, codes, expected in (("a_scale", scales.a, (rows, blocks)), ("b_scale", scales.b, (blocks, columns))):
+        if codes.shape != expected:
+            raise BadValue(argument, f"must have the shape {expected}, not {codes.shape}")
+    return block
+
+
+def _state(chains: Chains, acc: ArrayLike | None) -> NDArray[Any]:
+    """The accumulators before the first product, checked."""
+    shape = chains.shape[:2]
+    if chains.accumulator == "exact":
+        unit = exact(chains.a_format, chains.b_format, chains.terms, chains.scale_bits)
+        if acc is None:
+            return unit.zeros(shape)
+        state: NDArray[Any] = unit.checked(acc)
+        limbs: tuple[int, ...] = (unit.limbs,)
+    else:
+        target = state_format(chains.accumulator)
+        if acc is None:
+            return np.zeros(shape, target.code_dtype)
+        state, limbs = target.as_codes(acc, "acc").astype(target.code_dtype, copy=False), ()
+    if state.shape != (*shape, *limbs):
+        raise BadValue("acc", f"must have the shape {(*shape, *limbs)}, not {state.shape}")
+    return state
+
+
+def _threads(threads: int | None) -> int:
+    if threads is None:
+        own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(own, MAX_THREADS)
+    return check_integer("threads", threads, 1, MAX_THREADS)
