@@ -18,12 +18,12 @@ from hwgen.bundle import files as bundle
 from hwgen.bundle.testbench import memory
 from hwgen.netlist.emit import Port
 from hwgen.reference.decoder import unpacked
+from hwgen.simulate.simulators import verilator_environment
 from rtl_tests.support.blocks import encoder_design, texts
 from rtl_tests.support.formal import symbiyosys
 from rtl_tests.support.optional import NEEDS_ICARUS
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.ports import ports
-from rtl_tests.support.simulators import verilator_environment
 
 SCHEMA = json.loads((ROOT / "docs" / "bundle.schema.json").read_text())
 TRIO = ("hif8", "e5m2b1", "ocp_e4m3")

@@ -20,10 +20,10 @@ from hwgen.netlist.emit import CLOCK
 from hwgen.reference import Pins, reference, vectors
 from hwgen.reference.decoder import DecoderReference
 from hwgen.reference.trace import CARE
+from hwgen.simulate.case import Case
 from hwgen.tools import yosys
-from rtl_tests.support.bench import Case
+from rtl_tests.support.bench import seed
 from rtl_tests.support.lint import lint
-from rtl_tests.support.simulators import seed
 
 _TEXTS: dict[str, str] = {}
 
