@@ -26,6 +26,12 @@ evidence says which. Of a processing element each step is checked, from every st
 
 """
 
+_SIMULATED = """\
+Exit status 0: equal to the reference model on all vectors. Exit status 1: different; the output names the classes of
+vectors that fail, and the command that repeats the run.
+
+"""
+
 _EVIDENCE = "build/evidence"
 
 
@@ -243,6 +249,29 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
 
 
+def _simulate_options(parser: argparse.ArgumentParser) -> None:
+    from hwgen.simulate.simulators import SIMULATORS
+
+    parser.epilog = _SIMULATED + _EPILOG
+    for sub in _blocks(parser, [name for name, block in BLOCKS.items() if block.generated]).values():
+        text = "simulate this file instead of the generated module; .sv files are SystemVerilog"
+        sub.add_argument("--verilog", metavar="FILE", help=text)
+        text = "module to simulate in the file of --verilog (default: the name of the generated module)"
+        sub.add_argument("--top", metavar="NAME", help=text)
+        text = "simulator (default: icarus if it is installed, else verilator)"
+        sub.add_argument("--sim", choices=SIMULATORS, help=text)
+        text = "number of vectors, without bubbles and stalls of clocked modules (default: %(default)s)"
+        sub.add_argument("--vectors", type=int, default=10_000, metavar="N", help=text)
+        sub.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the vectors (default: %(default)s)")
+        text = "add vectors until all bins that some input reaches are hit, or further search is in vain"
+        sub.add_argument("--until", choices=("covered",), help=text)
+        sub.add_argument("--coverage", action="store_true", help="print the hits of each cover point")
+        sub.add_argument("--waves", action="store_true", help="write waves of the first case that fails")
+        sub.add_argument("--junit", metavar="FILE", help="write the results of the classes as JUnit XML")
+        text = "folder for vectors, build, waves, coverage.json and results.xml of the module (default: %(default)s)"
+        sub.add_argument("-o", dest="output", metavar="DIR", default="build/simulate", help=text)
+
+
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="TOML file that lists formats, targets, blocks and options")
     text = "folder to write to (default: %(default)s)"
@@ -293,6 +322,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "build": ("write the modules that a TOML file lists, as generate does", _build_options),
     "area": ("synthesize a block and print its area", _area_options),
     "verify": ("check a block, or your own Verilog, against the reference model for every input", _verify_options),
+    "simulate": ("run a cocotb regression of a block, or of your own Verilog", _simulate_options),
     "sweep": ("measure a design space, locally or on a Dask cluster; an interrupted sweep resumes", _sweep_options),
     "report": ("measure a set of formats and write a report: JSON, CSV, Markdown and one HTML page", _report_options),
 }

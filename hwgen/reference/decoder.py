@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import golden
 from golden import Format
-from golden.explain import describe
+from golden.explain import describe, number
 from hwgen.blocks.decoder import Decoder
 from hwgen.datapath.ports import expression
 from hwgen.datapath.unpacked import exponent_shape
@@ -41,6 +41,11 @@ class DecoderReference(Reference):
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
         del got, expected
         return describe(self.fmt, pins["code"])
+
+    def value(self, port: str, word: int) -> str:
+        if port != "bits":
+            return super().value(port, word)
+        return number(float(golden.get(self.core.target).decode(np.array([word]))[0]))
 
     def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
         """The whole table of ``bits``; of an unpacked decoder only the rules for classes and significands."""

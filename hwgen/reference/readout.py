@@ -51,6 +51,11 @@ class ReadoutReference(Reference):
         name = output(self.core.target)
         return f"{value} became {got[name]:#x}; expected {expected[name]:#x}"
 
+    def value(self, port: str, word: int) -> str:
+        if port != output(self.core.target):
+            return super().value(port, word)
+        return number(float(self.core.target.decode(np.array([word]))[0]))
+
     def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
         """NaN becomes the canonical NaN; results of a number and its negative differ only in the sign."""
         del vectors

@@ -95,6 +95,11 @@ class Reference(ABC):
         """Return the expected outputs of one case."""
         return self.answers([pins])[0]
 
+    def value(self, port: str, word: int) -> str:
+        """The value of an output as text; of outputs that are no numbers, the word."""
+        del port
+        return f"{word:#x}"
+
     def cycles(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         """Return values of the module's ports for at least ``count`` cycles; for clocked blocks, which override it."""
         raise NotImplementedError(f"the reference of the block {self.design.kind} has no cycles")

@@ -53,7 +53,7 @@ class Outcome:
     junit : tuple of Path
         Files of results in JUnit's XML, written by cocotb: a file for each top, in which each class is a test.
     seconds : float
-        Time of the simulation without the build.
+        Time that the simulation of the vectors took, without build and start.
     waves : Path or None
         File of waves, if they were asked for and a case failed.
     """
@@ -159,7 +159,7 @@ def _simulate(
     except RuntimeError:
         return Outcome(("the build failed", *_tail(folder / "build.log")), built=False, junit=(), seconds=0.0)
     _keep_runtime(folder / "build", waves)
-    start, failed = time.monotonic(), False
+    failed, seconds = False, 0.0
     with _watched(folder / "progress", tick):
         try:
             runner.test(
@@ -173,11 +173,12 @@ def _simulate(
             )
         except RuntimeError:  # the simulator's exit status
             failed = True
-    seconds, junit = time.monotonic() - start, (xml,) if xml.exists() else ()
+    junit = (xml,) if xml.exists() else ()
     if not results.exists() or not junit:
         complaints = ["the simulation ended before all vectors were driven", *_tail(folder / "test.log")]
     else:
-        complaints = complaints_about(cases, json.loads(results.read_text()))
+        found = json.loads(results.read_text())
+        complaints, seconds = complaints_about(cases, found), found["seconds"]
         tests, failures = get_results(xml)
         if not complaints and (tests == 0 or failures or failed):
             complaints = [f"cocotb reports {failures} failures in {tests} tests", *_tail(folder / "test.log")]

@@ -6,6 +6,7 @@ is a test of its own, which the JUnit file names.
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ MAX_RECORDED = 5
 REPORT_EVERY = 4096
 """Steps between two reports of progress, a power of two."""
 
-RESULTS: dict[str, Any] = {"steps": 0, "bad": [], "mismatches": []}
+RESULTS: dict[str, Any] = {"steps": 0, "seconds": 0.0, "bad": [], "mismatches": []}
 
 
 def _unsigned(value: LogicArray) -> int | None:
@@ -60,7 +61,7 @@ async def _compare(dut: Any, first: int, count: int) -> dict[str, int]:
     stimulus, response, unit = dut.stimulus, dut.response, Timer(1, "step")
     in_size, out_size, end = PLAN["stimulus_bytes"], PLAN["response_bytes"], first + count
     bad: dict[str, int] = {}
-    step = first
+    step, start = first, time.perf_counter()
     with (FOLDER / "stimuli.bin").open("rb") as stimuli, (FOLDER / "responses.bin").open("rb") as responses:
         stimuli.seek(first * in_size)
         responses.seek(first * out_size)
@@ -75,6 +76,7 @@ async def _compare(dut: Any, first: int, count: int) -> dict[str, int]:
             if not step & (REPORT_EVERY - 1):
                 (FOLDER / "progress").write_text(str(step))
     RESULTS["steps"] += step - first
+    RESULTS["seconds"] += time.perf_counter() - start
     RESULTS["bad"].append(bad)
     (FOLDER / "results.json").write_text(json.dumps(RESULTS))
     return bad
