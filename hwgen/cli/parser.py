@@ -1,6 +1,7 @@
 """The command line's grammar: commands, and the options of blocks from their table."""
 
 import argparse
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -78,6 +79,16 @@ def design_from(arguments: argparse.Namespace) -> Design:
 def _destination(option: Option) -> str:
     """The attribute in which argparse keeps a block's option; options of commands may have the same name."""
     return f"block {option.argument}"
+
+
+def typed(arguments: argparse.Namespace) -> str:
+    """The block and its options as the user wrote them, with the paths of formats."""
+    words = [arguments.block]
+    for option in BLOCKS[arguments.block].all_options:
+        value = getattr(arguments, _destination(option))
+        if value is not None:
+            words.append(f"--{option.name}" if value is True else f"--{option.name} {shlex.quote(str(value))}")
+    return " ".join(words)
 
 
 # -- the options of blocks

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import numpy as np
 
 from golden.refusal import BadValue, about
 from hwgen.blocks.block import Design
+from hwgen.cli.parser import typed
 from hwgen.coverage.suite import Suite, suite
 from hwgen.netlist.emit import check_name
 from hwgen.simulate.case import Case
@@ -21,8 +23,8 @@ from hwgen.tools.files import check_writable, writing
 from hwgen.tools.progress import Progress
 
 MAX_VECTORS, MAX_SEED = 10_000_000, (1 << 63) - 1
-SHOWN = 24
-"""Lines about mismatches that are printed."""
+SHOWN = 1
+"""Mismatches of a class that are printed."""
 
 
 def run(design: Design, arguments: argparse.Namespace) -> int:
@@ -49,7 +51,7 @@ def run(design: Design, arguments: argparse.Namespace) -> int:
         (folder / "coverage.json").write_text(json.dumps(_record(design, arguments, vectors), indent=2) + "\n")
     outcome = _simulate(subject, folder, simulator, arguments.waves, progress)
     if not outcome.built:
-        raise _build_error(outcome, arguments)
+        raise _build_error(outcome, arguments, folder)
     for junit_file in outcome.junit:
         shutil.copy(junit_file, folder / "results.xml")
         if arguments.junit is not None:
@@ -59,7 +61,7 @@ def run(design: Design, arguments: argparse.Namespace) -> int:
     print("\n".join(_lines(subject, outcome, simulator)))
     print("\n".join(vectors.coverage.table()) if arguments.coverage else f"  coverage: {vectors.coverage.summary()}")
     if outcome.complaints:
-        print(f"  repeat with: {_command(design, arguments, simulator)}")
+        print(f"  repeat with: {_command(arguments, simulator)}")
     return 1 if outcome.complaints else 0
 
 
@@ -106,18 +108,21 @@ def _simulate(subject: Case, folder: Path, simulator: str, waves: bool, progress
         progress.advance(f"{subject.name}: {count} of {subject.vectors} vectors", count - progress.done)
 
     try:
-        return simulate([subject], folder, simulator, waves=waves, tick=tick)
+        return simulate([subject], folder, simulator, waves=waves, tick=tick, shown=SHOWN)
     finally:
         progress.clear()
 
 
-def _build_error(outcome: Outcome, arguments: argparse.Namespace) -> Exception:
-    """The refusal of a user's Verilog that the simulator does not accept; for our own, a bug."""
-    words = [line for line in outcome.complaints[1:] if "rror" in line] or list(outcome.complaints[1:2])
-    reason = words[0].strip() if words else "the simulator says nothing"
+def _build_error(outcome: Outcome, arguments: argparse.Namespace, folder: Path) -> Exception:
+    """The refusal of a user's Verilog that the simulator does not accept; of our own it is a bug."""
     if arguments.verilog is None:
         return RuntimeError("\n".join(outcome.complaints))
-    hint = "; name your module with --top" if arguments.top is None else ""
+    words = [line for line in outcome.complaints[1:] if "rror" in line] or list(outcome.complaints[1:2])
+    reason = words[0].strip() if words else "the simulator says nothing"
+    reason = re.sub(rf"\S*{re.escape(str(folder.resolve()))}/\S*?/", "", reason)  # the tool's copies
+    reason = reason.replace(f"{folder.name}.", f"{Path(arguments.verilog).stem}.")
+    is_misnamed = arguments.top is None and re.search("nknown module|[Cc]annot find|not find", reason)
+    hint = "; name your module with --top" if is_misnamed else ""
     return BadValue("--verilog", f"{arguments.verilog!r} cannot be simulated: {reason}{hint}", ": ")
 
 
@@ -133,13 +138,12 @@ def _lines(subject: Case, outcome: Outcome, simulator: str) -> Iterator[str]:
         yield "  " + ", ".join(f"{name} {count}" for name, count in subject.classes.items())
         return
     yield f"{subject.name}: differs from the reference model in {simulator}, {subject.vectors} vectors of {classes}"
-    yield from (f"  {line}" for line in outcome.complaints[:SHOWN])
-    if len(outcome.complaints) > SHOWN:
-        yield f"  and {len(outcome.complaints) - SHOWN} more lines"
+    for text in outcome.complaints:
+        yield from (f"  {line}" for line in text.splitlines())
 
 
-def _command(design: Design, arguments: argparse.Namespace, simulator: str) -> str:
-    words = f"hwgen simulate {design.command()} --sim {simulator} --vectors {arguments.vectors} --seed {arguments.seed}"
+def _command(arguments: argparse.Namespace, simulator: str) -> str:
+    words = f"hwgen simulate {typed(arguments)} --sim {simulator} --vectors {arguments.vectors} --seed {arguments.seed}"
     if arguments.verilog is not None:
         words += f" --verilog {shlex.quote(arguments.verilog)}"
     if arguments.top is not None:

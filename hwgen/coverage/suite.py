@@ -115,7 +115,9 @@ class _Builder:
             classes[RANDOM] = join([classes[RANDOM], table]) if RANDOM in classes else table
         for table in classes.values():
             self._count(table)
-        if until_covered and (missing := self._missing()):
+        if self._has_few_inputs:
+            self.coverage.reachable = {name: hits > 0 for name, hits in self.coverage.hits.items()}
+        elif until_covered and (missing := self._missing()):
             classes[COVERAGE] = missing
         for name in classes:
             self._add(name, classes[name])
@@ -127,6 +129,7 @@ class _Builder:
 
     def _directed(self) -> dict[str, Table]:
         """Cases of the directed classes; of a block with few inputs, all cases."""
+        candidates: Columns
         if self._has_few_inputs:
             candidates, most = self._all_inputs(), 1 << 62
         else:

@@ -36,6 +36,9 @@ WAVES = {"icarus": f"build/{TOP}.fst", "verilator": "dump.vcd"}
 WAVE_VECTORS = 1000
 """Largest number of vectors in the waves of a combinational module. The last of them is the first mismatch."""
 
+SHOWN = 5
+"""Number of mismatches that ``hwgen_compare`` records of each module and class."""
+
 Tick = Callable[[int], None]
 """Called with the number of simulated vectors, from another thread."""
 
@@ -66,7 +69,13 @@ class Outcome:
 
 
 def simulate(
-    cases: Sequence[Case], folder: Path, simulator: str, *, waves: bool = True, tick: Tick | None = None
+    cases: Sequence[Case],
+    folder: Path,
+    simulator: str,
+    *,
+    waves: bool = True,
+    tick: Tick | None = None,
+    shown: int = SHOWN,
 ) -> Outcome:
     """Simulate all cases at once, and compare every output with its expected value.
 
@@ -82,6 +91,8 @@ def simulate(
         Whether the first case that fails runs again with waves.
     tick : callable, optional
         Reports progress of a single case.
+    shown : int
+        Largest number of mismatches of a class that the complaints show.
     """
     names = [case.name for case in cases]
     if len(set(names)) != len(names):
@@ -92,7 +103,7 @@ def simulate(
     folders = [Path(folder).resolve() / f"bench_{simulator}_{k}" for k in range(len(groups))]
     changes = verilator_environment() if simulator == "verilator" else {}
     with environment(changes), _importable(INSIDE):
-        run = partial(_simulate, simulator, tick=tick)
+        run = partial(_simulate, simulator, tick=tick, shown=shown)
         if len(groups) == 1:
             runs = [run(groups[0], folders[0])]  # in this thread, which an interrupt reaches
         else:
@@ -133,7 +144,12 @@ def _with_waves(simulator: str, cases: Sequence[Case], folders: Sequence[Path]) 
 
 
 def _simulate(
-    simulator: str, cases: Sequence[Case], folder: Path, waves: bool = False, tick: Tick | None = None
+    simulator: str,
+    cases: Sequence[Case],
+    folder: Path,
+    waves: bool = False,
+    tick: Tick | None = None,
+    shown: int = SHOWN,
 ) -> Outcome:
     """Simulate under one top."""
     from cocotb_tools.runner import get_results, get_runner
@@ -178,7 +194,7 @@ def _simulate(
         complaints = ["the simulation ended before all vectors were driven", *_tail(folder / "test.log")]
     else:
         found = json.loads(results.read_text())
-        complaints, seconds = complaints_about(cases, found), found["seconds"]
+        complaints, seconds = complaints_about(cases, found, shown), found["seconds"]
         tests, failures = get_results(xml)
         if not complaints and (tests == 0 or failures or failed):
             complaints = [f"cocotb reports {failures} failures in {tests} tests", *_tail(folder / "test.log")]
@@ -231,7 +247,7 @@ def _tail(log: Path) -> list[str]:
     return log.read_text(errors="replace").splitlines()[-30:] if log.exists() else []
 
 
-def complaints_about(cases: Sequence[Case], results: Mapping[str, Any]) -> list[str]:
+def complaints_about(cases: Sequence[Case], results: Mapping[str, Any], shown: int = SHOWN) -> list[str]:
     """Return the lines of the complaints about the results of ``hwgen_compare``; none if all vectors passed."""
     lines = []
     for case in cases:
@@ -245,8 +261,8 @@ def complaints_about(cases: Sequence[Case], results: Mapping[str, Any]) -> list[
                 label = f", class {name}" if name else ""
                 lines.append(f"{case.name}{label}: {bad[case.name]} of {count} vectors differ{seed}")
                 mismatches = (item for item in results["mismatches"] if item["case"] == case.name)
-                here = (item for item in mismatches if first <= item["index"] < first + count)
-                lines += [case.describe(item["index"], item["got"]) for item in here]
+                here = [item for item in mismatches if first <= item["index"] < first + count]
+                lines += [case.describe(item["index"], item["got"]) for item in here[:shown]]
             first += count
     return lines
 
