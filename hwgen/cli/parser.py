@@ -2,13 +2,15 @@
 
 import argparse
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from inspect import Parameter
+from pathlib import Path
 from typing import Any, NoReturn
 
-from golden import Refusal
+from golden import Format, Refusal
+from golden.catalog import beside
 from golden.refusal import BadValue
 from hwgen.blocks.block import Block, Design, Option
 from hwgen.blocks.catalog import BLOCKS
@@ -74,6 +76,17 @@ def design_from(arguments: argparse.Namespace) -> Design:
     block = BLOCKS[arguments.block]
     chosen = {option.argument: getattr(arguments, _destination(option)) for option in block.all_options}
     return design_of(block, chosen, getattr(arguments, "name", None), lambda name: f"--{name}")
+
+
+def design_of_words(words: Sequence[str], folder: Path) -> Design:
+    """The design of the words of ``hwgen generate``; format files are those of a folder."""
+    grammar = parser({name: lambda _: 0 for name in _COMMANDS}, "generate")
+    arguments = grammar.parse_args(["generate", *words])
+    for option in BLOCKS[arguments.block].all_options:
+        value = getattr(arguments, _destination(option))
+        if option.kind is Format and value is not None:
+            setattr(arguments, _destination(option), beside(folder, value))
+    return design_from(arguments)
 
 
 def _destination(option: Option) -> str:

@@ -47,7 +47,7 @@ class DecoderReference(Reference):
             return super().value(port, word)
         return number(float(golden.get(self.core.target).decode(np.array([word]))[0]))
 
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """The whole table of ``bits``; of an unpacked decoder only the rules for classes and significands."""
         lines = [*head(ports), *instance(self.design.name, ports)]
         if self.core.target == "unpacked":
@@ -64,9 +64,8 @@ class DecoderReference(Reference):
             ]
         width = golden.get(self.core.target).width
         digits = self.fmt.width
-        rows = [
-            f"      {digits}'h{code:x}: expected = {width}'h{vector['bits']:x};" for code, vector in enumerate(vectors)
-        ]
+        results = self.fmt.decode_bits(np.arange(1 << digits), self.core.target).tolist()
+        rows = [f"      {digits}'h{code:x}: expected = {width}'h{bits:x};" for code, bits in enumerate(results)]
         return [
             *lines,
             f"  reg [{width - 1}:0] expected;",

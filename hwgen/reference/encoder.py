@@ -64,9 +64,8 @@ class EncoderReference(Reference):
     def value(self, port: str, word: int) -> str:
         return describe(self.core.fmt, word) if port == "code" else super().value(port, word)
 
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """Canonical NaN; codes of a number and its negative differ only in the sign; codes grow with the numbers."""
-        del vectors
         source, fmt = self.core.source, self.core.fmt
         if not isinstance(source, WideFormat):
             return self._table(ports, source)

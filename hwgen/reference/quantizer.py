@@ -88,9 +88,8 @@ class QuantizerReference(Reference):
         scale = describe(E8M0, expected["scale"])
         return f"lane {lane}: {value} at the scale {scale} became {wrong}; expected {right}"
 
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """A special makes the scale NaN and the codes 0; the scale does not depend on signs and the order of lanes."""
-        del vectors
         source, lanes, fmt = wide(self.core.source), self.core.lanes, self.core.fmt
         top, infinity = source.width - 1, int(source.infinity or 0)
         magnitudes = [f"bits[{lane * source.width + top - 1}:{lane * source.width}]" for lane in range(lanes)]

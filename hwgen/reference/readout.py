@@ -56,9 +56,8 @@ class ReadoutReference(Reference):
             return super().value(port, word)
         return number(float(self.core.target.decode(np.array([word]))[0]))
 
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """NaN becomes the canonical NaN; results of a number and its negative differ only in the sign."""
-        del vectors
         fmt, width = self.core.target, self.core.exact.value_width
         out, low = output(fmt), f"[{fmt.width - 2}:0]"
         nan = 0 if self.core.nan_to_zero else fmt.canonical_nan or 0

@@ -119,15 +119,13 @@ class Reference(ABC):
         """Describe a mismatch in one sentence with fields and exact values."""
 
     @abstractmethod
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """Return the lines of a Verilog module, from its ports on, that asserts properties of the block.
 
         Parameters
         ----------
         ports : sequence of Port
             Ports of the block's module.
-        vectors : sequence of mappings
-            Vectors of the testbench; a decoder's are all codes, in order.
         """
 
 

@@ -153,9 +153,8 @@ class MacReference(SumReference):
         rows = zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
         return self.scaled([{"a": x, "b": y, "acc_in": integer(z)} for x, y, z in rows], factors)
 
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """A NaN operand gives NaN; a product of zero leaves the accumulator unchanged."""
-        del vectors
         top = next(port.width for port in ports if port.name == "acc_out") - 1
         field = "" if self.core.exact is not None else self._field(top)
         ordinary = f"{field} != 0 && !(&{field})" if field else f"acc_in[{top}:{top - 2}] == 0"
@@ -180,9 +179,8 @@ class DotReference(SumReference):
         unit, factors = self.core.exact or exact(fa, fb, 1), self.factors(count, rng)
         return self.pins(*vectors.dot_cases(unit, self.core.accumulator, self.core.lanes, count, rng, factors), factors)
 
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """A NaN in any lane gives NaN; zeros in all lanes leave the accumulator unchanged but for a zero's sign."""
-        del vectors
         top = next(port.width for port in ports if port.name == "acc_out") - 1
         lanes, codes = self.core.lanes, []
         lines = [*head(ports), *instance(self.design.name, ports)]
@@ -323,9 +321,8 @@ class PeReference(SumReference):
         cycles = trace.processing_element(products, core.interleave, core.stages, add, self.sticky, rng, pattern)
         return [self.physical(cycle) for cycle in cycles], steps
 
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """From a reset to the first product, all outputs are 0."""
-        del vectors
         zero = " && ".join(f"{port.name} == 0" for port in ports if port.direction == "output")
         lines = [*head(ports), *instance(self.design.name, ports), "  reg clean;", "  initial clean = 1'b0;"]
         update = "  always @(posedge clk) if (rst) clean <= 1'b1; else if (enable) clean <= 1'b0;"

@@ -256,7 +256,8 @@ def complaints_about(cases: Sequence[Case], results: Mapping[str, Any], shown: i
             lines.append(f"{case.name}: {visited} of {case.vectors} vectors were visited")
         seed = "" if case.seed is None else f" (seed {case.seed})"
         first = 0
-        for bad, (name, count) in zip(results["bad"], _parts(case), strict=False):
+        parts = [*case.classes.items()] if len(cases) == 1 else []
+        for bad, (name, count) in zip(results["bad"], parts or [("", case.vectors)], strict=False):
             if case.name in bad:
                 label = f", class {name}" if name else ""
                 lines.append(f"{case.name}{label}: {bad[case.name]} of {count} vectors differ{seed}")
@@ -265,7 +266,3 @@ def complaints_about(cases: Sequence[Case], results: Mapping[str, Any], shown: i
                 lines += [case.describe(item["index"], item["got"]) for item in here[:shown]]
             first += count
     return lines
-
-
-def _parts(case: Case) -> list[tuple[str, int]]:
-    return [*case.classes.items()] or [("", case.vectors)]

@@ -14,6 +14,7 @@ from golden import Format
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.bundle.files import VECTORS
+from hwgen.coverage.suite import suite
 from hwgen.datapath.ports import split
 from hwgen.reference import Pins, reference, vectors
 from hwgen.reference.decoder import DecoderReference
@@ -67,6 +68,12 @@ def _case(
 def clocked_case(design: Design, cycles: Sequence[Mapping[str, int]]) -> Case:
     """A case of two vectors per cycle (see :mod:`hwgen.reference.trace`): before and after the rising edge."""
     return cycles_case(design, texts([design])[design.name], cycles, seed=seed())
+
+
+def suite_case(design: Design) -> Case:
+    """The vectors of the design's bundle."""
+    vectors = suite(design, VECTORS, np.random.default_rng(list(design.name.encode())))
+    return case(design, texts([design])[design.name], vectors.vectors, vectors.classes, seed())
 
 
 def all_codes(width: int) -> NDArray[np.uint64]:
