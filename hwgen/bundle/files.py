@@ -97,10 +97,6 @@ targets:
     toplevel: {name}
     flow: sim
     flow_options: {{tool: icarus, cocotb_module: {name}_cocotb}}
-    hooks: {{post_run: [results]}}
-scripts:
-  results:
-    cmd: [python3, -m, cocotb_tools.check_results, results.xml]
 parameters:
   fatal:
     datatype: bool

@@ -81,6 +81,14 @@ class Reference(ABC):
             values |= split(name, fmt, values[name], self.design.lanes)
         return values
 
+    def logical(self, values: Pins) -> dict[str, int]:
+        """Convert values of the module's ports back; the inverse of :meth:`physical`."""
+        pins = dict(values)
+        for name, bits in self.made_of.items():
+            pins[name] = sum((values[port] >> place & 1) << number for number, (port, place) in enumerate(bits))
+            pins.pop(f"{name}_select")
+        return pins
+
     # -- cases
 
     def answers(self, cases: Sequence[Pins]) -> list[dict[str, int]]:

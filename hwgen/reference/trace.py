@@ -90,8 +90,12 @@ class PipelineState:
     """
 
     def __init__(self, stages: int, nothing: Mapping[str, int]):
-        self._nothing = nothing
-        self._ranks: list[tuple[bool, int, Mapping[str, int]]] = [(True, 0, nothing)] * stages
+        self._nothing, self._stages = nothing, stages
+        self.forget()
+
+    def forget(self) -> None:
+        """Make all ranks unknown, as they are before a reset."""
+        self._ranks: list[tuple[bool, int, Mapping[str, int]]] = [(True, 0, self._nothing)] * self._stages
 
     @property
     def is_empty(self) -> bool:

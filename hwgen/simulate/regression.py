@@ -70,10 +70,7 @@ def explain(design: Design) -> Explain:
     model = reference(design)
 
     def sentence(inputs: Pins, got: Pins, expected: Pins) -> str:
-        pins = dict(inputs)
-        for name, bits in model.made_of.items():
-            pins[name] = sum((inputs[port] >> place & 1) << number for number, (port, place) in enumerate(bits))
-        return model.explain(pins, got, expected)
+        return model.explain(model.logical(inputs), got, expected)
 
     return sentence
 
