@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -53,8 +52,8 @@ def _same(point: Point) -> Point:
     return point
 
 
-class Analysis(ABC):
-    """What the cases of a block exercise.
+class Analysis:
+    """What the cases of a block exercise: zeros and ones at its ports, unless a subclass knows more.
 
     Attributes
     ----------
@@ -67,13 +66,21 @@ class Analysis(ABC):
     def __init__(self, model: Reference):
         self.model, self.design = model, model.design
 
-    @abstractmethod
     def view(self, inputs: Columns, outputs: Columns) -> View:
         """Return points and classes of cases, from values of ``model.arguments`` and ``model.results``."""
+        widths = {**self.model.arguments, **self.model.results}
+        points = [word_point(name, words, widths[name]) for name, words in {**inputs, **outputs}.items()]
+        return View.of(points, np.full(size(inputs), -1))
 
     def candidates(self, count: int, rng: np.random.Generator) -> Columns:
         """Return inputs among which all classes are frequent."""
         return columns(self.model.stimuli(count, rng))
+
+
+def word_point(name: str, words: NDArray[Any], width: int) -> Point:
+    """Zero, ones, or any other word."""
+    last = (1 << width) - 1
+    return Point(name, ("zero", "all ones", "others"), np.select([words == 0, words == last], [0, 1], 2))
 
 
 def columns(cases: Sequence[Pins]) -> Table:

@@ -11,7 +11,7 @@ from golden import WIDE, Format
 from golden.wide import wide
 from hwgen.blocks.quantizer import E8M0
 from hwgen.blocks.readout import output
-from hwgen.coverage.analysis import Analysis, Columns, View, column, columns
+from hwgen.coverage.analysis import Analysis, Columns, View, column, columns, word_point
 from hwgen.coverage.numbers import (
     OUTCOMES,
     TIE_DOWN,
@@ -79,12 +79,6 @@ def conversion_classes(
         edge,
     ]
     return np.select(conditions, range(len(conditions)), -1)
-
-
-def word_point(name: str, words: NDArray[Any], width: int) -> Point:
-    """Zero, ones, or any other word."""
-    last = (1 << width) - 1
-    return Point(name, ("zero", "all ones", "others"), np.select([words == 0, words == last], [0, 1], 2))
 
 
 class DecoderAnalysis(Analysis):

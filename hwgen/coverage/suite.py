@@ -26,7 +26,7 @@ ANALYSES: dict[str, Callable[..., Analysis]] = {
     "pe": SumAnalysis,
     "readout": ReadoutAnalysis,
 }
-"""Analyses by the names of blocks."""
+"""Analyses by the names of blocks; other blocks have that of the base class."""
 
 RANDOM, COVERAGE = "random", "coverage"
 """Classes of vectors that no directed class describes, and of those that ``until_covered`` adds."""
@@ -93,7 +93,7 @@ class _Builder:
     def __init__(self, design: Design, count: int, rng: np.random.Generator, tick: Tick | None):
         self.design, self.count, self.rng, self.tick = design, count, rng, tick
         self.model = reference(design)
-        self.analysis = ANALYSES[design.kind](self.model)
+        self.analysis = ANALYSES.get(design.kind, Analysis)(self.model)
         self.coverage = Coverage()
         self.tables: list[Table] = []
         self.classes: dict[str, int] = {}
@@ -134,7 +134,7 @@ class _Builder:
             candidates, most = self._all_inputs(), 1 << 62
         else:
             candidates = self.analysis.candidates(CANDIDATES * self.count, self.rng)
-            most = self.count // (2 * len(self.analysis.classes))
+            most = self.count // (2 * max(len(self.analysis.classes), 1))
         labels = self.analysis.view(candidates, self.model.columns(candidates)).classes
         classes: dict[str, Table] = {}
         for number, name in enumerate(self.analysis.classes):
