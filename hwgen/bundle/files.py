@@ -19,7 +19,7 @@ from golden.refusal import past_checking
 from hwgen.blocks.block import Design
 from hwgen.bundle.description import description
 from hwgen.bundle.properties import properties, sby
-from hwgen.bundle.regression import cocotb_files
+from hwgen.bundle.regression import cocotb_files, format_files
 from hwgen.bundle.testbench import memory, testbench
 from hwgen.coverage.suite import suite
 from hwgen.netlist.emit import Port
@@ -61,7 +61,7 @@ def files(design: Design, verilog: str) -> dict[str, str]:
 def core(design: Design) -> str:
     """Return the text of a FuseSoC core file (CAPI 2)."""
     name = design.name
-    copies = {f"tb/cocotb/{name}_cocotb.py": f"{name}_cocotb.py"}
+    copies = {f"tb/cocotb/{file}": file for file in (f"{name}_cocotb.py", *format_files(design))}
     copies |= {file: file for file in (f"{name}.json", f"tb/{name}.hex")}
     return f"""\
 CAPI=2:

@@ -14,13 +14,17 @@ def cocotb_files(design: Design) -> dict[str, str]:
     Formats of users' files are written, too: the tests need them to call the reference model.
     """
     name = design.name
-    own = {fmt.source_name: format_text(fmt) for fmt in _members(design) if fmt.source_name}
     texts = {
         f"{name}_cocotb.py": _text("bench.py"),
         f"test_{name}.py": _text("runner.py"),
         "Makefile": _text("Makefile").replace("NAME", name),
     }
-    return {f"tb/cocotb/{file}": text for file, text in {**texts, **own}.items()}
+    return {f"tb/cocotb/{file}": text for file, text in {**texts, **format_files(design)}.items()}
+
+
+def format_files(design: Design) -> dict[str, str]:
+    """Return texts that describe the formats of users' files, by the names of the files."""
+    return {fmt.source_name: format_text(fmt) for fmt in _members(design) if fmt.source_name}
 
 
 def _text(file: str) -> str:

@@ -101,7 +101,7 @@ async def vectors_of_the_reference_model(dut: Any) -> None:
     """New vectors of all classes."""
     seed, count = (int(os.environ.get(name, default)) for name, default in (("SEED", "1"), ("VECTORS", "2000")))
     lines = []
-    for name, vectors in new_vectors(DESCRIPTION, BUNDLE / "tb" / "cocotb", count, seed).items():
+    for name, vectors in new_vectors(DESCRIPTION, Path(__file__).parent, count, seed).items():
         dut._log.info("%s: %d vectors of seed %d", name, len(vectors), seed)
         wrong = await mismatches(dut, vectors)
         lines += [f"{name}: {len(wrong)} outputs of {len(vectors)} vectors differ (seed {seed})"] if wrong else []
