@@ -25,7 +25,7 @@ import numpy as np
 
 import golden
 from hwgen.blocks.catalog import build
-from rtl_tests.support.simulators import verilator_environment
+from hwgen.simulate.simulators import verilator_environment
 from synth.proof.bitslice import Evaluator, to_planes
 from synth.proof.mapping import read
 from synth.proof.verify import emitted, verify

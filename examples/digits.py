@@ -28,7 +28,7 @@ from golden.accuracy import Scales
 from hwgen.blocks.catalog import build
 
 if TYPE_CHECKING:
-    from rtl_tests.support.bench import Case
+    from hwgen.simulate.case import Case
 
 RTL_FORMATS = ("hif8", "e5m2b1", "ocp_e4m3")
 RTL_ACCUMULATOR = "binary16"
@@ -110,7 +110,7 @@ def rtl_case(fmt: Format, scales: Sequence[Scales], network: Network) -> Case:
     Each step starts from the accumulator that the reference model expects after the previous step. If every step is
     equal, so is the chain.
     """
-    from rtl_tests.support.bench import Case
+    from hwgen.simulate.case import Case
 
     trace: list[tuple[np.ndarray, np.ndarray]] = []
     network.logits(
@@ -162,10 +162,12 @@ def study(
 def check_rtl(cases: Sequence[Case]) -> dict[str, int]:
     """Simulate the cases, and return the number of steps of each module. A difference is an exception."""
     if cases:
-        from rtl_tests.support.bench import simulate
+        from hwgen.simulate.engine import simulate
+        from hwgen.simulate.simulators import check_simulator
 
         with tempfile.TemporaryDirectory() as folder:
-            simulate(cases, Path(folder))
+            outcome = simulate(cases, Path(folder), check_simulator(None), waves=False)
+        assert not outcome.complaints, "\n".join(outcome.complaints)
     return {case.name: len(case.inputs["a"]) for case in cases}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import json
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -135,3 +136,25 @@ def _special(table: Any, where: str) -> Special:
     check_table(table, _SPECIAL_KEYS, where, ("mask", "value", "kind"))
     kind = check_choice(f"{where}.kind", table["kind"], (Kind.ZERO, Kind.INF, Kind.NAN))
     return Special(table["mask"], table["value"], kind)
+
+
+def format_text(fmt: Format) -> str:
+    """The text of a TOML file that describes a format; :func:`read_format` reads an equal one from it."""
+    lines = [f"name = {json.dumps(fmt.name)}", f"width = {fmt.width}", f"cite = {json.dumps(fmt.cite)}"]
+    if fmt.canonical_nan is not None:
+        lines.append(f"canonical_nan = {fmt.canonical_nan:#x}")
+    flags = [key for key, kind in _KEYS.items() if kind is bool]
+    lines += [f"{key} = {str(getattr(fmt, key)).lower()}" for key in flags]
+    lines += [f"{key} = {json.dumps([str(word) for word in getattr(fmt, key)])}" for key in ("roundings", "overflows")]
+    rules = {kind: (name, keys) for name, (kind, keys) in _RULES.items()}
+    rows = []
+    for row in fmt.rows:
+        name, keys = rules[type(row.exponent)]
+        rule = ", ".join([f'rule = "{name}"', *(f"{key} = {getattr(row.exponent, key)}" for key in keys)])
+        rest = f"fraction_bits = {row.fraction_bits}, hidden = {row.hidden}"
+        rows.append(f'    {{ prefix = "{row.prefix}", exponent = {{ {rule} }}, {rest} }},')
+    specials = [
+        f'    {{ mask = {special.mask:#x}, value = {special.value:#x}, kind = "{special.kind}" }},'
+        for special in fmt.specials
+    ]
+    return "\n".join([*lines, "rows = [", *rows, "]", "specials = [", *specials, "]", ""])

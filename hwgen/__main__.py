@@ -33,6 +33,13 @@ def verify(arguments: argparse.Namespace) -> int:
     return verify.everything(arguments) if arguments.block == "all" else verify.one(design_from(arguments), arguments)
 
 
+def simulate(arguments: argparse.Namespace) -> int:
+    """Run a regression of a block against the reference model."""
+    from hwgen.cli import simulate
+
+    return simulate.run(design_from(arguments), arguments)
+
+
 def sweep(arguments: argparse.Namespace) -> int:
     """Measure a design space."""
     from synth.cli import sweep
@@ -40,7 +47,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     return sweep.sweep(arguments)
 
 
-_COMMANDS = (formats, explain, table, doctor, generate, build, area, verify, sweep, report)
+_COMMANDS = (formats, explain, table, doctor, generate, build, area, verify, simulate, sweep, report)
 COMMANDS: dict[str, Run] = {command.__name__: command for command in _COMMANDS}
 
 

@@ -6,6 +6,7 @@
 * ``NAME.sby``: SymbiYosys job, with ``formal/NAME_properties.v``
 * ``NAME_template.v``: an instance to copy
 * ``tb/NAME_tb.v``: self-checking testbench, with its vectors in ``tb/NAME.hex``
+* ``tb/cocotb``: cocotb tests of the same vectors, and of new ones where this package is installed
 """
 
 import json
@@ -15,15 +16,16 @@ from importlib.metadata import version
 import numpy as np
 
 from golden.refusal import past_checking
-from hwgen.blocks.block import RESETS, Design
+from hwgen.blocks.block import Design
 from hwgen.bundle.description import description
 from hwgen.bundle.properties import properties, sby
+from hwgen.bundle.regression import cocotb_files, format_files
 from hwgen.bundle.testbench import memory, testbench
+from hwgen.coverage.suite import suite
 from hwgen.netlist.emit import Port
-from hwgen.reference import reference, trace
 
 VECTORS = 2000
-"""Largest number of vectors of a combinational testbench. That of a decoder has all codes."""
+"""Number of vectors of a combinational testbench; if there are fewer inputs, or for a decoder, all inputs."""
 
 
 def files(design: Design, verilog: str) -> dict[str, str]:
@@ -35,10 +37,13 @@ def files(design: Design, verilog: str) -> dict[str, str]:
         Of a block with ``generated``.
     verilog : str
         Text of the module: ``design.verilog()``.
+
+    The random numbers of the vectors are seeded with the design's name, so the bundle is reproducible.
     """
     name, ports = design.name, design.ports
     with past_checking():
-        vectors = cases(design)
+        vectors = suite(design, VECTORS, np.random.default_rng(list(name.encode())))
+    rows = vectors.rows()
     return {
         f"{name}.v": verilog,
         f"{name}.json": json.dumps(description(design, verilog), indent=2, ensure_ascii=False) + "\n",
@@ -46,32 +51,18 @@ def files(design: Design, verilog: str) -> dict[str, str]:
         f"{name}.core": core(design),
         f"{name}.sby": sby(design),
         f"{name}_template.v": template(name, ports),
-        f"formal/{name}_properties.v": properties(design, vectors),
-        f"tb/{name}_tb.v": testbench(name, ports, len(vectors), f"tb/{name}.hex"),
-        f"tb/{name}.hex": memory(ports, vectors),
+        f"formal/{name}_properties.v": properties(design),
+        f"tb/{name}_tb.v": testbench(name, ports, len(rows), f"tb/{name}.hex"),
+        f"tb/{name}.hex": memory(ports, rows, vectors.classes),
+        **cocotb_files(design),
     }
-
-
-def cases(design: Design) -> list[dict[str, int]]:
-    """Return the vectors of a design's testbench: values of all ports, one vector per case or clock cycle.
-
-    The random numbers are seeded with the design's name, so the vectors are reproducible.
-    """
-    rng = np.random.default_rng(list(design.name.encode()))
-    model = reference(design)
-    if design.block.clocked:
-        return model.cycles(VECTORS, rng)
-    inputs = model.stimuli(VECTORS, rng)
-    physical, outputs = [model.physical(pins) for pins in inputs], model.answers(inputs)
-    if not design.stages:
-        return [pins | result for pins, result in zip(physical, outputs, strict=True)]
-    pipeline = design.pipeline
-    return trace.pipeline(physical, outputs, pipeline.stages, pipeline.reset == RESETS[0], pipeline.clock_enable, rng)
 
 
 def core(design: Design) -> str:
     """Return the text of a FuseSoC core file (CAPI 2)."""
     name = design.name
+    copies = {f"tb/cocotb/{file}": file for file in (f"{name}_cocotb.py", *format_files(design))}
+    copies |= {file: file for file in (f"{name}.json", f"tb/{name}.hex")}
     return f"""\
 CAPI=2:
 name: minifloat-rtl:{design.kind}:{name}:{version("minifloat-rtl")}
@@ -84,6 +75,9 @@ filesets:
     files:
       - tb/{name}_tb.v: {{file_type: verilogSource-2005}}
       - tb/{name}.hex: {{file_type: user, copyto: tb/{name}.hex}}
+  cocotb:
+    files:
+{chr(10).join(f"      - {file}: {{file_type: user, copyto: {copy}}}" for file, copy in copies.items())}
 targets:
   default: &default
     filesets: [rtl]
@@ -98,6 +92,11 @@ targets:
     flow: sim
     flow_options: {{tool: icarus}}
     parameters: [fatal]
+  cocotb:
+    filesets: [rtl, cocotb]
+    toplevel: {name}
+    flow: sim
+    flow_options: {{tool: icarus, cocotb_module: {name}_cocotb}}
 parameters:
   fatal:
     datatype: bool

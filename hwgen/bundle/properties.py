@@ -1,24 +1,20 @@
 """Properties for SymbiYosys. They are partial specifications; ``hwgen verify`` checks every input."""
 
-from collections.abc import Mapping, Sequence
-
 from hwgen.blocks.block import Design
 from hwgen.reference import reference
 from hwgen.reference.reference import head, instance
 
 
-def properties(design: Design, vectors: Sequence[Mapping[str, int]]) -> str:
+def properties(design: Design) -> str:
     """Return the module ``NAME_properties``, which instantiates ``NAME`` and asserts its properties.
 
     Parameters
     ----------
     design : Design
         Of a block with ``generated``.
-    vectors : sequence of mappings
-        Vectors of the testbench; a decoder's are all codes, in order.
     """
     name = design.name
-    lines = _pipeline(design) if design.pipeline.stages else reference(design).properties(design.ports, vectors)
+    lines = _pipeline(design) if design.pipeline.stages else reference(design).properties(design.ports)
     return "\n".join([f"// Properties of {name}; {name}.sby proves them.", f"module {name}_properties (", *lines, ""])
 
 

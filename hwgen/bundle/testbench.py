@@ -25,15 +25,20 @@ def columns(ports: Sequence[Port]) -> list[Port]:
     return [port for port in ports if port.name != CLOCK] + (flags if clocked else [])
 
 
-def memory(ports: Sequence[Port], vectors: Sequence[Vector]) -> str:
-    """Return the text of the file of vectors.
+def memory(ports: Sequence[Port], vectors: Sequence[Vector], classes: Mapping[str, int] | None = None) -> str:
+    """Return the text of the file of vectors, with a comment before each class of them.
 
     The first bit of each word is 1: a simulator that reads missing words as 0 is detected.
     """
     word = columns(ports)
     digits = -(-(1 + sum(port.width for port in word)) // 4)
-    lines = []
-    for vector in vectors:
+    lines, starts, first = [], {}, 0
+    for name, count in (classes or {}).items():
+        starts[first] = name
+        first += count
+    for number, vector in enumerate(vectors):
+        if number in starts:
+            lines.append(f"// class {starts[number]}")
         bits = 1
         for port in word:
             bits = bits << port.width | vector[port.name]

@@ -1,13 +1,16 @@
 """The command line's grammar: commands, and the options of blocks from their table."""
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from inspect import Parameter
+from pathlib import Path
 from typing import Any, NoReturn
 
-from golden import Refusal
+from golden import Format, Refusal
+from golden.catalog import beside
 from golden.refusal import BadValue
 from hwgen.blocks.block import Block, Design, Option
 from hwgen.blocks.catalog import BLOCKS
@@ -23,6 +26,12 @@ Wherever a format is expected, give its name or the path of a .toml file that de
 _VERDICTS = """\
 Exit status 0: equal to the reference model for every input. Exit status 1: different, not proved, or interrupted; the
 evidence says which. Of a processing element each step is checked, from every state of the accumulator.
+
+"""
+
+_SIMULATED = """\
+Exit status 0: equal to the reference model on all vectors. Exit status 1: different; the output names the classes of
+vectors that fail, and the command that repeats the run.
 
 """
 
@@ -69,9 +78,30 @@ def design_from(arguments: argparse.Namespace) -> Design:
     return design_of(block, chosen, getattr(arguments, "name", None), lambda name: f"--{name}")
 
 
+def design_of_words(words: Sequence[str], folder: Path) -> Design:
+    """The design of the words of ``hwgen generate``; format files are those of a folder."""
+    grammar = parser({name: lambda _: 0 for name in _COMMANDS}, "generate")
+    arguments = grammar.parse_args(["generate", *words])
+    for option in BLOCKS[arguments.block].all_options:
+        value = getattr(arguments, _destination(option))
+        if option.kind is Format and value is not None:
+            setattr(arguments, _destination(option), beside(folder, value))
+    return design_from(arguments)
+
+
 def _destination(option: Option) -> str:
     """The attribute in which argparse keeps a block's option; options of commands may have the same name."""
     return f"block {option.argument}"
+
+
+def typed(arguments: argparse.Namespace) -> str:
+    """The block and its options as the user wrote them, with the paths of formats."""
+    words = [arguments.block]
+    for option in BLOCKS[arguments.block].all_options:
+        value = getattr(arguments, _destination(option))
+        if value is not None:
+            words.append(f"--{option.name}" if value is True else f"--{option.name} {shlex.quote(str(value))}")
+    return " ".join(words)
 
 
 # -- the options of blocks
@@ -243,6 +273,29 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
 
 
+def _simulate_options(parser: argparse.ArgumentParser) -> None:
+    from hwgen.simulate.simulators import SIMULATORS
+
+    parser.epilog = _SIMULATED + _EPILOG
+    for sub in _blocks(parser, [name for name, block in BLOCKS.items() if block.generated]).values():
+        text = "simulate this file instead of the generated module; .sv files are SystemVerilog"
+        sub.add_argument("--verilog", metavar="FILE", help=text)
+        text = "module to simulate in the file of --verilog (default: the name of the generated module)"
+        sub.add_argument("--top", metavar="NAME", help=text)
+        text = "simulator (default: icarus if it is installed, else verilator)"
+        sub.add_argument("--sim", choices=SIMULATORS, help=text)
+        text = "number of vectors, without bubbles and stalls of clocked modules (default: %(default)s)"
+        sub.add_argument("--vectors", type=int, default=10_000, metavar="N", help=text)
+        sub.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the vectors (default: %(default)s)")
+        text = "add vectors until all bins that some input reaches are hit, or further search is in vain"
+        sub.add_argument("--until", choices=("covered",), help=text)
+        sub.add_argument("--coverage", action="store_true", help="print the hits of each cover point")
+        sub.add_argument("--waves", action="store_true", help="write waves of the first case that fails")
+        sub.add_argument("--junit", metavar="FILE", help="write the results of the classes as JUnit XML")
+        text = "folder for vectors, build, waves, coverage.json and results.xml of the module (default: %(default)s)"
+        sub.add_argument("-o", dest="output", metavar="DIR", default="build/simulate", help=text)
+
+
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="TOML file that lists formats, targets, blocks and options")
     text = "folder to write to (default: %(default)s)"
@@ -293,6 +346,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "build": ("write the modules that a TOML file lists, as generate does", _build_options),
     "area": ("synthesize a block and print its area", _area_options),
     "verify": ("check a block, or your own Verilog, against the reference model for every input", _verify_options),
+    "simulate": ("run a cocotb regression of a block, or of your own Verilog", _simulate_options),
     "sweep": ("measure a design space, locally or on a Dask cluster; an interrupted sweep resumes", _sweep_options),
     "report": ("measure a set of formats and write a report: JSON, CSV, Markdown and one HTML page", _report_options),
 }

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import golden
 from golden import Format
-from golden.explain import describe
+from golden.explain import describe, number
 from hwgen.blocks.decoder import Decoder
 from hwgen.datapath.ports import expression
 from hwgen.datapath.unpacked import exponent_shape
@@ -42,7 +42,12 @@ class DecoderReference(Reference):
         del got, expected
         return describe(self.fmt, pins["code"])
 
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def value(self, port: str, word: int) -> str:
+        if port != "bits":
+            return super().value(port, word)
+        return number(float(golden.get(self.core.target).decode(np.array([word]))[0]))
+
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """The whole table of ``bits``; of an unpacked decoder only the rules for classes and significands."""
         lines = [*head(ports), *instance(self.design.name, ports)]
         if self.core.target == "unpacked":
@@ -59,9 +64,8 @@ class DecoderReference(Reference):
             ]
         width = golden.get(self.core.target).width
         digits = self.fmt.width
-        rows = [
-            f"      {digits}'h{code:x}: expected = {width}'h{vector['bits']:x};" for code, vector in enumerate(vectors)
-        ]
+        results = self.fmt.decode_bits(np.arange(1 << digits), self.core.target).tolist()
+        rows = [f"      {digits}'h{code:x}: expected = {width}'h{bits:x};" for code, bits in enumerate(results)]
         return [
             *lines,
             f"  reg [{width - 1}:0] expected;",

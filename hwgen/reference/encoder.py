@@ -61,9 +61,11 @@ class EncoderReference(Reference):
         value = number(float(self.core.source.decode(np.array([pins["bits"]]))[0]))
         return f"{value} became {describe(fmt, got['code'])}; expected {describe(fmt, expected['code'])}"
 
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def value(self, port: str, word: int) -> str:
+        return describe(self.core.fmt, word) if port == "code" else super().value(port, word)
+
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """Canonical NaN; codes of a number and its negative differ only in the sign; codes grow with the numbers."""
-        del vectors
         source, fmt = self.core.source, self.core.fmt
         if not isinstance(source, WideFormat):
             return self._table(ports, source)

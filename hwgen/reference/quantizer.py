@@ -57,12 +57,12 @@ class QuantizerReference(Reference):
 
     def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         core = self.core
-        codes, scales = golden.quantize_block(self._numbers(inputs["bits"]), core.fmt, E8M0, core.policy)
+        codes, scales = golden.quantize_block(self.numbers(inputs["bits"]), core.fmt, E8M0, core.policy)
         kind = _kind(self.outputs["codes"])
         places: NDArray[Any] = (core.fmt.width * np.arange(core.lanes)).astype(kind)
         return {"codes": (codes.astype(kind) << places).sum(axis=-1), "scale": scales}
 
-    def _numbers(self, bits: NDArray[Any]) -> NDArray[np.float32]:
+    def numbers(self, bits: NDArray[Any]) -> NDArray[np.float32]:
         """The numbers of all lanes on a last axis; every NaN becomes a quiet one."""
         source = wide(self.core.source)
         kind = _kind(self.inputs["bits"])
@@ -77,7 +77,7 @@ class QuantizerReference(Reference):
         if got["scale"] != expected["scale"]:
             scales = describe(E8M0, got["scale"]), describe(E8M0, expected["scale"])
             return f"the scale became {scales[0]}; expected {scales[1]}"
-        numbers = self._numbers(np.array(pins["bits"], object))
+        numbers = self.numbers(np.array(pins["bits"], object))
         width = core.fmt.width
         pairs = [
             tuple(word["codes"] >> lane * width & (1 << width) - 1 for word in (got, expected))
@@ -88,9 +88,8 @@ class QuantizerReference(Reference):
         scale = describe(E8M0, expected["scale"])
         return f"lane {lane}: {value} at the scale {scale} became {wrong}; expected {right}"
 
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """A special makes the scale NaN and the codes 0; the scale does not depend on signs and the order of lanes."""
-        del vectors
         source, lanes, fmt = wide(self.core.source), self.core.lanes, self.core.fmt
         top, infinity = source.width - 1, int(source.infinity or 0)
         magnitudes = [f"bits[{lane * source.width + top - 1}:{lane * source.width}]" for lane in range(lanes)]

@@ -51,9 +51,13 @@ class ReadoutReference(Reference):
         name = output(self.core.target)
         return f"{value} became {got[name]:#x}; expected {expected[name]:#x}"
 
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def value(self, port: str, word: int) -> str:
+        if port != output(self.core.target):
+            return super().value(port, word)
+        return number(float(self.core.target.decode(np.array([word]))[0]))
+
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """NaN becomes the canonical NaN; results of a number and its negative differ only in the sign."""
-        del vectors
         fmt, width = self.core.target, self.core.exact.value_width
         out, low = output(fmt), f"[{fmt.width - 2}:0]"
         nan = 0 if self.core.nan_to_zero else fmt.canonical_nan or 0

@@ -81,6 +81,14 @@ class Reference(ABC):
             values |= split(name, fmt, values[name], self.design.lanes)
         return values
 
+    def logical(self, values: Pins) -> dict[str, int]:
+        """Convert values of the module's ports back; the inverse of :meth:`physical`."""
+        pins = dict(values)
+        for name, bits in self.made_of.items():
+            pins[name] = sum((values[port] >> place & 1) << number for number, (port, place) in enumerate(bits))
+            pins.pop(f"{name}_select")
+        return pins
+
     # -- cases
 
     def answers(self, cases: Sequence[Pins]) -> list[dict[str, int]]:
@@ -94,6 +102,11 @@ class Reference(ABC):
     def answer(self, pins: Pins) -> dict[str, int]:
         """Return the expected outputs of one case."""
         return self.answers([pins])[0]
+
+    def value(self, port: str, word: int) -> str:
+        """The value of an output as text; of outputs that are no numbers, the word."""
+        del port
+        return f"{word:#x}"
 
     def cycles(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         """Return values of the module's ports for at least ``count`` cycles; for clocked blocks, which override it."""
@@ -114,15 +127,13 @@ class Reference(ABC):
         """Describe a mismatch in one sentence with fields and exact values."""
 
     @abstractmethod
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """Return the lines of a Verilog module, from its ports on, that asserts properties of the block.
 
         Parameters
         ----------
         ports : sequence of Port
             Ports of the block's module.
-        vectors : sequence of mappings
-            Vectors of the testbench; a decoder's are all codes, in order.
         """
 
 

@@ -117,6 +117,13 @@ class SumReference(Reference):
         values = (f"{name} {number(float(wide.decode(np.array([bits]))[0]))}" for name, bits in rows)
         return "; ".join([factors, *values])
 
+    def value(self, port: str, word: int) -> str:
+        if port not in ("acc", "acc_out"):
+            return super().value(port, word)
+        if self.core.exact is not None:
+            return number(float(self.core.exact.decode(limbs(self.core.exact, word))))
+        return number(float(state_format(self.core.accumulator).decode(np.array([word]))[0]))
+
     # -- properties
 
     def _nan_sum(self, top: int) -> str:
@@ -146,9 +153,8 @@ class MacReference(SumReference):
         rows = zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
         return self.scaled([{"a": x, "b": y, "acc_in": integer(z)} for x, y, z in rows], factors)
 
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """A NaN operand gives NaN; a product of zero leaves the accumulator unchanged."""
-        del vectors
         top = next(port.width for port in ports if port.name == "acc_out") - 1
         field = "" if self.core.exact is not None else self._field(top)
         ordinary = f"{field} != 0 && !(&{field})" if field else f"acc_in[{top}:{top - 2}] == 0"
@@ -173,9 +179,8 @@ class DotReference(SumReference):
         unit, factors = self.core.exact or exact(fa, fb, 1), self.factors(count, rng)
         return self.pins(*vectors.dot_cases(unit, self.core.accumulator, self.core.lanes, count, rng, factors), factors)
 
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """A NaN in any lane gives NaN; zeros in all lanes leave the accumulator unchanged but for a zero's sign."""
-        del vectors
         top = next(port.width for port in ports if port.name == "acc_out") - 1
         lanes, codes = self.core.lanes, []
         lines = [*head(ports), *instance(self.design.name, ports)]
@@ -195,21 +200,76 @@ class DotReference(SumReference):
         return [*lines, "  always @* begin", *checks, "  end", "endmodule"]
 
 
+Step = tuple[dict[str, int], int, dict[str, int]]
+"""Operands, the accumulator before, and the outputs of a step of a processing element."""
+
+_PATTERNS = {
+    "overflow": trace.BACK_TO_BACK,
+    "cancellation": trace.BACK_TO_BACK,
+    "back to back": trace.BACK_TO_BACK,
+    "idle": trace.IDLE,
+    "clears": trace.CLEARS,
+}
+
+
+def _pool(name: str, fmt: Format) -> NDArray[np.int64]:
+    """Codes for the operands of a sequence of a processing element."""
+    values = np.abs(fmt.values)
+    order = np.argsort(np.where(np.isfinite(values), values, np.inf), kind="stable")
+    finite = order[: int(np.isfinite(values).sum())]
+    nonzero = finite[values[finite] > 0]
+    match name:
+        case "specials":
+            others = np.flatnonzero(~np.isfinite(values) | (values == 0))
+            return np.concatenate([others, nonzero[:2], nonzero[-2:], nonzero[:: max(nonzero.size // 8, 1)]])
+        case "overflow":
+            return nonzero[-max(nonzero.size // 8, 2) :]
+        case "subnormals":
+            return nonzero[: max(nonzero.size // 4, 2)]
+    return np.flatnonzero(values <= MODERATE)
+
+
+def _positive(fmt: Format, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return codes[~np.signbit(fmt.values[codes])]
+
+
 class PeReference(SumReference):
     """Processing elements: ``columns`` describes single steps, ``cycles`` the clocked behaviour."""
 
     core: Pe
 
+    sequences = ("specials", "overflow", "subnormals", "cancellation", "back to back", "idle", "clears", "random")
+    """Names of sequences of operands and controls."""
+
     def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         """Operands; most of them are moderate, so that sums stay finite."""
-        moderate = [np.flatnonzero(np.abs(fmt.values) <= MODERATE) for fmt in self.formats]
-        all_codes = [np.arange(1 << fmt.width) for fmt in self.formats]
-        cases = []
-        for _ in range(count):
-            operands = zip("ab", self.formats, moderate if rng.integers(0, 16) else all_codes, strict=True)
+        return self._operands("random", count, rng)
+
+    def _operands(self, name: str, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        """Operands of a sequence."""
+        every = [np.arange(1 << fmt.width) for fmt in self.formats]
+        pools = [_pool(name, fmt) for fmt in self.formats]
+        cases: list[dict[str, int]] = []
+        signs = np.signbit(self.formats[1].values[pools[1]])
+        runs = [pool if pool.size else pools[1] for pool in (pools[1][~signs], pools[1][signs])]
+        for place in range(count):
+            if name == "overflow" and rng.integers(0, 8) == 0:  # runs of products of one sign
+                pools = [_positive(self.formats[0], pools[0]), runs[int(rng.integers(0, 2))]]
+            if name == "cancellation" and place % 2:
+                cases.append(self._opposite(cases[-1]))
+                continue
+            chosen = pools if rng.integers(0, 16) or name in ("overflow", "subnormals") else every
+            operands = zip("ab", self.formats, chosen, strict=True)
             lanes = self.core.lanes
             cases.append({name: codes_word(fmt, rng.choice(codes, lanes).tolist()) for name, fmt, codes in operands})
         return self.scaled(cases, self.factors(count, rng))
+
+    def _opposite(self, pins: Pins) -> dict[str, int]:
+        """Operands with the other sign, of the first whose format has signs."""
+        for name, fmt in zip("ab", self.formats, strict=True):
+            if fmt.signed:
+                return {**pins, name: pins[name] ^ codes_word(fmt, [fmt.sign_bit] * self.core.lanes)}
+        return dict(pins)
 
     @property
     def arguments(self) -> Mapping[str, int]:
@@ -228,21 +288,41 @@ class PeReference(SumReference):
         step = super().columns(inputs)
         return {**step, "overflow": self._overflows(inputs, step["acc_out"])}
 
+    @property
+    def sticky(self) -> tuple[str, ...]:
+        """Outputs whose bits remain set until the accumulator is cleared."""
+        return ("overflow", "flags") if self.core.has_flags else ("overflow",)
+
+    def step(self, pins: Pins, total: int) -> tuple[int, dict[str, int]]:
+        """The accumulator after a product, and the sticky outputs of this step alone."""
+        outputs = self.answer({**pins, "acc_in": total})
+        return outputs.pop("acc_out"), outputs
+
     def cycles(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         """Values of the ports in each cycle: see :func:`hwgen.reference.trace.processing_element`."""
+        return self._traced(self.stimuli(count, rng), trace.RANDOM, rng)[0]
 
-        def add(pins: Mapping[str, int], total: int) -> tuple[int, dict[str, int]]:
-            step = self.answer({**pins, "acc_in": total})
-            return step.pop("acc_out"), step
+    def sequence(self, name: str, count: int, rng: np.random.Generator) -> tuple[list[dict[str, int]], list[Step]]:
+        """Values of the ports in each cycle of one of :attr:`sequences`, and its steps."""
+        return self._traced(self._operands(name, count, rng), _PATTERNS.get(name, trace.RANDOM), rng)
 
-        sticky = ("overflow", "flags") if self.core.has_flags else ("overflow",)
-        products = self.stimuli(count, rng)
-        cycles = trace.processing_element(products, self.core.interleave, self.core.stages, add, sticky, rng)
-        return [self.physical(cycle) for cycle in cycles]
+    def _traced(
+        self, products: list[dict[str, int]], pattern: trace.Pattern, rng: np.random.Generator
+    ) -> tuple[list[dict[str, int]], list[Step]]:
+        steps: list[Step] = []
 
-    def properties(self, ports: Sequence[Port], vectors: Sequence[Pins]) -> list[str]:
+        def add(pins: Pins, total: int) -> tuple[int, dict[str, int]]:
+            after, outputs = self.step(pins, total)
+            operands = {port: pins[port] for port in self.arguments if port != "acc_in"}
+            steps.append((operands, total, {"acc_out": after, **outputs}))
+            return after, outputs
+
+        core = self.core
+        cycles = trace.processing_element(products, core.interleave, core.stages, add, self.sticky, rng, pattern)
+        return [self.physical(cycle) for cycle in cycles], steps
+
+    def properties(self, ports: Sequence[Port]) -> list[str]:
         """From a reset to the first product, all outputs are 0."""
-        del vectors
         zero = " && ".join(f"{port.name} == 0" for port in ports if port.direction == "output")
         lines = [*head(ports), *instance(self.design.name, ports), "  reg clean;", "  initial clean = 1'b0;"]
         update = "  always @(posedge clk) if (rst) clean <= 1'b1; else if (enable) clean <= 1'b0;"

@@ -1,6 +1,7 @@
-"""Stimuli and expected outputs of clocked modules, cycle by cycle."""
+"""Clocked modules, cycle by cycle: models of their registers, and stimuli with the outputs that they expect."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,16 +11,124 @@ CARE = "care_"
 Cycle = dict[str, int]
 """Values before the rising edge of the clock: of all ports except the clock, and a flag for each output."""
 
+Add = Callable[[Mapping[str, int], int], tuple[int, Mapping[str, int]]]
+"""From operands and an accumulator to the next accumulator and the values of the sticky outputs."""
+
 RESET_CYCLES = 2
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """How often controls are 1 in random cycles.
+
+    Attributes
+    ----------
+    valid, enable, clear : float
+        Probabilities of ``in_valid``, ``enable`` and ``clear``.
+    """
+
+    valid: float = 0.75
+    enable: float = 0.75
+    clear: float = 1 / 16
+
+
+RANDOM, BACK_TO_BACK, IDLE, CLEARS = Pattern(), Pattern(1, 1, 1 / 64), Pattern(0.2, 0.3), Pattern(clear=0.5)
+
+
+class ElementState:
+    """The registers of a processing element.
+
+    Parameters
+    ----------
+    interleave, stages : int
+        See :class:`hwgen.blocks.pe.Pe`.
+    add : callable
+        See :data:`Add`.
+    sticky : sequence of str
+        Outputs whose bits remain set until the accumulator is cleared.
+    """
+
+    def __init__(self, interleave: int, stages: int, add: Add, sticky: Sequence[str]):
+        self.cleared: Mapping[str, int] = {"acc": 0} | dict.fromkeys(sticky, 0)
+        self._interleave, self._stages, self._add, self._sticky = interleave, stages, add, sticky
+        self._reset()
+
+    def _reset(self) -> None:
+        self._accumulators = [self.cleared] * self._interleave
+        self._coming = [self.cleared] * (self._stages + 1)  # future values of the outputs, the next ones first
+        self._time = 0
+
+    @property
+    def outputs(self) -> Mapping[str, int]:
+        """Values of the outputs in this cycle."""
+        return self._coming[0]
+
+    def clock(self, pins: Mapping[str, int], *, rst: int, clear: int, enable: int) -> None:
+        """Go to the next cycle: a rising edge with these inputs."""
+        if rst:
+            self._reset()
+            return
+        turn = self._time % self._interleave
+        state = self.cleared if clear else self._accumulators[turn]
+        if enable:
+            total, flags = self._add(pins, state["acc"])
+            state = {"acc": total} | {name: state[name] | flags[name] for name in self._sticky}
+        self._accumulators[turn] = state
+        self._coming = [*self._coming[1:], state]
+        self._time += 1
+
+
+class PipelineState:
+    """The ranks of registers of a pipeline.
+
+    Parameters
+    ----------
+    stages : int
+        Latency in cycles.
+    nothing : mapping
+        Values of the outputs where they are not valid; they are not compared.
+    """
+
+    def __init__(self, stages: int, nothing: Mapping[str, int]):
+        self._nothing, self._stages = nothing, stages
+        self.forget()
+
+    def forget(self) -> None:
+        """Make all ranks unknown, as they are before a reset."""
+        self._ranks: list[tuple[bool, int, Mapping[str, int]]] = [(True, 0, self._nothing)] * self._stages
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no rank is valid."""
+        return not any(valid for _, valid, _ in self._ranks)
+
+    @property
+    def outputs(self) -> Cycle:
+        """Values of the outputs in this cycle, and whether they are known."""
+        unknown, valid, outputs = self._ranks[-1]
+        care = {CARE + name: int(not unknown and valid) for name in outputs}
+        return {"out_valid": valid, **outputs, CARE + "out_valid": int(not unknown), **care}
+
+    def clock(self, results: Mapping[str, int], *, rst: int, enable: int, valid: int) -> None:
+        """Go to the next cycle: a rising edge with inputs that have these results."""
+        if rst:
+            self._ranks = [(False, 0, self._nothing)] * len(self._ranks)
+        elif enable:
+            self._ranks = [(False, valid, results if valid else self._nothing), *self._ranks[:-1]]
+
+
+def _chance(rng: np.random.Generator, probability: float) -> int:
+    return int(rng.random() < probability)
 
 
 def processing_element(
     products: Sequence[Mapping[str, int]],
     interleave: int,
     stages: int,
-    add: Callable[[Mapping[str, int], int], tuple[int, Mapping[str, int]]],
+    add: Add,
     sticky: Sequence[str],
     rng: np.random.Generator,
+    pattern: Pattern = RANDOM,
 ) -> list[Cycle]:
     """Return cycles of a processing element with random ``clear`` and ``enable``, and a reset halfway.
 
@@ -27,33 +136,23 @@ def processing_element(
     ----------
     products : sequence of mappings
         Values of the inputs for operands.
-    interleave, stages : int
-        See :class:`hwgen.blocks.pe.Pe`.
-    add : callable
-        From operands and an accumulator to the next accumulator and the values of the sticky outputs.
-    sticky : sequence of str
-        Outputs whose bits remain set until the accumulator is cleared.
+    interleave, stages, add, sticky
+        See :class:`ElementState`.
+    pattern : Pattern
     """
-    cleared = {"acc": 0} | dict.fromkeys(sticky, 0)
-    accumulators = [cleared] * interleave
-    coming = [cleared] * (stages + 1)  # future values of the outputs, the next ones first
+    element = ElementState(interleave, stages, add, sticky)
     cycles: list[Cycle] = []
     halfway = RESET_CYCLES + len(products) // 2
     drain: list[Mapping[str, int]] = [dict.fromkeys(products[0], 0)] * (stages + 1)
     for time, pins in enumerate([products[0]] * RESET_CYCLES + list(products) + drain):
-        resetting = time < RESET_CYCLES or time == halfway
-        clear, enable = int(rng.integers(0, 16) == 0), int(rng.integers(0, 4) > 0)
-        known = dict.fromkeys((CARE + name for name in cleared), int(time > 0))
-        cycles.append({"rst": int(resetting), "clear": clear, "enable": enable, **pins, **coming[0], **known})
-        if resetting:
-            accumulators, coming = [cleared] * interleave, [cleared] * (stages + 1)
-            continue
-        state = cleared if clear else accumulators[time % interleave]
-        if enable:
-            total, flags = add(pins, state["acc"])
-            state = {"acc": total} | {name: state[name] | flags[name] for name in sticky}
-        accumulators[time % interleave] = state
-        coming = [*coming[1:], state]
+        controls = {
+            "rst": int(time < RESET_CYCLES or time == halfway),
+            "clear": _chance(rng, pattern.clear),
+            "enable": _chance(rng, pattern.enable),
+        }
+        known = dict.fromkeys((CARE + name for name in element.cleared), int(time > 0))
+        cycles.append({**controls, **pins, **element.outputs, **known})
+        element.clock(pins, **controls)
     return cycles
 
 
@@ -64,6 +163,7 @@ def pipeline(
     reset: bool,
     clock_enable: bool,
     rng: np.random.Generator,
+    pattern: Pattern = RANDOM,
 ) -> list[Cycle]:
     """Return cycles of a pipeline with random bubbles between vectors, random stalls, and a reset halfway.
 
@@ -75,27 +175,21 @@ def pipeline(
         Latency in cycles.
     reset, clock_enable : bool
         Whether there are ports ``rst`` and ``enable``.
+    pattern : Pattern
     """
-    none: Mapping[str, int] = dict.fromkeys(expected[0], 0)
-    ranks: list[tuple[bool, int, Mapping[str, int]]] = [(True, 0, none)] * stages  # unknown, valid, outputs
-    todo = list(zip(vectors, expected, strict=True))
+    state = PipelineState(stages, dict.fromkeys(expected[0], 0))
+    todo = list(zip(vectors, expected, strict=True))[::-1]
     cycles: list[Cycle] = []
     halfway = len(todo) // 2
-    while todo or any(valid for _, valid, _ in ranks):
-        resetting = reset and (len(cycles) < RESET_CYCLES or len(todo) == halfway)
+    while todo or not state.is_empty:
+        resetting = int(reset and (len(cycles) < RESET_CYCLES or len(todo) == halfway))
         halfway = -1 if len(todo) == halfway else halfway
-        enabled = resetting or not clock_enable or int(rng.integers(0, 4)) > 0
-        valid = int(bool(todo) and int(rng.integers(0, 4)) > 0)
-        pins, results = todo[-1] if todo else (vectors[0], none)
-        unknown, out_valid, outputs = ranks[-1]
-        cycle = {"rst": int(resetting)} if reset else {}
-        cycle |= {"enable": int(enabled)} if clock_enable else {}
-        cycle |= {"in_valid": valid, **pins, "out_valid": out_valid, **outputs, CARE + "out_valid": int(not unknown)}
-        cycles.append(cycle | {CARE + name: int(not unknown and out_valid) for name in outputs})
-        if resetting:
-            ranks = [(False, 0, none)] * stages
-        elif enabled:
-            ranks = [(False, valid, results if valid else none), *ranks[:-1]]
-            if valid:
-                todo.pop()
+        enabled = int(resetting or not clock_enable or _chance(rng, pattern.enable))
+        valid = int(bool(todo) and _chance(rng, pattern.valid))
+        pins, results = todo[-1] if todo else (vectors[0], expected[0])
+        cycle = ({"rst": resetting} if reset else {}) | ({"enable": enabled} if clock_enable else {})
+        cycles.append(cycle | {"in_valid": valid, **pins, **state.outputs})
+        state.clock(results, rst=resetting, enable=enabled, valid=valid)
+        if valid and enabled and not resetting:
+            todo.pop()
     return cycles

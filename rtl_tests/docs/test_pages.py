@@ -47,8 +47,8 @@ import hwgen
 from golden.refusal import Refusal
 from hwgen.__main__ import COMMANDS
 from hwgen.cli.parser import parser
+from hwgen.simulate.simulators import available
 from rtl_tests.support.paths import ROOT
-from rtl_tests.support.simulators import available
 from synth.sweep import space
 
 PAGES = {

@@ -7,12 +7,11 @@ import golden
 import hwgen
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
-from hwgen.bundle.files import cases
 from hwgen.datapath.aligned import AlignedShape
 from hwgen.datapath.frames import product_shape
 from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
-from rtl_tests.support.blocks import answer, clocked_case, texts
+from rtl_tests.support.blocks import answer, suite_case, texts
 from rtl_tests.support.gates import mismatches
 
 FORMATS = ("hif8", "ocp_e4m3", "ocp_e5m2", "e5m2b1", "e2m1")
@@ -90,7 +89,7 @@ def test_pipelines_and_processing_elements_in_simulation(tmp_path):
         build("pe", "e5m2b1", accumulator="aligned25", flags=True),
     ]
     texts(designs)
-    simulate([clocked_case(design, cases(design)) for design in designs], tmp_path)
+    simulate([suite_case(design) for design in designs], tmp_path)
 
 
 @pytest.mark.parametrize("block", ["mac", "dot", "pe"])

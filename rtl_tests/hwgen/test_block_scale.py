@@ -6,10 +6,9 @@ import pytest
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.bundle.description import description
-from hwgen.bundle.files import cases
 from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
-from rtl_tests.support.blocks import answer, clocked_case, texts
+from rtl_tests.support.blocks import answer, suite_case, texts
 from rtl_tests.support.gates import mismatches
 
 DESIGNS = [
@@ -76,7 +75,7 @@ def test_a_processing_element_for_mxfp4_in_simulation(tmp_path):
         build("dot", "e2m1", lanes=4, accumulator="binary32", block_scale="e8m0", stages=2, clock_enable=True),
     ]
     texts(designs)
-    simulate([clocked_case(design, cases(design)) for design in designs], tmp_path)
+    simulate([suite_case(design) for design in designs], tmp_path)
 
 
 def test_description():

@@ -18,12 +18,12 @@ from hwgen.bundle import files as bundle
 from hwgen.bundle.testbench import memory
 from hwgen.netlist.emit import Port
 from hwgen.reference.decoder import unpacked
+from hwgen.simulate.simulators import verilator_environment
 from rtl_tests.support.blocks import encoder_design, texts
 from rtl_tests.support.formal import symbiyosys
 from rtl_tests.support.optional import NEEDS_ICARUS
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.ports import ports
-from rtl_tests.support.simulators import verilator_environment
 
 SCHEMA = json.loads((ROOT / "docs" / "bundle.schema.json").read_text())
 TRIO = ("hif8", "e5m2b1", "ocp_e4m3")
@@ -90,6 +90,10 @@ def write(design, folder, change=None):
     return files
 
 
+def number_of_vectors(files, name):
+    return sum(not line.startswith("//") for line in files[f"tb/{name}.hex"].splitlines())
+
+
 def icarus(folder, name):
     subprocess.run(
         ["iverilog", "-g2005", "-Wall", "-o", "t.vvp", f"tb/{name}_tb.v", f"{name}.v"], cwd=folder, check=True
@@ -120,7 +124,7 @@ def invert(design, text, condition, name=None):
 @pytest.mark.parametrize("design", ALL, ids=lambda design: design.name)
 def test_it_passes_in_icarus_and_catches_a_wrong_bit(design, tmp_path):
     files = write(design, tmp_path)
-    count = len(files[f"tb/{design.name}.hex"].splitlines())
+    count = number_of_vectors(files, design.name)
     cases = 1 << design.formats[0].width if design.kind == "decoder" else bundle.VECTORS
     assert count > cases if design.latency else count == cases  # a pipeline has bubbles
     assert icarus(tmp_path, design.name).splitlines()[-1] == f"PASS {count} vectors"
@@ -141,7 +145,7 @@ IN_VERILATOR = [
 @pytest.mark.parametrize("design", IN_VERILATOR, ids=lambda design: design.name)
 def test_it_passes_in_verilator(design, tmp_path):
     files = write(design, tmp_path)
-    count = len(files[f"tb/{design.name}.hex"].splitlines())
+    count = number_of_vectors(files, design.name)
     assert f"PASS {count} vectors" in verilator(tmp_path, design.name)
     (tmp_path / f"tb/{design.name}.hex").write_text("")  # a simulator with two states reads missing vectors as 0
     stdout = subprocess.run([tmp_path / "obj" / "t"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
@@ -243,7 +247,9 @@ def test_ports_of_a_module_that_is_not_there():
 
 def test_vectors_in_words():
     fields = [Port("a", "input", 3), Port("y", "output", 6)]
-    assert memory(fields, [{"a": 5, "y": 0b100001}, {"a": 0, "y": 1}]) == "361\n201\n"
+    vectors = [{"a": 5, "y": 0b100001}, {"a": 0, "y": 1}]
+    assert memory(fields, vectors) == "361\n201\n"
+    assert memory(fields, vectors, {"ties": 1, "random": 1}) == "// class ties\n361\n// class random\n201\n"
 
 
 def test_a_bundle_of_two_formats_describes_both():
@@ -268,7 +274,8 @@ def test_generate_writes_the_whole_bundle(tmp_path, capsys):
     folder = tmp_path / "mine"
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     files = "mine.core mine.f mine.json mine.sby mine.v mine_template.v"
-    assert names == ["formal/mine_properties.v", *files.split(), "tb/mine.hex", "tb/mine_tb.v"]
+    tests = ["tb/cocotb/Makefile", "tb/cocotb/mine_cocotb.py", "tb/cocotb/test_mine.py"]
+    assert names == ["formal/mine_properties.v", *files.split(), *tests, "tb/mine.hex", "tb/mine_tb.v"]
     first = [(folder / name).read_bytes() for name in names]
     assert main(["generate", "mac", "--format", "hif8", "--name", "mine", "-o", str(tmp_path)]) == 0
     assert [(folder / name).read_bytes() for name in names] == first

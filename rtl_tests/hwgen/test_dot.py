@@ -9,14 +9,13 @@ from amaranth.sim import Simulator
 import golden
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
-from hwgen.bundle.files import cases
 from hwgen.datapath.bounded import BoundedShape
 from hwgen.datapath.frames import product_shape
 from hwgen.datapath.operand import Operand, OperandShape
 from hwgen.datapath.rows import zero_is_silent
 from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
-from rtl_tests.support.blocks import answer, clocked_case, stimuli, texts
+from rtl_tests.support.blocks import answer, stimuli, suite_case, texts
 from rtl_tests.support.gates import mismatches
 
 DESIGNS = [
@@ -231,7 +230,7 @@ def test_simulation_of_random_patterns(tmp_path):
     """Pipelines with bubbles, stalls and a reset."""
     designs = [build("dot", name, stages=2, clock_enable=True) for name in TRIO]
     texts(designs)
-    simulate([clocked_case(design, cases(design)) for design in designs], tmp_path)
+    simulate([suite_case(design) for design in designs], tmp_path)
 
 
 @pytest.mark.parametrize(

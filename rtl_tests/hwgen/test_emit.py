@@ -20,9 +20,9 @@ from hwgen import Mac
 from hwgen.blocks.catalog import build
 from hwgen.netlist.emit import KEYWORDS, check_name, emit
 from hwgen.tools import yosys
+from rtl_tests.support.bench import seed
 from rtl_tests.support.lint import lint
 from rtl_tests.support.paths import ROOT
-from rtl_tests.support.simulators import seed
 from rtl_tests.support.toys import RandomComponent, Register, Toy
 
 

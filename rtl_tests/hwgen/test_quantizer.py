@@ -5,10 +5,9 @@ import pytest
 
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
-from hwgen.bundle.files import cases
 from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
-from rtl_tests.support.blocks import answer, clocked_case, stimuli, texts
+from rtl_tests.support.blocks import answer, stimuli, suite_case, texts
 from rtl_tests.support.gates import mismatches
 from rtl_tests.support.proofs import check
 from synth.proof.cases import is_enumerated
@@ -129,7 +128,7 @@ def test_simulation_of_random_patterns(tmp_path):
         for name, source, lanes in (("e2m1", "binary32", 8), ("ocp_e4m3", "bfloat16", 4), ("hif8", "binary32", 2))
     ]
     texts(designs)
-    simulate([clocked_case(design, cases(design)) for design in designs], tmp_path)
+    simulate([suite_case(design) for design in designs], tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -14,16 +14,15 @@ from golden import Format
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.bundle.files import VECTORS
-from hwgen.bundle.testbench import columns
-from hwgen.datapath.ports import code_widths, split
-from hwgen.netlist.emit import CLOCK
+from hwgen.coverage.suite import suite
+from hwgen.datapath.ports import split
 from hwgen.reference import Pins, reference, vectors
 from hwgen.reference.decoder import DecoderReference
-from hwgen.reference.trace import CARE
+from hwgen.simulate.case import Case
+from hwgen.simulate.regression import case, cycles_case
 from hwgen.tools import yosys
-from rtl_tests.support.bench import Case
+from rtl_tests.support.bench import seed
 from rtl_tests.support.lint import lint
-from rtl_tests.support.simulators import seed
 
 _TEXTS: dict[str, str] = {}
 
@@ -60,38 +59,21 @@ def _case(
     design: Design, inputs: Mapping[str, NDArray], outputs: Mapping[str, NDArray], seed: int | None = None
 ) -> Case:
     """A case for a block's module. Codes of a pair of formats are split into two ports."""
-    model = reference(design)
-    widths, values = {**model.inputs, **model.outputs}, dict(inputs)
+    values = dict(inputs)
     for name, fmt in design.codes.items():
-        widths |= code_widths(name, fmt)
         values |= split(name, fmt, values[name])
-    explain = None if model.made_of else model.explain
-    return Case(design.name, texts([design])[design.name], widths, values, outputs, explain, seed)
+    return case(design, texts([design])[design.name], {**values, **outputs}, seed=seed)
 
 
 def clocked_case(design: Design, cycles: Sequence[Mapping[str, int]]) -> Case:
-    """A case of two vectors per cycle (see :mod:`hwgen.reference.trace`): before and after the rising edge.
-
-    Outputs are compared only before the edge.
-    """
-    fields = {port.name: port for port in columns(design.ports)}
-    rows = {name: _column(port.width, [cycle[name] for cycle in cycles]) for name, port in fields.items()}
-    vector_columns = {name: np.repeat(column, 2, axis=0) for name, column in rows.items()}
-    clock = np.tile(np.array([0, 1], np.uint8), len(cycles))
-    vector_columns[CLOCK] = clock
-    inputs = {port.name: vector_columns[port.name] for port in design.ports if port.direction == "input"}
-    outputs = {port.name: vector_columns[port.name] for port in design.ports if port.direction == "output"}
-    care = {name: vector_columns[CARE + name] * (1 - clock) for name in outputs}
-    widths = {port.name: port.width for port in design.ports}
-    return Case(design.name, texts([design])[design.name], widths, inputs, outputs, None, seed(), care)
+    """A case of two vectors per cycle (see :mod:`hwgen.reference.trace`): before and after the rising edge."""
+    return cycles_case(design, texts([design])[design.name], cycles, seed=seed())
 
 
-def _column(width: int, values: Sequence[int]) -> NDArray:
-    """Values of a port; more than 64 bits are split into limbs."""
-    if width <= 64:
-        return np.array(values, np.uint64)
-    limbs = range(-(-width // 64))
-    return np.array([[value >> 64 * limb & (1 << 64) - 1 for limb in limbs] for value in values], np.uint64)
+def suite_case(design: Design) -> Case:
+    """The vectors of the design's bundle."""
+    vectors = suite(design, VECTORS, np.random.default_rng(list(design.name.encode())))
+    return case(design, texts([design])[design.name], vectors.vectors, vectors.classes, seed())
 
 
 def all_codes(width: int) -> NDArray[np.uint64]:

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from rtl_tests.support.simulators import verilator_environment
+from hwgen.simulate.simulators import verilator_environment
 
 # Each module of a call is a top.
 _VERILATOR = ("verilator_bin", "--lint-only", "-Wall", "-Wno-MULTITOP", "--quiet", "--language", "1364-2005")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hwgen.simulate.simulators import available
 from rtl_tests.support import paths
-from rtl_tests.support.simulators import available
 from synth.area.timing import opensta
 from synth.studies import limits
 

@@ -1,4 +1,4 @@
-"""The bench: it detects errors, counts vectors, and reports how to repeat a run."""
+"""The engine: it detects errors, counts vectors, and reports how to repeat a run."""
 
 import re
 import struct
@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtl_tests.support import bench
-from rtl_tests.support.bench import Case, simulate
+from hwgen.simulate import engine
+from hwgen.simulate.case import Case
+from hwgen.simulate.simulators import available
+from rtl_tests.support.bench import DEFAULT_SEED, chosen_simulator, seed, simulate
 from rtl_tests.support.optional import NEEDS_ICARUS
-from rtl_tests.support.simulators import DEFAULT_SEED, available, seed, simulator
 
 CODES = np.arange(256, dtype=np.uint64)
 
@@ -64,7 +65,7 @@ def last_change(file: Path) -> tuple[int, str]:
 
 @pytest.mark.parametrize("name", available())
 def test_wrong_module_is_caught(tmp_path, name, monkeypatch):
-    monkeypatch.setattr(bench, "WAVE_VECTORS", 100)
+    monkeypatch.setattr(engine, "WAVE_VECTORS", 100)
 
     def explain(inputs, got, expected):
         return f"{inputs['a']} became {got['y']}, not {expected['y']}"
@@ -89,7 +90,7 @@ def test_wrong_module_is_caught(tmp_path, name, monkeypatch):
     assert not changes or "b11001000" in changes
     command = re.fullmatch(rf"repeat with: SEED=7 SIM={name} \.venv/bin/python -m pytest '?([^']*)'?", lines[-1])
     assert command
-    assert command[1].endswith(f"rtl_tests/support/test_bench.py::test_wrong_module_is_caught[{name}]")
+    assert command[1].endswith(f"rtl_tests/hwgen/simulate/test_engine.py::test_wrong_module_is_caught[{name}]")
 
 
 @NEEDS_ICARUS
@@ -115,14 +116,15 @@ def test_simulation_that_ends_early_fails(tmp_path):
 
 
 def test_bench_that_visits_too_few_fails(tmp_path, monkeypatch):
-    write = bench._write
+    write = engine.write_bench
 
     def lose_the_last(cases, folder):
-        write(cases, folder)
+        sources = write(cases, folder)
         data = (folder / "stimuli.bin").read_bytes()
         (folder / "stimuli.bin").write_bytes(data[: -len(data) // 256])
+        return sources
 
-    monkeypatch.setattr(bench, "_write", lose_the_last)
+    monkeypatch.setattr(engine, "write_bench", lose_the_last)
     with pytest.raises(AssertionError, match=r"^adder: 255 of 256 vectors were visited\nrepeat with: SIM="):
         simulate([adder()], tmp_path)
 
@@ -153,23 +155,23 @@ def test_vectors_that_do_not_fit_are_refused(tmp_path):
 def test_environment_chooses_simulator_and_seed(monkeypatch):
     monkeypatch.delenv("SIM", raising=False)
     monkeypatch.delenv("SEED", raising=False)
-    assert simulator() == available()[0]
+    assert chosen_simulator() == available()[0]
     assert seed() == DEFAULT_SEED
     monkeypatch.setenv("SIM", "verilator")
     monkeypatch.setenv("SEED", "12")
-    assert simulator() == "verilator"
+    assert chosen_simulator() == "verilator"
     assert seed() == 12
 
 
 def test_bad_environment_is_refused(monkeypatch):
     monkeypatch.setenv("SIM", "modelsim")
     with pytest.raises(ValueError, match=r"^SIM must be one of icarus, verilator, not 'modelsim'$"):
-        simulator()
+        chosen_simulator()
     monkeypatch.setenv("SIM", "icarus")
     monkeypatch.setenv("PATH", "")
-    assert available() == ("verilator",)
+    assert available() == ()
     with pytest.raises(ValueError, match=r"^SIM=icarus is not installed$"):
-        simulator()
+        chosen_simulator()
     monkeypatch.setenv("SEED", "-1")
     with pytest.raises(ValueError, match=r"^SEED must be a non-negative integer, not '-1'$"):
         seed()

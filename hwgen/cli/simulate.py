@@ -1,0 +1,157 @@
+"""The command ``hwgen simulate``: a regression of a block, or of the user's Verilog, against the reference model."""
+
+import argparse
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from golden.refusal import BadValue, about
+from hwgen.blocks.block import Design
+from hwgen.cli.parser import typed
+from hwgen.coverage.suite import Suite, suite
+from hwgen.netlist.emit import check_name
+from hwgen.simulate.case import Case
+from hwgen.simulate.engine import Outcome, simulate
+from hwgen.simulate.regression import case, read_verilog
+from hwgen.simulate.simulators import check_simulator
+from hwgen.tools.files import check_writable, writing
+from hwgen.tools.progress import Progress
+
+MAX_VECTORS, MAX_SEED = 10_000_000, (1 << 63) - 1
+SHOWN = 1
+"""Mismatches of a class that are printed."""
+
+
+def run(design: Design, arguments: argparse.Namespace) -> int:
+    """Simulate; return 0 if all outputs equal those of the reference model, else 1."""
+    _check_number("--vectors", arguments.vectors, 1, MAX_VECTORS)
+    _check_number("--seed", arguments.seed, 0, MAX_SEED)
+    simulator = check_simulator(arguments.sim)
+    top = _top(design, arguments)
+    folder = Path(arguments.output) / top
+    with about("-o"):
+        check_writable(folder, ["coverage.json", "results.xml"])
+    if arguments.junit is not None:
+        junit = Path(arguments.junit)
+        with about("--junit"):
+            check_writable(junit.parent, [junit.name])
+    progress = Progress()
+    text, suffix, includes = _verilog(design, arguments)
+    vectors = _suite(design, arguments, progress)
+    subject = case(
+        design, text, vectors.vectors, vectors.classes, arguments.seed, name=top, suffix=suffix, includes=includes
+    )
+    with about("-o"), writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "coverage.json").write_text(json.dumps(_record(design, arguments, vectors), indent=2) + "\n")
+    outcome = _simulate(subject, folder, simulator, arguments.waves, progress)
+    if not outcome.built:
+        raise _build_error(outcome, arguments, folder)
+    for junit_file in outcome.junit:
+        shutil.copy(junit_file, folder / "results.xml")
+        if arguments.junit is not None:
+            with about("--junit"), writing(Path(arguments.junit).parent):
+                Path(arguments.junit).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(junit_file, arguments.junit)
+    print("\n".join(_lines(subject, outcome, simulator)))
+    print("\n".join(vectors.coverage.table()) if arguments.coverage else f"  coverage: {vectors.coverage.summary()}")
+    if outcome.complaints:
+        print(f"  repeat with: {_command(arguments, simulator)}")
+    return 1 if outcome.complaints else 0
+
+
+def _check_number(option: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise BadValue(option, f"must be an integer from {least} to {most}, not {value}")
+
+
+def _top(design: Design, arguments: argparse.Namespace) -> str:
+    if arguments.verilog is None:
+        if arguments.top is not None:
+            raise BadValue("--top", "needs --verilog")
+        return design.name
+    return design.name if arguments.top is None else check_name(arguments.top, "--top")
+
+
+def _verilog(design: Design, arguments: argparse.Namespace) -> tuple[str, str, tuple[Path, ...]]:
+    if arguments.verilog is None:
+        return design.verilog(), ".v", ()
+    try:
+        return read_verilog(arguments.verilog)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
+        raise BadValue("--verilog", f"{arguments.verilog!r} cannot be read: {reason}", ": ") from error
+
+
+def _suite(design: Design, arguments: argparse.Namespace, progress: Progress) -> Suite:
+    """The vectors, with progress of the evaluation of all inputs."""
+    progress.start(1.0)
+
+    def tick(share: float) -> None:
+        progress.advance(f"all inputs of the reference model: {share:.0%}", share - progress.done)
+
+    until = arguments.until == "covered"
+    vectors = suite(design, arguments.vectors, np.random.default_rng(arguments.seed), until_covered=until, tick=tick)
+    progress.clear()
+    return vectors
+
+
+def _simulate(subject: Case, folder: Path, simulator: str, waves: bool, progress: Progress) -> Outcome:
+    progress.start(subject.vectors)
+
+    def tick(count: int) -> None:
+        progress.advance(f"{subject.name}: {count} of {subject.vectors} vectors", count - progress.done)
+
+    try:
+        return simulate([subject], folder, simulator, waves=waves, tick=tick, shown=SHOWN)
+    finally:
+        progress.clear()
+
+
+def _build_error(outcome: Outcome, arguments: argparse.Namespace, folder: Path) -> Exception:
+    """The refusal of a user's Verilog that the simulator does not accept; of our own it is a bug."""
+    if arguments.verilog is None:
+        return RuntimeError("\n".join(outcome.complaints))
+    words = [line for line in outcome.complaints[1:] if "rror" in line] or list(outcome.complaints[1:2])
+    reason = words[0].strip() if words else "the simulator says nothing"
+    reason = re.sub(rf"\S*{re.escape(str(folder.resolve()))}/\S*?/", "", reason)  # the tool's copies
+    reason = reason.replace(f"{folder.name}.", f"{Path(arguments.verilog).stem}.")
+    is_misnamed = arguments.top is None and re.search("nknown module|[Cc]annot find|not find", reason)
+    hint = "; name your module with --top" if is_misnamed else ""
+    return BadValue("--verilog", f"{arguments.verilog!r} cannot be simulated: {reason}{hint}", ": ")
+
+
+def _lines(subject: Case, outcome: Outcome, simulator: str) -> Iterator[str]:
+    """The verdict, and what differs."""
+    classes = f"{len(subject.classes)} class{'es' if len(subject.classes) > 1 else ''}"
+    if not outcome.complaints:
+        speed = subject.vectors / max(outcome.seconds, 1e-3)
+        yield (
+            f"{subject.name}: equal to the reference model on {subject.vectors} vectors of {classes}"
+            f" in {simulator}, {speed:,.0f} a second"
+        )
+        yield "  " + ", ".join(f"{name} {count}" for name, count in subject.classes.items())
+        return
+    yield f"{subject.name}: differs from the reference model in {simulator}, {subject.vectors} vectors of {classes}"
+    for text in outcome.complaints:
+        yield from (f"  {line}" for line in text.splitlines())
+
+
+def _command(arguments: argparse.Namespace, simulator: str) -> str:
+    words = f"hwgen simulate {typed(arguments)} --sim {simulator} --vectors {arguments.vectors} --seed {arguments.seed}"
+    if arguments.verilog is not None:
+        words += f" --verilog {shlex.quote(arguments.verilog)}"
+    if arguments.top is not None:
+        words += f" --top {shlex.quote(arguments.top)}"
+    return words + (" --until covered" if arguments.until else "") + " --waves"
+
+
+def _record(design: Design, arguments: argparse.Namespace, vectors: Suite) -> dict[str, object]:
+    """The content of ``coverage.json``."""
+    head = {"module": design.name, "command": design.command(), "seed": arguments.seed}
+    return {**head, "classes": dict(vectors.classes), **vectors.coverage.record()}

@@ -1,0 +1,285 @@
+"""What decoders, encoders, readouts and quantizers exercise: classes of codes, and what rounding does to numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golden import WIDE, Format
+from golden.wide import wide
+from hwgen.blocks.quantizer import E8M0
+from hwgen.blocks.readout import output
+from hwgen.coverage.analysis import Analysis, Columns, View, column, columns, word_point
+from hwgen.coverage.numbers import (
+    OUTCOMES,
+    TIE_DOWN,
+    Neighbours,
+    class_names,
+    classes,
+    flag_points,
+    neighbours,
+    outcomes,
+    row_name,
+)
+from hwgen.coverage.points import Point, event
+from hwgen.reference.decoder import DecoderReference
+from hwgen.reference.encoder import EncoderReference
+from hwgen.reference.quantizer import QuantizerReference
+from hwgen.reference.readout import ReadoutReference
+from hwgen.reference.reference import limbs
+from hwgen.reference.vectors import boundaries, random_binary32
+
+CLASSES = ("specials", "overflow", "subnormals", "ties", "boundaries")
+"""Directed classes of conversions."""
+
+
+def rounding_points(fmt: Format, exact: NDArray[np.float64], codes: NDArray[Any], around: Neighbours) -> list[Point]:
+    """Points of rounding numbers to codes: the outcome by the row of the lower neighbour, the result, the ends."""
+    result = fmt.decode(codes.astype(np.uint32))
+    outcome = rounded(exact, result, around)
+    magnitude = np.abs(exact)
+    past = np.where(np.isfinite(exact) & (magnitude > fmt.largest), magnitude, np.nan)
+    middle = fmt.largest * (1 + 2.0**-fmt.precision) if not fmt.has_tables else (fmt.largest + fmt.above_largest) / 2
+    with np.errstate(invalid="ignore"):
+        kinds = np.select([past < middle, past == middle, past > middle], [0, 1, 2], -1)
+    return [
+        *(
+            Point(
+                f"rounding above a value: {row_name(fmt, place)}", OUTCOMES, np.where(around.row == place, outcome, -1)
+            )
+            for place in range(len(fmt.rows))
+        ),
+        Point("class of the result", class_names(fmt), classes(fmt, codes)),
+        Point("past the largest value", ("below the middle to the next step", "in the middle", "beyond"), kinds),
+        event("number that becomes zero", np.isfinite(exact) & (exact != 0) & (result == 0)),
+    ]
+
+
+def rounded(exact: NDArray[np.float64], result: NDArray[np.float64], around: Neighbours) -> NDArray[np.int64]:
+    """What rounding did; -1 for numbers past the largest value, too."""
+    return np.where(around.row >= 0, outcomes(exact, result, around.half), -1)
+
+
+def conversion_classes(
+    fmt: Format, exact: NDArray[np.float64], codes: NDArray[Any], around: Neighbours
+) -> NDArray[Any]:
+    """Index into :data:`CLASSES` of numbers that are rounded to codes."""
+    result, magnitude = fmt.decode(codes.astype(np.uint32)), np.abs(exact)
+    outcome = rounded(exact, result, around)
+    finite = np.isfinite(exact)
+    with np.errstate(invalid="ignore"):
+        edge = (magnitude == around.low) | (np.frexp(around.low)[0] == 0.5)
+    conditions = [
+        ~finite | (exact == 0),
+        magnitude >= fmt.largest,
+        magnitude < fmt.smallest_normal,
+        outcome >= TIE_DOWN,
+        edge,
+    ]
+    return np.select(conditions, range(len(conditions)), -1)
+
+
+class DecoderAnalysis(Analysis):
+    """Decoders: every code, and for wide targets what rounding does."""
+
+    classes = ("specials", "subnormals")
+    model: DecoderReference
+
+    def view(self, inputs: Columns, outputs: Columns) -> View:
+        fmt, codes = self.model.fmt, inputs["code"].astype(np.int64)
+        values = fmt.values.take(codes)
+        points = [Point("class of the code", class_names(fmt), classes(fmt, codes))]
+        points.append(Point("code", tuple(f"{code:#x}" for code in range(1 << fmt.width)), codes))
+        if "bits" in outputs:
+            target = wide(self.model.core.target)
+            around = neighbours(target, np.where(np.isfinite(values), np.abs(values), 0.0))
+            points += rounding_points(target, values, outputs["bits"], around)
+        special = ~np.isfinite(values) | (values == 0)
+        label = np.select([special, np.abs(values) < fmt.smallest_normal], [0, 1], -1)
+        return View.of(points, label)
+
+
+class EncoderAnalysis(Analysis):
+    """Encoders: classes of inputs and results, rounding above each row, thresholds of random words."""
+
+    classes = (*CLASSES, "thresholds")
+    model: EncoderReference
+
+    def view(self, inputs: Columns, outputs: Columns) -> View:
+        core, bits = self.model.core, inputs["bits"]
+        fmt, source = core.fmt, core.source
+        exact = source.decode(bits.astype(np.uint32))
+        around = neighbours(fmt, np.where(np.isfinite(exact), np.abs(exact), 0.0))
+        points = [Point("class of the input", class_names(source), classes(source, bits))]
+        points += rounding_points(fmt, exact, outputs["code"], around)
+        label = conversion_classes(fmt, exact, outputs["code"], around)
+        if core.rounding_pin:
+            points.append(Point("hybrid", ("0", "1"), inputs["hybrid"].astype(np.int64)))
+        if core.random_bits is not None:
+            near = self._threshold(exact, around, inputs["random"])
+            points.append(word_point("random word", inputs["random"], core.random_bits))
+            points.append(Point("random word at the threshold", ("one below", "at it"), near))
+            label = np.where((label < 0) & (near >= 0), len(CLASSES), label)
+        return View.of(points + flag_points(outputs), label)
+
+    def _threshold(self, exact: NDArray[np.float64], around: Neighbours, random: NDArray[Any]) -> NDArray[np.int64]:
+        """0 if the word is the largest that rounds down by ``stochastic``, 1 if it is the smallest that rounds up."""
+        scale = 2.0 ** int(self.model.core.random_bits or 0)
+        inside = np.isfinite(exact) & (around.row >= 0) & (around.low != np.abs(exact)) & np.isfinite(around.high)
+        position = np.where(inside, np.abs(exact) - around.low, 0.0) * scale
+        steps = np.floor(position / np.where(inside, around.high - around.low, 1.0)) + random.astype(np.float64)
+        return np.select([inside & (steps == scale - 1), inside & (steps == scale)], [0, 1], -1)
+
+    def candidates(self, count: int, rng: np.random.Generator) -> Columns:
+        """Boundaries of rounding and random numbers; random words at their thresholds, too."""
+        core = self.model.core
+        if core.source.name == "binary32":
+            marks = boundaries(core.fmt)
+            bits = np.concatenate(
+                [rng.choice(marks, count - count // 2), random_binary32(core.fmt, count // 2, rng)]
+            ).astype(np.uint64)
+        else:
+            bits = rng.integers(0, 1 << core.source.width, count).astype(np.uint64)
+            half = count // 2
+            bits[:half] = self._near_values(half, rng)
+        table: dict[str, NDArray[Any]] = {"bits": bits}
+        if core.rounding_pin:
+            table["hybrid"] = rng.integers(0, 2, count).astype(np.uint64)
+        if core.random_bits is not None:
+            table["random"] = self._random_words(bits, rng)
+        return table
+
+    def _near_values(self, count: int, rng: np.random.Generator) -> NDArray[np.uint64]:
+        """Codes of the source at and next to the boundaries of the format."""
+        core = self.model.core
+        if core.source.name not in WIDE:
+            return rng.integers(0, 1 << core.source.width, count).astype(np.uint64)
+        codes = core.source.encode(rng.choice(boundaries(core.fmt), count), "binary32").astype(np.int64)
+        body = np.clip((codes & (core.source.sign_bit - 1)) + rng.integers(-1, 2, count), 0, core.source.sign_bit - 1)
+        return (body | codes & core.source.sign_bit).astype(np.uint64)
+
+    def _random_words(self, bits: NDArray[np.uint64], rng: np.random.Generator) -> NDArray[np.uint64]:
+        core = self.model.core
+        width = int(core.random_bits or 0)
+        exact = core.source.decode(bits.astype(np.uint32))
+        around = neighbours(core.fmt, np.where(np.isfinite(exact), np.abs(exact), 0.0))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            position = (np.abs(exact) - around.low) / (around.high - around.low)
+        steps = np.floor(np.where((position > 0) & (position < 1), position, 0.0) * 2.0**width)
+        at = np.clip(2.0**width - steps - rng.integers(0, 2, bits.size), 0, (1 << width) - 1)
+        words = rng.integers(0, 1 << width, bits.size).astype(np.uint64)
+        corner = rng.choice(np.array([0, (1 << width) - 1], np.uint64), bits.size)
+        kind = rng.integers(0, 4, bits.size)
+        return np.select([kind == 0, kind < 3], [corner, at.astype(np.uint64)], words)
+
+
+class ReadoutAnalysis(Analysis):
+    """Readouts: flags and size of the accumulator, classes of results, rounding above each row."""
+
+    classes = CLASSES
+    model: ReadoutReference
+
+    def view(self, inputs: Columns, outputs: Columns) -> View:
+        core, unit = self.model.core, self.model.core.exact
+        words = inputs["acc"].astype(object)
+        flags, value = (words >> unit.value_width).astype(np.int64), words & (1 << unit.value_width) - 1
+        negative = (value >> unit.value_width - 1).astype(np.int64)
+        size = np.where(negative == 1, (1 << unit.value_width) - value, value)
+        length = np.array([int(number).bit_length() for number in size])
+        exact = unit.decode(limbs(unit, inputs["acc"]))
+        codes = outputs[output(core.target)]
+        around = neighbours(core.target, np.where(np.isfinite(exact), np.abs(exact), 0.0))
+        names = ("none", "+Inf", "-Inf", "+Inf, -Inf", "NaN", "NaN, +Inf", "NaN, -Inf", "all")
+        lengths = tuple(map(str, range(unit.value_width + 1)))
+        points = [
+            Point("flags of the accumulator", names, flags),
+            Point("sign of the accumulator", ("0", "1"), negative),
+            Point("bits of the magnitude", lengths, np.where(flags == 0, length, -1)),
+            *rounding_points(core.target, exact, codes, around),
+        ]
+        if core.random_bits is not None:
+            points.append(word_point("random word", inputs["random"], core.random_bits))
+        return View.of(points + flag_points(outputs), conversion_classes(core.target, exact, codes, around))
+
+    def candidates(self, count: int, rng: np.random.Generator) -> Columns:
+        """Accumulators of every size, half of them next to a boundary of the target."""
+        table = columns(self.model.stimuli(count, rng))
+        acc = table["acc"].astype(object)
+        chosen = np.flatnonzero(rng.integers(0, 2, count) == 0)
+        acc[chosen] = self._near_values(chosen.size, rng)
+        table["acc"] = column(acc.tolist())
+        return table
+
+    def _near_values(self, count: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Accumulators at and next to values of the target, and middles between them."""
+        unit, target = self.model.core.exact, self.model.core.target
+        if target.has_tables:
+            low = rng.choice(target.magnitude_codes, count)
+            values = target.values.take(low)
+            middles = values + target.quanta(low) / 2
+        else:
+            values = np.ldexp(1 + rng.integers(0, 1 << 23, count) * 2.0**-23, rng.integers(-126, 127, count))
+            middles = values * (1 + 2.0**-24)
+        numbers = np.where(rng.integers(0, 2, count) == 0, values, middles)
+        last, mask = 1 << unit.value_width - 1, (1 << unit.value_width) - 1
+        words = []
+        near, signs = rng.integers(-1, 2, count).tolist(), rng.integers(0, 2, count).tolist()
+        for number, step, sign in zip(numbers.tolist(), near, signs, strict=True):
+            numerator, denominator = number.as_integer_ratio()
+            places = -unit.lsb_exponent - (denominator.bit_length() - 1)
+            whole = numerator << places if places >= 0 else numerator >> -places
+            whole = min(whole + step, last - 1)
+            words.append((-whole if sign else whole) & mask)
+        return np.array(words, object)
+
+
+class QuantizerAnalysis(Analysis):
+    """Quantizers: classes of numbers, scales, the leading lane, and rounding of elements."""
+
+    classes = ("specials", "ends of the scale", "ties", "boundaries")
+    model: QuantizerReference
+
+    def view(self, inputs: Columns, outputs: Columns) -> View:
+        model, core = self.model, self.model.core
+        source, fmt, lanes = wide(core.source), core.fmt, core.lanes
+        numbers = model.numbers(inputs["bits"]).astype(np.float64)
+        bits = self._words(inputs["bits"], source.width)
+        codes = self._words(outputs["codes"], fmt.width)
+        scale = outputs["scale"].astype(np.int64)
+        finite = np.asarray(np.isfinite(numbers).all(axis=-1))
+        with np.errstate(invalid="ignore"):
+            exact = np.where(finite[:, np.newaxis], numbers / E8M0.values.take(scale)[:, np.newaxis], np.nan)
+        around = neighbours(fmt, np.where(np.isfinite(exact), np.abs(exact), 0.0))
+        magnitude = np.where(finite[:, np.newaxis], np.abs(numbers), 0.0)
+        leader = np.where(finite & (magnitude.max(axis=-1) > 0), np.argmax(magnitude, axis=-1), -1)
+        special = ~np.isfinite(numbers)
+        alone = np.where(special.sum(axis=-1) == 1, np.argmax(special, axis=-1), -1)
+        names = tuple(f"lane {lane}" for lane in range(lanes))
+        kinds = np.select([scale == 0, scale == 254, scale == 255], [0, 2, 3], 1)
+        top = magnitude.max(axis=-1)
+        fraction = np.where(top > 0, np.frexp(np.where(top > 0, top, 1.0))[0] * 2, -1)
+        parts = ("power of two", "below the root of 2", "above the root of 2")
+        part = np.select([fraction == 1, (fraction > 1) & (fraction**2 < 2), fraction**2 > 2], [0, 1, 2], -1)
+        points = [
+            Point("class of a number", class_names(source), classes(source, bits)),
+            Point("scale", ("smallest", "others", "largest", "NaN"), kinds),
+            Point("lane with the largest magnitude", names, leader),
+            Point("only lane that is not finite", names, alone),
+            Point("largest magnitude", parts, np.where(finite, part, -1)),
+            *rounding_points(fmt, exact, codes, around),
+        ]
+        outcome = rounded(exact, fmt.decode(codes.astype(np.uint32)), around)
+        label = np.select(
+            [~finite | (top == 0), (scale == 0) | (scale == 254), (outcome >= TIE_DOWN).any(axis=-1), part == 0],
+            range(4),
+            -1,
+        )
+        return View.of(points, label)
+
+    def _words(self, joined: NDArray[Any], width: int) -> NDArray[np.int64]:
+        """The words of all lanes on a last axis."""
+        places = np.array([width * lane for lane in range(self.model.core.lanes)], object)
+        words: NDArray[np.int64] = (joined.astype(object)[:, np.newaxis] >> places & (1 << width) - 1).astype(np.int64)
+        return words

@@ -1,0 +1,245 @@
+"""Regressions: vectors of a design in named classes, directed and random, with their coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hwgen.blocks.block import RESETS, Design
+from hwgen.coverage.analysis import Analysis, Columns, Table, columns, join, rows, size, take
+from hwgen.coverage.controls import control_points
+from hwgen.coverage.conversions import DecoderAnalysis, EncoderAnalysis, QuantizerAnalysis, ReadoutAnalysis
+from hwgen.coverage.points import Coverage
+from hwgen.coverage.reachable import Reachable, Tick, evaluate, example_table
+from hwgen.coverage.sums import SumAnalysis
+from hwgen.reference import Pins, reference, trace
+from hwgen.reference.sums import PeReference
+
+ANALYSES: dict[str, Callable[..., Analysis]] = {
+    "decoder": DecoderAnalysis,
+    "encoder": EncoderAnalysis,
+    "quantizer": QuantizerAnalysis,
+    "mac": SumAnalysis,
+    "dot": SumAnalysis,
+    "pe": SumAnalysis,
+    "readout": ReadoutAnalysis,
+}
+"""Analyses by the names of blocks; other blocks have that of the base class."""
+
+RANDOM, COVERAGE = "random", "coverage"
+"""Classes of vectors that no directed class describes, and of those that ``until_covered`` adds."""
+
+CANDIDATES = 4
+"""Candidates per vector from which the directed classes are chosen."""
+
+BATCH, PATIENCE = 4096, 40
+"""Candidates of a search for missing bins at a time, and the number of searches without success that end it."""
+
+SEQUENCES = {"back to back": trace.BACK_TO_BACK, "idle": trace.IDLE, RANDOM: trace.RANDOM}
+"""Patterns of the controls of a pipeline that random vectors pass through; directed ones pass as random."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The vectors of a regression.
+
+    Attributes
+    ----------
+    design : Design
+    vectors : dict of str to array
+        Values of the module's ports but the clock, a row for each case or clock cycle; for clocked modules also flags
+        that say whether an output is compared.
+    classes : dict of str to int
+        Names of classes, in order, and the numbers of their vectors.
+    coverage : Coverage
+    """
+
+    design: Design
+    vectors: Columns
+    classes: Mapping[str, int]
+    coverage: Coverage
+
+    def rows(self) -> list[dict[str, int]]:
+        """The vectors as mappings."""
+        return rows(self.vectors)
+
+
+def suite(
+    design: Design, count: int, rng: np.random.Generator, *, until_covered: bool = False, tick: Tick | None = None
+) -> Suite:
+    """Return the vectors of a regression.
+
+    Half of them are of directed classes, as far as there are cases of these; the others are random. A block with fewer
+    inputs is driven with all of them.
+
+    Parameters
+    ----------
+    design : Design
+        Of a block with ``generated``.
+    count : int
+        Number of vectors, for clocked modules without bubbles and stalls.
+    rng : numpy.random.Generator
+    until_covered : bool
+        Whether to add vectors until each bin that some input reaches is hit, or further search is in vain.
+    tick : callable, optional
+        Reports the progress of the evaluation of all inputs.
+    """
+    return _Builder(design, count, rng, tick).suite(until_covered)
+
+
+class _Builder:
+    def __init__(self, design: Design, count: int, rng: np.random.Generator, tick: Tick | None):
+        self.design, self.count, self.rng, self.tick = design, count, rng, tick
+        self.model = reference(design)
+        self.analysis = ANALYSES.get(design.kind, Analysis)(self.model)
+        self.coverage = Coverage()
+        self.tables: list[Table] = []
+        self.classes: dict[str, int] = {}
+
+    def suite(self, until_covered: bool) -> Suite:
+        if isinstance(self.model, PeReference):
+            self._element(self.model, until_covered)
+        else:
+            self._cases(until_covered)
+        return Suite(self.design, join(self.tables), self.classes, self.coverage)
+
+    # -- blocks without registers of their own
+
+    def _cases(self, until_covered: bool) -> None:
+        classes = self._directed()
+        directed = sum(map(size, classes.values()))
+        if directed < self.count and not self._has_few_inputs:
+            table = columns(self.model.stimuli(self.count - directed, self.rng))
+            classes[RANDOM] = join([classes[RANDOM], table]) if RANDOM in classes else table
+        for table in classes.values():
+            self._count(table)
+        if self._has_few_inputs:
+            self.coverage.reachable = {name: hits > 0 for name, hits in self.coverage.hits.items()}
+        elif until_covered and (missing := self._missing()):
+            classes[COVERAGE] = missing
+        for name in classes:
+            self._add(name, classes[name])
+
+    @property
+    def _has_few_inputs(self) -> bool:
+        bits = sum(self.model.inputs.values())
+        return self.design.kind == "decoder" or (bits < 64 and 1 << bits <= self.count)
+
+    def _directed(self) -> dict[str, Table]:
+        """Cases of the directed classes; of a block with few inputs, all cases."""
+        candidates: Columns
+        if self._has_few_inputs:
+            candidates, most = self._all_inputs(), 1 << 62
+        else:
+            candidates = self.analysis.candidates(CANDIDATES * self.count, self.rng)
+            most = self.count // (2 * max(len(self.analysis.classes), 1))
+        labels = self.analysis.view(candidates, self.model.columns(candidates)).classes
+        classes: dict[str, Table] = {}
+        for number, name in enumerate(self.analysis.classes):
+            index = np.flatnonzero(labels == number)[:most]
+            if index.size:
+                classes[name] = take(candidates, index)
+        others = np.flatnonzero(labels < 0)
+        if self._has_few_inputs and others.size:
+            classes["others"] = take(candidates, others)
+        return classes
+
+    def _all_inputs(self) -> Table:
+        numbers = np.arange(1 << sum(self.model.inputs.values())).astype(np.uint64)
+        table, low = {}, 0
+        for name, width in self.model.inputs.items():
+            table[name] = numbers >> np.uint64(low) & np.uint64((1 << width) - 1)
+            low += width
+        return table
+
+    def _missing(self) -> Table | None:
+        """Cases that hit missing bins: examples of the evaluation of all inputs, or found by search."""
+        reachable = evaluate(self.analysis, self.coverage.hits, self.tick)
+        if reachable is not None:
+            return self._examples(reachable)
+        tables, idle = [], 0
+        while idle < PATIENCE and self.coverage.missing:
+            candidates = self.analysis.candidates(BATCH, self.rng)
+            points = self.analysis.view(candidates, self.model.columns(candidates)).points
+            news = self.coverage.news(points)
+            idle = 0 if news.size else idle + 1
+            if news.size:
+                tables.append(take(candidates, news))
+                self._count(tables[-1])
+        return join(tables) if tables else None
+
+    def _examples(self, reachable: Reachable) -> Table | None:
+        self.coverage.reachable = reachable.points
+        examples = [
+            reachable.examples[name, place]
+            for name in reachable.points
+            for place in np.flatnonzero(self.coverage.is_missing(name)).tolist()
+        ]
+        if not examples:
+            return None
+        table = example_table(examples)
+        self._count(table)
+        return table
+
+    def _count(self, table: Columns) -> None:
+        self.coverage.add(self.analysis.view(table, self.model.columns(table)).points)
+
+    def _add(self, name: str, table: Table) -> None:
+        """Add a class, as cases or as cycles of a pipeline."""
+        model, outputs = self.model, self.model.columns(table)
+        physical = columns([model.physical(pins) for pins in rows(table)]) if model.made_of else table
+        if not self.design.stages:
+            self._append(name, {**physical, **outputs})
+            return
+        cases, results = rows(physical), rows(outputs)
+        if name != RANDOM:
+            self._pipeline(name, cases, results, trace.RANDOM)
+            return
+        parts = len(SEQUENCES)
+        for number, (sequence, pattern) in enumerate(SEQUENCES.items()):
+            part = slice(number * len(cases) // parts, (number + 1) * len(cases) // parts)
+            if cases[part]:
+                self._pipeline(sequence, cases[part], results[part], pattern)
+
+    def _pipeline(self, name: str, cases: Sequence[Pins], results: Sequence[Pins], pattern: trace.Pattern) -> None:
+        pipeline = self.design.pipeline
+        reset = pipeline.reset == RESETS[0]
+        cycles = columns(
+            trace.pipeline(cases, results, pipeline.stages, reset, pipeline.clock_enable, self.rng, pattern)
+        )
+        self.coverage.add(control_points(self.design, cycles))
+        self._append(name, cycles)
+
+    def _append(self, name: str, table: Table) -> None:
+        self.tables.append(table)
+        self.classes[name] = size(table)
+
+    # -- processing elements
+
+    def _element(self, model: PeReference, until_covered: bool) -> None:
+        each = max(self.count // len(model.sequences), 8)
+        for name in model.sequences:
+            self._append(name, self._cycles(model, name, each))
+        if not until_covered:
+            return
+        tables, idle = [], 0
+        while idle < PATIENCE // 4 and self.coverage.missing:
+            name = str(self.rng.choice(model.sequences))
+            before = self.coverage.missing
+            cycles = self._cycles(model, name, 256)
+            idle = idle + 1 if self.coverage.missing == before else 0
+            if not idle:
+                tables.append(cycles)
+        if tables:
+            self._append(COVERAGE, join(tables))
+
+    def _cycles(self, model: PeReference, name: str, count: int) -> Table:
+        cycles, steps = model.sequence(name, count, self.rng)
+        table = columns(cycles)
+        if steps:
+            inputs = columns([{**pins, "acc_in": before} for pins, before, _ in steps])
+            self.coverage.add(self.analysis.view(inputs, columns([after for *_, after in steps])).points)
+        self.coverage.add(control_points(self.design, table))
+        return table

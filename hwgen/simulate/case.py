@@ -1,0 +1,197 @@
+"""A module under test with its vectors, and the files that the bench reads."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hwgen.reference.trace import CARE
+
+TOP = "bench_top"
+
+Explain = Callable[[Mapping[str, int], Mapping[str, int], Mapping[str, int]], str]
+"""From (inputs, got, expected), each a mapping of ports to values, to a sentence with fields and exact values."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A module under test and its vectors.
+
+    Parameters
+    ----------
+    name : str
+        The module's name.
+    verilog : str
+        Text of the module.
+    ports : mapping of str to int
+        Width of each of its ports.
+    inputs, outputs : mapping of str to array of unsigned integers
+        Values of the inputs and expected values of the outputs: arrays of the same length. Ports of more than 64 bits
+        have uint64 limbs on a last axis, little end first.
+    explain : callable, optional
+        Adds a sentence to the report of a mismatch.
+    seed : int, optional
+        Seed of the vectors.
+    care : mapping of str to array of 0 and 1, optional
+        For clocked modules, whose vectors depend on earlier ones: whether each vector's output is compared.
+    classes : mapping of str to int
+        Names of consecutive vectors and their numbers, e.g. ``{"specials": 100, "random": 900}``. A class of a clocked
+        module depends on no earlier one. Default: the vectors have no classes.
+    suffix : str
+        Suffix of the module's file: ``.v`` or ``.sv``.
+    includes : sequence of Path
+        Folders in which the simulator looks for included files.
+    """
+
+    name: str
+    verilog: str
+    ports: Mapping[str, int]
+    inputs: Mapping[str, NDArray[Any]]
+    outputs: Mapping[str, NDArray[Any]]
+    explain: Explain | None = None
+    seed: int | None = None
+    care: Mapping[str, NDArray[Any]] | None = None
+    classes: Mapping[str, int] = field(default_factory=dict)
+    suffix: str = ".v"
+    includes: Sequence[Path] = ()
+
+    def __post_init__(self) -> None:
+        ports = sorted([*self.inputs, *self.outputs])
+        if sorted(self.ports) != ports:
+            raise ValueError(f"{self.name}: ports are {sorted(self.ports)}, vectors are for {ports}")
+        lengths = {name: len(values) for name, values in {**self.inputs, **self.outputs}.items()}
+        if len(set(lengths.values())) != 1 or not self.vectors:
+            problem = f"must have the same number of vectors, at least one, not {lengths}"
+            raise ValueError(f"{self.name}: all ports {problem}")
+        if self.classes and sum(self.classes.values()) != self.vectors:
+            raise ValueError(f"{self.name}: classes have {sum(self.classes.values())} of {self.vectors} vectors")
+
+    @property
+    def vectors(self) -> int:
+        """The number of vectors."""
+        return len(next(iter(self.inputs.values())))
+
+    def class_at(self, index: int) -> tuple[str, int]:
+        """Name and first vector of the class of a vector; without classes an empty name and 0."""
+        first = 0
+        for name, count in self.classes.items():
+            if index < first + count:
+                return name, first
+            first += count
+        return "", 0
+
+    def part(self, start: int, end: int) -> "Case":
+        """The case with some of its vectors, and without classes."""
+        inputs, outputs, care = (
+            {port: values[start:end] for port, values in (ports or {}).items()}
+            for ports in (self.inputs, self.outputs, self.care)
+        )
+        return replace(self, inputs=inputs, outputs=outputs, care=care or None, classes={})
+
+    def describe(self, index: int, got: Mapping[str, str]) -> str:
+        """A mismatch as text: all fields, and the sentence of ``explain``."""
+        inputs = {port: _value(values, index) for port, values in self.inputs.items()}
+        expected = {port: _value(values, index) for port, values in self.outputs.items()}
+        fields = [f"{port}={value:#x}" for port, value in inputs.items()]
+        fields += [f"{port}={got[port]} (expected {value:#x})" for port, value in expected.items()]
+        line = f"  vector {index}: {', '.join(fields)}"
+        known = all(text.startswith("0x") for text in got.values())
+        if self.explain and known:
+            line += "\n    " + self.explain(inputs, {port: int(text, 16) for port, text in got.items()}, expected)
+        return line
+
+
+def _value(values: NDArray[Any], index: int) -> int:
+    return int.from_bytes(np.atleast_1d(values[index]).astype("<u8").tobytes(), "little")
+
+
+def _masked(values: NDArray[Any], care: NDArray[Any]) -> NDArray[Any]:
+    """Values with zeros where ``care`` is 0."""
+    shaped = care.reshape(-1, *(1,) * (values.ndim - 1))
+    return np.where(shaped, values, 0).astype(values.dtype)
+
+
+def _bytes(case: Case, port: str, width: int, values: NDArray[Any]) -> NDArray[np.uint8]:
+    """One row per vector: the port's value in whole bytes, little end first."""
+    limbs = np.asarray(values)
+    if limbs.ndim == 1:
+        limbs = limbs[:, None]
+    count, size = len(limbs), (width + 7) // 8
+    if not np.issubdtype(limbs.dtype, np.unsignedinteger) or limbs.shape[1] != (width + 63) // 64:
+        problem = f"must be unsigned integers, in uint64 limbs above 64 bits, not {limbs.dtype}{limbs.shape}"
+        raise ValueError(f"{case.name}: values of {width} bits for {port} {problem}")
+    rows = np.ascontiguousarray(limbs.astype("<u8")).view(np.uint8).reshape(count, -1)
+    if rows[:, size:].any() or (width % 8 and (rows[:, size - 1] >> (width % 8)).any()):
+        raise ValueError(f"{case.name}: a value for {port} has more than {width} bits")
+    return rows[:, :size]
+
+
+def write_bench(cases: Sequence[Case], folder: Path) -> list[Path]:
+    """Write the modules, their top, the vectors, and the plan that assigns slices to ports; return the sources.
+
+    The top has one wide input and one wide output. Each port of each module has a slice of them, aligned to bytes.
+    """
+    steps = max(case.vectors for case in cases)
+    stimuli: list[NDArray[np.uint8]] = []
+    responses: list[NDArray[np.uint8]] = []
+    sizes = {"stimulus": 0, "response": 0}
+    slots = []
+    instances = []
+    for index, case in enumerate(cases):
+        slot: dict[str, dict[str, list[int]]] = {"stimulus": {}, "response": {}}
+        care = case.care or {}
+        flags = {CARE + port: np.asarray(values, np.uint8) for port, values in care.items()}
+        expected = {
+            port: _masked(values, care[port]) if port in care else values for port, values in case.outputs.items()
+        }
+        buses = (("stimulus", {**case.inputs, **flags}, stimuli), ("response", expected, responses))
+        for bus, vectors, columns in buses:
+            for port, values in vectors.items():
+                width = case.ports.get(port, 1)
+                rows = _bytes(case, port, width, values)
+                padding = np.repeat(rows[-1:], steps - len(rows), axis=0)  # a shorter case repeats its last vector
+                columns.append(np.concatenate([rows, padding]))
+                slot[bus][port] = [8 * sizes[bus], width]
+                sizes[bus] += rows.shape[1]
+        slots.append({"name": case.name, "vectors": case.vectors, "outputs": slot["response"]})
+        instances += _instance(index, case, slot)
+    ports = ", ".join(
+        f"{direction} wire [{8 * sizes[bus] - 1}:0] {bus}"
+        for direction, bus in (("input", "stimulus"), ("output", "response"))
+    )
+    (folder / f"{TOP}.v").write_text("\n".join([f"module {TOP} ({ports});", *instances, "endmodule", ""]))
+    (folder / "stimuli.bin").write_bytes(np.concatenate(stimuli, axis=1).tobytes())
+    (folder / "responses.bin").write_bytes(np.concatenate(responses, axis=1).tobytes())
+    classes = cases[0].classes if len(cases) == 1 else {}
+    plan = {
+        "stimulus_bytes": sizes["stimulus"],
+        "response_bytes": sizes["response"],
+        "cases": slots,
+        "parts": [*classes.items()] or [("all vectors", steps)],
+    }
+    (folder / "plan.json").write_text(json.dumps(plan))
+    files = [folder / f"{case.name}{case.suffix}" for case in cases]
+    for file, case in zip(files, cases, strict=True):
+        file.write_text(case.verilog, encoding="utf-8")
+    return [folder / f"{TOP}.v", *files]
+
+
+def _instance(index: int, case: Case, slot: Mapping[str, Mapping[str, list[int]]]) -> list[str]:
+    """The lines of a module in the top; outputs that are not compared in a step are 0 there."""
+    lines, connections, care = [], [], case.care or {}
+    for bus, ports in slot.items():
+        for port, (low, width) in ports.items():
+            if bus == "response" and port in care:
+                net, flag = f"net_{index}_{port}", slot["stimulus"][CARE + port][0]
+                lines.append(f"  wire [{width - 1}:0] {net};")
+                lines.append(f"  assign response[{low + width - 1}:{low}] = {net} & {{{width}{{stimulus[{flag}]}}}};")
+                connections.append(f".{port}({net})")
+            elif port in case.ports:
+                connections.append(f".{port}({bus}[{low + width - 1}:{low}])")
+    unused = [(low + width, -width % 8) for low, width in slot["response"].values() if width % 8]
+    lines.append(f"  {case.name} dut_{index} ({', '.join(connections)});")
+    return lines + [f"  assign response[{low + width - 1}:{low}] = {width}'b0;" for low, width in unused]

@@ -1,0 +1,268 @@
+"""Simulation of modules against expected outputs: many modules under one top, so that a simulator builds once.
+
+Icarus builds quickly and gets one top per core, each with a share of the modules. :func:`simulate` writes the tops and
+all vectors as files, runs ``inside/hwgen_compare.py`` under cocotb, and reports mismatches with all fields. It can run
+the first failing case again, alone and with waves.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hwgen.simulate.case import TOP, Case, write_bench
+from hwgen.simulate.simulators import environment, verilator_environment
+
+INSIDE = str(Path(__file__).parent / "inside")
+BUILD_ARGUMENTS = {
+    "icarus": (),
+    "verilator": ("-CFLAGS", "-O0", "--output-split", "0", "-Wno-fatal"),
+}
+"""Verilator's output stays in one file: for several, the makefile of the PyPI package precompiles a header that the
+compiler does not find.
+"""
+
+WAVES = {"icarus": f"build/{TOP}.fst", "verilator": "dump.vcd"}
+"""Files of waves in a run's folder, as cocotb names them."""
+
+WAVE_VECTORS = 1000
+"""Largest number of vectors in the waves of a combinational module. The last of them is the first mismatch."""
+
+SHOWN = 5
+"""Number of mismatches that ``hwgen_compare`` records of each module and class."""
+
+Tick = Callable[[int], None]
+"""Called with the number of simulated vectors, from another thread."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a simulation found.
+
+    Attributes
+    ----------
+    complaints : tuple of str
+        Lines about vectors that differ or were not visited; none if all are right.
+    built : bool
+        Whether the simulator accepted all modules.
+    junit : tuple of Path
+        Files of results in JUnit's XML, written by cocotb: a file for each top, in which each class is a test.
+    seconds : float
+        Time that the simulation of the vectors took, without build and start.
+    waves : Path or None
+        File of waves, if they were asked for and a case failed.
+    """
+
+    complaints: tuple[str, ...]
+    built: bool
+    junit: tuple[Path, ...]
+    seconds: float
+    waves: Path | None = None
+
+
+def simulate(
+    cases: Sequence[Case],
+    folder: Path,
+    simulator: str,
+    *,
+    waves: bool = True,
+    tick: Tick | None = None,
+    shown: int = SHOWN,
+) -> Outcome:
+    """Simulate all cases at once, and compare every output with its expected value.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        With different names.
+    folder : Path
+        Folder for the build and the vectors.
+    simulator : str
+        ``icarus`` or ``verilator``.
+    waves : bool
+        Whether the first case that fails runs again with waves.
+    tick : callable, optional
+        Reports progress of a single case.
+    shown : int
+        Largest number of mismatches of a class that the complaints show.
+    """
+    names = [case.name for case in cases]
+    if len(set(names)) != len(names):
+        raise ValueError(f"cases must have different names, not {names}")
+    # a second Verilator build costs more time than a parallel simulation saves
+    parts = len(os.sched_getaffinity(0)) if simulator == "icarus" and len(cases) > 1 else 1
+    groups = [group for k in range(parts) if (group := cases[k * len(cases) // parts : (k + 1) * len(cases) // parts])]
+    folders = [Path(folder).resolve() / f"bench_{simulator}_{k}" for k in range(len(groups))]
+    changes = verilator_environment() if simulator == "verilator" else {}
+    with environment(changes), _importable(INSIDE):
+        run = partial(_simulate, simulator, tick=tick, shown=shown)
+        if len(groups) == 1:
+            runs = [run(groups[0], folders[0])]  # in this thread, which an interrupt reaches
+        else:
+            with ThreadPoolExecutor(len(groups)) as pool:
+                runs = list(pool.map(run, groups, folders))
+        complaints = [line for run in runs for line in run.complaints]
+        junit, seconds = tuple(path for run in runs for path in run.junit), max(run.seconds for run in runs)
+        built = all(run.built for run in runs)
+        lines, file = _with_waves(simulator, cases, folders) if complaints and waves else ([], None)
+    return Outcome((*complaints, *lines), built, junit, seconds, file)
+
+
+@contextmanager
+def _importable(folder: str) -> Iterator[None]:
+    """Put a folder on the path of Python in the simulator, which is that of this process."""
+    sys.path.append(folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+
+
+def _with_waves(simulator: str, cases: Sequence[Case], folders: Sequence[Path]) -> tuple[list[str], Path | None]:
+    """Run the first failing case again with waves, up to its first mismatch; return a line that names their file."""
+    results = [json.loads(file.read_text()) for folder in folders if (file := folder / "results.json").exists()]
+    first = {item["case"]: item["index"] for result in results for item in reversed(result["mismatches"])}
+    case = next((case for case in cases if case.name in first), None)
+    if case is None:
+        return [], None
+    index = first[case.name]
+    start = case.class_at(index)[1] if case.care else max(0, index + 1 - WAVE_VECTORS)
+    folder = folders[0].with_name(f"waves_{simulator}")
+    run = _simulate(simulator, [case.part(start, index + 1)], folder, waves=True)
+    file = folder / WAVES[simulator]
+    if not file.exists():
+        return ["there are no waves:", *run.complaints], None
+    return [f"waves of {case.name}, vectors {start} to {index}, each for one unit of time: {file}"], file
+
+
+def _simulate(
+    simulator: str,
+    cases: Sequence[Case],
+    folder: Path,
+    waves: bool = False,
+    tick: Tick | None = None,
+    shown: int = SHOWN,
+) -> Outcome:
+    """Simulate under one top."""
+    from cocotb_tools.runner import get_results, get_runner
+
+    folder.mkdir(parents=True, exist_ok=True)
+    results, xml = folder / "results.json", folder / "results.xml"
+    for old in (results, xml, folder / "progress", folder / WAVES[simulator]):
+        old.unlink(missing_ok=True)
+    sources = write_bench(cases, folder)
+    runner = get_runner(simulator)
+    _lend_runtime(folder / "build", waves)
+    try:
+        runner.build(
+            sources=sources,
+            includes=[path for case in cases for path in case.includes],
+            hdl_toplevel=TOP,
+            build_dir=folder / "build",
+            build_args=BUILD_ARGUMENTS[simulator],
+            always=True,
+            waves=waves,
+            log_file=folder / "build.log",
+        )
+    except RuntimeError:
+        return Outcome(("the build failed", *_tail(folder / "build.log")), built=False, junit=(), seconds=0.0)
+    _keep_runtime(folder / "build", waves)
+    failed, seconds = False, 0.0
+    with _watched(folder / "progress", tick):
+        try:
+            runner.test(
+                test_module="hwgen_compare",
+                hdl_toplevel=TOP,
+                test_dir=folder,
+                results_xml=str(xml),
+                extra_env={"BENCH_FOLDER": str(folder)},
+                waves=waves,
+                log_file=folder / "test.log",
+            )
+        except RuntimeError:  # the simulator's exit status
+            failed = True
+    junit = (xml,) if xml.exists() else ()
+    if not results.exists() or not junit:
+        complaints = ["the simulation ended before all vectors were driven", *_tail(folder / "test.log")]
+    else:
+        found = json.loads(results.read_text())
+        complaints, seconds = complaints_about(cases, found, shown), found["seconds"]
+        tests, failures = get_results(xml)
+        if not complaints and (tests == 0 or failures or failed):
+            complaints = [f"cocotb reports {failures} failures in {tests} tests", *_tail(folder / "test.log")]
+    return Outcome(tuple(complaints), built=True, junit=junit, seconds=seconds)
+
+
+@contextmanager
+def _watched(file: Path, tick: Tick | None) -> Iterator[None]:
+    """Call ``tick`` with the numbers that the simulation writes to a file."""
+    if tick is None:
+        yield
+        return
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.2):
+            if file.exists() and (text := file.read_text()):
+                tick(int(text))
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+_RUNTIME: dict[bool, list[tuple[str, bytes]]] = {}
+"""Object files of Verilator's runtime, with and without waves. They are the same in all builds, and slow to compile.
+Lent to later builds.
+"""
+
+
+def _keep_runtime(build: Path, waves: bool) -> None:
+    objects = sorted(build.glob("verilated*.o"))
+    if objects:
+        _RUNTIME.setdefault(waves, [(file.name, file.read_bytes()) for file in objects])
+
+
+def _lend_runtime(build: Path, waves: bool) -> None:
+    build.mkdir(exist_ok=True)
+    for name, content in _RUNTIME.get(waves, ()):
+        (build / name).write_bytes(content)
+        # newer than the makefile on which they depend, which is written later
+        os.utime(build / name, (time.time() + 3600,) * 2)
+
+
+def _tail(log: Path) -> list[str]:
+    return log.read_text(errors="replace").splitlines()[-30:] if log.exists() else []
+
+
+def complaints_about(cases: Sequence[Case], results: Mapping[str, Any], shown: int = SHOWN) -> list[str]:
+    """Return the lines of the complaints about the results of ``hwgen_compare``; none if all vectors passed."""
+    lines = []
+    for case in cases:
+        visited = min(results["steps"], case.vectors)
+        if visited != case.vectors:
+            lines.append(f"{case.name}: {visited} of {case.vectors} vectors were visited")
+        seed = "" if case.seed is None else f" (seed {case.seed})"
+        first = 0
+        parts = [*case.classes.items()] if len(cases) == 1 else []
+        for bad, (name, count) in zip(results["bad"], parts or [("", case.vectors)], strict=False):
+            if case.name in bad:
+                label = f", class {name}" if name else ""
+                lines.append(f"{case.name}{label}: {bad[case.name]} of {count} vectors differ{seed}")
+                mismatches = (item for item in results["mismatches"] if item["case"] == case.name)
+                here = [item for item in mismatches if first <= item["index"] < first + count]
+                lines += [case.describe(item["index"], item["got"]) for item in here[:shown]]
+            first += count
+    return lines

@@ -1,0 +1,99 @@
+"""The part of a bench that runs inside the simulator: each step drives all inputs and compares all outputs.
+
+:mod:`hwgen.simulate.engine` writes the files that this module reads, and evaluates its results. Each class of vectors
+is a test of its own, which the JUnit file names.
+"""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import cocotb
+from cocotb.triggers import Timer
+from cocotb.types import LogicArray
+
+FOLDER = Path(os.environ["BENCH_FOLDER"])
+PLAN = json.loads((FOLDER / "plan.json").read_text())
+MAX_RECORDED = 5
+"""Number of mismatches of a module in a class to record; the others are only counted."""
+REPORT_EVERY = 4096
+"""Steps between two reports of progress, a power of two."""
+
+RESULTS: dict[str, Any] = {"steps": 0, "seconds": 0.0, "bad": [], "mismatches": []}
+
+
+def _unsigned(value: LogicArray) -> int | None:
+    """``value`` as an integer; None if it has an X or Z.
+
+    ``is_resolvable`` examines each bit in Python and is ten times slower.
+    """
+    try:
+        return value.to_unsigned()
+    except ValueError:
+        return None
+
+
+def _fields(response: LogicArray, ports: dict[str, list[int]]) -> dict[str, str]:
+    """The output ports' values as text: hexadecimal, or bits if some are X or Z."""
+    fields = {}
+    for port, (low, width) in ports.items():
+        bits = response[low + width - 1 : low]
+        fields[port] = f"{bits.to_unsigned():#x}" if bits.is_resolvable else str(bits)
+    return fields
+
+
+def _record(step: int, got: LogicArray, expected: bytes, bad: dict[str, int]) -> None:
+    """Count and record the modules whose outputs differ in a step."""
+    correct = LogicArray.from_bytes(expected, byteorder="little")
+    for case in PLAN["cases"]:
+        fields = _fields(got, case["outputs"])
+        if step < case["vectors"] and fields != _fields(correct, case["outputs"]):
+            name = case["name"]
+            bad[name] = bad.get(name, 0) + 1
+            if bad[name] <= MAX_RECORDED:
+                RESULTS["mismatches"].append({"case": name, "index": step, "got": fields})
+
+
+async def _compare(dut: Any, first: int, count: int) -> dict[str, int]:
+    """Drive vectors in order; every response must equal the expected one bit for bit, without X."""
+    stimulus, response, unit = dut.stimulus, dut.response, Timer(1, "step")
+    in_size, out_size, end = PLAN["stimulus_bytes"], PLAN["response_bytes"], first + count
+    bad: dict[str, int] = {}
+    step, start = first, time.perf_counter()
+    with (FOLDER / "stimuli.bin").open("rb") as stimuli, (FOLDER / "responses.bin").open("rb") as responses:
+        stimuli.seek(first * in_size)
+        responses.seek(first * out_size)
+        while step < end and (row := stimuli.read(in_size)):
+            stimulus.value = int.from_bytes(row, "little")
+            expected = responses.read(out_size)
+            await unit
+            got = response.value
+            if _unsigned(got) != int.from_bytes(expected, "little"):
+                _record(step, got, expected, bad)
+            step += 1
+            if not step & (REPORT_EVERY - 1):
+                (FOLDER / "progress").write_text(str(step))
+    RESULTS["steps"] += step - first
+    RESULTS["seconds"] += time.perf_counter() - start
+    RESULTS["bad"].append(bad)
+    (FOLDER / "results.json").write_text(json.dumps(RESULTS))
+    return bad
+
+
+def _part(name: str, first: int, count: int) -> Any:
+    """The test of a class of vectors."""
+
+    @cocotb.test(name=name)
+    async def part(dut: Any) -> None:
+        bad = await _compare(dut, first, count)
+        assert not bad, f"{sum(bad.values())} of {count} vectors differ in {', '.join(bad)}"
+
+    return part
+
+
+_first = 0
+for _number, (_name, _count) in enumerate(PLAN["parts"]):
+    globals()[f"part_{_number}"] = _part(_name, _first, _count)
+    _first += _count

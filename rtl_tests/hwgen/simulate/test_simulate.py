@@ -1,0 +1,214 @@
+"""``hwgen simulate``: every block passes, faults are reported, and bad input is refused."""
+
+import json
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cocotb_tools.runner import get_results
+
+import golden
+from hwgen.__main__ import main
+from hwgen.blocks.catalog import build
+from hwgen.simulate.simulators import SIMULATORS, available
+from rtl_tests.support.bench import simulate
+from rtl_tests.support.blocks import suite_case, texts
+from rtl_tests.support.optional import NEEDS_ICARUS
+from rtl_tests.support.paths import ROOT
+from rtl_tests.support.processes import running, wait_until
+
+TOML = str(ROOT / "examples" / "formats" / "e3m2b1.toml")
+"""A user's format of 6 bits."""
+FORMAT = golden.get(TOML)
+ROUNDINGS = [str(rounding) for rounding in FORMAT.roundings]
+ACCUMULATORS = (*golden.ACCUMULATORS, "aligned13")
+COMMANDS = [
+    *(f"decoder --to {target}" for target in ("binary16", "binary32", "unpacked")),
+    *(f"encoder --rounding {rounding}" for rounding in ROUNDINGS),
+    *(f"encoder --from binary16 --rounding {rounding} --flags" for rounding in ROUNDINGS[:3]),
+    "encoder --from bfloat16 --stages 2 --clock-enable --nan-to-zero",
+    *(f"mac --accumulator {name} --stages {stages}" for name in ACCUMULATORS for stages in (0, 2)),
+    "mac --scale-bits 4 --flags --stages 1 --reset none",
+    *(f"dot --lanes 4 --accumulator {name}" for name in ("binary16", "exact", "aligned13")),
+    "dot --lanes 3 --accumulator binary32 --block-scale e8m0 --stages 2",
+    *(f"pe --accumulator {name}" for name in ("binary16", "binary32", "exact")),
+    "pe --lanes 2 --stages 3 --interleave 2 --flags",
+    *(f"readout --to {target}" for target in ("binary16", "binary32", TOML)),
+    f"readout --to {TOML} --rounding stochastic --random-bits 5 --stages 1",
+    "quantizer --lanes 4",
+    "quantizer --from bfloat16 --policy nearest --stages 1",
+]
+"""Blocks with their options, without the format."""
+SOME = ("encoder --rounding stochastic", "mac --accumulator binary16 --stages 2")
+
+
+@pytest.mark.parametrize(
+    ("command", "simulator"),
+    [
+        pytest.param(words, name, marks=() if words in SOME and name == "icarus" else pytest.mark.exhaustive)
+        for words in COMMANDS
+        for name in SIMULATORS
+    ],
+)
+def test_every_block_passes(command, simulator, tmp_path, capsys):
+    if simulator not in available():
+        pytest.skip(f"{simulator} is not installed")
+    junit = tmp_path / "results" / "junit.xml"
+    words = [*command.split(), "--sim", simulator, "--vectors", "1500", "--junit", str(junit)]
+    block, *options = words
+    assert main(["simulate", block, "--format", TOML, *options, "-o", str(tmp_path)]) == 0
+    verdict, classes, coverage = capsys.readouterr().out.splitlines()
+    assert re.search(rf": equal to the reference model on \d+ vectors of \d+ class(es)? in {simulator}, ", verdict)
+    assert re.fullmatch(r"  coverage: \d+ of \d+ bins hit(, \d+ cannot be reached)?", coverage)
+    tests, failures = get_results(junit)
+    assert (tests, failures) == (len(re.findall(r"\d+(?:, |$)", classes)), 0)
+
+
+@pytest.mark.parametrize("simulator", available())
+def test_some_blocks_pass_under_one_top(simulator, tmp_path):
+    """In Verilator a build of each would take long."""
+    designs = [
+        build("decoder", TOML, target="unpacked"),
+        build("encoder", TOML, rounding="stochastic"),
+        build("mac", TOML, stages=2),
+        build("mac", TOML, accumulator="exact"),
+        build("dot", TOML, accumulator="aligned13"),
+        build("pe", TOML, lanes=2, stages=3, interleave=2, flags=True),
+        build("readout", TOML, target="binary16"),
+        build("mac", "ocp_e4m3+ocp_e5m2", "hif8"),
+    ]
+    texts(designs)
+    simulate([suite_case(design) for design in designs], tmp_path, simulator)
+
+
+def wrong_mac(folder: Path) -> Path:
+    """The MAC of HiFloat8 with ties away from zero."""
+    design = build("mac", "hif8")
+    text = texts([design])[design.name].replace("below ? moved_left_1[2] : round_up_at_tie", "moved_left_1[2]")
+    file = folder / "my mac.v"
+    file.write_text(text.replace(f"module {design.name} ", "module my_mac "))
+    return file
+
+
+@NEEDS_ICARUS
+def test_a_mismatch_is_reported_and_can_be_repeated(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = wrong_mac(tmp_path)
+    words = ["mac", "--format", "hif8", "--vectors", "700", "--seed", "5", "--waves", "--coverage", "--sim", "icarus"]
+    junit = tmp_path / "junit.xml"
+    command = ["simulate", *words, "--verilog", file.name, "--top", "my_mac", "--junit", str(junit), "-o", "out"]
+    assert main(command) == 1
+    first = capsys.readouterr().out
+    assert re.match(r"my_mac: differs from the reference model in icarus, 700 vectors of 8 classes\n", first)
+    assert re.search(r"\n  my_mac, class ties: \d+ of 50 vectors differ \(seed 5\)\n", first)
+    assert re.search(r"\n    vector \d+: a=0x\w+, b=0x\w+, acc_in=0x\w+, acc_out=0x\w+ \(expected 0x\w+\)\n", first)
+    assert re.search(r"\n      a 0x\w+ = sign .*; acc_in .*; acc_out .*; expected ", first)
+    assert re.search(r"\nrounding of a normal sum +\d  +5", first)
+    waves = re.search(r"waves of my_mac, vectors \d+ to \d+, each for one unit of time: (.*)\n", first)
+    assert waves
+    assert Path(waves[1]).stat().st_size > 0
+    repeat = re.search(r"  repeat with: hwgen (simulate mac .*)\n", first)
+    assert repeat
+    assert repeat[1].endswith("--seed 5 --verilog 'my mac.v' --top my_mac --waves")
+    tests, failures = get_results(junit)
+    assert tests == 8
+    assert 0 < failures < 8
+    assert '<testcase classname="hwgen_compare" name="ties"' in junit.read_text()
+    shell = subprocess.run(
+        [sys.executable, "-m", "hwgen", *shlex.split(repeat[1])],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert shell.returncode == 1, shell.stderr
+    assert shell.stdout.splitlines()[1:4] == first.splitlines()[1:4]
+
+
+def test_a_seed_makes_other_vectors_and_the_same_seed_the_same(tmp_path):
+    data = []
+    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+        words = ["encoder", "--format", "hif8", "--vectors", "300", "--seed", seed]
+        assert main(["simulate", *words, "-o", str(tmp_path / name)]) == 0
+        (file,) = (tmp_path / name).rglob("stimuli.bin")
+        data.append(file.read_bytes())
+    assert data[0] == data[1] != data[2]
+
+
+def test_the_record_of_coverage(tmp_path):
+    assert main(["simulate", "decoder", "--format", "e2m1", "-o", str(tmp_path)]) == 0
+    record = json.loads((tmp_path / "e2m1_decoder_binary16" / "coverage.json").read_text())
+    assert record["command"] == "decoder --format e2m1 --to binary16"
+    assert sum(record["classes"].values()) == 16
+    points = {point["point"]: point["bins"] for point in record["points"]}
+    assert [row["hits"] for row in points["code"]] == [1] * 16
+    assert all(row["reachable"] == (row["hits"] > 0) for bins in points.values() for row in bins)
+    assert record["bins"] == sum(map(len, points.values()))
+    assert record["hit"] == sum(row["hits"] > 0 for bins in points.values() for row in bins)
+    assert record["missing"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--vectors", "0"], "--vectors must be an integer from 1 to 10000000, not 0"),
+        (["--vectors", "many"], "argument --vectors: invalid int value: 'many'"),
+        (["--seed", "-1"], "--seed must be an integer from 0 to 9223372036854775807, not -1"),
+        (["--sim", "modelsim"], "argument --sim: invalid choice: 'modelsim'"),
+        (["--until", "bored"], "argument --until: invalid choice: 'bored'"),
+        (["--top", "mine"], "--top needs --verilog"),
+        (["--verilog", "none.v"], "--verilog: 'none.v' cannot be read: No such file or directory"),
+        (["--verilog", "."], "--verilog: '.' cannot be read: Is a directory"),
+        (["--verilog", "binary.v"], "--verilog: 'binary.v' cannot be read: it is not a text file"),
+        (["--verilog", "other.v"], "--verilog: 'other.v' cannot be simulated: "),
+        (["--verilog", "other.v", "--top", "2 tops"], "--top must be a Verilog identifier"),
+        (["--verilog", "other.v", "--top", "other"], "--verilog: 'other.v' cannot be simulated: "),
+        (["--junit", "other.v/x.xml"], "--junit: 'other.v' cannot be written to: "),
+        (["-o", "other.v"], "-o: 'other.v/hif8_decoder_binary16' cannot be written to: "),
+        (["--format", "hif9"], "--format must be a known format, not 'hif9'"),
+    ],
+)
+def test_refusals(words, sentence, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "binary.v").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "other.v").write_text("module other (input wire x, output wire y);\n  assign y = x;\nendmodule\n")
+    format_words = [] if "--format" in words else ["--format", "hif8"]
+    assert main(["simulate", "decoder", *format_words, *words]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"hwgen: {sentence}")
+    assert error.count("\n") == 1
+    if "cannot be simulated" not in sentence:
+        assert not (tmp_path / "build").exists()
+
+
+def test_a_missing_simulator_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["simulate", "decoder", "--format", "hif8", "--sim", "icarus"]) == 2
+    text = "hwgen: --sim: icarus needs iverilog, vvp, not installed; install Icarus Verilog\n"
+    assert capsys.readouterr().err == text
+    assert main(["simulate", "decoder", "--format", "hif8"]) == 1
+    assert "pip install '.[simulate]'" in capsys.readouterr().err
+    assert main(["simulate", "decoder", "--format", "hif8", "--sim", "verilator"]) == 2
+    assert "hwgen: --sim: verilator needs make, g++, perl, not installed" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "cocotb", None)
+    assert main(["simulate", "decoder", "--format", "hif8"]) == 1
+    text = (
+        "hwgen: simulation needs the package cocotb, which is not installed: pip install '.[simulate]' in the clone\n"
+    )
+    assert capsys.readouterr().err == text
+    assert list(tmp_path.iterdir()) == []
+
+
+@NEEDS_ICARUS
+def test_an_interrupt_ends_the_simulator(tmp_path):
+    words = ["simulate", "mac", "--format", "hif8", "--vectors", "400000", "--sim", "icarus", "-o", str(tmp_path)]
+    with running([sys.executable, "-m", "hwgen", *words]) as process:
+        wait_until(lambda: bool(list(tmp_path.rglob("progress"))), process)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 143
+    listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(tmp_path) not in listing
