@@ -8,7 +8,7 @@ import pytest
 from rtl_tests.support.paths import ROOT
 
 FOLDERS = (".", ".ci", "docs", "examples", "golden", "hwgen", "rtl_tests", "synth")
-SUFFIXES = {"", ".css", ".js", ".json", ".lib", ".md", ".patch", ".py", ".svg", ".toml", ".txt", ".v"}
+SUFFIXES = {"", ".cpp", ".css", ".js", ".json", ".lib", ".md", ".patch", ".py", ".svg", ".toml", ".txt", ".v"}
 EXEMPT = {"LICENSE", Path(__file__).name}
 
 REPLACEMENTS = {

@@ -7,6 +7,8 @@ its own, and walks through the waves step by step.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -30,8 +32,8 @@ class Node:
         return [node for node in self.nodes if node.kind == kind]
 
 
-def parse(text: str, wanted: set[str]) -> Node:
-    """Read a library, but of its cells only the wanted ones."""
+def parse(text: str, used: set[str]) -> Node:
+    """Read a library, but of its cells only the used ones."""
     text = re.sub(r"/\*.*?\*/", "", text.replace("\\\n", " "), flags=re.S)
     tokens = re.findall(r'"[^"]*"|[{}();:,]|[^\s{}();:,"]+|\n', text)
     stack, word, place = [Node("", "")], "", 0
@@ -53,7 +55,7 @@ def parse(text: str, wanted: set[str]) -> Node:
                 after += 1
             if after < len(tokens) and tokens[after] == "{":
                 node = Node(word, inside.strip())
-                if word == "cell" and node.name not in wanted:
+                if word == "cell" and node.name not in used:
                     depth, after = 1, after + 1
                     while depth:
                         depth += (tokens[after] == "{") - (tokens[after] == "}")
@@ -75,23 +77,21 @@ def parse(text: str, wanted: set[str]) -> Node:
 
 def condition(text: str, pins: Mapping[str, int]) -> int:
     """Value of a Liberty expression, by Python."""
-    python = re.sub(r"([A-Za-z_]\w*|\))\s*'", r"(1-\1)", text) if "(" not in text else _primes(text)
-    python = re.sub(r"!\s*", "1^", python.replace("*", "&").replace("+", "|"))
-    python = re.sub(r"(?<=[\w)])\s+(?=[\w(])", "&", python.strip())
-    python = re.sub(r"1\^\s*(\w+)", r"(1^\1)", python)
-    python = re.sub(r"1\^\(", "1-(", python)
-    return int(eval(python, {}, dict(pins))) & 1
+    return int(eval(_python(text), {}, dict(pins))) & 1
 
 
-def _primes(text: str) -> str:
-    return re.sub(r"([A-Za-z_]\w*)\s*'", r"(1-\1)", text)
+@cache
+def _python(text: str) -> CodeType:
+    python = re.sub(r"([A-Za-z_]\w*)\s*'", r"(1-\1)", text.replace("*", "&").replace("+", "|"))
+    python = re.sub(r"(?<=[\w)])\s+(?=[\w(!])", "&", python.strip())
+    return compile(re.sub(r"!\s*", "~", python), text, "eval")
 
 
 class Library:
     """Capacitances, tables and leakage of a library's cells, in fF, ps and fJ."""
 
-    def __init__(self, texts: Iterable[str], wanted: set[str]):
-        roots = [parse(text, wanted) for text in texts]
+    def __init__(self, texts: Iterable[str], used: set[str]):
+        roots = [parse(text, used) for text in texts]
         self.cells = {cell.name: (cell, root) for root in roots for cell in root.of("cell")}
         head = roots[0]
         unit, prefix = re.split(r"\s*,\s*", head.values["capacitive_load_unit"])

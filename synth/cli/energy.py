@@ -19,13 +19,13 @@ from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.area.targets import LIBERTY
 from synth.cli.checks import check_jobs, check_renamings, print_failures
-from synth.energy import data
+from synth.energy import data, library
 from synth.energy.job import MAX_OPERATIONS, MAX_PERIOD
 from synth.energy.measure import ICARUS, Simulator, available, is_available
 from synth.energy.plan import PLACES, energy_jobs
 from synth.report.figures import counted
 
-_PARTS = ("switching", "internal", "leakage", "glitch_free")
+_PARTS = ("switching", "internal", "leakage", "clock", "glitch_free")
 
 
 def energy(design: Design, arguments: argparse.Namespace) -> int:
@@ -38,6 +38,8 @@ def energy(design: Design, arguments: argparse.Namespace) -> int:
         numbers = data.read(arguments.data)
     with about("--liberty"):
         libraries = liberty.read_all(arguments.liberty)
+        for files in libraries.values():
+            library.check(files)
     targets = _targets(arguments, libraries)
     portfolio = _portfolio(arguments)
     _check_period(arguments.period, targets)
@@ -117,10 +119,11 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
         yield f"{place:{width}} {row.recipe:14} {'total':11} {spread}  {row.unit}"
         for name in _PARTS:
             yield f"{indent}{name:11} {medians.pop(name):10.1f}"
-        yield f"{indent}{', '.join(f'{name} {value:g}' for name, value in medians.items())}"
+        counts = (f"{name} {value:g}" for name, value in medians.items() if not name.startswith("glitch_free"))
+        yield f"{indent}{', '.join(counts)}"
     for row in figures[:1]:
         operations = f"{counted(int(row.conditions['operations']), 'operation')} on {row.conditions['data']} data"
         yield f"medians of {counted(row.renamings, 'renaming')}, each of {operations}, all with the right results"
         if row.portfolio != SPEED:
             yield f"the recipe is the one with the smallest area in the portfolio {row.portfolio}; {row.tool}"
-    yield from dict.fromkeys(f"{row.unit}: {row.conditions['unit_text']}" for row in figures)
+    yield from dict.fromkeys(f"unit: {row.conditions['unit_text']}" for row in figures)

@@ -16,7 +16,7 @@ KINDS = {
     "gaussian": "Gaussian",
     "laplace": "Laplace",
     "uniform": "uniform between two bounds around 0",
-    "sparse": "Gaussian, of which half are 0",
+    "sparse": "Gaussian, but half of them 0",
 }
 """Kinds of random numbers; all have mean 0."""
 SEED = 1
@@ -59,7 +59,7 @@ def read(text: str) -> Data:
     Raises
     ------
     BadValue
-        If the name is unknown, or the file is not an array of finite numbers of which some is not 0.
+        If the name is unknown, or the file is not an array of finite numbers, or all of them are 0.
     """
     if text in KINDS:
         return Data(text)
@@ -100,9 +100,9 @@ def nearest(fmt: Format, numbers: Numbers) -> NDArray[np.int64]:
     finite = np.flatnonzero(np.isfinite(fmt.values))
     values, first_codes = np.unique(fmt.values[finite], return_index=True)
     codes = finite[first_codes]
-    wanted = numbers if fmt.signed else np.abs(numbers)
-    above = np.clip(np.searchsorted(values, wanted), 1, values.size - 1)
-    is_lower = wanted - values[above - 1] <= values[above] - wanted
+    signed = numbers if fmt.signed else np.abs(numbers)
+    above = np.clip(np.searchsorted(values, signed), 1, values.size - 1)
+    is_lower = signed - values[above - 1] <= values[above] - signed
     return np.asarray(codes[above - is_lower], np.int64)
 
 

@@ -8,8 +8,10 @@ those of several supply pins are added.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from statistics import fmean
 
+from golden.refusal import BadValue
 from synth.area.liberty import Library, evaluate
 from synth.energy.cells import (
     FANOUT,
@@ -91,13 +93,13 @@ def group(text: str, start: int, kind: str = "", argument: str = "") -> Group:
 _SCALES = {"f": 1e-15, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3}
 
 
-def _scaled(text: str, unit: str, wanted: float) -> float:
-    """A number with a unit, e.g. ``10ps`` for the unit ``s``, in multiples of ``wanted``."""
+def _scaled(text: str, unit: str, target: float) -> float:
+    """A number with a unit, e.g. ``10ps`` for the unit ``s``, in multiples of ``target``."""
     match = re.fullmatch(rf"\s*([\d.eE+-]+)\s*([a-z]?){unit}\s*", text, re.IGNORECASE)
     scale = match and _SCALES.get(match[2].lower())
     if match is None or scale is None:
         raise CellError(f"the library has the unit {text!r}, which is none of {unit}")
-    return float(match[1]) * scale / wanted
+    return float(match[1]) * scale / target
 
 
 def _numbers(text: str) -> tuple[float, ...]:
@@ -294,6 +296,26 @@ def _sum(tables: Sequence[Table | None]) -> Table | None:
     return Table(slews, loads, values)
 
 
+@cache
+def _reader(library: Library) -> _Reader:
+    return _Reader(library)
+
+
+def check(libraries: Sequence[Library]) -> None:
+    """Refuse a library, given by its files, without a voltage, an inverter, or delays.
+
+    Raises
+    ------
+    BadValue
+        The sentence names the library.
+    """
+    try:
+        technology(libraries, ())
+    except CellError as error:
+        name = " + ".join(library.name for library in libraries)
+        raise BadValue("liberty", f"{name} cannot be used: {error}", ": ") from error
+
+
 def technology(libraries: Sequence[Library], used: Iterable[str]) -> Technology:
     """The ``used`` cells of a library, given by its files; its smallest inverter is the load of the output ports.
 
@@ -302,7 +324,7 @@ def technology(libraries: Sequence[Library], used: Iterable[str]) -> Technology:
     CellError
         If the library has no delays or no inverter, or lacks what the simulation of a used cell needs.
     """
-    readers = [_Reader(library) for library in libraries]
+    readers = [_reader(library) for library in libraries]
     homes = {name: reader for reader in reversed(readers) for name in reader.places}
     outlines = [outline for library in libraries for outline in library.cells if len(outline.inputs) == 1]
     inverters = [outline for outline in outlines if outline.truth() == (True, False)]

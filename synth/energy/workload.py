@@ -79,8 +79,8 @@ class Workload:
             known = self.expected[self.first : len(self.expected) - self.latency]
             if not known or name not in known[0]:
                 continue
-            wanted = bits([[outputs[name] for outputs in known]], [width])
-            wrong = np.flatnonzero((got != wanted).any(axis=1))
+            right = bits([[outputs[name] for outputs in known]], [width])
+            wrong = np.flatnonzero((got != right).any(axis=1))
             if wrong.size:
                 number = int(wrong[0])
                 word = sum(int(bit) << weight for weight, bit in enumerate(got[number]))
