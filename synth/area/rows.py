@@ -96,6 +96,11 @@ class Row:
     """Whether the row repeats the recipe with the lowest median of its module."""
 
     @property
+    def is_energy(self) -> bool:
+        """Whether the figure is an energy; otherwise it is an area."""
+        return self.metric == ENERGY
+
+    @property
     def format(self) -> str:
         """Name of the format, or of the first operand's format."""
         return str(self.options["format"])
