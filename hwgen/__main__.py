@@ -19,6 +19,13 @@ def area(arguments: argparse.Namespace) -> int:
     return area.area(design_from(arguments), arguments)
 
 
+def energy(arguments: argparse.Namespace) -> int:
+    """Measure a block's energy."""
+    from synth.cli import energy
+
+    return energy.energy(design_from(arguments), arguments)
+
+
 def report(arguments: argparse.Namespace) -> int:
     """Write the report."""
     from synth.cli import report
@@ -47,7 +54,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     return sweep.sweep(arguments)
 
 
-_COMMANDS = (formats, explain, table, doctor, generate, build, area, verify, simulate, sweep, report)
+_COMMANDS = (formats, explain, table, doctor, generate, build, area, energy, verify, simulate, sweep, report)
 COMMANDS: dict[str, Run] = {command.__name__: command for command in _COMMANDS}
 
 

@@ -246,6 +246,36 @@ def _area_options(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--json", action="store_true", help="print rows as JSON")
 
 
+def _energy_options(parser: argparse.ArgumentParser) -> None:
+    from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, RECIPES
+    from synth.energy.data import KINDS
+    from synth.energy.job import OPERATIONS
+    from synth.energy.measure import SIMULATORS
+    from synth.energy.plan import DEFAULT_DATA, PLACES
+    from synth.energy.workload import MEASURED
+
+    for sub in _blocks(parser, MEASURED).values():
+        text = f"any of {', '.join(PLACES)} (default: gates; with --liberty: the library's cells)"
+        sub.add_argument("--target", metavar="T[,T...]", help=text)
+        _add_liberty(sub)
+        text = f"numbers to operate on: {', '.join(KINDS)}, or a file of NumPy (default: %(default)s)"
+        sub.add_argument("--data", metavar="NAME|FILE.npy", default=DEFAULT_DATA, help=text)
+        text = "number of operations that are counted (default: %(default)s)"
+        sub.add_argument("--operations", type=int, default=OPERATIONS, metavar="N", help=text)
+        text = "with --liberty: time from one operation to the next (default: the longest path of the netlists)"
+        sub.add_argument("--period", type=float, metavar="NS", help=text)
+        text = "set of recipes: with speed each is measured, else the one with the smallest area"
+        sub.add_argument("--portfolio", choices=PORTFOLIOS, help=f"{text} (default: {DEFAULT_PORTFOLIO})")
+        text = f"measure this recipe only: one of {', '.join(RECIPES['cells'])}"
+        sub.add_argument("--recipe", choices=RECIPES["cells"], metavar="NAME", help=text)
+        text = "both give the same result (default: compiled, where there is a C++ compiler, because it is faster)"
+        sub.add_argument("--simulator", choices=SIMULATORS, help=text)
+        _add_renamings(sub)
+        _add_store(sub, None)
+        _add_jobs(sub)
+        sub.add_argument("--json", action="store_true", help="print rows as JSON")
+
+
 def _verify_options(parser: argparse.ArgumentParser) -> None:
     from synth.area.recipes import RECIPES, STOCK
     from synth.proof.choose import VERIFIED
@@ -345,6 +375,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     ),
     "build": ("write the modules that a TOML file lists, as generate does", _build_options),
     "area": ("synthesize a block and print its area", _area_options),
+    "energy": ("synthesize a block and print its energy per operation", _energy_options),
     "verify": ("check a block, or your own Verilog, against the reference model for every input", _verify_options),
     "simulate": ("run a cocotb regression of a block, or of your own Verilog", _simulate_options),
     "sweep": ("measure a design space, locally or on a Dask cluster; an interrupted sweep resumes", _sweep_options),

@@ -81,6 +81,14 @@ NOT_RUN = {
         "hwgen verify pe --format hif8 --lanes 8 --accumulator exact --stages 2",
         "hwgen verify dot --format ocp_e4m3 --lanes 32 --accumulator binary32 --block-scale e8m0",
     ),
+    "docs/energy.md": (
+        "hwgen energy mac --format hif8",
+        "hwgen energy mac --format hif8 --liberty my_cells.lib --json",
+        "hwgen energy mac --format hif8 --liberty my_cells.lib --period 2",
+        "hwgen energy mac --format hif8 --portfolio speed",
+        "hwgen energy pe --format ocp_e4m3 --data sparse",
+        "hwgen energy pe --format ocp_e4m3 --data layer.npy",
+    ),
     "docs/start.md": ("pip install .",),
     "docs/sweep.md": (
         "hwgen sweep space.toml -o build/sweep --jobs 4",
@@ -210,7 +218,7 @@ def in_text(text: str) -> Iterator[list[str]]:
 def whole(command: str, *rest: str) -> list[str]:
     """Complete a command: add a missing block and format, and drop a last option that has no value."""
     words = [command, *rest]
-    if command in ("generate", "area", "verify"):
+    if command in ("generate", "area", "energy", "verify"):
         block, *options = rest if rest and not rest[0].startswith("-") else ("mac", *rest)
         words = [command, block, *([] if block == "all" else ["--format", "hif8"]), *options]
     try:

@@ -9,7 +9,7 @@ from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Protocol
 
 from golden.refusal import check_choice, check_integer
 from hwgen.netlist.emit import CLOCK, Port
@@ -81,6 +81,10 @@ class Job:
         OpenSTA or of the router.
     seed : int
         Seed of the first renaming; the others count up from it.
+    recipe : str
+        The only recipe of the portfolio to run; empty: all of them.
+    keeps_cells : bool
+        Whether :func:`mapped` returns the netlists of cells.
 
     Raises
     ------
@@ -102,6 +106,8 @@ class Job:
     facts: tuple[tuple[str, Any], ...] = ()
     timer: str = ABC
     seed: int = 1
+    recipe: str = ""
+    keeps_cells: bool = False
 
     def __post_init__(self) -> None:
         check_integer("seed", self.seed, 1, MAX_SEED)
@@ -132,8 +138,9 @@ class Job:
         return timed(target, self.libraries) if self.is_timed else (target, self.libraries)
 
     def recipes(self) -> dict[str, str | None]:
-        """ABC scripts of the portfolio, by recipe name."""
-        return portfolio(self.portfolio, self._place[0].kind)
+        """ABC scripts of the portfolio, or of the only recipe, by name."""
+        scripts = portfolio(self.portfolio, self._place[0].kind)
+        return {check_choice("recipe", self.recipe, tuple(scripts)): scripts[self.recipe]} if self.recipe else scripts
 
     @property
     def seeds(self) -> range:
@@ -147,7 +154,7 @@ class Job:
 
     @property
     def effort(self) -> float:
-        """Relative computing time: long jobs start first, and progress estimates the time left from it."""
+        """See :class:`Measurement`."""
         return (2000 + len(self.verilog)) * len(self.recipes()) * self.renamings
 
     @cached_property
@@ -170,6 +177,8 @@ class Job:
                 if self.is_routed:
                     lines += [f"setattr -mod -unset keep_hierarchy {self.top}", "flatten"]
                 lines.append(f"tee -q -o {name}.json stat -json {libraries}")
+                if self.keeps_cells:
+                    lines += ["clean -purge", f"write_json {name}.cells"]
                 if self.is_routed:
                     lines += ["blackbox =A:whitebox", f"write_json {name}.netlist"]
                 elif self.is_timed and self.timer != ABC:
@@ -187,6 +196,46 @@ class Job:
     def key(self) -> str:
         """SHA-256 of everything that the samples depend on: :meth:`hashes` and the tool's version."""
         return sha256(*self.hashes().values(), yosys.version())
+
+    def execute(self, timeout: float | None = None) -> Samples:
+        """See :func:`execute`."""
+        return mapped(self, timeout)[0]
+
+    def rows(self, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Row]:
+        """A row for each recipe, and one more that repeats the recipe with the lowest median as the best."""
+        target, hashes = self._place[0], self.hashes()
+        options = {name.replace("-", "_"): value for name, value in self.options}
+
+        def row(recipe: str, group: Sequence[Mapping[str, float]]) -> Row:
+            areas = tuple(sample[target.metric] for sample in group)
+            return Row(
+                component=self.component,
+                options=options,
+                target=self.target,
+                recipe=recipe,
+                metric=target.metric,
+                min=min(areas),
+                median=median(areas),
+                max=max(areas),
+                samples=areas,
+                medians={name: median(sample[name] for sample in group) for name in group[0] if name != target.metric},
+                unit=target.unit,
+                tool=yosys.version(),
+                portfolio=self.portfolio,
+                renamings=self.renamings,
+                seed=self.seed,
+                name=self.top,
+                command=self.command,
+                libraries=tuple(library.name for library in self.libraries),
+                libraries_sha256=tuple(library.sha256 for library in self.libraries),
+                timing=_timing(self, group) if self.is_timed else None,
+                verilog_sha256=hashes["verilog_sha256"],
+                script_sha256=hashes["script_sha256"],
+                **dict(self.facts),
+            )
+
+        measured = [row(recipe, group) for recipe, group in samples.items()]
+        return [*measured, min(measured, key=attrgetter("median")).best()]
 
 
 def _mapping(target: Target, top: str, abc: str | None) -> list[str]:
@@ -209,7 +258,49 @@ def mapped_netlist(verilog: str, top: str, libraries: Sequence[Library], recipe:
     return yosys.run("\n".join(lines), files, ["cells.v"])["cells.v"]
 
 
-def execute(job: Job, timeout: float | None = None) -> Samples:
+class Measurement(Protocol):
+    """A job: it measures one module on one target, and its result depends on itself alone. See :class:`Job`."""
+
+    @property
+    def top(self) -> str:
+        """Name of the module."""
+
+    @property
+    def target(self) -> str:
+        """Name of the target."""
+
+    @property
+    def portfolio(self) -> str:
+        """Name of the portfolio."""
+
+    @property
+    def renamings(self) -> int:
+        """Number of renamings."""
+
+    @property
+    def command(self) -> str:
+        """The command that repeats the job."""
+
+    @property
+    def label(self) -> str:
+        """Short name for messages."""
+
+    @property
+    def effort(self) -> float:
+        """Relative computing time: long jobs start first, and progress estimates the time left from it."""
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of everything that the samples depend on."""
+
+    def execute(self, timeout: float | None = None) -> Samples:
+        """See :func:`execute`."""
+
+    def rows(self, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Row]:
+        """See :func:`rows`."""
+
+
+def execute(job: Measurement, timeout: float | None = None) -> Samples:
     """Run a job and return its samples.
 
     Raises
@@ -217,11 +308,24 @@ def execute(job: Job, timeout: float | None = None) -> Samples:
     ToolError
         If a tool fails, or does not finish within ``timeout`` seconds.
     """
+    return job.execute(timeout)
+
+
+def rows(job: Measurement, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Row]:
+    """A row for each recipe, and one more that repeats the recipe with the lowest median as the best."""
+    return job.rows(samples)
+
+
+def mapped(job: Job, timeout: float | None = None) -> tuple[Samples, dict[str, list[str]]]:
+    """The samples of a job, and the netlists that they count in Yosys's JSON, by recipe, if it keeps them.
+
+    Errors are those of :func:`execute`.
+    """
     target, libraries = job._place
     files = {"module.v": job.verilog, "swap.v": _SWAP.read_text(), **target.inputs()}
     # ABC times the netlists in this order
     order = [f"{recipe}.{seed}" for seed in job.seeds for recipe in job.recipes()]
-    results = [f"{name}.json" for name in order]
+    results = [f"{name}.json" for name in order] + [f"{name}.cells" for name in order if job.keeps_cells]
     deadline = None if timeout is None else time.monotonic() + timeout
     if job.is_timed:
         if job.timer not in ((router(job.target),) if job.is_routed else (ABC, opensta())):
@@ -240,7 +344,9 @@ def execute(job: Job, timeout: float | None = None) -> Samples:
             raise ToolError(f"{job.timer} did not finish within the job's {timeout:g} s") from error
         for name, delay in zip(order, delays, strict=True):
             metrics[name] |= delay
-    return {recipe: [metrics[f"{recipe}.{seed}"] for seed in job.seeds] for recipe in job.recipes()}
+    samples = {recipe: [metrics[f"{recipe}.{seed}"] for seed in job.seeds] for recipe in job.recipes()}
+    seeds = job.seeds if job.keeps_cells else ()
+    return samples, {recipe: [texts[f"{recipe}.{seed}.cells"] for seed in seeds] for recipe in job.recipes()}
 
 
 def _delays(
@@ -263,43 +369,6 @@ def _delays(
     if job.target != LIBERTY:  # gates without a process have no picoseconds
         return [{"delay_fo4": round(delay / fo4, 2)} for delay in delays]
     return [{"delay_ps": round(delay, 1), "delay_fo4": round(delay / fo4, 2)} for delay in delays]
-
-
-def rows(job: Job, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Row]:
-    """A row for each recipe, and one more that repeats the recipe with the lowest median as the best."""
-    target, hashes = job._place[0], job.hashes()
-    options = {name.replace("-", "_"): value for name, value in job.options}
-
-    def row(recipe: str, group: Sequence[Mapping[str, float]]) -> Row:
-        areas = tuple(sample[target.metric] for sample in group)
-        return Row(
-            component=job.component,
-            options=options,
-            target=job.target,
-            recipe=recipe,
-            metric=target.metric,
-            min=min(areas),
-            median=median(areas),
-            max=max(areas),
-            samples=areas,
-            medians={name: median(sample[name] for sample in group) for name in group[0] if name != target.metric},
-            unit=target.unit,
-            tool=yosys.version(),
-            portfolio=job.portfolio,
-            renamings=job.renamings,
-            seed=job.seed,
-            name=job.top,
-            command=job.command,
-            libraries=tuple(library.name for library in job.libraries),
-            libraries_sha256=tuple(library.sha256 for library in job.libraries),
-            timing=_timing(job, group) if job.is_timed else None,
-            verilog_sha256=hashes["verilog_sha256"],
-            script_sha256=hashes["script_sha256"],
-            **dict(job.facts),
-        )
-
-    measured = [row(recipe, group) for recipe, group in samples.items()]
-    return [*measured, min(measured, key=attrgetter("median")).best()]
 
 
 def _timing(job: Job, group: Sequence[Mapping[str, float]]) -> Timing:

@@ -8,7 +8,7 @@ from typing import Protocol
 from golden.refusal import BadValue
 from hwgen.tools import process, yosys
 from hwgen.tools.process import ToolError
-from synth.area.jobs import Job, Samples, execute
+from synth.area.jobs import Measurement, Samples, execute
 
 TRIES = 4
 """How often a job is started before it counts as failed."""
@@ -20,7 +20,7 @@ class Pool(Protocol):
     slots: int
     """Number of jobs that run at the same time."""
 
-    def submit(self, job: Job, timeout: float | None) -> Future[Samples]:
+    def submit(self, job: Measurement, timeout: float | None) -> Future[Samples]:
         """Schedule :func:`synth.area.jobs.execute` for a job."""
 
     def close(self) -> None:
@@ -41,7 +41,7 @@ class LocalPool:
         self._executor = ThreadPoolExecutor(self.slots)
         self._closed = threading.Event()
 
-    def submit(self, job: Job, timeout: float | None) -> Future[Samples]:
+    def submit(self, job: Measurement, timeout: float | None) -> Future[Samples]:
         """Run a job as soon as a worker is free."""
         return self._executor.submit(execute_with_retries, job, timeout, self._closed)
 
@@ -58,7 +58,7 @@ class LocalPool:
         self.close()
 
 
-def execute_with_retries(job: Job, timeout: float | None, closed: threading.Event | None = None) -> Samples:
+def execute_with_retries(job: Measurement, timeout: float | None, closed: threading.Event | None = None) -> Samples:
     """Run a job, and run it again if its process was killed, unless its pool is ``closed``."""
     for _ in range(TRIES - 1):
         try:

@@ -1,7 +1,7 @@
 """Rows: measured figures, and how they are written as JSON."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from golden.refusal import BadValue
@@ -15,6 +15,9 @@ BEST = "best"
 _MEDIAN = "median_"
 FO4, PS = "delay_fo4", "delay_ps"
 """Metrics of delays."""
+ENERGY = "energy"
+"""Metric of rows whose figure is an energy per operation."""
+_CONDITIONS = ("unit_text", "data", "simulator")
 _TEXTS = ("metric", "unit", "tool", "name", "command", "verilog_sha256", "script_sha256")
 _OPTIONS = {"encoder": ("rounding",), "mac": ("accumulator",), "adder": ("accumulator",)}
 """Options besides ``format`` that each row of a component must have; other components need none."""
@@ -87,8 +90,15 @@ class Row:
     """Names of the cell libraries of target ``liberty``; the next field has the hashes of their contents."""
     libraries_sha256: tuple[str, ...] = ()
     timing: Timing | None = None
+    conditions: Mapping[str, str | int] = field(default_factory=dict)
+    """Of an energy: its unit in words, the ``data``, the number of ``operations`` and the ``simulator``."""
     is_best: bool = False
     """Whether the row repeats the recipe with the lowest median of its module."""
+
+    @property
+    def is_energy(self) -> bool:
+        """Whether the figure is an energy; otherwise it is an area."""
+        return self.metric == ENERGY
 
     @property
     def format(self) -> str:
@@ -130,6 +140,7 @@ class Row:
             **{_MEDIAN + name: value for name, value in self.medians.items()},
             **fields("unit", "tool", "portfolio", "renamings", "seed", "name", "command"),
             **fields("verilog_sha256", "script_sha256"),
+            **self.conditions,
             "delay": timing and timing.metric,
             "timer": timing and timing.source,
             **(fields("libraries", "libraries_sha256") if self.target == LIBERTY else {}),
@@ -152,6 +163,9 @@ class Row:
         plain |= {key: keys.count(key) for key in ("renamings", "seed")}
         if target == LIBERTY:
             plain |= {key: keys.texts(key) for key in ("libraries", "libraries_sha256")}
+        conditions: dict[str, str | int] = {}
+        if keys.rest.get("metric") == ENERGY:
+            conditions = {**{key: keys.text(key) for key in _CONDITIONS}, "operations": keys.count("operations")}
         row = cls(
             component=component,
             target=target,
@@ -159,7 +173,8 @@ class Row:
             recipe=keys.text("best_recipe") if is_best else recipe,
             samples=keys.numbers("samples"),
             accumulator_bits=keys.count("accumulator_bits") if has_accumulator else None,
-            timing=_timing(keys) if portfolio == SPEED else None,
+            timing=_timing(keys) if portfolio == SPEED and not conditions else None,
+            conditions=conditions,
             is_best=is_best,
             **plain,
             medians={key.removeprefix(_MEDIAN): keys.number(key) for key in medians},

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hwgen.tools.ahead import completed
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
-from synth.area.jobs import Job, Samples, rows
+from synth.area.jobs import Measurement, Samples, rows
 from synth.area.pool import Pool
 from synth.area.rows import Row
 from synth.area.store import Store
@@ -22,7 +22,7 @@ class Outcome:
 
     Attributes
     ----------
-    job : Job
+    job : Measurement
     rows : tuple of Row
         Empty if the job failed.
     error : str or None
@@ -33,7 +33,7 @@ class Outcome:
         Whether the result came from the store.
     """
 
-    job: Job
+    job: Measurement
     rows: tuple[Row, ...]
     error: str | None = None
     log: str = ""
@@ -41,7 +41,7 @@ class Outcome:
 
 
 def measure(
-    jobs: Iterable[Job], pool: Pool, store: Store | None = None, timeout: float | None = None
+    jobs: Iterable[Measurement], pool: Pool, store: Store | None = None, timeout: float | None = None
 ) -> Iterator[Outcome]:
     """Run jobs and yield their outcomes as they finish, in any order.
 
@@ -59,7 +59,7 @@ def measure(
         Seconds that each job may take.
     """
 
-    def submit(job: Job) -> Future[Samples]:
+    def submit(job: Measurement) -> Future[Samples]:
         samples = None if store is None else store.get(job.key)
         return pool.submit(job, timeout) if samples is None else _Known(samples)
 
@@ -86,10 +86,10 @@ class _Known(Future[Samples]):
 
 
 def measure_all(
-    jobs: Sequence[Job], pool: Pool, store: Store | None = None, progress: Progress | None = None
+    jobs: Sequence[Measurement], pool: Pool, store: Store | None = None, progress: Progress | None = None
 ) -> list[Outcome]:
     """Run jobs as :func:`measure` does, long ones first; return the outcomes in the order of ``jobs``."""
-    outcomes: dict[Job, Outcome] = {}
+    outcomes: dict[Measurement, Outcome] = {}
     todo = sorted(dict.fromkeys(jobs), key=lambda job: -job.effort)
     if progress is not None:
         progress.start(sum(job.effort for job in todo))

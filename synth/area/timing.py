@@ -33,7 +33,7 @@ class TimingError(ToolError):
 
 DRIVES = (1, 2, 4, 8)
 
-_EFFORTS: dict[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
+EFFORTS: dict[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
     # input capacitances and delays without load, relative to the inverter
     "INV": ({"A": 1}, {"A": 1}),
     "BUF": ({"A": 1}, {"A": 3}),
@@ -97,7 +97,7 @@ def _flip_flop(cell: Cell) -> list[str]:
 
 
 def _sized(cell: Cell, drive: int) -> list[str]:
-    loads, parasitics = _EFFORTS[cell.name]
+    loads, parasitics = EFFORTS[cell.name]
     ((output, function),) = cell.functions.items()
     lines = [f"  cell ({cell.name}X{drive}) {{ area : {cell.area * drive:g};"]
     lines += [

@@ -29,7 +29,7 @@ def sweep(arguments: argparse.Namespace) -> int:
         described = space.read(arguments.file)
     with about("--store"):
         store = Store(arguments.store)
-    total = sum(1 for _ in described.designs()) * described.places
+    total = sum(map(described.jobs, described.designs()))
     with about("--dask"):
         pool: Pool = DaskPool(arguments.dask) if arguments.dask else LocalPool(arguments.jobs)
     progress = Progress()

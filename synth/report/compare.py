@@ -35,6 +35,8 @@ def figures(rows: Iterable[Row]) -> dict[Key, Figure]:
     curves: dict[Key, list[Row]] = {}
     for row in rows:
         quantity, how = ("area", row.portfolio) if row.timing is None else ("smallest area", row.timing.source)
+        if row.is_energy:
+            quantity, how = f"energy on {row.conditions['data']} data", row.portfolio
         key = Key(row.name, row.place, f"{quantity} [{row.unit}]", how)
         if row.is_best:
             by_key.setdefault(key, figure(row))

@@ -37,6 +37,8 @@ class Measured:
     ----------
     rows, optional, timed : list of Row
         Areas of plain blocks, areas of blocks with :data:`synth.report.plan.OPTIONAL` options, and timed rows.
+    energies : list of Row
+        Energies.
     columns : dict of str to Column
         Targets and cell libraries of the areas, by place.
     formats : tuple of str
@@ -44,10 +46,11 @@ class Measured:
     """
 
     def __init__(self, rows: Sequence[Row], formats: Sequence[str]):
-        areas = [row for row in rows if row.timing is None]
+        areas = [row for row in rows if row.timing is None and not row.is_energy]
         self.rows = [row for row in areas if OPTIONAL.isdisjoint(row.options)]
         self.optional = [row for row in areas if not OPTIONAL.isdisjoint(row.options)]
         self.timed = [row for row in rows if row.timing is not None]
+        self.energies = [row for row in rows if row.is_energy]
         self.columns: dict[str, Column] = {column.key: column for column in columns(areas)}
         self.formats = tuple(formats)
 

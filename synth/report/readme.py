@@ -73,7 +73,8 @@ def results(report: Report) -> dict[str, Any]:
     rows = []
     for row in report.rows:
         options = {"accumulator": REPORT_ACCUMULATOR, **row.options}
-        if row.is_best and row.timing is None and row.component in ("mac", "multiplier") and options in plain:
+        is_area = row.is_best and row.timing is None and not row.is_energy
+        if is_area and row.component in ("mac", "multiplier") and options in plain:
             line = row.to_json()
             rows.append({key: line[key] for key in _KEPT if key in line})
     return {"tool": report.tool, "renamings": report.renamings, "rows": rows}

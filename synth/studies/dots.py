@@ -26,7 +26,7 @@ from hwgen.tools import yosys
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 from synth.area.emission import verilog
-from synth.area.jobs import Job
+from synth.area.jobs import Job, Measurement
 from synth.area.plan import area_jobs
 from synth.area.pool import LocalPool
 from synth.area.rows import Row
@@ -188,7 +188,9 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="measure all areas again")
     arguments = parser.parse_args()
     store, known = Store(arguments.store), measured(arguments.again)
-    best = {job: known.get((job.command, *job.hashes().values(), yosys.version())) for job in jobs(store)}
+    best: dict[Measurement, Row | None] = {
+        job: known.get((job.command, *job.hashes().values(), yosys.version())) for job in jobs(store)
+    }
     with LocalPool(arguments.jobs) as pool:
         for outcome in measure_all([job for job in best if best[job] is None], pool, store, Progress()):
             if outcome.error:

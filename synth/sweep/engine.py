@@ -6,18 +6,33 @@ from pathlib import Path
 
 from hwgen.tools.files import staging
 from synth.area.emission import verilog
-from synth.area.jobs import Job, rows
+from synth.area.jobs import Measurement, rows
 from synth.area.plan import area_jobs
 from synth.area.runner import Outcome
 from synth.area.store import Store
+from synth.energy.measure import COMPILED, available
+from synth.energy.plan import PLACES, energy_jobs
+from synth.energy.workload import MEASURED
 from synth.sweep.space import Space
 
 
-def jobs(space: Space, store: Store) -> Iterator[Job]:
+def jobs(space: Space, store: Store) -> Iterator[Measurement]:
     """The jobs of a space, in an order that depends on the space alone."""
     for design in space.designs():
         text = verilog(design, store)
         yield from area_jobs(design, text, space.targets, space.portfolio, space.renamings, space.libraries, space.seed)
+        for data in space.energies if design.kind in MEASURED else ():
+            yield from energy_jobs(
+                design,
+                text,
+                [target for target in space.targets if target in PLACES],
+                data,
+                portfolio=space.portfolio,
+                renamings=space.renamings,
+                libraries=space.libraries,
+                seed=space.seed,
+                simulator=available() or COMPILED,
+            )
 
 
 def write(space: Space, store: Store, failures: list[Outcome], folder: Path) -> Path:

@@ -17,7 +17,7 @@ from golden.refusal import BadValue
 from hwgen.tools import yosys
 from hwgen.tools.process import ToolError
 from synth.area.digest import sha256, texts
-from synth.area.jobs import Job, Samples
+from synth.area.jobs import Measurement, Samples
 from synth.area.pool import TRIES, execute_with_retries
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ CONNECT = 10.0
 RECONNECT = 60.0
 """Seconds to wait for a scheduler that has gone away."""
 
-SUFFIXES = (".py", ".v", ".lib")
+SUFFIXES = (".py", ".v", ".lib", ".cpp")
 """Suffixes of the files that results depend on."""
 
 
@@ -44,7 +44,7 @@ def program() -> str:
     return sha256(*files, version("minifloat-rtl"), yosys.version())
 
 
-def remote(job: Job, timeout: float | None, expected: str) -> Samples:
+def remote(job: Measurement, timeout: float | None, expected: str) -> Samples:
     """Run a job on a worker of a cluster, which must have the expected version of the program."""
     here = program()
     if here != expected:
@@ -78,7 +78,7 @@ class DaskPool:
         self.address, self.patience = address, patience
         self.expected = program() if expected is None else expected
         self._lock = threading.RLock()
-        self._waiting: dict[Future[Samples], tuple[Job, float | None, int, Any]] = {}
+        self._waiting: dict[Future[Samples], tuple[Measurement, float | None, int, Any]] = {}
         self._closed = False
         try:
             self._client = self._connect(CONNECT)
@@ -106,14 +106,14 @@ class DaskPool:
                     raise PoolError(f"there is no Dask scheduler at {self.address!r}: {reason}") from None
                 time.sleep(0.5)
 
-    def submit(self, job: Job, timeout: float | None) -> Future[Samples]:
+    def submit(self, job: Measurement, timeout: float | None) -> Future[Samples]:
         """Send a job to the scheduler."""
         future: Future[Samples] = Future()
         with self._lock:
             self._send(future, job, timeout, 1)
         return future
 
-    def _send(self, future: Future[Samples], job: Job, timeout: float | None, tries: int) -> None:
+    def _send(self, future: Future[Samples], job: Measurement, timeout: float | None, tries: int) -> None:
         sent = self._client.submit(remote, job, timeout, self.expected, pure=False)
         self._waiting[future] = job, timeout, tries, sent
         sent.add_done_callback(partial(self._finished, future))

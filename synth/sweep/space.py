@@ -6,6 +6,7 @@
     portfolio = "standard"
     renamings = 8
     seed = 1                                       # seed of the first renaming
+    energy = ["gaussian", "sparse", "mine.npy"]    # also measure energies, on these data; default: none
 
     [mac]                                          # one table for each kind of block; an empty one takes the defaults
     accumulator = ["binary16", "binary32", "exact"]
@@ -37,13 +38,18 @@ from synth.area.jobs import MAX_RENAMINGS, MAX_SEED
 from synth.area.liberty import Libraries, check_flip_flop
 from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, SPEED
 from synth.area.targets import LIBERTY, TARGETS, check_target, find, timed
+from synth.energy import library
+from synth.energy.data import Data
+from synth.energy.data import read as read_data
+from synth.energy.plan import PLACES
+from synth.energy.workload import MEASURED
 
 DEFAULT = "default"
 """The value that stands for the default of each format."""
 
 SWEEP_RENAMINGS = 8
 
-_KEYS = ("formats", "targets", "liberty", "portfolio", "renamings", "seed", *BLOCKS)
+_KEYS = ("formats", "targets", "liberty", "portfolio", "renamings", "seed", "energy", *BLOCKS)
 
 
 @dataclass(frozen=True)
@@ -57,11 +63,14 @@ class Space:
     renamings: int
     seed: int
     blocks: Mapping[str, Mapping[str, tuple[Any, ...]]]
+    energies: tuple[Data, ...] = ()
+    """Data on which energies are measured."""
 
-    @property
-    def places(self) -> int:
-        """Number of jobs of a design: one for each target or library."""
-        return sum(len(self.libraries) if target == LIBERTY else 1 for target in self.targets)
+    def jobs(self, design: Design) -> int:
+        """Number of jobs of a design: one for each target or library, and the same with cells for each data."""
+        energies = len(self.energies) if design.kind in MEASURED else 0
+        counts = {target: len(self.libraries) if target == LIBERTY else 1 for target in self.targets}
+        return sum(count * (1 + energies * (target in PLACES)) for target, count in counts.items())
 
     def designs(self) -> Iterator[Design]:
         """All designs without duplicates; invalid combinations are skipped.
@@ -151,14 +160,25 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
     _check_formats(names, blocks)
     if not blocks:
         raise BadValue(None, f"there must be a table for at least one of {', '.join(BLOCKS)}")
-    space = Space(tuple(names), tuple(targets), libraries, portfolio, renamings, seed, blocks)
+    energies = (
+        tuple(_data(folder, name) for name in _strings(table.get("energy"), "energy")) if "energy" in table else ()
+    )
+    if energies:
+        for cells in libraries.values() if LIBERTY in targets else ():
+            library.check(cells)
+    space = Space(tuple(names), tuple(targets), libraries, portfolio, renamings, seed, blocks, energies)
     _check_designs(space)
     return space
 
 
 def _located(folder: Path, file: str) -> str:
-    """The path of a library, which may be relative to the folder of the space's file."""
+    """The path of a file, which may be relative to the folder of the space's file."""
     return str(folder / file) if file and (folder / file).exists() else file
+
+
+def _data(folder: Path, name: str) -> Data:
+    with about("energy"):
+        return read_data(_located(folder, name))
 
 
 def _check_designs(space: Space) -> None:

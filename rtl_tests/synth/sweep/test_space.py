@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import golden
@@ -29,6 +30,7 @@ from synth.area.liberty import GATES
 from synth.area.pool import LocalPool
 from synth.area.runner import measure
 from synth.area.store import Store
+from synth.report import load
 from synth.sweep import engine, pools, space
 
 SMALL = """
@@ -197,12 +199,40 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
     described, store = space.read(path), Store(tmp_path / "store")
     targets = [(job.target, [library.name for library in job.libraries]) for job in engine.jobs(described, store)]
     assert targets == [("gates", []), ("liberty", ["one"]), ("liberty", ["one", "two"])]
-    assert described.places == 3
+    assert [described.jobs(design) for design in described.designs()] == [3]
+
+
+def test_energies_are_measured_besides_areas(tmp_path):
+    np.save(tmp_path / "mine.npy", np.arange(5.0))
+    path = tmp_path / "space.toml"
+    head = 'formats = ["e2m1"]\ntargets = ["gates", "xc7"]\nrenamings = 1\nenergy = ["gaussian", "mine.npy"]\n'
+    path.write_text(f'{head}[decoder]\nto = ["binary16"]\n[multiplier]\n')
+    described, store = space.read(path), Store(tmp_path / "store")
+    jobs = list(engine.jobs(described, store))
+    assert [(job.target, type(job).__name__) for job in jobs] == [
+        *(("gates", "Job"), ("xc7", "Job"), ("gates", "EnergyJob"), ("gates", "EnergyJob")),
+        *(("gates", "Job"), ("xc7", "Job")),
+    ]
+    assert [described.jobs(design) for design in described.designs()] == [4, 2]
+    pool = LocalPool(1)
+    outcomes = list(measure(engine.jobs(described, store), pool, store))
+    pool.close()
+    assert [outcome.error for outcome in outcomes] == [None] * 6
+    rows = json.loads(engine.write(described, store, [], tmp_path / "out").read_text())["rows"]
+    energies = [row for row in rows if row["metric"] == "energy"]
+    assert [(row["name"], row["data"]) for row in energies if row["recipe"] == "best"] == [
+        ("e2m1_decoder_binary16", "gaussian"),
+        ("e2m1_decoder_binary16", "mine.npy"),
+    ]
+    assert load.sweep(str(tmp_path / "out" / "sweep.json"), "sweep").rows
+    assert main(["report", "--sweep", str(tmp_path / "out" / "sweep.json"), "-o", str(tmp_path / "report")]) == 0
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        ('energy = ["gauss"]\n[mac]', "energy must be one of gaussian, laplace, uniform, sparse, or a .npy file, not"),
+        ("energy = []\n[mac]", "energy must be a list of strings, not []"),
         ("formats = 1", "formats must be a list of strings, not 1"),
         ('formats = ["hif9"]', "must be a known format, not 'hif9'; the nearest is hif8"),
         ("[macs]", "the file has an unknown key 'macs'; did you mean 'mac'?"),

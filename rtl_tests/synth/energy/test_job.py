@@ -1,0 +1,208 @@
+"""Energy jobs and the command: rows like those of areas, one netlist with the area's, refusals in a sentence."""
+
+import json
+import pickle
+import shlex
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hwgen.__main__ import main
+from hwgen.blocks.catalog import build
+from hwgen.tools import yosys
+from rtl_tests.support.blocks import texts
+from rtl_tests.support.optional import NEEDS_ICARUS, NEEDS_OSU018, OSU018
+from synth.area.jobs import execute, mapped, rows
+from synth.area.liberty import GATES
+from synth.area.rows import Row
+from synth.area.timing import gates_with_drives
+from synth.energy import job as job_module
+from synth.energy.data import Data
+from synth.energy.measure import ICARUS, MismatchError
+from synth.energy.plan import energy_jobs
+from synth.proof.bitslice import compiler
+
+pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C++ compiler")
+
+DECODER = build("decoder", "e2m1")
+ENERGY = ["energy", "decoder", "--format", "e2m1", "--renamings", "2", "--operations", "100"]
+PARTS = {"switching", "internal", "leakage", "glitch_free", "clock", "transitions", "area", "cells"}
+
+
+def job_of(design=DECODER, **options):
+    options = {"renamings": 2, "operations": 100} | options
+    (job,) = energy_jobs(
+        design, texts([design])[design.name], ["gates"], options.pop("data", Data("gaussian")), **options
+    )
+    return job
+
+
+def test_rows():
+    job = job_of()
+    samples = execute(job)
+    (recipe,) = samples
+    areas = mapped(job.area)[0]
+    assert samples[recipe][0]["area"] == areas[recipe][0]["area"]
+    assert min(areas, key=lambda name: sum(sample["area"] for sample in areas[name])) == recipe
+    plain, best = (row.to_json() for row in rows(job, samples))
+    assert (plain["recipe"], best["recipe"], best["best_recipe"]) == (recipe, "best", recipe)
+    assert (best["component"], best["format"], best["target"], best["metric"]) == ("decoder", "e2m1", "gates", "energy")
+    assert (best["unit"], best["tool"], best["data"]) == ("C·V²", yosys.version(), "gaussian")
+    assert (best["operations"], best["simulator"], best["renamings"]) == (100, "compiled", 2)
+    assert "unit inverter" in best["unit_text"]
+    assert {f"median_{name}" for name in PARTS} <= set(best)
+    total = sum(best[f"median_{part}"] for part in ("switching", "internal", "leakage"))
+    assert best["min"] <= total * 1.001
+    assert 0 < best["median_glitch_free"] <= best["median"]
+    assert Row.from_json(json.loads(json.dumps(best))).to_json() == best
+
+
+def test_a_job_gives_the_same_samples_again():
+    job = job_of()
+    copy = pickle.loads(pickle.dumps(job))
+    assert copy.key == job.key
+    assert execute(copy) == execute(job)
+
+
+def test_keys_depend_on_all_that_is_measured():
+    numbers = Data("x.npy", np.ones((2, 3)))
+    others = [
+        job_of(operations=99),
+        job_of(data=Data("laplace")),
+        job_of(data=numbers),
+        job_of(data=Data("x.npy", np.full((2, 3), 2.0))),
+        job_of(period=3.0),
+        job_of(simulator=ICARUS),
+        job_of(recipe="amap"),
+    ]
+    assert len({job.key for job in (job_of(), *others)}) == len(others) + 1
+    assert job_of().key == job_of().key
+
+
+@NEEDS_ICARUS
+def test_both_simulators_give_the_same_samples():
+    assert execute(job_of(simulator=ICARUS)) == execute(job_of())
+
+
+def test_a_curve_has_a_figure_for_each_recipe():
+    job = job_of(build("encoder", "e2m1", source="binary16"), portfolio="speed", renamings=1)
+    measured = rows(job, execute(job))
+    assert len(measured) == len(job.area.recipes()) + 1
+    assert all({"delay_fo4", "area", "switching"} <= set(row.medians) for row in measured)
+    assert len({row.median for row in measured}) > 3
+    assert measured[-1].median == min(row.median for row in measured)
+
+
+def test_a_wrong_netlist_is_an_error_that_names_the_case(monkeypatch):
+    """The twin: one gate has another function."""
+
+    def wrong(job, timeout):
+        areas, netlists = mapped(job, timeout)
+        changed = {recipe: [text.replace('"INV"', '"BUF"', 1) for text in group] for recipe, group in netlists.items()}
+        assert changed != netlists
+        return areas, changed
+
+    monkeypatch.setattr(job_module, "mapped", wrong)
+    problem = r"^e2m1_decoder_binary16 differs from the reference model: \d+ of 116 results are wrong; in operation "
+    with pytest.raises(MismatchError, match=problem):
+        execute(job_of(recipe="amap"))
+
+
+def test_the_command(capsys, tmp_path):
+    numbers = tmp_path / "numbers.npy"
+    np.save(numbers, np.array([1.0, -3.0, 0.5]))
+    arguments = [*ENERGY, "--data", str(numbers), "--store", str(tmp_path / "store"), "--json"]
+    assert main(arguments) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert [row["recipe"] for row in first][-1] == "best"
+    command = shlex.split(first[-1]["command"])
+    expected = "hwgen energy decoder --format e2m1 --to binary16 --target gates --renamings 2 --data numbers.npy"
+    assert command == [*expected.split(), "--operations", "100"]
+    assert main(arguments) == 0
+    assert json.loads(capsys.readouterr().out) == first
+    assert main([*ENERGY, "--recipe", "lut_amap"]) == 0
+    text = capsys.readouterr().out
+    assert "\ngates lut_amap       total  " in text
+    assert "all with the right results" in text
+    assert main([*ENERGY, "--recipe", "depth_map"]) == 0
+    assert "delay_fo4" in capsys.readouterr().out
+
+
+@NEEDS_OSU018
+def test_the_command_with_a_library(capsys):
+    assert main([*ENERGY, "--liberty", str(OSU018), "--recipe", "amap", "--json"]) == 0
+    (_, short) = json.loads(capsys.readouterr().out)
+    assert short["unit"] == "fJ"
+    assert 0 < short["median_leakage"] < short["median_switching"]
+    assert main([*ENERGY, "--liberty", str(OSU018), "--recipe", "amap", "--period", "1000", "--json"]) == 0
+    (_, long) = json.loads(capsys.readouterr().out)
+    assert long["median_period_ns"] == 1000
+    assert long["median_switching"] == short["median_switching"]
+    factor = 1000 / short["median_period_ns"]
+    assert long["median_leakage"] == pytest.approx(short["median_leakage"] * factor, rel=1e-5)
+
+
+BAD = {
+    "data": (["--data", "gauss"], "--data must be one of gaussian, laplace, uniform, sparse, or a .npy file, not"),
+    "file": (["--data", "none.npy"], "--data: none.npy cannot be read: No such file or directory"),
+    "operations": (["--operations", "0"], "--operations must be from 1 to 100000, not 0"),
+    "period on gates": (["--period", "2"], "--period needs a library: gates have no nanoseconds, and no leakage"),
+    "no period": (["--period", "-1"], "--period must be a positive number of nanoseconds up to 1e+06, not -1"),
+    "undefined period": (["--period", "nan"], "--period must be a positive number of nanoseconds up to 1e+06, not nan"),
+    "target": (["--target", "xc7"], "--target must be gates, or liberty together with --liberty, not 'xc7'"),
+    "liberty": (["--target", "liberty"], "--target must be gates, or liberty together with --liberty, not 'liberty'"),
+    "no library": (["--liberty", "none.lib"], "--liberty: none.lib cannot be read: No such file or directory"),
+    "recipe": (
+        ["--portfolio", "standard", "--recipe", "depth_map"],
+        "--recipe must be one of amap, amap2, lut_amap in standard, not 'depth_map'",
+    ),
+    "unknown recipe": (["--recipe", "map"], "argument --recipe: invalid choice: 'map'"),
+    "simulator": (["--simulator", "vcs"], "argument --simulator: invalid choice: 'vcs'"),
+    "renamings": (["--renamings", "0"], "--renamings must be from 1 to 64, not 0"),
+    "no delays": (
+        ["--liberty", str(GATES)],
+        "--liberty: gates cannot be used: the library has no inverter with delays, which energies need",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_one_sentence(case, capsys):
+    options, sentence = BAD[case]
+    assert main([*ENERGY, *options]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"hwgen: {sentence}")
+    assert err.count("\n") == 1
+
+
+@NEEDS_OSU018
+def test_a_short_period_is_refused(capsys):
+    assert main([*ENERGY, "--liberty", str(OSU018), "--recipe", "amap", "--period", "0.1"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("hwgen: --period must be longer: operation ")
+    assert " has not settled after 0.1 ns; " in err
+
+
+def test_a_machine_without_simulators(capsys, monkeypatch):
+    monkeypatch.setattr("synth.energy.measure.compiler", lambda: None)
+    assert main([*ENERGY, "--simulator", "compiled"]) == 2
+    needed = "--simulator: compiled needs a C++ compiler, which this machine does not have"
+    assert capsys.readouterr().err == f"hwgen: {needed}\n"
+    monkeypatch.setattr("synth.energy.icarus.installed", lambda: False)
+    assert main(ENERGY) == 1
+    assert "need a C++ compiler or Icarus Verilog" in capsys.readouterr().err
+
+
+def test_a_library_without_a_voltage(tmp_path, capsys):
+    path = tmp_path / "gates.lib"
+    path.write_text(gates_with_drives().text)
+    assert main([*ENERGY, "--liberty", str(path)]) == 2
+    expected = "gates_with_drives cannot be used: the library states no supply voltage (nom_voltage)"
+    assert capsys.readouterr().err == f"hwgen: --liberty: {expected}\n"
+
+
+def test_an_unfit_recipe_is_refused():
+    with pytest.raises(ValueError, match=r"^recipe must be one of amap, amap2, lut_amap, not 'depth_map'$"):
+        replace(job_of().area, recipe="depth_map").recipes()

@@ -1,0 +1,123 @@
+"""Numbers that an energy is measured with, and their codes."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golden import Format
+from golden.multi import MultiFormat
+from golden.refusal import BadValue, shown
+
+Numbers = NDArray[np.float64]
+
+KINDS = {
+    "gaussian": "Gaussian",
+    "laplace": "Laplace",
+    "uniform": "uniform between two bounds around 0",
+    "sparse": "Gaussian, but half of them 0",
+}
+"""Kinds of random numbers; all have mean 0."""
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Data:
+    """Two streams of numbers, for the operands a and b.
+
+    Attributes
+    ----------
+    name : str
+        One of :data:`KINDS`, or the name of a file.
+    content : float64 array, shape (2, n), or None
+        The numbers of a file; their root mean square is 1.
+    """
+
+    name: str
+    content: Numbers | None = field(default=None, repr=False, compare=False)
+
+    def streams(self, count: int) -> Numbers:
+        """Both streams, shape (2, ``count``); numbers of a file are repeated as needed."""
+        if self.content is not None:
+            return np.stack([np.resize(row, count) for row in self.content])
+        random, shape = np.random.default_rng(SEED), (2, count)
+        if self.name == "laplace":
+            return random.laplace(0, 1, shape)
+        if self.name == "uniform":
+            return random.uniform(-1, 1, shape)
+        numbers = random.standard_normal(shape)
+        return np.where(random.random(shape) < 0.5, 0.0, numbers) if self.name == "sparse" else numbers
+
+
+def read(text: str) -> Data:
+    """The data of a name, or of a NumPy file (``.npy``).
+
+    The rows of an array of shape (2, n) are a and b. Of any other array, a takes all numbers in their order, and b the
+    same in a random order.
+
+    Raises
+    ------
+    BadValue
+        If the name is unknown, or the file is not an array of finite numbers, or all of them are 0.
+    """
+    if text in KINDS:
+        return Data(text)
+    if not text.endswith(".npy"):
+        raise BadValue("data", f"must be one of {', '.join(KINDS)}, or a .npy file, not {shown(text)}")
+    try:
+        array = np.load(text, allow_pickle=False)
+    except OSError as error:
+        raise BadValue("data", f"{text} cannot be read: {error.strerror or error}", ": ") from error
+    except (ValueError, EOFError, SyntaxError) as error:
+        raise BadValue("data", f"{text} is not an array of numbers in NumPy's format", ": ") from error
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
+        kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+        raise BadValue("data", f"{text} must have real numbers, not {kind}", ": ")
+    numbers = array.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise BadValue("data", f"{text} must have finite numbers; it has NaN or infinity", ": ")
+    largest = np.abs(numbers).max(initial=0.0)
+    if largest == 0:
+        raise BadValue("data", f"{text} must have a number other than 0; it has {numbers.size} numbers", ": ")
+    numbers = numbers / largest
+    numbers /= np.sqrt(np.mean(numbers**2))
+    if numbers.ndim != 2 or len(numbers) != 2:
+        flat = numbers.ravel()
+        numbers = np.stack([flat, np.random.default_rng(SEED).permutation(flat)])
+    return Data(Path(text).name, numbers)
+
+
+def nearest(fmt: Format, numbers: Numbers) -> NDArray[np.int64]:
+    """Codes of the nearest values; numbers beyond the largest become the largest. Without a sign, of magnitudes.
+
+    Of a pair of formats these are codes of the first.
+    """
+    if fmt.name == "binary32":
+        return numbers.astype(np.float32).view(np.uint32).astype(np.int64)
+    if isinstance(fmt, MultiFormat):
+        return np.asarray(fmt.join(nearest(fmt.members[0], numbers).astype(np.uint32), np.uint8(0)), np.int64)
+    finite = np.flatnonzero(np.isfinite(fmt.values))
+    values, first_codes = np.unique(fmt.values[finite], return_index=True)
+    codes = finite[first_codes]
+    signed = numbers if fmt.signed else np.abs(numbers)
+    above = np.clip(np.searchsorted(values, signed), 1, values.size - 1)
+    is_lower = signed - values[above - 1] <= values[above] - signed
+    return np.asarray(codes[above - is_lower], np.int64)
+
+
+def scaled(fmt: Format, numbers: Numbers) -> Numbers:
+    """The numbers times the power of two with the highest signal-to-noise ratio in a format; see :func:`nearest`.
+
+    Among scales within 0.01 dB of the best it is the one nearest to 1.
+    """
+    one = fmt.members[0] if isinstance(fmt, MultiFormat) else fmt
+    low, high = one.exponent_range
+    sample = numbers.ravel()[:4096] if fmt.signed else np.abs(numbers.ravel()[:4096])
+    exponents = sorted(range(low, high + 1), key=abs)
+    noise = []
+    for exponent in exponents:
+        rounded = one.values[nearest(one, np.ldexp(sample, exponent))]
+        noise.append(np.mean((np.ldexp(rounded, -exponent) - sample) ** 2))
+    close = np.array(noise) <= min(noise) * 10**0.001
+    return np.ldexp(numbers, exponents[int(np.argmax(close))])

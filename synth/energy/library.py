@@ -1,0 +1,340 @@
+"""Cells of Liberty libraries as a simulation sees them: times in ps, capacitances in fF, energies in fJ.
+
+Where a library has several groups for the same pins with other conditions, delays and slews are their mean, because a
+simulated output has one delay for each edge. Energies depend on the state of the cell, as the library's conditions say;
+those of several supply pins are added.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from statistics import fmean
+
+from golden.refusal import BadValue
+from synth.area.liberty import Library, evaluate
+from synth.energy.cells import (
+    FANOUT,
+    Arc,
+    Cell,
+    CellError,
+    Edges,
+    Output,
+    Power,
+    State,
+    Table,
+    Technology,
+    Truth,
+    mean_edge,
+    rows,
+)
+
+_STATEMENT = re.compile(
+    r"""\s*(?:
+    /\*.*?\*/ |
+    (?P<end>\}) |
+    (?P<name>[\w.]+)\s*(?:
+        :\s*(?P<value>"[^"]*"|[^;\n}]*?)\s*(?:;|(?=[\n}])) |
+        \((?P<argument>(?:"[^"]*"|[^()"])*)\)\s*(?P<open>\{)?
+    ) |
+    ;
+    )""",
+    re.DOTALL | re.VERBOSE,
+)
+_CELL = re.compile(r'\bcell\s*\(\s*"?([\w.]+)"?\s*\)\s*\{')
+_EDGES = "fall", "rise"
+
+
+@dataclass
+class Group:
+    """``kind (argument) { attributes groups }``; ``attributes`` also has the arguments of e.g. ``values (…);``."""
+
+    kind: str = ""
+    argument: str = ""
+    attributes: dict[str, str] = field(default_factory=dict)
+    groups: list["Group"] = field(default_factory=list)
+
+    def all(self, kind: str) -> Iterator["Group"]:
+        """The groups of a kind directly inside."""
+        return (group for group in self.groups if group.kind == kind)
+
+    def number(self, name: str, default: float = 0.0) -> float:
+        """The value of an attribute, or the default."""
+        text = self.attributes.get(name)
+        return default if text is None else _number(text, f"the attribute {name}")
+
+
+def group(text: str, start: int, kind: str = "", argument: str = "") -> Group:
+    """The group whose content starts at ``start``, behind its opening brace; it ends with its closing brace."""
+    stack = [Group(kind, argument)]
+    while stack:
+        match = _STATEMENT.match(text, start)
+        if match is None or match.end() == start:
+            if not text[start:].strip():
+                break
+            raise CellError(f"the library cannot be read at {text[start : start + 40].strip()!r}")
+        start, now = match.end(), stack[-1]
+        if match["end"]:
+            stack.pop()
+            if len(stack) == 1 and not kind:  # the file's only group
+                break
+            if not stack:
+                return now
+        elif match["value"] is not None:
+            now.attributes[match["name"]] = match["value"].strip('" ')
+        elif match["open"]:
+            stack.append(Group(match["name"], match["argument"].strip('" \n')))
+            now.groups.append(stack[-1])
+        elif match["name"]:
+            now.attributes[match["name"]] = match["argument"].replace('"', "").replace("\\\n", "")
+    return stack[0]
+
+
+_SCALES = {"f": 1e-15, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3}
+
+
+def _scaled(text: str, unit: str, target: float) -> float:
+    """A number with a unit, e.g. ``10ps`` for the unit ``s``, in multiples of ``target``."""
+    match = re.fullmatch(rf"\s*([\d.eE+-]+)\s*([a-z]?){unit}\s*", text, re.IGNORECASE)
+    scale = match and _SCALES.get(match[2].lower())
+    if match is None or scale is None:
+        raise CellError(f"the library has the unit {text!r}, which is none of {unit}")
+    return float(match[1]) * scale / target
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    words = [word for word in re.split(r"[\s,]+", text) if word]
+    return tuple(_number(word, "a table") for word in words)
+
+
+def _number(word: str, place: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise CellError(f"the library has {place} with {word!r} instead of a number") from None
+
+
+class _Reader:
+    """Reads cells of one file."""
+
+    def __init__(self, library: Library):
+        self._text = re.sub(
+            r"/\*.*?\*/", " ", library.text.replace("\\\n", " ").replace("\\\r\n", " "), flags=re.DOTALL
+        )
+        starts = list(_CELL.finditer(self._text))
+        self.places = {match[1]: match.end() for match in reversed(starts)}
+        head = self._text[: starts[0].start()] if starts else self._text
+        content = re.search(r"\blibrary\s*\([^)]*\)\s*\{", head)
+        assert content is not None  # synth.area.liberty has read the file
+        self.head = group(head, content.end(), "library")
+        kinds = ("lu_table_template", "power_lut_template")
+        self._templates = {found.argument: found for found in self.head.groups if found.kind in kinds}
+        number, prefix = re.split(r"\s*,\s*", self.head.attributes.get("capacitive_load_unit", "1, pf"))[:2]
+        self.volt = _scaled(self.head.attributes.get("voltage_unit", "1V"), "V", 1.0)
+        self._time = _scaled(self.head.attributes.get("time_unit", "1ns"), "s", 1e-12)
+        self._capacitance = _scaled(f"{number}{prefix}", "f", 1e-15)
+        self._energy = self._capacitance * self.volt**2
+        self._leakage = _scaled(self.head.attributes.get("leakage_power_unit", "1nW"), "W", 1e-3)  # mW = fJ/ps
+
+    @property
+    def voltage(self) -> float:
+        """The supply voltage of the file's operating conditions, or the nominal one."""
+        conditions = {found.argument: found for found in self.head.all("operating_conditions")}
+        chosen = conditions.get(self.head.attributes.get("default_operating_conditions", ""))
+        stated = "voltage" in chosen.attributes if chosen else False
+        value = chosen.number("voltage") if chosen and stated else self.head.number("nom_voltage")
+        if value <= 0:
+            raise CellError("the library states no supply voltage (nom_voltage)")
+        return value * self.volt
+
+    def table(self, found: Group, scale: float) -> Table:
+        """A table of a cell, with its values multiplied by ``scale``, by slew and load."""
+        template = self._templates.get(found.argument, Group())
+        axes: dict[str, tuple[float, ...]] = {}
+        for number in (1, 2):
+            variable = template.attributes.get(f"variable_{number}", "")
+            points = found.attributes.get(f"index_{number}", template.attributes.get(f"index_{number}", ""))
+            if variable or points:
+                axes["load" if "capacitance" in variable else "slew"] = _numbers(points)
+        values = [value * scale for value in _numbers(found.attributes.get("values", ""))]
+        slews = tuple(point * self._time for point in axes.get("slew", (0.0,)))
+        loads = tuple(point * self._capacitance for point in axes.get("load", (0.0,)))
+        if len(values) == 1:
+            slews, loads = slews[:1], loads[:1]
+        if len(values) != len(slews) * len(loads):
+            raise CellError(f"the library has a table {found.argument} with {len(values)} values")
+        if next(iter(axes), "slew") == "load":  # the loads are the rows
+            columns = len(slews)
+            lines = [tuple(values[place::columns]) for place in range(columns)]
+        else:
+            columns = len(loads)
+            lines = [tuple(values[start : start + columns]) for start in range(0, len(values), columns)]
+        return Table(slews, loads, tuple(lines))
+
+    def _edges(self, found: Group, names: str, scale: float) -> Edges:
+        tables = {inner.kind: self.table(inner, scale) for inner in found.groups if "values" in inner.attributes}
+        fall, rise = (tables.get(names.format(edge)) for edge in _EDGES)
+        return fall, rise
+
+    def cell(self, name: str) -> Cell:
+        """A cell of the file."""
+        found = group(self._text, self.places[name], "cell", name)
+        kinds = {inner.kind for inner in found.groups}
+        if kinds & {"latch", "latch_bank", "ff_bank", "statetable", "bus", "bundle"}:
+            raise CellError(f"the cell {name} is neither a gate nor a single flip-flop, and cannot be simulated")
+        pins = list(found.all("pin"))
+        inputs = [pin for pin in pins if pin.attributes.get("direction") == "input"]
+        names = tuple(pin.argument for pin in inputs)
+        states = [re.split(r"[\s,]+", inner.argument.replace('"', "")) for inner in found.all("ff")]
+        stored = states[0] if states else []
+        indexed = (*names, *stored[:1])
+        functions = {pin.argument: pin.attributes["function"] for pin in pins if "function" in pin.attributes}
+
+        def value(function: str, row: Mapping[str, bool]) -> bool:
+            known = dict(row) | ({stored[1]: not row[stored[0]]} if len(stored) > 1 else {})
+            return evaluate(function, known)
+
+        def table(function: str) -> Truth:
+            """Of a condition or function, which may read outputs."""
+            try:
+                outputs = [
+                    {name: value(text, row) for name, text in functions.items()} | dict(row) for row in rows(indexed)
+                ]
+                return bytes(value(function, row) for row in outputs)
+            except ValueError as error:
+                raise CellError(f"the cell {name} has a function that cannot be read: {error}") from error
+
+        def powers(pin: Group, related: Iterable[str]) -> Iterator[Power]:
+            for inner in pin.all("internal_power"):
+                causes = (
+                    re.split(r"\s+", inner.attributes["related_pin"]) if "related_pin" in inner.attributes else related
+                )
+                when = inner.attributes.get("when")
+                energies = self._edges(inner, "{}_power", self._energy)
+                if "power" in {deep.kind for deep in inner.groups}:
+                    (both,) = inner.all("power")
+                    energies = (self.table(both, self._energy),) * 2
+                for cause in causes:
+                    if cause in names:
+                        yield Power(names.index(cause), None if when is None else table(when), energies)
+
+        def output(pin: Group) -> Output:
+            function = functions.get(pin.argument)
+            arcs = tuple(self._arcs(pin, names))
+            return Output(
+                pin.argument, None if function is None else table(function), arcs, _merged(powers(pin, names))
+            )
+
+        state = None
+        if stored:
+            (flip_flop,) = found.all("ff")
+            attributes = flip_flop.attributes
+            clock = table(attributes["clocked_on"])
+            clocks = [place for place in range(len(names)) if _depends(clock, place)]
+            if len(clocks) != 1:
+                raise CellError(f"the cell {name} has {len(clocks)} clock pins instead of one")
+            others = tuple(table(attributes[key]) for key in ("clear", "preset") if key in attributes)
+            state = State(table(attributes["next_state"]), clock, clocks[0], others)
+        return Cell(
+            name,
+            names,
+            tuple(
+                pin.number("capacitance", self.head.number("default_input_pin_cap")) * self._capacitance
+                for pin in inputs
+            ),
+            tuple(output(pin) for pin in pins if pin.attributes.get("direction") == "output"),
+            _merged(power for pin in inputs for power in powers(pin, (pin.argument,))),
+            self._leakages(found) * self._leakage,
+            state,
+        )
+
+    def _arcs(self, pin: Group, names: Sequence[str]) -> Iterator[Arc]:
+        for timing in pin.all("timing"):
+            kind = timing.attributes.get("timing_type", "combinational")
+            if not kind.startswith("combinational") and kind not in ("rising_edge", "falling_edge"):
+                continue
+            delays = self._edges(timing, "cell_{}", self._time)
+            slews = self._edges(timing, "{}_transition", self._time)
+            for name in timing.attributes.get("related_pin", "").split():
+                if name in names and any(delays):
+                    yield Arc(names.index(name), delays, slews)
+
+    def _leakages(self, found: Group) -> float:
+        """Leakage: stated without a condition, or for the cell, or the mean over the stated conditions."""
+        stated: dict[str, float] = {}
+        for inner in found.all("leakage_power"):  # one for each supply pin
+            when = inner.attributes.get("when", "")
+            stated[when] = stated.get(when, 0.0) + inner.number("value")
+        if "" in stated:
+            return stated[""]
+        default = fmean(stated.values()) if stated else self.head.number("default_cell_leakage_power")
+        return found.number("cell_leakage_power", default)
+
+
+def _depends(table: Truth, pin: int) -> bool:
+    return any(table[index] != table[index ^ 1 << pin] for index in range(len(table)))
+
+
+def _merged(powers: Iterable[Power]) -> tuple[Power, ...]:
+    """Groups of the same pin and condition, one for each supply pin, as one."""
+    merged: dict[tuple[int, Truth | None], list[Edges]] = {}
+    for power in powers:
+        merged.setdefault((power.pin, power.when), []).append(power.energies)
+    return tuple(
+        Power(pin, when, (_sum([fall for fall, _ in edges]), _sum([rise for _, rise in edges])))
+        for (pin, when), edges in merged.items()
+    )
+
+
+def _sum(tables: Sequence[Table | None]) -> Table | None:
+    given = [table for table in tables if table is not None]
+    if len(given) < 2:
+        return given[0] if given else None
+    slews = tuple(sorted({slew for table in given for slew in table.slews}))
+    loads = tuple(sorted({load for table in given for load in table.loads}))
+    values = tuple(tuple(sum(table.at(slew, load) for table in given) for load in loads) for slew in slews)
+    return Table(slews, loads, values)
+
+
+@cache
+def _reader(library: Library) -> _Reader:
+    return _Reader(library)
+
+
+def check(libraries: Sequence[Library]) -> None:
+    """Refuse a library, given by its files, without a voltage, an inverter, or delays.
+
+    Raises
+    ------
+    BadValue
+        The sentence names the library.
+    """
+    try:
+        technology(libraries, ())
+    except CellError as error:
+        name = " + ".join(library.name for library in libraries)
+        raise BadValue("liberty", f"{name} cannot be used: {error}", ": ") from error
+
+
+def technology(libraries: Sequence[Library], used: Iterable[str]) -> Technology:
+    """The ``used`` cells of a library, given by its files; its smallest inverter is the load of the output ports.
+
+    Raises
+    ------
+    CellError
+        If the library has no delays or no inverter, or lacks what the simulation of a used cell needs.
+    """
+    readers = [_reader(library) for library in libraries]
+    homes = {name: reader for reader in reversed(readers) for name in reader.places}
+    outlines = [outline for library in libraries for outline in library.cells if len(outline.inputs) == 1]
+    inverters = [outline for outline in outlines if outline.truth() == (True, False)]
+    if not inverters or not any(library.has_delays for library in libraries):
+        raise CellError("the library has no inverter with delays, which energies need")
+    smallest = min(inverters, key=lambda outline: (outline.area, len(outline.name), outline.name)).name
+    cells = {name: homes[name].cell(name) for name in {*used, smallest} if name in homes}
+    inverter = cells[smallest]
+    load = FANOUT * inverter.capacitances[0]
+    slew = 0.0
+    for _ in range(8):  # the slew of an inverter in a chain of inverters with this load
+        slew = mean_edge(inverter.outputs[0].arcs, lambda arc: arc.slews, (slew,), load)
+    return Technology(cells, "fJ", "femtojoules", "ns", 1000.0, 0.1, homes[smallest].voltage, load, slew)
