@@ -172,8 +172,7 @@ class TwoPathAdder:
         fmt, (low, high, above) = self.accumulator, candidates
         k, bits, exceeds = fmt.fraction_bits, fmt.exponent_bits, total.product_exceeds
         chapter(m, f"Far path, select: far_fraction {k} bits, far_field {bits} bits")
-        first = Mux(total.is_high, total.high[-1], total.low_is_carried)
-        first = named(m, "first_place", first & ~exceeds)
+        first = named(m, "first_place", total.has_first & ~exceeds)
         fraction = Mux(total.is_high, high.fraction(total.high[:k]), low.fraction(total.low[:k]))
         low_field = low.field
         if fmt.has_subnormals:
@@ -182,7 +181,7 @@ class TwoPathAdder:
         else:
             flushed = exceeds | (may_lack_one & ~total.low_has_one & ~first)
             flushed = named(m, "far_is_flushed", flushed)
-            special = named(m, "low_becomes_special", ~total.is_high & total.low_is_carried & high.sets)
+            special = named(m, "low_becomes_special", ~total.is_high & total.has_first & high.sets)
             fraction = (fraction & (~flushed).replicate(k)) | special.replicate(k)
             low_field = low_field & (~flushed).replicate(bits)
         field = Mux(first, high.field, low_field)

@@ -43,11 +43,11 @@ class FarResult:
     """A rounded sum without exponent and specials.
 
     ``is_high`` is the place of its first 1, before it is rounded; ``high`` and ``low`` are the rounded fractions of
-    either place with the bit in front, ``low_has_one`` says whether a low sum has a first 1, and ``low_is_carried``
-    whether it becomes high when it is rounded; ``high_is_carried`` whether a high one becomes the next power of two. If
-    ``product_exceeds``, the result is ``exceeding``, a fraction without hidden bit. ``is_zero`` says that the sum is
-    exactly zero, and the others what the flags need: ``high_inexact`` and ``low_inexact`` whether rounding changes it,
-    and ``unrounded`` the sum above the tail.
+    either place with the bit in front. ``has_first`` says whether there is a 1 in the higher place after rounding,
+    ``low_has_one`` whether a low sum has a first 1, and ``high_is_carried`` whether a high one becomes the next power of
+    two. If ``product_exceeds``, the result is ``exceeding``, a fraction without hidden bit. ``is_zero`` says that the
+    sum is exactly zero, and the others what the flags need: ``high_inexact`` and ``low_inexact`` whether rounding
+    changes it, and ``unrounded`` the sum above the tail.
     """
 
     is_high: Value
@@ -55,7 +55,7 @@ class FarResult:
     high_is_carried: Value
     low: Value
     low_has_one: Value
-    low_is_carried: Value
+    has_first: Value
     product_exceeds: Value
     exceeding: Value
     is_zero: Value
@@ -149,11 +149,13 @@ def add(
     high = named(m, "high", Mux(high_up, total.sum_plus_1, total.sum))
     low_sum = named(m, "low_before_last_bit", Mux(low_up, total.sum_plus_1, total.sum))
     low = named(m, "low", Cat(low_bit, low_sum[:-1]))
-    is_high = total.sum[-1]
+    stays: Value = Const(0, 1)
     if shape.accumulator.has_subnormals:
-        at_smallest = named(m, "acc_exponent_is_1", ~acc.field[1:].any())
-        is_high = is_high | (at_smallest & inverts_product)
-    is_high = named(m, "is_high", is_high)
+        stays = named(m, "acc_has_no_room", ~acc.field[1:].any() & inverts_product)
+    is_high = named(m, "is_high", total.sum[-1] | stays)
+    up = named(m, "first_place_rounds_up", Mux(stays, high_up, low_up))
+    wraps = named(m, "sum_may_wrap", stays & high_up)  # to zero
+    has_first = named(m, "has_first_place", (total.sum[-1] & ~wraps) | (up & total.sum_plus_1[-1]))
     unrounded = named(m, "unrounded", Mux(carry, total.sum_plus_1, total.sum))
 
     no_hidden = named(m, "acc_may_be_exceeded", inverts_product & ~acc.hidden)
@@ -172,7 +174,7 @@ def add(
         high_is_carried,
         low,
         low_sum[-2],
-        low_sum[-1],
+        has_first,
         exceeds,
         exceeding,
         is_zero,
