@@ -116,6 +116,7 @@ class TwoPathAdder:
 
     def _specials(self, m: Module, product: FastProduct, acc: Accumulator, subtract: Value) -> _Specials:
         """Infinities and NaN."""
+        chapter(m, "Specials: infinities and NaN; the sign that they have")
         special = named(m, "product_special", product.is_inf | product.is_nan)
         either = named(m, "either_special", acc.is_special | special)
         sign = named(m, "special_sign", Mux(acc.is_special, acc.sign, product.sign))
@@ -131,7 +132,7 @@ class TwoPathAdder:
 
         Special values, overflow and underflow are in them.
         """
-        chapter(m, "Far path, exponents: of a low and of a high result")
+        chapter(m, f"Far exponents: low_field and high_field {self.accumulator.exponent_bits} bits, of either result")
         exponent, forced = distance.exponent, named(m, "forced_special", specials.either | distance.too_large)
         low = named(m, "low_exponent", (exponent - subtract)[: len(exponent)])
         high = named(m, "high_exponent", (exponent + ~subtract)[: len(exponent)])
@@ -171,7 +172,7 @@ class TwoPathAdder:
         """
         fmt, (low, high, above) = self.accumulator, candidates
         k, bits, exceeds = fmt.fraction_bits, fmt.exponent_bits, total.product_exceeds
-        chapter(m, f"Far path, select: far_fraction {k} bits, far_field {bits} bits")
+        chapter(m, f"Far result: far_fraction {k} bits, far_field {bits} bits")
         first = named(m, "first_place", total.has_first & ~exceeds)
         fraction = Mux(total.is_high, high.fraction(total.high[:k]), low.fraction(total.low[:k]))
         low_field = low.field

@@ -51,7 +51,7 @@ def subtract(
 ) -> CloseResult:
     """Both differences are computed; the one that is not negative counts."""
     width, places = shape.close_bits, distance.places
-    chapter(m, f"Close path, subtract: close_difference {width} bits")
+    chapter(m, f"Close subtract: exponents differ by at most 1; close_difference {width} bits")
 
     def placed(value: Value, front: int) -> Value:
         return Cat(Const(0, width - front - len(value)), value, Const(0, front))
@@ -69,7 +69,7 @@ def subtract(
     counts = named(m, "close_counts", is_equal | is_below | (is_above & ~difference[-1]))
 
     bits = width - 1
-    chapter(m, f"Close path, normalize: {bits} bits; first_one is that of the difference or the sentinel")
+    chapter(m, f"Close normalize: {bits} bits, shifted left to the first 1 or the sentinel")
     first = shape.smallest_exponent  # the sentinel's first place stands for this exponent
     sentinel = [
         acc.exponent == first + bits - 1 - place
@@ -86,7 +86,8 @@ def subtract(
         for move in range(bits)
     ]
     has_one = named(m, "close_has_one", moved[0])
-    moved = named(m, "close_moved_left", Cat(reversed(moved[1:])))
+    others = [named(m, f"close_moved_left_{bits - 1 - move}", moved[move]) for move in range(1, bits)]
+    moved = named(m, "close_moved_left", Cat(reversed(others)))
     steps = (bits - 1).bit_length()
     zeros = [
         any_of([first_one[place] for place in range(bits) if (bits - 1 - place) >> bit & 1]) for bit in range(steps)
@@ -100,7 +101,7 @@ def subtract(
     if not shape.close_rounds:
         return CloseResult(counts, field, moved, acc_wins, is_zero, has_one, Const(0, 1), field, moved)
     tail, kept = moved[:tail_bits], moved[tail_bits:]
-    chapter(m, f"Close path, round: {len(moved) + 1} bits to {k + 1}")
+    chapter(m, f"Close round: {len(moved) + 1} bits to {k + 1}")
     odd = Const(1, 1) if shape.accumulator.flush else kept[0]
     up = named(m, "close_rounds_up", tail[-1] & (odd | tail[:-1].any()))
     rounded = named(m, "close_rounded", (Cat(kept, field) + up)[: k + field_bits])

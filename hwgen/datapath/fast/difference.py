@@ -53,11 +53,14 @@ def difference(m: Module, shape: TwoPathShape, product: FastProduct, acc: Accumu
     product_leads = named(m, "product_leads", ~places[-1] & ~product.is_zero)
 
     shape_of_product = range_shape(*shape.product_exponents)
-    exponent: Value = product.at_least_two
-    for term in product.exponents:
-        exponent = (exponent + extended(term, shape_of_product.width))[: shape_of_product.width]
+    width, one = shape_of_product.width, Const(1, 1)
+    exponent, *others = (extended(term, width) for term in product.exponents)
+    for term in others:
+        exponent = (Cat(one, exponent) + Cat(one, term))[1 : width + 1]  # the carry-in is free
     exponent = named(m, "product_exponent_before_offset", exponent)
-    exponent = named(m, "product_exponent", plus(m, "product_exponent", exponent, offset), shape_of_product)
+    offset = (offset - len(others)) % (1 << width)
+    exponent = plus(m, "product_exponent", exponent, offset, product.at_least_two)
+    exponent = named(m, "product_exponent", exponent, shape_of_product)
     limit, bits = shape.largest_exponent, shape.largest_exponent.bit_length()
     is_large: Value = Const(0, 1)
     if shape.product_exponents[1] > limit:

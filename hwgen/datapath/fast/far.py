@@ -44,10 +44,12 @@ class FarResult:
 
     ``is_high`` is the place of its first 1, before it is rounded; ``high`` and ``low`` are the rounded fractions of
     either place with the bit in front. ``has_first`` says whether there is a 1 in the higher place after rounding,
-    ``low_has_one`` whether a low sum has a first 1, and ``high_is_carried`` whether a high one becomes the next power of
-    two. If ``product_exceeds``, the result is ``exceeding``, a fraction without hidden bit. ``is_zero`` says that the
-    sum is exactly zero, and the others what the flags need: ``high_inexact`` and ``low_inexact`` whether rounding
-    changes it, and ``unrounded`` the sum above the tail.
+    ``low_has_one`` whether a low sum has a first 1, and ``high_is_carried`` whether a high one becomes the next power
+    of two. If ``product_exceeds``, the result is ``exceeding``, a fraction without hidden bit. ``is_zero`` says that
+    the sum is exactly zero.
+
+    The others are what flags need: ``high_inexact`` and ``low_inexact`` say whether rounding changes the sum, which
+    begins with ``unrounded``; ``low_half`` is the last bit of a low one.
     """
 
     is_high: Value
@@ -73,7 +75,7 @@ def aligned(
     The accumulator moves by ``places``, and by one place more by wires; the product by the complement of ``places``.
     """
     tail, width, steps = shape.tail_bits, shape.frame_bits + 2, min(shape.shift_bits, shape.difference_bits - 1)
-    chapter(m, f"Far path, align: {width} bits, the last {tail} of which are the tail")
+    chapter(m, f"Far align: {width} bits, the last {tail} of which are the tail")
     places, leads = distance.places, distance.product_leads
 
     def placed(name: str, significand: Value) -> Value:
@@ -119,7 +121,7 @@ def add(
 ) -> FarResult:
     """Add in one's complement, and round to nearest."""
     width, tail_bits, away = shape.precision, shape.tail_bits, shape.accumulator.flush
-    chapter(m, f"Far path, add: total {width} bits, and total_plus_1; subtraction adds the complement of the trailing")
+    chapter(m, f"Far add: total {width} bits, total_plus_1 {width} bits; subtraction adds the one's complement")
     leads = distance.product_leads
     inverts_acc = named(m, "inverts_acc", subtract & leads)
     inverts_product = named(m, "inverts_product", subtract & ~leads)
@@ -135,7 +137,7 @@ def add(
         total = compound(m, "total", halves, carries)
         carry = Const(0, 1)  # it is in the sum
 
-    chapter(m, f"Far path, round: high and low {width} bits, to nearest, ties {'away' if away else 'to even'}")
+    chapter(m, f"Far round: high {width} bits or low {width} bits, to nearest, ties {'away' if away else 'to even'}")
     # The bits after the last place: of a high result half, then rest and sticky; of a low one rest, then sticky.
     odd = Const(1, 1) if away else total.sum[0]
     high_up = named(m, "high_rounds_up", carry | (half & (odd | rest | sticky)))

@@ -31,20 +31,21 @@ class Compound:
 def compound(m: Module, name: str, a: Value, b: Value) -> Compound:
     """``a + b`` and ``a + b + 1``, of numbers of equal width."""
     generate, propagate, half = _bits(m, name, a, b)
-    generates, propagates = _prefixes(m, name, generate, propagate)
-    either = named(m, f"{name}_generate_or_propagate", generates | propagates)
-    total = named(m, name, half ^ (generates << 1)[: len(half)])
-    total_plus_1 = named(m, f"{name}_plus_1", half ^ Cat(Const(1, 1), either)[: len(half)])
-    return Compound(total, total_plus_1, generates[-1], either[-1])
+    generates, propagates = _prefixes(m, name, generate, propagate, keep=True)
+    carries = named(m, f"{name}_carries", Cat(generates))
+    carries_plus_1 = named(m, f"{name}_carries_plus_1", carries | Cat(propagates))
+    total = named(m, name, half ^ Cat(Const(0, 1), carries[:-1]))
+    total_plus_1 = named(m, f"{name}_plus_1", half ^ Cat(Const(1, 1), carries_plus_1[:-1]))
+    return Compound(total, total_plus_1, carries[-1], carries_plus_1[-1])
 
 
 def total(m: Module, name: str, a: Value, b: Value, carry: Value) -> Value:
     """``a + b + carry``, modulo 2 to the width of ``a`` and ``b``."""
-    generate, propagate, half = _bits(m, name, a, b)
-    generate = Cat(generate[0] | (propagate[0] & carry), generate[1:])
-    generate = named(m, f"{name}_generate_with_carry", generate)
-    generates, _ = _prefixes(m, name, generate, propagate)
-    return named(m, name, half ^ Cat(carry, generates)[: len(half)])
+    half = named(m, f"{name}_half_sum", a ^ b)
+    generate, propagate, _ = _bits(m, name, a[:-1], b[:-1], halves=False)
+    first = named(m, f"{name}_carry_1", generate[0] | (propagate[0] & carry))
+    generates, _ = _prefixes(m, name, Cat(first, generate[1:]), propagate, keep=False)
+    return named(m, name, half ^ Cat(carry, generates))
 
 
 def two_rows(m: Module, name: str, rows: Sequence[Value], bits: Sequence[Value]) -> tuple[Value, Value]:
@@ -65,24 +66,33 @@ def two_rows(m: Module, name: str, rows: Sequence[Value], bits: Sequence[Value])
     return first, second
 
 
-def _bits(m: Module, name: str, a: Value, b: Value) -> tuple[Value, Value, Value]:
+def _bits(m: Module, name: str, a: Value, b: Value, *, halves: bool = True) -> tuple[Value, Value, Value]:
     """Generate, propagate and half sum of each place."""
-    generate = named(m, f"{name}_generate_1", a & b)
-    propagate = named(m, f"{name}_propagate_1", a | b)
-    return generate, propagate, named(m, f"{name}_half_sum", a ^ b)
+    generate, propagate = named(m, f"{name}_generate", a & b), named(m, f"{name}_propagate", a | b)
+    return generate, propagate, named(m, f"{name}_half_sum", a ^ b) if halves else Const(0)
 
 
-def _prefixes(m: Module, name: str, generate: Value, propagate: Value) -> tuple[Value, Value]:
-    """Generate and propagate of the spans from each place down to place 0, after Sklansky."""
-    width, span = len(generate), 1
-    while span < width:
-        generates, propagates = list(generate), list(propagate)
-        for place in range(width):
-            if place & span:  # the upper half of a span: the lower half ends below a multiple of the half's length
-                below = place // span * span - 1
-                generates[place] = generate[place] | (propagate[place] & generate[below])
-                propagates[place] = propagate[place] & propagate[below]
-        span *= 2
-        generate = named(m, f"{name}_generate_{span}", Cat(generates))
-        propagate = named(m, f"{name}_propagate_{span}", Cat(propagates))
-    return generate, propagate
+def _prefixes(
+    m: Module, name: str, generate: Value, propagate: Value, *, keep: bool
+) -> tuple[list[Value], list[Value]]:
+    """Generate and propagate of the spans from each place down to place 0, after Sklansky.
+
+    In each level the places of the upper half of a span take in its lower half. ``keep`` says whether the propagates
+    down to place 0 are needed.
+    """
+    width, half = len(generate), 1
+    generates, propagates = list(generate), list(propagate)
+    while half < width:
+        for first in range(half, width, 2 * half):
+            last, base = min(first + half, width) - 1, first - half
+            places, below = slice(first, last + 1), first - 1
+            span = f"{last}_to_{first}_down_to_{base}" if last > first else f"{first}_down_to_{base}"
+            count = last + 1 - first
+            upper = Cat(propagates[places])
+            carried = Cat(generates[places]) | (upper & generates[below].replicate(count))
+            generates[places] = list(named(m, f"{name}_generate_{span}", carried))
+            if base or keep:
+                through = upper & propagates[below].replicate(count)
+                propagates[places] = list(named(m, f"{name}_propagate_{span}", through))
+        half *= 2
+    return generates, propagates

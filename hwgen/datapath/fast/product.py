@@ -134,8 +134,11 @@ def _tabled(m: Module, a: Value, b: Value) -> tuple[Value, Value]:
         products = [product if product >= limit else product << 1 for product in products]
         columns = [[first for first, product in enumerate(products) if product >> place & 1] for place in range(bits)]
         multiple = named(m, f"multiple_{second}", Cat(_one_of(a, is_a, column) for column in columns))
-        multiples.append(multiple & named(m, f"b_is_{second}", b == second).replicate(bits))
-    return at_least_two, Cat(Cat(any_of([row[place] for row in multiples]) for place in range(bits - 1)), Const(1, 1))
+        chosen = multiple & named(m, f"b_is_{second}", b == second).replicate(bits)
+        multiples.append(named(m, f"multiple_{second}_if_chosen", chosen))
+    places = [any_of([row[place] for row in multiples]) for place in range(bits - 1)]
+    names = [named(m, f"product_significand_{place}", bit) for place, bit in enumerate(places)]
+    return at_least_two, Cat(*names, Const(1, 1))
 
 
 def _one_of(value: Value, hits: Sequence[Value], chosen: Iterable[int]) -> Value:
