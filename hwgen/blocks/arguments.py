@@ -8,8 +8,9 @@ from golden.blocks import check_scales, scales_named
 from golden.exact import check_scale
 from golden.names import check_name
 from golden.options import check_random_bits
-from golden.refusal import BadValue, about, check_flag
+from golden.refusal import BadValue, about, check_choice, check_flag
 from golden.wide import ACCUMULATORS, IEEE, check_accumulator, check_zero, state_format
+from hwgen.datapath.goal import AREA, GOALS
 from hwgen.netlist.component import Checked
 
 
@@ -71,6 +72,8 @@ class Accumulating(Checked):
     has_flags : bool
     zero : str
         Sign of a zero result, one of :data:`golden.wide.ZEROS`.
+    optimize : str
+        What the datapath is built for, one of :data:`hwgen.datapath.goal.GOALS`.
     takes_aligned : bool
         Whether the accumulator may be one of :data:`golden.wide.ALIGNED`.
     """
@@ -84,6 +87,7 @@ class Accumulating(Checked):
     block_scale: Format | None
     has_flags: bool
     zero: str
+    optimize: str
 
     def _keep(
         self,
@@ -95,6 +99,7 @@ class Accumulating(Checked):
         flags: bool,
         zero: str = IEEE,
         block_scale: Format | str | None = None,
+        optimize: str = AREA,
     ) -> None:
         self.a_format, self.b_format = operand_formats(a_format, b_format)
         if self.takes_aligned:
@@ -110,6 +115,9 @@ class Accumulating(Checked):
             self.exact = ExactAccumulator(self.a_format, self.b_format, terms=room, scale_bits=self.scale_bits)
         elif terms is not None:
             raise BadValue("terms", f"needs accumulator 'exact', not {accumulator!r}")
+        self.optimize = check_choice("optimize", optimize, GOALS)
+        if self.optimize != AREA and accumulator not in WIDE:
+            raise BadValue("optimize", f"{optimize!r} needs an accumulator that rounds each sum, not {accumulator!r}")
         self.block_scale = None if block_scale is None else self._check_block_scale(block_scale)
 
     def _check_block_scale(self, block_scale: Format | str) -> Format:

@@ -13,6 +13,7 @@ from golden.rows import MAX_RANDOM_BITS
 from golden.wide import ALIGNED, ZEROS
 from hwgen.blocks.block import Component, Option
 from hwgen.datapath.fabric import FABRICS
+from hwgen.datapath.goal import GOALS
 from hwgen.datapath.ports import FLAG_BITS, MEANING
 from hwgen.netlist.pipeline import MAX_STAGES
 
@@ -119,6 +120,15 @@ FABRIC = Option(
     "what sums are written for: cells, or the carry chains of FPGAs; the results are the same",
     FABRICS,
     suffix="_{}",
+)
+OPTIMIZE = Option(
+    "optimize",
+    str,
+    "what the adder of a rounded sum is built for: small area, or half the delay at twice the area; the results are "
+    "the same",
+    GOALS,
+    suffix="_{}",
+    line=lambda _: "Optimized for speed: two paths, one for a shift before the addition and one for a shift after it",
 )
 CARRY_SAVE = Option(
     "carry-save",

@@ -13,12 +13,15 @@ from golden.refusal import check_flag
 from golden.wide import IEEE, wide
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
-from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, TERMS, ZERO
+from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, OPTIMIZE, TERMS, ZERO
 from hwgen.blocks.words import operands, sum_lines
 from hwgen.datapath import multiplier
 from hwgen.datapath.adder import FloatAdder
 from hwgen.datapath.exact import add_exact
+from hwgen.datapath.fast.adder import TwoPathAdder
+from hwgen.datapath.fast.product import taken
 from hwgen.datapath.frame import AdderShape
+from hwgen.datapath.goal import AREA, SPEED
 from hwgen.datapath.ports import sum_ports
 from hwgen.datapath.product import ProductShape, product_signature
 
@@ -67,7 +70,7 @@ class Adder(Accumulating, wiring.Component):
 
     Parameters
     ----------
-    a_format, b_format, accumulator, terms, scale_bits, overflow, flags, zero
+    a_format, b_format, accumulator, terms, scale_bits, overflow, flags, zero, optimize
         See :class:`hwgen.Mac`; the :class:`Multiplier` must have the same values of those that it also has.
 
     Members
@@ -91,8 +94,9 @@ class Adder(Accumulating, wiring.Component):
         overflow: bool = False,
         flags: bool = False,
         zero: str = IEEE,
+        optimize: str = AREA,
     ):
-        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero)
+        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero, optimize=optimize)
         self.has_overflow = check_flag("overflow", overflow)
         product, width = product_signature(product_shape(self), flags=flags), self.accumulator_width
         super().__init__(
@@ -103,7 +107,10 @@ class Adder(Accumulating, wiring.Component):
         """A floating-point adder, or a fixed-point one for an exact accumulator."""
         m = Module()
         layout = product_shape(self)
-        if self.exact is None:
+        if self.optimize == SPEED:
+            fast = TwoPathAdder(wide(self.accumulator), layout, flags=self.has_flags, zero=self.zero)
+            total = fast.add(m, taken(m, layout, self.product, flags=self.has_flags), self.acc_in)
+        elif self.exact is None:
             unit = FloatAdder(wide(self.accumulator), layout, flags=self.has_flags, zero=self.zero)
             total = unit.add(m, self.product, self.acc_in)
         else:
@@ -141,7 +148,7 @@ ADDER = Block(
     "second half of a MAC: alignment, addition, rounding",
     Adder,
     (A_FORMAT, B_FORMAT),
-    (replace(ACCUMULATOR, help="format of the accumulator", allowed=ACCUMULATORS, listing=""), TERMS, ZERO),
+    (replace(ACCUMULATOR, help="format of the accumulator", allowed=ACCUMULATORS, listing=""), TERMS, ZERO, OPTIMIZE),
     title=lambda core: f"Adder behind the multiplier: {operands(core)} into {core.accumulator}",
     lines=sum_lines,
     generated=False,

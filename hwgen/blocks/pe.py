@@ -26,6 +26,7 @@ from hwgen.blocks.options import (
     INTERLEAVE,
     LANES,
     MAX_LANES,
+    OPTIMIZE,
     PE_STAGES,
     SCALE_BITS,
     SUM_FLAGS,
@@ -36,6 +37,7 @@ from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.compress import resolved
 from hwgen.datapath.fabric import ASIC, FABRICS
+from hwgen.datapath.goal import AREA
 from hwgen.datapath.multiplier import operand_ports
 from hwgen.datapath.ports import FLAG_BITS, flag_word, sum_ports
 from hwgen.netlist.book import chapter
@@ -57,6 +59,8 @@ class Pe(Accumulating, wiring.Component):
         Products per cycle, 1 to 32; :class:`hwgen.Dot` adds several.
     accumulator, terms, scale_bits, flags, zero, block_scale, fabric
         See :class:`hwgen.Dot`.
+    optimize : str
+        See :class:`hwgen.Mac`; ``speed`` needs one lane, no block scale and fabric ``asic``.
     carry_save : bool
         With an ``exact`` accumulator only: whether the registers hold its value as two rows of bits, and ``acc`` is
         their sum. No carry then travels from end to end within the loop: see
@@ -98,13 +102,15 @@ class Pe(Accumulating, wiring.Component):
         block_scale: Format | str | None = None,
         fabric: str = ASIC,
         carry_save: bool = False,
+        optimize: str = AREA,
     ):
-        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero, block_scale)
+        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero, block_scale, optimize)
         self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
         self.stages = check_integer("stages", stages, 0, MAX_STAGES)
         check_room(self.terms, self.lanes)
         self.fabric = check_choice("fabric", fabric, FABRICS)
         self.carry_save = self._check_carry_save(carry_save)
+        self._check_optimize()
         self.interleave = _accumulators(interleave, self.stages)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
         self._inputs, width = tuple(codes), self.accumulator_width
@@ -118,6 +124,17 @@ class Pe(Accumulating, wiring.Component):
             problem = f"needs fabric {ASIC!r}, not {self.fabric!r}: it adds without carry chains"
             raise BadValue("carry_save", problem)
         return is_set
+
+    def _check_optimize(self) -> None:
+        if self.optimize == AREA:
+            return
+        for is_other, need in (
+            (self.lanes > 1, f"1 lane, not {self.lanes}"),
+            (self.block_scale is not None, "no block scale"),
+            (self.fabric != ASIC, f"fabric {ASIC!r}, not {self.fabric!r}"),
+        ):
+            if is_other:
+                raise BadValue("optimize", f"{self.optimize!r} needs {need}: only a MAC is built for it")
 
     def elaborate(self, _platform: object) -> Module:
         """The pipelined unit that adds, and registers that delay the controls alongside it."""
@@ -172,7 +189,7 @@ class Pe(Accumulating, wiring.Component):
             return Compressor(*formats, lanes=self.lanes, state_last=entry > 0, **common)
         common |= {"accumulator": self.accumulator, "zero": self.zero, "overflow": not self.has_flags}
         if self.lanes == 1 and self.block_scale is None and self.fabric == ASIC:
-            return Mac(*formats, **common)
+            return Mac(*formats, optimize=self.optimize, **common)
         return Dot(*formats, lanes=self.lanes, block_scale=self.block_scale, fabric=self.fabric, **common)
 
     def _resolve(self, m: Module, state: Signal, sticky: Signal) -> None:
@@ -215,7 +232,20 @@ PE = Block(
     "processing element: a MAC with its accumulator, clear, enable and overflow",
     Pe,
     (A_FORMAT, B_FORMAT),
-    (LANES, ACCUMULATOR, TERMS, SCALE_BITS, BLOCK_SCALE, SUM_FLAGS, ZERO, FABRIC, CARRY_SAVE, PE_STAGES, INTERLEAVE),
+    (
+        LANES,
+        ACCUMULATOR,
+        TERMS,
+        SCALE_BITS,
+        BLOCK_SCALE,
+        SUM_FLAGS,
+        ZERO,
+        FABRIC,
+        OPTIMIZE,
+        CARRY_SAVE,
+        PE_STAGES,
+        INTERLEAVE,
+    ),
     codes=("a", "b"),
     clocked=True,
     title=_title,

@@ -24,6 +24,7 @@ from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
 from golden.wide import IEEE
+from hwgen.datapath.accumulator import Accumulator, unpacked
 from hwgen.datapath.arithmetic import extended, moved_right, named, normalized, plus, range_shape
 from hwgen.datapath.frame import GUARD_BITS, AdderShape
 from hwgen.datapath.ports import flag_word
@@ -38,18 +39,6 @@ class Total:
     bits: Value
     overflow: Value
     flags: Value | None
-
-
-@dataclass(frozen=True)
-class _Accumulator:
-    """Fields of the accumulator. Subnormals have the hidden bit 0 and the exponent 1."""
-
-    sign: Value
-    exponent: Value
-    significand: Value
-    is_special: Value
-    is_nan: Value
-    is_signaling: Value
 
 
 @dataclass(frozen=True)
@@ -99,7 +88,7 @@ class FloatAdder:
 
     def add(self, m: Module, product: PureInterface, acc_in: Value) -> Total:
         """Add the hardware to a module; its stages in order."""
-        acc = self._unpack(m, acc_in)
+        acc = unpacked(m, self.accumulator, acc_in)
         aligned = self._align(m, product, acc)
         total = self._add(m, product, acc, aligned)
         significand, exponent = self._normalize(m, total, aligned)
@@ -117,20 +106,6 @@ class FloatAdder:
         invalid = product.is_invalid | opposite | acc.is_signaling
         tiny = self._is_tiny(significand, exponent)
         return Total(bits, overflow, flag_word(lost | overflow, lost & tiny & ~overflow, overflow, invalid))
-
-    def _unpack(self, m: Module, acc_in: Value) -> _Accumulator:
-        subnormals, k = self.accumulator.has_subnormals, self.accumulator.fraction_bits
-        field_name = "acc_exponent" if subnormals else "acc_field"
-        widths = f"{field_name} {self.accumulator.exponent_bits} bits, acc_significand {k + 1} bits"
-        chapter(m, f"Accumulator: {self.accumulator.name}; {widths}")
-        fraction, field = named(m, "acc_fraction", acc_in[:k]), named(m, "acc_field", acc_in[k:-1])
-        hidden = named(m, "acc_hidden", field.any() if subnormals else field.any() | fraction.any())
-        exponent = named(m, "acc_exponent", Cat(field[0] | ~hidden, field[1:]) if subnormals else field)
-        is_special = named(m, "acc_special", field.all() if subnormals else field.all() & fraction.all())
-        is_nan = named(m, "acc_nan", is_special & fraction.any() if subnormals else is_special)
-        significand = named(m, "acc_significand", Cat(fraction, hidden))
-        sign = named(m, "acc_sign", acc_in[-1])
-        return _Accumulator(sign, exponent, significand, is_special, is_nan, is_nan & ~fraction[-1])
 
     def _normalize_product(self, m: Module, product: PureInterface) -> tuple[Value, Value, Value]:
         """Normalize the product.
@@ -151,7 +126,7 @@ class FloatAdder:
         )
         return exponent, named(m, "normalized_product_significand", significand), at_least_two
 
-    def _align(self, m: Module, product: PureInterface, acc: _Accumulator) -> _Aligned:
+    def _align(self, m: Module, product: PureInterface, acc: Accumulator) -> _Aligned:
         """The operand with the larger exponent leads; the other one moves right.
 
         ::
@@ -205,7 +180,7 @@ class FloatAdder:
         magnitude = product_exponent[:-1] if low < 0 else product_exponent
         return magnitude > limit if high > limit else Const(0, 1)
 
-    def _add(self, m: Module, product: PureInterface, acc: _Accumulator, aligned: _Aligned) -> _Sum:
+    def _add(self, m: Module, product: PureInterface, acc: Accumulator, aligned: _Aligned) -> _Sum:
         """Leading plus or minus trailing operand, in one's complement.
 
         ::
@@ -283,7 +258,7 @@ class FloatAdder:
         self,
         m: Module,
         product: PureInterface,
-        acc: _Accumulator,
+        acc: Accumulator,
         total: _Sum,
         packed: Value,
         overflow: Value,

@@ -38,11 +38,15 @@ class OperandShape:
     keeps_exponents : bool
         Whether all exponents are those of the rows. Otherwise a significand without a hidden bit may begin in the place
         of one, which takes a bit less.
+    chosen_bias : int, optional
+        Bias of the exponents, which then are in two's complement and have no increment; default: the one that takes the
+        least logic.
     """
 
     fmt: Format
     normalized: bool = True
     keeps_exponents: bool = False
+    chosen_bias: int | None = None
 
     @cached_property
     def significand_bits(self) -> int:
@@ -52,11 +56,18 @@ class OperandShape:
     @cached_property
     def has_increment(self) -> bool:
         """Whether exponents are in one's complement: a separate bit, ``increment``, is then to be added."""
+        return self.has_signed_fields and self.chosen_bias is None
+
+    @cached_property
+    def has_signed_fields(self) -> bool:
+        """Whether exponents are stored as sign and magnitude."""
         return any(isinstance(row.exponent, SignMagnitude) for row in self.fmt.rows)
 
     @cached_property
     def bias(self) -> int:
-        """Exponent minus the value's exponent: the bias of the row with the widest exponent field."""
+        """Exponent minus the value's exponent: the bias of the row with the widest exponent field, unless chosen."""
+        if self.chosen_bias is not None:
+            return self.chosen_bias
         if self.has_increment:
             return 0
         biased = [row.exponent for row in self.fmt.rows if isinstance(row.exponent, Biased)]
@@ -255,11 +266,22 @@ class Operand(wiring.Component):
                     padded, offset - spare, None, lambda place, carry: carry.named(m, f"{name}_carry_{place}")
                 )
                 return _Case(hit, exponent, hit.constant(spare), significand)
+            case SignMagnitude(bits=size) if not self.layout.has_increment:
+                return _Case(hit, self._tabled(row.exponent, field), zero, significand)
             case SignMagnitude(bits=size):
                 top, negative = k + size - 1, field[-1]
                 exponent = [(magnitude[i] ^ negative).named(m, f"bit_{i}_xor_{top}") for i in range(k, top)]
                 sign = [~negative, *[negative] * (bits - size)]
                 return _Case(hit, [*exponent, *sign], negative, significand)
+
+    def _tabled(self, rule: SignMagnitude, field: list[Tabled]) -> list[Tabled]:
+        """The exponents of a field as an OR over its values."""
+        zero, bits = field[0].constant(0), [field[0].constant(0)] * self.layout.exponent_shape.width
+        for code, exponent in enumerate(rule.exponents(np.arange(1 << rule.bits)).tolist()):
+            hit = reduce(and_, (bit if code >> i & 1 else ~bit for i, bit in enumerate(field)))
+            columns = self._constant(exponent + self.layout.bias, zero)
+            bits = [bit | (hit & column) for bit, column in zip(bits, columns, strict=True)]
+        return bits
 
     def _subnormal(self, m: Module, row: Row, hit: Tabled, magnitude: list[Tabled]) -> list[_Case]:
         """A fraction without hidden bit, normalized by wires: a case for each place of its first 1."""

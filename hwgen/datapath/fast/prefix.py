@@ -1,0 +1,98 @@
+"""Sums by parallel prefix: the carries into all places come from spans of places that double in length.
+
+A span *generates* a carry, or *propagates* the one that comes in. Two neighbouring spans make one::
+
+    generate  = generate_high | (propagate_high & generate_low)
+    propagate = propagate_high & propagate_low
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import xor
+
+from amaranth.hdl import Cat, Const, Module, Value
+
+from hwgen.datapath.arithmetic import named
+
+
+@dataclass(frozen=True)
+class Compound:
+    """A sum and the sum plus 1, with the carries out of both."""
+
+    sum: Value
+    sum_plus_1: Value
+    carry: Value
+    carry_plus_1: Value
+
+
+def compound(m: Module, name: str, a: Value, b: Value) -> Compound:
+    """``a + b`` and ``a + b + 1``, of numbers of equal width."""
+    generate, propagate, half = _bits(m, name, a, b)
+    generates, propagates = _prefixes(m, name, generate, propagate, keep=True)
+    carries = named(m, f"{name}_carries", Cat(generates))
+    carries_plus_1 = named(m, f"{name}_carries_plus_1", carries | Cat(propagates))
+    total = named(m, name, half ^ Cat(Const(0, 1), carries[:-1]))
+    total_plus_1 = named(m, f"{name}_plus_1", half ^ Cat(Const(1, 1), carries_plus_1[:-1]))
+    return Compound(total, total_plus_1, carries[-1], carries_plus_1[-1])
+
+
+def total(m: Module, name: str, a: Value, b: Value, carry: Value) -> Value:
+    """``a + b + carry``, modulo 2 to the width of ``a`` and ``b``."""
+    half = named(m, f"{name}_half_sum", a ^ b)
+    generate, propagate, _ = _bits(m, name, a[:-1], b[:-1], halves=False)
+    first = named(m, f"{name}_carry_1", generate[0] | (propagate[0] & carry))
+    generates, _ = _prefixes(m, name, Cat(first, generate[1:]), propagate, keep=False)
+    return named(m, name, half ^ Cat(carry, generates))
+
+
+def two_rows(m: Module, name: str, rows: Sequence[Value], bits: Sequence[Value]) -> tuple[Value, Value]:
+    """Two rows whose sum is that of ``rows`` of equal width and of single bits, modulo 2 to that width.
+
+    Each full adder frees the last place of its carries for one of the ``bits``.
+    """
+    rows, bits, width, level = list(rows), list(bits), len(rows[0]), 0
+    while len(rows) > 2 or bits:
+        level += 1
+        first, second, *others = rows
+        third, rest = (others[0], others[1:]) if others else (None, [])
+        carries = first & second if third is None else (first & second) | (third & (first | second))
+        bit = bits.pop(0) if bits else Const(0, 1)
+        sums = named(m, f"{name}_sums_{level}", reduce(xor, rows[: 2 if third is None else 3]))
+        rows = [*rest, sums, named(m, f"{name}_carries_{level}", Cat(bit, carries)[:width])]
+    first, second = rows
+    return first, second
+
+
+def _bits(m: Module, name: str, a: Value, b: Value, *, halves: bool = True) -> tuple[Value, Value, Value]:
+    """Generate, propagate and half sum of each place."""
+    generate, propagate = named(m, f"{name}_generate", a & b), named(m, f"{name}_propagate", a | b)
+    return generate, propagate, named(m, f"{name}_half_sum", a ^ b) if halves else Const(0)
+
+
+def _prefixes(
+    m: Module, name: str, generate: Value, propagate: Value, *, keep: bool
+) -> tuple[list[Value], list[Value]]:
+    """Generate and propagate of the spans from each place down to place 0, after Sklansky.
+
+    In each level the places of the upper half of a span take in its lower half. ``keep`` says whether the propagates
+    down to place 0 are needed.
+    """
+    width, half = len(generate), 1
+    generates, propagates = list(generate), list(propagate)
+    while half < width:
+        for first in range(half, width, 2 * half):
+            last, base = min(first + half, width) - 1, first - half
+            places, below = slice(first, last + 1), first - 1
+            span = f"{last}_to_{first}_down_to_{base}" if last > first else f"{first}_down_to_{base}"
+            count = last + 1 - first
+            upper = Cat(propagates[places])
+            carried = Cat(generates[places]) | (upper & generates[below].replicate(count))
+            generates[places] = list(named(m, f"{name}_generate_{span}", carried))
+            if base or keep:
+                through = upper & propagates[below].replicate(count)
+                propagates[places] = list(named(m, f"{name}_propagate_{span}", through))
+        half *= 2
+    return generates, propagates

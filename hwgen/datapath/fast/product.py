@@ -1,0 +1,152 @@
+"""The product as a two-path adder takes it: normalized early, its exponent still a sum of several numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.lib.wiring import PureInterface
+
+from golden import Biased, WideFormat
+from hwgen.datapath.arithmetic import any_of, named, reaches
+from hwgen.datapath.compress import multiplied
+from hwgen.datapath.operand import Operand, OperandShape
+from hwgen.datapath.product import ProductShape
+from hwgen.netlist.book import chapter
+
+MOST_FRACTION_BITS = 3
+"""Products of fractions of up to so many bits are tables; of longer ones, sums of partial products."""
+
+
+@dataclass(frozen=True)
+class FastProduct:
+    """A product whose exponent, with its bias, is the sum of ``exponents`` plus ``at_least_two``.
+
+    ``significand`` is in [1, 2): ``at_least_two`` says whether that of the factors' significands was in [2, 4).
+    """
+
+    exponents: Sequence[Value]
+    at_least_two: Value
+    significand: Value
+    sign: Value
+    is_zero: Value
+    is_inf: Value
+    is_nan: Value
+    is_invalid: Value
+
+
+def product_shape(accumulator: WideFormat, plain: ProductShape) -> ProductShape:
+    """The shape of a product whose operands have biases that leave no constant in the exponents' difference.
+
+    The first operand's field takes the multiple of half its range, which changes one of its bits; what remains is added
+    to the accumulator's exponent. Fields with a table take everything.
+    """
+    a, b = (OperandShape(operand.fmt) for operand in (plain.a, plain.b))
+    missing = accumulator.bias - int(accumulator.has_subnormals) - a.bias - b.bias
+    if b.has_signed_fields:
+        shares = (missing - missing // 2, missing // 2) if a.has_signed_fields else (0, missing)
+    elif a.has_signed_fields:
+        shares = missing, 0
+    else:
+        half = max(1 << _field_bits(a) >> 1, 1)
+        shares = (missing + half // 2) // half * half, 0
+    a, b = (
+        OperandShape(operand.fmt, chosen_bias=operand.bias + share)
+        for operand, share in zip((a, b), shares, strict=True)
+    )
+    return ProductShape(a, b, scale_bits=plain.scale_bits)
+
+
+def _field_bits(operand: OperandShape) -> int:
+    """Bits of the widest biased exponent field."""
+    return max((row.exponent.bits for row in operand.fmt.rows if isinstance(row.exponent, Biased)), default=0)
+
+
+def multiply(
+    m: Module, shape: ProductShape, a: Operand, b: Operand, scale: Value | None, *, flags: bool
+) -> FastProduct:
+    """The product of two decoded operands, times 2 to the power of ``scale``."""
+    factors = f"{shape.a.significand_bits} x {shape.b.significand_bits} = {shape.significand_bits} bits"
+    chapter(m, f"Product: product_significand {factors}, normalized; the exponents are not added yet")
+    fractions = named(m, "a_fraction", a.significand[:-1]), named(m, "b_fraction", b.significand[:-1])
+    if shape.integer_bits == 1:
+        at_least_two, significand = Const(0, 1), Cat(*fractions, Const(1, 1))
+    elif max(map(len, fractions)) <= MOST_FRACTION_BITS:
+        at_least_two, significand = _tabled(m, *fractions)
+    else:
+        product = named(m, "unnormalized_product", multiplied(m, a.significand, b.significand))
+        at_least_two, significand = normalized(m, product)
+    either_zero = named(m, "either_zero", a.is_zero | b.is_zero)
+    either_inf = named(m, "either_inf", a.is_inf | b.is_inf)
+    invalid = (a.is_zero & ~a.is_nan & b.is_inf) | (b.is_zero & ~b.is_nan & a.is_inf)
+    return FastProduct(
+        [a.exponent, b.exponent, *([] if scale is None else [scale.as_signed()])],
+        at_least_two,
+        named(m, "product_significand", significand),
+        named(m, "product_sign", a.sign ^ b.sign),
+        either_zero,
+        either_inf,
+        named(m, "product_is_nan", a.is_nan | b.is_nan | (either_zero & either_inf)),
+        named(m, "product_is_invalid", invalid) if flags else Const(0, 1),
+    )
+
+
+def taken(m: Module, shape: ProductShape, product: PureInterface, *, flags: bool) -> FastProduct:
+    """The product of a :class:`hwgen.datapath.multiplier.Multiplier`."""
+    chapter(m, f"Product: product_significand {shape.significand_bits} bits, normalized")
+    at_least_two, significand = Const(0, 1), product.significand
+    if shape.integer_bits == 2:
+        at_least_two, significand = normalized(m, significand)
+    significand = named(m, "product_significand", significand)
+    classes = product.sign, product.is_zero, product.is_inf, product.is_nan
+    invalid = product.is_invalid if flags else Const(0, 1)
+    return FastProduct([product.exponent], at_least_two, significand, *classes, invalid)
+
+
+def normalized(m: Module, product: Value) -> tuple[Value, Value]:
+    """Whether a product of significands is at least 2, and its significand in [1, 2)."""
+    at_least_two = named(m, "at_least_two", product[-1])
+    return at_least_two, Mux(at_least_two, product, product << 1)[: len(product)]
+
+
+def _tabled(m: Module, a: Value, b: Value) -> tuple[Value, Value]:
+    """Whether ``1.a * 1.b`` is at least 2, and its significand in [1, 2), from tables.
+
+    ``at_least_two`` compares the fractions, because it must be there first. ``multiple_N`` is the normalized product of
+    1.a and the N-th significand of b.
+    """
+    ones_a, ones_b = 1 << len(a), 1 << len(b)
+    limit = 2 * ones_a * ones_b
+    steps = [(first, -(-limit // (ones_a + first)) - ones_b) for first in range(ones_a)]  # the least b for each a
+    corners = [
+        (first, second)
+        for (first, second), (_, before) in zip(steps[1:], steps, strict=False)
+        if second < min(before, ones_b)
+    ]
+    at_least_two = any_of([reaches(a, first) & reaches(b, second) for first, second in corners])
+    at_least_two = named(m, "at_least_two", at_least_two)
+    bits = len(a) + len(b) + 2
+    is_a = [named(m, f"a_is_{first}", a == first) for first in range(ones_a)]
+    multiples = []
+    for second in range(ones_b):
+        products = [(ones_a + first) * (ones_b + second) for first in range(ones_a)]
+        products = [product if product >= limit else product << 1 for product in products]
+        columns = [[first for first, product in enumerate(products) if product >> place & 1] for place in range(bits)]
+        multiple = named(m, f"multiple_{second}", Cat(_one_of(a, is_a, column) for column in columns))
+        chosen = multiple & named(m, f"b_is_{second}", b == second).replicate(bits)
+        multiples.append(named(m, f"multiple_{second}_if_chosen", chosen))
+    places = [any_of([row[place] for row in multiples]) for place in range(bits - 1)]
+    names = [named(m, f"product_significand_{place}", bit) for place, bit in enumerate(places)]
+    return at_least_two, Cat(*names, Const(1, 1))
+
+
+def _one_of(value: Value, hits: Sequence[Value], chosen: Iterable[int]) -> Value:
+    """Whether the value is one of the ``chosen``; a single bit where that is enough."""
+    members = set(chosen)
+    if len(members) == len(hits):
+        return Const(1, 1)
+    for place, bit in enumerate(value):
+        if members == {code for code in range(len(hits)) if code >> place & 1}:
+            return bit
+    return any_of([hits[code] for code in sorted(members)])
