@@ -114,13 +114,18 @@ class Characters(Task):
 
 @cache
 def _text() -> tuple[NDArray[np.int64], str]:
-    """The text as numbers of characters, and the characters.
+    """The text as numbers of characters, and the characters; refuse a version that has other docstrings."""
+    text = _docstrings()
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    if not digest.startswith(TEXT):
+        raise BadValue(None, f"scikit-learn {version('scikit-learn')} has other docstrings than those of the study")
+    alphabet = "".join(sorted(set(text)))
+    numbers = {character: number for number, character in enumerate(alphabet)}
+    return np.array([numbers[character] for character in text]), alphabet
 
-    Raises
-    ------
-    BadValue
-        Without scikit-learn, or with a version that has other docstrings.
-    """
+
+@cache
+def _docstrings() -> str:
     try:
         import sklearn
     except ImportError:
@@ -131,13 +136,7 @@ def _text() -> tuple[NDArray[np.int64], str]:
             continue
         nodes = ast.walk(ast.parse(path.read_text()))
         parts += [ast.get_docstring(node) or "" for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-    text = "\n\n".join(dict.fromkeys(part for part in parts if part.isascii() and len(part) > 400))[:CHARACTERS]
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    if not digest.startswith(TEXT):
-        raise BadValue(None, f"scikit-learn {version('scikit-learn')} has other docstrings than those of the study")
-    alphabet = "".join(sorted(set(text)))
-    numbers = {character: number for number, character in enumerate(alphabet)}
-    return np.array([numbers[character] for character in text]), alphabet
+    return "\n\n".join(dict.fromkeys(part for part in parts if part.isascii() and len(part) > 400))[:CHARACTERS]
 
 
 class Digits(Task):
