@@ -40,8 +40,8 @@ class Products:
     ``losses`` are sums since :meth:`begin`, by kind of operand.
     """
 
-    def __init__(self, policy: Policy, seed: int):
-        self.policy, self.seed = policy, seed
+    def __init__(self, policy: Policy, seed: int, threads: int | None = None):
+        self.policy, self.seed, self.threads = policy, seed, threads
         self.scales = TensorScales()
         self.losses: dict[str, Losses] = defaultdict(Losses)
         self._random = np.random.default_rng(0)
@@ -77,7 +77,7 @@ class Products:
         return np.ldexp(sums, -sum(exponents))
 
     def _product(self, a: NDArray[Any], b: NDArray[Any], formats: tuple[str, str], accumulator: str) -> Numbers:
-        bits = golden.matmul(a, b, *formats, accumulator, lanes=self.policy.lanes)
+        bits = golden.matmul(a, b, *formats, accumulator, lanes=self.policy.lanes, threads=self.threads)
         if accumulator == "exact":
             unit = golden.ExactAccumulator(*formats, max(a.shape[1], 1))
             return unit.encode(bits, "binary32").view(np.float32)

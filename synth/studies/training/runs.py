@@ -68,9 +68,9 @@ def program() -> str:
 class Trainer:
     """A run in progress: weights, the optimizer's moments (Adam), the loss's scale, and the history so far."""
 
-    def __init__(self, run: Run):
+    def __init__(self, run: Run, threads: int | None = None):
         self.run, self.task = run, _task(run.task)
-        self.products = Products(run.policy, run.seed)
+        self.products = Products(run.policy, run.seed, threads)
         gradient = run.policy.gradient
         self.scale = LossScale(run.policy.scaling, golden.get(gradient.fmt).largest if gradient else 1.0)
         self.weights: Weights = self.task.network.weights(np.random.default_rng([run.seed, 1 << 20]))
@@ -127,7 +127,7 @@ class Trainer:
         arrays = {
             f"{kind}/{name}": a for kind in ("weights", "first", "second") for name, a in getattr(self, kind).items()
         }
-        partial = path.with_suffix(".partial")
+        partial = path.with_suffix(".npz.partial")
         with partial.open("wb") as file:
             np.savez(file, plain=np.array(json.dumps(plain)), **arrays)
         os.replace(partial, path)
@@ -144,32 +144,50 @@ class Trainer:
         self.products.restore(plain["products"])
 
 
-def train(
-    run: Run, folder: Path, seconds: float = 60.0, progress: Callable[[Trainer], None] = lambda _: None
-) -> dict[str, Any]:
-    """The result of a run, from ``folder`` if it is finished there; an interrupted run resumes from its last state.
+def finished(run: Run, folder: Path) -> dict[str, Any] | None:
+    """The result of a run that is finished in a folder."""
+    path = folder / f"{run.key()}.json"
+    if not path.exists():
+        return None
+    result: dict[str, Any] = json.loads(path.read_text())
+    return result
 
-    The state is saved every ``seconds``. A resumed run has the same result as one without an interrupt.
+
+def train(
+    run: Run,
+    folder: Path,
+    limit: float = float("inf"),
+    threads: int | None = None,
+    save_every: float = 60.0,
+    progress: Callable[[Trainer], None] = lambda _: None,
+) -> tuple[int, int]:
+    """Train a run until it is finished, or for ``limit`` seconds; return the iterations before and after.
+
+    It resumes from its last state in ``folder``. The state is saved there every ``save_every`` seconds and at the
+    limit; a finished run leaves its result, see :func:`finished`. However often a run was interrupted, its result is
+    the same. At least one iteration is made.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    name = run.key()
-    finished, saved = folder / f"{name}.json", folder / f"{name}.npz"
-    if finished.exists():
-        result: dict[str, Any] = json.loads(finished.read_text())
-        return result
-    trainer = Trainer(run)
+    if finished(run, folder) is not None:
+        return run.iterations, run.iterations
+    result, saved = (folder / f"{run.key()}{suffix}" for suffix in (".json", ".npz"))
+    trainer = Trainer(run, threads)
     if saved.exists():
         trainer.load(saved)
-    last = time.monotonic()
+    before, start = trainer.iteration, time.monotonic()
+    last = start
     while trainer.iteration < run.iterations:
         trainer.step()
         progress(trainer)
-        if time.monotonic() - last >= seconds:
+        now = time.monotonic()
+        if now - start >= limit and trainer.iteration < run.iterations:
             trainer.save(saved)
-            last = time.monotonic()
-    result = json.loads(json.dumps(trainer.result()))
-    partial = finished.with_suffix(".partial")
-    partial.write_text(json.dumps(result, sort_keys=True))
-    os.replace(partial, finished)
+            return before, trainer.iteration
+        if now - last >= save_every:
+            trainer.save(saved)
+            last = now
+    partial = result.with_suffix(".json.partial")
+    partial.write_text(json.dumps(trainer.result(), sort_keys=True))
+    os.replace(partial, result)
     saved.unlink(missing_ok=True)
-    return result
+    return before, trainer.iteration

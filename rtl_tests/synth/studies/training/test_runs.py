@@ -10,7 +10,7 @@ import pytest
 from golden.refusal import Refusal
 from synth.studies.training import runs, tasks
 from synth.studies.training.policy import Operand, Policy
-from synth.studies.training.runs import Run, Trainer, train
+from synth.studies.training.runs import Run, Trainer, finished, train
 from synth.studies.training.scaling import FIRST_ADAPTIVE, FIRST_BACKOFF, WINDOW, WINDOWS, LossScale
 
 HIF8 = Operand("hif8")
@@ -28,6 +28,11 @@ def interrupt(at, trainer):
         raise Interrupt
 
 
+def result(run, folder):
+    train(run, folder)
+    return finished(run, folder)
+
+
 @pytest.mark.parametrize("task", ["range", "digits"])
 @pytest.mark.parametrize("policy", [STOCHASTIC, TENSOR, PLAIN], ids=lambda policy: policy.name)
 def test_an_interrupted_run_ends_with_the_same_bytes(task, policy, tmp_path):
@@ -36,12 +41,12 @@ def test_an_interrupted_run_ends_with_the_same_bytes(task, policy, tmp_path):
     (whole,) = (tmp_path / "whole").iterdir()
     for iteration in (3, 12):
         with pytest.raises(Interrupt):
-            train(run, tmp_path / "parts", seconds=0, progress=partial(interrupt, iteration))
+            train(run, tmp_path / "parts", save_every=0, progress=partial(interrupt, iteration))
         (saved,) = (tmp_path / "parts").iterdir()
         again = Trainer(run)
         again.load(saved)
         assert again.iteration == iteration - 1
-    train(run, tmp_path / "parts", seconds=0)
+    train(run, tmp_path / "parts", save_every=0)
     (parts,) = (tmp_path / "parts").iterdir()
     assert parts.name == whole.name
     assert parts.read_bytes() == whole.read_bytes()
@@ -49,9 +54,11 @@ def test_an_interrupted_run_ends_with_the_same_bytes(task, policy, tmp_path):
 
 def test_a_finished_run_is_not_trained_again(tmp_path, monkeypatch):
     run = Run("range", PLAIN, 0, 3)
-    result = train(run, tmp_path)
+    assert finished(run, tmp_path) is None
+    assert train(run, tmp_path) == (0, 3)
     monkeypatch.setattr(Trainer, "step", lambda _: pytest.fail("trained again"))
-    assert train(run, tmp_path) == result
+    assert train(run, tmp_path) == (3, 3)
+    assert finished(run, tmp_path)["history"][-1]["iteration"] == 3
 
 
 def test_keys_contain_everything_that_results_depend_on(monkeypatch):
@@ -71,8 +78,8 @@ def test_keys_contain_everything_that_results_depend_on(monkeypatch):
 
 def test_all_functions_of_the_wide_task_are_learnt_in_binary32_and_the_last_is_lost_in_e4m3(tmp_path):
     narrow = Operand("ocp_e4m3")
-    plain = train(Run("range", PLAIN, 0, 150), tmp_path)["figures"]
-    lost = train(Run("range", Policy("e4m3", narrow, narrow, narrow), 0, 150), tmp_path)["figures"]
+    plain = result(Run("range", PLAIN, 0, 150), tmp_path)["figures"]
+    lost = result(Run("range", Policy("e4m3", narrow, narrow, narrow), 0, 150), tmp_path)["figures"]
     assert max(plain.values()) < 0.6
     assert lost["loss of 2**0"] < 0.6
     assert min(lost[f"loss of 2**{exponent}"] for exponent in (-20, -30, -40)) > 0.8
@@ -123,11 +130,11 @@ def test_a_step_of_the_language_model_learns():
 
 
 def test_results_are_plain_and_complete(tmp_path):
-    result = train(Run("digits", STOCHASTIC, 0, 40), tmp_path)
-    assert json.loads(json.dumps(result)) == result
-    assert [point["iteration"] for point in result["history"]] == list(range(2, 41, 2))
-    assert result["history"][-1]["lost"].keys() == {"activation", "weight", "gradient"}
-    assert result["skipped"] > 0
+    run = result(Run("digits", STOCHASTIC, 0, 40), tmp_path)
+    assert run["figures"].keys() == {"loss", "accuracy"}
+    assert [point["iteration"] for point in run["history"]] == list(range(2, 41, 2))
+    assert run["history"][-1]["lost"].keys() == {"activation", "weight", "gradient"}
+    assert run["skipped"] > 0
 
 
 def test_backoff_halves_after_an_overflow_and_doubles_after_a_window():
