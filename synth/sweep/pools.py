@@ -29,7 +29,7 @@ CONNECT = 10.0
 RECONNECT = 60.0
 """Seconds to wait for a scheduler that has gone away."""
 
-SUFFIXES = (".py", ".v", ".lib", ".cpp")
+SUFFIXES = (".py", ".v", ".lib", ".cpp", ".h")
 """Suffixes of the files that results depend on."""
 
 

@@ -1,0 +1,193 @@
+"""Runs: a task under a policy from a seed, trained in parts that survive an interrupt, and finished runs by content."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import golden
+from golden.refusal import BadValue, check_integer
+from synth.area.digest import sha256, texts
+from synth.studies import training
+from synth.studies.training import tape
+from synth.studies.training.networks import Weights
+from synth.studies.training.policy import GRADIENT, Policy
+from synth.studies.training.products import Products
+from synth.studies.training.scaling import RULES, LossScale
+from synth.studies.training.tasks import TASKS, Task
+
+FIRST_DECAY, SECOND_DECAY = 0.9, 0.99
+TINY = np.float32(1e-30)
+"""Added to the root of Adam's second moment: small enough for gradients of 2**-40."""
+REPORTS = 20
+"""Points of a run's history."""
+CODE = (".py", ".cpp", ".h")
+"""Suffixes of the files that results depend on."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A task by name, a policy, a seed, and the number of iterations."""
+
+    task: str
+    policy: Policy
+    seed: int
+    iterations: int
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise BadValue("task", f"must be one of {', '.join(TASKS)}, not {self.task!r}")
+        if self.policy.scaling not in RULES:
+            raise BadValue("scaling", f"must be one of {', '.join(RULES)}, not {self.policy.scaling!r}")
+        check_integer("seed", self.seed, 0, 1 << 30)
+        check_integer("iterations", self.iterations, 1, 1 << 20)
+
+    def key(self) -> str:
+        """SHA-256 of everything that the result depends on: the choices, the data, the code."""
+        choices = {"task": self.task, "seed": self.seed, "iterations": self.iterations, **self.policy.described()}
+        return sha256(json.dumps(choices, sort_keys=True), _task(self.task).digest(), program())
+
+
+@cache
+def _task(name: str) -> Task:
+    return TASKS[name]()
+
+
+@cache
+def program() -> str:
+    """SHA-256 of the code that results depend on, and of NumPy's version."""
+    return sha256(*texts(golden, *CODE), *texts(training, *CODE), np.__version__)
+
+
+class Trainer:
+    """A run in progress: weights, the optimizer's moments (Adam), the loss's scale, and the history so far."""
+
+    def __init__(self, run: Run, threads: int | None = None):
+        self.run, self.task = run, _task(run.task)
+        self.products = Products(run.policy, run.seed, threads)
+        gradient = run.policy.gradient
+        self.scale = LossScale(run.policy.scaling, golden.get(gradient.fmt).largest if gradient else 1.0)
+        self.weights: Weights = self.task.network.weights(np.random.default_rng([run.seed, 1 << 20]))
+        self.first = {name: np.zeros_like(value) for name, value in self.weights.items()}
+        self.second = {name: np.zeros_like(value) for name, value in self.weights.items()}
+        self.iteration, self.updates, self.skipped = 0, 0, 0
+        self.history: list[dict[str, Any]] = []
+
+    def step(self) -> None:
+        """One iteration."""
+        rng = np.random.default_rng([self.run.seed, 1 << 21, self.iteration])
+        inputs, labels = self.task.samples(rng, self.task.batch)
+        self.products.begin(self.iteration)
+        with np.errstate(all="ignore"):  # gradients may overflow; such iterations are skipped
+            nodes, outputs = self.task.outputs(self.weights, inputs, self.products)
+            loss, gradient = self.task.loss(outputs.value, labels)
+            exponent = self.scale.exponent
+            tape.propagate(outputs, np.ldexp(gradient, exponent))
+            gradients = {name: nodes[name].gradient_or_zeros() for name in self.weights}
+            largest = max(float(np.abs(g).max()) if np.isfinite(g).all() else np.inf for g in gradients.values())
+            if self.scale.update(largest, overflowed=self.products.losses[GRADIENT].overflows > 0):
+                self._update({name: np.ldexp(g, -exponent) for name, g in gradients.items()})
+            else:
+                self.skipped += 1
+        self.iteration += 1
+        if self.iteration % max(self.run.iterations // REPORTS, 1) == 0 or self.iteration == self.run.iterations:
+            point = {"iteration": self.iteration, "loss": loss, "scale": exponent, "skipped": self.skipped}
+            self.history.append({**point, "lost": self.products.shares()})
+
+    def _update(self, gradients: Weights) -> None:
+        self.updates += 1
+        rate = self.task.rate * min(1.0, 4 * (1 - self.iteration / self.run.iterations))  # falls in the last quarter
+        first_part, second_part = 1 - FIRST_DECAY**self.updates, 1 - SECOND_DECAY**self.updates
+        for name, gradient in gradients.items():
+            self.first[name] += np.float32(1 - FIRST_DECAY) * (gradient - self.first[name])
+            self.second[name] += np.float32(1 - SECOND_DECAY) * (gradient**2 - self.second[name])
+            root = np.sqrt(self.second[name] / np.float32(second_part)) + TINY
+            self.weights[name] -= np.float32(rate / first_part) * self.first[name] / root
+
+    def result(self) -> dict[str, Any]:
+        """What is reported of a finished run."""
+        inputs, labels = self.task.tests()
+        self.products.begin(self.run.iterations)
+        with np.errstate(all="ignore"):
+            _, outputs = self.task.outputs(self.weights, inputs, self.products)
+            figures = self.task.figures(outputs.value, labels)
+        finite = {name: value if np.isfinite(value) else None for name, value in figures.items()}
+        return {"figures": finite, "history": self.history, "skipped": self.skipped}
+
+    def save(self, path: Path) -> None:
+        """Write the state to a file, whole or not at all."""
+        plain = {name: getattr(self, name) for name in ("iteration", "updates", "skipped", "history")}
+        plain |= {"scale": self.scale.state(), "products": self.products.state()}
+        arrays = {
+            f"{kind}/{name}": a for kind in ("weights", "first", "second") for name, a in getattr(self, kind).items()
+        }
+        partial = path.with_suffix(".npz.partial")
+        with partial.open("wb") as file:
+            np.savez(file, plain=np.array(json.dumps(plain)), **arrays)
+        os.replace(partial, path)
+
+    def load(self, path: Path) -> None:
+        """Continue from a saved state."""
+        with np.load(path, allow_pickle=False) as state:
+            plain = json.loads(str(state["plain"]))
+            for kind in ("weights", "first", "second"):
+                getattr(self, kind).update({name: state[f"{kind}/{name}"] for name in self.weights})
+        for name in ("iteration", "updates", "skipped", "history"):
+            setattr(self, name, plain[name])
+        self.scale.restore(plain["scale"])
+        self.products.restore(plain["products"])
+
+
+def finished(run: Run, folder: Path) -> dict[str, Any] | None:
+    """The result of a run that is finished in a folder."""
+    path = folder / f"{run.key()}.json"
+    if not path.exists():
+        return None
+    result: dict[str, Any] = json.loads(path.read_text())
+    return result
+
+
+def train(
+    run: Run,
+    folder: Path,
+    limit: float = float("inf"),
+    threads: int | None = None,
+    save_every: float = 60.0,
+    progress: Callable[[Trainer], None] = lambda _: None,
+) -> tuple[int, int]:
+    """Train a run until it is finished, or for ``limit`` seconds; return the iterations before and after.
+
+    It resumes from its last state in ``folder``. The state is saved there every ``save_every`` seconds and at the
+    limit; a finished run leaves its result, see :func:`finished`. However often a run was interrupted, its result is
+    the same. At least one iteration is made.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if finished(run, folder) is not None:
+        return run.iterations, run.iterations
+    result, saved = (folder / f"{run.key()}{suffix}" for suffix in (".json", ".npz"))
+    trainer = Trainer(run, threads)
+    if saved.exists():
+        trainer.load(saved)
+    before, start = trainer.iteration, time.monotonic()
+    last = start
+    while trainer.iteration < run.iterations:
+        trainer.step()
+        progress(trainer)
+        now = time.monotonic()
+        if now - start >= limit and trainer.iteration < run.iterations:
+            trainer.save(saved)
+            return before, trainer.iteration
+        if now - last >= save_every:
+            trainer.save(saved)
+            last = now
+    partial = result.with_suffix(".json.partial")
+    partial.write_text(json.dumps(trainer.result(), sort_keys=True))
+    os.replace(partial, result)
+    saved.unlink(missing_ok=True)
+    return before, trainer.iteration

@@ -1,0 +1,121 @@
+"""Scaling of the loss: the power of two by which all gradients are multiplied in the backward pass.
+
+References
+----------
+Ascend HiFloat8 Format for Deep Learning, section 5.1: backward loss scaling, and adaptive loss scaling.
+8-bit Numerical Formats for Deep Neural Networks, section 4: backoff and LogMax, after O. Kuchaiev et al., 2018.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+RULES = ("none", "backoff", "adaptive", "logmax", "tensor")
+"""Names of the rules. ``tensor`` scales every operand (:mod:`synth.studies.training.products`), and not the loss."""
+
+WINDOW = 200
+"""Iterations without overflow after which ``backoff`` doubles the scale; the papers have 2000, for longer runs."""
+WINDOWS = (1, 20, 50, 100, 200, 500, 1000)
+"""Windows of ``adaptive``; it begins with the second."""
+CHANGES = 3
+"""Increases, or decreases in a row, after which ``adaptive`` takes the next or the previous window."""
+FIRST_BACKOFF, FIRST_ADAPTIVE = 16, 32
+"""Exponents of the first scales."""
+DEVIATIONS = 2.0
+"""Standard deviations that LogMax leaves between the mean logarithm of the largest gradients and the format's."""
+DECAY = 0.9
+"""Weight of the past in LogMax's mean and variance."""
+LIMIT = 100
+"""Largest magnitude of a scale's exponent."""
+
+
+@dataclass
+class LossScale:
+    """The exponent of the loss's scale, by a rule.
+
+    Parameters
+    ----------
+    rule : str
+        One of :data:`RULES`.
+    largest : float
+        The largest value of the gradients' format.
+    """
+
+    rule: str
+    largest: float
+    exponent: int = 0
+    since: int = 0
+    window: int = 1
+    increases: int = 0
+    decreases: int = 0
+    mean: float | None = None
+    variance: float = 0.0
+    _fields: tuple[str, ...] = field(
+        default=("exponent", "since", "window", "increases", "decreases", "mean", "variance"), init=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        self.exponent = {"backoff": FIRST_BACKOFF, "adaptive": FIRST_ADAPTIVE}.get(self.rule, 0)
+
+    def update(self, largest_gradient: float, *, overflowed: bool) -> bool:
+        """Choose the next scale; return whether this iteration's gradients may be used.
+
+        Parameters
+        ----------
+        largest_gradient : float
+            The largest magnitude of the gradients of weights, still scaled.
+        overflowed : bool
+            Whether an operand of a product with gradients was out of range, even if it saturated.
+        """
+        finite = bool(np.isfinite(largest_gradient))
+        used = finite
+        if self.rule == "logmax":
+            self._logmax(largest_gradient, finite)
+        elif self.rule in ("backoff", "adaptive"):
+            used = finite and not overflowed
+            self._count(used)
+        self.exponent = min(max(self.exponent, -LIMIT), LIMIT)
+        return used
+
+    def _count(self, in_range: bool) -> None:
+        """Halve the scale after an overflow, double it after a window without."""
+        window = WINDOW if self.rule == "backoff" else WINDOWS[self.window]
+        self.since = self.since + 1 if in_range else 0
+        if in_range and self.since < window:
+            return
+        self.exponent += 1 if in_range else -1
+        self.since = 0
+        if in_range:
+            self.increases, self.decreases = self.increases + 1, 0
+        else:
+            self.decreases += 1
+        if self.increases == CHANGES:
+            self.window, self.increases = min(self.window + 1, len(WINDOWS) - 1), 0
+        elif self.decreases == CHANGES:
+            self.window, self.decreases = max(self.window - 1, 0), 0
+
+    def _logmax(self, largest_gradient: float, finite: bool) -> None:
+        """The scale for which mean + DEVIATIONS * deviation of the logarithms is that of the format's largest value."""
+        if not finite:
+            self.exponent -= 1
+            return
+        if largest_gradient == 0:
+            return
+        logarithm = float(np.log2(largest_gradient)) - self.exponent
+        if self.mean is None:
+            self.mean = logarithm
+        distance = logarithm - self.mean
+        self.mean += (1 - DECAY) * distance
+        self.variance = DECAY * (self.variance + (1 - DECAY) * distance**2)
+        top = self.mean + DEVIATIONS * self.variance**0.5
+        self.exponent = int(np.floor(np.log2(self.largest) - top))
+
+    def state(self) -> dict[str, Any]:
+        """What the next iteration depends on."""
+        return {name: getattr(self, name) for name in self._fields}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a :meth:`state`."""
+        for name in self._fields:
+            setattr(self, name, state[name])
