@@ -93,7 +93,8 @@ def _suite(design: Design, arguments: argparse.Namespace, progress: Progress) ->
     progress.start(1.0)
 
     def tick(share: float) -> None:
-        progress.advance(f"all inputs of the reference model: {share:.0%}", share - progress.done)
+        if share < 1:  # the last part always gets a line, also of work that took no time
+            progress.advance(f"all inputs of the reference model: {share:.0%}", share - progress.done)
 
     until = arguments.until == "covered"
     vectors = suite(design, arguments.vectors, np.random.default_rng(arguments.seed), until_covered=until, tick=tick)
@@ -105,7 +106,8 @@ def _simulate(subject: Case, folder: Path, simulator: str, waves: bool, progress
     progress.start(subject.vectors)
 
     def tick(count: int) -> None:
-        progress.advance(f"{subject.name}: {count} of {subject.vectors} vectors", count - progress.done)
+        if count < subject.vectors:
+            progress.advance(f"{subject.name}: {count} of {subject.vectors} vectors", count - progress.done)
 
     try:
         return simulate([subject], folder, simulator, waves=waves, tick=tick, shown=SHOWN)

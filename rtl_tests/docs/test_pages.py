@@ -80,6 +80,11 @@ NOT_RUN = {
         "hwgen verify pe --format hif8 --lanes 8 --accumulator exact --stages 2",
         "hwgen verify dot --format ocp_e4m3 --lanes 32 --accumulator binary32 --block-scale e8m0",
     ),
+    "docs/regressions.md": (
+        "pip install '.[simulate]'",
+        'export GPI_USERS="$(cocotb-config --libpython);$(cocotb-config --pygpi-entry-point)"',
+        "fusesoc --cores-root . run --target=cocotb minifloat-rtl:pe:hif8_pe_binary16_s1",
+    ),
     "docs/start.md": ("pip install .",),
     "docs/sweep.md": (
         "hwgen sweep space.toml -o build/sweep --jobs 4",
@@ -100,7 +105,7 @@ _BLOCK = re.compile(
     re.M | re.S,
 )
 _NEXT = "---- the next command"
-_ICARUS = ("iverilog", "vvp")
+_ICARUS = ("iverilog", "vvp", "make -C ")
 
 
 @dataclass(frozen=True)
@@ -209,7 +214,7 @@ def in_text(text: str) -> Iterator[list[str]]:
 def whole(command: str, *rest: str) -> list[str]:
     """Complete a command: add a missing block and format, and drop a last option that has no value."""
     words = [command, *rest]
-    if command in ("generate", "area", "verify"):
+    if command in ("generate", "area", "verify", "simulate"):
         block, *options = rest if rest and not rest[0].startswith("-") else ("mac", *rest)
         words = [command, block, *([] if block == "all" else ["--format", "hif8"]), *options]
     try:
