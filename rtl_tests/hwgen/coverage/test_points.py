@@ -1,5 +1,6 @@
 """Cover points against their definitions, in exact fractions, case by case."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,7 @@ from hwgen.coverage.points import Coverage, Point, transitions
 from hwgen.coverage.suite import ANALYSES, suite
 from hwgen.reference import reference
 from rtl_tests.support.blocks import generator
+from rtl_tests.support.paths import ROOT
 
 
 def log2(value):
@@ -252,3 +254,37 @@ def test_a_suite_has_what_was_asked_for(design):
         view = analysis.view(part, part)
         assert name == "random" or set(view.classes.tolist()) == {analysis.classes.index(name)}
         first += count
+
+
+DOCUMENTED = [
+    build("mac", "hif8", stages=2, clock_enable=True),
+    build("dot", "hif8", lanes=4, scale_bits=4, flags=True),
+    build("dot", "hif8", lanes=4, block_scale="e8m0"),
+    build("pe", "hif8", stages=2, interleave=2),
+    build("encoder", "hif8", rounding="stochastic"),
+    build("encoder", "hif8", rounding="hybrid", rounding_pin=True),
+    build("decoder", "hif8"),
+    build("readout", "hif8"),
+    build("quantizer", "hif8", lanes=4),
+]
+
+
+def test_the_page_lists_every_point_with_its_number_of_bins():
+    page = (ROOT / "docs" / "regressions.md").read_text()
+    listed = {}
+    for names, bins in re.findall(r"^\| (`.*`) \| (\d+) \|", page, re.M):
+        listed |= {name: int(bins) for name in re.findall(r"`(.*?)`", names)}
+    met = set()
+    for design in DOCUMENTED:
+        for name, bins in suite(design, 100, np.random.default_rng(1)).coverage.bins.items():
+            plain = re.sub(r"^\d+ ", "N ", name)
+            plain = re.sub(r"above a value: .*", "above a value: ROW", plain)
+            plain = re.sub(r"^\w+ in two cycles", "CONTROL in two cycles", re.sub(r"^flag \w+", "flag NAME", plain))
+            allowed = {listed[plain]}
+            if plain == "class of the result" and design.kind in ("encoder", "quantizer"):
+                allowed = {20}
+            if plain == "scale" and design.kind == "quantizer":
+                allowed = {4}
+            assert len(bins) in allowed, (design.name, name, len(bins))
+            met.add(plain)
+    assert met == set(listed)
