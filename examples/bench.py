@@ -1,4 +1,4 @@
-"""Speed of the reference model, of the gate evaluator, and of some commands.
+"""Speed of the reference model, of the gate evaluator, of simulations, and of some commands.
 
 The first two are ratios in the same run: against ml_dtypes, en_dtypes, sums in float64 and matrix products in float32,
 and against Verilator.
@@ -25,7 +25,10 @@ import numpy as np
 
 import golden
 from hwgen.blocks.catalog import build
-from hwgen.simulate.simulators import verilator_environment
+from hwgen.coverage.suite import suite
+from hwgen.simulate.engine import simulate
+from hwgen.simulate.regression import case
+from hwgen.simulate.simulators import available, verilator_environment
 from synth.proof.bitslice import Evaluator, to_planes
 from synth.proof.mapping import read
 from synth.proof.verify import emitted, verify
@@ -167,6 +170,21 @@ def sweeps() -> None:
         print(f"{design.name}: {evidence.verdict} on all {evidence.cases} cases in {time.perf_counter() - start:.1f} s")
 
 
+def simulations(vectors: int = 50_000) -> None:
+    """Print how many vectors of a regression a simulator takes in a second, and of as many without classes."""
+    design = build("mac", "hif8")
+    regression = suite(design, vectors, np.random.default_rng(1))
+    whole = case(design, design.verilog(), regression.vectors, regression.classes)
+    speeds: dict[str, list[float]] = {"classes": [], "one test": []}
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(3):
+            for name, subject in (("classes", whole), ("one test", whole.part(0, vectors))):
+                outcome = simulate([subject], Path(folder), "icarus", waves=False)
+                speeds[name].append(vectors / outcome.seconds)
+    classes, one = (statistics.median(column) for column in speeds.values())
+    print(f"{design.name}: {classes:,.0f} vectors a second in classes, {one:,.0f} in one test, as make test has them")
+
+
 def main() -> None:
     """Print one line for each measurement."""
     rng = np.random.default_rng(0)
@@ -179,6 +197,8 @@ def main() -> None:
             dot_products(golden.get(name), lanes)
         matrix_products(golden.get(name))
     evaluator_against_verilator()
+    if "icarus" in available():
+        simulations()
     sweeps()
     seconds = []
     with tempfile.TemporaryDirectory() as folder:

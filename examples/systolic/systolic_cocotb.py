@@ -51,7 +51,7 @@ async def multiply(dut: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @cocotb.test()
 async def products_of_random_matrices(dut: Any) -> None:
-    """Matrices of moderate numbers, of which some sums are rounded, and matrices of any codes."""
+    """Matrices of moderate numbers, whose sums are rounded now and then, and matrices of any codes."""
     models = await start(dut)
     rng = np.random.default_rng(int(os.environ.get("SEED", "1")))
     fmt = golden.get(FORMAT)

@@ -20,9 +20,10 @@ from hwgen.simulate.engine import Outcome, simulate
 from hwgen.simulate.regression import case, read_verilog
 from hwgen.simulate.simulators import check_simulator
 from hwgen.tools.files import check_writable, writing
+from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 
-MAX_VECTORS, MAX_SEED = 10_000_000, (1 << 63) - 1
+MAX_VECTORS, MAX_SEED = 1_000_000, (1 << 63) - 1
 SHOWN = 1
 """Mismatches of a class that are printed."""
 
@@ -48,7 +49,10 @@ def run(design: Design, arguments: argparse.Namespace) -> int:
     )
     with about("-o"), writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / "results.xml").unlink(missing_ok=True)  # an interrupted run leaves no older results
         (folder / "coverage.json").write_text(json.dumps(_record(design, arguments, vectors), indent=2) + "\n")
+    if arguments.junit is not None:
+        Path(arguments.junit).unlink(missing_ok=True)
     outcome = _simulate(subject, folder, simulator, arguments.waves, progress)
     if not outcome.built:
         raise _build_error(outcome, arguments, folder)
@@ -93,7 +97,8 @@ def _suite(design: Design, arguments: argparse.Namespace, progress: Progress) ->
     progress.start(1.0)
 
     def tick(share: float) -> None:
-        progress.advance(f"all inputs of the reference model: {share:.0%}", share - progress.done)
+        if share < 1:  # the last part always gets a line, also of work that took no time
+            progress.advance(f"all inputs of the reference model: {share:.0%}", share - progress.done)
 
     until = arguments.until == "covered"
     vectors = suite(design, arguments.vectors, np.random.default_rng(arguments.seed), until_covered=until, tick=tick)
@@ -105,7 +110,8 @@ def _simulate(subject: Case, folder: Path, simulator: str, waves: bool, progress
     progress.start(subject.vectors)
 
     def tick(count: int) -> None:
-        progress.advance(f"{subject.name}: {count} of {subject.vectors} vectors", count - progress.done)
+        if count < subject.vectors:
+            progress.advance(f"{subject.name}: {count} of {subject.vectors} vectors", count - progress.done)
 
     try:
         return simulate([subject], folder, simulator, waves=waves, tick=tick, shown=SHOWN)
@@ -114,14 +120,14 @@ def _simulate(subject: Case, folder: Path, simulator: str, waves: bool, progress
 
 
 def _build_error(outcome: Outcome, arguments: argparse.Namespace, folder: Path) -> Exception:
-    """The refusal of a user's Verilog that the simulator does not accept; of our own it is a bug."""
-    if arguments.verilog is None:
-        return RuntimeError("\n".join(outcome.complaints))
+    """The refusal of a user's Verilog that the simulator does not accept; ours does not build without a compiler."""
     words = [line for line in outcome.complaints[1:] if "rror" in line] or list(outcome.complaints[1:2])
     reason = words[0].strip() if words else "the simulator says nothing"
     reason = re.sub(rf"\S*{re.escape(str(folder.resolve()))}/\S*?/", "", reason)  # the tool's copies
     reason = reason.replace(f"{folder.name}.", f"{Path(arguments.verilog).stem}.")
     is_misnamed = arguments.top is None and re.search("nknown module|[Cc]annot find|not find", reason)
+    if arguments.verilog is None:
+        return ToolError(f"the simulator could not build {folder.name}: {reason}")
     hint = "; name your module with --top" if is_misnamed else ""
     return BadValue("--verilog", f"{arguments.verilog!r} cannot be simulated: {reason}{hint}", ": ")
 

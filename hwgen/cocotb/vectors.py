@@ -36,7 +36,7 @@ def new_vectors(
     """
     rng = np.random.default_rng(check_integer("seed", seed, 0, (1 << 63) - 1))
     words = shlex.split(description["command"])[2:]
-    vectors = suite(design_of_words(words, folder), check_integer("count", count, 1, 10_000_000), rng)
+    vectors = suite(design_of_words(words, folder), check_integer("count", count, 1, 1_000_000), rng)
     rows, classes, first = vectors.rows(), {}, 0
     for name, number in vectors.classes.items():
         classes[name] = rows[first : first + number]

@@ -34,6 +34,9 @@ from hwgen.reference.vectors import boundaries, random_binary32
 CLASSES = ("specials", "overflow", "subnormals", "ties", "boundaries")
 """Directed classes of conversions."""
 
+MAX_CODE_BITS = 9
+"""Formats of at most as many bits have a bin for each code."""
+
 
 def rounding_points(fmt: Format, exact: NDArray[np.float64], codes: NDArray[Any], around: Neighbours) -> list[Point]:
     """Points of rounding numbers to codes: the outcome by the row of the lower neighbour, the result, the ends."""
@@ -91,7 +94,8 @@ class DecoderAnalysis(Analysis):
         fmt, codes = self.model.fmt, inputs["code"].astype(np.int64)
         values = fmt.values.take(codes)
         points = [Point("class of the code", class_names(fmt), classes(fmt, codes))]
-        points.append(Point("code", tuple(f"{code:#x}" for code in range(1 << fmt.width)), codes))
+        if fmt.width <= MAX_CODE_BITS:
+            points.append(Point("code", tuple(f"{code:#x}" for code in range(1 << fmt.width)), codes))
         if "bits" in outputs:
             target = wide(self.model.core.target)
             around = neighbours(target, np.where(np.isfinite(values), np.abs(values), 0.0))

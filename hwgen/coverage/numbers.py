@@ -105,8 +105,8 @@ class Neighbours(NamedTuple):
 def neighbours(fmt: Format, magnitude: NDArray[np.float64]) -> Neighbours:
     """The neighbours of finite magnitudes on the grid of a format's values; past the largest value ``high`` is Inf."""
     if not fmt.has_tables:
-        exponent = np.maximum(np.frexp(magnitude)[1] - 1, fmt.ulp_exponent + fmt.precision - 1)
-        ulp = np.ldexp(1.0, exponent - fmt.precision + 1)
+        exponent = np.where(magnitude > 0, np.frexp(magnitude)[1] - fmt.precision, fmt.ulp_exponent)
+        ulp = np.ldexp(1.0, np.maximum(exponent, fmt.ulp_exponent))
         low = np.floor(magnitude / ulp) * ulp
         return Neighbours(low, low + ulp, (magnitude >= fmt.smallest_normal).astype(np.int64))
     table = grid(fmt)

@@ -74,8 +74,8 @@ def evaluate(analysis: Analysis, hits: Mapping[str, NDArray[Any]], tick: Tick | 
 
     ``hits`` are those of cases that were evaluated before; points whose bins are all hit need no other cases.
 
-    A MAC into 16 bits is evaluated for every different product, with every accumulator: the points depend on the codes
-    only by their classes, of which all pairs are evaluated, and by the product.
+    A MAC into 16 bits is evaluated for every different product, with every accumulator. The points depend on the codes
+    by the product, and by their classes, which are evaluated for all pairs.
     """
     inputs = analysis.model.arguments
     bits = sum(inputs.values())

@@ -31,8 +31,8 @@ ANALYSES: dict[str, Callable[..., Analysis]] = {
 RANDOM, COVERAGE = "random", "coverage"
 """Classes of vectors that no directed class describes, and of those that ``until_covered`` adds."""
 
-CANDIDATES = 4
-"""Candidates per vector from which the directed classes are chosen."""
+CANDIDATES, MAX_CANDIDATES = 4, 1 << 17
+"""Candidates per vector from which the directed classes are chosen, and their largest number."""
 
 BATCH, PATIENCE = 4096, 40
 """Candidates of a search for missing bins at a time, and the number of searches without success that end it."""
@@ -133,7 +133,7 @@ class _Builder:
         if self._has_few_inputs:
             candidates, most = self._all_inputs(), 1 << 62
         else:
-            candidates = self.analysis.candidates(CANDIDATES * self.count, self.rng)
+            candidates = self.analysis.candidates(min(CANDIDATES * self.count, MAX_CANDIDATES), self.rng)
             most = self.count // (2 * max(len(self.analysis.classes), 1))
         labels = self.analysis.view(candidates, self.model.columns(candidates)).classes
         classes: dict[str, Table] = {}

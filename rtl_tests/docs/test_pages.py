@@ -89,6 +89,11 @@ NOT_RUN = {
         "hwgen energy pe --format ocp_e4m3 --data sparse",
         "hwgen energy pe --format ocp_e4m3 --data layer.npy",
     ),
+    "docs/regressions.md": (
+        "pip install '.[simulate]'",
+        'export GPI_USERS="$(cocotb-config --libpython);$(cocotb-config --pygpi-entry-point)"',
+        "fusesoc --cores-root . run --target=cocotb minifloat-rtl:pe:hif8_pe_binary16_s1",
+    ),
     "docs/start.md": ("pip install .",),
     "docs/sweep.md": (
         "hwgen sweep space.toml -o build/sweep --jobs 4",
@@ -109,7 +114,7 @@ _BLOCK = re.compile(
     re.M | re.S,
 )
 _NEXT = "---- the next command"
-_ICARUS = ("iverilog", "vvp")
+_ICARUS = ("iverilog", "vvp", "make -C ")
 
 
 @dataclass(frozen=True)
@@ -218,7 +223,7 @@ def in_text(text: str) -> Iterator[list[str]]:
 def whole(command: str, *rest: str) -> list[str]:
     """Complete a command: add a missing block and format, and drop a last option that has no value."""
     words = [command, *rest]
-    if command in ("generate", "area", "energy", "verify"):
+    if command in ("generate", "area", "energy", "verify", "simulate"):
         block, *options = rest if rest and not rest[0].startswith("-") else ("mac", *rest)
         words = [command, block, *([] if block == "all" else ["--format", "hif8"]), *options]
     try:

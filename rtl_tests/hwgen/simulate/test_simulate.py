@@ -154,7 +154,7 @@ def test_the_record_of_coverage(tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--vectors", "0"], "--vectors must be an integer from 1 to 10000000, not 0"),
+        (["--vectors", "0"], "--vectors must be an integer from 1 to 1000000, not 0"),
         (["--vectors", "many"], "argument --vectors: invalid int value: 'many'"),
         (["--seed", "-1"], "--seed must be an integer from 0 to 9223372036854775807, not -1"),
         (["--sim", "modelsim"], "argument --sim: invalid choice: 'modelsim'"),
