@@ -15,7 +15,7 @@ DELAYS: dict[str, tuple[float, ...]] = {
     "shift": (1.0, 2.9, 3.7, 6.3, 8.2, 11.1),
 }
 """Delays in FO4 of operations on 2, 4, 8, 16, 32 and 64 bits, each measured alone on the project's own gates with the
-fastest recipe of the portfolio ``speed`` (``python -m synth.studies.delays``).
+fastest recipe of the portfolio ``speed`` without don't-cares (``python -m synth.studies.delays``).
 """
 
 _GATE, _XOR = 0.6, 0.9

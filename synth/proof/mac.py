@@ -72,7 +72,7 @@ class _Query:
 class MacProof(Proof):
     """A MAC; a part covers all pairs of codes whose products have the same exponent."""
 
-    knows = frozenset({"format", "format-b", "accumulator", "terms", "scale-bits", "flags", "zero"})
+    knows = frozenset({"format", "format-b", "accumulator", "terms", "scale-bits", "flags", "zero", "optimize"})
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)

@@ -29,11 +29,11 @@ LARGEST_PRODUCT = 16
 
 
 def delay(name: str, width: int) -> float:
-    """Delay of an operation in FO4, on our own gates, with the fastest recipe."""
+    """Delay of an operation in FO4, on our own gates, with the fastest recipe that keeps the operation's structure."""
     ports, expression = (text.format(top=width - 1, places=(width - 1).bit_length() - 1) for text in OPERATIONS[name])
     verilog = f"module operation ({ports});\n  assign y = {expression};\nendmodule\n"
     job = Job("operation", (), verilog, "operation", (), "gates", portfolio=SPEED, renamings=1)
-    return min(row.medians[FO4] for row in rows(job, execute(job)))
+    return min(row.medians[FO4] for row in rows(job, execute(job)) if not row.recipe.startswith("mfs"))
 
 
 def main() -> None:
