@@ -95,7 +95,8 @@ struct Worker {
     for (int64_t j = 0; j < COLUMNS; j++) {
       double product = 1;
       for (const Factor &f : job.factors) {
-        product *= f.array[(first_row + row) * f.row + block * f.block + (j < columns ? first_column + j : 0) * f.column];
+        const int64_t column = j < columns ? first_column + j : 0;
+        product *= f.array[(first_row + row) * f.row + block * f.block + column * f.column];
       }
       factor[j] = product;
     }
@@ -260,11 +261,16 @@ struct Worker {
       const int64_t column = first_column + v * WIDTH + lane;
       uint64_t *limbs = (uint64_t *)job.sums + ((first_row + row) * job.columns + column) * job.limbs;
       const double factor = job.scaled ? factors[v][lane] : 1.0;
-      uint64_t flags = 0;
-      for (int bit = 0; bit < 3; bit++) flags |= (limbs[(job.value_bits + bit) / 64] >> (job.value_bits + bit) % 64 & 1) << bit;
+      uint64_t flags = 0;  // +Inf, -Inf, NaN
+      for (int bit = 0; bit < 3; bit++) {
+        const int64_t at = job.value_bits + bit;
+        flags |= (limbs[at / 64] >> at % 64 & 1) << bit;
+      }
       const double first = part(row, 0, v)[lane];
       if (first - first == 0) {
-        for (int64_t i = 0; i < parts; i++) add_number(limbs, job.limbs, part(row, i, v)[lane] * factor, job.lsb_exponent);
+        for (int64_t i = 0; i < parts; i++) {
+          add_number(limbs, job.limbs, part(row, i, v)[lane] * factor, job.lsb_exponent);
+        }
       } else {  // special products set flags, and only the others are added
         for (int64_t k = start; k < end; k++) {
           const double product = value(job.a, first_row + row, column, k) * value(job.b, first_row + row, column, k);
@@ -277,7 +283,10 @@ struct Worker {
         const int64_t kept = job.value_bits - 64 * limb;
         if (kept < 64) limbs[limb] &= kept <= 0 ? 0 : (1ull << kept) - 1;
       }
-      for (int bit = 0; bit < 3; bit++) limbs[(job.value_bits + bit) / 64] |= (flags >> bit & 1) << (job.value_bits + bit) % 64;
+      for (int bit = 0; bit < 3; bit++) {
+        const int64_t at = job.value_bits + bit;
+        limbs[at / 64] |= (flags >> bit & 1) << at % 64;
+      }
     }
   }
 
@@ -314,13 +323,13 @@ struct Worker {
 
 // All sums of a job. Return 0, or 1 without memory.
 extern "C" int run(const Job *job) {
-  const int64_t across = (job->columns + COLUMNS - 1) / COLUMNS, tiles = (job->rows + ROWS - 1) / ROWS * across;
+  const int64_t down = (job->rows + ROWS - 1) / ROWS, tiles = down * ((job->columns + COLUMNS - 1) / COLUMNS);
   std::atomic<int64_t> next{0};
   std::atomic<int> failed{0};
   const auto work = [&] {
     try {
       Worker worker(*job);
-      for (int64_t tile = next++; tile < tiles; tile = next++) worker.tile(tile % (tiles / across) * ROWS, tile / (tiles / across) * COLUMNS);
+      for (int64_t tile = next++; tile < tiles; tile = next++) worker.tile(tile % down * ROWS, tile / down * COLUMNS);
     } catch (const std::bad_alloc &) {
       failed = 1;
     }

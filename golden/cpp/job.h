@@ -61,7 +61,8 @@ struct Panel {
 
   // Columns beyond the tile are copies of its last.
   template <class C>
-  static void look_up(const C *codes, const double *table, int64_t stride, int64_t columns, int64_t width, double *row) {
+  static void look_up(const C *codes, const double *table, int64_t stride, int64_t columns, int64_t width,
+                      double *row) {
     const int64_t different = stride == 0 ? 1 : columns < width ? columns : width;
     for (int64_t j = 0; j < different; j++) row[j] = table[codes[j * stride]];
     const double last = row[different - 1];
