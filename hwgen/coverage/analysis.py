@@ -83,6 +83,16 @@ def word_point(name: str, words: NDArray[Any], width: int) -> Point:
     return Point(name, ("zero", "all ones", "others"), np.select([words == 0, words == last], [0, 1], 2))
 
 
+def words(widths: Mapping[str, int], start: int, end: int) -> Table:
+    """Values of ports, from the bits of the integers from ``start`` to ``end`` - 1; the first port has the low bits."""
+    numbers = np.arange(start, end).astype(np.uint64)
+    table, low = {}, 0
+    for name, width in widths.items():
+        table[name] = numbers >> np.uint64(low) & np.uint64((1 << width) - 1)
+        low += width
+    return table
+
+
 def columns(cases: Sequence[Pins]) -> Table:
     """Cases as columns, one for each port."""
     return {name: column([pins[name] for pins in cases]) for name in cases[0]}

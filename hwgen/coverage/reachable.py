@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from golden.sums import Products
 from golden.wide import state_format
-from hwgen.coverage.analysis import Analysis, Columns, Table, column, size, take
+from hwgen.coverage.analysis import Analysis, Columns, Table, column, size, take, words
 from hwgen.coverage.points import Point
 from hwgen.coverage.sums import SumAnalysis
 
@@ -101,12 +101,7 @@ def _words(widths: Mapping[str, int]) -> Iterator[Table]:
     """All values of inputs, in blocks."""
     bits = sum(widths.values())
     for start in range(0, 1 << bits, BLOCK):
-        numbers = np.arange(start, min(start + BLOCK, 1 << bits)).astype(np.uint64)
-        table, low = {}, 0
-        for name, width in widths.items():
-            table[name] = numbers >> np.uint64(low) & np.uint64((1 << width) - 1)
-            low += width
-        yield table
+        yield words(widths, start, min(start + BLOCK, 1 << bits))
 
 
 def _all_products(analysis: SumAnalysis, result: Reachable, tick: Tick | None) -> Reachable | None:

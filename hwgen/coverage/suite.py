@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hwgen.blocks.block import RESETS, Design
-from hwgen.coverage.analysis import Analysis, Columns, Table, columns, join, rows, size, take
+from hwgen.coverage.analysis import Analysis, Columns, Table, columns, join, rows, size, take, words
 from hwgen.coverage.controls import control_points
 from hwgen.coverage.conversions import DecoderAnalysis, EncoderAnalysis, QuantizerAnalysis, ReadoutAnalysis
 from hwgen.coverage.points import Coverage
@@ -131,7 +131,7 @@ class _Builder:
         """Cases of the directed classes; of a block with few inputs, all cases."""
         candidates: Columns
         if self._has_few_inputs:
-            candidates, most = self._all_inputs(), 1 << 62
+            candidates, most = words(self.model.inputs, 0, 1 << sum(self.model.inputs.values())), 1 << 62
         else:
             candidates = self.analysis.candidates(min(CANDIDATES * self.count, MAX_CANDIDATES), self.rng)
             most = self.count // (2 * max(len(self.analysis.classes), 1))
@@ -145,14 +145,6 @@ class _Builder:
         if self._has_few_inputs and others.size:
             classes["others"] = take(candidates, others)
         return classes
-
-    def _all_inputs(self) -> Table:
-        numbers = np.arange(1 << sum(self.model.inputs.values())).astype(np.uint64)
-        table, low = {}, 0
-        for name, width in self.model.inputs.items():
-            table[name] = numbers >> np.uint64(low) & np.uint64((1 << width) - 1)
-            low += width
-        return table
 
     def _missing(self) -> Table | None:
         """Cases that hit missing bins: examples of the evaluation of all inputs, or found by search."""
@@ -238,8 +230,18 @@ class _Builder:
     def _cycles(self, model: PeReference, name: str, count: int) -> Table:
         cycles, steps = model.sequence(name, count, self.rng)
         table = columns(cycles)
+        steps = [step for step, seen in zip(steps, self._are_seen(table), strict=True) if seen]
         if steps:
             inputs = columns([{**pins, "acc_in": before} for pins, before, _ in steps])
             self.coverage.add(self.analysis.view(inputs, columns([after for *_, after in steps])).points)
         self.coverage.add(control_points(self.design, table))
         return table
+
+    def _are_seen(self, cycles: Columns) -> list[bool]:
+        """Whether the sum of each step reaches the outputs: a reset drops what is on its way."""
+        reset = cycles["rst"].astype(np.int64)
+        total = np.concatenate([[0], np.cumsum(reset)])
+        taken = np.flatnonzero((cycles["enable"] == 1) & (reset == 0))
+        last = np.minimum(taken + self.design.stages, reset.size - 1)
+        seen: list[bool] = (total[last + 1] == total[taken + 1]).tolist()
+        return seen

@@ -167,6 +167,8 @@ def pipeline(
 ) -> list[Cycle]:
     """Return cycles of a pipeline with random bubbles between vectors, random stalls, and a reset halfway.
 
+    The outputs of every vector are compared in some cycle.
+
     Parameters
     ----------
     vectors, expected : sequences of mappings
@@ -179,6 +181,7 @@ def pipeline(
     """
     state = PipelineState(stages, dict.fromkeys(expected[0], 0))
     todo = list(zip(vectors, expected, strict=True))[::-1]
+    underway: list[tuple[Mapping[str, int], Mapping[str, int]]] = []
     cycles: list[Cycle] = []
     halfway = len(todo) // 2
     while todo or not state.is_empty:
@@ -189,7 +192,11 @@ def pipeline(
         pins, results = todo[-1] if todo else (vectors[0], expected[0])
         cycle = ({"rst": resetting} if reset else {}) | ({"enable": enabled} if clock_enable else {})
         cycles.append(cycle | {"in_valid": valid, **pins, **state.outputs})
+        if resetting:
+            todo += underway[::-1]  # a reset drops them: they enter again
+            underway = []
+        elif enabled:
+            underway = underway[state.outputs["out_valid"] :]
+            underway += [todo.pop()] if valid else []
         state.clock(results, rst=resetting, enable=enabled, valid=valid)
-        if valid and enabled and not resetting:
-            todo.pop()
     return cycles

@@ -160,6 +160,7 @@ def test_missing_vectors_fail(tmp_path):
 
 
 @NEEDS_ICARUS
+@pytest.mark.exhaustive
 def test_fusesoc_runs_them(tmp_path):
     """cocotb 2.1 needs the variable GPI_USERS, which this version of edalize does not set."""
     design = MAC

@@ -12,8 +12,8 @@ from hwgen.blocks.catalog import build
 from hwgen.coverage.analysis import columns, rows, size, take
 from hwgen.coverage.numbers import OUTCOMES, class_names, classes, neighbours
 from hwgen.coverage.points import Coverage, Point, transitions
-from hwgen.coverage.suite import ANALYSES, suite
-from hwgen.reference import reference
+from hwgen.coverage.suite import ANALYSES, _Builder, suite
+from hwgen.reference import reference, trace
 from rtl_tests.support.blocks import generator
 from rtl_tests.support.paths import ROOT
 
@@ -288,3 +288,23 @@ def test_the_page_lists_every_point_with_its_number_of_bins():
             assert len(bins) in allowed, (design.name, name, len(bins))
             met.add(plain)
     assert met == set(listed)
+
+
+@pytest.mark.parametrize("clock_enable", [False, True])
+def test_every_vector_of_a_pipeline_is_compared(clock_enable):
+    """Also those that the reset halfway drops."""
+    design = build("mac", "ocp_e4m3", stages=3, clock_enable=clock_enable)
+    vectors = [{"a": k, "b": 0x38, "acc_in": 0} for k in range(9)]
+    expected = [{"acc_out": 1000 + k} for k in range(9)]
+    cycles = trace.pipeline(vectors, expected, 3, True, clock_enable, np.random.default_rng(1))
+    assert sum(cycle["rst"] for cycle in cycles) == trace.RESET_CYCLES + 1
+    compared = {cycle["acc_out"] for cycle in cycles if cycle["care_acc_out"]}
+    assert compared == {result["acc_out"] for result in expected}
+    assert design.latency == 3
+
+
+@pytest.mark.parametrize("stages", [0, 2])
+def test_steps_that_a_reset_drops_hit_no_bin(stages):
+    builder = _Builder(build("pe", "hif8", stages=stages), 8, np.random.default_rng(1), None)
+    cycles = {"rst": np.array([1, 0, 0, 0, 1, 0, 0]), "enable": np.array([1, 1, 1, 1, 1, 0, 1])}
+    assert builder._are_seen(cycles) == ([True, True, True, True] if stages == 0 else [True, False, False, True])

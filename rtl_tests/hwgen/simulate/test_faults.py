@@ -13,6 +13,7 @@ from hwgen.simulate.engine import simulate
 from hwgen.simulate.regression import case
 from rtl_tests.support.bench import chosen_simulator
 from rtl_tests.support.blocks import texts
+from rtl_tests.support.proofs import exhaustive
 
 MAC = build("mac", "hif8")
 ENCODER = build("encoder", "ocp_e4m3", source="binary16")
@@ -84,13 +85,7 @@ def failing(lines):
     return {match[1] for line in lines if (match := re.search(r", class (.*?): \d+ of \d+ vectors differ", line))}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        name if number % 7 == 1 else pytest.param(name, marks=pytest.mark.exhaustive)
-        for number, name in enumerate(FAULTS)
-    ],
-)
+@pytest.mark.parametrize("name", [name if name == "stale register" else exhaustive(name) for name in FAULTS])
 def test_a_fault_is_found_and_the_class_named(name, tmp_path, capsys):
     design, _, _, expected = FAULTS[name]
     file = tmp_path / "mine.v"
