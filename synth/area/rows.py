@@ -164,7 +164,7 @@ class Row:
         if target == LIBERTY:
             plain |= {key: keys.texts(key) for key in ("libraries", "libraries_sha256")}
         conditions: dict[str, str | int] = {}
-        if keys.rest.get("metric") == ENERGY:
+        if plain["metric"] == ENERGY:
             conditions = {**{key: keys.text(key) for key in _CONDITIONS}, "operations": keys.count("operations")}
         row = cls(
             component=component,
