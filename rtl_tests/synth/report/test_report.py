@@ -295,7 +295,8 @@ def test_the_paper_stands_beside_the_same_part(content):
 def test_every_plot_names_the_commands_of_its_figures(content):
     for section in content.sections:
         for plot in section.plots:
-            assert all(command.startswith(("hwgen area ", 'python -c "import golden; ')) for command in plot.commands)
+            tools = "hwgen area ", "hwgen energy ", 'python -c "import golden; '
+            assert all(command.startswith(tools) for command in plot.commands)
             assert plot.commands or "on 5 targets" in plot.picture.title  # the plots beside it have them
 
 

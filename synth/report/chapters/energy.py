@@ -214,32 +214,31 @@ def _data(section: Section, energies: Energies) -> None:
 # -- what options cost
 
 
-def comparisons() -> Iterator[tuple[str, Point, Point]]:
-    """Text, base and unit of each comparison."""
+def comparisons() -> Iterator[tuple[str, str, Point, Point]]:
+    """Subject, change, base and unit of each comparison."""
     base, other = ROUNDINGS
-    yield f"{ROUNDED} encoder: {other} instead of {base}", Point(encoder(base)), Point(encoder(other))
+    yield f"the {ROUNDED} encoder", f"{other} instead of {base}", Point(encoder(base)), Point(encoder(other))
     for name in COSTS:
+        subject, plain = f"the {name} MAC", Point(mac(name))
         for accumulator in ACCUMULATORS[1:]:
-            text = f"{name} MAC: {accumulator} instead of {ACCUMULATORS[0]}"
-            yield text, Point(mac(name)), Point(mac(name, accumulator))
+            yield subject, f"{accumulator} instead of {ACCUMULATORS[0]}", plain, Point(mac(name, accumulator))
         for stages in STAGES[1:]:
-            plural = "s" if stages > 1 else ""
-            text = f"{name} MAC: {stages} rank{plural} of registers instead of none"
-            yield text, Point(mac(name)), Point(mac(name, stages=stages))
-        yield f"{name}: a processing element instead of a MAC", Point(mac(name)), Point(element(name))
+            ranks = f"{stages} rank{'s' if stages > 1 else ''} of registers"
+            yield subject, ranks, plain, Point(mac(name, stages=stages))
+        yield subject, "its accumulator inside (a processing element)", plain, Point(element(name))
 
 
 def _costs(section: Section, energies: Energies) -> None:
-    body = []
-    for text, base, unit in comparisons():
+    """What rounding, accumulators and registers cost."""
+    body, sentences = [], dict[str, list[str]]()
+    for subject, change, base, unit in comparisons():
         first, second = energies.energy(base), energies.energy(unit)
         areas = [area(energies.row(point)).median for point in (base, unit)]
-        clock = energies.row(unit).medians["clock"]
-        section.findings.append(Finding(f"{_TITLE}, energy, {text}: {compared(second, first)}.", _GATES))
-        growth = areas[1] / areas[0] - 1
+        clock, growth = energies.row(unit).medians["clock"], areas[1] / areas[0] - 1
+        sentences.setdefault(subject, []).append(f"{compared(second, first)} with {change}")
         body.append(
             (
-                Cell(text),
+                Cell(f"{subject.removeprefix('the ')}, {change}"),
                 figure_cell(first),
                 figure_cell(second),
                 Cell(compared(second, first), value=second.median / first.median),
@@ -247,6 +246,8 @@ def _costs(section: Section, energies: Energies) -> None:
                 Cell(f"{growth:+.0%}", value=growth),
             )
         )
+    for subject, changes in sentences.items():
+        section.findings.append(Finding(f"{_TITLE}, energy of {subject}: {listing(changes)}.", _GATES))
     value = energies.energy(Point(mac(COSTS[0])))
     head = ("", f"before [{value.unit}]", f"after [{value.unit}]", "energy", f"of it the clock [{value.unit}]", "area")
     note = (
