@@ -180,7 +180,8 @@ class Row:
             medians={key.removeprefix(_MEDIAN): keys.number(key) for key in medians},
             options=_options(keys, ("format", *_OPTIONS.get(component, ()))),
         )
-        if component != "decoder" and row.min <= 0:  # a decoder may consist of wires only
+        # a decoder may consist of wires only; operations that are all alike need no energy
+        if component != "decoder" and not row.is_energy and row.min <= 0:
             raise BadValue("min", f"must be positive, not {row.min!r}")
         if not row.min == min(row.samples) <= row.median <= max(row.samples) == row.max:
             summary = f"min {row.min}, median {row.median} and max {row.max}"

@@ -62,6 +62,13 @@ def test_rows():
     assert set(read.conditions) == {"unit_text", "data", "simulator", "operations"}
 
 
+def test_operations_that_are_all_alike_need_no_energy():
+    job = job_of(build("encoder", "e2m1", source="binary16"), data=Data("x.npy", np.ones((2, 1))), recipe="amap")
+    best = rows(job, execute(job))[-1]
+    assert (best.min, best.max, best.medians["transitions"]) == (0, 0, 0)
+    assert Row.from_json(best.to_json()).to_json() == best.to_json()
+
+
 def test_a_job_gives_the_same_samples_again():
     job = job_of()
     copy = pickle.loads(pickle.dumps(job))
