@@ -13,7 +13,7 @@ from itertools import pairwise
 from statistics import fmean
 
 from golden.refusal import BadValue
-from synth.area.liberty import Library, evaluate
+from synth.area.liberty import Library, evaluate_rows
 from synth.energy.cells import (
     FANOUT,
     Arc,
@@ -27,7 +27,6 @@ from synth.energy.cells import (
     Technology,
     Truth,
     mean_edge,
-    rows,
 )
 
 _STATEMENT = re.compile(
@@ -210,22 +209,25 @@ class _CellReader:
         self._flip_flop = next(self._group.all("ff"), None)
         self._states = _words(self._flip_flop.argument) if self._flip_flop else []
         functions = {pin.argument: pin.attributes["function"] for pin in pins if "function" in pin.attributes}
-        self._rows = [self._with_state(row) for row in rows((*self._names, *self._states[:1]))]
+        indexed = (*self._names, *self._states[:1])
+        self._size = 1 << len(indexed)
+        self._ones = (1 << self._size) - 1
+        self._bits = {pin: _column(place, self._size) for place, pin in enumerate(indexed)}
+        if len(self._states) > 1:
+            self._bits[self._states[1]] = self._bits[self._states[0]] ^ self._ones
         self._functions = {pin: self._truth(text) for pin, text in functions.items()}
-        for row, known in enumerate(self._rows):  # conditions may read outputs
-            known |= {pin: bool(truth[row]) for pin, truth in self._functions.items()}
+        # conditions may read outputs
+        self._bits = {pin: _word(truth) for pin, truth in self._functions.items()} | self._bits
 
     def _error(self, problem: str) -> CellError:
         return CellError(f"the cell {self._name} {problem}")
 
-    def _with_state(self, row: dict[str, bool]) -> dict[str, bool]:
-        return row | {self._states[1]: not row[self._states[0]]} if len(self._states) > 1 else row
-
     def _truth(self, function: str) -> Truth:
         try:
-            return bytes(evaluate(function, row) for row in self._rows)
+            word = evaluate_rows(function, self._bits, self._ones)
         except ValueError as error:
             raise self._error(f"has a function that cannot be read: {error}") from error
+        return bytes(word >> row & 1 for row in range(self._size))
 
     def cell(self) -> Cell:
         """The cell."""
@@ -292,6 +294,15 @@ class _CellReader:
             return stated[""]
         default = fmean(stated.values()) if stated else self._reader.head.number("default_cell_leakage_power")
         return self._group.number("cell_leakage_power", default)
+
+
+def _column(place: int, size: int) -> int:
+    """The values of the input ``place`` in all rows of a truth table, as bits."""
+    return sum(1 << row for row in range(size) if row >> place & 1)
+
+
+def _word(table: Truth) -> int:
+    return sum(bit << row for row, bit in enumerate(table))
 
 
 def _depends(table: Truth, pin: int) -> bool:
