@@ -12,7 +12,7 @@ READY := .venv/.ready
 EXTRAS := .venv/.extras
 TESTED := .venv/.tested
 
-.PHONY: help setup report test lint types docs bench limits dots ranking speed verilog exhaustive mutants readme clean
+.PHONY: help setup report test lint types docs bench limits dots energy ranking speed verilog exhaustive mutants readme clean
 help:       ## print this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 setup: $(TESTED)       ## install all pinned tools into .venv, and compile Yosys (once, about a minute)
@@ -39,6 +39,8 @@ limits: $(READY)       ## compare the datapaths with other open hardware, eight 
 dots: $(READY)       ## measure dot products by lanes, accumulator and format for the report (half an hour; it resumes)
 	$(BIN)/python -m synth.studies.dots
 	$(BIN)/python -m synth.report.readme
+energy: $(READY)       ## measure energies by format, delay and data for the report (a quarter of an hour; it resumes)
+	$(BIN)/python -m synth.studies.energies
 ranking: $(READY)       ## measure multipliers and MACs twice, also on LIBRARIES; list contradicting rankings
 	$(BIN)/python -m synth.studies.ranking $(LIBRARIES:%=--liberty %)
 speed: $(TESTED)       ## measure area against delay of the MACs, also after place and route: build/speed/index.html

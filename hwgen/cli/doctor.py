@@ -22,7 +22,7 @@ _PACKAGES = (
 )
 _PROGRAMS = (
     ("make", False, "runs the Makefile, e.g. make report"),
-    ("g++", False, "compiles Verilator's output and the gate evaluator"),
+    ("g++", False, "compiles Verilator's output, the gate evaluator and the simulator of energies"),
     ("perl", False, "starts Verilator"),
     ("iverilog", False, "a second simulator (Icarus Verilog), used if installed"),
     ("sta", False, "times netlists of cells (OpenSTA), used if installed"),

@@ -99,6 +99,7 @@ class Library:
         self.t = {"1ns": 1e3, "1ps": 1.0}[head.values["time_unit"]]
         self.leak = {"1nW": 1e-6, "1pW": 1e-9}[head.values["leakage_power_unit"]]
         self.v = float(head.values["nom_voltage"])
+        self._known: dict[tuple[Any, ...], float] = {}
 
     def capacitance(self, cell: str, pin: str) -> float:
         return float(self.pin(cell, pin).values["capacitance"]) * self.c
@@ -149,6 +150,14 @@ class Library:
         self, cell: str, pin: str, cause: str, rises: int, pins: Mapping[str, int], slew: float, load: float
     ) -> float:
         """Internal energy of a transition of ``pin`` that ``cause`` has caused."""
+        key = cell, pin, cause, rises, tuple(pins.values()), slew, load
+        if key not in self._known:
+            self._known[key] = self._inside(cell, pin, cause, rises, pins, slew, load)
+        return self._known[key]
+
+    def _inside(
+        self, cell: str, pin: str, cause: str, rises: int, pins: Mapping[str, int], slew: float, load: float
+    ) -> float:
         groups = [
             group
             for group in self.pin(cell, pin).of("internal_power")

@@ -145,14 +145,21 @@ def _cell(group: _Group) -> Cell:
     )
 
 
-_OPERATORS: tuple[tuple[str, Callable[[bool, bool], bool]], ...] = (("+|", or_), ("^", xor), ("*&", and_))
+_OPERATORS: tuple[tuple[str, Callable[[int, int], int]], ...] = (("+|", or_), ("^", xor), ("*&", and_))
 """Binary operators, the weakest first; AND may also be written without an operator."""
 
 _NO_OPERAND = {"end", ")", "+", "|", "^"}
 
 
 def evaluate(function: str, values: Mapping[str, bool]) -> bool:
-    """Value of a Liberty function.
+    """Value of a Liberty function; see :func:`evaluate_rows`."""
+    return bool(evaluate_rows(function, values, 1))
+
+
+def evaluate_rows(function: str, values: Mapping[str, int], ones: int) -> int:
+    """Values of a Liberty function in several rows: the bits of the result and of each pin's integer.
+
+    ``ones`` has a 1 for each row.
 
     NOT is ``!x`` or ``x'``, AND is ``*``, ``&`` or a blank, XOR is ``^``, OR is ``+`` or ``|``; constants are 0 and 1.
 
@@ -163,7 +170,7 @@ def evaluate(function: str, values: Mapping[str, bool]) -> bool:
     """
     tokens = ["end", *reversed(re.findall(r"[A-Za-z_]\w*(?:\[\d+\])?|\S", function))]
 
-    def operation(level: int = 0) -> bool:
+    def operation(level: int = 0) -> int:
         if level == len(_OPERATORS):
             return operand()
         symbols, combine = _OPERATORS[level]
@@ -174,23 +181,23 @@ def evaluate(function: str, values: Mapping[str, bool]) -> bool:
             value = combine(value, operation(level + 1))
         return value
 
-    def operand() -> bool:
+    def operand() -> int:
         token = tokens.pop()
         if token == "!":
-            return not operand()
+            return operand() ^ ones
         if token == "(":
             value = operation()
             if tokens.pop() != ")":
                 raise _Unreadable(f"a parenthesis is never closed in the function {function!r}")
         elif token in "01":
-            value = token == "1"
+            value = ones if token == "1" else 0
         elif token in values:
             value = values[token]
         else:
             raise _Unreadable(f"{token!r} in the function {function!r} is not an input pin")
         while tokens[-1] == "'":
             tokens.pop()
-            value = not value
+            value ^= ones
         return value
 
     value = operation()

@@ -164,7 +164,7 @@ class Row:
         if target == LIBERTY:
             plain |= {key: keys.texts(key) for key in ("libraries", "libraries_sha256")}
         conditions: dict[str, str | int] = {}
-        if keys.rest.get("metric") == ENERGY:
+        if plain["metric"] == ENERGY:
             conditions = {**{key: keys.text(key) for key in _CONDITIONS}, "operations": keys.count("operations")}
         row = cls(
             component=component,
@@ -180,7 +180,8 @@ class Row:
             medians={key.removeprefix(_MEDIAN): keys.number(key) for key in medians},
             options=_options(keys, ("format", *_OPTIONS.get(component, ()))),
         )
-        if component != "decoder" and row.min <= 0:  # a decoder may consist of wires only
+        # a decoder may consist of wires only; operations that are all alike need no energy
+        if component != "decoder" and not row.is_energy and row.min <= 0:
             raise BadValue("min", f"must be positive, not {row.min!r}")
         if not row.min == min(row.samples) <= row.median <= max(row.samples) == row.max:
             summary = f"min {row.min}, median {row.median} and max {row.max}"

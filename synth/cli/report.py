@@ -67,7 +67,8 @@ def report(arguments: argparse.Namespace) -> int:
         outcomes = measure_all(jobs, pool, store, Progress())
     data = with_sweeps(assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence)), swept)
     data = replace(data, ratios=ratios(formats.get(name, name) for name in data.formats))
-    data = replace(data, dots=load.dots() if whole else None)
+    if whole:
+        data = replace(data, dots=load.dots(), energies=load.energies())
     with about("-o"), writing(folder):
         render(data, folder)
     print(folder / "index.html")

@@ -8,7 +8,7 @@ from operator import attrgetter
 from statistics import median
 
 import golden
-import hwgen
+import hwgen.reference
 import synth.energy
 from golden.refusal import BadValue
 from hwgen.blocks.block import Design
@@ -23,7 +23,7 @@ from synth.energy.cells import Technology
 from synth.energy.circuit import Circuit, cell_names
 from synth.energy.compiled import UnsettledError
 from synth.energy.data import Data
-from synth.energy.measure import COMPILED, Simulator, measure
+from synth.energy.measure import COMPILED, ICARUS, Simulator, measure
 from synth.energy.workload import workload
 
 OPERATIONS = 2000
@@ -35,7 +35,7 @@ MAX_PERIOD = 1e6
 @cache
 def _program() -> str:
     """SHA-256 of the packages that a result depends on besides its area job."""
-    return sha256(*texts(golden), *texts(hwgen), *texts(synth.energy, ".py", ".cpp"))
+    return sha256(*texts(golden), *texts(hwgen.reference), *texts(synth.energy, ".py", ".cpp"))
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,9 @@ class EnergyJob:
             circuits = [Circuit(text, self.area.top, technology) for text in netlists[recipe]]
             longest = max(circuit.longest for circuit in circuits) + 1
             period = longest if self.period is None else round(self.period * technology.times / technology.tick)
+            if self.simulator == ICARUS and period < longest:  # which cannot tell a late change from a wrong one
+                least = f"{technology.shown(longest):.4f} ns, the longest path, with {ICARUS}"
+                raise BadValue("period", f"must be at least {least}, not {self.period}")
             samples[recipe] = []
             for circuit, area in zip(circuits, areas[recipe], strict=True):
                 try:

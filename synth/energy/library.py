@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from statistics import fmean
 
 from golden.refusal import BadValue
-from synth.area.liberty import Library, evaluate
+from synth.area.liberty import Library, evaluate_rows
 from synth.energy.cells import (
     FANOUT,
     Arc,
@@ -26,7 +27,6 @@ from synth.energy.cells import (
     Technology,
     Truth,
     mean_edge,
-    rows,
 )
 
 _STATEMENT = re.compile(
@@ -43,6 +43,9 @@ _STATEMENT = re.compile(
 )
 _CELL = re.compile(r'\bcell\s*\(\s*"?([\w.]+)"?\s*\)\s*\{')
 _EDGES = "fall", "rise"
+_TIMES = "cell_{}", "{}_transition"
+_OTHERS = {"latch", "latch_bank", "ff_bank", "statetable", "bus", "bundle"}
+"""Groups of cells that cannot be simulated."""
 
 
 @dataclass
@@ -107,6 +110,17 @@ def _numbers(text: str) -> tuple[float, ...]:
     return tuple(_number(word, "a table") for word in words)
 
 
+def _increasing(points: tuple[float, ...], table: str) -> tuple[float, ...]:
+    if not points or any(after <= before for before, after in pairwise(points)):
+        raise CellError(f"the library has a table {table} whose indices do not increase")
+    return points
+
+
+def _words(text: str) -> list[str]:
+    """Names that are separated by blanks or commas, with or without quotes."""
+    return [word for word in re.split(r'[\s,"]+', text) if word]
+
+
 def _number(word: str, place: str) -> float:
     try:
         return float(word)
@@ -118,12 +132,10 @@ class _Reader:
     """Reads cells of one file."""
 
     def __init__(self, library: Library):
-        self._text = re.sub(
-            r"/\*.*?\*/", " ", library.text.replace("\\\n", " ").replace("\\\r\n", " "), flags=re.DOTALL
-        )
-        starts = list(_CELL.finditer(self._text))
+        self.text = re.sub(r"/\*.*?\*/", " ", library.text.replace("\\\n", " ").replace("\\\r\n", " "), flags=re.DOTALL)
+        starts = list(_CELL.finditer(self.text))
         self.places = {match[1]: match.end() for match in reversed(starts)}
-        head = self._text[: starts[0].start()] if starts else self._text
+        head = self.text[: starts[0].start()] if starts else self.text
         content = re.search(r"\blibrary\s*\([^)]*\)\s*\{", head)
         assert content is not None  # synth.area.liberty has read the file
         self.head = group(head, content.end(), "library")
@@ -131,10 +143,10 @@ class _Reader:
         self._templates = {found.argument: found for found in self.head.groups if found.kind in kinds}
         number, prefix = re.split(r"\s*,\s*", self.head.attributes.get("capacitive_load_unit", "1, pf"))[:2]
         self.volt = _scaled(self.head.attributes.get("voltage_unit", "1V"), "V", 1.0)
-        self._time = _scaled(self.head.attributes.get("time_unit", "1ns"), "s", 1e-12)
-        self._capacitance = _scaled(f"{number}{prefix}", "f", 1e-15)
-        self._energy = self._capacitance * self.volt**2
-        self._leakage = _scaled(self.head.attributes.get("leakage_power_unit", "1nW"), "W", 1e-3)  # mW = fJ/ps
+        self.time = _scaled(self.head.attributes.get("time_unit", "1ns"), "s", 1e-12)
+        self.capacitance = _scaled(f"{number}{prefix}", "f", 1e-15)
+        self.energy = self.capacitance * self.volt**2
+        self.leakage = _scaled(self.head.attributes.get("leakage_power_unit", "1nW"), "W", 1e-3)  # mW = fJ/ps
 
     @property
     def voltage(self) -> float:
@@ -155,10 +167,10 @@ class _Reader:
             variable = template.attributes.get(f"variable_{number}", "")
             points = found.attributes.get(f"index_{number}", template.attributes.get(f"index_{number}", ""))
             if variable or points:
-                axes["load" if "capacitance" in variable else "slew"] = _numbers(points)
+                axes["load" if "capacitance" in variable else "slew"] = _increasing(_numbers(points), found.argument)
         values = [value * scale for value in _numbers(found.attributes.get("values", ""))]
-        slews = tuple(point * self._time for point in axes.get("slew", (0.0,)))
-        loads = tuple(point * self._capacitance for point in axes.get("load", (0.0,)))
+        slews = tuple(point * self.time for point in axes.get("slew", (0.0,)))
+        loads = tuple(point * self.capacitance for point in axes.get("load", (0.0,)))
         if len(values) == 1:
             slews, loads = slews[:1], loads[:1]
         if len(values) != len(slews) * len(loads):
@@ -171,104 +183,126 @@ class _Reader:
             lines = [tuple(values[start : start + columns]) for start in range(0, len(values), columns)]
         return Table(slews, loads, tuple(lines))
 
-    def _edges(self, found: Group, names: str, scale: float) -> Edges:
+    def edges(self, found: Group, names: str, scale: float) -> Edges:
+        """The tables of a group for a fall and a rise; ``names`` has ``{}`` for ``fall`` and ``rise``."""
         tables = {inner.kind: self.table(inner, scale) for inner in found.groups if "values" in inner.attributes}
         fall, rise = (tables.get(names.format(edge)) for edge in _EDGES)
         return fall, rise
 
     def cell(self, name: str) -> Cell:
         """A cell of the file."""
-        found = group(self._text, self.places[name], "cell", name)
-        kinds = {inner.kind for inner in found.groups}
-        if kinds & {"latch", "latch_bank", "ff_bank", "statetable", "bus", "bundle"}:
-            raise CellError(f"the cell {name} is neither a gate nor a single flip-flop, and cannot be simulated")
-        pins = list(found.all("pin"))
-        inputs = [pin for pin in pins if pin.attributes.get("direction") == "input"]
-        names = tuple(pin.argument for pin in inputs)
-        states = [re.split(r"[\s,]+", inner.argument.replace('"', "")) for inner in found.all("ff")]
-        stored = states[0] if states else []
-        indexed = (*names, *stored[:1])
+        return _CellReader(self, name).cell()
+
+
+class _CellReader:
+    """Reads one cell."""
+
+    def __init__(self, reader: _Reader, name: str):
+        self._reader, self._name = reader, name
+        self._group = group(reader.text, reader.places[name], "cell", name)
+        if {inner.kind for inner in self._group.groups} & _OTHERS:
+            raise self._error("is neither a gate nor a single flip-flop, and cannot be simulated")
+        pins = list(self._group.all("pin"))
+        self._inputs = [pin for pin in pins if pin.attributes.get("direction") == "input"]
+        self._outputs = [pin for pin in pins if pin.attributes.get("direction") == "output"]
+        self._names = tuple(pin.argument for pin in self._inputs)
+        self._flip_flop = next(self._group.all("ff"), None)
+        self._states = _words(self._flip_flop.argument) if self._flip_flop else []
         functions = {pin.argument: pin.attributes["function"] for pin in pins if "function" in pin.attributes}
+        indexed = (*self._names, *self._states[:1])
+        self._size = 1 << len(indexed)
+        self._ones = (1 << self._size) - 1
+        self._bits = {pin: _column(place, self._size) for place, pin in enumerate(indexed)}
+        if len(self._states) > 1:
+            self._bits[self._states[1]] = self._bits[self._states[0]] ^ self._ones
+        self._functions = {pin: self._truth(text) for pin, text in functions.items()}
+        # conditions may read outputs
+        self._bits = {pin: _word(truth) for pin, truth in self._functions.items()} | self._bits
 
-        def value(function: str, row: Mapping[str, bool]) -> bool:
-            known = dict(row) | ({stored[1]: not row[stored[0]]} if len(stored) > 1 else {})
-            return evaluate(function, known)
+    def _error(self, problem: str) -> CellError:
+        return CellError(f"the cell {self._name} {problem}")
 
-        def table(function: str) -> Truth:
-            """Of a condition or function, which may read outputs."""
-            try:
-                outputs = [
-                    {name: value(text, row) for name, text in functions.items()} | dict(row) for row in rows(indexed)
-                ]
-                return bytes(value(function, row) for row in outputs)
-            except ValueError as error:
-                raise CellError(f"the cell {name} has a function that cannot be read: {error}") from error
+    def _truth(self, function: str) -> Truth:
+        try:
+            word = evaluate_rows(function, self._bits, self._ones)
+        except ValueError as error:
+            raise self._error(f"has a function that cannot be read: {error}") from error
+        return bytes(word >> row & 1 for row in range(self._size))
 
-        def powers(pin: Group, related: Iterable[str]) -> Iterator[Power]:
-            for inner in pin.all("internal_power"):
-                causes = (
-                    re.split(r"\s+", inner.attributes["related_pin"]) if "related_pin" in inner.attributes else related
-                )
-                when = inner.attributes.get("when")
-                energies = self._edges(inner, "{}_power", self._energy)
-                if "power" in {deep.kind for deep in inner.groups}:
-                    (both,) = inner.all("power")
-                    energies = (self.table(both, self._energy),) * 2
-                for cause in causes:
-                    if cause in names:
-                        yield Power(names.index(cause), None if when is None else table(when), energies)
-
-        def output(pin: Group) -> Output:
-            function = functions.get(pin.argument)
-            arcs = tuple(self._arcs(pin, names))
-            return Output(
-                pin.argument, None if function is None else table(function), arcs, _merged(powers(pin, names))
+    def cell(self) -> Cell:
+        """The cell."""
+        reader = self._reader
+        default = reader.head.number("default_input_pin_cap")
+        outputs = (
+            Output(
+                pin.argument,
+                self._functions.get(pin.argument),
+                tuple(self._arcs(pin)),
+                _merged(self._powers(pin, self._names)),
             )
-
-        state = None
-        if stored:
-            (flip_flop,) = found.all("ff")
-            attributes = flip_flop.attributes
-            clock = table(attributes["clocked_on"])
-            clocks = [place for place in range(len(names)) if _depends(clock, place)]
-            if len(clocks) != 1:
-                raise CellError(f"the cell {name} has {len(clocks)} clock pins instead of one")
-            others = tuple(table(attributes[key]) for key in ("clear", "preset") if key in attributes)
-            state = State(table(attributes["next_state"]), clock, clocks[0], others)
+            for pin in self._outputs
+        )
         return Cell(
-            name,
-            names,
-            tuple(
-                pin.number("capacitance", self.head.number("default_input_pin_cap")) * self._capacitance
-                for pin in inputs
-            ),
-            tuple(output(pin) for pin in pins if pin.attributes.get("direction") == "output"),
-            _merged(power for pin in inputs for power in powers(pin, (pin.argument,))),
-            self._leakages(found) * self._leakage,
-            state,
+            self._name,
+            self._names,
+            tuple(pin.number("capacitance", default) * reader.capacitance for pin in self._inputs),
+            tuple(outputs),
+            _merged(power for pin in self._inputs for power in self._powers(pin, (pin.argument,))),
+            self._leakage() * reader.leakage,
+            None if self._flip_flop is None else self._state(self._flip_flop.attributes),
         )
 
-    def _arcs(self, pin: Group, names: Sequence[str]) -> Iterator[Arc]:
+    def _state(self, attributes: Mapping[str, str]) -> State:
+        if not {"clocked_on", "next_state"} <= attributes.keys():
+            raise self._error("has a flip-flop without clocked_on or next_state")
+        clock = self._truth(attributes["clocked_on"])
+        pins = [pin for pin in range(len(self._names)) if _depends(clock, pin)]
+        if len(pins) != 1:
+            raise self._error(f"has {len(pins)} clock pins instead of one")
+        others = tuple(self._truth(attributes[key]) for key in ("clear", "preset") if key in attributes)
+        return State(self._truth(attributes["next_state"]), clock, pins[0], others)
+
+    def _arcs(self, pin: Group) -> Iterator[Arc]:
         for timing in pin.all("timing"):
             kind = timing.attributes.get("timing_type", "combinational")
             if not kind.startswith("combinational") and kind not in ("rising_edge", "falling_edge"):
                 continue
-            delays = self._edges(timing, "cell_{}", self._time)
-            slews = self._edges(timing, "{}_transition", self._time)
-            for name in timing.attributes.get("related_pin", "").split():
-                if name in names and any(delays):
-                    yield Arc(names.index(name), delays, slews)
+            delays, slews = (self._reader.edges(timing, names, self._reader.time) for names in _TIMES)
+            for name in _words(timing.attributes.get("related_pin", "")):
+                if name in self._names and any(delays):
+                    yield Arc(self._names.index(name), delays, slews)
 
-    def _leakages(self, found: Group) -> float:
+    def _powers(self, pin: Group, causes: Sequence[str]) -> Iterator[Power]:
+        """Energies of a pin; ``causes`` are the inputs that may cause them if the library names none."""
+        for inner in pin.all("internal_power"):
+            when = inner.attributes.get("when")
+            energies = self._reader.edges(inner, "{}_power", self._reader.energy)
+            both = next(inner.all("power"), None)
+            if both is not None:
+                energies = (self._reader.table(both, self._reader.energy),) * 2
+            for name in _words(inner.attributes["related_pin"]) if "related_pin" in inner.attributes else causes:
+                if name in self._names:
+                    yield Power(self._names.index(name), None if when is None else self._truth(when), energies)
+
+    def _leakage(self) -> float:
         """Leakage: stated without a condition, or for the cell, or the mean over the stated conditions."""
         stated: dict[str, float] = {}
-        for inner in found.all("leakage_power"):  # one for each supply pin
+        for inner in self._group.all("leakage_power"):  # one for each supply pin
             when = inner.attributes.get("when", "")
             stated[when] = stated.get(when, 0.0) + inner.number("value")
         if "" in stated:
             return stated[""]
-        default = fmean(stated.values()) if stated else self.head.number("default_cell_leakage_power")
-        return found.number("cell_leakage_power", default)
+        default = fmean(stated.values()) if stated else self._reader.head.number("default_cell_leakage_power")
+        return self._group.number("cell_leakage_power", default)
+
+
+def _column(place: int, size: int) -> int:
+    """The values of the input ``place`` in all rows of a truth table, as bits."""
+    return sum(1 << row for row in range(size) if row >> place & 1)
+
+
+def _word(table: Truth) -> int:
+    return sum(bit << row for row, bit in enumerate(table))
 
 
 def _depends(table: Truth, pin: int) -> bool:

@@ -13,6 +13,7 @@ from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.proof.evidence import Evidence
 from synth.report.dots import Dots
+from synth.report.energies import Energies
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,7 @@ class Report:
     failures: tuple[Failure, ...] = ()
     ratios: Mapping[str, Ratio] | None = None
     dots: Dots | None = None
+    energies: Energies | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Content of ``report.json``."""
@@ -154,12 +156,15 @@ class Report:
             report["snr"] = {name: asdict(ratio) for name, ratio in self.ratios.items()}
         if self.dots is not None:
             report["dots"] = dict(self.dots.source)
+        if self.energies is not None:
+            report["energies"] = dict(self.energies.source)
         return report
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Report":
         """Read a ``report.json`` of this version."""
-        accuracy, snr, dots = data["accuracy"], data.get("snr"), data.get("dots")
+        accuracy, snr = data["accuracy"], data.get("snr")
+        dots, energies = data.get("dots"), data.get("energies")
         return cls(
             **{key: data[key] for key in _PLAIN} | {"formats": tuple(data["formats"])},
             rows=tuple(map(Row.from_json, data["rows"])),
@@ -168,6 +173,7 @@ class Report:
             failures=tuple(replace(Failure.from_json(item), command=item["command"]) for item in data["failures"]),
             ratios=None if snr is None else {name: Ratio(**ratio) for name, ratio in snr.items()},
             dots=None if dots is None else Dots.from_json(dots),
+            energies=None if energies is None else Energies.from_json(energies),
         )
 
 

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 from golden.refusal import BadValue, Refusal
 from synth.report.data import Accuracy, Sweep
 from synth.report.dots import RESULTS, Dots
+from synth.report.energies import RESULTS as ENERGIES
+from synth.report.energies import Energies
 
 Content = TypeVar("Content")
 
@@ -25,6 +27,11 @@ def accuracy(file: str, argument: str = "accuracy") -> Accuracy:
 def dots() -> Dots:
     """The results of the study of dot products, which are part of the program."""
     return Dots.from_json(json.loads(RESULTS.read_text()))
+
+
+def energies() -> Energies:
+    """The results of the study of energies, which are part of the program."""
+    return Energies.from_json(json.loads(ENERGIES.read_text()))
 
 
 def _read(file: str, argument: str, writer: str, content: Callable[[Any], Content]) -> Content:

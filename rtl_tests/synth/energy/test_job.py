@@ -13,6 +13,7 @@ from hwgen.blocks.catalog import build
 from hwgen.tools import yosys
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.optional import NEEDS_ICARUS, NEEDS_OSU018, OSU018
+from rtl_tests.synth.energy.test_workload import DESIGNS
 from synth.area.jobs import execute, mapped, rows
 from synth.area.liberty import GATES
 from synth.area.rows import Row
@@ -55,7 +56,17 @@ def test_rows():
     total = sum(best[f"median_{part}"] for part in ("switching", "internal", "leakage"))
     assert best["min"] <= total * 1.001
     assert 0 < best["median_glitch_free"] <= best["median"]
-    assert Row.from_json(json.loads(json.dumps(best))).to_json() == best
+    read = Row.from_json(json.loads(json.dumps(best)))
+    assert read.to_json() == best
+    assert read.is_energy
+    assert set(read.conditions) == {"unit_text", "data", "simulator", "operations"}
+
+
+def test_operations_that_are_all_alike_need_no_energy():
+    job = job_of(build("encoder", "e2m1", source="binary16"), data=Data("x.npy", np.ones((2, 1))), recipe="amap")
+    best = rows(job, execute(job))[-1]
+    assert (best.min, best.max, best.medians["transitions"]) == (0, 0, 0)
+    assert Row.from_json(best.to_json()).to_json() == best.to_json()
 
 
 def test_a_job_gives_the_same_samples_again():
@@ -107,6 +118,16 @@ def test_a_wrong_netlist_is_an_error_that_names_the_case(monkeypatch):
     problem = r"^e2m1_decoder_binary16 differs from the reference model: \d+ of 116 results are wrong; in operation "
     with pytest.raises(MismatchError, match=problem):
         execute(job_of(recipe="amap"))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_block_has_the_right_results(name):
+    job = job_of(DESIGNS[name], recipe="amap", renamings=1, operations=400)
+    ((metrics,),) = execute(job).values()
+    assert 0 < metrics["glitch_free"] <= metrics["energy"]
+    assert 0 < metrics["settled_fo4"] <= metrics["period_fo4"]
+    assert (metrics["clock"] > 0) == (job.design.latency > 0)
 
 
 def test_the_command(capsys, tmp_path):
@@ -183,6 +204,16 @@ def test_a_short_period_is_refused(capsys):
     err = capsys.readouterr().err
     assert err.startswith("hwgen: --period must be longer: operation ")
     assert " has not settled after 0.1 ns; " in err
+
+
+@NEEDS_ICARUS
+@NEEDS_OSU018
+def test_a_period_below_the_longest_path_is_refused_with_icarus(capsys):
+    options = ["--liberty", str(OSU018), "--recipe", "amap", "--period", "0.1", "--simulator", "icarus"]
+    assert main([*ENERGY, *options]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("hwgen: --period must be at least ")
+    assert err.endswith(" ns, the longest path, with icarus, not 0.1\n")
 
 
 def test_a_machine_without_simulators(capsys, monkeypatch):

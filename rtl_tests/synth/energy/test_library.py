@@ -117,6 +117,7 @@ def test_only_the_inverter_is_read_besides_the_used_cells():
             '"!Z"',
             "the cell NAND has a function that cannot be read: 'Z' in the function '!Z' is not an input pin",
         ),
+        ('"0, 20"', '"0, 0"', "the library has a table delays whose indices do not increase"),
         ('values ("1, 2", "3, 4")', 'values ("1, 2, 3")', "the library has a table energies with 3 values"),
         (
             'values ("1, 2", "3, 4")',

@@ -45,6 +45,7 @@ SECTIONS = {
     "parts": ("The two parts of a MAC", 5),
     "accumulators": ("Exact against rounded accumulators", 2),
     "dots": ("Dot products: lanes, accumulators and blocks", 3),
+    "energy": ("Energy of an operation", 3),
     "encoders": ("Encoders, and what a rounding costs", 3),
     "options": ("What options cost", 0),
     "p3109": ("IEEE P3109: formats, roundings and saturation", 1),
@@ -150,7 +151,12 @@ def made_up_report():
         checked("other", PROVED, "a solver", 1 << 48),
     ]
     ratios = {name: Ratio(20.5 + 5 * (place % 3), place) for place, name in enumerate(FORMATS)}
-    return replace(assemble(outcomes, FORMATS, Accuracy.from_json(DIGITS), evidence), ratios=ratios, dots=load.dots())
+    return replace(
+        assemble(outcomes, FORMATS, Accuracy.from_json(DIGITS), evidence),
+        ratios=ratios,
+        dots=load.dots(),
+        energies=load.energies(),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +275,7 @@ def test_the_summary_does_not_depend_on_the_words_of_findings(content):
     ]
     points = summary(content.report, content.measured, reworded)
     assert [point.subject for point in points] == [point.subject for point in content.summary]
-    assert {point.text for point in points} >= {"tradeoff", "speed", "encoders", "dots", "paper"}
+    assert {point.text for point in points} >= {"tradeoff", "speed", "encoders", "dots", "energy", "paper"}
 
 
 def test_commands_are_set_as_code(folder, content):
@@ -289,7 +295,8 @@ def test_the_paper_stands_beside_the_same_part(content):
 def test_every_plot_names_the_commands_of_its_figures(content):
     for section in content.sections:
         for plot in section.plots:
-            assert all(command.startswith(("hwgen area ", 'python -c "import golden; ')) for command in plot.commands)
+            tools = "hwgen area ", "hwgen energy ", 'python -c "import golden; '
+            assert all(command.startswith(tools) for command in plot.commands)
             assert plot.commands or "on 5 targets" in plot.picture.title  # the plots beside it have them
 
 

@@ -32,6 +32,8 @@ def summary(report: Report, measured: Measured, sections: Sequence[Section]) -> 
     points += [Point("Exact accumulators", text) for text in [accumulators.sentence(measured)] if text]
     dots = [finding for finding in findings.get("dots", []) if finding.place == "gates"]
     points += [Point("Dot products", finding.text) for finding in dots[:1]]
+    energies = [finding for finding in findings.get("energy", []) if finding.place == "gates"]
+    points += [Point("Energy", finding.text) for finding in energies[:1]]
     orders = [finding for finding in findings.get("paper", []) if finding.place == "cyclonev"]
     points += [Point("Table 2 of the supernormal paper", finding.text) for finding in orders]
     return [*points, Point("Verified", _verified(report)), Point("Measured", _measured(report))]

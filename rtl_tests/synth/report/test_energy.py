@@ -1,0 +1,176 @@
+"""The chapter on energy: sentences that follow from the study's file, with made-up results and with the real ones."""
+
+import pytest
+
+from golden.refusal import BadKind, BadValue
+from hwgen.__main__ import main
+from synth.area.recipes import PORTFOLIOS, SPEED
+from synth.cli import report as commands
+from synth.report import load
+from synth.report.chapters import energy as chapter
+from synth.report.energies import CURVES, RESULTS, Energies, Point, mac, points
+from synth.report.plan import FORMATS
+
+AREA = 800.0
+
+
+def line(point, energy, recipe="amap", best=True, area=AREA, delay=60.0):
+    """A row of the file; spreads are 10 to both sides, and two thirds of an energy are glitches."""
+    design = point.design
+    row = {
+        "component": design.kind,
+        **{name.replace("-", "_"): value for name, value in design.options.items()},
+        "accumulator_bits": 16,
+        "target": "gates",
+        "recipe": "best" if best else recipe,
+        "metric": "energy",
+        "min": energy - 10,
+        "median": energy,
+        "max": energy + 10,
+        "samples": [energy - 10, energy, energy + 10],
+        "unit": "C·V²",
+        "tool": "yosys 0",
+        "portfolio": point.portfolio,
+        "renamings": 3,
+        "seed": 1,
+        "name": design.name,
+        "command": f"hwgen energy {design.command()}",
+        "verilog_sha256": "0",
+        "script_sha256": "0",
+        "unit_text": "a unit",
+        "data": point.data,
+        "simulator": "compiled",
+        "operations": 2000,
+        "median_area": area,
+        "median_glitch_free": energy / 3,
+        "median_clock": 7.0,
+    }
+    if design.kind == "encoder":
+        del row["accumulator_bits"]
+    if best:
+        row["best_recipe"] = recipe
+    return row | ({"median_delay_fo4": delay} if point.portfolio == SPEED else {})
+
+
+def study(**energies):
+    """The content of a file: energies by format, by default 2000; curves have a fast and a slow point."""
+    rows = []
+    for point in points():
+        energy = energies.get(str(point.design.options["format"]), 2000)
+        if point.portfolio == SPEED:
+            rows.append(line(point, energy * 2, "depth_map", False, 1600.0, 60.0))
+            rows.append(line(point, energy, "amap", False, 800.0, 160.0))
+            rows.append(line(point, energy * 3, "shallow_map", False, 1000.0, 160.0))
+        elif point.design.kind == "encoder":
+            rows.append(line(point, 120 if "hybrid" in point.design.name else 80, area=80.0))
+        else:
+            scale = {"sparse": 0.5, "laplace": 1.0}.get(point.data, 1.0)
+            rows.append(line(point, energy * scale * (1 + point.design.latency)))
+    return {"rows": rows}
+
+
+def findings(data, tool="yosys 0"):
+    return [finding.text for finding in chapter.section(Energies.from_json(data), [], tool).findings]
+
+
+def test_formats_by_energy():
+    texts = findings(study(hif8=3000, ocp_e5m2=1000))
+    assert texts[0] == (
+        "Gates: ocp_e5m2 has the smallest energy of a MAC into binary16 (1,000 C·V²); hif8 has the largest (+200%)."
+    )
+    assert texts[1] == "Gates: glitches are 67% to 67% of the energy of these MACs."
+    assert texts[2] == "Gates: no format with a larger MAC needs less energy, beyond the spreads."
+
+
+def test_a_larger_format_that_needs_less_energy_is_named():
+    data = study(ocp_e5m2=1000)
+    for row in data["rows"]:
+        if row["name"] == "hif8_mac_binary16" and row["portfolio"] != SPEED:
+            row["median_area"] = AREA - 1
+        if row["name"] == "ocp_e5m2_mac_binary16" and row["portfolio"] != SPEED:
+            row["median_area"] = AREA - 0.5
+    assert findings(data)[2] == "Gates: although their MACs are larger, ocp_e5m2 needs less energy than hif8."
+
+
+def test_rankings_respect_the_spreads():
+    texts = findings(study(ocp_e5m2=1985))
+    assert "no different from" in texts[0]
+    assert ": ocp_e5m2 has the smallest energy" in texts[0]
+
+
+def test_energy_within_a_delay():
+    texts = findings(study(e5m2b1=1000))
+    assert texts[3] == (
+        "Gates, MAC into binary16, within 60 FO4: e5m2b1 needs the least energy (2,000 C·V²); the smallest median area "
+        "is that of hif8 (1,600 NAND2)."
+    )
+    assert any(text.startswith("Gates, MAC into binary16, within 162 FO4: e5m2b1 needs the least ") for text in texts)
+    assert "2.00 for hif8 (60 against 160 FO4)" in texts[7]
+
+
+def test_data_and_options():
+    texts = findings(study())
+    assert "Gates, sparse instead of gaussian data: -50% with hif8, -50% with ocp_e4m3, -50% with ocp_e5m2 and " in (
+        "\n".join(texts)
+    )
+    assert any(text.startswith("Gates, laplace instead of gaussian data: no difference with hif8, ") for text in texts)
+    assert "Gates, energy of the hif8 encoder: +50% with hybrid instead of ties_to_away." in texts
+    assert texts[-1] == (
+        "Gates, energy of the ocp_e4m3 MAC: no difference with binary32 instead of binary16, no difference with exact "
+        "instead of binary16, +100% with 1 rank of registers, +200% with 2 ranks of registers, +300% with 3 ranks of "
+        "registers and +100% with its accumulator inside (a processing element)."
+    )
+
+
+def test_figures_of_another_tool_are_not_compared():
+    old, new = findings(study()), findings(study(), "yosys 1")
+    assert new[0].startswith(
+        "The energies of this section are by yosys 0, other figures by yosys 1: do not compare them."
+    )
+    assert new[1:] == old
+
+
+@pytest.mark.parametrize("change", [{"rows": None}, {"rows": [{}]}])
+def test_a_file_of_something_else_is_refused(change):
+    with pytest.raises((BadValue, BadKind)):
+        Energies.from_json(study() | change)
+
+
+def test_an_area_is_no_energy():
+    row = line(Point(mac("hif8")), 100) | {"metric": "area"}
+    with pytest.raises(BadValue, match=r"^metric must be that of an energy, not 'area'$"):
+        Energies.from_json({"rows": [row]})
+
+
+def test_energies_of_a_sweep_have_a_table():
+    rows = [row for group in Energies.from_json(study()).rows.values() for row in group]
+    section = chapter.section(None, rows, "yosys 0")
+    (table,) = section.tables
+    assert len(table.rows) == len(rows)
+    assert not section.findings
+    assert chapter.section(None, [], "yosys 0") is None
+
+
+def test_the_file_has_every_point_once():
+    energies = load.energies()
+    assert list(energies.rows) == [point.key for point in points()]
+    for point in points():
+        rows = energies.rows[point.key]
+        recipes = PORTFOLIOS[SPEED]["cells"] if point.portfolio == SPEED else rows[0].recipe
+        assert [row.recipe for row in rows] == [*recipes] if point.portfolio == SPEED else len(rows) == 1
+    assert len(RESULTS.read_text()) < 250_000
+
+
+def test_the_chapter_shows_the_file():
+    energies = load.energies()
+    section = chapter.section(energies, [], energies.tool)
+    assert [len(table.rows) for table in section.tables[:2]] == [len(FORMATS), len(chapter.curves(energies))]
+    assert len(chapter.curves(energies)) % len(CURVES) == 0
+    assert len(section.plots) == 3
+
+
+@pytest.mark.parametrize(("words", "shown"), [([], True), (["--formats", "hif8"], False)])
+def test_reports_that_do_not_select_formats_have_the_section(words, shown, monkeypatch, tmp_path):
+    monkeypatch.setattr(commands, "report_jobs", lambda *arguments: [])
+    assert main(["report", *words, "-o", str(tmp_path), "--store", str(tmp_path / "store")]) == 0
+    assert ('<section id="energy">' in (tmp_path / "index.html").read_text()) is shown

@@ -1,0 +1,287 @@
+"""The chapter on energy: what an operation costs by format, delay and data, and what options cost."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from synth.area.recipes import SPEED
+from synth.area.rows import Row
+from synth.energy.data import KINDS
+from synth.energy.plan import DEFAULT_DATA
+from synth.report.chapters import speed
+from synth.report.columns import columns
+from synth.report.energies import (
+    ACCUMULATORS,
+    ARCHITECTURES,
+    COSTS,
+    CURVES,
+    ROUNDED,
+    ROUNDINGS,
+    STAGES,
+    Energies,
+    Point,
+    area,
+    delay,
+    element,
+    encoder,
+    glitches,
+    mac,
+)
+from synth.report.figures import Figure, compared, listing, number, ranked, smallest, smallest_sentence, ties_clause
+from synth.report.measured import figure
+from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
+from synth.report.render import plots
+from synth.report.sections import Cell, Command, Finding, Plot, Section, Table, commands, figure_cell
+
+_GATES = "gates"
+_TITLE = "Gates"
+_AREA = "NAND2"
+_FO4 = "FO4"
+_INTRO = (
+    "Netlists are simulated with a delay for each cell, on rounded numbers and, where there is an accumulator, on a "
+    "running sum. Every result equals that of the reference model. Glitches, the transitions that a net takes back "
+    "within an operation, are counted. Wires and the clock's buffers are not. With our own gates the unit is C·V², "
+    "where C is the input capacitance of a unit inverter. A figure is the median over the renamings of the recipe with "
+    "the smallest area. docs/energy.md describes the method."
+)
+
+
+def section(energies: Energies | None, rows: Sequence[Row], tool: str) -> Section | None:
+    """The results of the study, and the energies among the report's ``rows``; None if there are neither.
+
+    ``tool`` made the netlists of the other sections.
+    """
+    if energies is None and not rows:
+        return None
+    section = Section("energy", "Energy of an operation", _INTRO)
+    if energies is not None:
+        _study(section, energies, tool)
+    if rows:
+        section.tables.append(_measured(rows))
+    return section
+
+
+def _study(section: Section, energies: Energies, tool: str) -> None:
+    section.intro += (
+        " The findings and plots were not measured with this report: make energy measures their figures and writes "
+        f"them to a file of the program. Tool: {energies.tool}."
+    )
+    if energies.tool != tool:
+        text = f"The energies of this section are by {energies.tool}, other figures by {tool}: do not compare them."
+        section.findings.append(Finding(f"{text} make energy measures them again."))
+    _formats(section, energies)
+    _curves(section, energies)
+    _data(section, energies)
+    _costs(section, energies)
+
+
+# -- formats
+
+
+def _formats(section: Section, energies: Energies) -> None:
+    """Energy of a MAC by format, beside its area."""
+    points = {name: Point(mac(name)) for name in FORMATS}
+    figures = {name: energies.energy(point) for name, point in points.items()}
+    title = f"MAC into {REPORT_ACCUMULATOR}, energy by format"
+    unit = next(iter(figures.values())).unit
+    picture = plots.bars(figures, title, f"energy of an operation [{unit}]")
+    first = smallest_sentence(figures, f"energy of a MAC into {REPORT_ACCUMULATOR}", _TITLE)
+    section.plots.append(Plot(first, picture, commands(figures.values())))
+    section.findings.append(Finding(first, _GATES, is_caption=True))
+    shares = {name: glitches(energies.row(point)) for name, point in points.items()}
+    least, most = min(shares.values()), max(shares.values())
+    text = f"{_TITLE}: glitches are {least:.0%} to {most:.0%} of the energy of these MACs."
+    section.findings.append(Finding(text, _GATES))
+    areas = {name: area(energies.row(point)) for name, point in points.items()}
+    section.findings.append(Finding(_orders(figures, areas), _GATES))
+    head = ("format", f"energy [{unit}]", f"without glitches [{unit}]", "glitches", f"area [{_AREA}]", "energy / area")
+    body = []
+    for name in ranked(figures):
+        still, ratio = energies.row(points[name]).medians["glitch_free"], figures[name].median / areas[name].median
+        body.append(
+            (
+                Cell(name),
+                figure_cell(figures[name]),
+                Cell(number(still), value=still),
+                Cell(f"{shares[name]:.0%}", value=shares[name]),
+                Cell(number(areas[name].median), value=areas[name].median),
+                Cell(f"{ratio:.2f}", value=ratio),
+            )
+        )
+    section.tables.append(Table(f"{title}, {DEFAULT_DATA} data, {_TITLE}", head, tuple(body)))
+
+
+def _orders(figures: Mapping[str, Figure], areas: Mapping[str, Figure]) -> str:
+    """Sentence on pairs of formats where the one with the larger area needs less energy, beyond the spreads."""
+    names = ranked(areas)
+    pairs = [
+        f"{other} needs less energy than {name}"
+        for place, name in enumerate(names)
+        for other in names[place + 1 :]
+        if areas[name].median < areas[other].median and figures[other].below(figures[name])
+    ]
+    if not pairs:
+        return f"{_TITLE}: no format with a larger MAC needs less energy, beyond the spreads."
+    return f"{_TITLE}: although their MACs are larger, {listing(pairs)}."
+
+
+# -- energy against delay
+
+
+def curves(energies: Energies) -> dict[str, dict[str, speed.Front]]:
+    """By format, and architecture if there are several: the fronts of energy, and of area, against delay."""
+    fronts: dict[str, dict[str, speed.Front]] = {}
+    for name in CURVES:
+        for architecture in ARCHITECTURES:
+            rows = energies.rows.get(Point(mac(name, architecture=architecture), SPEED).key, ())
+            if not rows:  # the file is older than the architecture
+                continue
+            label = name if architecture == ARCHITECTURES[0] else f"{name}, {architecture}"
+            fronts[label] = {
+                "energy": speed.front(speed.Point(delay(row), figure(row)) for row in rows),
+                "area": speed.front(speed.Point(delay(row), area(row)) for row in rows),
+            }
+    return fronts
+
+
+def _curves(section: Section, energies: Energies) -> None:
+    """Which format needs the least energy, and the least area, at which speed."""
+    both = curves(energies)
+    fronts = {name: pair["energy"] for name, pair in both.items()}
+    points = [point for curve in fronts.values() for point in curve]
+    unit = points[0].area.unit
+    title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
+    picture = plots.curves(fronts, speed.front(points), title, f"delay [{_FO4}]", f"energy of an operation [{unit}]")
+    sentences = []
+    limits = speed.deadlines(fronts)
+    for limit in limits:
+        met = {name: point.area for name, curve in fronts.items() if (point := speed.at(curve, limit))}
+        sizes = {name: point.area for name, pair in both.items() if (point := speed.at(pair["area"], limit))}
+        first, ties, _ = smallest(met)
+        small = min(sizes, key=lambda name: sizes[name].median)
+        sentences.append(
+            f"{_TITLE}, MAC into {REPORT_ACCUMULATOR}, within {number(limit)} {_FO4}: {first} needs the least energy "
+            f"({number(met[first].median)} {unit}){ties_clause(ties)}; the smallest median area is that of {small} "
+            f"({number(sizes[small].median)} {_AREA})."
+        )
+    section.plots.append(Plot(sentences[0], picture, commands(point.area for point in points)))
+    section.findings.append(Finding(sentences[0], _GATES, is_caption=True))
+    section.findings += [Finding(sentence, _GATES) for sentence in sentences[1:]]
+    fastest, least = [], []
+    for name, curve in fronts.items():
+        share = curve[0].area.median / curve[-1].area.median
+        fastest.append(f"{share:.2f} for {name} ({number(curve[0].delay)} against {number(curve[-1].delay)} {_FO4})")
+        least.append(share)
+    text = f"{_TITLE}: the fastest MAC's energy, in multiples of that of the one with the least: {listing(fastest)}."
+    section.findings.append(Finding(text, _GATES))
+    head = ("format", f"fastest [{_FO4}]", *(f"within {number(limit)} {_FO4} [{unit}]" for limit in limits))
+    body = []
+    for name, curve in fronts.items():
+        cells = (_within(speed.at(curve, limit)) for limit in limits)
+        body.append((Cell(name), Cell(number(curve[0].delay), value=curve[0].delay), *cells))
+    caption = f"MAC into {REPORT_ACCUMULATOR}: the least energy within a delay, {_TITLE}"
+    section.tables.append(Table(caption, head, tuple(body)))
+
+
+def _within(point: speed.Point | None) -> Cell:
+    if point is None:
+        return Cell("–")
+    small = f"{point.area.spread} at {number(point.delay)} {_FO4}"
+    return Cell(number(point.area.median), small, point.area.source, point.area.median)
+
+
+# -- data
+
+
+def _data(section: Section, energies: Energies) -> None:
+    """Energy by kind of data."""
+    series = {kind: {name: energies.energy(Point(mac(name), data=kind)) for name in CURVES} for kind in KINDS}
+    base = series[DEFAULT_DATA]
+    unit = next(iter(base.values())).unit
+    title = f"MAC into {REPORT_ACCUMULATOR}, energy by data"
+    picture = plots.groups(series, title, f"energy of an operation [{unit}]")
+    sentences = []
+    for kind in KINDS:
+        if kind != DEFAULT_DATA:
+            changes = [f"{compared(series[kind][name], base[name])} with {name}" for name in CURVES]
+            sentences.append(f"{_TITLE}, {kind} instead of {DEFAULT_DATA} data: {listing(changes)}.")
+    used = (value for values in series.values() for value in values.values())
+    section.plots.append(Plot("Each format's numbers have their best scale.", picture, commands(used)))
+    section.findings += [Finding(sentence, _GATES) for sentence in sentences]
+    body = tuple((Cell(name), *(figure_cell(series[kind][name]) for kind in KINDS)) for name in CURVES)
+    note = "; ".join(f"{kind}: {text}" for kind, text in KINDS.items())
+    section.tables.append(Table(f"{title} [{unit}], {_TITLE}", ("format", *KINDS), body, note))
+
+
+# -- what options cost
+
+
+def comparisons() -> Iterator[tuple[str, str, Point, Point]]:
+    """Subject, change, base and unit of each comparison."""
+    base, other = ROUNDINGS
+    yield f"the {ROUNDED} encoder", f"{other} instead of {base}", Point(encoder(base)), Point(encoder(other))
+    for name in COSTS:
+        subject, plain = f"the {name} MAC", Point(mac(name))
+        for accumulator in ACCUMULATORS[1:]:
+            yield subject, f"{accumulator} instead of {ACCUMULATORS[0]}", plain, Point(mac(name, accumulator))
+        for stages in STAGES[1:]:
+            ranks = f"{stages} rank{'s' if stages > 1 else ''} of registers"
+            yield subject, ranks, plain, Point(mac(name, stages=stages))
+        yield subject, "its accumulator inside (a processing element)", plain, Point(element(name))
+
+
+def _costs(section: Section, energies: Energies) -> None:
+    """What rounding, accumulators and registers cost."""
+    body, sentences = [], dict[str, list[str]]()
+    for subject, change, base, unit in comparisons():
+        first, second = energies.energy(base), energies.energy(unit)
+        areas = [area(energies.row(point)).median for point in (base, unit)]
+        clock, growth = energies.row(unit).medians["clock"], areas[1] / areas[0] - 1
+        sentences.setdefault(subject, []).append(f"{compared(second, first)} with {change}")
+        body.append(
+            (
+                Cell(f"{subject.removeprefix('the ')}, {change}"),
+                figure_cell(first),
+                figure_cell(second),
+                Cell(compared(second, first), value=second.median / first.median),
+                Cell(number(clock), value=clock),
+                Cell(f"{growth:+.0%}", value=growth),
+            )
+        )
+    for subject, changes in sentences.items():
+        section.findings.append(Finding(f"{_TITLE}, energy of {subject}: {listing(changes)}.", _GATES))
+    value = energies.energy(Point(mac(COSTS[0])))
+    head = ("", f"before [{value.unit}]", f"after [{value.unit}]", "energy", f"of it the clock [{value.unit}]", "area")
+    note = (
+        "Registers end glitches but cost energy themselves: that of their clock is listed. A processing element also "
+        "has its accumulator's register, clear and enable; a MAC's accumulator comes from outside. Readouts of exact "
+        "accumulators are not included."
+    )
+    section.tables.append(Table(f"What options cost in energy, {_TITLE}", head, tuple(body), note))
+
+
+# -- rows of sweeps
+
+
+def _measured(rows: Sequence[Row]) -> Table:
+    """The energies that a sweep has measured."""
+    titles = {column.key: column.title for column in columns(rows)}
+    body = []
+    for row in rows:
+        if row.is_best != (row.portfolio == SPEED):
+            still = row.medians["glitch_free"]
+            times = [f"{value:g} {name.rpartition('_')[2]}" for name, value in row.medians.items() if "delay" in name]
+            body.append(
+                (
+                    Cell(row.name),
+                    Cell(titles[row.place]),
+                    Cell(str(row.conditions["data"])),
+                    Cell(row.recipe),
+                    figure_cell(figure(row)),
+                    Cell(row.unit),
+                    Cell(number(still), value=still),
+                    Cell(number(row.medians["area"]), value=row.medians["area"]),
+                    Cell(", ".join(times) or "–"),
+                    Command(row.command),
+                )
+            )
+    head = ("module", "target", "data", "recipe", "energy", "unit", "without glitches", "area", "delay", "command")
+    return Table("Energies of the sweep", head, tuple(body))
