@@ -12,7 +12,8 @@ READY := .venv/.ready
 EXTRAS := .venv/.extras
 TESTED := .venv/.tested
 
-.PHONY: help setup report test lint types docs bench limits dots energy ranking speed verilog exhaustive mutants readme clean
+.PHONY: help setup report test lint types docs bench limits fast dots energy ranking speed verilog exhaustive \
+  mutants readme clean
 help:       ## print this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 setup: $(TESTED)       ## install all pinned tools into .venv, and compile Yosys (once, about a minute)
@@ -36,6 +37,8 @@ bench: $(TESTED)       ## measure the speed of the reference model, evaluator, p
 	$(BIN)/python examples/bench_sweep.py
 limits: $(READY)       ## compare the datapaths with other open hardware, eight renamings each
 	$(BIN)/python -m synth.studies.limits
+fast: $(READY)       ## compare MACs built for speed with limits from prototypes (ten minutes)
+	$(BIN)/python -m synth.studies.fast
 dots: $(READY)       ## measure dot products by lanes, accumulator and format for the report (half an hour; it resumes)
 	$(BIN)/python -m synth.studies.dots
 	$(BIN)/python -m synth.report.readme

@@ -15,10 +15,16 @@ from rtl_tests.support.paths import ROOT
 from rtl_tests.support.toys import Toy
 
 MAC = ["Decode a", "Decode b", "Product", "Accumulator", "Exponent difference", "Align", "Add", "Normalize", "Round"]
+FAST = [
+    "Decode a", "Decode b", "Product", "Accumulator", "Specials", "Exponent difference",
+    "Far exponents", "Far align", "Far add", "Far round", "Far result", "Close subtract", "Close normalize",
+]  # fmt: skip
 DESIGNS = {
     "mac": ("mac", "hif8", {}),
     "mac with flags": ("mac", "ocp_e4m3", {"flags": True, "accumulator": "bfloat16"}),
     "mac into dlfloat16": ("mac", "ibm_1_4_3", {"accumulator": "dlfloat16"}),
+    "fast mac": ("mac", "ocp_e5m2", {"optimize": "speed", "flags": True}),
+    "fast mac of long products": ("mac", "gc_1_2_5_b1", {"optimize": "speed"}),
     "exact mac": ("mac", "hif8", {"accumulator": "exact"}),
     "pipelined mac": ("mac", "ocp_e5m2", {"stages": 2}),
     "processing element": ("pe", "ocp_e4m3", {}),
@@ -62,6 +68,8 @@ def nets(text: str) -> list[str]:
             "processing element in carry-save form",
             [*MAC[:3], "Fixed point of lane_0", "Compress", "Specials", "Resolve", "Sticky overflow"],
         ),
+        ("fast mac", [*FAST, "Select", "Flags"]),
+        ("fast mac of long products", [*FAST, "Close round", "Select"]),
         ("exact mac", ["Decode a", "Decode b", "Product", "Fixed point of product", "Add", "Specials"]),
         ("encoder", ["Source", "Position", "Align", "Lower neighbour", "Round", "Code", "Flags"]),
         ("hybrid encoder", ["Source", "Position", "Align", "Lower neighbour", "Round", "Code"]),

@@ -126,18 +126,19 @@ def test_directed_accumulators_reach_the_hard_cases():
 
 
 @pytest.mark.parametrize(
-    ("options", "b_format"),
+    ("options", "b_format", "goal"),
     [
-        ({}, None),
-        ({"accumulator": "dlfloat16", "scale_bits": 3, "flags": True}, "ocp_e5m2"),
-        ({"accumulator": "exact"}, "e5m2b1"),
+        ({}, None, "area"),
+        ({"accumulator": "dlfloat16", "scale_bits": 3, "flags": True}, "ocp_e5m2", "area"),
+        ({"accumulator": "bfloat16", "scale_bits": 3, "flags": True}, "ocp_e5m2", "speed"),
+        ({"accumulator": "exact"}, "e5m2b1", "area"),
     ],
-    ids=["binary16", "dlfloat16", "exact"],
+    ids=["binary16", "dlfloat16", "bfloat16 for speed", "exact"],
 )
-def test_halves_that_are_connected_in_a_design_are_the_mac(options, b_format):
+def test_halves_that_are_connected_in_a_design_are_the_mac(options, b_format, goal):
     """Simulated by Amaranth, against the reference model."""
     formats, rng = ("hif8", b_format), generator("halves", *map(str, options))
-    multiplier, adder, module = Multiplier(*formats, **options), Adder(*formats, **options), Module()
+    multiplier, adder, module = Multiplier(*formats, **options), Adder(*formats, **options, optimize=goal), Module()
     module.submodules.multiplier, module.submodules.adder = multiplier, adder
     wiring.connect(module, multiplier.product, adder.product)
     a, b = rng.integers(0, 256, (2, 500)).astype(np.uint8)

@@ -23,6 +23,10 @@ NET = re.compile(r"^  (?:wire|reg) (?:\[(\d+):(\d+)\] )?(\w+)( =|;)", flags=re.M
 COMPONENTS = {
     "mac": lambda: Mac("hif8"),
     "mac of two formats": lambda: Mac("ocp_e4m3", "gc_1_5_2_b16", accumulator="bfloat16", scale_bits=4, overflow=True),
+    "fast mac": lambda: Mac("ocp_e5m2", optimize="speed"),
+    "fast mac of two formats": lambda: Mac(
+        "gc_1_0_7_b0", "hif8", accumulator="bfloat16", scale_bits=4, flags=True, optimize="speed"
+    ),
     "exact mac": lambda: Mac("binary8p3", accumulator="exact", flags=True),
     "compressor": lambda: Compressor("ocp_e4m3", lanes=3, flags=True),
     "dot": lambda: Dot("ibm_1_4_3", accumulator="dlfloat16", overflow=True),

@@ -15,6 +15,7 @@ from golden.refusal import Refusal
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.blocks.options import TARGETS
+from hwgen.datapath.goal import SPEED
 
 SOME = ("hif8", "e5m2b1", "ocp_e4m3", "ocp_e5m2")
 """A prefix code, a supernormal format, and formats with and without infinity.
@@ -58,6 +59,7 @@ def designs() -> list[Design]:
         *(build("mac", name, accumulator=accumulator) for name, accumulator in product(blocks, golden.ACCUMULATORS)),
         *(build("mac", *pair, accumulator=accumulator) for pair, accumulator in product(MIXED, golden.ACCUMULATORS)),
         *(build("mac", name, accumulator=word) for name, word in product(UNITS, ("binary16", "dlfloat16", "exact"))),
+        *_fast(blocks),
         *_flags(blocks),
         *(build("mac", name, accumulator=word, scale_bits=2) for name, word in product(SOME, _NARROW)),
         *(build("mac", name, accumulator="exact", terms=16, scale_bits=2) for name in ("e5m2_nosub", "ocp_e4m3")),
@@ -164,6 +166,23 @@ def _sums() -> Iterator[Design]:
     yield build("pe", "e2m1", accumulator="aligned13", lanes=8, block_scale="e8m0", stages=3)
     yield build("pe", "ocp_e4m3", accumulator="binary32", lanes=8, stages=3)
     yield build("pe", "hif8", accumulator="binary32", lanes=2, stages=2, interleave=2, flags=True)
+
+
+def _fast(blocks: Iterable[str]) -> Iterator[Design]:
+    """MACs that are built for speed; some into binary32, because those proofs take minutes."""
+    for name, accumulator in product(blocks, _NARROW):
+        yield build("mac", name, accumulator=accumulator, optimize=SPEED)
+    for pair in MIXED:
+        yield build("mac", *pair, accumulator="binary16", optimize=SPEED)
+    for name in UNITS:
+        yield build("mac", name, accumulator="bfloat16", optimize=SPEED)
+    for name, accumulator in product(("ocp_e5m2", "gc_1_0_7_b0"), _NARROW):
+        yield build("mac", name, accumulator=accumulator, flags=True, optimize=SPEED)
+    yield build("mac", "hif8", accumulator="binary16", scale_bits=2, optimize=SPEED)
+    yield build("mac", "Binary8p4se", accumulator="binary16", zero="positive", optimize=SPEED)
+    yield build("mac", "ocp_e4m3", stages=3, optimize=SPEED)
+    for name in ("ocp_e5m2", "ocp_e4m3"):
+        yield build("mac", name, accumulator="binary32", optimize=SPEED)
 
 
 def _flags(blocks: Iterable[str]) -> Iterator[Design]:

@@ -29,6 +29,24 @@ def test_every_case_of_macs_into_binary16(name):
     assert evidence.cases == 1 << (2 * golden.get(name).width + 16)
 
 
+@pytest.mark.parametrize(
+    ("name", "accumulator"),
+    [
+        ("ocp_e5m2", "binary16"),
+        ("e2m3", "binary16"),
+        ("e3m2", "bfloat16"),
+        ("e2m1", "dlfloat16"),
+        pytest.param("ieee_e3m4", "bfloat16", marks=pytest.mark.exhaustive),
+        pytest.param("gc_1_2_5_b1", "binary16", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_every_case_of_macs_built_for_speed(name, accumulator):
+    """``hwgen verify all`` checks those of all formats into all three accumulators of 16 bits."""
+    evidence = check(build("mac", name, accumulator=accumulator, flags=True, optimize="speed"))
+    assert (evidence.verdict, evidence.counterexamples) == (EQUAL, [])
+    assert evidence.cases == 1 << (2 * golden.get(name).width + 16)
+
+
 @pytest.mark.parametrize("rounding", ["ties_to_away", "hybrid"])
 def test_every_case_of_hif8s_encoders_from_binary32(rounding):
     evidence = check(build("encoder", "hif8", rounding=rounding))
@@ -161,6 +179,36 @@ PATCHES = {
         build("mac", "hif8"),
         r"(wire plus_zero = )([^;]+);",
         r"\1(\2) & ~(&acc_in[4:1]);",
+    ),
+    "fast MAC, the sticky bit of the accumulator": (
+        build("mac", "ocp_e5m2", optimize="speed"),
+        r"(wire acc_sticky = )([^;]+);",
+        r"\1(\2) & ~(places[3] & acc_in[5]);",
+    ),
+    "fast MAC, a product that exceeds a subnormal accumulator": (
+        build("mac", "ocp_e5m2", optimize="speed"),
+        r"(wire exceeding_rounds_up = )([^;]+);",
+        r"\1(\2) & ~(&acc_in[2:0]);",
+    ),
+    "fast MAC, a subnormal difference": (
+        build("mac", "e2m3", optimize="speed"),
+        r"(wire \[10:0\] sentinel = )([^;]+);",
+        r"\1(\2) & {11{acc_in[3]}};",
+    ),
+    "fast MAC, overflow by rounding": (
+        build("mac", "ocp_e5m2", optimize="speed"),
+        r"(wire high_is_infinite = )([^;]+);",
+        r"\1(\2) & ~(acc_in[14:10] == 5'h1e);",
+    ),
+    "fast MAC, the close path at the limit of its range": (
+        build("mac", "e2m3", optimize="speed"),
+        r"(wire product_exponent_is_1_more = )([^;]+);",
+        r"\1(\2) & ~(&acc_in[9:7]);",
+    ),
+    "fast MAC, the sign of a cancelled sum": (
+        build("mac", "e2m3", optimize="speed"),
+        r"(wire close_sign = )([^;]+);",
+        r"\1(\2) | (acc_in[15] & ~(|close_difference));",
     ),
     "MAC, infinity less infinity": (
         build("mac", "ocp_e5m2"),

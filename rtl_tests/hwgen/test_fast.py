@@ -1,0 +1,138 @@
+"""MACs built for speed: results of all options, cases that formats exclude, refusals."""
+
+import re
+
+import pytest
+
+import golden
+from golden.wide import wide
+from hwgen import Adder, Dot, Mac, Pe
+from hwgen.blocks.catalog import build
+from hwgen.datapath.fast.product import product_shape
+from hwgen.datapath.fast.shape import TwoPathShape
+from hwgen.datapath.product import ProductShape
+from rtl_tests.support.blocks import stimuli, texts
+from rtl_tests.support.gates import mismatches
+from rtl_tests.support.proofs import check, exhaustive
+from synth.proof.evidence import EQUAL
+
+SOME = [
+    build("mac", "hif8", optimize="speed", flags=True),
+    build("mac", "ocp_e4m3", accumulator="binary32", optimize="speed", flags=True),
+    build("mac", "gc_1_0_7_b0", accumulator="dlfloat16", optimize="speed", flags=True),
+    build("mac", "ocp_e4m3", "gc_1_2_5_b1", accumulator="bfloat16", scale_bits=10, optimize="speed", flags=True),
+]
+MORE = [
+    build("mac", "e8m0", accumulator="bfloat16", optimize="speed"),
+    build("mac", "ue4m3", "hif8", optimize="speed", zero="positive"),
+    build("mac", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="binary32", optimize="speed"),
+    build("mac", "ibm_1_4_3", accumulator="dlfloat16", scale_bits=3, optimize="speed", flags=True),
+    build("mac", "gc_1_0_7_b0", "ocp_e5m2", accumulator="binary32", optimize="speed", flags=True),
+]
+CLOCKED = [
+    build("mac", "e2m1", optimize="speed", stages=3, clock_enable=True),
+    build("pe", "e2m1", accumulator="dlfloat16", optimize="speed", stages=2, interleave=2, flags=True),
+]
+
+
+@pytest.mark.parametrize("design", [*SOME, *map(exhaustive, MORE)], ids=lambda design: design.name)
+def test_results_are_those_of_the_reference_model(design):
+    """On directed and random vectors; test_exhaustive.py and ``hwgen verify all`` check all inputs."""
+    assert not mismatches(design, stimuli(design))
+
+
+@pytest.mark.parametrize("design", CLOCKED, ids=lambda design: design.name)
+def test_every_input_of_pipelines_and_processing_elements(design):
+    evidence = check(design)
+    assert (evidence.verdict, evidence.cases) == (EQUAL, evidence.inputs)
+
+
+def shape(name, accumulator, scale_bits=0):
+    return TwoPathShape(wide(accumulator), ProductShape.of(*[golden.get(name)] * 2, scale_bits=scale_bits))
+
+
+@pytest.mark.parametrize(
+    ("name", "accumulator", "exceeds", "reaches", "rounds"),
+    [
+        ("ocp_e5m2", "binary16", True, True, False),
+        ("ocp_e4m3", "binary16", True, False, False),
+        ("e2m1", "binary16", False, False, False),
+        ("ocp_e5m2", "binary32", False, False, False),
+        ("ocp_e4m3", "bfloat16", False, False, True),
+        ("gc_1_0_7_b0", "binary16", False, False, True),
+        ("e8m0", "bfloat16", True, True, False),
+    ],
+)
+def test_cases_that_a_format_excludes_are_left_out(name, accumulator, exceeds, reaches, rounds):
+    """A product above a subnormal accumulator, one with bits below all accumulators, rounding in the close path."""
+    widths = shape(name, accumulator)
+    assert (widths.exceeds_smallest, widths.reaches_below, widths.close_rounds) == (exceeds, reaches, rounds)
+    text = build("mac", name, accumulator=accumulator, optimize="speed").verilog()
+    assert ("wire product_exceeds = " in text) == exceeds
+    assert ("wire exceeding_rounds_up = " in text) == (exceeds and reaches)
+    assert ("// Close round" in text) == rounds
+
+
+@pytest.mark.parametrize("accumulator", ["binary16", "bfloat16", "binary32"])
+@pytest.mark.parametrize("name", golden.names())
+def test_biases_leave_no_constant_but_a_small_one(name, accumulator):
+    """The constant that is added to the accumulator's exponent is below half of a field's range."""
+    if name in golden.WIDE:
+        return
+    plain = ProductShape.of(golden.get(name), golden.get(name))
+    chosen = product_shape(wide(accumulator), plain)
+    constant = wide(accumulator).bias - 1 - chosen.bias
+    fields = [row.exponent.bits for row in golden.get(name).rows]
+    assert abs(constant) <= max(1 << max(fields) >> 2, 0)
+
+
+def test_names_and_headers_state_the_choice():
+    fast, small = build("mac", "e2m1", optimize="speed"), build("mac", "e2m1", optimize="area")
+    assert (fast.name, small.name) == ("e2m1_mac_binary16_speed", "e2m1_mac_binary16")
+    assert small.options == build("mac", "e2m1").options
+    written = texts([fast, small])
+    assert "// Optimized for speed: " in written[fast.name]
+    assert "peed" not in written[small.name]
+    assert build("adder", "e2m1", optimize="speed").verilog() != build("adder", "e2m1").verilog()
+
+
+@pytest.mark.parametrize(
+    ("component", "options", "sentence"),
+    [
+        (Mac, {"optimize": "power"}, "optimize must be one of area, speed, not 'power'"),
+        *(
+            (
+                component,
+                {"accumulator": "exact", "optimize": "speed"},
+                "optimize 'speed' needs an accumulator that rounds each sum, not 'exact'",
+            )
+            for component in (Mac, Adder, Pe)
+        ),
+        (
+            Mac,
+            {"accumulator": "aligned13", "optimize": "speed"},
+            "optimize 'speed' needs an accumulator that rounds each sum, not 'aligned13'",
+        ),
+        (Pe, {"lanes": 2, "optimize": "speed"}, "optimize 'speed' needs 1 lane, not 2: only a MAC is built for it"),
+        (
+            Pe,
+            {"accumulator": "binary32", "block_scale": "e8m0", "optimize": "speed"},
+            "optimize 'speed' needs no block scale: only a MAC is built for it",
+        ),
+        (
+            Pe,
+            {"fabric": "fpga", "optimize": "speed"},
+            "optimize 'speed' needs fabric 'asic', not 'fpga': only a MAC is built for it",
+        ),
+    ],
+)
+def test_refusals(component, options, sentence):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        component("ocp_e4m3", **options)
+
+
+def test_blocks_without_two_paths_have_no_such_option():
+    with pytest.raises(TypeError, match=r"^optimize is no option of the block dot, "):
+        build("dot", "hif8", optimize="speed")
+    with pytest.raises(TypeError, match="optimize"):
+        Dot("hif8", optimize="speed")
