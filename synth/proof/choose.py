@@ -17,6 +17,7 @@ from hwgen.blocks.mac import Mac
 from hwgen.blocks.options import INTERLEAVE
 from hwgen.blocks.pe import Pe
 from hwgen.blocks.readout import Readout
+from hwgen.datapath.goal import SPEED
 from synth.proof.cases import Products
 from synth.proof.dot import ExactDotProof
 from synth.proof.floated import FloatedDotProof
@@ -44,7 +45,8 @@ def proof(design: Design, emitted: bool = True) -> type[Proof] | str:
     ``emitted`` says whether the module is ours, with the nets that we name.
     """
     prover = _proof(design)
-    if prover is SplitMacProof and (design.stages or not emitted):  # registers may split the nets
+    # registers may split the nets, and the adder for speed reads more of the product than them
+    if prover is SplitMacProof and (design.stages or not emitted or design.core.optimize == SPEED):
         prover = _whole_proof(design)
     if isinstance(prover, str):
         return prover
