@@ -42,11 +42,11 @@ struct Target {
     return (V)((W)x | negative);
   }
 
-  // Bits of values of the format. NaN becomes the canonical one.
+  // Bits of values of the format; nothing is rounded here. NaN becomes the canonical one.
   W code(V x) const {
     const V size = magnitude(x);
     W fields = ((W)size >> (52 - fraction_bits)) - ((1023 - bias) << fraction_bits);
-    if (has_subnormals) fields = size < smallest ? (W)(size * (1 / ulp) + INTEGER) - (W)all(INTEGER) : fields;
+    if (has_subnormals) fields = size < smallest ? (W)(truncated(size * (1 / ulp)) + INTEGER) - (W)all(INTEGER) : fields;
     fields = size == V{} ? W{} : size == INF ? all(infinity) : fields;
     fields |= (sign(x) >> (64 - width)) & (1LL << (width - 1));
     return x == x ? fields : all(special);

@@ -14,7 +14,7 @@ from golden.chain import Chains, run_in_numpy
 from golden.matmul import matmul
 from hwgen.reference import vectors
 from rtl_tests.support.blocks import generator
-from rtl_tests.support.chains import STATES, compiled_step, distinct, steps
+from rtl_tests.support.chains import STATES, compiled_steps, distinct, steps
 
 NARROW = ("binary16", "bfloat16", "dlfloat16")
 FORMATS = [golden.get(name) for name in golden.names()]
@@ -107,7 +107,7 @@ def narrow_steps_differ(accumulator, name, rng):
     pairs = list(products.values())[::37] + [pair for key, pair in products.items() if key[0] in ("nan", np.inf)]
     acc = np.arange(0, STATES, 3, dtype=np.uint16)
     expected = np.stack([golden.mac(a, b, acc, fmt, None, accumulator) for a, b in pairs])
-    return not np.array_equal(compiled_step(fmt, pairs, acc, accumulator), expected)
+    return not np.array_equal(compiled_steps(fmt, pairs, acc, accumulator), expected)
 
 
 FAULTS = {
@@ -140,7 +140,7 @@ def subnormal_addends_differ(rng):
     pairs = [(int(a), int(b)) for a in codes[::5] for b in codes[::7]]
     acc = np.arange(0, 1 << 23, 4099, dtype=np.uint32)
     expected = np.stack([golden.mac(a, b, acc, fmt, None, "aligned13") for a, b in pairs])
-    return not np.array_equal(compiled_step(fmt, pairs, acc, "aligned13"), expected)
+    return not np.array_equal(compiled_steps(fmt, pairs, acc, "aligned13"), expected)
 
 
 FAULTS["least exponent"] = (*FAULTS["least exponent"][:2], subnormal_addends_differ)

@@ -37,19 +37,20 @@ def distinct(fmt: Format) -> dict[Key, tuple[int, int]]:
     }
 
 
-def compiled_step(
-    fmt: Format, pairs: Sequence[tuple[int, int]], acc: NDArray, accumulator: str, threads: int = 1
+def compiled_steps(
+    fmt: Format, pairs: Sequence[tuple[int, int]], acc: NDArray, accumulator: str, count: int = 1
 ) -> NDArray:
-    """``acc + a * b`` by compiled code for each pair of codes and each accumulator; shape (pairs, accumulators)."""
-    shape = len(pairs), acc.size, 1
+    """``acc + a * b``, ``count`` times, for each pair of codes and each accumulator; shape (pairs, accumulators)."""
+    shape = len(pairs), acc.size, count
     left, right = (np.array(codes, fmt.code_dtype).reshape(-1, 1, 1) for codes in zip(*pairs, strict=True))
     chains = Chains(fmt, fmt, accumulator, 1, np.broadcast_to(left, shape), np.broadcast_to(right, shape))
-    return native.run(chains, np.broadcast_to(acc, shape[:2]), threads)
+    return native.run(chains, np.broadcast_to(acc, shape[:2]), 1)
 
 
 def steps(accumulator: str, formats: Sequence[Format], every: int = 1) -> Iterator[tuple[Format, int, int]]:
     """Compare the products of formats; yield each format, the steps compared, and those that differ.
 
+    A second step with the same product shows whether the first one leaves more than its bits in the registers.
     ``golden.mac`` is called once for a product that several formats have. With ``every``, only each n-th product is
     compared, in one of the formats that have it.
     """
@@ -65,8 +66,11 @@ def steps(accumulator: str, formats: Sequence[Format], every: int = 1) -> Iterat
         chosen = [[owners[key][i % len(owners[key])]] if every > 1 else owners[key] for i, key in enumerate(some)]
         for fmt in dict.fromkeys(fmt for formats_of_key in chosen for fmt in formats_of_key):
             rows = [row for row, formats_of_key in enumerate(chosen) if fmt in formats_of_key]
-            ours = compiled_step(fmt, [distinct(fmt)[some[row]] for row in rows], acc, accumulator)
-            yield fmt, ours.size, int((ours != expected[rows]).sum())
+            pairs = [distinct(fmt)[some[row]] for row in rows]
+            once, twice = (compiled_steps(fmt, pairs, acc, accumulator, count) for count in (1, 2))
+            after = expected[rows]
+            wrong = (once != after) | (twice != np.take_along_axis(after, after.astype(np.intp), axis=1))
+            yield fmt, wrong.size, int(wrong.sum())
 
 
 def _row(fmt: Format, key: Key, acc: NDArray, accumulator: str) -> NDArray:
