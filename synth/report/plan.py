@@ -11,6 +11,7 @@ import golden
 from golden import DEFAULT_TERMS, Format
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import BLOCKS, build
+from hwgen.datapath.goal import GOALS
 from synth.area.emission import verilog
 from synth.area.jobs import DEFAULT_RENAMINGS, Job
 from synth.area.liberty import Libraries
@@ -41,7 +42,10 @@ WIDTH_STUDY = ("hif8", "e5m2b1", "ocp_e4m3")
 """Formats whose MAC is measured with every accumulator."""
 WIDTH_TARGETS = ("gates", "cyclonev")
 SPEED_STUDY = ("hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3", "e5m2b1")
-"""Formats whose MAC is measured from small to fast; `make speed` measures more formats, on more targets."""
+"""Formats whose MACs, built for area and for speed, are measured from small to fast.
+
+`make speed` measures more formats, on more targets.
+"""
 SPEED_TARGETS = ("gates",)
 ACCUMULATORS = ("binary16", "bfloat16", "dlfloat16", "binary32", "exact")
 TERMS = DEFAULT_TERMS
@@ -214,7 +218,8 @@ def measurements(formats: Mapping[str, Format], libraries: bool = False, whole: 
                 terms = TERMS if accumulator == "exact" else None
                 yield Measurement(block("mac", name, accumulator=accumulator, terms=terms), WIDTH_TARGETS)
     for name in (name for name in formats if name in SPEED_STUDY):
-        yield Measurement(block("mac", name, accumulator=REPORT_ACCUMULATOR), SPEED_TARGETS, SPEED)
+        for goal in GOALS:
+            yield Measurement(block("mac", name, accumulator=REPORT_ACCUMULATOR, optimize=goal), SPEED_TARGETS, SPEED)
     for extra in EXTRAS:
         if extra.format in formats:
             yield Measurement(block(extra.base_kind, extra.format, **extra.base), EXTRA_TARGETS)

@@ -52,6 +52,27 @@ def test_no_point_beats_the_front_in_both():
     assert at([a, b, e], 0.9) is None
 
 
+@pytest.mark.parametrize(
+    ("small", "fast", "phrase"),
+    [
+        (
+            [(60, 190), (90, 100)],
+            [(30, 250), (60, 140)],
+            "smaller built for speed below 90 FO4 (fastest: 30 against 60",
+        ),
+        ([(60, 190), (90, 100)], [(30, 250), (60, 80)], "smallest at every delay if it is built for speed"),
+        ([(20, 190), (90, 70)], [(30, 250), (60, 200)], "smallest at every delay if it is built for area"),
+    ],
+)
+def test_both_goals_are_compared(small, fast, phrase):
+    rows = timed_rows("hif8", small) + timed_rows("hif8", fast, optimize="speed") + timed_rows("e2m1", small)
+    curves = {group: speed.fronts(found) for group, found in speed.groups(rows).items()}
+    (finding,) = speed.crossings(curves, lambda place: place.upper())
+    assert finding.text.startswith("mac binary16, GATES: hif8 is ")
+    assert phrase in finding.text
+    assert not speed.crossings({group: curve for group, curve in curves.items() if "speed" not in group.block}, str)
+
+
 def test_the_cheapest_at_each_speed():
     rows = (
         timed_rows("slim", [(40, 100), (10, 200)])

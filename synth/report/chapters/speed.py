@@ -1,6 +1,6 @@
 """The chapter on area against delay: each recipe is a point, each format the front of its points."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -126,7 +126,49 @@ def section(measured: Measured) -> Section | None:
             *(Finding(sentence, group.place) for sentence in others),
         ]
         section.tables.append(_table(curves, title, unit, column))
+    by_name = {group: fronts(rows) for group, rows in by_group.items()}
+    section.findings += crossings(by_name, lambda place: titles[place].title)
     return section
+
+
+_FAST = " speed optimize"
+"""What the name of a group has for blocks that are built for speed."""
+
+
+def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str], str]) -> list[Finding]:
+    """Where a block is smaller if it is built for speed, and where if it is built for area.
+
+    ``where`` returns the title of a place.
+    """
+    found = []
+    for group, fast in curves.items():
+        small = curves.get(group._replace(block=group.block.replace(_FAST, "")))
+        if _FAST not in group.block or small is None:
+            continue
+        title = f"{group.block.replace(_FAST, '')}, {where(group.place)}"
+        for name in (name for name in fast if name in small):
+            text = f"{title}: {name} {_crossing(small[name], fast[name], group.unit)}."
+            found.append(Finding(text, group.place))
+    return found
+
+
+def _crossing(small: Front, fast: Front, unit: str) -> str:
+    """A phrase on the fronts of a block that is built for area, and of one that is built for speed."""
+    limits = sorted(point.delay for point in (*small, *fast))
+    times = f"{number(fast[0].delay)} against {number(small[0].delay)} {unit}"
+    faster = [limit for limit in limits if _area(fast, limit) < _area(small, limit)]
+    if not faster:
+        return f"is smallest at every delay if it is built for area (fastest: {times})"
+    better = [limit for limit in limits if limit > faster[-1]]
+    if not better:
+        return f"is smallest at every delay if it is built for speed (fastest: {times})"
+    bound = f"{number(better[0])} {unit}"
+    return f"is smaller built for speed below {bound} (fastest: {times}), and built for area from there on"
+
+
+def _area(curve: Front, limit: float) -> float:
+    point = at(curve, limit)
+    return float("inf") if point is None else point.area.median
 
 
 def deadlines(curves: Mapping[str, Front]) -> list[float]:
