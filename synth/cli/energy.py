@@ -63,7 +63,8 @@ def energy(design: Design, arguments: argparse.Namespace) -> int:
         )
         outcomes = measure_all(jobs, pool, store, Progress() if sys.stderr.isatty() else None)
     rows = [row for outcome in outcomes for row in outcome.rows]
-    print(json.dumps([row.to_json() for row in rows], indent=2) if arguments.json else "\n".join(_table(rows)))
+    lines = _table(rows, arguments.recipe is None)
+    print(json.dumps([row.to_json() for row in rows], indent=2) if arguments.json else "\n".join(lines))
     return print_failures(outcomes)
 
 
@@ -107,10 +108,13 @@ def _simulator(chosen: Simulator | None) -> Simulator:
     return found
 
 
-def _table(rows: Sequence[Row]) -> Iterator[str]:
-    """The figure of each target, or of each recipe of a curve, with its parts."""
+def _table(rows: Sequence[Row], is_smallest: bool) -> Iterator[str]:
+    """The figure of each target, or of each recipe of a curve, with its parts.
+
+    ``is_smallest`` says whether the recipe was chosen by its area.
+    """
     figures = [row for row in rows if row.is_best != (row.portfolio == SPEED)]
-    places = [" + ".join(row.libraries) if row.target == LIBERTY else row.target for row in figures]
+    places = [" + ".join(_short(row.libraries)) if row.target == LIBERTY else row.target for row in figures]
     width = max(map(len, places), default=0)
     yield f"{'target':{width}} {'recipe':14} {'energy':11} {'median':>10} {'min':>10} {'max':>10}  unit"
     for place, row in zip(places, figures, strict=True):
@@ -124,6 +128,11 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
     for row in figures[:1]:
         operations = f"{counted(int(row.conditions['operations']), 'operation')} on {row.conditions['data']} data"
         yield f"medians of {counted(row.renamings, 'renaming')}, each of {operations}, all with the right results"
-        if row.portfolio != SPEED:
+        if is_smallest and row.portfolio != SPEED:
             yield f"the recipe is the one with the smallest area in the portfolio {row.portfolio}; {row.tool}"
     yield from dict.fromkeys(f"unit: {row.conditions['unit_text']}" for row in figures)
+
+
+def _short(libraries: Sequence[str]) -> dict[str, None]:
+    """The first words of the names of a library's files, each once."""
+    return dict.fromkeys(name.split("_")[0] for name in libraries)
