@@ -75,7 +75,7 @@ def aligned(
     The accumulator moves by ``places``, and by one place more by wires; the product by the complement of ``places``.
     """
     tail, width, steps = shape.tail_bits, shape.frame_bits + 2, min(shape.shift_bits, shape.difference_bits - 1)
-    chapter(m, f"Far align: {width} bits, the last {tail} of which are the tail")
+    chapter(m, f"Far align: {width} bits, {tail} of them the tail")
     places, leads = distance.places, distance.product_leads
 
     def placed(name: str, significand: Value) -> Value:
@@ -188,7 +188,7 @@ def add(
 
 
 def _short_tail(m: Module, operands: Operands, subtract: Value) -> tuple[Value, Value, Value, Value]:
-    """Tails of two bits, of which only the first one may have two operands, and that only in additions.
+    """Tails of two bits. Only the first bit may have two operands, and that only in additions.
 
     Returns the two bits of the sum after its last place, whether there are ones after them, and the carry into it.
     """

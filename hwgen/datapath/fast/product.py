@@ -16,7 +16,7 @@ from hwgen.datapath.product import ProductShape
 from hwgen.netlist.book import chapter
 
 MOST_FRACTION_BITS = 3
-"""Products of fractions of up to so many bits are tables; of longer ones, sums of partial products."""
+"""Products of fractions of up to this length are tables; of longer ones, sums of partial products."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class TwoPathShape:
 
     @property
     def product_bits(self) -> int:
-        """Bits of the product's significand, the first of which is 1."""
+        """Bits of the product's significand, whose first bit is 1."""
         return self.product.significand_bits
 
     @property
