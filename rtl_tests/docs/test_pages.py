@@ -108,6 +108,8 @@ NOT_RUN = {
 }
 """The commands of each page that are shown but not run."""
 
+GRAMMAR = parser(COMMANDS)
+
 _BLOCK = re.compile(
     r"(?:^ *<!-- not run(?P<one>: .*?)?, because (?P<reason>.*?) -->\n)?"
     r"^(?P<indent> *)```(?P<language>.*?)\n(?P<text>.*?)^(?P=indent)```$",
@@ -192,7 +194,7 @@ def accept(line: str, folder: Path) -> None:
     """Check that the command line accepts a command that is not run, and that a design space is valid."""
     match shlex.split(line):
         case ["hwgen", *words]:
-            args = parser(COMMANDS).parse_args(words)
+            args = GRAMMAR.parse_args(words)
             if args.command == "sweep":
                 assert list(space.read(folder / args.file).designs())
         case ["make", target]:
@@ -227,7 +229,7 @@ def whole(command: str, *rest: str) -> list[str]:
         block, *options = rest if rest and not rest[0].startswith("-") else ("mac", *rest)
         words = [command, block, *([] if block == "all" else ["--format", "hif8"]), *options]
     try:
-        parser(COMMANDS).parse_args(words)
+        GRAMMAR.parse_args(words)
     except Refusal as error:
         if str(error) == f"argument {words[-1]}: expected one argument":  # the option is known
             return words[:-1]
@@ -284,7 +286,7 @@ def test_commands_in_the_text_are_accepted():
     commands = [words for text in PAGES.values() for words in in_text(text)]
     assert len(commands) > 40
     for words in commands:
-        parser(COMMANDS).parse_args(whole(*words))
+        GRAMMAR.parse_args(whole(*words))
 
 
 def test_a_misspelt_option_is_detected(tmp_path):

@@ -23,7 +23,7 @@ from hwgen.simulate.simulators import available, verilator_environment
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.optional import NEEDS_ICARUS
 from rtl_tests.support.paths import ROOT
-from rtl_tests.support.proofs import exhaustive
+from rtl_tests.support.selection import exhaustive
 
 TOML = str(ROOT / "examples" / "formats" / "e3m2b1.toml")
 MAC, PE = build("mac", TOML), build("pe", "hif8", stages=1, flags=True)

@@ -17,6 +17,7 @@ from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import answer, stimuli, suite_case, texts
 from rtl_tests.support.gates import mismatches
+from rtl_tests.support.selection import a_third
 
 DESIGNS = [
     build("dot", "hif8"),
@@ -181,10 +182,7 @@ def test_the_bounded_frame_takes_sums_well_within_normal_numbers():
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            name if place % 3 == 0 else pytest.param(name, marks=pytest.mark.exhaustive)
-            for place, name in enumerate(golden.names())
-        ),
+        *a_third(golden.names()),
         "ocp_e4m3+ocp_e5m2",
         "hif8+binary8p3",
     ],

@@ -13,7 +13,8 @@ from hwgen.datapath.fast.shape import TwoPathShape
 from hwgen.datapath.product import ProductShape
 from rtl_tests.support.blocks import stimuli, texts
 from rtl_tests.support.gates import mismatches
-from rtl_tests.support.proofs import check, exhaustive
+from rtl_tests.support.proofs import check
+from rtl_tests.support.selection import exhaustive
 from synth.proof.evidence import EQUAL
 
 SOME = [

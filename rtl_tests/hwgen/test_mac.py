@@ -56,10 +56,11 @@ def test_simulation_of_all_pairs_of_nine_bits(tmp_path):
 
 
 def test_simulation_of_other_accumulators_and_mixed_formats(tmp_path):
-    pairs = [(fmt, None, accumulator) for fmt in SOME for accumulator in golden.ACCUMULATORS[1:]]
+    """All pairs are simulated by ``make exhaustive``."""
+    pairs = [(fmt, None, accumulator) for fmt in SOME[::2] for accumulator in golden.ACCUMULATORS[1:]]
     pairs += [(golden.get(a), golden.get(b), "binary16") for a, b in MIXED[1:3]]
     texts([mac_design(*pair) for pair in pairs])
-    cases = [mac_case(*pair, count=20000) for pair in pairs]
+    cases = [mac_case(*pair, count=5000) for pair in pairs]
     simulate([*cases, mac_case(*map(golden.get, MIXED[0]), accumulator="exact", terms=3)], tmp_path)
 
 

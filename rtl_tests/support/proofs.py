@@ -1,17 +1,10 @@
 """Checks of emitted modules on all inputs, also of changed texts."""
 
-import pytest
-
 from hwgen.reference import reference
 from rtl_tests.support.blocks import texts
 from synth.proof.choose import proof
 from synth.proof.evidence import EMITTED
 from synth.proof.verify import Subject, verify
-
-
-def exhaustive(*values):
-    """A case for ``make exhaustive``."""
-    return pytest.param(*values, marks=pytest.mark.exhaustive)
 
 
 def subject(design, text=None):

@@ -18,7 +18,7 @@ from rtl_tests.support.blocks import texts
 from rtl_tests.support.lint import lint
 from rtl_tests.support.optional import NEEDS_ICARUS
 from rtl_tests.support.paths import ROOT
-from rtl_tests.support.proofs import exhaustive
+from rtl_tests.support.selection import exhaustive
 
 SYSTOLIC = ROOT / "examples" / "systolic"
 DESIGNS = [

@@ -13,7 +13,7 @@ from hwgen.simulate.engine import simulate
 from hwgen.simulate.regression import case
 from rtl_tests.support.bench import chosen_simulator
 from rtl_tests.support.blocks import texts
-from rtl_tests.support.proofs import exhaustive
+from rtl_tests.support.selection import exhaustive
 
 MAC = build("mac", "hif8")
 ENCODER = build("encoder", "ocp_e4m3", source="binary16")

@@ -8,7 +8,8 @@ import golden
 from hwgen.blocks.catalog import build
 from hwgen.reference import reference
 from rtl_tests.support.blocks import texts
-from rtl_tests.support.proofs import check, exhaustive, inputs, prover
+from rtl_tests.support.proofs import check, inputs, prover
+from rtl_tests.support.selection import exhaustive
 from synth.proof.choose import proof
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED
 from synth.proof.mac import Binary32Proof, ExactProof

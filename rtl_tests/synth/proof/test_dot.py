@@ -9,7 +9,8 @@ from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.reference import reference
 from rtl_tests.support.blocks import texts
-from rtl_tests.support.proofs import check, exhaustive, subject
+from rtl_tests.support.proofs import check, subject
+from rtl_tests.support.selection import exhaustive
 from synth.area.liberty import GATES
 from synth.proof.adders import NOWHERE, linear_form
 from synth.proof.dot import ExactDotProof

@@ -19,6 +19,7 @@ from hwgen.tools.yosys import YosysError
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.optional import ASAP7, NEEDS_OSU018, NEEDS_SHARED, OSU018, SINGLE_FILE_LIBRARIES
 from rtl_tests.support.processes import running, wait_until
+from rtl_tests.support.selection import exhaustive
 from synth.area import liberty
 from synth.area.jobs import Job, execute, mapped_netlist
 from synth.area.recipes import RECIPES, SIZING, SPEED
@@ -257,10 +258,8 @@ MAC, STAGED = build("mac", "hif8"), build("encoder", "e5m2b1", source="binary16"
 @pytest.mark.parametrize(
     ("design", "portfolio"),
     [
-        (MAC, "full"),
-        (STAGED, SPEED),
-        pytest.param(MAC, SPEED, marks=pytest.mark.exhaustive),
-        pytest.param(STAGED, "full", marks=pytest.mark.exhaustive),
+        (STAGED, "full"),
+        *(exhaustive(*pair) for pair in ((STAGED, SPEED), (MAC, "full"), (MAC, SPEED))),
     ],
     ids=lambda value: getattr(value, "name", value),
 )
