@@ -24,6 +24,7 @@ from rtl_tests.support.formal import symbiyosys
 from rtl_tests.support.optional import NEEDS_ICARUS
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.ports import ports
+from rtl_tests.support.selection import every, exhaustive
 
 SCHEMA = json.loads((ROOT / "docs" / "bundle.schema.json").read_text())
 TRIO = ("hif8", "e5m2b1", "ocp_e4m3")
@@ -68,7 +69,7 @@ MORE = [
     build("encoder", "hif8", source="binary32", rounding="hybrid"),
     *(build("encoder", name, rounding="ties_to_away") for name in ("e5m2b1", "ocp_e4m3")),
 ]
-ALL = [*DESIGNS, *(pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE)]
+ALL = [*every(2, DESIGNS), *map(exhaustive, MORE)]
 
 
 _FILES = {}
@@ -202,7 +203,7 @@ MORE_FAULTS = [
 ]
 """Modules, each with a fault that its properties must find."""
 
-PROOFS = [*FAULTS, *(pytest.param(*fault, marks=pytest.mark.exhaustive) for fault in MORE_FAULTS)]
+PROOFS = [*every(2, FAULTS), *(exhaustive(*fault) for fault in MORE_FAULTS)]
 
 
 @pytest.mark.parametrize(("design", "fault"), PROOFS, ids=lambda value: getattr(value, "name", ""))

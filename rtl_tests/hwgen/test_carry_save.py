@@ -18,6 +18,7 @@ from hwgen.reference.sums import PeReference
 from hwgen.reference.trace import Cycle
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import clocked_case, generator, texts
+from rtl_tests.support.selection import every
 from synth.proof.gates import Netlist
 from synth.proof.mapping import read
 
@@ -119,7 +120,7 @@ def loop(name: str, lanes: int, state_last: bool) -> tuple[Compressor, Netlist]:
 
 
 @pytest.mark.parametrize("state_last", [False, True])
-@pytest.mark.parametrize(("name", "lanes"), [("ocp_e4m3", 1), ("hif8", 3), ("ocp_e4m3", 4), ("e2m1", 32)])
+@pytest.mark.parametrize(("name", "lanes"), every(3, [("hif8", 3), ("ocp_e4m3", 1), ("e2m1", 32), ("ocp_e4m3", 4)]))
 def test_rows_of_any_bits_keep_their_sum(name, lanes, state_last):
     core, gates = loop(name, lanes, state_last)
     rng, fmt, unit, width = generator(name, str(lanes)), golden.get(name), core.exact, core.row_bits

@@ -8,15 +8,14 @@ from hwgen.blocks.catalog import build
 from hwgen.blocks.options import TARGETS
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import decoder_case, texts
+from rtl_tests.support.selection import exhaustive
 
 FORMATS = [golden.get(name) for name in golden.names()]
-USUAL_TARGETS = ("binary16", "unpacked")
-"""Targets in `make test`; `make exhaustive` simulates the others, and checks the gates of all."""
+USUAL_TARGET = "binary16"
+"""The target in `make test`; `make exhaustive` simulates the others, and checks the gates of all."""
 
 
-@pytest.mark.parametrize(
-    "target", [pytest.param(name, marks=() if name in USUAL_TARGETS else pytest.mark.exhaustive) for name in TARGETS]
-)
+@pytest.mark.parametrize("target", [name if name == USUAL_TARGET else exhaustive(name) for name in TARGETS])
 def test_simulation_of_all_codes(target, tmp_path):
     texts([build("decoder", fmt, target=target) for fmt in FORMATS])  # emit in parallel; decoder_case reads the cache
     cases = [decoder_case(fmt, target) for fmt in FORMATS]

@@ -17,7 +17,7 @@ from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import answer, stimuli, suite_case, texts
 from rtl_tests.support.gates import mismatches
-from rtl_tests.support.selection import a_third
+from rtl_tests.support.selection import every
 
 DESIGNS = [
     build("dot", "hif8"),
@@ -182,7 +182,7 @@ def test_the_bounded_frame_takes_sums_well_within_normal_numbers():
 @pytest.mark.parametrize(
     "name",
     [
-        *a_third(golden.names()),
+        *every(3, golden.names()),
         "ocp_e4m3+ocp_e5m2",
         "hif8+binary8p3",
     ],
@@ -246,7 +246,7 @@ def test_refusals(block, words, sentence, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("accumulator", ["binary16", "binary32", "exact", "aligned13"])
+@pytest.mark.parametrize("accumulator", every(3, ["binary16", "binary32", "exact", "aligned13"]))
 def test_the_fabric_changes_the_sums_of_every_block(accumulator):
     def lines(block, lanes, fabric):
         """All but the header, which names the fabric."""

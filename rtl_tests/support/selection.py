@@ -1,6 +1,6 @@
 """Cases that ``make test`` leaves to ``make exhaustive``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import pytest
 
@@ -10,6 +10,9 @@ def exhaustive(*values):
     return pytest.param(*values, marks=pytest.mark.exhaustive)
 
 
-def a_third(values: Sequence) -> list:
-    """Every third value; the others are for ``make exhaustive``."""
-    return [value if place % 3 == 0 else exhaustive(value) for place, value in enumerate(values)]
+def every(step: int, cases: Iterable) -> list:
+    """Every ``step``-th case, a value or a tuple of values; the others are for ``make exhaustive``."""
+    return [
+        case if place % step == 0 else exhaustive(*(case if isinstance(case, tuple) else (case,)))
+        for place, case in enumerate(cases)
+    ]

@@ -293,6 +293,9 @@ class Measurement(Protocol):
     def key(self) -> str:
         """SHA-256 of everything that the samples depend on."""
 
+    def hashes(self) -> dict[str, str]:
+        """See :meth:`Job.hashes`."""
+
     def execute(self, timeout: float | None = None) -> Samples:
         """See :func:`execute`."""
 

@@ -68,7 +68,7 @@ def report(arguments: argparse.Namespace) -> int:
     data = with_sweeps(assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence)), swept)
     data = replace(data, ratios=ratios(formats.get(name, name) for name in data.formats))
     if whole:
-        data = replace(data, dots=load.dots(), energies=load.energies())
+        data = replace(data, dots=load.dots(), energies=load.energies(), speeds=load.speeds())
     with about("-o"), writing(folder):
         render(data, folder)
     print(folder / "index.html")

@@ -102,6 +102,10 @@ class EnergyJob:
         words = [self.data.name, hashlib.sha256(content).hexdigest(), self.operations, self.period, self.simulator]
         return sha256("energy", self.area.key, _program(), *map(str, words))
 
+    def hashes(self) -> dict[str, str]:
+        """Those of the netlists, see :meth:`synth.area.jobs.Job.hashes`."""
+        return self.area.hashes()
+
     def execute(self, timeout: float | None = None) -> Samples:
         """Run the job.
 

@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from hwgen.datapath.ports import Bits
 
 GATES = ("NOT", "AND", "OR", "XOR", "NAND", "NOR", "XNOR", "ANDNOT", "ORNOT", "MUX")
@@ -79,11 +81,20 @@ class Netlist:
 
     def evaluate(self, pins: Mapping[str, int]) -> dict[str, int]:
         """The outputs for one case."""
-        values = [0, 1, *(pins[port] >> place & 1 for port, width in self.inputs.items() for place in range(width))]
+        return self.answers([pins])[0]
+
+    def answers(self, cases: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
+        """The outputs for each case; the values of a net in all cases are one integer, a bit for each case."""
+        ones = (1 << len(cases)) - 1
+        values = [0, ones]
+        for port, width in self.inputs.items():
+            values += transposed([pins[port] for pins in cases], width)
         for gate in self.gates:
-            values.append(apply(gate.kind, [values[pin] for pin in gate.pins]) & 1)
-        bits = iter(values[net] for net in self.driven)
-        return {port: sum(next(bits) << place for place in range(width)) for port, width in self.outputs.items()}
+            values.append(apply(gate.kind, [values[pin] for pin in gate.pins]) & ones)
+        bits, ports = iter(values[net] for net in self.driven), {}
+        for port, width in self.outputs.items():
+            ports[port] = transposed([next(bits) for _ in range(width)], len(cases))
+        return [dict(zip(ports, words, strict=True)) for words in zip(*ports.values(), strict=True)]
 
     def value(self, nets: Sequence[int], pins: Mapping[str, int]) -> int:
         """The word of some nets for one case."""
@@ -96,6 +107,15 @@ class Netlist:
             if any(pin in reached for pin in gate.pins):
                 reached.add(net)
         return reached
+
+
+def transposed(words: Sequence[int], width: int) -> list[int]:
+    """The transpose of a matrix of bits: its rows are integers of ``width`` bits, before and after."""
+    octets = b"".join(word.to_bytes(-(-width // 8), "little") for word in words)
+    rows = np.frombuffer(octets, np.uint8).reshape(len(words), -1)
+    bits = np.unpackbits(rows, axis=1, count=width, bitorder="little")
+    columns = np.packbits(bits.T, axis=1, bitorder="little")
+    return [int.from_bytes(column.tobytes(), "little") for column in columns]
 
 
 def apply(kind: str, pins: Sequence[Any]) -> Any:

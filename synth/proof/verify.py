@@ -263,11 +263,12 @@ def _refute(subject: Subject, netlist: Netlist, evidence: Evidence, problem: Not
     rng = np.random.default_rng(list(subject.top.encode()))
     model = reference(subject.design)
     stimuli = model.near_stimuli(STIMULI, rng) if isinstance(model, SumReference) else ()
-    for pins in [*problem.cases, *stimuli]:
-        case = exhaustive.counterexample(subject.design, pins, netlist.evaluate(pins))
-        if case["got"] != case["golden"]:
-            evidence.verdict, evidence.counterexamples = DIFFERENT, [case]
-            return
+    for cases in filter(None, (problem.cases, stimuli)):
+        for pins, got, right in zip(cases, netlist.answers(cases), model.answers(cases), strict=True):
+            if got != right:
+                case = exhaustive.counterexample(subject.design, pins, got)
+                evidence.verdict, evidence.counterexamples = DIFFERENT, [case]
+                return
     evidence.verdict, evidence.kind = UNPROVED, ""
     evidence.method = f"there are too many inputs to enumerate, and the proof does not go through: {problem}"
 
@@ -275,17 +276,11 @@ def _refute(subject: Subject, netlist: Netlist, evidence: Evidence, problem: Not
 def _processes(claim: tuple[type[Proof], Design, Netlist], workers: int | None) -> ProcessPoolExecutor:
     """Processes that prove parts of a claim; threads would block each other, because the solver holds Python's lock.
 
-    The processes ignore interrupts: the parent reports an interrupt and ends them.
+    They are forks of a server that has imported this module once: importing takes longer than many proofs.
     """
-    context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(workers or os.cpu_count(), context, initializer=_start, initargs=claim)
-    if threading.current_thread() is threading.main_thread():
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
-            executor.submit(os.getpid)
-        finally:
-            signal.signal(signal.SIGINT, before)
-    return executor
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, claim[0].__module__])
+    return ProcessPoolExecutor(workers or os.cpu_count(), context, initializer=_start, initargs=claim)
 
 
 _claim: list[Proof] = []
@@ -293,6 +288,7 @@ _claim: list[Proof] = []
 
 
 def _start(prover: type[Proof], design: Design, netlist: Netlist) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent reports an interrupt and ends its processes
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _claim[:] = [prover(design, netlist)]
 

@@ -58,7 +58,7 @@ class Content:
         sections = (
             parts.macs(measured),
             tradeoff.section(measured, report.ratios or {}),
-            speed.section(measured),
+            speed.section(measured.timed, report.speeds, report.tool),
             parts.parts(measured),
             accumulators.section(measured),
             dots.section(report.dots, report.tool),

@@ -14,6 +14,7 @@ from synth.area.runner import Outcome
 from synth.proof.evidence import Evidence
 from synth.report.dots import Dots
 from synth.report.energies import Energies
+from synth.report.speeds import Speeds
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,7 @@ class Report:
     ratios: Mapping[str, Ratio] | None = None
     dots: Dots | None = None
     energies: Energies | None = None
+    speeds: Speeds | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Content of ``report.json``."""
@@ -154,17 +156,14 @@ class Report:
         }
         if self.ratios is not None:
             report["snr"] = {name: asdict(ratio) for name, ratio in self.ratios.items()}
-        if self.dots is not None:
-            report["dots"] = dict(self.dots.source)
-        if self.energies is not None:
-            report["energies"] = dict(self.energies.source)
-        return report
+        studies = {"dots": self.dots, "energies": self.energies, "speeds": self.speeds}
+        return report | {name: dict(study.source) for name, study in studies.items() if study is not None}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Report":
         """Read a ``report.json`` of this version."""
         accuracy, snr = data["accuracy"], data.get("snr")
-        dots, energies = data.get("dots"), data.get("energies")
+        dots, energies, speeds = (data.get(name) for name in ("dots", "energies", "speeds"))
         return cls(
             **{key: data[key] for key in _PLAIN} | {"formats": tuple(data["formats"])},
             rows=tuple(map(Row.from_json, data["rows"])),
@@ -174,6 +173,7 @@ class Report:
             ratios=None if snr is None else {name: Ratio(**ratio) for name, ratio in snr.items()},
             dots=None if dots is None else Dots.from_json(dots),
             energies=None if energies is None else Energies.from_json(energies),
+            speeds=None if speeds is None else Speeds.from_json(speeds),
         )
 
 

@@ -10,6 +10,8 @@ from synth.report.data import Accuracy, Sweep
 from synth.report.dots import RESULTS, Dots
 from synth.report.energies import RESULTS as ENERGIES
 from synth.report.energies import Energies
+from synth.report.speeds import RESULTS as SPEEDS
+from synth.report.speeds import Speeds
 
 Content = TypeVar("Content")
 
@@ -32,6 +34,11 @@ def dots() -> Dots:
 def energies() -> Energies:
     """The results of the study of energies, which are part of the program."""
     return Energies.from_json(json.loads(ENERGIES.read_text()))
+
+
+def speeds() -> Speeds:
+    """The results of the study of speed, which are part of the program."""
+    return Speeds.from_json(json.loads(SPEEDS.read_text()))
 
 
 def _read(file: str, argument: str, writer: str, content: Callable[[Any], Content]) -> Content:

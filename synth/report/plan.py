@@ -11,12 +11,10 @@ import golden
 from golden import DEFAULT_TERMS, Format
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import BLOCKS, build
-from hwgen.datapath.goal import GOALS
 from synth.area.emission import verilog
 from synth.area.jobs import DEFAULT_RENAMINGS, Job
 from synth.area.liberty import Libraries
 from synth.area.plan import NO_LIBRARIES, area_jobs
-from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
 from synth.area.store import Store
 from synth.area.targets import LIBERTY, TARGETS
 
@@ -41,12 +39,6 @@ REPORT_ACCUMULATOR = "binary16"
 WIDTH_STUDY = ("hif8", "e5m2b1", "ocp_e4m3")
 """Formats whose MAC is measured with every accumulator."""
 WIDTH_TARGETS = ("gates", "cyclonev")
-SPEED_STUDY = ("hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3", "e5m2b1")
-"""Formats whose MACs, built for area and for speed, are measured from small to fast.
-
-`make speed` measures more formats, on more targets.
-"""
-SPEED_TARGETS = ("gates",)
 ACCUMULATORS = ("binary16", "bfloat16", "dlfloat16", "binary32", "exact")
 TERMS = DEFAULT_TERMS
 ENCODER_SOURCE = "binary32"
@@ -179,19 +171,18 @@ CLAIMS = (
 
 @dataclass(frozen=True)
 class Measurement:
-    """A design, its targets and its portfolio."""
+    """A design and its targets."""
 
     design: Design
     targets: tuple[str, ...]
-    portfolio: str = DEFAULT_PORTFOLIO
 
 
 def measurements(formats: Mapping[str, Format], libraries: bool = False, whole: bool = True) -> Iterator[Measurement]:
     """All measurements of a report on ``formats``.
 
-    They are the parts of every format's MAC, encoders by rounding, MACs by accumulator, MACs from small to fast, and
-    options. ``libraries``: also measure on cell libraries. ``whole``: also measure what does not depend on
-    ``formats``: the papers' claims, and P3109's pair and projections.
+    They are the parts of every format's MAC, encoders by rounding, MACs by accumulator, and options. ``libraries``:
+    also measure on cell libraries. ``whole``: also measure what does not depend on ``formats``: the papers' claims, and
+    P3109's pair and projections.
     """
     everywhere = (*TARGETS, LIBERTY) if libraries else tuple(TARGETS)
 
@@ -217,9 +208,6 @@ def measurements(formats: Mapping[str, Format], libraries: bool = False, whole: 
             if accumulator != REPORT_ACCUMULATOR:
                 terms = TERMS if accumulator == "exact" else None
                 yield Measurement(block("mac", name, accumulator=accumulator, terms=terms), WIDTH_TARGETS)
-    for name in (name for name in formats if name in SPEED_STUDY):
-        for goal in GOALS:
-            yield Measurement(block("mac", name, accumulator=REPORT_ACCUMULATOR, optimize=goal), SPEED_TARGETS, SPEED)
     for extra in EXTRAS:
         if extra.format in formats:
             yield Measurement(block(extra.base_kind, extra.format, **extra.base), EXTRA_TARGETS)
@@ -256,6 +244,7 @@ def report_jobs(
     designs = {item.design.name: item.design for item in planned}
     texts = dict(zip(designs, executor.map(partial(verilog, store=store), designs.values()), strict=True))
     jobs: list[Job] = []
-    for design, targets, portfolio in ((item.design, item.targets, item.portfolio) for item in planned):
-        jobs += area_jobs(design, texts[design.name], targets, portfolio, renamings, libraries, seed)
+    for item in planned:
+        text = texts[item.design.name]
+        jobs += area_jobs(item.design, text, item.targets, renamings=renamings, libraries=libraries, seed=seed)
     return list(dict.fromkeys(jobs))

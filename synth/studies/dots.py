@@ -9,8 +9,6 @@ Usage: python -m synth.studies.dots [--store FILE] [--jobs N] [--again] writes s
 already has, of the same Verilog by the same scripts and tool, are not measured again unless ``--again`` is given
 """
 
-import argparse
-import json
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,15 +20,9 @@ from numpy.typing import NDArray
 import golden
 from golden import Format
 from golden.wide import state_format
-from hwgen.tools import yosys
-from hwgen.tools.process import ToolError
-from hwgen.tools.progress import Progress
 from synth.area.emission import verilog
-from synth.area.jobs import Job, Measurement
+from synth.area.jobs import Job
 from synth.area.plan import area_jobs
-from synth.area.pool import LocalPool
-from synth.area.rows import Row
-from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.report.dots import (
     BLOCK_DATA,
@@ -50,6 +42,7 @@ from synth.report.dots import (
     Block,
     designs,
 )
+from synth.studies import record
 from synth.studies.script import status
 
 Codes = NDArray[Any]
@@ -172,39 +165,12 @@ def jobs(store: Store) -> list[Job]:
     return list(dict.fromkeys(todo))
 
 
-def measured(again: bool) -> dict[tuple[str, ...], Row]:
-    """Rows of the present file, by what their areas depend on; none of them if all are measured ``again``."""
-    lines = [] if again else json.loads(RESULTS.read_text())["rows"]
-    rows = map(Row.from_json, lines)
-    return {(row.command, row.verilog_sha256, row.script_sha256, row.tool): row for row in rows}
-
-
 def main() -> None:
     """Measure, and write the file."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    text = "reuse the results in this file and add new ones (default: %(default)s)"
-    parser.add_argument("--store", default="build/store.sqlite", metavar="FILE", help=text)
-    parser.add_argument("--jobs", type=int, metavar="N", help="netlists that are made at the same time")
-    parser.add_argument("--again", action="store_true", help="measure all areas again")
-    arguments = parser.parse_args()
-    store, known = Store(arguments.store), measured(arguments.again)
-    best: dict[Measurement, Row | None] = {
-        job: known.get((job.command, *job.hashes().values(), yosys.version())) for job in jobs(store)
-    }
-    with LocalPool(arguments.jobs) as pool:
-        for outcome in measure_all([job for job in best if best[job] is None], pool, store, Progress()):
-            if outcome.error:
-                raise ToolError(outcome.error)
-            (best[outcome.job],) = (row for row in outcome.rows if row.is_best)
+    best = record.measured(record.options(__doc__), RESULTS, jobs, lambda _, row: row.is_best)
     steps = [(data, lanes) for data in DATA for lanes in (*SUMMED, TERMS)]
-    lists = {
-        "errors": [line for data, lanes in steps for line in error_lines(data, lanes)],
-        "snr": list(snr_lines()),
-        "rows": [row.to_json() for row in best.values() if row],
-    }
-    lines = [f'{{\n"numpy": {json.dumps(np.__version__)}']
-    lines += [f"{json.dumps(key)}: [\n" + ",\n".join(map(json.dumps, items)) + "\n]" for key, items in lists.items()]
-    RESULTS.write_text(",\n".join(lines) + "\n}\n")
+    errors = [line for data, lanes in steps for line in error_lines(data, lanes)]
+    record.write(RESULTS, best, numpy=np.__version__, errors=errors, snr=list(snr_lines()))
 
 
 if __name__ == "__main__":

@@ -7,21 +7,13 @@ that it already has, of netlists from the same Verilog by the same scripts and t
 ``--again`` is given, which a change of the simulator needs
 """
 
-import argparse
-import json
 import sys
-from collections.abc import Iterable
 from dataclasses import replace
 
-from hwgen.tools import yosys
-from hwgen.tools.process import ToolError
-from hwgen.tools.progress import Progress
 from synth.area.emission import verilog
 from synth.area.jobs import Measurement
-from synth.area.pool import LocalPool
 from synth.area.recipes import SPEED
 from synth.area.rows import Row
-from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.area.timing import ABC
 from synth.energy.data import read
@@ -29,6 +21,7 @@ from synth.energy.job import EnergyJob
 from synth.energy.measure import COMPILED, available
 from synth.energy.plan import GATES, energy_jobs
 from synth.report.energies import RESULTS, points
+from synth.studies import record
 from synth.studies.script import status
 
 
@@ -48,39 +41,14 @@ def jobs(store: Store) -> list[EnergyJob]:
     ]
 
 
-def kept(job: Measurement, rows: Iterable[Row]) -> list[Row]:
-    """The rows of a job that the file keeps: one, or all recipes of a curve."""
-    return [row for row in rows if row.is_best != (job.portfolio == SPEED)]
-
-
-def measured(again: bool) -> dict[tuple[str, ...], list[Row]]:
-    """Rows of the present file, by what their netlists depend on; none of them if all are measured ``again``."""
-    rows: dict[tuple[str, ...], list[Row]] = {}
-    for row in map(Row.from_json, [] if again else json.loads(RESULTS.read_text())["rows"]):
-        rows.setdefault((row.command, row.verilog_sha256, row.script_sha256, row.tool), []).append(row)
-    return rows
+def kept(job: Measurement, row: Row) -> bool:
+    """Whether the file keeps a row: of a job one, or those of all recipes of a curve."""
+    return row.is_best != (job.portfolio == SPEED)
 
 
 def main() -> None:
     """Measure, and write the file."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    text = "reuse the results in this file and add new ones (default: %(default)s)"
-    parser.add_argument("--store", default="build/store.sqlite", metavar="FILE", help=text)
-    parser.add_argument("--jobs", type=int, metavar="N", help="jobs that run at the same time")
-    parser.add_argument("--again", action="store_true", help="measure all energies again")
-    arguments = parser.parse_args()
-    store, known = Store(arguments.store), measured(arguments.again)
-    rows: dict[Measurement, list[Row] | None] = {
-        job: known.get((job.command, *job.area.hashes().values(), yosys.version())) for job in jobs(store)
-    }
-    with LocalPool(arguments.jobs) as pool:
-        todo = [job for job, group in rows.items() if group is None]
-        for outcome in measure_all(todo, pool, store, Progress()):
-            if outcome.error:
-                raise ToolError(outcome.error)
-            rows[outcome.job] = kept(outcome.job, outcome.rows)
-    lines = [json.dumps(row.to_json()) for group in rows.values() for row in group or ()]
-    RESULTS.write_text('{\n"rows": [\n' + ",\n".join(lines) + "\n]\n}\n")
+    record.write(RESULTS, record.measured(record.options(__doc__), RESULTS, jobs, kept))
 
 
 if __name__ == "__main__":

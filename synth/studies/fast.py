@@ -1,33 +1,34 @@
-"""Compares MACs that are built for speed with limits from prototypes: the smallest area within a delay, on own gates.
+"""Measures MACs from small to fast for the report, and compares them with limits from prototypes: the smallest area
+within a delay, on own gates.
 
 The prototypes were written by hand, a Verilog file for each format, and checked on all inputs. Formats that none was
 written for have the limits of a similar one and some area more. A figure is a median over renamings; areas may be 2%
-above the limit.
+above the limit. Within a delay, the smaller one of the units built for area and for speed counts.
 
-Usage: python -m synth.studies.fast [--renamings 4]
+Usage: python -m synth.studies.fast [--store FILE] [--jobs N] [--again] writes synth/report/speeds.json; areas and
+delays that it already has, of the same Verilog by the same scripts and tool, are not measured again unless ``--again``
+is given
 """
 
-import argparse
 import sys
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from golden.refusal import check_integer
 from hwgen.blocks.block import Design
-from hwgen.blocks.catalog import build
-from hwgen.datapath.goal import SPEED as FAST
-from hwgen.tools.process import ToolError
-from hwgen.tools.progress import Progress
-from synth.area.jobs import DEFAULT_RENAMINGS, MAX_RENAMINGS
+from hwgen.datapath.goal import GOALS
+from synth.area.emission import verilog
+from synth.area.jobs import Job
 from synth.area.plan import area_jobs
-from synth.area.pool import LocalPool, Pool
 from synth.area.recipes import SPEED
 from synth.area.rows import Row
-from synth.area.runner import measure_all
+from synth.area.store import Store
+from synth.area.timing import ABC
 from synth.report.figures import number
+from synth.report.speeds import RESULTS, VARIED, designs, mac
+from synth.studies import record
 from synth.studies.script import status
 
 ALLOWED = 1.02
@@ -35,10 +36,15 @@ ALLOWED = 1.02
 
 
 class Limit(NamedTuple):
-    """A design, and pairs of a delay in FO4 and the largest area, in NAND2 equivalents, within that delay."""
+    """A MAC, and pairs of a delay in FO4 and the largest area, in NAND2 equivalents, within that delay."""
 
-    design: Design
+    format: str
+    options: Mapping[str, Any]
     within: tuple[tuple[float, float], ...]
+
+    def designs(self) -> list[Design]:
+        """The MAC, built for area and for speed."""
+        return [mac(self.format, goal, **self.options) for goal in GOALS]
 
 
 def limits() -> list[Limit]:
@@ -56,10 +62,10 @@ def limits() -> list[Limit]:
         "hif8": hif8,
     }
     return [
-        *(Limit(build("mac", name, optimize=FAST), within) for name, within in formats.items()),
-        Limit(build("mac", "ocp_e5m2", accumulator="binary32", optimize=FAST), ((46, inf),)),
-        Limit(build("mac", "ocp_e5m2", optimize=FAST, stages=2), ((17, inf),)),
-        Limit(build("mac", "ocp_e5m2", optimize=FAST, stages=3), ((13, inf),)),
+        *(Limit(name, {}, within) for name, within in formats.items()),
+        Limit(VARIED, {"accumulator": "binary32"}, ((46, inf),)),
+        Limit(VARIED, {"stages": 2}, ((17, inf),)),
+        Limit(VARIED, {"stages": 3}, ((13, inf),)),
     ]
 
 
@@ -70,42 +76,39 @@ class Check(NamedTuple):
     kept: bool
 
 
-def checked(limit: Limit, curve: Sequence[Row]) -> list[Check]:
-    """A check for each delay of a limit, from the rows of all recipes."""
-    points = [(median(row.timing.delays), row.median, row.recipe) for row in curve if row.timing is not None]
+def checked(limit: Limit, curves: Mapping[str, Sequence[Row]]) -> list[Check]:
+    """A check for each delay of a limit, from the rows of all recipes by module."""
+    points = [
+        (median(row.timing.delays), row.median, row.name, row.recipe)
+        for design in limit.designs()
+        for row in curves[design.name]
+        if row.timing is not None
+    ]
     checks = []
     for delay, area in limit.within:
         kept = [point for point in points if point[0] <= delay]
-        time, size, recipe = min(kept, key=lambda point: point[1]) if kept else min(points)
+        time, size, name, recipe = min(kept, key=lambda point: point[1]) if kept else min(points)
         most = "any" if area == inf else number(round(ALLOWED * area))
-        text = f"{limit.design.name:34} {number(delay):>6} {most:>7} {time:8.2f} {number(size):>8}  {recipe}"
+        text = f"{name:34} {number(delay):>6} {most:>7} {time:8.2f} {number(size):>8}  {recipe}"
         checks.append(Check(text, bool(kept) and size <= ALLOWED * area))
     return checks
 
 
-def measured(known: Sequence[Limit], renamings: int, pool: Pool) -> list[Check]:
-    """Check limits; a ToolError if a measurement fails."""
-    jobs = [
-        job for limit in known for job in area_jobs(limit.design, limit.design.verilog(), ["gates"], SPEED, renamings)
+def jobs(store: Store) -> list[Job]:
+    """The jobs of all designs; delays are ABC's, which every machine has."""
+    return [
+        replace(job, timer=ABC)
+        for design in designs()
+        for job in area_jobs(design, verilog(design, store), ["gates"], SPEED)
     ]
-    curves: dict[str, list[Row]] = defaultdict(list)
-    for outcome in measure_all(jobs, pool, progress=Progress() if sys.stderr.isatty() else None):
-        if outcome.error:
-            raise ToolError(outcome.error)
-        for row in outcome.rows:
-            curves[row.name] += [] if row.is_best else [row]
-    return [check for limit in known for check in checked(limit, curves[limit.design.name])]
 
 
 def main() -> int:
-    """Print the table; return 0 if all limits are kept, else 1."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    text = "number of renamings that medians are taken over (default: %(default)s)"
-    parser.add_argument("--renamings", type=int, default=DEFAULT_RENAMINGS, metavar="N", help=text)
-    arguments = parser.parse_args()
-    check_integer("renamings", arguments.renamings, 1, MAX_RENAMINGS)
-    with LocalPool() as pool:
-        checks = measured(limits(), arguments.renamings, pool)
+    """Measure, write the file and print the table; return 0 if all limits are kept, else 1."""
+    groups = record.measured(record.options(__doc__), RESULTS, jobs, lambda _, row: not row.is_best)
+    record.write(RESULTS, groups)
+    curves = {job.top: rows for job, rows in groups.items()}
+    checks = [check for limit in limits() for check in checked(limit, curves)]
     print(f"{'module':34} {'within':>6} {'at most':>7} {'FO4':>8} {'NAND2':>8}  recipe")
     for check in checks:
         print(f"{check.text}: {'kept' if check.kept else 'NOT KEPT'}")

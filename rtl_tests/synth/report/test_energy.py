@@ -171,7 +171,9 @@ def test_the_chapter_shows_the_file():
 
 
 @pytest.mark.parametrize(("words", "shown"), [([], True), (["--formats", "hif8"], False)])
-def test_reports_that_do_not_select_formats_have_the_section(words, shown, monkeypatch, tmp_path):
+def test_reports_that_do_not_select_formats_have_sections_from_files(words, shown, monkeypatch, tmp_path):
     monkeypatch.setattr(commands, "report_jobs", lambda *arguments: [])
     assert main(["report", *words, "-o", str(tmp_path), "--store", str(tmp_path / "store")]) == 0
-    assert ('<section id="energy">' in (tmp_path / "index.html").read_text()) is shown
+    page = (tmp_path / "index.html").read_text()
+    for name in ("dots", "energy", "speed"):
+        assert (f'<section id="{name}">' in page) is shown

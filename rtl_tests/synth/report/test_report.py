@@ -13,7 +13,6 @@ import pytest
 import synth
 from rtl_tests.synth.area.test_jobs import JOB
 from rtl_tests.synth.report.test_accuracy import DIGITS
-from rtl_tests.synth.report.test_speed import timed_rows
 from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.area.targets import TARGETS
@@ -32,7 +31,6 @@ from synth.report.plan import (
     FORMATS,
     P3109_PAIR,
     PROJECTION_STUDY,
-    SPEED_STUDY,
     WIDTH_STUDY,
 )
 from synth.report.sections import Command
@@ -41,7 +39,7 @@ from synth.report.write import render
 SECTIONS = {
     "mac": ("What a MAC costs", 6),
     "tradeoff": ("Area against accuracy", 5),
-    "speed": ("Area against delay", 1),
+    "speed": ("Area against delay", 2),
     "parts": ("The two parts of a MAC", 5),
     "accumulators": ("Exact against rounded accumulators", 2),
     "dots": ("Dot products: lanes, accumulators and blocks", 3),
@@ -139,9 +137,6 @@ def made_up_report():
                 area = 200 if "+" in name else 180
                 rows += made_up(claim.part, target, area, format=name, **claim.options) if name not in FORMATS else []
     rows += p3109_rows()
-    for place, name in enumerate(SPEED_STUDY):
-        points = [(40 + place, 100 - place), (20 - 2 * place, 130), (10 - place, 180 + 5 * place)]
-        rows += timed_rows(name, points, command=f"hwgen area mac --format {name} --portfolio speed")
     outcomes = [
         Outcome(JOB, tuple(rows)),
         Outcome(replace(JOB, top="broken", target="xc7"), (), "broken on xc7: <no> luck", "long\nlog\n"),
@@ -156,6 +151,7 @@ def made_up_report():
         ratios=ratios,
         dots=load.dots(),
         energies=load.energies(),
+        speeds=load.speeds(),
     )
 
 

@@ -2,9 +2,11 @@
 
 import pytest
 
+from golden.refusal import BadValue
 from rtl_tests.synth.area.test_jobs import JOB
 from synth.area.rows import Row
 from synth.area.runner import Outcome
+from synth.report import load
 from synth.report.chapters import papers, speed
 from synth.report.chapters.papers import NOT_REPRODUCED, REPRODUCED, UNDECIDED, ratio, verdict
 from synth.report.chapters.speed import Point, at, front
@@ -12,6 +14,7 @@ from synth.report.data import Failure, Sweep, assemble, with_sweeps
 from synth.report.figures import Figure
 from synth.report.measured import Measured
 from synth.report.plan import CLAIMS, Claim
+from synth.report.speeds import FORMATS, OTHERS, Speeds
 from synth.report.write import render
 
 
@@ -98,6 +101,23 @@ def test_a_section_of_curves(tmp_path):
     assert '<section id="speed">' in page
     assert "mac binary16, Gates, within 30 FO4: e5m3 is smallest (90 NAND2)." in page
     assert '<section id="mac">' not in page  # areas of sized cells are not comparable with the other areas
+
+
+def test_the_section_shows_the_file():
+    speeds = load.speeds()
+    section = speed.section([], speeds, speeds.tool)
+    assert len(section.plots) == 2
+    assert len(section.tables) == 2 + 2 * len(OTHERS)
+    assert {len(table.rows) for table in section.tables} == {len(FORMATS), 1}
+    text = f"The MACs on our own gates are by {speeds.tool}, other figures by yosys 1: do not compare them."
+    assert speed.section([], speeds, "yosys 1").findings[0].text.startswith(text)
+    assert speed.section([], speeds, "yosys 1").findings[1:] == section.findings
+
+
+def test_an_area_without_a_delay_is_refused():
+    (row, _) = timed_rows("hif8", [(40, 100)], portfolio="standard")
+    with pytest.raises(BadValue, match=r"^portfolio must be one whose netlists are timed, not 'standard'$"):
+        Speeds.from_json({"rows": [row.to_json()]})
 
 
 def test_rows_of_a_sweep_are_not_repeated():

@@ -9,6 +9,7 @@ from operator import itemgetter
 import pytest
 
 from hwgen.tools import yosys
+from rtl_tests.support.selection import every
 from rtl_tests.synth.area.test_jobs import JOB
 from synth.area.jobs import DEFAULT_RENAMINGS, rows
 from synth.area.plan import area_jobs
@@ -16,6 +17,7 @@ from synth.area.runner import Outcome
 from synth.report import load
 from synth.report.dots import BLOCK_DATA, BLOCKS, DATA, OPERANDS, RESULTS, SEEDS, SUMMED, TERMS, designs
 from synth.studies import dots as study
+from synth.studies import record
 from synth.studies.script import status
 
 DOTS = load.dots()
@@ -27,14 +29,6 @@ STALE = "`make dots` measures it again"
 NOTHING = '{"rows": []}'
 
 
-def later(items, step):
-    """All items; those that are not among every ``step``-th one are exhaustive tests."""
-    return [
-        item if place % step == 0 else pytest.param(*item, marks=pytest.mark.exhaustive)
-        for place, item in enumerate(items)
-    ]
-
-
 def test_the_file_has_every_design_once():
     assert list(ROWS) == list(DESIGNS)
     assert len(DOTS.rows) == len(DESIGNS)
@@ -42,7 +36,7 @@ def test_the_file_has_every_design_once():
     assert DOTS.tool == yosys.version(), STALE
 
 
-@pytest.mark.parametrize(("name", "target"), later(DESIGNS, TENTH))
+@pytest.mark.parametrize(("name", "target"), every(TENTH, DESIGNS))
 def test_the_areas_are_those_of_the_verilog(name, target):
     design, row = DESIGNS[name, target], ROWS[name, target]
     (job,) = area_jobs(design, design.verilog(), (target,))
@@ -53,7 +47,7 @@ def test_the_areas_are_those_of_the_verilog(name, target):
 
 @pytest.mark.parametrize(
     ("lanes", "data", "seed"),
-    later([(lanes, data, seed) for lanes in (TERMS, *SUMMED) for data in DATA for seed in SEEDS], 29),
+    every(29, [(lanes, data, seed) for lanes in (TERMS, *SUMMED) for data in DATA for seed in SEEDS]),
 )
 def test_errors_are_those_of_the_reference_model(lanes, data, seed):
     lines = {line["accumulator"]: line for line in LINES["errors"] if (line["data"], line["lanes"]) == (data, lanes)}
@@ -66,7 +60,7 @@ def test_errors_are_those_of_the_reference_model(lanes, data, seed):
 
 @pytest.mark.parametrize(
     ("block", "data", "seed"),
-    later([(name, data, seed) for seed in SEEDS for data in BLOCK_DATA for name in BLOCKS], 29),
+    every(29, [(name, data, seed) for seed in SEEDS for data in BLOCK_DATA for name in BLOCKS]),
 )
 def test_ratios_are_those_of_the_reference_model(block, data, seed):
     (line,) = (line for line in LINES["snr"] if (line["block"], line["data"]) == (block, data))
@@ -79,7 +73,7 @@ def outcomes(monkeypatch, tmp_path):
     jobs = [replace(JOB, command=row.command) for row in DOTS.rows]
     outcomes = [Outcome(job, (row,)) for job, row in zip(jobs, DOTS.rows, strict=True)]
     monkeypatch.setattr(study, "jobs", lambda store: jobs)
-    monkeypatch.setattr(study, "measure_all", lambda todo, *arguments: outcomes)
+    monkeypatch.setattr(record, "measure_all", lambda todo, *arguments: outcomes)
     lines = {key: list(group) for key, group in groupby(LINES["errors"], itemgetter("data", "lanes"))}
     monkeypatch.setattr(study, "error_lines", lambda data, lanes: lines[data, lanes])
     monkeypatch.setattr(study, "snr_lines", lambda: LINES["snr"])
@@ -100,7 +94,7 @@ def test_areas_of_the_same_verilog_are_not_measured_again(words, todo, outcomes,
     (tmp_path / "dots.json").write_text(json.dumps({"rows": [row.to_json()]}))
     outcomes[:] = [Outcome(JOB, (row,))] if todo else []
     monkeypatch.setattr(study, "jobs", lambda store: [JOB])
-    monkeypatch.setattr(study, "measure_all", lambda jobs, *arguments: outcomes if jobs == todo else jobs)
+    monkeypatch.setattr(record, "measure_all", lambda jobs, *arguments: outcomes if jobs == todo else jobs)
     monkeypatch.setattr(sys, "argv", [*sys.argv, *words])
     assert status("dots", study.main) == 0
     assert json.loads((tmp_path / "dots.json").read_text())["rows"] == [row.to_json()]

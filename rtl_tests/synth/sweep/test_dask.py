@@ -78,6 +78,7 @@ def connect(cluster):
     return pool
 
 
+@pytest.mark.exhaustive
 def test_lost_workers_and_schedulers_do_not_change_the_bytes(cluster, tmp_path):
     """A worker is killed twice, then the scheduler and all workers; the sweep reconnects and sends lost jobs again."""
     (tmp_path / "space.toml").write_text(SPACE)

@@ -7,10 +7,11 @@ from typing import NamedTuple
 from synth.area.rows import Row, Timing
 from synth.report.columns import Column, columns
 from synth.report.figures import Figure, counted, listing, number, smallest, ties_clause
-from synth.report.measured import Measured, figure
+from synth.report.measured import figure
 from synth.report.plan import OPTIONAL
 from synth.report.render import plots
 from synth.report.sections import Cell, Finding, Plot, Section, Table, commands
+from synth.report.speeds import Speeds
 
 DEADLINES = (1.0, 1.25, 1.6, 2.7)
 """Delays at which areas are compared, in multiples of the shortest delay that every format reaches."""
@@ -93,12 +94,15 @@ def _block(row: Row) -> str:
     return " ".join([row.component, *choices, *others])
 
 
-def section(measured: Measured) -> Section | None:
-    """The section; None if nothing was timed."""
-    by_group = groups(measured.timed)
+def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | None:
+    """The section on timed rows of the report and of the study; None if there are neither.
+
+    ``tool`` made the netlists of the other sections.
+    """
+    by_group = groups([*(speeds.rows if speeds else ()), *rows])
     if not by_group:
         return None
-    titles = {column.key: column for column in columns(row for rows in by_group.values() for row in rows)}
+    titles = {column.key: column for column in columns(row for timed in by_group.values() for row in timed)}
     ways = sorted({group.how for group in by_group})
     section = Section(
         "speed",
@@ -110,12 +114,21 @@ def section(measured: Measured) -> Section | None:
         "inverters, or ns after place and route. Before layout, wires have no delay, or the one that a library "
         "estimates.",
     )
-    for group, rows in by_group.items():
-        curves = fronts(rows)
+    if speeds is not None:
+        section.intro += (
+            " MACs on our own gates were not measured with this report: make fast measures them and writes a file of "
+            f"the program. Tool: {speeds.tool}."
+        )
+    if speeds is not None and speeds.tool != tool:
+        text = f"The MACs on our own gates are by {speeds.tool}, other figures by {tool}: do not compare them."
+        section.findings.append(Finding(f"{text} make fast measures them again."))
+    by_name = {group: fronts(timed) for group, timed in by_group.items()}
+    most = max(len(curves) for curves in by_name.values())
+    for group, curves in by_name.items():
         column, unit = titles[group.place], group.unit
         title = f"{group.block}, {column.title}" + (f" ({group.how})" if len(ways) > 1 else "")
         first, *others = sentences(curves, title, unit)
-        is_drawn = len(curves) <= plots.MOST_NAMES
+        is_drawn = min(most, 2) <= len(curves) <= plots.MOST_NAMES  # no plots of single formats beside others
         if is_drawn:
             points = [point for curve in curves.values() for point in curve]
             axes = (f"delay [{unit}]", column.axis)
@@ -126,7 +139,6 @@ def section(measured: Measured) -> Section | None:
             *(Finding(sentence, group.place) for sentence in others),
         ]
         section.tables.append(_table(curves, title, unit, column))
-    by_name = {group: fronts(rows) for group, rows in by_group.items()}
     section.findings += crossings(by_name, lambda place: titles[place].title)
     return section
 
