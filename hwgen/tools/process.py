@@ -7,8 +7,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Protocol
 
-_running: set[subprocess.Popen[str]] = set()
+
+class Killable(Protocol):
+    """A tool that is running."""
+
+    def kill(self) -> None:
+        """End it."""
+
+
+_running: set[Killable] = set()
 
 
 class ToolError(RuntimeError):
@@ -49,20 +58,34 @@ def supervised(command: Sequence[str], folder: Path, timeout: float | None = Non
     subprocess.TimeoutExpired
         After ``timeout`` seconds; the tool is killed.
     """
-    environment, pipe = {**os.environ, "PYTHONWARNINGS": "ignore"}, subprocess.PIPE
-    with subprocess.Popen(
-        command, cwd=folder, stdout=pipe, stderr=subprocess.STDOUT, text=True, env=environment
-    ) as process:
-        _running.add(process)
+    pipe, merged = subprocess.PIPE, subprocess.STDOUT
+    with (
+        subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=merged, text=True, env=environment()) as process,
+        stoppable(process),
+    ):
         try:
             output, _ = process.communicate(timeout=timeout)
         finally:
             process.kill()
-            _running.discard(process)
     return output, process.returncode
+
+
+def environment() -> dict[str, str]:
+    """The environment of tools: that of this process, without Python's warnings."""
+    return {**os.environ, "PYTHONWARNINGS": "ignore"}
+
+
+@contextmanager
+def stoppable(tool: Killable) -> Iterator[None]:
+    """While this lasts, :func:`stop` ends the tool."""
+    _running.add(tool)
+    try:
+        yield
+    finally:
+        _running.discard(tool)
 
 
 def stop() -> None:
     """Kill every tool that a thread of this process is running."""
-    for process in tuple(_running):
-        process.kill()
+    for tool in tuple(_running):
+        tool.kill()

