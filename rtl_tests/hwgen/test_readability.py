@@ -98,7 +98,7 @@ def wrong_widths(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return wrong
 
 
-@pytest.mark.parametrize(("block", "name", "options"), every(2, DESIGNS))
+@pytest.mark.parametrize(("block", "name", "options"), every(4, DESIGNS))
 def test_modules_of_all_formats(block, name, options):
     parts = chapters(build(block, name, **options).verilog())
     assert not re.findall(r"^  (?:wire|assign)", parts[0][1], flags=re.M)
