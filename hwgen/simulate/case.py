@@ -13,6 +13,12 @@ from hwgen.reference.trace import CARE
 
 TOP = "bench_top"
 
+VECTOR_STEPS = 1_000_000
+"""Steps of simulated time for which a vector is applied: 1 us at a precision of 1 ps, longer than most delays."""
+
+RECORDED = 5
+"""Number of mismatches that the bench records of each module and class; the others are only counted."""
+
 Explain = Callable[[Mapping[str, int], Mapping[str, int], Mapping[str, int]], str]
 """From (inputs, got, expected), each a mapping of ports to values, to a sentence with fields and exact values."""
 
@@ -43,8 +49,8 @@ class Case:
         module depends on no earlier one. Default: the vectors have no classes.
     suffix : str
         Suffix of the module's file: ``.v`` or ``.sv``.
-    includes : sequence of Path
-        Folders in which the simulator looks for included files.
+    folder : Path, optional
+        Folder of files that the module includes, or reads with ``$readmemh``; the simulator runs in it.
     """
 
     name: str
@@ -57,7 +63,7 @@ class Case:
     care: Mapping[str, NDArray[Any]] | None = None
     classes: Mapping[str, int] = field(default_factory=dict)
     suffix: str = ".v"
-    includes: Sequence[Path] = ()
+    folder: Path | None = None
 
     def __post_init__(self) -> None:
         ports = sorted([*self.inputs, *self.outputs])
@@ -172,6 +178,8 @@ def write_bench(cases: Sequence[Case], folder: Path) -> list[Path]:
         "response_bytes": sizes["response"],
         "cases": slots,
         "parts": [*classes.items()] or [("all vectors", steps)],
+        "vector_steps": VECTOR_STEPS,
+        "recorded": RECORDED,
     }
     (folder / "plan.json").write_text(json.dumps(plan))
     files = [folder / f"{case.name}{case.suffix}" for case in cases]

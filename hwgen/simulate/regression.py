@@ -99,8 +99,8 @@ def _words(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
     return words
 
 
-def read_verilog(path: str) -> tuple[str, str, tuple[Path, ...]]:
-    """Text and suffix of a user's Verilog file, and the folder in which files that it includes are.
+def read_verilog(path: str) -> tuple[str, str, Path]:
+    """Text and suffix of a user's Verilog file, and the folder in which files that it includes or reads are.
 
     Raises
     ------
@@ -109,4 +109,4 @@ def read_verilog(path: str) -> tuple[str, str, tuple[Path, ...]]:
     """
     file = Path(path)
     suffix = file.suffix if file.suffix in (".v", ".sv") else ".v"
-    return file.read_text(encoding="utf-8"), suffix, (file.resolve().parent,)
+    return file.read_text(encoding="utf-8"), suffix, file.resolve().parent
