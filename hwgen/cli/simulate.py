@@ -131,7 +131,8 @@ def _build_error(outcome: Outcome, arguments: argparse.Namespace, folder: Path) 
     words = [line for line in outcome.complaints[1:] if "rror" in line] or list(outcome.complaints[1:2])
     reason = words[0].strip() if words else "the simulator says nothing"
     reason = re.sub(rf"\S*{re.escape(str(folder.resolve()))}/\S*?/", "", reason)  # the tool's copies
-    reason = re.sub(rf"{TOP}\.v:\d+: (\w+: )?", "", reason).replace("dut_0", folder.name)  # the bench around the module
+    bench = rf"(%[\w-]+: )?{TOP}\.v:[\d:]+ ((error|warning): )?"
+    reason = re.sub(bench, "", reason).replace("dut_0", folder.name)
     reason = re.sub(rf"\b{folder.name}(\.s?v:)", rf"{Path(arguments.verilog).stem}\1", reason)
     is_misnamed = arguments.top is None and re.search("nknown module|[Cc]annot find|not find", reason)
     if arguments.verilog is None:
