@@ -14,7 +14,7 @@ import numpy as np
 from golden.refusal import BadValue, about
 from hwgen.blocks.block import Design
 from hwgen.cli.parser import typed
-from hwgen.coverage.suite import Suite, suite
+from hwgen.coverage.suite import MAX_SEED, MAX_VECTORS, Suite, suite
 from hwgen.netlist.emit import check_name
 from hwgen.simulate.case import TOP, Case
 from hwgen.simulate.engine import Outcome, simulate
@@ -24,7 +24,6 @@ from hwgen.tools.files import check_writable, reserved, writing
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 
-MAX_VECTORS, MAX_SEED = 1_000_000, (1 << 63) - 1
 SHOWN = 1
 """Mismatches of a class that are printed."""
 
@@ -118,7 +117,8 @@ def _simulate(subject: Case, folder: Path, simulator: str, waves: bool, progress
 
     def tick(count: int) -> None:
         if count < subject.vectors:
-            progress.advance(f"{subject.name}: {count} of {subject.vectors} vectors", count - progress.done)
+            share = f"{count // subject.per_cycle} of {_amount(subject)}"
+            progress.advance(f"{subject.name}: {share}", count - progress.done)
 
     try:
         return simulate([subject], folder, simulator, waves=waves, tick=tick, shown=SHOWN)
@@ -143,19 +143,21 @@ def _build_error(outcome: Outcome, arguments: argparse.Namespace, folder: Path) 
 
 def _lines(subject: Case, outcome: Outcome, simulator: str) -> Iterator[str]:
     """The verdict, and what differs."""
-    classes = f"{len(subject.classes)} class{'es' if len(subject.classes) > 1 else ''}"
+    size = subject.per_cycle
+    scope = f"{_amount(subject)} of {len(subject.classes)} class{'es' if len(subject.classes) > 1 else ''}"
     if not outcome.complaints:
-        speed = subject.vectors / max(outcome.seconds, 1e-3)
-        yield (
-            f"{subject.name}: equal to the reference model on {subject.vectors} vectors of {classes}"
-            f" in {simulator}, {speed:,.0f} a second"
-        )
-        yield "  " + ", ".join(f"{name} {count}" for name, count in subject.classes.items())
+        speed = subject.vectors / size / max(outcome.seconds, 1e-3)
+        yield f"{subject.name}: equal to the reference model on {scope} in {simulator}, {speed:,.0f} a second"
+        yield "  " + ", ".join(f"{name} {count // size}" for name, count in subject.classes.items())
         return
     verdict = "differs from the reference model" if outcome.complete else "was not simulated to the end"
-    yield f"{subject.name}: {verdict} in {simulator}, {subject.vectors} vectors of {classes}"
+    yield f"{subject.name}: {verdict} in {simulator}, {scope}"
     for text in outcome.complaints:
         yield from (f"  {line}" for line in text.splitlines())
+
+
+def _amount(subject: Case) -> str:
+    return f"{subject.vectors // subject.per_cycle} {subject.unit}s"
 
 
 def _command(arguments: argparse.Namespace, simulator: str) -> str:

@@ -47,6 +47,8 @@ class Case:
     classes : mapping of str to int
         Names of consecutive vectors and their numbers, e.g. ``{"specials": 100, "random": 900}``. A class of a clocked
         module depends on no earlier one. Default: the vectors have no classes.
+    per_cycle : int
+        Vectors in a clock cycle of a clocked module. Reports count cycles, and outputs are compared once in each.
     suffix : str
         Suffix of the module's file: ``.v`` or ``.sv``.
     folder : Path, optional
@@ -62,6 +64,7 @@ class Case:
     seed: int | None = None
     care: Mapping[str, NDArray[Any]] | None = None
     classes: Mapping[str, int] = field(default_factory=dict)
+    per_cycle: int = 1
     suffix: str = ".v"
     folder: Path | None = None
 
@@ -80,6 +83,11 @@ class Case:
     def vectors(self) -> int:
         """The number of vectors."""
         return len(next(iter(self.inputs.values())))
+
+    @property
+    def unit(self) -> str:
+        """What reports count."""
+        return "vector" if self.per_cycle == 1 else "cycle"
 
     def class_at(self, index: int) -> tuple[str, int]:
         """Name and first vector of the class of a vector; without classes an empty name and 0."""
@@ -104,7 +112,7 @@ class Case:
         expected = {port: _value(values, index) for port, values in self.outputs.items()}
         fields = [f"{port}={value:#x}" for port, value in inputs.items()]
         fields += [f"{port}={got[port]} (expected {value:#x})" for port, value in expected.items()]
-        line = f"  vector {index}: {', '.join(fields)}"
+        line = f"  {self.unit} {index // self.per_cycle}: {', '.join(fields)}"
         known = all(text.startswith("0x") for text in got.values())
         if self.explain and known:
             line += "\n    " + self.explain(inputs, {port: int(text, 16) for port, text in got.items()}, expected)
@@ -180,6 +188,7 @@ def write_bench(cases: Sequence[Case], folder: Path) -> list[Path]:
         "parts": [*classes.items()] or [("all vectors", steps)],
         "vector_steps": VECTOR_STEPS,
         "recorded": RECORDED,
+        "unit": [cases[0].unit, cases[0].per_cycle] if len(cases) == 1 else ["vector", 1],
     }
     (folder / "plan.json").write_text(json.dumps(plan))
     files = [folder / f"{case.name}{case.suffix}" for case in cases]

@@ -147,7 +147,9 @@ def _with_waves(simulator: str, cases: Sequence[Case], folders: Sequence[Path]) 
     file = folder / WAVES[simulator]
     if not file.exists():
         return ["there are no waves:", *run.complaints], None
-    return [f"waves of {case.name}, vectors {start} to {index}, each for {VECTOR_STEPS} steps of time: {file}"], file
+    size = case.per_cycle
+    span = f"{case.unit}s {start // size} to {index // size}, each for {size * VECTOR_STEPS} steps of time"
+    return [f"waves of {case.name}, {span}: {file}"], file
 
 
 def _simulate(
@@ -261,26 +263,27 @@ def _lend_runtime(build: Path, waves: bool) -> None:
 
 def _unsettled(cases: Sequence[Case], first: int) -> str:
     """The complaint about a simulation without progress since the vector ``first``."""
-    name = cases[0].class_at(first)[0] if len(cases) == 1 else ""
-    place = f"vector {first}" + (f" of class {name}" if name else "")
+    case = cases[0]
+    name = case.class_at(first)[0] if len(cases) == 1 else ""
+    place = f"{case.unit} {first // case.per_cycle}" + (f" of class {name}" if name else "")
     problem = f"needed more than {LIMIT:.0f} seconds of processor time, as a loop without delay does"
-    return f"{', '.join(case.name for case in cases)}: vectors from {place} on {problem}"
+    return f"{', '.join(case.name for case in cases)}: what follows {place} {problem}"
 
 
 def complaints_about(cases: Sequence[Case], results: Mapping[str, Any], shown: int = RECORDED) -> list[str]:
     """Return the lines of the complaints about the results of ``hwgen_compare``; none if all vectors passed."""
     lines = []
     for case in cases:
-        visited = min(results["steps"], case.vectors)
+        visited, size = min(results["steps"], case.vectors), case.per_cycle
         if visited != case.vectors:
-            lines.append(f"{case.name}: {visited} of {case.vectors} vectors were visited")
+            lines.append(f"{case.name}: {visited // size} of {case.vectors // size} {case.unit}s were visited")
         seed = "" if case.seed is None else f" (seed {case.seed})"
         first = 0
         parts = [*case.classes.items()] if len(cases) == 1 else []
         for bad, (name, count) in zip(results["bad"], parts or [("", case.vectors)], strict=False):
             if case.name in bad:
                 label = f", class {name}" if name else ""
-                lines.append(f"{case.name}{label}: {bad[case.name]} of {count} vectors differ{seed}")
+                lines.append(f"{case.name}{label}: {bad[case.name]} of {count // size} {case.unit}s differ{seed}")
                 mismatches = (item for item in results["mismatches"] if item["case"] == case.name)
                 here = [item for item in mismatches if first <= item["index"] < first + count]
                 lines += [case.describe(item["index"], item["got"]) for item in here[:shown]]

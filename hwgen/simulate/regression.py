@@ -55,7 +55,15 @@ def case(
     counts = {name: repeats * number for name, number in (classes or {}).items()}
     options = {"name": design.name, "explain": results(design) if is_clocked else explain(design), **others}
     return Case(
-        verilog=verilog, ports=widths, inputs=inputs, outputs=outputs, seed=seed, care=care, classes=counts, **options
+        verilog=verilog,
+        ports=widths,
+        inputs=inputs,
+        outputs=outputs,
+        seed=seed,
+        care=care,
+        classes=counts,
+        per_cycle=repeats,
+        **options,
     )
 
 

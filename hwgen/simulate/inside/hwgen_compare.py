@@ -98,8 +98,8 @@ def _part(name: str, first: int, count: int) -> Any:
 
     @cocotb.test(name=name)
     async def part(dut: Any) -> None:
-        bad = await _compare(dut, first, count)
-        assert not bad, f"{sum(bad.values())} of {count} vectors differ in {', '.join(bad)}"
+        bad, (unit, size) = await _compare(dut, first, count), PLAN["unit"]
+        assert not bad, f"{sum(bad.values())} of {count // size} {unit}s differ in {', '.join(bad)}"
 
     return part
 

@@ -132,7 +132,7 @@ def test_a_loop_without_delay_ends(lines, place, tmp_path, monkeypatch):
     case = replace(with_lines("loop", lines), classes={"early": 130, "late": 126})
     outcome = engine.simulate([case], tmp_path, "icarus")
     problem = "needed more than 1 seconds of processor time, as a loop without delay does"
-    assert outcome.complaints == (f"loop: vectors from {place} on {problem}",)
+    assert outcome.complaints == (f"loop: what follows {place} {problem}",)
     assert outcome.built
     assert not outcome.complete
 

@@ -66,7 +66,7 @@ def test_every_block_passes(block_words, simulator, tmp_path, capsys):
     block, *options = words
     assert main(["simulate", block, "--format", TOML, *options, "-o", str(tmp_path)]) == 0
     verdict, classes, coverage = capsys.readouterr().out.splitlines()
-    assert re.search(rf": equal to the reference model on \d+ vectors of \d+ class(es)? in {simulator}, ", verdict)
+    assert re.search(rf": equal to the reference model on \d+ \w+ of \d+ class(es)? in {simulator}, ", verdict)
     assert re.fullmatch(r"  coverage: \d+ of \d+ bins hit(, \d+ cannot be reached)?", coverage)
     tests, failures = get_results(junit)
     assert (tests, failures) == (len(re.findall(r"\d+(?:, |$)", classes)), 0)
