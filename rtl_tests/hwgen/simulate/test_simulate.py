@@ -19,6 +19,7 @@ from hwgen.cli import simulate as command
 from hwgen.coverage.suite import suite
 from hwgen.simulate.simulators import SIMULATORS, available
 from hwgen.tools.files import reserved
+from rtl_tests.hwgen.simulate.test_faults import MAC, faulty
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import suite_case, texts
 from rtl_tests.support.optional import NEEDS_ICARUS
@@ -86,8 +87,7 @@ def test_some_blocks_pass_under_one_top(simulator, tmp_path):
 
 def wrong_mac(folder: Path) -> Path:
     """The MAC of HiFloat8 with ties away from zero."""
-    design = build("mac", "hif8")
-    text = texts([design])[design.name].replace("below ? moved_left_1[2] : round_up_at_tie", "moved_left_1[2]")
+    design, text = MAC, faulty("ties away")
     file = folder / "my mac.v"
     file.write_text(text.replace(f"module {design.name} ", "module my_mac "))
     return file
