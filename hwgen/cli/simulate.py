@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +14,16 @@ import numpy as np
 from golden.refusal import BadValue, about
 from hwgen.blocks.block import Design
 from hwgen.cli.parser import typed
-from hwgen.coverage.suite import Suite, suite
+from hwgen.coverage.suite import MAX_SEED, MAX_VECTORS, Suite, suite
 from hwgen.netlist.emit import check_name
-from hwgen.simulate.case import Case
+from hwgen.simulate.case import TOP, Case
 from hwgen.simulate.engine import Outcome, simulate
 from hwgen.simulate.regression import case, read_verilog
 from hwgen.simulate.simulators import check_simulator
-from hwgen.tools.files import check_writable, writing
+from hwgen.tools.files import check_writable, reserved, writing
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 
-MAX_VECTORS, MAX_SEED = 1_000_000, (1 << 63) - 1
 SHOWN = 1
 """Mismatches of a class that are printed."""
 
@@ -42,31 +42,37 @@ def run(design: Design, arguments: argparse.Namespace) -> int:
         with about("--junit"):
             check_writable(junit.parent, [junit.name])
     progress = Progress()
-    text, suffix, includes = _verilog(design, arguments)
+    text, suffix, beside = _verilog(design, arguments)
     vectors = _suite(design, arguments, progress)
     subject = case(
-        design, text, vectors.vectors, vectors.classes, arguments.seed, name=top, suffix=suffix, includes=includes
+        design, text, vectors.vectors, vectors.classes, arguments.seed, name=top, suffix=suffix, folder=beside
     )
-    with about("-o"), writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "results.xml").unlink(missing_ok=True)  # an interrupted run leaves no older results
-        (folder / "coverage.json").write_text(json.dumps(_record(design, arguments, vectors), indent=2) + "\n")
-    if arguments.junit is not None:
-        Path(arguments.junit).unlink(missing_ok=True)
-    outcome = _simulate(subject, folder, simulator, arguments.waves, progress)
-    if not outcome.built:
-        raise _build_error(outcome, arguments, folder)
-    for junit_file in outcome.junit:
-        shutil.copy(junit_file, folder / "results.xml")
+    with ExitStack() as held:
+        with about("-o"), writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            held.enter_context(reserved(folder))
+            (folder / "results.xml").unlink(missing_ok=True)  # an interrupted run leaves no older results
+            (folder / "coverage.json").write_text(json.dumps(_record(design, arguments, vectors), indent=2) + "\n")
         if arguments.junit is not None:
-            with about("--junit"), writing(Path(arguments.junit).parent):
-                Path(arguments.junit).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(junit_file, arguments.junit)
+            Path(arguments.junit).unlink(missing_ok=True)
+        outcome = _simulate(subject, folder, simulator, arguments.waves, progress)
+        if not outcome.built:
+            raise _build_error(outcome, arguments, folder)
+        _copy_results(outcome, folder, arguments.junit)
     print("\n".join(_lines(subject, outcome, simulator)))
     print("\n".join(vectors.coverage.table()) if arguments.coverage else f"  coverage: {vectors.coverage.summary()}")
     if outcome.complaints:
         print(f"  repeat with: {_command(arguments, simulator)}")
     return 1 if outcome.complaints else 0
+
+
+def _copy_results(outcome: Outcome, folder: Path, junit: str | None) -> None:
+    for file in outcome.junit:
+        shutil.copy(file, folder / "results.xml")
+        if junit is not None:
+            with about("--junit"), writing(Path(junit).parent):
+                Path(junit).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, junit)
 
 
 def _check_number(option: str, value: int, least: int, most: int) -> None:
@@ -82,9 +88,9 @@ def _top(design: Design, arguments: argparse.Namespace) -> str:
     return design.name if arguments.top is None else check_name(arguments.top, "--top")
 
 
-def _verilog(design: Design, arguments: argparse.Namespace) -> tuple[str, str, tuple[Path, ...]]:
+def _verilog(design: Design, arguments: argparse.Namespace) -> tuple[str, str, Path | None]:
     if arguments.verilog is None:
-        return design.verilog(), ".v", ()
+        return design.verilog(), ".v", None
     try:
         return read_verilog(arguments.verilog)
     except (OSError, UnicodeDecodeError) as error:
@@ -111,7 +117,8 @@ def _simulate(subject: Case, folder: Path, simulator: str, waves: bool, progress
 
     def tick(count: int) -> None:
         if count < subject.vectors:
-            progress.advance(f"{subject.name}: {count} of {subject.vectors} vectors", count - progress.done)
+            share = f"{count // subject.per_cycle} of {_amount(subject)}"
+            progress.advance(f"{subject.name}: {share}", count - progress.done)
 
     try:
         return simulate([subject], folder, simulator, waves=waves, tick=tick, shown=SHOWN)
@@ -124,7 +131,9 @@ def _build_error(outcome: Outcome, arguments: argparse.Namespace, folder: Path) 
     words = [line for line in outcome.complaints[1:] if "rror" in line] or list(outcome.complaints[1:2])
     reason = words[0].strip() if words else "the simulator says nothing"
     reason = re.sub(rf"\S*{re.escape(str(folder.resolve()))}/\S*?/", "", reason)  # the tool's copies
-    reason = reason.replace(f"{folder.name}.", f"{Path(arguments.verilog).stem}.")
+    bench = rf"(%[\w-]+: )?{TOP}\.v:[\d:]+ ((error|warning): )?"
+    reason = re.sub(bench, "", reason).replace("dut_0", folder.name)
+    reason = re.sub(rf"\b{folder.name}(\.s?v:)", rf"{Path(arguments.verilog).stem}\1", reason)
     is_misnamed = arguments.top is None and re.search("nknown module|[Cc]annot find|not find", reason)
     if arguments.verilog is None:
         return ToolError(f"the simulator could not build {folder.name}: {reason}")
@@ -134,18 +143,21 @@ def _build_error(outcome: Outcome, arguments: argparse.Namespace, folder: Path) 
 
 def _lines(subject: Case, outcome: Outcome, simulator: str) -> Iterator[str]:
     """The verdict, and what differs."""
-    classes = f"{len(subject.classes)} class{'es' if len(subject.classes) > 1 else ''}"
+    size = subject.per_cycle
+    scope = f"{_amount(subject)} of {len(subject.classes)} class{'es' if len(subject.classes) > 1 else ''}"
     if not outcome.complaints:
-        speed = subject.vectors / max(outcome.seconds, 1e-3)
-        yield (
-            f"{subject.name}: equal to the reference model on {subject.vectors} vectors of {classes}"
-            f" in {simulator}, {speed:,.0f} a second"
-        )
-        yield "  " + ", ".join(f"{name} {count}" for name, count in subject.classes.items())
+        speed = subject.vectors / size / max(outcome.seconds, 1e-3)
+        yield f"{subject.name}: equal to the reference model on {scope} in {simulator}, {speed:,.0f} a second"
+        yield "  " + ", ".join(f"{name} {count // size}" for name, count in subject.classes.items())
         return
-    yield f"{subject.name}: differs from the reference model in {simulator}, {subject.vectors} vectors of {classes}"
+    verdict = "differs from the reference model" if outcome.complete else "was not simulated to the end"
+    yield f"{subject.name}: {verdict} in {simulator}, {scope}"
     for text in outcome.complaints:
         yield from (f"  {line}" for line in text.splitlines())
+
+
+def _amount(subject: Case) -> str:
+    return f"{subject.vectors // subject.per_cycle} {subject.unit}s"
 
 
 def _command(arguments: argparse.Namespace, simulator: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from golden.refusal import check_integer
 from hwgen.cli.parser import design_of_words
-from hwgen.coverage.suite import suite
+from hwgen.coverage.suite import MAX_SEED, MAX_VECTORS, suite
 
 
 def new_vectors(
@@ -34,9 +34,9 @@ def new_vectors(
     Refusal
         If the description's command is not one of this version of the package.
     """
-    rng = np.random.default_rng(check_integer("seed", seed, 0, (1 << 63) - 1))
+    rng = np.random.default_rng(check_integer("seed", seed, 0, MAX_SEED))
     words = shlex.split(description["command"])[2:]
-    vectors = suite(design_of_words(words, folder), check_integer("count", count, 1, 1_000_000), rng)
+    vectors = suite(design_of_words(words, folder), check_integer("count", count, 1, MAX_VECTORS), rng)
     rows, classes, first = vectors.rows(), {}, 0
     for name, number in vectors.classes.items():
         classes[name] = rows[first : first + number]

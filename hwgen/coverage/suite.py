@@ -31,6 +31,9 @@ ANALYSES: dict[str, Callable[..., Analysis]] = {
 RANDOM, COVERAGE = "random", "coverage"
 """Classes of vectors that no directed class describes, and of those that ``until_covered`` adds."""
 
+MAX_VECTORS, MAX_SEED = 1_000_000, (1 << 63) - 1
+"""Limits of what users ask for."""
+
 CANDIDATES, MAX_CANDIDATES = 4, 1 << 17
 """Candidates per vector from which the directed classes are chosen, and their largest number."""
 

@@ -22,15 +22,17 @@ class EncoderReference(Reference):
 
     def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         fmt = self.core.fmt
-        bits = (
-            np.arange(1 << self.core.source.width)
-            if self.core.source.has_tables
-            else np.concatenate([vectors.boundaries(fmt), vectors.random_binary32(fmt, 500, rng)])
-        )
-        picked = rng.choice(bits, min(count, bits.size), replace=False).tolist()
         others = {"hybrid": 1} if self.core.rounding_pin else {}
         if self.core.random_bits is not None:
             others["random"] = self.core.random_bits
+        if self.core.source.has_tables:
+            bits = np.arange(1 << self.core.source.width)
+            repeat = bool(others) and count > bits.size
+        else:
+            marks, repeat = vectors.boundaries(fmt), False
+            number = max(500, count - marks.size)
+            bits = np.concatenate([marks, vectors.random_binary32(fmt, number, rng)])
+        picked = rng.choice(bits, count if repeat else min(count, bits.size), replace=repeat).tolist()
         columns = [rng.integers(0, 1 << width, len(picked)).tolist() for width in others.values()]
         return [dict(zip(("bits", *others), row, strict=True)) for row in zip(picked, *columns, strict=True)]
 

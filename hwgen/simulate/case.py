@@ -13,6 +13,12 @@ from hwgen.reference.trace import CARE
 
 TOP = "bench_top"
 
+VECTOR_STEPS = 1_000_000
+"""Steps of simulated time for which a vector is applied: 1 us at a precision of 1 ps, longer than most delays."""
+
+RECORDED = 5
+"""Number of mismatches that the bench records of each module and class; the others are only counted."""
+
 Explain = Callable[[Mapping[str, int], Mapping[str, int], Mapping[str, int]], str]
 """From (inputs, got, expected), each a mapping of ports to values, to a sentence with fields and exact values."""
 
@@ -41,10 +47,12 @@ class Case:
     classes : mapping of str to int
         Names of consecutive vectors and their numbers, e.g. ``{"specials": 100, "random": 900}``. A class of a clocked
         module depends on no earlier one. Default: the vectors have no classes.
+    per_cycle : int
+        Vectors in a clock cycle of a clocked module. Reports count cycles, and outputs are compared once in each.
     suffix : str
         Suffix of the module's file: ``.v`` or ``.sv``.
-    includes : sequence of Path
-        Folders in which the simulator looks for included files.
+    folder : Path, optional
+        Folder of files that the module includes, or reads with ``$readmemh``; the simulator runs in it.
     """
 
     name: str
@@ -56,8 +64,9 @@ class Case:
     seed: int | None = None
     care: Mapping[str, NDArray[Any]] | None = None
     classes: Mapping[str, int] = field(default_factory=dict)
+    per_cycle: int = 1
     suffix: str = ".v"
-    includes: Sequence[Path] = ()
+    folder: Path | None = None
 
     def __post_init__(self) -> None:
         ports = sorted([*self.inputs, *self.outputs])
@@ -74,6 +83,11 @@ class Case:
     def vectors(self) -> int:
         """The number of vectors."""
         return len(next(iter(self.inputs.values())))
+
+    @property
+    def unit(self) -> str:
+        """What reports count."""
+        return "vector" if self.per_cycle == 1 else "cycle"
 
     def class_at(self, index: int) -> tuple[str, int]:
         """Name and first vector of the class of a vector; without classes an empty name and 0."""
@@ -98,7 +112,7 @@ class Case:
         expected = {port: _value(values, index) for port, values in self.outputs.items()}
         fields = [f"{port}={value:#x}" for port, value in inputs.items()]
         fields += [f"{port}={got[port]} (expected {value:#x})" for port, value in expected.items()]
-        line = f"  vector {index}: {', '.join(fields)}"
+        line = f"  {self.unit} {index // self.per_cycle}: {', '.join(fields)}"
         known = all(text.startswith("0x") for text in got.values())
         if self.explain and known:
             line += "\n    " + self.explain(inputs, {port: int(text, 16) for port, text in got.items()}, expected)
@@ -172,6 +186,9 @@ def write_bench(cases: Sequence[Case], folder: Path) -> list[Path]:
         "response_bytes": sizes["response"],
         "cases": slots,
         "parts": [*classes.items()] or [("all vectors", steps)],
+        "vector_steps": VECTOR_STEPS,
+        "recorded": RECORDED,
+        "unit": [cases[0].unit, cases[0].per_cycle] if len(cases) == 1 else ["vector", 1],
     }
     (folder / "plan.json").write_text(json.dumps(plan))
     files = [folder / f"{case.name}{case.suffix}" for case in cases]

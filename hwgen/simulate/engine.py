@@ -7,6 +7,7 @@ the first failing case again, alone and with waves.
 
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -18,12 +19,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hwgen.simulate.case import TOP, Case, write_bench
+from hwgen.simulate import logs
+from hwgen.simulate.case import RECORDED, TOP, VECTOR_STEPS, Case, write_bench
 from hwgen.simulate.simulators import environment, verilator_environment
 
 INSIDE = str(Path(__file__).parent / "inside")
 BUILD_ARGUMENTS = {
-    "icarus": (),
+    "icarus": ("-Wportbind",),
     "verilator": ("-CFLAGS", "-O0", "--output-split", "0", "-Wno-fatal"),
 }
 """Verilator's output stays in one file: for several, the makefile of the PyPI package precompiles a header that the
@@ -36,8 +38,8 @@ WAVES = {"icarus": f"build/{TOP}.fst", "verilator": "dump.vcd"}
 WAVE_VECTORS = 1000
 """Largest number of vectors in the waves of a combinational module. The last of them is the first mismatch."""
 
-SHOWN = 5
-"""Number of mismatches that ``hwgen_compare`` records of each module and class."""
+LIMIT = 60.0
+"""Seconds of processor time after which a simulation without progress is ended: its module does not settle."""
 
 Tick = Callable[[int], None]
 """Called with the number of simulated vectors, from another thread."""
@@ -57,6 +59,8 @@ class Outcome:
         Files of results in JUnit's XML, written by cocotb: a file for each top, in which each class is a test.
     seconds : float
         Time that the simulation of the vectors took, without build and start.
+    complete : bool
+        Whether all vectors were driven.
     waves : Path or None
         File of waves, if they were asked for and a case failed.
     """
@@ -65,6 +69,7 @@ class Outcome:
     built: bool
     junit: tuple[Path, ...]
     seconds: float
+    complete: bool = False
     waves: Path | None = None
 
 
@@ -75,14 +80,14 @@ def simulate(
     *,
     waves: bool = True,
     tick: Tick | None = None,
-    shown: int = SHOWN,
+    shown: int = RECORDED,
 ) -> Outcome:
     """Simulate all cases at once, and compare every output with its expected value.
 
     Parameters
     ----------
     cases : sequence of Case
-        With different names.
+        With different names. A case with a folder must be the only one.
     folder : Path
         Folder for the build and the vectors.
     simulator : str
@@ -97,6 +102,8 @@ def simulate(
     names = [case.name for case in cases]
     if len(set(names)) != len(names):
         raise ValueError(f"cases must have different names, not {names}")
+    if len(cases) > 1 and any(case.folder for case in cases):
+        raise ValueError("a case with a folder must be the only case")
     # a second Verilator build costs more time than a parallel simulation saves
     parts = len(os.sched_getaffinity(0)) if simulator == "icarus" and len(cases) > 1 else 1
     groups = [group for k in range(parts) if (group := cases[k * len(cases) // parts : (k + 1) * len(cases) // parts])]
@@ -111,9 +118,9 @@ def simulate(
                 runs = list(pool.map(run, groups, folders))
         complaints = [line for run in runs for line in run.complaints]
         junit, seconds = tuple(path for run in runs for path in run.junit), max(run.seconds for run in runs)
-        built = all(run.built for run in runs)
+        built, complete = all(run.built for run in runs), all(run.complete for run in runs)
         lines, file = _with_waves(simulator, cases, folders) if complaints and waves else ([], None)
-    return Outcome((*complaints, *lines), built, junit, seconds, file)
+    return Outcome((*complaints, *lines), built, junit, seconds, complete, file)
 
 
 @contextmanager
@@ -140,7 +147,9 @@ def _with_waves(simulator: str, cases: Sequence[Case], folders: Sequence[Path]) 
     file = folder / WAVES[simulator]
     if not file.exists():
         return ["there are no waves:", *run.complaints], None
-    return [f"waves of {case.name}, vectors {start} to {index}, each for one unit of time: {file}"], file
+    size = case.per_cycle
+    span = f"{case.unit}s {start // size} to {index // size}, each for {size * VECTOR_STEPS} steps of time"
+    return [f"waves of {case.name}, {span}: {file}"], file
 
 
 def _simulate(
@@ -149,7 +158,7 @@ def _simulate(
     folder: Path,
     waves: bool = False,
     tick: Tick | None = None,
-    shown: int = SHOWN,
+    shown: int = RECORDED,
 ) -> Outcome:
     """Simulate under one top."""
     from cocotb_tools.runner import get_results, get_runner
@@ -164,7 +173,7 @@ def _simulate(
     try:
         runner.build(
             sources=sources,
-            includes=[path for case in cases for path in case.includes],
+            includes=[case.folder for case in cases if case.folder],
             hdl_toplevel=TOP,
             build_dir=folder / "build",
             build_args=BUILD_ARGUMENTS[simulator],
@@ -173,32 +182,41 @@ def _simulate(
             log_file=folder / "build.log",
         )
     except RuntimeError:
-        return Outcome(("the build failed", *_tail(folder / "build.log")), built=False, junit=(), seconds=0.0)
+        return Outcome(("the build failed", *logs.tail(folder / "build.log")), built=False, junit=(), seconds=0.0)
+    if other := logs.other_ports(folder / "build.log", TOP):
+        return Outcome(("the module has other ports", *other), built=False, junit=(), seconds=0.0)
     _keep_runtime(folder / "build", waves)
-    failed, seconds = False, 0.0
+    failure, seconds, complete = "", 0.0, False
     with _watched(folder / "progress", tick):
         try:
             runner.test(
                 test_module="hwgen_compare",
                 hdl_toplevel=TOP,
-                test_dir=folder,
+                test_dir=cases[0].folder or folder,
+                # in Icarus, $stop ends the simulation instead of asking at the terminal
+                test_args=["-n"] if simulator == "icarus" else ["--trace-file", str(folder / WAVES[simulator])],
                 results_xml=str(xml),
-                extra_env={"BENCH_FOLDER": str(folder)},
+                extra_env={"BENCH_FOLDER": str(folder), "BENCH_LIMIT": str(LIMIT)},
                 waves=waves,
                 log_file=folder / "test.log",
             )
-        except RuntimeError:  # the simulator's exit status
-            failed = True
+        except RuntimeError as error:
+            failure = str(error)  # ends with the simulator's exit status
     junit = (xml,) if xml.exists() else ()
-    if not results.exists() or not junit:
-        complaints = ["the simulation ended before all vectors were driven", *_tail(folder / "test.log")]
+    if failure.endswith(f" {-signal.SIGPROF}"):
+        complaints = [_unsettled(cases, int((folder / "progress").read_text()))]
+    elif not results.exists() or not junit:
+        complaints = ["the simulation ended before all vectors were driven", *logs.tail(folder / "test.log")]
     else:
         found = json.loads(results.read_text())
         complaints, seconds = complaints_about(cases, found, shown), found["seconds"]
+        complete = found["steps"] == max(case.vectors for case in cases)
         tests, failures = get_results(xml)
-        if not complaints and (tests == 0 or failures or failed):
-            complaints = [f"cocotb reports {failures} failures in {tests} tests", *_tail(folder / "test.log")]
-    return Outcome(tuple(complaints), built=True, junit=junit, seconds=seconds)
+        if not complaints and (tests == 0 or failures or failure):
+            complaints = [f"cocotb reports {failures} failures in {tests} tests", *logs.tail(folder / "test.log")]
+    if complaints:
+        complaints += logs.unread_files(folder / "test.log")
+    return Outcome(tuple(complaints), True, junit, seconds, complete)
 
 
 @contextmanager
@@ -243,24 +261,29 @@ def _lend_runtime(build: Path, waves: bool) -> None:
         os.utime(build / name, (time.time() + 3600,) * 2)
 
 
-def _tail(log: Path) -> list[str]:
-    return log.read_text(errors="replace").splitlines()[-30:] if log.exists() else []
+def _unsettled(cases: Sequence[Case], first: int) -> str:
+    """The complaint about a simulation without progress since the vector ``first``."""
+    case = cases[0]
+    name = case.class_at(first)[0] if len(cases) == 1 else ""
+    place = f"{case.unit} {first // case.per_cycle}" + (f" of class {name}" if name else "")
+    problem = f"needed more than {LIMIT:.0f} seconds of processor time, as a loop without delay does"
+    return f"{', '.join(case.name for case in cases)}: what follows {place} {problem}"
 
 
-def complaints_about(cases: Sequence[Case], results: Mapping[str, Any], shown: int = SHOWN) -> list[str]:
+def complaints_about(cases: Sequence[Case], results: Mapping[str, Any], shown: int = RECORDED) -> list[str]:
     """Return the lines of the complaints about the results of ``hwgen_compare``; none if all vectors passed."""
     lines = []
     for case in cases:
-        visited = min(results["steps"], case.vectors)
+        visited, size = min(results["steps"], case.vectors), case.per_cycle
         if visited != case.vectors:
-            lines.append(f"{case.name}: {visited} of {case.vectors} vectors were visited")
+            lines.append(f"{case.name}: {visited // size} of {case.vectors // size} {case.unit}s were visited")
         seed = "" if case.seed is None else f" (seed {case.seed})"
         first = 0
         parts = [*case.classes.items()] if len(cases) == 1 else []
         for bad, (name, count) in zip(results["bad"], parts or [("", case.vectors)], strict=False):
             if case.name in bad:
                 label = f", class {name}" if name else ""
-                lines.append(f"{case.name}{label}: {bad[case.name]} of {count} vectors differ{seed}")
+                lines.append(f"{case.name}{label}: {bad[case.name]} of {count // size} {case.unit}s differ{seed}")
                 mismatches = (item for item in results["mismatches"] if item["case"] == case.name)
                 here = [item for item in mismatches if first <= item["index"] < first + count]
                 lines += [case.describe(item["index"], item["got"]) for item in here[:shown]]

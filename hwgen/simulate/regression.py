@@ -55,7 +55,15 @@ def case(
     counts = {name: repeats * number for name, number in (classes or {}).items()}
     options = {"name": design.name, "explain": results(design) if is_clocked else explain(design), **others}
     return Case(
-        verilog=verilog, ports=widths, inputs=inputs, outputs=outputs, seed=seed, care=care, classes=counts, **options
+        verilog=verilog,
+        ports=widths,
+        inputs=inputs,
+        outputs=outputs,
+        seed=seed,
+        care=care,
+        classes=counts,
+        per_cycle=repeats,
+        **options,
     )
 
 
@@ -99,8 +107,8 @@ def _words(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
     return words
 
 
-def read_verilog(path: str) -> tuple[str, str, tuple[Path, ...]]:
-    """Text and suffix of a user's Verilog file, and the folder in which files that it includes are.
+def read_verilog(path: str) -> tuple[str, str, Path]:
+    """Text and suffix of a user's Verilog file, and the folder in which files that it includes or reads are.
 
     Raises
     ------
@@ -109,4 +117,4 @@ def read_verilog(path: str) -> tuple[str, str, tuple[Path, ...]]:
     """
     file = Path(path)
     suffix = file.suffix if file.suffix in (".v", ".sv") else ".v"
-    return file.read_text(encoding="utf-8"), suffix, (file.resolve().parent,)
+    return file.read_text(encoding="utf-8"), suffix, file.resolve().parent

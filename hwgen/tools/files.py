@@ -1,6 +1,7 @@
 """Writes files atomically: all of them appear, or none."""
 
 import errno
+import fcntl
 import os
 import shutil
 import tempfile
@@ -56,6 +57,22 @@ def check_writable(folder: Path, files: Iterable[str] = ()) -> None:
             parent = next(parent for parent in path.parents if parent.exists())
             if not parent.is_dir() or path.is_dir():
                 raise _refused(folder, f"{str(path if parent.is_dir() else parent)!r} is in the way")
+
+
+@contextmanager
+def reserved(folder: Path) -> Iterator[None]:
+    """Hold an existing folder, and refuse it if another process holds it; does nothing where folders have no locks."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise _refused(folder, "another run is using it") from error
+        except OSError:  # some network file systems
+            pass
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

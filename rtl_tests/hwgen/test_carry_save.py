@@ -106,7 +106,7 @@ def test_an_injected_fault_is_found(right, wrong, tmp_path):
     text = texts([design])[design.name]
     assert text.count(right) == 1
     case = replace(clocked_case(design, cycles(design)), verilog=text.replace(right, wrong))
-    with pytest.raises(AssertionError, match=f"{design.name}: [0-9]+ of [0-9]+ vectors differ"):
+    with pytest.raises(AssertionError, match=f"{design.name}: [0-9]+ of [0-9]+ cycles differ"):
         simulate([case], tmp_path)
 
 

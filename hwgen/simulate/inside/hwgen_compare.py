@@ -6,6 +6,7 @@ is a test of its own, which the JUnit file names.
 
 import json
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ from cocotb.types import LogicArray
 
 FOLDER = Path(os.environ["BENCH_FOLDER"])
 PLAN = json.loads((FOLDER / "plan.json").read_text())
-MAX_RECORDED = 5
-"""Number of mismatches of a module in a class to record; the others are only counted."""
-REPORT_EVERY = 4096
+PROGRESS = os.open(FOLDER / "progress", os.O_WRONLY | os.O_CREAT)
+LIMIT = float(os.environ["BENCH_LIMIT"])
+"""Seconds of processor time between two reports of progress, after which the operating system ends the simulator."""
+REPORT_EVERY = 64
 """Steps between two reports of progress, a power of two."""
 
 RESULTS: dict[str, Any] = {"steps": 0, "seconds": 0.0, "bad": [], "mismatches": []}
@@ -52,13 +54,22 @@ def _record(step: int, got: LogicArray, expected: bytes, bad: dict[str, int]) ->
         if step < case["vectors"] and fields != _fields(correct, case["outputs"]):
             name = case["name"]
             bad[name] = bad.get(name, 0) + 1
-            if bad[name] <= MAX_RECORDED:
+            if bad[name] <= PLAN["recorded"]:
                 RESULTS["mismatches"].append({"case": name, "index": step, "got": fields})
+
+
+def _report(step: int) -> None:
+    """Write the number of steps to a file, and start the time limit again.
+
+    The limit also ends a loop without delay, in which the simulator never returns to Python.
+    """
+    os.pwrite(PROGRESS, b"%10d" % step, 0)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
 
 
 async def _compare(dut: Any, first: int, count: int) -> dict[str, int]:
     """Drive vectors in order; every response must equal the expected one bit for bit, without X."""
-    stimulus, response, unit = dut.stimulus, dut.response, Timer(1, "step")
+    stimulus, response, unit = dut.stimulus, dut.response, Timer(PLAN["vector_steps"], "step")
     in_size, out_size, end = PLAN["stimulus_bytes"], PLAN["response_bytes"], first + count
     bad: dict[str, int] = {}
     step, start = first, time.perf_counter()
@@ -74,7 +85,7 @@ async def _compare(dut: Any, first: int, count: int) -> dict[str, int]:
                 _record(step, got, expected, bad)
             step += 1
             if not step & (REPORT_EVERY - 1):
-                (FOLDER / "progress").write_text(str(step))
+                _report(step)
     RESULTS["steps"] += step - first
     RESULTS["seconds"] += time.perf_counter() - start
     RESULTS["bad"].append(bad)
@@ -87,12 +98,13 @@ def _part(name: str, first: int, count: int) -> Any:
 
     @cocotb.test(name=name)
     async def part(dut: Any) -> None:
-        bad = await _compare(dut, first, count)
-        assert not bad, f"{sum(bad.values())} of {count} vectors differ in {', '.join(bad)}"
+        bad, (unit, size) = await _compare(dut, first, count), PLAN["unit"]
+        assert not bad, f"{sum(bad.values())} of {count // size} {unit}s differ in {', '.join(bad)}"
 
     return part
 
 
+_report(0)  # before the first initial block
 _first = 0
 for _number, (_name, _count) in enumerate(PLAN["parts"]):
     globals()[f"part_{_number}"] = _part(_name, _first, _count)

@@ -2,13 +2,14 @@
 
 import re
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hwgen.simulate import engine
-from hwgen.simulate.case import Case
+from hwgen.simulate.case import VECTOR_STEPS, Case
 from hwgen.simulate.simulators import available
 from rtl_tests.support.bench import DEFAULT_SEED, chosen_simulator, seed, simulate
 from rtl_tests.support.optional import NEEDS_ICARUS
@@ -83,10 +84,10 @@ def test_wrong_module_is_caught(tmp_path, name, monkeypatch):
     assert lines[3] == "worse: 100 of 100 vectors differ"
     assert lines[4] == "  vector 0: a=0x0, y=0xfd (expected 0x3)"
     assert len(lines) == 11
-    waves = re.fullmatch(r"waves of wrong, vectors 101 to 200, each for one unit of time: (.*)", lines[-2])
+    waves = re.fullmatch(rf"waves of wrong, vectors 101 to 200, each for {VECTOR_STEPS} steps of time: (.*)", lines[-2])
     assert waves
     time, changes = last_change(Path(waves[1]))
-    assert time in (99, 100)  # Icarus ends with vector 200, Verilator begins it
+    assert time in (99 * VECTOR_STEPS, 100 * VECTOR_STEPS)  # Icarus ends with vector 200, Verilator begins it
     assert not changes or "b11001000" in changes
     command = re.fullmatch(rf"repeat with: SEED=7 SIM={name} \.venv/bin/python -m pytest '?([^']*)'?", lines[-1])
     assert command
@@ -103,16 +104,47 @@ def test_unknown_bits_fail(tmp_path):
         simulate([unknown], tmp_path, "icarus")
 
 
-def test_simulation_that_ends_early_fails(tmp_path):
-    text = (
-        "module early (input wire [7:0] a, output wire [7:0] y);\n  assign y = a + 8'd3;\n"
-        "  always @(a) if (a == 8'd200) $finish;\nendmodule\n"
-    )
-    case = Case("early", text, {"a": 8, "y": 8}, {"a": CODES}, {"y": (CODES + 3) & 255})
+def with_lines(name: str, lines: str) -> Case:
+    """The adder with more lines."""
+    case = adder(name)
+    return replace(case, verilog=case.verilog.replace("endmodule", f"{lines}\nendmodule"))
+
+
+@pytest.mark.parametrize("task", ["$finish", "$stop"])
+def test_simulation_that_ends_early_fails(task, tmp_path):
+    case = with_lines("early", f"  always @(a) if (a == 8'd200) {task};")
     with pytest.raises(
         AssertionError, match=r"^the simulation ended before all vectors were driven\n(?s:.*)repeat with: SIM="
     ):
         simulate([case], tmp_path)
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize(
+    ("lines", "place"),
+    [
+        ("  wire z;\n  assign z = a == 8'd200 ? ~z : 1'b0;", "vector 192 of class late"),
+        ("  initial while (1);", "vector 0 of class early"),
+    ],
+)
+def test_a_loop_without_delay_ends(lines, place, tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "LIMIT", 1.0)
+    case = replace(with_lines("loop", lines), classes={"early": 130, "late": 126})
+    outcome = engine.simulate([case], tmp_path, "icarus")
+    problem = "needed more than 1 seconds of processor time, as a loop without delay does"
+    assert outcome.complaints == (f"loop: what follows {place} {problem}",)
+    assert outcome.built
+    assert not outcome.complete
+
+
+def test_a_module_with_delays_passes(tmp_path):
+    text = "`timescale 1ns/1ps\nmodule slow (input wire [7:0] a, output wire [7:0] y);\n  assign #1 y = a + 8'd3;\n"
+    simulate([replace(adder("slow"), verilog=f"{text}endmodule\n")], tmp_path)
+
+
+def test_a_folder_belongs_to_one_case(tmp_path):
+    with pytest.raises(ValueError, match=r"^a case with a folder must be the only case$"):
+        engine.simulate([adder(folder=tmp_path), adder("other")], tmp_path, "icarus")
 
 
 def test_bench_that_visits_too_few_fails(tmp_path, monkeypatch):

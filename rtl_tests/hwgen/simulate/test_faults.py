@@ -82,7 +82,7 @@ def test_there_are_twenty():
 
 
 def failing(lines):
-    return {match[1] for line in lines if (match := re.search(r", class (.*?): \d+ of \d+ vectors differ", line))}
+    return {match[1] for line in lines if (match := re.search(r", class (.*?): \d+ of \d+ \w+ differ", line))}
 
 
 @pytest.mark.parametrize("name", [name if name == "stale register" else exhaustive(name) for name in FAULTS])
@@ -109,5 +109,5 @@ def test_all_faults_under_one_top(tmp_path):
         whole = case(design, text, vectors.vectors, vectors.classes, name=f"{design.name}_{number}")
         cases.append(replace(whole, explain=None))
     outcome = simulate(cases, tmp_path, chosen_simulator(), waves=False)
-    wrong = {match[1] for line in outcome.complaints if (match := re.match(r"(\w+): \d+ of \d+ vectors differ", line))}
+    wrong = {match[1] for line in outcome.complaints if (match := re.match(r"(\w+): \d+ of \d+ \w+ differ", line))}
     assert wrong == {case.name for case in cases}

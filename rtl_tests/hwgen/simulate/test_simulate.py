@@ -18,6 +18,8 @@ from hwgen.blocks.catalog import build
 from hwgen.cli import simulate as command
 from hwgen.coverage.suite import suite
 from hwgen.simulate.simulators import SIMULATORS, available
+from hwgen.tools.files import reserved
+from rtl_tests.hwgen.simulate.test_faults import MAC, faulty
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import suite_case, texts
 from rtl_tests.support.optional import NEEDS_ICARUS
@@ -65,7 +67,7 @@ def test_every_block_passes(block_words, simulator, tmp_path, capsys):
     block, *options = words
     assert main(["simulate", block, "--format", TOML, *options, "-o", str(tmp_path)]) == 0
     verdict, classes, coverage = capsys.readouterr().out.splitlines()
-    assert re.search(rf": equal to the reference model on \d+ vectors of \d+ class(es)? in {simulator}, ", verdict)
+    assert re.search(rf": equal to the reference model on \d+ \w+ of \d+ class(es)? in {simulator}, ", verdict)
     assert re.fullmatch(r"  coverage: \d+ of \d+ bins hit(, \d+ cannot be reached)?", coverage)
     tests, failures = get_results(junit)
     assert (tests, failures) == (len(re.findall(r"\d+(?:, |$)", classes)), 0)
@@ -85,8 +87,7 @@ def test_some_blocks_pass_under_one_top(simulator, tmp_path):
 
 def wrong_mac(folder: Path) -> Path:
     """The MAC of HiFloat8 with ties away from zero."""
-    design = build("mac", "hif8")
-    text = texts([design])[design.name].replace("below ? moved_left_1[2] : round_up_at_tie", "moved_left_1[2]")
+    design, text = MAC, faulty("ties away")
     file = folder / "my mac.v"
     file.write_text(text.replace(f"module {design.name} ", "module my_mac "))
     return file
@@ -106,7 +107,7 @@ def test_a_mismatch_is_reported_and_can_be_repeated(tmp_path, capsys, monkeypatc
     assert re.search(r"\n    vector \d+: a=0x\w+, b=0x\w+, acc_in=0x\w+, acc_out=0x\w+ \(expected 0x\w+\)\n", first)
     assert re.search(r"\n      a 0x\w+ = sign .*; acc_in .*; acc_out .*; expected ", first)
     assert re.search(r"\nrounding of a normal sum +\d  +5", first)
-    waves = re.search(r"waves of my_mac, vectors \d+ to \d+, each for one unit of time: (.*)\n", first)
+    waves = re.search(r"waves of my_mac, vectors \d+ to \d+, each for 1000000 steps of time: (.*)\n", first)
     assert waves
     assert Path(waves[1]).stat().st_size > 0
     repeat = re.search(r"  repeat with: hwgen (simulate mac .*)\n", first)
@@ -124,6 +125,16 @@ def test_a_mismatch_is_reported_and_can_be_repeated(tmp_path, capsys, monkeypatc
     )
     assert shell.returncode == 1, shell.stderr
     assert shell.stdout.splitlines()[1:4] == first.splitlines()[1:4]
+
+
+@pytest.mark.parametrize("source", ["binary32", "bfloat16"])
+def test_an_encoder_gets_as_many_vectors_as_asked_for(source):
+    """More than there are boundaries, or bits of a 16-bit source."""
+    for count in (300, 80_000 if source == "bfloat16" else 20_000):
+        design = build("encoder", "e2m1", source=source, rounding="stochastic")
+        vectors = suite(design, count, np.random.default_rng(1))
+        assert sum(vectors.classes.values()) == count
+        assert vectors.classes["random"] >= count // 2
 
 
 def test_a_seed_makes_other_vectors_and_the_same_seed_the_same():
@@ -189,6 +200,69 @@ def test_refusals(words, sentence, tmp_path, capsys, monkeypatch):
     assert error.count("\n") == 1
     if "cannot be simulated" not in sentence:
         assert not (tmp_path / "build").exists()
+
+
+ENCODER = ["simulate", "encoder", "--format", "e2m1", "--from", "bfloat16", "--vectors", "100", "--sim", "icarus"]
+HEADER = "module mine (input wire [15:0] bits, output wire [3:0] code);"
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize(
+    ("header", "sentence"),
+    [
+        (HEADER.replace("[3:0]", "[4:0]"), "Port 2 (code) of mine expects 5 bits, got 4."),
+        (HEADER.replace("[15:0]", "[14:0]"), "Port 1 (bits) of mine expects 15 bits, got 16."),
+        (HEADER.replace("input", "input wire more, input"), "Instantiating module mine with dangling input port 1"),
+        (HEADER.replace("bits", "word"), "port ``bits'' is not a port of mine."),
+        (HEADER.replace("mine", "yours"), "Unknown module type: mine"),
+    ],
+)
+def test_other_ports_are_refused(header, sentence, tmp_path, capsys):
+    file = tmp_path / "file.v"
+    file.write_text(f"{header}\n  assign code = 0;\nendmodule\n")
+    assert main([*ENCODER, "--verilog", str(file), "--top", "mine", "-o", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"hwgen: --verilog: '{file}' cannot be simulated: {sentence}")
+    assert error.count("\n") == 1
+
+
+@NEEDS_ICARUS
+def test_files_that_a_module_includes_or_reads_are_beside_it(tmp_path, capsys, monkeypatch):
+    design = build("encoder", "e2m1", source="bfloat16")
+    folder = tmp_path / "my files"
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    text, pieces = texts([design])[design.name], 'reg [3:0] same [0:15];\n  `include "read.vh"\n  wire [3:0] inner;\n'
+    text = text.replace(f"module {design.name} ", "module mine ").replace("assign code = ", f"{pieces}assign inner = ")
+    (folder / "mine.v").write_text(text.replace("endmodule", "  assign code = same[inner];\nendmodule"))
+    (folder / "read.vh").write_text('initial $readmemh("same.hex", same);\n')
+    (folder / "same.hex").write_text("\n".join(f"{code:x}" for code in range(16)) + "\n")
+    words = [*ENCODER, "--verilog", "my files/mine.v", "--top", "mine", "-o", "out"]
+    assert main(words) == 0
+    assert sorted(file.name for file in folder.iterdir()) == ["mine.v", "read.vh", "same.hex"]
+    (folder / "same.hex").unlink()
+    capsys.readouterr()
+    assert main(words) == 1
+    assert re.search(r"\n  .*\$readmemh: Unable to open same.hex for reading", capsys.readouterr().out)
+
+
+@NEEDS_ICARUS
+def test_a_module_that_stops_is_not_called_different(tmp_path, capsys):
+    file = tmp_path / "file.v"
+    file.write_text(f"{HEADER}\n  assign code = 0;\n  initial $finish;\nendmodule\n")
+    assert main([*ENCODER, "--verilog", str(file), "--top", "mine", "-o", str(tmp_path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "mine: was not simulated to the end in icarus, 100 vectors of 6 classes"
+    assert "  repeat with: hwgen simulate " in lines[-1]
+
+
+def test_a_folder_in_use_is_refused(tmp_path, capsys):
+    folder = tmp_path / "e2m1_encoder_bfloat16_ties_to_even"
+    folder.mkdir()
+    with reserved(folder):
+        assert main([*ENCODER, "-o", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"hwgen: -o: '{folder}' cannot be written to: another run is using it\n"
+    assert not [*folder.iterdir()]
 
 
 def test_a_missing_simulator_is_named(tmp_path, capsys, monkeypatch):
