@@ -14,6 +14,7 @@ from synth.area.runner import Outcome
 from synth.proof.evidence import Evidence
 from synth.report.dots import Dots
 from synth.report.energies import Energies
+from synth.report.training.results import Study
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,13 @@ class Ratio:
 
     snr_db: float
     exponent: int
+    by_scale: tuple[float, ...] = ()
+    """Ratios at the standard deviations of :data:`synth.report.chapters.tradeoff.SCALES`; empty in older files."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Ratio":
+        """Read an entry of a ``report.json``."""
+        return cls(data["snr_db"], data["exponent"], tuple(data.get("by_scale", ())))
 
 
 _PLAIN = ("formats", "tool", "versions", "portfolio", "renamings")
@@ -143,6 +151,7 @@ class Report:
     ratios: Mapping[str, Ratio] | None = None
     dots: Dots | None = None
     energies: Energies | None = None
+    study: Study | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Content of ``report.json``."""
@@ -158,22 +167,25 @@ class Report:
             report["dots"] = dict(self.dots.source)
         if self.energies is not None:
             report["energies"] = dict(self.energies.source)
+        if self.study is not None:
+            report["study"] = dict(self.study.source)
         return report
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Report":
         """Read a ``report.json`` of this version."""
         accuracy, snr = data["accuracy"], data.get("snr")
-        dots, energies = data.get("dots"), data.get("energies")
+        dots, energies, study = data.get("dots"), data.get("energies"), data.get("study")
         return cls(
             **{key: data[key] for key in _PLAIN} | {"formats": tuple(data["formats"])},
             rows=tuple(map(Row.from_json, data["rows"])),
             accuracy=None if accuracy is None else Accuracy.from_json(accuracy),
             evidence=tuple(Evidence(**record) for record in data["evidence"]),
             failures=tuple(replace(Failure.from_json(item), command=item["command"]) for item in data["failures"]),
-            ratios=None if snr is None else {name: Ratio(**ratio) for name, ratio in snr.items()},
+            ratios=None if snr is None else {name: Ratio.from_json(ratio) for name, ratio in snr.items()},
             dots=None if dots is None else Dots.from_json(dots),
             energies=None if energies is None else Energies.from_json(energies),
+            study=None if study is None else Study.from_json(study),
         )
 
 

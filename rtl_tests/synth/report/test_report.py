@@ -40,7 +40,7 @@ from synth.report.write import render
 
 SECTIONS = {
     "mac": ("What a MAC costs", 6),
-    "tradeoff": ("Area against accuracy", 5),
+    "tradeoff": ("Area against accuracy", 6),
     "speed": ("Area against delay", 1),
     "parts": ("The two parts of a MAC", 5),
     "accumulators": ("Exact against rounded accumulators", 2),
@@ -52,6 +52,7 @@ SECTIONS = {
     "paper": ("Table 2 of the supernormal paper, repeated", 1),
     "claims": ("The papers' other claims, measured", 0),
     "accuracy": ("The formats on real data", 0),
+    "training": ("Training in these formats, and the papers' claims about it", 0),
     "evidence": ("Proof: every input, on the gates", 0),
     "failures": ("Jobs that failed", 0),
     "method": ("How it was measured", 0),
@@ -150,7 +151,7 @@ def made_up_report():
         checked("multiplier_hif8", SWEPT, "every input", 1 << 16),
         checked("other", PROVED, "a solver", 1 << 48),
     ]
-    ratios = {name: Ratio(20.5 + 5 * (place % 3), place) for place, name in enumerate(FORMATS)}
+    ratios = {name: Ratio(20.5 + 5 * (place % 3), place, (1.0 + place,) * 33) for place, name in enumerate(FORMATS)}
     return replace(
         assemble(outcomes, FORMATS, Accuracy.from_json(DIGITS), evidence),
         ratios=ratios,
