@@ -142,12 +142,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _named(plans: Sequence[Plan], names: str | None) -> list[Plan]:
     """The plans of the named tasks, or all."""
-    wanted = [plan.task for plan in plans] if names is None else names.split(",")
+    chosen = [plan.task for plan in plans] if names is None else names.split(",")
     known = {plan.task: plan for plan in plans}
-    unknown = [name for name in wanted if name not in known]
+    unknown = [name for name in chosen if name not in known]
     if unknown:
         raise BadValue("tasks", f"must be among {', '.join(known)}, not {unknown[0]!r}")
-    return [plan for plan in plans if plan.task in wanted]
+    return [plan for plan in plans if plan.task in chosen]
 
 
 if __name__ == "__main__":

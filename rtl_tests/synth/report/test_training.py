@@ -180,7 +180,7 @@ def test_without_a_file_there_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(load, "STUDY", tmp_path / "study.json")
     assert load.study() is None
     section = chapter.section(None)
-    assert section.intro.startswith("This report has no results on training, because there is no file docs/study.json.")
+    assert section.intro.startswith("This report has no results on training: the documentation has none yet.")
     assert not section.tables
     (tmp_path / "study.json").write_text(json.dumps(made_up_study()))
     assert list(load.study().tasks) == ["characters", "digits", "range"]

@@ -15,7 +15,7 @@ from synth.report.sections import Cell, Finding, Plot, Section, Table, commands,
 _DIGITS = 1
 """Decimals of a ratio in dB; formats with the same rounded ratio count as equally accurate."""
 SCALES = range(-16, 17)
-"""Exponents of the standard deviations over which ratios are averaged, and of which the worst is shown."""
+"""Exponents of the standard deviations over which the mean and the lowest ratio are taken."""
 
 
 def ratios(formats: Iterable[Format | str]) -> dict[str, Ratio]:

@@ -18,8 +18,8 @@ from synth.studies.training.scaling import TENSOR
 
 TITLE = "Training in these formats, and the papers' claims about it"
 NO_FILE = (
-    "This report has no results on training, because there is no file docs/study.json. make study trains the networks "
-    "and writes the results to build/study.json, which --study accepts."
+    "This report has no results on training: the documentation has none yet. make study trains the networks and writes "
+    "the results to build/study.json, which --study accepts."
 )
 _DIVERGED = "diverged"
 _TITLES = {
