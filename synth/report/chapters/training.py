@@ -14,7 +14,7 @@ from synth.report.training.plan import BASE, PLANS, TARGET, mac
 from synth.report.training.results import Study, Task, Trained
 from synth.studies.training.policy import GRADIENT, KINDS
 from synth.studies.training.runs import program
-from synth.studies.training.scaling import TENSOR
+from synth.studies.training.scaling import TENSOR, UNSCALED
 
 TITLE = "Training in these formats, and the papers' claims about it"
 NO_FILE = (
@@ -161,7 +161,7 @@ def _choices(trained: Trained) -> str:
         return ""
     operands = [trained.choices[kind] for kind in KINDS]
     formats = " / ".join(" ".join(filter(None, (operand["fmt"], operand.get("rounding")))) for operand in operands)
-    scaling = {"none": "unscaled", TENSOR: "scales of tensors"}.get(trained.choices["scaling"])
+    scaling = {UNSCALED: "unscaled", TENSOR: "scales of tensors"}.get(trained.choices["scaling"])
     return (
         f"{formats}, {trained.choices['accumulator']}, {scaling or 'scale of the loss: ' + trained.choices['scaling']}"
     )
@@ -197,8 +197,10 @@ def _area_plot(section: Section, task: Task, areas: Mapping[str, Figure]) -> Non
     sentence += f" Not in the picture, because a loss was not finite: {listing(others)}." if others else ""
     points = {name: (value.over(0.01), areas[name]) for name, value in finite.items()}
     labels = "loss above binary32's [%]", f"area of the MAC [{unit}]"
-    picture = plots.losses(points, edge, f"Loss against area: {task.name}", *labels)
-    section.plots.append(Plot(sentence, picture, commands(areas.values())))
+    scaled = [name for name in points if _POLICIES[name].scaling != UNSCALED]
+    picture = plots.losses(points, edge, scaled, f"Loss against area: {task.name}", labels)
+    caption = f"{sentence} Hollow marks: policies with scaling."
+    section.plots.append(Plot(caption, picture, commands(areas.values())))
     section.findings.append(Finding(sentence, TARGET, is_caption=True))
 
 

@@ -184,10 +184,16 @@ def profiles(
     return page.picture
 
 
-def losses(points: Mapping[str, Point], edge: Collection[str], title: str, xlabel: str, ylabel: str) -> Picture:
+def losses(
+    points: Mapping[str, Point],
+    edge: Collection[str],
+    hollow: Collection[str],
+    title: str,
+    labels: tuple[str, str],
+) -> Picture:
     """Area over loss in percent, a point for each policy; the axis of losses is linear up to 1%, then logarithmic.
 
-    Steps join the policies on the ``edge``, which no other policy beats in both.
+    Steps join the policies on the ``edge``, which no other policy beats in both. ``labels`` are those of the axes.
     """
     styles = {
         name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} for place, name in enumerate(points)
@@ -195,10 +201,12 @@ def losses(points: Mapping[str, Point], edge: Collection[str], title: str, xlabe
     with sheet(title, 3.4 + 0.17 * len(points)) as page:
         _edge(page.axes, sorted((points[name] for name in edge), key=lambda point: point[0].median), "post", "best")
         for name, point in points.items():
-            _points(page.axes, [point], linestyle="", label=name, **styles[name])
+            look = styles[name] | ({"markerfacecolor": "white"} if name in hollow else {})
+            _points(page.axes, [point], linestyle="", label=name, **look)
         page.axes.set_xscale("symlog", linthresh=1)
+        page.axes.xaxis.set_major_formatter("{x:g}")
         page.axes.axvline(0, color="0.6", linewidth=1)
-        page.axes.set(xlabel=xlabel, ylabel=ylabel)
+        page.axes.set(xlabel=labels[0], ylabel=labels[1])
         page.axes.margins(x=0.1)
         page.legend(2)
     return page.picture

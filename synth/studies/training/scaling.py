@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-TENSOR = "tensor"
-RULES = ("none", "backoff", "adaptive", "logmax", TENSOR)
+UNSCALED, TENSOR = "none", "tensor"
+RULES = (UNSCALED, "backoff", "adaptive", "logmax", TENSOR)
 """Names of the rules. ``tensor`` scales every operand (:mod:`synth.studies.training.products`), and not the loss."""
 
 WINDOW = 200
