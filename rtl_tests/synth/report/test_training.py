@@ -168,7 +168,7 @@ def test_a_chapter():
 
 def test_an_older_file_is_named():
     data = made_up_study()
-    data["program"] = "0"
+    data |= {"program": "0", "tasks": data["tasks"][:1], "rows": []}
     section = chapter.section(Study.from_json(data))
     assert section.findings[0].text == (
         "The code of the study, the reference model or NumPy has changed since these networks were trained. make study "

@@ -69,7 +69,7 @@ def test_a_killed_study_ends_with_the_same_file_and_the_report_shows_it(tmp_path
     assert hwgen(words) == 0
     page = (out / "index.html").read_text()
     assert '<section id="training">' in page
-    assert "HiF8 needs no scales of tensors where FP8 needs them." in page
+    assert "Without any scale, HiF8 trains as well as FP8 with scales of tensors." in page
     assert json.loads((out / "report.json").read_text())["study"] == json.loads(whole)
     capsys.readouterr()
     sweep.write_text("{}")

@@ -85,7 +85,7 @@ def _claims(section: Section, study: Study) -> None:
             for text in (REPRODUCED, NOT_REPRODUCED, INSIDE, ONE_SEED)
             if counts[paper, text]
         ]
-        section.findings.append(Finding(f"{paper}, claims about training: {listing(shares)}."))
+        section.findings.append(Finding(f"Training, {paper}: {listing(shares)}."))
     if not body:
         return
     note = (

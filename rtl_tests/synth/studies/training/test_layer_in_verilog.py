@@ -72,7 +72,7 @@ def test_a_layer(task, iterations, rows, tmp_path):
         network = Products(policy, 0)(x, y, (ACTIVATION, WEIGHT), LAYER)[:rows]
         np.testing.assert_array_equal(golden.get(accumulator).decode(sums), network)
         assert min(np.unique(a).size, np.unique(b).size) > 20
-        assert np.unique(sums).size > sums.size // 2
+        assert np.unique(sums).size > min(sums.size // 2, 1000)
         design = build("pe", fmt, accumulator=accumulator)
         assert design.latency == 1
         case = clocked_case(design, cycles(a, b, sums))
