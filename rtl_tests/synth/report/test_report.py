@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import synth
+from rtl_tests.support.trained import made_up_study
 from rtl_tests.synth.area.test_jobs import JOB
 from rtl_tests.synth.report.test_accuracy import DIGITS
 from rtl_tests.synth.report.test_speed import timed_rows
@@ -36,6 +37,7 @@ from synth.report.plan import (
     WIDTH_STUDY,
 )
 from synth.report.sections import Command
+from synth.report.training.results import Study
 from synth.report.write import render
 
 SECTIONS = {
@@ -52,7 +54,7 @@ SECTIONS = {
     "paper": ("Table 2 of the supernormal paper, repeated", 1),
     "claims": ("The papers' other claims, measured", 0),
     "accuracy": ("The formats on real data", 0),
-    "training": ("Training in these formats, and the papers' claims about it", 0),
+    "training": ("Training in these formats, and the papers' claims about it", 2),
     "evidence": ("Proof: every input, on the gates", 0),
     "failures": ("Jobs that failed", 0),
     "method": ("How it was measured", 0),
@@ -157,6 +159,7 @@ def made_up_report():
         ratios=ratios,
         dots=load.dots(),
         energies=load.energies(),
+        study=Study.from_json(made_up_study(("digits",))),
     )
 
 

@@ -2,12 +2,11 @@
 
 import json
 import math
-from dataclasses import replace
 
 import pytest
 
 from golden.refusal import BadKind, BadValue
-from rtl_tests.synth.report.test_report import made_up
+from rtl_tests.support.trained import made_up_study, policy
 from synth.area.rows import Row
 from synth.report import load
 from synth.report.chapters import training as chapter
@@ -23,45 +22,8 @@ from synth.report.training.claims import (
     Relation,
     verdict,
 )
-from synth.report.training.plan import BASE, PLANS, SEEDS, SMALL, mac, macs
+from synth.report.training.plan import BASE, PLANS, SEEDS, SMALL, mac
 from synth.report.training.results import Study, Task
-from synth.studies.training.runs import program
-
-BASES = (1.0, 1.02, 0.98)
-"""Losses in binary32, by seed."""
-
-
-def policy(name, excess=(0.0, 0.0, 0.0), choices=None):
-    losses = [None if math.isinf(share) else base * (1 + share) for share, base in zip(excess, BASES, strict=True)]
-    history = [
-        {"iteration": place, "loss": 1.0, "scale": 0, "skipped": 0, "lost": {"gradient": [place / 100, 0.0]}}
-        for place in (10, 20)
-    ]
-    return {
-        "name": name,
-        **(choices or {}),
-        "figures": [{"loss": loss, "accuracy": 0.9} for loss in losses],
-        "skipped": [0, 3, 0],
-        "history": history if choices else [],
-    }
-
-
-def made_up_study(**excess):
-    """The content of a file with all policies: losses above binary32's by policy, by default 0."""
-    tasks = []
-    for plan in PLANS:
-        policies = [policy(name, excess.get(name, (0.0,) * 3)) for name in (CAST_NAME, CALIBRATED_NAME)]
-        for item in plan.policies:
-            choices = {key: value for key, value in item.described().items() if value is not None and key != "name"}
-            policies.append(policy(item.name, excess.get(item.name, (0.0,) * 3), choices))
-        facts = {"iterations": plan.iterations, "batch": 16, "parameters": 1000, "data": "0"}
-        tasks.append({"task": plan.task, **facts, "policies": policies})
-    rows = []
-    for place, design in enumerate(macs()):
-        options = {name.replace("-", "_"): value for name, value in design.options.items()}
-        (row, *_) = (r for r in made_up("mac", "gates", 700 + 10 * place, **options) if r.is_best)
-        rows.append(replace(row, name=design.name).to_json())
-    return {"program": program(), "versions": {"numpy": "0"}, "seeds": list(SEEDS), "tasks": tasks, "rows": rows}
 
 
 def section_of(**excess):

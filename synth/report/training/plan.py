@@ -57,7 +57,7 @@ class Plan:
 PLANS = (
     Plan(
         "characters",
-        400,
+        450,
         (
             _PLAIN,
             _HIF8,
