@@ -34,6 +34,8 @@ from synth.studies.training.study import study
 from synth.studies.training.tasks import TASKS
 
 PACKAGES = ("minifloat-rtl", "numpy", "scikit-learn")
+_DEPTHS = {"tasks": 3, "rows": 1}
+"""Levels of nested data that are split into lines, by key."""
 _DIGITS = 5
 """Significant digits of the file's numbers."""
 
@@ -92,15 +94,20 @@ def areas(plans: Sequence[Plan], store: Store, jobs: int | None) -> list[dict[st
     return [row.to_json() for outcome in outcomes for row in outcome.rows if row.is_best]
 
 
-def text(content: Any, depth: int = 4) -> str:
-    """Plain data as JSON, in which what is ``depth`` levels deep has a line of its own: policies and rows."""
-    if depth == 0 or not isinstance(content, dict | list) or not content:
-        return json.dumps(content, sort_keys=True)
-    if isinstance(content, dict):
-        return (
-            "{\n" + ",\n".join(f"{json.dumps(key)}: {text(content[key], depth - 1)}" for key in sorted(content)) + "\n}"
-        )
-    return "[\n" + ",\n".join(text(item, depth - 1) for item in content) + "\n]"
+def text(content: Mapping[str, Any]) -> str:
+    """The file: JSON with a line for each policy and each row."""
+    parts = [f"{json.dumps(key)}: {_lines(content[key], _DEPTHS.get(key, 0))}" for key in sorted(content)]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _lines(data: Any, depth: int) -> str:
+    """Plain data as JSON, in which what is ``depth`` levels deep has a line of its own."""
+    if depth == 0 or not isinstance(data, dict | list):
+        return json.dumps(data, sort_keys=True)
+    if isinstance(data, dict):
+        parts = [f"{json.dumps(key)}: {_lines(data[key], depth - 1)}" for key in sorted(data)]
+        return "{\n" + ",\n".join(parts) + "\n}"
+    return "[\n" + ",\n".join(_lines(item, depth - 1) for item in data) + "\n]"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -135,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     output.parent.mkdir(parents=True, exist_ok=True)
     partial = output.with_name(f"{output.name}.partial")
-    partial.write_text(text(content) + "\n")
+    partial.write_text(text(content))
     os.replace(partial, output)
     print(output)
 

@@ -21,6 +21,7 @@ from synth.area.targets import TARGETS
 from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence
 from synth.report import load
 from synth.report import write as module
+from synth.report.chapters import training
 from synth.report.chapters.papers import PRINTED, order_verdict
 from synth.report.chapters.summary import summary
 from synth.report.content import Content
@@ -299,7 +300,7 @@ def test_the_paper_stands_beside_the_same_part(content):
 def test_every_plot_names_the_commands_of_its_figures(content):
     for section in content.sections:
         for plot in section.plots:
-            tools = "hwgen area ", "hwgen energy ", 'python -c "import golden; '
+            tools = "hwgen area ", "hwgen energy ", 'python -c "import golden; ', training.COMMAND
             assert all(command.startswith(tools) for command in plot.commands)
             assert plot.commands or "on 5 targets" in plot.picture.title  # the plots beside it have them
 

@@ -21,6 +21,8 @@ NO_FILE = (
     "This report has no results on training: the documentation has none yet. make study trains the networks and writes "
     "the results to build/study.json, which --study accepts."
 )
+COMMAND = "python -m synth.studies.learning"
+"""What ``make study`` runs."""
 _DIVERGED = "diverged"
 _TITLES = {
     "characters": "characters (a transformer, next character of a text)",
@@ -200,7 +202,7 @@ def _area_plot(section: Section, task: Task, areas: Mapping[str, Figure]) -> Non
     scaled = [name for name in points if _POLICIES[name].scaling != UNSCALED]
     picture = plots.losses(points, edge, scaled, f"Loss against area: {task.name}", labels)
     caption = f"{sentence} Hollow marks: policies with scaling."
-    section.plots.append(Plot(caption, picture, commands(areas.values())))
+    section.plots.append(Plot(caption, picture, (COMMAND, *commands(areas.values()))))
     section.findings.append(Finding(sentence, TARGET, is_caption=True))
 
 
@@ -215,4 +217,4 @@ def _history_plot(section: Section, task: Task) -> None:
         return
     picture = plots.shares(shown, f"Gradients that became zero: {task.name}", "iteration")
     caption = "Of all gradients other than zero that are operands of products, those that became zero; first seed."
-    section.plots.append(Plot(caption, picture))
+    section.plots.append(Plot(caption, picture, (COMMAND,)))

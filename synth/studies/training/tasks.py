@@ -80,7 +80,7 @@ class Task(ABC):
 class Characters(Task):
     """The next character of a text, the docstrings of scikit-learn: English, formulas and code."""
 
-    name, batch, rate, cost = "characters", 16, 0.003, 50.0
+    name, batch, rate, cost = "characters", 16, 0.006, 50.0
 
     length, width, heads, layers = 64, 64, 2, 2
 
