@@ -66,7 +66,7 @@ def test_verdicts(relation, first, second, expected):
 
 
 def test_one_seed_has_no_verdict():
-    lines = [{**policy(name), "figures": [{"loss": 1.0}]} for name in (BASE, "a")]
+    lines = [{**policy(name), "figures": [{"loss": 1.0}], "skipped": [0]} for name in (BASE, "a")]
     task = Task.from_json({"task": "t", "iterations": 1, "batch": 1, "parameters": 1, "policies": lines})
     assert verdict(Claim("", "", "t", "a", Relation.LOWER, BASE), task).text == ONE_SEED
 
@@ -175,6 +175,12 @@ def broken(change):
         lambda data: data["tasks"][0]["policies"][3]["figures"].__setitem__(0, {"loss": "low"}),
         lambda data: data["tasks"][0]["policies"][3]["history"][0].pop("lost"),
         lambda data: data["tasks"][0]["policies"][3]["history"][0].pop("iteration"),
+        lambda data: data["tasks"][0]["policies"][3]["history"][0]["lost"].update(gradient=[0.5, "all"]),
+        lambda data: data["tasks"][0]["policies"][3]["history"][0]["lost"].update(bias=[0.5, 0.5]),
+        lambda data: data["tasks"][0]["policies"][3].update(skipped=[]),
+        lambda data: data["tasks"][0]["policies"][3].pop("weight"),
+        lambda data: data["tasks"][0]["policies"][3].pop("scaling"),
+        lambda data: data["tasks"][0]["policies"][3]["gradient"].update(rounding=2),
         lambda data: data["rows"].append({}),
     ],
 )

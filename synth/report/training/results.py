@@ -59,18 +59,35 @@ class Trained:
         """Read an entry of the file; BadValue or BadKind if it is something else."""
         keys = Keys(data, "policy")
         name, lines, history = keys.text("name"), keys.items("figures"), keys.items("history")
-        skipped = tuple(keys.items("skipped"))
-        figures = tuple(_figures(line) for line in lines)
+        figures, skipped = tuple(_figures(line) for line in lines), keys.items("skipped")
+        if len(skipped) != len(figures) or not all(type(count) is int and count >= 0 for count in skipped):
+            raise BadValue("skipped", f"must have a count for each seed, not {skipped!r}")
         for point in history:
-            line = Keys(point, "history")
-            line.count("iteration")
-            losses = line.take("lost")
-            shapes = isinstance(losses, dict) and all(
-                kind in KINDS and isinstance(pair, list) and len(pair) == 2 for kind, pair in losses.items()
-            )
-            if not shapes:
-                raise BadValue("lost", f"must have two shares for each kind of operand, not {losses!r}")
-        return cls(name, keys.rest, figures, skipped, tuple(history))
+            _check_point(Keys(point, "history"))
+        _check_choices(keys.rest)
+        return cls(name, keys.rest, figures, tuple(skipped), tuple(history))
+
+
+def _check_point(point: Keys) -> None:
+    point.count("iteration")
+    for kind, pair in Keys(point.take("lost"), "lost").rest.items():
+        if kind not in KINDS or not isinstance(pair, list) or len(pair) != 2:
+            raise BadValue("lost", f"must have two shares for each kind of operand, not {pair!r} for {kind!r}")
+        Keys({"lost": pair}, "lost").numbers("lost")
+
+
+def _check_choices(choices: Mapping[str, Any]) -> None:
+    """Refuse a policy with formats that lacks some of its choices."""
+    if choices.keys().isdisjoint(KINDS):
+        return
+    policy = Keys(dict(choices), "policy")
+    for kind in KINDS:
+        operand = Keys(policy.take(kind), kind)
+        operand.text("fmt")
+        if operand.rest.get("rounding") is not None:
+            operand.text("rounding")
+    policy.text("accumulator")
+    policy.text("scaling")
 
 
 def _figures(line: object) -> dict[str, float]:
