@@ -5,6 +5,7 @@ import math
 from synth.area.targets import TARGETS
 from synth.report.training.claims import CALIBRATED_NAME, CAST_NAME
 from synth.report.training.plan import PLANS, SEEDS, TARGET, macs
+from synth.report.training.results import recorded
 from synth.studies.training.runs import program
 
 BASES = (1.0, 1.02, 0.98)
@@ -56,10 +57,8 @@ def made_up_study(names=("characters", "digits", "range"), **excess):
     """The content of a file with all policies of tasks: losses above binary32's by policy, by default 0."""
     tasks = []
     for plan in (plan for plan in PLANS if plan.task in names):
-        policies = [policy(name, excess.get(name, (0.0,) * 3)) for name in (CAST_NAME, CALIBRATED_NAME)]
-        for item in plan.policies:
-            choices = {key: value for key, value in item.described().items() if value is not None and key != "name"}
-            policies.append(policy(item.name, excess.get(item.name, (0.0,) * 3), choices))
+        choices = dict.fromkeys((CAST_NAME, CALIBRATED_NAME)) | {item.name: recorded(item) for item in plan.policies}
+        policies = [policy(name, excess.get(name, (0.0,) * 3), chosen) for name, chosen in choices.items()]
         facts = {"iterations": plan.iterations, "batch": 16, "parameters": 1000, "data": "0"}
         tasks.append({"task": plan.task, **facts, "policies": policies})
     rows = [row(design, 700 + 10 * place) for place, design in enumerate(macs())]

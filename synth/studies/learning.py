@@ -27,6 +27,7 @@ from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.report.training.claims import CALIBRATED_NAME, CAST_NAME
 from synth.report.training.plan import PLANS, SEEDS, SMALL, SMALL_SEEDS, TARGET, Plan, macs
+from synth.report.training.results import recorded
 from synth.studies.script import status
 from synth.studies.training.calibration import CALIBRATED, CAST
 from synth.studies.training.runs import program
@@ -50,8 +51,7 @@ def results(plans: Sequence[Plan], seeds: Sequence[int], trained: Iterable[Mappi
         policies: list[dict[str, Any]] = []
         for policy in plan.policies:
             runs = [next(left) for _ in seeds]
-            choices = {key: value for key, value in policy.described().items() if value is not None}
-            policies.append({**choices, **_condensed(runs)})
+            policies.append({**recorded(policy), **_condensed(runs)})
             for kind, name in ((CAST, CAST_NAME), (CALIBRATED, CALIBRATED_NAME)):
                 if not policy.is_quantized:
                     afterwards = [{"figures": run["quantized"][kind], "history": [], "skipped": 0} for run in runs]

@@ -125,16 +125,25 @@ def test_a_chapter():
     assert len(section.plots) == 6
     assert "1.4.3/1.5.2, biases" not in section.plots[0].picture.svg  # it has no MAC
     assert ">hif8, adaptive<" in section.plots[0].picture.svg
-    assert not any("has changed since" in finding.text for finding in section.findings)
+    assert not any("have changed since" in finding.text for finding in section.findings)
 
 
-def test_an_older_file_is_named():
-    data = made_up_study()
-    data |= {"program": "0", "tasks": data["tasks"][:1], "rows": []}
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data.update(program="0"),
+        lambda data: data["tasks"][0]["policies"][3]["gradient"].update(fmt="ocp_e5m2"),
+        lambda data: data["tasks"][0]["policies"][3].update(name="hif9"),
+    ],
+)
+def test_an_older_file_is_named(change):
+    data = made_up_study(("digits",))
+    data["rows"] = []
+    change(data)
     section = chapter.section(Study.from_json(data))
     assert section.findings[0].text == (
-        "The code of the study, the reference model or NumPy has changed since these networks were trained. make study "
-        "trains them again."
+        "The code or the policies of the study, the reference model or NumPy have changed since these networks were "
+        "trained. make study trains them again."
     )
 
 

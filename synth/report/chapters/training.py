@@ -11,7 +11,7 @@ from synth.report.render import plots
 from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
 from synth.report.training.claims import CLAIMS, INSIDE, NOT_REPRODUCED, ONE_SEED, REPRODUCED, Relation, verdict
 from synth.report.training.plan import BASE, PLANS, TARGET, mac
-from synth.report.training.results import Study, Task, Trained
+from synth.report.training.results import Study, Task, Trained, recorded
 from synth.studies.training.policy import GRADIENT, KINDS
 from synth.studies.training.runs import program
 from synth.studies.training.scaling import TENSOR, UNSCALED
@@ -49,13 +49,25 @@ def section(study: Study | None) -> Section:
         "figures were not measured with this report: make study measures them. Versions: "
         f"{listing([f'{name} {text}' for name, text in study.versions.items()])}.",
     )
-    if study.program != program():
-        text = "The code of the study, the reference model or NumPy has changed since these networks were trained."
+    if not _is_current(study):
+        text = (
+            "The code or the policies of the study, the reference model or NumPy have changed since these networks "
+            "were trained."
+        )
         section.findings.append(Finding(f"{text} make study trains them again."))
     _claims(section, study)
     for task in study.tasks.values():
         _task(section, study, task)
     return section
+
+
+def _is_current(study: Study) -> bool:
+    """Whether the program and the policies of today would give the same results."""
+    trained = [policy for task in study.tasks.values() for policy in task.policies.values() if policy.choices]
+    return study.program == program() and all(
+        policy.name in _POLICIES and recorded(_POLICIES[policy.name]) == {"name": policy.name, **policy.choices}
+        for policy in trained
+    )
 
 
 # -- claims

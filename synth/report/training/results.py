@@ -14,12 +14,17 @@ from synth.area.rows import Row
 from synth.report.figures import Figure
 from synth.report.measured import figure
 from synth.report.training.plan import BASE
-from synth.studies.training.policy import KINDS
+from synth.studies.training.policy import KINDS, Policy
 
 RESULTS = Path(__file__).resolve().parents[3] / "docs" / "study.json"
 """The results that are part of the documentation."""
 
 LOSS, ACCURACY = "loss", "accuracy"
+
+
+def recorded(policy: Policy) -> dict[str, Any]:
+    """The choices of a policy as the file has them."""
+    return {key: value for key, value in policy.described().items() if value is not None}
 
 
 @dataclass(frozen=True)
