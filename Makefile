@@ -12,7 +12,7 @@ READY := .venv/.ready
 EXTRAS := .venv/.extras
 TESTED := .venv/.tested
 
-.PHONY: help setup report test lint types docs bench limits fast dots energy ranking speed verilog exhaustive \
+.PHONY: help setup report test lint types docs bench limits fast dots energy study ranking speed verilog exhaustive \
   mutants readme clean
 help:       ## print this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -44,6 +44,8 @@ dots: $(READY)       ## measure dot products by lanes, accumulator and format fo
 	$(BIN)/python -m synth.report.readme
 energy: $(READY)       ## measure energies by format, delay and data for the report (a quarter of an hour; it resumes)
 	$(BIN)/python -m synth.studies.energies
+study: $(READY)       ## train small networks in many formats for the report: build/study.json (over an hour; it resumes)
+	$(BIN)/python -m synth.studies.learning
 ranking: $(READY)       ## measure multipliers and MACs twice, also on LIBRARIES; list contradicting rankings
 	$(BIN)/python -m synth.studies.ranking $(LIBRARIES:%=--liberty %)
 speed: $(TESTED)       ## measure area against delay of the MACs, also after place and route: build/speed/index.html

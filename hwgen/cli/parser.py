@@ -354,6 +354,8 @@ def _report_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fail-above", metavar="PERCENT", help=text)
     text = "add the results that examples/digits.py --json wrote to this file"
     parser.add_argument("--accuracy", metavar="FILE", help=text)
+    text = "show the results on training that make study wrote to this file (default: those of the documentation)"
+    parser.add_argument("--study", metavar="FILE", help=text)
     text = "folder with the evidence of hwgen verify, which the report shows (default: %(default)s)"
     parser.add_argument("--evidence", metavar="DIR", default=_EVIDENCE, help=text)
     _add_store(parser)

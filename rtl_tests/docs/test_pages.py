@@ -101,6 +101,7 @@ NOT_RUN = {
         "dask scheduler --host 127.0.0.1 --no-dashboard",
         "dask worker tcp://127.0.0.1:8786 --host 127.0.0.1 --nworkers 4 --nthreads 1",
     ),
+    "docs/study.md": ("make study", "hwgen report --study build/study.json"),
     "docs/verification.md": (
         "SEED=7 SIM=verilator .venv/bin/python -m pytest rtl_tests/hwgen/test_mac.py -k mixed",
         "make exhaustive",

@@ -21,6 +21,10 @@ def test_figures_of_dot_products_match_the_study():
     assert readme.dots(load.dots()) in (ROOT / readme.DOT).read_text()
 
 
+def test_results_on_training_match_the_study():
+    assert readme.study(load.study()) in (ROOT / readme.STUDY).read_text()
+
+
 def test_every_figure_belongs_to_a_plain_block():
     """A block with further options would replace the plain block of the same format and target."""
     rows = json.loads((ROOT / readme.RESULTS).read_text())["rows"]

@@ -48,6 +48,8 @@ def report(arguments: argparse.Namespace) -> int:
     with about("--accuracy"):
         accuracy = None if arguments.accuracy is None else load.accuracy(arguments.accuracy)
     rows = [row for sweep in swept for row in sweep.rows]
+    with about("--study"):
+        study = load.study(arguments.study)
     older, above = _older(arguments, rows, measures)
     if older is not None and not measures and arguments.output is None:  # compare two files only
         return _compared(older, rows, above)
@@ -69,6 +71,8 @@ def report(arguments: argparse.Namespace) -> int:
     data = replace(data, ratios=ratios(formats.get(name, name) for name in data.formats))
     if whole:
         data = replace(data, dots=load.dots(), energies=load.energies(), speeds=load.speeds())
+    if whole or arguments.study is not None:
+        data = replace(data, study=study)
     with about("-o"), writing(folder):
         render(data, folder)
     print(folder / "index.html")

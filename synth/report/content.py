@@ -16,6 +16,7 @@ from synth.report.chapters import (
     parts,
     speed,
     tradeoff,
+    training,
 )
 from synth.report.chapters.summary import Point, summary
 from synth.report.data import Report
@@ -69,6 +70,7 @@ class Content:
             papers.table_2(measured),
             papers.claims(measured),
             accuracy.section(report.accuracy),
+            training.section(report.study) if report.study or report.dots else None,  # part of whole reports
             evidence.section(report.evidence),
             method.failures(report),
             method.method(report, measured),

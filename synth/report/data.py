@@ -15,6 +15,7 @@ from synth.proof.evidence import Evidence
 from synth.report.dots import Dots
 from synth.report.energies import Energies
 from synth.report.speeds import Speeds
+from synth.report.training.results import Study
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,13 @@ class Ratio:
 
     snr_db: float
     exponent: int
+    by_scale: tuple[float, ...] = ()
+    """Ratios at the standard deviations of :data:`synth.report.chapters.tradeoff.SCALES`; empty in older files."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Ratio":
+        """Read an entry of a ``report.json``."""
+        return cls(data["snr_db"], data["exponent"], tuple(data.get("by_scale", ())))
 
 
 _PLAIN = ("formats", "tool", "versions", "portfolio", "renamings")
@@ -145,6 +153,7 @@ class Report:
     dots: Dots | None = None
     energies: Energies | None = None
     speeds: Speeds | None = None
+    study: Study | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Content of ``report.json``."""
@@ -156,24 +165,25 @@ class Report:
         }
         if self.ratios is not None:
             report["snr"] = {name: asdict(ratio) for name, ratio in self.ratios.items()}
-        studies = {"dots": self.dots, "energies": self.energies, "speeds": self.speeds}
+        studies = {"dots": self.dots, "energies": self.energies, "speeds": self.speeds, "study": self.study}
         return report | {name: dict(study.source) for name, study in studies.items() if study is not None}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Report":
         """Read a ``report.json`` of this version."""
         accuracy, snr = data["accuracy"], data.get("snr")
-        dots, energies, speeds = (data.get(name) for name in ("dots", "energies", "speeds"))
+        dots, energies, speeds, study = (data.get(name) for name in ("dots", "energies", "speeds", "study"))
         return cls(
             **{key: data[key] for key in _PLAIN} | {"formats": tuple(data["formats"])},
             rows=tuple(map(Row.from_json, data["rows"])),
             accuracy=None if accuracy is None else Accuracy.from_json(accuracy),
             evidence=tuple(Evidence(**record) for record in data["evidence"]),
             failures=tuple(replace(Failure.from_json(item), command=item["command"]) for item in data["failures"]),
-            ratios=None if snr is None else {name: Ratio(**ratio) for name, ratio in snr.items()},
+            ratios=None if snr is None else {name: Ratio.from_json(ratio) for name, ratio in snr.items()},
             dots=None if dots is None else Dots.from_json(dots),
             energies=None if energies is None else Energies.from_json(energies),
             speeds=None if speeds is None else Speeds.from_json(speeds),
+            study=None if study is None else Study.from_json(study),
         )
 
 

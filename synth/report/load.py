@@ -12,6 +12,8 @@ from synth.report.energies import RESULTS as ENERGIES
 from synth.report.energies import Energies
 from synth.report.speeds import RESULTS as SPEEDS
 from synth.report.speeds import Speeds
+from synth.report.training.results import RESULTS as STUDY
+from synth.report.training.results import Study
 
 Content = TypeVar("Content")
 
@@ -39,6 +41,16 @@ def energies() -> Energies:
 def speeds() -> Speeds:
     """The results of the study of speed, which are part of the program."""
     return Speeds.from_json(json.loads(SPEEDS.read_text()))
+
+
+def study(file: str | None = None, argument: str = "study") -> Study | None:
+    """The results on training in a file, by default those of the documentation, or None if it has none.
+
+    BadValue if a file cannot be read or is something else.
+    """
+    if file is None and not STUDY.exists():
+        return None
+    return _read(str(STUDY) if file is None else file, argument, "make study", Study.from_json)
 
 
 def _read(file: str, argument: str, writer: str, content: Callable[[Any], Content]) -> Content:

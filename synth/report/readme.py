@@ -1,4 +1,4 @@
-"""Write the figures in README and docs, from docs/results.json, ``dots.json`` and :mod:`golden.accuracy`.
+"""Write the figures in README and docs: from docs/results.json, the studies' files, and :mod:`golden.accuracy`.
 
 Usage: python -m synth.report.readme [REPORT.json]: with a report, copy its figures to docs/results.json first.
 """
@@ -15,16 +15,20 @@ from typing import Any, NamedTuple
 import golden
 from synth.area.targets import TARGETS
 from synth.report import load
+from synth.report.chapters import training
 from synth.report.data import Report
 from synth.report.dots import ACCUMULATORS, FORMAT, LANES, Dots, dot
 from synth.report.figures import Figure, counted, number, ranked
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
+from synth.report.render.markdown import table_lines
+from synth.report.training.results import Study
 from synth.studies.script import status
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PICTURE = Path("docs/results.json"), Path("docs/mac_area.svg")
 README, ACCURACY, DOT = Path("README.md"), Path("docs/accuracy.md"), Path("docs/dot.md")
+STUDY = Path("docs/study.md")
 _KEPT = (
     "component",
     "format",
@@ -142,6 +146,18 @@ def dots(data: Dots) -> str:
     return _markdown((f"{FORMAT}, NAND2 per product", *(counted(lanes, "lane") for lanes in numbers)), rows)
 
 
+def study(data: Study | None) -> str:
+    """The lines of docs/study.md between its markers: verdicts, and the policies of each task."""
+    chapter = training.section(data)
+    if data is None:
+        return fill(chapter.intro, 120) + "\n"
+    parts = [fill(chapter.intro, 120), "\n".join(fill(f"* {finding.text}", 120) for finding in chapter.findings)]
+    for table in chapter.tables:
+        note = [fill(table.note, 120)] if table.note else []
+        parts += [f"**{table.caption}**", *note, "\n".join(table_lines(table))]
+    return "\n\n".join(parts) + "\n"
+
+
 def _bits(name: str) -> str:
     """Runs of exponents with the same number of bits."""
     pairs = zip(*(column.tolist() for column in golden.significand_bits(name)), strict=True)
@@ -169,6 +185,7 @@ def main(arguments: Sequence[str]) -> None:
     _insert(README, section(data))
     _insert(ACCURACY, accuracy())
     _insert(DOT, dots(load.dots()))
+    _insert(STUDY, study(load.study()))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import synth
+from rtl_tests.support.trained import made_up_study
 from rtl_tests.synth.area.test_jobs import JOB
 from rtl_tests.synth.report.test_accuracy import DIGITS
 from synth.area.rows import Row
@@ -19,6 +20,7 @@ from synth.area.targets import TARGETS
 from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence
 from synth.report import load
 from synth.report import write as module
+from synth.report.chapters import training
 from synth.report.chapters.papers import PRINTED, order_verdict
 from synth.report.chapters.summary import summary
 from synth.report.content import Content
@@ -34,11 +36,12 @@ from synth.report.plan import (
     WIDTH_STUDY,
 )
 from synth.report.sections import Command
+from synth.report.training.results import Study
 from synth.report.write import render
 
 SECTIONS = {
     "mac": ("What a MAC costs", 6),
-    "tradeoff": ("Area against accuracy", 5),
+    "tradeoff": ("Area against accuracy", 6),
     "speed": ("Area against delay", 2),
     "parts": ("The two parts of a MAC", 5),
     "accumulators": ("Exact against rounded accumulators", 2),
@@ -50,6 +53,7 @@ SECTIONS = {
     "paper": ("Table 2 of the supernormal paper, repeated", 1),
     "claims": ("The papers' other claims, measured", 0),
     "accuracy": ("The formats on real data", 0),
+    "training": ("Training in these formats, and the papers' claims about it", 2),
     "evidence": ("Proof: every input, on the gates", 0),
     "failures": ("Jobs that failed", 0),
     "method": ("How it was measured", 0),
@@ -145,13 +149,14 @@ def made_up_report():
         checked("multiplier_hif8", SWEPT, "every input", 1 << 16),
         checked("other", PROVED, "a solver", 1 << 48),
     ]
-    ratios = {name: Ratio(20.5 + 5 * (place % 3), place) for place, name in enumerate(FORMATS)}
+    ratios = {name: Ratio(20.5 + 5 * (place % 3), place, (1.0 + place,) * 33) for place, name in enumerate(FORMATS)}
     return replace(
         assemble(outcomes, FORMATS, Accuracy.from_json(DIGITS), evidence),
         ratios=ratios,
         dots=load.dots(),
         energies=load.energies(),
         speeds=load.speeds(),
+        study=Study.from_json(made_up_study(("digits",))),
     )
 
 
@@ -291,7 +296,7 @@ def test_the_paper_stands_beside_the_same_part(content):
 def test_every_plot_names_the_commands_of_its_figures(content):
     for section in content.sections:
         for plot in section.plots:
-            tools = "hwgen area ", "hwgen energy ", 'python -c "import golden; '
+            tools = "hwgen area ", "hwgen energy ", 'python -c "import golden; ', training.COMMAND
             assert all(command.startswith(tools) for command in plot.commands)
             assert plot.commands or "on 5 targets" in plot.picture.title  # the plots beside it have them
 

@@ -1,10 +1,12 @@
 """Area against accuracy: the formats that no other format beats in both."""
 
+from dataclasses import replace
+
 import pytest
 
 import golden
 from rtl_tests.synth.report.test_report import made_up
-from synth.report.chapters.tradeoff import front, ratios, section
+from synth.report.chapters.tradeoff import SCALES, front, ratios, section
 from synth.report.data import Ratio
 from synth.report.figures import Figure
 from synth.report.measured import Measured
@@ -30,7 +32,14 @@ def test_the_front(areas, ratio, edge):
 def test_ratios_of_single_formats():
     known = ratios(["ocp_e4m3", "ocp_e4m3+ocp_e5m2", "unheard_of", golden.get("hif8")])
     assert list(known) == ["ocp_e4m3", "hif8"]
-    assert known["ocp_e4m3"] == Ratio(31.5211, 0)
+    assert replace(known["ocp_e4m3"], by_scale=()) == Ratio(31.5211, 0)
+    assert [known["ocp_e4m3"].by_scale[SCALES.index(exponent)] for exponent in (-16, -8, 0, 8, 16)] == [
+        0.0,
+        16.81,
+        31.52,
+        16.21,
+        0.05,
+    ]
 
 
 def test_a_section():
@@ -42,10 +51,20 @@ def test_a_section():
     ]
     chapter = section(Measured(rows, names), ratios(names))
     best = "ocp_e5m2 (25.5 dB, 100 NAND2) and ocp_e4m3 (31.5 dB, 101 NAND2)"
+    ranges = "ocp_e5m2 (23.9 dB, 100 NAND2)"
     assert [(finding.text, finding.place) for finding in chapter.findings] == [
-        (f"Gates, best trade-offs between area and SNR: {best}.", "gates")
+        (f"Gates, best trade-offs between area and SNR: {best}.", "gates"),
+        (f"Gates, best trade-offs between area and the mean SNR over scales from 2^-16 to 2^16: {ranges}.", "gates"),
     ]
-    assert [row[0].text for row in chapter.tables[0].rows] == names
+    assert [[cell.text for cell in row[:4]] for row in chapter.tables[0].rows] == [
+        ["ocp_e5m2", "25.5", "23.9", "7.0"],
+        ["ocp_e4m3", "31.5", "15.8", "0.0"],
+        ["hif8", "31.5", "22.3", "3.8"],
+    ]
+    assert "standard deviation, 2^n" in chapter.plots[1].picture.svg
     assert "quantization SNR [dB]" in chapter.plots[0].picture.svg
     assert chapter.plots[0].commands[-1] == "python -c \"import golden; print(golden.best_scale('hif8'))\""
     assert section(Measured(rows, names), {}) is None
+    older = section(Measured(rows, names), {name: Ratio(25.0, 0) for name in names})  # a file without ratios by scale
+    assert len(older.findings) == len(older.plots) == 1
+    assert [cell.text for cell in older.tables[0].rows[0][1:4]] == ["25.0", "–", "–"]

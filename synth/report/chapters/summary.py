@@ -12,6 +12,9 @@ from synth.report.measured import Measured
 from synth.report.plan import REPORT_ACCUMULATOR
 from synth.report.sections import Section
 
+_TRADEOFFS = ("Accuracy for area", "Range for area")
+"""Subjects of the trade-offs with the SNR at the best scale, and with its mean over scales."""
+
 
 class Point(NamedTuple):
     """A subject and one or two sentences on it."""
@@ -25,7 +28,8 @@ def summary(report: Report, measured: Measured, sections: Sequence[Section]) -> 
     findings = {section.anchor: section.findings for section in sections}
     points = [*_macs(measured)]
     tradeoffs = findings.get("tradeoff", [])
-    points += [Point("Accuracy for area", finding.text) for finding in tradeoffs if finding.place == "gates"]
+    texts = (finding.text for finding in tradeoffs if finding.place == "gates")
+    points += [Point(subject, text) for subject, text in zip(_TRADEOFFS, texts, strict=False)]
     if timed := findings.get("speed"):
         points.append(Point("Speed", " ".join(dict.fromkeys((timed[0].text, timed[-1].text)))))
     points += [Point("Rounding", finding.text) for finding in findings.get("encoders", [])[:1]]

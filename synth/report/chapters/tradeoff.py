@@ -1,6 +1,7 @@
 """The chapter on area against accuracy: the area of a MAC and how well its format represents data."""
 
 from collections.abc import Iterable, Mapping
+from statistics import fmean
 
 import golden
 from golden import Format, Refusal
@@ -13,6 +14,8 @@ from synth.report.sections import Cell, Finding, Plot, Section, Table, commands,
 
 _DIGITS = 1
 """Decimals of a ratio in dB; formats with the same rounded ratio count as equally accurate."""
+SCALES = range(-16, 17)
+"""Exponents of the standard deviations over which the mean and the lowest ratio are taken."""
 
 
 def ratios(formats: Iterable[Format | str]) -> dict[str, Ratio]:
@@ -23,7 +26,8 @@ def ratios(formats: Iterable[Format | str]) -> dict[str, Ratio]:
             best = golden.best_scale(fmt)
         except Refusal:
             continue
-        known[fmt if isinstance(fmt, str) else fmt.name] = Ratio(round(best.snr, 4), best.exponent)
+        by_scale = golden.quantization_snr(fmt, [2.0**exponent for exponent in SCALES]).round(2).tolist()
+        known[fmt if isinstance(fmt, str) else fmt.name] = Ratio(round(best.snr, 4), best.exponent, tuple(by_scale))
     return known
 
 
@@ -42,8 +46,9 @@ def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None
         f"Area of a MAC into {REPORT_ACCUMULATOR} over the signal-to-noise ratio (SNR) of Gaussian data rounded to its "
         "format. The data is scaled by the power of two that gives the format its highest SNR. The best trade-offs, "
         "joined by the grey line, are the formats that no other format beats in both area and SNR. Formats of equal "
-        "precision have nearly the same SNR at that scale; docs/accuracy.md shows what range and tapered precision "
-        "achieve on data without such a scale.",
+        "precision have nearly the same SNR at that scale, which says nothing about range. What range and tapered "
+        "precision achieve shows in data that is not scaled to suit: in the mean and the lowest SNR over standard "
+        f"deviations of 2^{SCALES[0]} to 2^{SCALES[-1]}.",
     )
     ratio = {name: round(known.snr_db, _DIGITS) for name, known in accuracy.items()}
     for target, figures in by_target.items():
@@ -57,8 +62,31 @@ def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None
         snr = tuple(f"python -c \"import golden; print(golden.best_scale('{name}'))\"" for name in figures)
         section.plots.append(Plot(sentence, picture, commands(figures.values()) + snr))
         section.findings.append(Finding(sentence, target, is_caption=True))
+    _over_scales(section, measured, by_target, accuracy)
     section.tables.append(_table(measured, by_target, accuracy))
     return section
+
+
+def _over_scales(
+    section: Section, measured: Measured, by_target: Mapping[str, Mapping[str, Figure]], accuracy: Mapping[str, Ratio]
+) -> None:
+    """SNR over the scale of the data, and the best trade-offs between area and its mean."""
+    names = dict.fromkeys(name for figures in by_target.values() for name in figures)
+    known = {name: accuracy[name].by_scale for name in names if accuracy[name].by_scale}
+    if len(known) < 2:
+        return
+    if len(known) <= plots.MOST_NAMES:
+        title = "SNR over the scale of Gaussian data"
+        picture = plots.profiles(known, SCALES, title, "standard deviation, 2^n", "quantization SNR [dB]")
+        caption = "One scale for all data: formats with range keep their SNR where others lose it."
+        snr = (f"python -c \"import golden; print(golden.quantization_snr('{name}', 1.0))\"" for name in known)
+        section.plots.append(Plot(caption, picture, tuple(snr)))
+    mean = {name: round(fmean(ratios), _DIGITS) for name, ratios in known.items()}
+    for target, figures in by_target.items():
+        edge = front({name: figures[name] for name in figures if name in mean}, mean)
+        best = [f"{name} ({mean[name]} dB, {number(figures[name].median)} {figures[name].unit})" for name in edge]
+        text = f"best trade-offs between area and the mean SNR over scales from 2^{SCALES[0]} to 2^{SCALES[-1]}"
+        section.findings.append(Finding(f"{measured.columns[target].title}, {text}: {listing(best)}.", target))
 
 
 def front(figures: Mapping[str, Figure], ratio: Mapping[str, float]) -> list[str]:
@@ -75,6 +103,15 @@ def _table(measured: Measured, by_target: Mapping[str, Mapping[str, Figure]], ac
     for name in dict.fromkeys(name for figures in by_target.values() for name in ranked(figures)):
         snr_db, exponent = accuracy[name].snr_db, accuracy[name].exponent
         snr = Cell(f"{snr_db:.{_DIGITS}f}", f"at scale 2^{exponent}", value=snr_db)
-        body.append((Cell(name), snr, *(figure_cell(figures.get(name)) for figures in by_target.values())))
-    head = ("format", "SNR [dB]", *(measured.columns[target].head for target in by_target))
+        ratios = accuracy[name].by_scale
+        over = (fmean(ratios), min(ratios)) if ratios else ()
+        scaled = [Cell(f"{value:.{_DIGITS}f}", value=value) for value in over] or [Cell("–"), Cell("–")]
+        body.append((Cell(name), snr, *scaled, *(figure_cell(figures.get(name)) for figures in by_target.values())))
+    head = (
+        "format",
+        "best SNR [dB]",
+        "mean SNR over scales",
+        "lowest SNR over scales",
+        *(measured.columns[target].head for target in by_target),
+    )
     return Table(f"Accuracy and area of MACs into {REPORT_ACCUMULATOR}", head, tuple(body))

@@ -19,11 +19,12 @@ def _section(section: Section) -> list[str]:
     if section.findings:
         lines += ["", *(f"- {finding.text}" for finding in section.findings)]
     for table in section.tables:
-        lines += ["", f"**{table.caption}**", "", *((table.note, "") if table.note else ()), *_table(table)]
+        lines += ["", f"**{table.caption}**", "", *((table.note, "") if table.note else ()), *table_lines(table)]
     return lines
 
 
-def _table(table: Table) -> Iterable[str]:
+def table_lines(table: Table) -> Iterable[str]:
+    """The lines of a table."""
     yield _row(table.columns)
     yield _row("---" if index == 0 else "---:" for index in range(len(table.columns)))
     for row in table.rows:

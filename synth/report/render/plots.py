@@ -131,9 +131,9 @@ def _points(axes: Axes, points: Sequence[Point], **look: Any) -> None:
     axes.errorbar([x.median for x in xs], [y.median for y in ys], **look)
 
 
-def _edge(axes: Axes, points: Sequence[Point], where: Any) -> None:
+def _edge(axes: Axes, points: Sequence[Point], where: Any, label: str = "best of all formats") -> None:
     xs, ys = zip(*((x.median, y.median) for x, y in points), strict=True)
-    axes.step(xs, ys, where=where, color=_PALE, linewidth=7, label="best of all formats")
+    axes.step(xs, ys, where=where, color=_PALE, linewidth=7, label=label)
 
 
 def curves(
@@ -167,6 +167,61 @@ def scatter(points: Mapping[str, Point], edge: Collection[str], title: str, xlab
         page.axes.set(xlabel=xlabel, ylabel=ylabel)
         page.axes.margins(x=0.15)
         page.axes.figure.legend(loc="outside right upper")
+    return page.picture
+
+
+def profiles(
+    series: Mapping[str, Sequence[float]], places: Sequence[int], title: str, xlabel: str, ylabel: str
+) -> Picture:
+    """Numbers over integers, a line for each format."""
+    styles = looks(series)
+    with sheet(title, 3.7 + 0.1 * len(series)) as page:
+        for name, values in series.items():
+            page.axes.plot(places, values, label=name, linewidth=1.1, markersize=3, **styles[name])
+        page.axes.set_ylim(bottom=0)
+        page.axes.set(xlabel=xlabel, ylabel=ylabel)
+        page.legend(3)
+    return page.picture
+
+
+def losses(
+    points: Mapping[str, Point],
+    edge: Collection[str],
+    hollow: Collection[str],
+    title: str,
+    labels: tuple[str, str],
+) -> Picture:
+    """Area over loss in percent, a point for each policy; the axis of losses is linear up to 1%, then logarithmic.
+
+    Steps join the policies on the ``edge``, which no other policy beats in both. ``labels`` are those of the axes.
+    """
+    styles = {
+        name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} for place, name in enumerate(points)
+    }
+    with sheet(title, 3.4 + 0.17 * len(points)) as page:
+        _edge(page.axes, sorted((points[name] for name in edge), key=lambda point: point[0].median), "post", "best")
+        for name, point in points.items():
+            look = styles[name] | ({"markerfacecolor": "white"} if name in hollow else {})
+            _points(page.axes, [point], linestyle="", label=name, **look)
+        page.axes.set_xscale("symlog", linthresh=1)
+        page.axes.xaxis.set_major_formatter("{x:g}")
+        page.axes.axvline(0, color="0.6", linewidth=1)
+        page.axes.set(xlabel=labels[0], ylabel=labels[1])
+        page.axes.margins(x=0.1)
+        page.legend(2)
+    return page.picture
+
+
+def shares(series: Mapping[str, Mapping[int, float]], title: str, xlabel: str) -> Picture:
+    """Shares over integers, a line for each series."""
+    with sheet(title, 3.4 + 0.1 * len(series)) as page:
+        for place, (name, values) in enumerate(series.items()):
+            look: Any = {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)], "markersize": 3}
+            page.axes.plot(list(values), list(values.values()), label=name, linewidth=1.1, **look)
+        page.axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+        page.axes.set_ylim(bottom=0)
+        page.axes.set_xlabel(xlabel)
+        page.legend(2)
     return page.picture
 
 

@@ -26,7 +26,7 @@ class Transformer:
         Different characters; characters of a text; size of the vectors; heads of attention; blocks.
     """
 
-    def __init__(self, symbols: int, length: int = 64, width: int = 64, heads: int = 4, layers: int = 2):
+    def __init__(self, symbols: int, length: int = 64, width: int = 64, heads: int = 2, layers: int = 2):
         self.symbols, self.length, self.width, self.heads, self.layers = symbols, length, width, heads, layers
 
     def weights(self, rng: np.random.Generator) -> Weights:

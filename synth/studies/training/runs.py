@@ -16,6 +16,7 @@ from golden.refusal import BadValue, check_integer
 from synth.area.digest import sha256, texts
 from synth.studies import training
 from synth.studies.training import tape
+from synth.studies.training.calibration import quantized
 from synth.studies.training.networks import Weights
 from synth.studies.training.policy import GRADIENT, Policy
 from synth.studies.training.products import Products
@@ -47,6 +48,11 @@ class Run:
             raise BadValue("scaling", f"must be one of {', '.join(RULES)}, not {self.policy.scaling!r}")
         check_integer("seed", self.seed, 0, 1 << 30)
         check_integer("iterations", self.iterations, 1, 1 << 20)
+
+    @property
+    def cost(self) -> float:
+        """Time of an iteration, relative to other tasks."""
+        return _task(self.task).cost
 
     def key(self) -> str:
         """SHA-256 of everything that the result depends on: the choices, the data, the code."""
@@ -112,13 +118,21 @@ class Trainer:
 
     def result(self) -> dict[str, Any]:
         """What is reported of a finished run."""
-        inputs, labels = self.task.tests()
         self.products.begin(self.run.iterations)
+        result = {"figures": self._figures(self.products), "history": self.history, "skipped": self.skipped}
+        if not self.run.policy.is_quantized:
+            rng = np.random.default_rng([self.run.seed, 1 << 22])
+            kinds = quantized(self.task, self.weights, rng, self.products.threads)
+            result["quantized"] = {name: self._figures(products) for name, products in kinds.items()}
+        return result
+
+    def _figures(self, products: Products) -> dict[str, float | None]:
+        """The task's figures of its tests; None for those that are not finite."""
+        inputs, labels = self.task.tests()
         with np.errstate(all="ignore"):
-            _, outputs = self.task.outputs(self.weights, inputs, self.products)
+            _, outputs = self.task.outputs(self.weights, inputs, products)
             figures = self.task.figures(outputs.value, labels)
-        finite = {name: value if np.isfinite(value) else None for name, value in figures.items()}
-        return {"figures": finite, "history": self.history, "skipped": self.skipped}
+        return {name: value if np.isfinite(value) else None for name, value in figures.items()}
 
     def save(self, path: Path) -> None:
         """Write the state to a file, whole or not at all."""

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-RULES = ("none", "backoff", "adaptive", "logmax", "tensor")
+UNSCALED, TENSOR = "none", "tensor"
+RULES = (UNSCALED, "backoff", "adaptive", "logmax", TENSOR)
 """Names of the rules. ``tensor`` scales every operand (:mod:`synth.studies.training.products`), and not the loss."""
 
 WINDOW = 200

@@ -2,9 +2,10 @@
 
 import multiprocessing
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 from synth.studies.training.runs import Run, finished, train
 
-PART = 600.0
+PART = 60.0
 """Most seconds of a part of a run."""
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+"""Variables that keep NumPy's products on one thread: their last bits may depend on the number of threads."""
 
 
 def study(
@@ -29,7 +32,7 @@ def study(
     jobs : int, optional
         Runs at the same time; by default one for each processor.
     progress : Progress, optional
-        Reports parts by iterations.
+        Reports parts by iterations, weighted by the tasks' costs.
     seconds : float
         Length of a part of a run. The state is saved at its end, and every minute.
 
@@ -41,9 +44,9 @@ def study(
     processors = os.cpu_count() or 1
     jobs = processors if jobs is None else check_integer("jobs", jobs, 1, 1 << 10)
     if progress is not None:
-        progress.start(sum(run.iterations for run in runs))
+        progress.start(_work(runs))
     waiting = [run for run in runs if finished(run, folder) is None]
-    known = sum(run.iterations for run in runs) - sum(run.iterations for run in waiting)
+    known = _work(runs) - _work(waiting)
     if progress is not None and known:
         progress.advance(_text(runs, waiting), known, known=True)
     if waiting:
@@ -63,7 +66,7 @@ def _train_all(
     seconds: float,
 ) -> None:
     # a forked process would share the locks of NumPy's threads
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+    with _one_thread(), ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
         active: dict[Future[tuple[int, int]], Run] = {}
         unfinished = list(waiting)
         try:
@@ -79,7 +82,8 @@ def _train_all(
                     else:
                         waiting.remove(run)
                     if progress is not None:
-                        progress.advance(_text(runs, waiting), after - before, label=run.policy.name)
+                        done = (after - before) * run.cost
+                        progress.advance(_text(runs, waiting), done, label=f"{run.task}: {run.policy.name}")
         except BrokenProcessPool:
             raise ToolError("a worker of the study was killed; start it again to resume") from None
         finally:
@@ -89,6 +93,25 @@ def _train_all(
 def part(run: Run, folder: Path, seconds: float, threads: int) -> tuple[int, int]:
     """Train a run for some seconds at most; return the iterations before and after."""
     return train(run, folder, limit=seconds, threads=threads)
+
+
+def _work(runs: Sequence[Run]) -> float:
+    return sum(run.iterations * run.cost for run in runs)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Processes that start within this context have the variables :data:`ONE_THREAD`."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _text(runs: Sequence[Run], waiting: Sequence[Run]) -> str:

@@ -7,6 +7,7 @@ same ones.
 import ast
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -38,6 +39,8 @@ class Task(ABC):
         Samples of an iteration.
     rate : float
         Learning rate.
+    cost : float
+        Time of an iteration, relative to other tasks.
     network : Any
         It has ``weights(rng)`` and ``outputs(weights, inputs, products)``.
     """
@@ -45,6 +48,7 @@ class Task(ABC):
     name: str
     batch: int
     rate: float
+    cost: float
     network: Any
 
     @abstractmethod
@@ -76,12 +80,13 @@ class Task(ABC):
 class Characters(Task):
     """The next character of a text, the docstrings of scikit-learn: English, formulas and code."""
 
-    name, batch, rate = "characters", 16, 0.003
+    name, batch, rate, cost = "characters", 16, 0.006, 50.0
 
-    def __init__(self, length: int = 64, width: int = 64):
+    length, width, heads, layers = 64, 64, 2, 2
+
+    def __init__(self) -> None:
         self.text, self.alphabet = _text()
-        self.network = Transformer(len(self.alphabet), length, width)
-        self.length = length
+        self.network = Transformer(len(self.alphabet), self.length, self.width, self.heads, self.layers)
 
     def samples(self, rng: np.random.Generator, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Random parts of the first nine tenths."""
@@ -110,6 +115,13 @@ class Characters(Task):
     def digest(self) -> str:
         """SHA-256 of the text."""
         return hashlib.sha256(self.text.tobytes()).hexdigest()
+
+
+class Letters(Characters):
+    """The same with a network that is small enough for tests, and too small to learn much."""
+
+    name, batch, cost = "letters", 4, 4.0
+    length, width, heads, layers = 32, 32, 1, 1
 
 
 @cache
@@ -142,7 +154,7 @@ def _docstrings() -> str:
 class Digits(Task):
     """Handwritten digits of 8 by 8 pixels, moved by up to one pixel, with noise."""
 
-    name, batch, rate = "digits", 64, 0.003
+    name, batch, rate, cost = "digits", 64, 0.003, 2.0
 
     def __init__(self) -> None:
         try:
@@ -184,7 +196,7 @@ class Range(Task):
     unless its gradients are lost. The figures do not weigh the losses.
     """
 
-    name, batch, rate = "range", 64, 0.003
+    name, batch, rate, cost = "range", 64, 0.003, 1.0
     INPUTS, HIDDEN = 16, 64
     EXPONENTS = (0, -10, -20, -30, -40)
 
@@ -220,5 +232,10 @@ class Range(Task):
         return hashlib.sha256(self.inner.tobytes() + self.outer.tobytes()).hexdigest()
 
 
-TASKS = {"characters": Characters, "digits": Digits, "range": Range}
+TASKS: Mapping[str, Callable[[], Task]] = {
+    "characters": Characters,
+    "letters": Letters,
+    "digits": Digits,
+    "range": Range,
+}
 """The tasks by name."""

@@ -190,7 +190,7 @@ def test_other_rules_scale_no_loss(rule):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("letters", PLAIN, 0, 1), "task must be one of characters, digits, range, not 'letters'"),
+        (("mnist", PLAIN, 0, 1), "task must be one of characters, letters, digits, range, not 'mnist'"),
         (("range", Policy("p", scaling="auto"), 0, 1), "scaling must be one of none, backoff, .*, not 'auto'"),
         (("range", PLAIN, -1, 1), "seed must be an integer from 0 to .*, not -1"),
         (("range", PLAIN, 0, 0), "iterations must be an integer from 1 to .*, not 0"),

@@ -1,0 +1,198 @@
+"""The chapter on training: verdicts follow from figures and spreads, with made-up results and with a small study's."""
+
+import json
+import math
+
+import pytest
+
+from golden.refusal import BadKind, BadValue
+from rtl_tests.support.trained import made_up_study, policy
+from synth.area.rows import Row
+from synth.report import load
+from synth.report.chapters import training as chapter
+from synth.report.training.claims import (
+    CALIBRATED_NAME,
+    CAST_NAME,
+    CLAIMS,
+    INSIDE,
+    NOT_REPRODUCED,
+    ONE_SEED,
+    REPRODUCED,
+    Claim,
+    Relation,
+    verdict,
+)
+from synth.report.training.plan import BASE, PLANS, SEEDS, SMALL, mac
+from synth.report.training.results import Study, Task
+
+
+def section_of(**excess):
+    return chapter.section(Study.from_json(made_up_study(**excess)))
+
+
+def claims(section):
+    """Verdicts by the two policies and the task."""
+    return {(row[0].text, row[1].text, row[1].small): row[-1].text for row in section.tables[0].rows}
+
+
+SPREADS = [
+    # relation, losses above binary32's of the first and the second policy, verdict; the margin is 1.02 / 0.98 - 1
+    (Relation.LOWER, (-0.02, -0.03, -0.01), (0.0, 0.0, 0.0), REPRODUCED),
+    (Relation.LOWER, (0.02, 0.03, 0.01), (0.0, 0.0, 0.0), NOT_REPRODUCED),
+    (Relation.LOWER, (-0.02, 0.0, -0.01), (0.0, 0.0, 0.0), INSIDE),
+    (Relation.LOWER, (0.0, 0.0, 0.0), (math.inf,) * 3, REPRODUCED),
+    (Relation.LOWER, (math.inf,) * 3, (0.0, 0.0, 0.0), NOT_REPRODUCED),
+    (Relation.LOWER, (math.inf,) * 3, (math.inf,) * 3, INSIDE),
+    (Relation.NO_HIGHER, (0.03, -0.5, 0.04), (0.0, 0.0, 0.0), REPRODUCED),
+    (Relation.NO_HIGHER, (0.03, 0.0, 0.05), (0.0, 0.0, 0.0), INSIDE),
+    (Relation.NO_HIGHER, (0.05, 0.06, 0.07), (0.0, 0.0, 0.0), NOT_REPRODUCED),
+    (Relation.NO_HIGHER, (0.05, 0.06, math.inf), (0.0, 0.0, 0.0), NOT_REPRODUCED),
+    (Relation.ALIKE, (0.03, -0.03, 0.04), (0.0, 0.0, 0.0), REPRODUCED),
+    (Relation.ALIKE, (-0.03, 0.0, -0.06), (0.0, 0.0, 0.0), INSIDE),
+    (Relation.ALIKE, (-0.06, -0.05, -0.06), (0.0, 0.0, 0.0), NOT_REPRODUCED),
+    (Relation.ALIKE, (0.06, 0.05, 0.06), (0.0, 0.0, 0.0), NOT_REPRODUCED),
+]
+
+
+@pytest.mark.parametrize(("relation", "first", "second", "expected"), SPREADS)
+def test_verdicts(relation, first, second, expected):
+    facts = {"task": "t", "iterations": 1, "batch": 1, "parameters": 1}
+    task = Task.from_json({**facts, "policies": [policy(BASE), policy("a", first), policy("b", second)]})
+    assert task.margin == pytest.approx(1.02 / 0.98 - 1)
+    judged = verdict(Claim("", "", "t", "a", relation, "b"), task)
+    assert judged.text == expected
+    assert judged.first.high == pytest.approx(max(first))
+    assert verdict(Claim("", "", "t", "a", relation, "c"), task) is None
+
+
+def test_one_seed_has_no_verdict():
+    lines = [{**policy(name), "figures": [{"loss": 1.0}], "skipped": [0]} for name in (BASE, "a")]
+    task = Task.from_json({"task": "t", "iterations": 1, "batch": 1, "parameters": 1, "policies": lines})
+    assert verdict(Claim("", "", "t", "a", Relation.LOWER, BASE), task).text == ONE_SEED
+
+
+def test_every_claim_has_its_policies():
+    known = {plan.task: {item.name for item in plan.policies} | {CAST_NAME, CALIBRATED_NAME} for plan in PLANS}
+    for claim in CLAIMS:
+        assert {claim.first, claim.second} <= known[claim.task], claim
+    pairs = [(claim.task, claim.first, claim.relation, claim.second, claim.text) for claim in CLAIMS]
+    assert len(set(pairs)) == len(pairs)
+    compared = {(claim.task, name) for claim in CLAIMS for name in (claim.first, claim.second)}
+    assert compared >= {(plan.task, item.name) for plan in PLANS for item in plan.policies if item.name != BASE}
+
+
+def test_plans():
+    assert len(SEEDS) == 3
+    for plan, small in zip(PLANS, SMALL, strict=True):
+        names = [item.name for item in plan.policies]
+        assert names[0] == BASE
+        assert len(set(names)) == len(names) <= 12
+        assert small.policies == plan.policies
+        assert len(plan.runs(SEEDS)) == 3 * len(names)
+    by_name = [(item.name, item) for plan in PLANS for item in plan.policies]
+    assert len(set(by_name)) == len(dict(by_name))
+    without = [name for name, item in dict(by_name).items() if mac(item) is None]
+    assert without == [BASE, "1.4.3/1.5.2, biases", "1.4.3/1.5.2, biases, logmax"]
+
+
+def test_a_chapter():
+    lower, higher = (-0.1, -0.2, -0.3), (0.5, 0.6, 0.7)
+    section = section_of(**{"hif8, hybrid": lower, "e4m3/e5m2": higher, "e5m2b4, binary16": (math.inf,) * 3})
+    assert len(section.tables[0].rows) == len(CLAIMS)
+    assert [table.caption.partition(",")[0] for table in section.tables[1:]] == ["Policies"] * 3
+    judged = claims(section)
+    needed = "FP8 needs scales of tensors."
+    compared = "loss of e4m3/e5m2, tensor is lower than that of e4m3/e5m2"
+    assert judged[needed, "range", compared] == judged[needed, "characters", compared] == REPRODUCED
+    changed = {"hif8, hybrid", "e4m3/e5m2", "e5m2b4, binary16"}
+    for claim, row in zip(CLAIMS, section.tables[0].rows, strict=True):
+        if changed.isdisjoint((claim.first, claim.second)):
+            assert row[-1].text == (INSIDE if claim.relation is Relation.LOWER else REPRODUCED)
+            assert row[-1].small == ("" if claim.relation is Relation.LOWER else "margin 4.1%")
+    text = {row[0].text: row for row in section.tables[2].rows}
+    assert text["hif8, hybrid"][2].text == "-20.0%"
+    assert text["hif8, hybrid"][0].small == "hif8 / hif8 / hif8 hybrid, binary32, unscaled"
+    assert text["e5m2b4, binary16"][2].text == "diverged"
+    assert text["hif8, hybrid"][6].text == "20.0%"
+    assert text["hif8, hybrid"][7].text == "3"
+    fronts = [finding for finding in section.findings if finding.is_caption]
+    assert len(fronts) == 3
+    assert fronts[0].text == (
+        "characters: no other policy has both a smaller MAC and a lower median loss than hif8, hybrid (-20.0%, 700 "
+        "NAND2)."
+    )
+    assert fronts[1].text.endswith("Not in the picture, because a loss was not finite: e5m2b4, binary16.")
+    assert len(section.plots) == 6
+    assert "1.4.3/1.5.2, biases" not in section.plots[0].picture.svg  # it has no MAC
+    assert ">hif8, adaptive<" in section.plots[0].picture.svg
+    assert not any("have changed since" in finding.text for finding in section.findings)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data.update(program="0"),
+        lambda data: data["tasks"][0]["policies"][3]["gradient"].update(fmt="ocp_e5m2"),
+        lambda data: data["tasks"][0]["policies"][3].update(name="hif9"),
+    ],
+)
+def test_an_older_file_is_named(change):
+    data = made_up_study(("digits",))
+    data["rows"] = []
+    change(data)
+    section = chapter.section(Study.from_json(data))
+    assert section.findings[0].text == (
+        "The code or the policies of the study, the reference model or NumPy have changed since these networks were "
+        "trained. make study trains them again."
+    )
+
+
+def test_without_a_file_there_is_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(load, "STUDY", tmp_path / "study.json")
+    assert load.study() is None
+    section = chapter.section(None)
+    assert section.intro.startswith("This report has no results on training: the documentation has none yet.")
+    assert not section.tables
+    (tmp_path / "study.json").write_text(json.dumps(made_up_study()))
+    assert list(load.study().tasks) == ["characters", "digits", "range"]
+
+
+def test_the_rows_are_read_back():
+    data = made_up_study()
+    study = Study.from_json(data)
+    assert study.area(mac(PLANS[0].policies[1])).median == Row.from_json(data["rows"][0]).median
+    assert study.area(None) is None
+    assert study.source is data
+
+
+def broken(change):
+    data = made_up_study()
+    change(data)
+    return data
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data.pop("program"),
+        lambda data: data.pop("versions"),
+        lambda data: data["tasks"][0].pop("batch"),
+        lambda data: data["tasks"][0]["policies"].pop(2),
+        lambda data: data["tasks"][0]["policies"][3]["figures"].pop(),
+        lambda data: data["tasks"][0]["policies"][2]["figures"].__setitem__(0, {"loss": None}),
+        lambda data: data["tasks"][0]["policies"][3]["figures"].__setitem__(0, {"accuracy": 1.0}),
+        lambda data: data["tasks"][0]["policies"][3]["figures"].__setitem__(0, {"loss": "low"}),
+        lambda data: data["tasks"][0]["policies"][3]["history"][0].pop("lost"),
+        lambda data: data["tasks"][0]["policies"][3]["history"][0].pop("iteration"),
+        lambda data: data["tasks"][0]["policies"][3]["history"][0]["lost"].update(gradient=[0.5, "all"]),
+        lambda data: data["tasks"][0]["policies"][3]["history"][0]["lost"].update(bias=[0.5, 0.5]),
+        lambda data: data["tasks"][0]["policies"][3].update(skipped=[]),
+        lambda data: data["tasks"][0]["policies"][3].pop("weight"),
+        lambda data: data["tasks"][0]["policies"][3].pop("scaling"),
+        lambda data: data["tasks"][0]["policies"][3]["gradient"].update(rounding=2),
+        lambda data: data["rows"].append({}),
+    ],
+)
+def test_other_files_are_refused(change):
+    with pytest.raises((BadValue, BadKind)):
+        Study.from_json(broken(change))

@@ -1,0 +1,120 @@
+"""The command of the study of training: a killed study ends with the same file, and the report shows it."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from golden.refusal import Refusal
+from hwgen.__main__ import main as hwgen
+from synth.report import load
+from synth.report.training.claims import CALIBRATED_NAME, CAST_NAME
+from synth.report.training.plan import SMALL, SMALL_SEEDS, Plan
+from synth.report.training.results import Study
+from synth.studies import learning
+from synth.studies.learning import main, results, text
+from synth.studies.training.calibration import CALIBRATED, CAST
+from synth.studies.training.policy import Operand, Policy
+from synth.studies.training.runs import finished, program, train
+from synth.studies.training.tasks import TASKS
+
+TASK = "range"
+(PLAN,) = (plan for plan in SMALL if plan.task == TASK)
+
+
+def command(folder):
+    files = ["-o", str(folder / "study.json"), "--runs", str(folder / "runs"), "--store", str(folder / "store")]
+    return [sys.executable, "-m", "synth.studies.learning", "--small", "--tasks", TASK, "--jobs", "1", *files]
+
+
+def run(folder):
+    subprocess.run(command(folder), check=True, capture_output=True)
+    return (folder / "study.json").read_bytes()
+
+
+def killed(folder):
+    """Start a study and kill it when some of its runs are finished."""
+    process = subprocess.Popen(command(folder), start_new_session=True, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and len([*folder.glob("runs/*.json")]) < 5:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (folder / "study.json").exists()
+    assert 5 <= len([*folder.glob("runs/*.json")]) < len(PLAN.policies) * len(SMALL_SEEDS)
+
+
+def test_a_killed_study_ends_with_the_same_file_and_the_report_shows_it(tmp_path, capsys):
+    whole = run(tmp_path / "whole")
+    killed(tmp_path / "parts")
+    assert run(tmp_path / "parts") == whole
+    file = tmp_path / "whole" / "study.json"
+    study = load.study(str(file))
+    assert study.program == program()
+    assert list(study.tasks[TASK].policies) == [
+        PLAN.policies[0].name,
+        CAST_NAME,
+        CALIBRATED_NAME,
+        *(policy.name for policy in PLAN.policies[1:]),
+    ]
+    sweep, out = tmp_path / "sweep.json", tmp_path / "out"
+    sweep.write_text('{"rows": [], "failures": []}')
+    words = ["report", "--sweep", str(sweep), "--study", str(file), "-o", str(out), "--store", str(tmp_path / "store")]
+    assert hwgen(words) == 0
+    page = (out / "index.html").read_text()
+    assert '<section id="training">' in page
+    assert "Without any scale, HiF8 trains as well as FP8 with scales of tensors." in page
+    assert json.loads((out / "report.json").read_text())["study"] == json.loads(whole)
+    capsys.readouterr()
+    sweep.write_text("{}")
+    assert hwgen(["report", "--study", str(sweep), "-o", str(tmp_path / "other")]) == 2
+    assert capsys.readouterr().err == f"hwgen: --study {str(sweep)!r} is not what make study writes\n"
+
+
+def test_the_file_has_the_figures_of_the_runs(tmp_path):
+    hif8 = Operand("hif8")
+    plan = Plan("range", 3, (Policy("binary32"), Policy("hif8", hif8, hif8, hif8)))
+    runs = plan.runs((5, 6))
+    for item in runs:
+        train(item, tmp_path)
+    trained = [finished(item, tmp_path) for item in runs]
+    (task,) = results([plan], (5, 6), trained)
+    by_name = {policy["name"]: policy for policy in task["policies"]}
+    assert list(by_name) == ["binary32", CAST_NAME, CALIBRATED_NAME, "hif8"]
+    for place in range(2):
+        assert by_name["binary32"]["figures"][place]["loss"] == pytest.approx(trained[place]["figures"]["loss"], 1e-4)
+        assert by_name["hif8"]["figures"][place]["loss"] == pytest.approx(trained[2 + place]["figures"]["loss"], 1e-4)
+        for kind, name in ((CAST, CAST_NAME), (CALIBRATED, CALIBRATED_NAME)):
+            expected = trained[place]["quantized"][kind]["loss"]
+            assert by_name[name]["figures"][place]["loss"] == pytest.approx(expected, 1e-4)
+    assert by_name["hif8"]["gradient"] == {"fmt": "hif8", "rounding": None, "overflow": None}
+    assert (task["parameters"], task["data"]) == (16 * 64 + 64 * 5, TASKS["range"]().digest())
+    content = {"program": "0", "versions": {"numpy": "0"}, "seeds": [5, 6], "tasks": [task], "rows": []}
+    written = text(content)
+    assert json.loads(written) == content
+    assert sum('"name": "hif8"' in line for line in written.splitlines()) == 1
+    assert len(written.splitlines()) < 25
+    losses = Study.from_json(content).tasks["range"].policies["hif8"].losses()
+    assert losses == tuple(figures["loss"] for figures in by_name["hif8"]["figures"])
+
+
+def test_numbers_keep_five_digits():
+    numbers = {"a": [1.234567, math.inf, 3], "b": "text", "c": np.float64(2.0).item()}
+    assert learning._rounded(numbers) == {"a": [1.2346, None, 3], "b": "text", "c": 2.0}
+
+
+def test_bad_input(tmp_path):
+    with pytest.raises(Refusal, match=r"^tasks must be among letters, digits, range, not 'mnist'$"):
+        main(["--small", "--tasks", "range,mnist", "-o", str(tmp_path / "s.json"), "--store", str(tmp_path / "store")])
+    with pytest.raises(Refusal, match=r"^jobs must be an integer from 1 to 1024, not 0$"):
+        main(["--small", "--jobs", "0", "-o", str(tmp_path / "s.json"), "--store", str(tmp_path / "store")])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Refusal, match=r"^output.* is not a folder$"):
+        main(["--small", "-o", str(tmp_path / "file" / "s.json"), "--store", str(tmp_path / "store")])
+    assert not [path for path in tmp_path.iterdir() if path.name != "file" and not path.name.startswith("store")]

@@ -1,0 +1,232 @@
+"""The chapter on training: what the papers claim, losses against the area of MACs, and what operands lose."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+from synth.area.targets import TARGETS
+from synth.report.chapters.tradeoff import front
+from synth.report.figures import Figure, listing, number
+from synth.report.render import plots
+from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
+from synth.report.training.claims import CLAIMS, INSIDE, NOT_REPRODUCED, ONE_SEED, REPRODUCED, Relation, verdict
+from synth.report.training.plan import BASE, PLANS, TARGET, mac
+from synth.report.training.results import Study, Task, Trained, recorded
+from synth.studies.training.policy import GRADIENT, KINDS
+from synth.studies.training.runs import program
+from synth.studies.training.scaling import TENSOR, UNSCALED
+
+TITLE = "Training in these formats, and the papers' claims about it"
+NO_FILE = (
+    "This report has no results on training: the documentation has none yet. make study trains the networks and writes "
+    "the results to build/study.json, which --study accepts."
+)
+COMMAND = "python -m synth.studies.learning"
+"""What ``make study`` runs."""
+_DIVERGED = "diverged"
+_TITLES = {
+    "characters": "characters (a transformer, next character of a text)",
+    "letters": "letters (a tiny transformer, for tests)",
+    "digits": "digits (a convolutional network)",
+    "range": "range (losses weighted from 1 to 2^-40)",
+}
+_POLICIES = {policy.name: policy for plan in PLANS for policy in plan.policies}
+"""Policies by name; a name is that of the same policy in all tasks."""
+
+
+def section(study: Study | None) -> Section:
+    """Verdicts, and for each task plots and a table; a sentence if there are no results."""
+    if study is None:
+        return Section("training", TITLE, NO_FILE)
+    section = Section(
+        "training",
+        TITLE,
+        "Small networks are trained in float32 except for the products of their layers. Forward and backward, these "
+        "are computed as hardware computes them, bit for bit, in the formats and accumulators of a policy. From a "
+        "seed, all policies have the same first weights and batches. A loss is that of test data, compared with "
+        f"training in binary32 from the same seed; its spread is that of {len(study.seeds)} seeds. Figures and "
+        "verdicts are about these tasks, which are far smaller than the papers'. docs/study.md describes them. The "
+        "figures were not measured with this report: make study measures them. Versions: "
+        f"{listing([f'{name} {text}' for name, text in study.versions.items()])}.",
+    )
+    if not _is_current(study):
+        text = (
+            "The code or the policies of the study, the reference model or NumPy have changed since these networks "
+            "were trained."
+        )
+        section.findings.append(Finding(f"{text} make study trains them again."))
+    _claims(section, study)
+    for task in study.tasks.values():
+        _task(section, study, task)
+    return section
+
+
+def _is_current(study: Study) -> bool:
+    """Whether the program and the policies of today would give the same results."""
+    trained = [policy for task in study.tasks.values() for policy in task.policies.values() if policy.choices]
+    return study.program == program() and all(
+        policy.name in _POLICIES and recorded(_POLICIES[policy.name]) == {"name": policy.name, **policy.choices}
+        for policy in trained
+    )
+
+
+# -- claims
+
+
+def _claims(section: Section, study: Study) -> None:
+    """A row for each claim whose policies were trained."""
+    body, counts = [], Counter[tuple[str, str]]()
+    for claim in CLAIMS:
+        task = study.tasks.get(claim.task)
+        judged = None if task is None else verdict(claim, task)
+        if task is None or judged is None:
+            continue
+        paper = claim.source.partition(",")[0]
+        counts[paper, judged.text] += 1
+        compared = f"loss of {claim.first} is {claim.relation} that of {claim.second}"
+        margin = "" if claim.relation is Relation.LOWER else f"margin {task.margin:.1%}"
+        row = (
+            Cell(claim.text, claim.source),
+            Cell(claim.task, compared),
+            _excess_cell(judged.first),
+            _excess_cell(judged.second),
+            Cell(judged.text, margin),
+        )
+        body.append(row)
+    for paper in dict.fromkeys(paper for paper, _ in counts):
+        shares = [
+            f"{counts[paper, text]} {text}"
+            for text in (REPRODUCED, NOT_REPRODUCED, INSIDE, ONE_SEED)
+            if counts[paper, text]
+        ]
+        section.findings.append(Finding(f"Training, {paper}: {listing(shares)}."))
+    if not body:
+        return
+    note = (
+        "Losses are relative to binary32's from the same seed. A loss is lower than another if all seeds are: the "
+        "spreads do not overlap. With three seeds this happens by chance once in ten times. It is no higher, or the "
+        "same, if the difference is at most the margin, by which binary32's own losses differ between seeds, for all "
+        "differences that the spreads allow. If no difference that they allow agrees, the claim is not reproduced; "
+        "otherwise it is inside the spread, which is no verdict for or against it."
+    )
+    head = ("claim", "task, and what is compared", "first loss", "second loss", "verdict")
+    section.tables.append(Table("The papers' claims about training, and verdicts", head, tuple(body), note))
+
+
+def _excess_cell(value: Figure) -> Cell:
+    spread = "" if value.low == value.high else f"{_excess(value.low)} to {_excess(value.high)}"
+    return Cell(_excess(value.median), spread, value=value.median if math.isfinite(value.median) else None)
+
+
+def _excess(value: float) -> str:
+    return f"{value:+.1%}" if math.isfinite(value) else _DIVERGED
+
+
+# -- tasks
+
+
+def _task(section: Section, study: Study, task: Task) -> None:
+    """Plots and a table of a task."""
+    title = _TITLES.get(task.name, task.name)
+    areas = {
+        name: area
+        for name in task.policies
+        if (area := study.area(mac(_POLICIES[name]) if name in _POLICIES else None))
+    }
+    _area_plot(section, task, areas)
+    _history_plot(section, task)
+    body = []
+    for name, trained in task.policies.items():
+        losses, accuracy = task.losses(name), task.accuracy(name)
+        row = [
+            Cell(name, _choices(trained)),
+            _loss_cell(losses),
+            Cell("") if name == BASE else _excess_cell(task.excess(name)),
+            Cell("–")
+            if accuracy is None
+            else Cell(f"{accuracy.median:.1%}", _spread(accuracy, ".1%"), "", accuracy.median),
+            *(_lost_cell(trained, kind) for kind in KINDS),
+            Cell(str(max(trained.skipped)), value=max(trained.skipped)) if trained.history else Cell("–"),
+            figure_cell(areas.get(name)),
+        ]
+        body.append(tuple(row))
+    head = (
+        "policy",
+        "loss",
+        "above binary32",
+        "accuracy",
+        *(f"{kind}s lost" for kind in KINDS),
+        "skipped",
+        f"MAC, {TARGETS[TARGET].title} [{TARGETS[TARGET].unit}]",
+    )
+    note = (
+        f"{task.parameters:,} parameters, {task.iterations:,} iterations of {task.batch}. Lost: the largest share of "
+        "operands other than zero that became zero, and that were out of range, in an iteration of the first seed's "
+        "history. Skipped: iterations whose gradients were not used, because they overflowed; of the seed with the "
+        "most. The area is that of one MAC for all products of the policy, which selects formats by pins if there are "
+        "two; scaling is not part of it. Policies with three formats have no such MAC."
+    )
+    section.tables.append(Table(f"Policies, {title}", head, tuple(body), note))
+
+
+def _choices(trained: Trained) -> str:
+    """Formats of activations, weights and gradients, accumulator and scaling."""
+    if not trained.choices or GRADIENT not in trained.choices:
+        return ""
+    operands = [trained.choices[kind] for kind in KINDS]
+    formats = " / ".join(" ".join(filter(None, (operand["fmt"], operand.get("rounding")))) for operand in operands)
+    scaling = {UNSCALED: "unscaled", TENSOR: "scales of tensors"}.get(trained.choices["scaling"])
+    return (
+        f"{formats}, {trained.choices['accumulator']}, {scaling or 'scale of the loss: ' + trained.choices['scaling']}"
+    )
+
+
+def _loss_cell(value: Figure) -> Cell:
+    if not math.isfinite(value.median):
+        return Cell(_DIVERGED)
+    return Cell(f"{value.median:.3g}", _spread(value, ".3g"), value=value.median)
+
+
+def _spread(value: Figure, digits: str) -> str:
+    low, high = (f"{number:{digits}}" if math.isfinite(number) else _DIVERGED for number in (value.low, value.high))
+    return "" if low == high else f"{low} to {high}"
+
+
+def _lost_cell(trained: Trained, kind: str) -> Cell:
+    lost = trained.lost(kind)
+    return Cell("–") if lost is None else Cell(f"{lost[0]:.1%}", f"{lost[1]:.1%} out of range", value=lost[0])
+
+
+def _area_plot(section: Section, task: Task, areas: Mapping[str, Figure]) -> None:
+    """Loss above binary32's against area, of the policies that have both."""
+    excess = {name: task.excess(name) for name in areas}
+    finite = {name: value for name, value in excess.items() if math.isfinite(value.high)}
+    if len(finite) < 2:
+        return
+    edge = front({name: areas[name] for name in finite}, {name: -value.median for name, value in finite.items()})
+    unit = TARGETS[TARGET].unit
+    best = [f"{name} ({_excess(finite[name].median)}, {number(areas[name].median)} {unit})" for name in edge]
+    sentence = f"{task.name}: no other policy has both a smaller MAC and a lower median loss than {listing(best)}."
+    others = [name for name in excess if name not in finite]
+    sentence += f" Not in the picture, because a loss was not finite: {listing(others)}." if others else ""
+    points = {name: (value.over(0.01), areas[name]) for name, value in finite.items()}
+    labels = "loss above binary32's [%]", f"area of the MAC [{unit}]"
+    scaled = [name for name in points if _POLICIES[name].scaling != UNSCALED]
+    picture = plots.losses(points, edge, scaled, f"Loss against area: {task.name}", labels)
+    caption = f"{sentence} Hollow marks: policies with scaling."
+    section.plots.append(Plot(caption, picture, (COMMAND, *commands(areas.values()))))
+    section.findings.append(Finding(sentence, TARGET, is_caption=True))
+
+
+def _history_plot(section: Section, task: Task) -> None:
+    """Shares of gradients that became zero, over iterations."""
+    series = {
+        name: {point["iteration"]: point["lost"][GRADIENT][0] for point in trained.history if GRADIENT in point["lost"]}
+        for name, trained in task.policies.items()
+    }
+    shown = {name: shares for name, shares in series.items() if len(shares) > 1}
+    if not shown:
+        return
+    picture = plots.shares(shown, f"Gradients that became zero: {task.name}", "iteration")
+    caption = "Of all gradients other than zero that are operands of products, those that became zero; first seed."
+    section.plots.append(Plot(caption, picture, (COMMAND,)))

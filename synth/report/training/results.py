@@ -1,0 +1,201 @@
+"""The results of the study of training: a file that ``make study`` writes, and differences from binary32."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from golden.refusal import BadValue
+from hwgen.blocks.block import Design
+from synth.area.keys import Keys
+from synth.area.rows import Row
+from synth.report.figures import Figure
+from synth.report.measured import figure
+from synth.report.training.plan import BASE
+from synth.studies.training.policy import KINDS, Policy
+
+RESULTS = Path(__file__).resolve().parents[3] / "docs" / "study.json"
+"""The results that are part of the documentation."""
+
+LOSS, ACCURACY = "loss", "accuracy"
+
+
+def recorded(policy: Policy) -> dict[str, Any]:
+    """The choices of a policy as the file has them."""
+    return {key: value for key, value in policy.described().items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A policy of a task, trained from each seed; or a network that was quantized after training.
+
+    Attributes
+    ----------
+    name : str
+    choices : mapping
+        The policy's formats, accumulator and scaling; empty if it was quantized after training.
+    figures : tuple of mapping
+        For each seed the task's figures by name; infinite ones were not finite numbers.
+    skipped : tuple of int
+        For each seed the iterations whose gradients were not used.
+    history : tuple of mapping
+        Of the first seed: loss, scale of the loss, and lost shares of operands, over iterations.
+    """
+
+    name: str
+    choices: Mapping[str, Any]
+    figures: tuple[Mapping[str, float], ...]
+    skipped: tuple[int, ...]
+    history: tuple[Mapping[str, Any], ...]
+
+    def losses(self) -> tuple[float, ...]:
+        """The loss of each seed."""
+        return tuple(figures[LOSS] for figures in self.figures)
+
+    def lost(self, kind: str) -> tuple[float, float] | None:
+        """The largest shares of operands of a kind that became zero, and that were out of range; None without any."""
+        pairs = [tuple(point["lost"][kind]) for point in self.history if kind in point["lost"]]
+        return (max(pair[0] for pair in pairs), max(pair[1] for pair in pairs)) if pairs else None
+
+    @classmethod
+    def from_json(cls, data: object) -> "Trained":
+        """Read an entry of the file; BadValue or BadKind if it is something else."""
+        keys = Keys(data, "policy")
+        name, lines, history = keys.text("name"), keys.items("figures"), keys.items("history")
+        figures, skipped = tuple(_figures(line) for line in lines), keys.items("skipped")
+        if len(skipped) != len(figures) or not all(type(count) is int and count >= 0 for count in skipped):
+            raise BadValue("skipped", f"must have a count for each seed, not {skipped!r}")
+        for point in history:
+            _check_point(Keys(point, "history"))
+        _check_choices(keys.rest)
+        return cls(name, keys.rest, figures, tuple(skipped), tuple(history))
+
+
+def _check_point(point: Keys) -> None:
+    point.count("iteration")
+    for kind, pair in Keys(point.take("lost"), "lost").rest.items():
+        if kind not in KINDS or not isinstance(pair, list) or len(pair) != 2:
+            raise BadValue("lost", f"must have two shares for each kind of operand, not {pair!r} for {kind!r}")
+        Keys({"lost": pair}, "lost").numbers("lost")
+
+
+def _check_choices(choices: Mapping[str, Any]) -> None:
+    """Refuse a policy with formats that lacks some of its choices."""
+    if choices.keys().isdisjoint(KINDS):
+        return
+    policy = Keys(dict(choices), "policy")
+    for kind in KINDS:
+        operand = Keys(policy.take(kind), kind)
+        operand.text("fmt")
+        if operand.rest.get("rounding") is not None:
+            operand.text("rounding")
+    policy.text("accumulator")
+    policy.text("scaling")
+
+
+def _figures(line: object) -> dict[str, float]:
+    keys = Keys(line, "figures")
+    if LOSS not in keys.rest:
+        raise BadValue(LOSS, "must be given")
+    values = {name: math.inf if value is None else value for name, value in keys.rest.items()}
+    for name, value in values.items():
+        if type(value) not in (int, float) or not value >= 0:
+            raise BadValue(name, f"must be a number of at least 0 or null, not {value!r}")
+    return values
+
+
+@dataclass(frozen=True)
+class Task:
+    """The results of a task: how much was trained, and its policies by name."""
+
+    name: str
+    iterations: int
+    batch: int
+    parameters: int
+    policies: Mapping[str, Trained]
+
+    @property
+    def base(self) -> Trained:
+        """Training in binary32."""
+        return self.policies[BASE]
+
+    @property
+    def margin(self) -> float:
+        """By which share the losses in binary32 differ between seeds, largest from smallest."""
+        losses = self.base.losses()
+        return max(losses) / min(losses) - 1
+
+    def excess(self, name: str) -> Figure:
+        """The loss above binary32's from the same seed, as a share of it, over the seeds."""
+        pairs = zip(self.policies[name].losses(), self.base.losses(), strict=True)
+        values = [loss / base - 1 for loss, base in pairs]
+        return Figure(min(values), median(values), max(values), samples=len(values))
+
+    def losses(self, name: str) -> Figure:
+        """The loss, over the seeds."""
+        values = self.policies[name].losses()
+        return Figure(min(values), median(values), max(values), samples=len(values))
+
+    def accuracy(self, name: str) -> Figure | None:
+        """The accuracy, over the seeds; None if the task has none."""
+        values = [figures[ACCURACY] for figures in self.policies[name].figures if ACCURACY in figures]
+        return Figure(min(values), median(values), max(values), samples=len(values)) if values else None
+
+    @classmethod
+    def from_json(cls, data: object) -> "Task":
+        """Read an entry of the file; BadValue or BadKind if it is something else."""
+        keys = Keys(data, "task")
+        policies = {item.name: item for item in map(Trained.from_json, keys.items("policies"))}
+        task = cls(keys.text("task"), keys.count("iterations"), keys.count("batch"), keys.count("parameters"), policies)
+        if BASE not in policies:
+            raise BadValue("policies", f"of {task.name} must contain {BASE}")
+        seeds = len(task.base.figures)
+        if not seeds or not all(0 < loss < math.inf for loss in task.base.losses()):
+            raise BadValue("figures", f"of {task.name} in {BASE} must have positive losses")
+        if any(len(policy.figures) != seeds for policy in policies.values()):
+            raise BadValue("figures", f"of all policies of {task.name} must have the same seeds")
+        return task
+
+
+@dataclass(frozen=True)
+class Study:
+    """The content of the file.
+
+    Attributes
+    ----------
+    program : str
+        SHA-256 of the code that the results depend on, and of NumPy's version.
+    versions : mapping of str
+        Versions of packages.
+    seeds : tuple of int
+    tasks : dict of str to Task
+    rows : dict of str to Row
+        The best row of each measured MAC, by its name.
+    source : mapping
+        All of it.
+    """
+
+    program: str
+    versions: Mapping[str, str]
+    seeds: tuple[int, ...]
+    tasks: Mapping[str, Task]
+    rows: Mapping[str, Row]
+    source: Mapping[str, Any]
+
+    def area(self, design: Design | None) -> Figure | None:
+        """The area of a MAC, if it was measured."""
+        row = None if design is None else self.rows.get(design.name)
+        return None if row is None else figure(row)
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Study":
+        """Read the file's content; BadValue or BadKind if it is something else."""
+        keys = Keys(data, "study")
+        program, versions = keys.text("program"), Keys(keys.take("versions"), "versions")
+        seeds = tuple(keys.items("seeds"))
+        tasks = {task.name: task for task in map(Task.from_json, keys.items("tasks"))}
+        rows = {row.name: row for row in map(Row.from_json, keys.items("rows"))}
+        named = {name: versions.text(name) for name in tuple(versions.rest)}
+        return cls(program, named, seeds, tasks, rows, data)
