@@ -37,7 +37,7 @@ bench: $(TESTED)       ## measure the speed of the reference model, evaluator, p
 	$(BIN)/python examples/bench_sweep.py
 limits: $(READY)       ## compare the datapaths with other open hardware, eight renamings each
 	$(BIN)/python -m synth.studies.limits
-fast: $(READY)       ## measure MACs from small to fast for the report, compare them with limits (MINUTES; it resumes)
+fast: $(READY)       ## measure MACs from small to fast for the report, compare them with limits (ten minutes; it resumes)
 	$(BIN)/python -m synth.studies.fast
 dots: $(READY)       ## measure dot products by lanes, accumulator and format for the report (half an hour; it resumes)
 	$(BIN)/python -m synth.studies.dots

@@ -20,7 +20,7 @@ from amaranth.lib.wiring import In, Out
 from golden.refusal import BadKind, BadValue, check_flag, check_integer
 from hwgen.netlist.book import ATTRIBUTE
 from hwgen.netlist.component import Checked
-from hwgen.netlist.dataflow import Bit, Bits, Netlist, Operation
+from hwgen.netlist.dataflow import Bit, Bits, Label, Netlist, Operation
 from hwgen.netlist.emit import netlist
 from hwgen.netlist.schedule import Schedule, schedule
 
@@ -157,8 +157,26 @@ class _Builder:
         # names of results and ports, and the index of the lowest bit under each
         self.names = {-1 - place: (name, 0) for place, name in enumerate(self.parts.inputs)}
         self.place = {bit: (home, place) for home, _, bits in homes for place, bit in enumerate(bits)}
+        self.named_parts = self._named_parts()
         self.kept = {(home, age): bits for home, age, bits in _kept(self.parts, self.cut, unit.stages)}
         self.registers: dict[tuple[int, int], Signal] = {}
+
+    def _named_parts(self) -> dict[int, tuple[int, Label]]:
+        """By result: the label of all of it that is read, as of a sum without its last place, and where it begins."""
+        parts: dict[int, tuple[int, Label]] = {}
+        for label in self.parts.labels:
+            home, start = self.place.get(label.bits[0], (-1, 0))
+            whole = self.bits[home] if home >= 0 else ()
+            if label.bits == whole[start : start + len(label.bits)] and {*label.bits} >= self.parts.read & {*whole}:
+                parts[home] = start, label
+        return parts
+
+    def _name_part(self, number: int, result: Signal) -> None:
+        """Name what is read of a result, and its registers."""
+        start, label = self.named_parts[number]
+        named = self._signal(len(label.bits), label.identifier, label.low, attrs={ATTRIBUTE: label.chapter})
+        self.m.d.comb += named.eq(result[start : start + len(label.bits)])
+        self.names[number] = label.identifier, label.low - start
 
     def read(self, bits: Bits, stage: int) -> Value:
         pieces = groupby(bits, lambda bit: None if isinstance(bit, str) else self.place[bit][0])
@@ -214,6 +232,8 @@ class _Builder:
             result = self._signal(len(operation.result), name, low, attrs={ATTRIBUTE: label.chapter})
         else:
             result = Signal(len(operation.result), name="")
+            if number in self.named_parts:
+                self._name_part(number, result)
         self.signals[number] = result
         operands = [self.read(bits, stage) for bits in operation.operands]
         if operation.kind == "case":

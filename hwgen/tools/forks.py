@@ -72,7 +72,7 @@ class Forks:
                     raise
                 finally:
                     run.ended()
-        return printed.decode(errors="replace"), int(ended or -signal.SIGKILL)
+        return str(printed, errors="replace"), int(ended or -signal.SIGKILL)
 
     def _send(self, message: object, ends: Sequence[int]) -> None:
         """Send a message and the ends of pipes, which are closed here."""

@@ -234,7 +234,7 @@ class Job:
                 **dict(self.facts),
             )
 
-        measured = [row(recipe, group) for recipe, group in samples.items()]
+        measured = [row(recipe, samples[recipe]) for recipe in self.recipes() if recipe in samples]
         return [*measured, min(measured, key=attrgetter("median")).best()]
 
 

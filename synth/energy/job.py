@@ -186,6 +186,6 @@ class EnergyJob:
                 **dict(self.area.facts),
             )
 
-        measured = [row(recipe, group) for recipe, group in samples.items()]
+        measured = [row(recipe, samples[recipe]) for recipe in self.area.recipes() if recipe in samples]
         best = min(measured, key=attrgetter("median")).best()
         return [*measured, best]

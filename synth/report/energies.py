@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from golden.refusal import BadValue
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
+from hwgen.datapath.goal import GOALS
 from synth.area.keys import Keys
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
 from synth.area.rows import Row
@@ -30,8 +31,8 @@ STAGES = (0, 1, 2, 3)
 ROUNDINGS = ("ties_to_away", "hybrid")
 """Roundings of the encoder of :data:`ROUNDED` that are compared."""
 ROUNDED = "hif8"
-ARCHITECTURES = ("area",)
-"""Architectures of a MAC whose curves are in the file; those built for speed have not been measured."""
+ARCHITECTURES = GOALS
+"""What the MACs of curves are built for."""
 
 
 class Point(NamedTuple):

@@ -58,7 +58,14 @@ def run(sources, top, module, folder, simulator="icarus", **variables):
     folder.mkdir(exist_ok=True)
     with environment({**changes, **variables, "PYTHONPATH": str(ROOT)}):
         runner = get_runner(simulator)
-        runner.build(sources=sources, hdl_toplevel=top, build_dir=folder, always=True, log_file=folder / "build.log")
+        runner.build(
+            sources=sources,
+            hdl_toplevel=top,
+            build_args=["-Wno-fatal"] if simulator == "verilator" else [],  # faults may have other widths
+            build_dir=folder,
+            always=True,
+            log_file=folder / "build.log",
+        )
         results = runner.test(module, hdl_toplevel=top, test_dir=folder, log_file=folder / "test.log")
     return (*get_results(results), (folder / "test.log").read_text())
 
@@ -202,7 +209,7 @@ def test_the_systolic_array_multiplies_matrices(simulator):
         ("element", "enable ? acc_out", "1'b1 ? acc_out"),
         exhaustive("element", "acc_before = clear ?", "acc_before = 1'b0 ?"),
         exhaustive("systolic", ".b(b0_down)", ".b(b[7:0])"),
-        exhaustive("systolic", "clear_late[1]), .enable", "clear_late[0]), .enable"),
+        exhaustive("systolic", "clear_late[1]), .enable", "1'b0), .enable"),
     ],
 )
 def test_the_systolic_array_with_a_fault_fails(file, right, wrong, tmp_path):

@@ -223,7 +223,7 @@ def test_the_page_shows_everything(folder):
         "hwgen area mac --target xc7",
         "synch",
         "(30.5 dB, 156 NAND2).",
-        "mac binary16, Gates: e5m2b1 is fastest",
+        "mac binary16 speed optimize, Gates",
         "not reproduced",
         "65,536 inputs evaluated",
         "hwgen verify multiplier_hif8",
@@ -255,7 +255,9 @@ def test_the_summary_has_the_main_findings(data, content):
     assert texts["Exact accumulators"].startswith(exact)
     tradeoffs = "Gates, best trade-offs between area and SNR: hif8 (20.5 dB, 150 NAND2), "
     assert texts["Accuracy for area"].startswith(tradeoffs)
-    assert texts["Speed"].endswith("Gates: e5m2b1 is fastest (6 FO4); hif8 is slowest (10 FO4).")
+    small, fast = texts["Speed"].split(". ")
+    assert small.startswith("mac binary16, Gates")
+    assert fast.startswith("mac binary16 speed optimize, Gates")
     assert texts["Verified"].startswith(
         "2 of 2 modules equal the reference model on all inputs: 65,536 inputs evaluated, "
     )
@@ -266,7 +268,7 @@ def test_the_summary_has_the_main_findings(data, content):
         f"{jobs} jobs on 5 targets, {netlists} netlists, 2 renamings per recipe; 1 job failed. Tools: minifloat-rtl "
     )
     assert texts["Measured"].startswith(measured)
-    assert texts["Measured"].endswith(f"{data.tool}, abc.")
+    assert texts["Measured"].endswith(f"{data.tool}.")
 
 
 def test_the_summary_does_not_depend_on_the_words_of_findings(content):

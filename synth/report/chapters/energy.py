@@ -131,9 +131,7 @@ def curves(energies: Energies) -> dict[str, dict[str, speed.Front]]:
     fronts: dict[str, dict[str, speed.Front]] = {}
     for name in CURVES:
         for architecture in ARCHITECTURES:
-            rows = energies.rows.get(Point(mac(name, architecture=architecture), SPEED).key, ())
-            if not rows:  # the file is older than the architecture
-                continue
+            rows = energies.rows[Point(mac(name, architecture=architecture), SPEED).key]
             label = name if architecture == ARCHITECTURES[0] else f"{name}, {architecture}"
             fronts[label] = {
                 "energy": speed.front(speed.Point(delay(row), figure(row)) for row in rows),

@@ -31,7 +31,8 @@ def summary(report: Report, measured: Measured, sections: Sequence[Section]) -> 
     texts = (finding.text for finding in tradeoffs if finding.place == "gates")
     points += [Point(subject, text) for subject, text in zip(_TRADEOFFS, texts, strict=False)]
     if timed := findings.get("speed"):
-        points.append(Point("Speed", " ".join(dict.fromkeys((timed[0].text, timed[-1].text)))))
+        drawn = [finding.text for finding in timed if finding.is_caption]  # one of each goal
+        points.append(Point("Speed", " ".join(dict.fromkeys(drawn[:2])) or timed[0].text))
     points += [Point("Rounding", finding.text) for finding in findings.get("encoders", [])[:1]]
     points += [Point("Exact accumulators", text) for text in [accumulators.sentence(measured)] if text]
     dots = [finding for finding in findings.get("dots", []) if finding.place == "gates"]
