@@ -90,7 +90,7 @@ def test_the_study_writes_the_file(outcomes, tmp_path):
 
 @pytest.mark.parametrize(("words", "todo"), [([], []), (["--again"], [JOB])])
 def test_areas_of_the_same_verilog_are_not_measured_again(words, todo, outcomes, monkeypatch, tmp_path):
-    row = rows(JOB, {"a": [{"area": 2.0}, {"area": 3.0}]})[-1]
+    row = rows(JOB, {"amap": [{"area": 2.0}, {"area": 3.0}]})[-1]
     (tmp_path / "dots.json").write_text(json.dumps({"rows": [row.to_json()]}))
     outcomes[:] = [Outcome(JOB, (row,))] if todo else []
     monkeypatch.setattr(study, "jobs", lambda store: [JOB])

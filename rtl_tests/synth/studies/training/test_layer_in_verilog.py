@@ -89,5 +89,5 @@ def test_a_wrong_weight_is_found(tmp_path):
     a, b = (policy.operand(ACTIVATION).codes(operand, rng)[0] for operand in (x[:1], y))
     sums = golden.matmul(a, b, fmt, accumulator=accumulator)
     b[0, 0] ^= 1
-    with pytest.raises(AssertionError, match=r"hif8_pe_binary16: 1 of \d+ vectors differ"):
+    with pytest.raises(AssertionError, match=r"hif8_pe_binary16: 1 of \d+ cycles differ"):
         simulate([clocked_case(build("pe", fmt, accumulator=accumulator), cycles(a, b, sums))], tmp_path)
