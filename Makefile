@@ -38,7 +38,7 @@ bench: $(TESTED)       ## measure the speed of the reference model, evaluator, p
 limits: $(READY)       ## compare the datapaths with other open hardware, eight renamings each
 	$(BIN)/python -m synth.studies.limits
 fast: $(READY)       ## measure MACs from small to fast for the report, compare them with limits (ten minutes; it resumes)
-	$(BIN)/python -m synth.studies.fast
+	$(BIN)/python -m synth.studies.fast; status=$$?; $(BIN)/python -m synth.report.readme && exit $$status
 dots: $(READY)       ## measure dot products by lanes, accumulator and format for the report (half an hour; it resumes)
 	$(BIN)/python -m synth.studies.dots
 	$(BIN)/python -m synth.report.readme

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -29,7 +30,7 @@ SHOWN = 10
 """Mismatches that :meth:`Model.check` shows."""
 
 
-class Model:
+class Model(ABC):
     """The model of an instance of a block; use the class of the block's kind.
 
     It compares in each cycle of ``clock``, after the falling edge, when inputs and outputs are settled. A bench may
@@ -176,10 +177,11 @@ class Model:
 
     # -- defined by the kinds of blocks
 
+    @abstractmethod
     def _expected(self, inputs: Mapping[str, int | None]) -> dict[str, int | None]:
         """The outputs of this cycle; None where they are not compared."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _clock(self, inputs: Mapping[str, int | None]) -> None:
         """A rising edge with these inputs."""
 

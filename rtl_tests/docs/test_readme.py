@@ -21,6 +21,10 @@ def test_figures_of_dot_products_match_the_study():
     assert readme.dots(load.dots()) in (ROOT / readme.DOT).read_text()
 
 
+def test_figures_of_speed_match_the_study():
+    assert readme.speeds(load.speeds()) in (ROOT / readme.FAST).read_text()
+
+
 def test_results_on_training_match_the_study():
     assert readme.study(load.study()) in (ROOT / readme.STUDY).read_text()
 

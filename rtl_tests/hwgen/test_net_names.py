@@ -38,6 +38,7 @@ COMPONENTS = {
     "decoder of a pair": lambda: Decoder("ocp_e4m3+ocp_e5m2", "binary16"),
     "mac of a pair": lambda: Mac("hif8+binary8p3", flags=True),
     "readout": lambda: Readout("hif8", target="ocp_e5m2", rounding="stochastic"),
+    "pipelined dot for FPGAs": lambda: Pipelined(Dot("ocp_e4m3", accumulator="binary32", fabric="fpga"), 3),
     "pipelined mac": lambda: Pipelined(Mac("hif8"), 4),
     "pipelined quantizer": lambda: Pipelined(Quantizer("e2m1", lanes=4), 3),
     "pipelined dot": lambda: Pipelined(Dot("ocp_e4m3", accumulator="exact"), 5),
@@ -190,6 +191,11 @@ def test_registers_hold_what_they_are_named_after(name):
     for signal, stage, value in registers:
         earlier = {f"{signal}{kind}_stage_{int(stage) - 1}" for kind in ("", "_bits")}
         assert {*re.findall(r"[a-z]\w*", value)} <= {signal, *earlier}
+
+
+def test_a_sum_without_its_last_place_keeps_its_name_in_a_pipeline():
+    """Proofs cut the module there."""
+    assert {"products_sum", "sum_1_0"} <= {match[3] for match in NET.finditer(emitted("pipelined dot for FPGAs"))}
 
 
 def test_nets_with_exchanged_names_are_found():

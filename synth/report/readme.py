@@ -7,12 +7,14 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from operator import itemgetter
+from math import inf
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple
 
 import golden
+from hwgen.datapath.goal import GOALS
 from synth.area.targets import TARGETS
 from synth.report import load
 from synth.report.chapters import training
@@ -22,13 +24,15 @@ from synth.report.figures import Figure, counted, number, ranked
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
 from synth.report.render.markdown import table_lines
+from synth.report.speeds import Speeds
 from synth.report.training.results import Study
+from synth.studies.fast import Limit, Point, limits, points, smallest
 from synth.studies.script import status
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PICTURE = Path("docs/results.json"), Path("docs/mac_area.svg")
 README, ACCURACY, DOT = Path("README.md"), Path("docs/accuracy.md"), Path("docs/dot.md")
-STUDY = Path("docs/study.md")
+STUDY, FAST = Path("docs/study.md"), Path("docs/fast.md")
 _KEPT = (
     "component",
     "format",
@@ -146,6 +150,35 @@ def dots(data: Dots) -> str:
     return _markdown((f"{FORMAT}, NAND2 per product", *(counted(lanes, "lane") for lanes in numbers)), rows)
 
 
+def speeds(data: Speeds) -> str:
+    """The lines of docs/fast.md between its markers: areas within the delays of limits, and the ends of each curve."""
+    texts = []
+    bounded = [limit for limit in limits() if max(limit.within)[1] < inf]
+    for delays, group in groupby(bounded, lambda limit: tuple(delay for delay, _ in limit.within)):
+        rows = [(f"`{limit.format}`", *(_within(limit, data, delay) for delay in delays)) for limit in group]
+        texts.append(_markdown(("NAND2", *(f"within {number(delay)} FO4" for delay in delays)), rows))
+    ends = []
+    for limit in (limit for limit in limits() if "stages" not in limit.options):
+        curves = [points(design, data.rows) for design in limit.designs()]
+        cells = (f"{number(point.delay)} FO4, {number(point.area)}" for curve in curves for point in _ends(curve))
+        ends.append((" into ".join([f"`{limit.format}`", *limit.options.values()]), *cells))
+    head = (f"built for {goal}: {end}" for goal in GOALS for end in ("fastest", "smallest"))
+    return "\n".join([*texts, _markdown(("MAC", *head), ends)])
+
+
+def _within(limit: Limit, data: Speeds, delay: float) -> str:
+    """The smallest area within a delay, with a star if that MAC is built for area."""
+    small, fast = (smallest(points(design, data.rows), delay) for design in limit.designs())
+    found = [point for point in (small, fast) if point is not None]
+    best = smallest(found)
+    return "–" if best is None else number(best.area) + ("*" if best is small else "")
+
+
+def _ends(curve: Sequence[Point]) -> tuple[Point, Point]:
+    """The fastest and the smallest point."""
+    return min(curve), min(curve, key=attrgetter("area"))
+
+
 def study(data: Study | None) -> str:
     """The lines of docs/study.md between its markers: verdicts, and the policies of each task."""
     chapter = training.section(data)
@@ -186,6 +219,7 @@ def main(arguments: Sequence[str]) -> None:
     _insert(ACCURACY, accuracy())
     _insert(DOT, dots(load.dots()))
     _insert(STUDY, study(load.study()))
+    _insert(FAST, speeds(load.speeds()))
 
 
 if __name__ == "__main__":

@@ -61,6 +61,12 @@ class Finding:
     """Whether it is the caption of a plot, and so not listed again on the page."""
 
 
+def other_tool(subject: str, tool: str, others: str, command: str) -> list[Finding]:
+    """A warning if the ``tool`` of a study's figures is not that of the ``others``; the command measures them again."""
+    text = f"{subject} by {tool}, other figures by {others}: do not compare them. {command} measures them again."
+    return [] if tool == others else [Finding(text)]
+
+
 @dataclass
 class Section:
     """A chapter of the report; ``anchor`` is its short name in links."""

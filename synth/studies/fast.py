@@ -11,9 +11,11 @@ is given
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import inf
+from operator import attrgetter
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -69,6 +71,26 @@ def limits() -> list[Limit]:
     ]
 
 
+class Point(NamedTuple):
+    """Median delay in FO4 and median area in NAND2 equivalents of a recipe's netlists of a module."""
+
+    delay: float
+    area: float
+    module: str
+    recipe: str
+
+
+def points(design: Design, rows: Iterable[Row]) -> list[Point]:
+    """The points of a design, one for each recipe."""
+    timed = ((row, row.timing) for row in rows if row.name == design.name)
+    return [Point(median(timing.delays), row.median, row.name, row.recipe) for row, timing in timed if timing]
+
+
+def smallest(found: Iterable[Point], delay: float = inf) -> Point | None:
+    """The smallest point within a delay; None if all are slower."""
+    return min((point for point in found if point.delay <= delay), key=attrgetter("area"), default=None)
+
+
 class Check(NamedTuple):
     """A line of the table, and whether the limit is kept."""
 
@@ -76,21 +98,18 @@ class Check(NamedTuple):
     kept: bool
 
 
-def checked(limit: Limit, curves: Mapping[str, Sequence[Row]]) -> list[Check]:
-    """A check for each delay of a limit, from the rows of all recipes by module."""
-    points = [
-        (median(row.timing.delays), row.median, row.name, row.recipe)
-        for design in limit.designs()
-        for row in curves[design.name]
-        if row.timing is not None
-    ]
+def checked(limit: Limit, rows: Sequence[Row]) -> list[Check]:
+    """A check for each delay of a limit, from the rows of all recipes and modules."""
+    found = [point for design in limit.designs() for point in points(design, rows)]
     checks = []
     for delay, area in limit.within:
-        kept = [point for point in points if point[0] <= delay]
-        time, size, name, recipe = min(kept, key=lambda point: point[1]) if kept else min(points)
+        met = smallest(found, delay)
+        point = met or min(found)
         most = "any" if area == inf else number(round(ALLOWED * area))
-        text = f"{name:34} {number(delay):>6} {most:>7} {time:8.2f} {number(size):>8}  {recipe}"
-        checks.append(Check(text, bool(kept) and size <= ALLOWED * area))
+        text = (
+            f"{point.module:34} {number(delay):>6} {most:>7} {point.delay:8.2f} {number(point.area):>8}  {point.recipe}"
+        )
+        checks.append(Check(text, met is not None and met.area <= ALLOWED * area))
     return checks
 
 
@@ -107,8 +126,8 @@ def main() -> int:
     """Measure, write the file and print the table; return 0 if all limits are kept, else 1."""
     groups = record.measured(record.options(__doc__), RESULTS, jobs, lambda _, row: not row.is_best)
     record.write(RESULTS, groups)
-    curves = {job.top: rows for job, rows in groups.items()}
-    checks = [check for limit in limits() for check in checked(limit, curves)]
+    rows = list(chain(*groups.values()))
+    checks = [check for limit in limits() for check in checked(limit, rows)]
     print(f"{'module':34} {'within':>6} {'at most':>7} {'FO4':>8} {'NAND2':>8}  recipe")
     for check in checks:
         print(f"{check.text}: {'kept' if check.kept else 'NOT KEPT'}")

@@ -17,7 +17,7 @@ from cocotb.triggers import Timer
 try:
     from hwgen.cocotb import new_vectors
 except ImportError:  # the vectors of the file are all there is
-    new_vectors = None  # type: ignore[assignment]
+    new_vectors = None  # type: ignore[assignment]  # mypy sees a function that is always there
 
 NAME = Path(__file__).stem.removesuffix("_cocotb")
 BUNDLE = next(folder for folder in Path(__file__).resolve().parents if (folder / f"{NAME}.json").exists())

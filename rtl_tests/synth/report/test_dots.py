@@ -132,7 +132,7 @@ def test_blocks_side_by_side():
 def test_areas_of_another_tool_are_not_compared():
     old, new = findings(study()), findings(study(), "yosys 1")
     assert new[0] == (
-        "The areas of this section are by yosys 0, those of other sections by yosys 1: do not compare them. make dots "
+        "The areas of this section are by yosys 0, other figures by yosys 1: do not compare them. make dots "
         "measures them again."
     )
     assert new[1:] == old

@@ -42,7 +42,7 @@ def curve(design, points):
     ],
 )
 def test_the_smallest_area_within_a_delay_counts(small, large, kept):
-    checks = fast.checked(LIMIT, {SMALL.name: curve(SMALL, small), LARGE.name: curve(LARGE, large)})
+    checks = fast.checked(LIMIT, [*curve(SMALL, small), *curve(LARGE, large)])
     assert [check.kept for check in checks] == kept
 
 

@@ -40,7 +40,7 @@ from synth.report.figures import (
     ties_clause,
 )
 from synth.report.render import plots
-from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
+from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell, other_tool
 
 _ROUNDED = "binary32"
 """The accumulator with which others are compared."""
@@ -66,9 +66,7 @@ def section(dots: Dots | None, tool: str) -> Section | None:
         "are not compared. These figures were not measured with this report: make dots measures them and writes them "
         f"to a file of the program. Tools: {dots.tool}, NumPy {dots.numpy}.",
     )
-    if dots.tool != tool:
-        text = f"The areas of this section are by {dots.tool}, those of other sections by {tool}: do not compare them."
-        section.findings.append(Finding(f"{text} make dots measures them again."))
+    section.findings += other_tool("The areas of this section are", dots.tool, tool, "make dots")
     for target in LANES:
         _lanes(section, dots, target)
     _errors(section, dots)

@@ -29,7 +29,7 @@ from synth.report.figures import Figure, compared, listing, number, ranked, smal
 from synth.report.measured import figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
-from synth.report.sections import Cell, Command, Finding, Plot, Section, Table, commands, figure_cell
+from synth.report.sections import Cell, Command, Finding, Plot, Section, Table, commands, figure_cell, other_tool
 
 _GATES = "gates"
 _TITLE = "Gates"
@@ -64,9 +64,7 @@ def _study(section: Section, energies: Energies, tool: str) -> None:
         " The findings and plots were not measured with this report: make energy measures their figures and writes "
         f"them to a file of the program. Tool: {energies.tool}."
     )
-    if energies.tool != tool:
-        text = f"The energies of this section are by {energies.tool}, other figures by {tool}: do not compare them."
-        section.findings.append(Finding(f"{text} make energy measures them again."))
+    section.findings += other_tool("The energies of this section are", energies.tool, tool, "make energy")
     _formats(section, energies)
     _curves(section, energies)
     _data(section, energies)

@@ -10,7 +10,7 @@ from synth.report.figures import Figure, counted, listing, number, smallest, tie
 from synth.report.measured import figure
 from synth.report.plan import OPTIONAL
 from synth.report.render import plots
-from synth.report.sections import Cell, Finding, Plot, Section, Table, commands
+from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, other_tool
 from synth.report.speeds import Speeds
 
 DEADLINES = (1.0, 1.25, 1.6, 2.7)
@@ -119,9 +119,7 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | 
             " MACs on our own gates were not measured with this report: make fast measures them and writes a file of "
             f"the program. Tool: {speeds.tool}."
         )
-    if speeds is not None and speeds.tool != tool:
-        text = f"The MACs on our own gates are by {speeds.tool}, other figures by {tool}: do not compare them."
-        section.findings.append(Finding(f"{text} make fast measures them again."))
+        section.findings += other_tool("The MACs on our own gates are", speeds.tool, tool, "make fast")
     by_name = {group: fronts(timed) for group, timed in by_group.items()}
     most = max(len(curves) for curves in by_name.values())
     for group, curves in by_name.items():
