@@ -10,6 +10,7 @@ from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import answer, stimuli, suite_case, texts
 from rtl_tests.support.gates import mismatches
 from rtl_tests.support.proofs import check
+from rtl_tests.support.selection import every, exhaustive
 from synth.proof.cases import is_enumerated
 from synth.proof.choose import proof
 from synth.proof.evidence import EQUAL
@@ -52,8 +53,8 @@ def some(design, count):
 @pytest.mark.parametrize(
     ("design", "count"),
     [
-        *((design, 4000) for design in DESIGNS),
-        *(pytest.param(design, COUNT, marks=pytest.mark.exhaustive) for design in (*DESIGNS, *MORE)),
+        *every(2, [(design, 4000) for design in DESIGNS]),
+        *(exhaustive(design, COUNT) for design in (*DESIGNS, *MORE)),
     ],
     ids=lambda value: getattr(value, "name", value),
 )
