@@ -2,7 +2,7 @@
 
 Runs are kept by their content and resume where they stopped, however they were interrupted.
 
-Usage: python -m synth.studies.learning [--small] [--tasks T,...] [--jobs N] [-o FILE]
+Usage: python -m synth.studies.learning [--small] [--tasks T,...] [--jobs N | --dask ADDRESS] [-o FILE]
 """
 
 import argparse
@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,11 @@ from synth.report.training.plan import PLANS, SEEDS, SMALL, SMALL_SEEDS, TARGET,
 from synth.report.training.results import recorded
 from synth.studies.script import status
 from synth.studies.training.calibration import CALIBRATED, CAST
+from synth.studies.training.cluster import Cluster
 from synth.studies.training.runs import program
-from synth.studies.training.study import study
+from synth.studies.training.study import Pool, Processes, study
 from synth.studies.training.tasks import TASKS
+from synth.sweep.pools import DaskPool
 
 PACKAGES = ("minifloat-rtl", "numpy", "scikit-learn")
 _DEPTHS = {"tasks": 3, "rows": 1}
@@ -83,10 +86,11 @@ def _rounded(data: Any) -> Any:
     return data
 
 
-def areas(plans: Sequence[Plan], store: Store, jobs: int | None) -> list[dict[str, Any]]:
+def areas(plans: Sequence[Plan], store: Store, chosen: argparse.Namespace) -> list[dict[str, Any]]:
     """The best row of each MAC; those that the store has are not measured again."""
     todo = [job for design in macs(plans) for job in area_jobs(design, verilog(design, store), (TARGET,))]
-    with LocalPool(jobs) as pool:
+    pool = DaskPool(chosen.dask) if chosen.dask else LocalPool(chosen.jobs)
+    with closing(pool):
         outcomes = measure_all(todo, pool, store, Progress())
     for outcome in outcomes:
         if outcome.error:
@@ -120,6 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text_of = "reuse the areas in this file and add new ones (default: %(default)s)"
     parser.add_argument("--store", default="build/store.sqlite", metavar="FILE", help=text_of)
     parser.add_argument("--jobs", type=int, metavar="N", help="runs at the same time (default: one for each processor)")
+    text_of = "address of the scheduler of a Dask cluster that trains and measures, e.g. tcp://127.0.0.1:8786"
+    parser.add_argument("--dask", metavar="ADDRESS", help=text_of)
     parser.add_argument("--tasks", metavar="T[,T...]", help="tasks to train (default: all)")
     text_of = "train a few iterations, and measure no areas, to test the study"
     parser.add_argument("--small", action="store_true", help=text_of)
@@ -132,19 +138,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with about("store"):
         store = Store(chosen.store)
     runs = [run for plan in plans for run in plan.runs(seeds)]
-    trained = study(runs, Path(chosen.runs), chosen.jobs, Progress())
+    with _trainers(chosen) as pool:
+        trained = study(runs, Path(chosen.runs), pool, Progress())
     content = {
         "program": program(),
         "versions": {name: version(name) for name in PACKAGES},
         "seeds": list(seeds),
         "tasks": results(plans, seeds, trained),
-        "rows": [] if chosen.small else areas(plans, store, chosen.jobs),
+        "rows": [] if chosen.small else areas(plans, store, chosen),
     }
     output.parent.mkdir(parents=True, exist_ok=True)
     partial = output.with_name(f"{output.name}.partial")
     partial.write_text(text(content))
     os.replace(partial, output)
     print(output)
+
+
+def _trainers(chosen: argparse.Namespace) -> Pool:
+    """Where the networks are trained."""
+    if chosen.jobs is not None and chosen.dask:
+        raise BadValue("jobs", "sets the processes of this machine and cannot be combined with --dask")
+    return Cluster(chosen.dask) if chosen.dask else Processes(chosen.jobs)
 
 
 def _named(plans: Sequence[Plan], names: str | None) -> list[Plan]:

@@ -6,50 +6,20 @@ If a worker is lost, its jobs run again, up to :data:`synth.area.pool.TRIES` tim
 import threading
 import time
 from concurrent.futures import Future
-from functools import cache, partial
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
-import golden
-import hwgen
-import synth
-from golden.refusal import BadValue
-from hwgen.tools import yosys
-from hwgen.tools.process import ToolError
-from synth.area.digest import sha256, texts
 from synth.area.jobs import Measurement, Samples
 from synth.area.pool import TRIES, execute_with_retries
-
-if TYPE_CHECKING:
-    from distributed import Client
-
-CONNECT = 10.0
-"""Seconds to wait for the first answer of a scheduler."""
+from synth.sweep.cluster import PoolError, check_program, checked, connect, program, threads
 
 RECONNECT = 60.0
 """Seconds to wait for a scheduler that has gone away."""
 
-SUFFIXES = (".py", ".v", ".lib", ".cpp", ".h")
-"""Suffixes of the files that results depend on."""
-
-
-class PoolError(ToolError):
-    """The pool cannot run its jobs any more."""
-
-
-@cache
-def program() -> str:
-    """SHA-256 of everything results depend on besides the job: the files of our packages and the tool's version."""
-    files = [text for package in (golden, hwgen, synth) for text in texts(package, *SUFFIXES)]
-    return sha256(*files, version("minifloat-rtl"), yosys.version())
-
 
 def remote(job: Measurement, timeout: float | None, expected: str) -> Samples:
     """Run a job on a worker of a cluster, which must have the expected version of the program."""
-    here = program()
-    if here != expected:
-        versions = f"{here[:12]} instead of {expected[:12]}"
-        raise PoolError(f"a worker runs another version of the program or its tools ({versions})")
+    check_program(expected)
     return execute_with_retries(job, timeout)
 
 
@@ -80,31 +50,9 @@ class DaskPool:
         self._lock = threading.RLock()
         self._waiting: dict[Future[Samples], tuple[Measurement, float | None, int, Any]] = {}
         self._closed = False
-        try:
-            self._client = self._connect(CONNECT)
-        except PoolError as error:
-            raise BadValue("dask", str(error), ": ") from error
-        for worker, program_there in self._client.run(program).items():
-            if program_there != self.expected:
-                problem = "runs another version of the program or its tools; install the same one everywhere"
-                raise BadValue("dask", f"the worker {worker} {problem}", ": ")
-        self.slots = max(1, sum(self._client.nthreads().values()))
+        self._client = checked(address, self.expected)
+        self.slots = threads(self._client)
         threading.Thread(target=self._watch_connection, daemon=True).start()
-
-    def _connect(self, patience: float) -> "Client":
-        try:
-            from distributed import Client
-        except ImportError:
-            raise PoolError("Dask is not installed: pip install '.[dask]' in the clone") from None
-        deadline = time.monotonic() + patience
-        while True:
-            try:
-                return Client(self.address, timeout="5s", set_as_default=False)
-            except (OSError, TimeoutError) as error:
-                if time.monotonic() > deadline or self._closed:
-                    reason = " ".join(str(error).split())
-                    raise PoolError(f"there is no Dask scheduler at {self.address!r}: {reason}") from None
-                time.sleep(0.5)
 
     def submit(self, job: Measurement, timeout: float | None) -> Future[Samples]:
         """Send a job to the scheduler."""
@@ -155,7 +103,7 @@ class DaskPool:
             time.sleep(0.5)
             try:
                 if self._client.status not in ("running", "connecting"):
-                    self._client = self._connect(self.patience)
+                    self._client = connect(self.address, self.patience, lambda: self._closed)
                 with self._lock:
                     if self._client.status == "running" and not self._closed:
                         for future, (job, timeout, tries, sent) in list(self._waiting.items()):

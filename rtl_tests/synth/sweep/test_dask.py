@@ -2,9 +2,6 @@
 
 import os
 import signal
-import socket
-import subprocess
-import sys
 import time
 from dataclasses import replace
 
@@ -13,6 +10,7 @@ import pytest
 import golden
 from golden.refusal import BadValue
 from hwgen.tools.process import ToolError
+from rtl_tests.support.cluster import cluster_of_two
 from rtl_tests.synth.area.test_jobs import JOB
 from synth.area import pool as pool_module
 from synth.area.pool import LocalPool
@@ -31,43 +29,10 @@ to = ["unpacked", "binary16"]
 """
 
 
-class Cluster:
-    """A scheduler and workers as separate processes."""
-
-    def __init__(self, folder):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.address, self.folder = f"tcp://127.0.0.1:{self.port}", folder
-        self.scheduler, self.workers = None, []
-
-    def _start(self, program, *words):
-        command = [sys.executable, "-W", "ignore", "-m", f"distributed.cli.{program}", *words]
-        command += ["--host", "127.0.0.1", "--no-dashboard"]
-        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        return subprocess.Popen(command, cwd=self.folder, start_new_session=True, **silent)
-
-    def start_scheduler(self):
-        self.scheduler = self._start("dask_scheduler", "--port", str(self.port))
-
-    def start_worker(self):
-        self.workers.append(self._start("dask_worker", self.address, "--nthreads", "1", "--no-nanny"))
-
-    def stop(self):
-        for process in [*self.workers, self.scheduler]:
-            if process is not None and process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-
-
 @pytest.fixture
 def cluster(tmp_path):
-    cluster = Cluster(tmp_path)
-    cluster.start_scheduler()
-    cluster.start_worker()
-    cluster.start_worker()
-    yield cluster
-    cluster.stop()
+    with cluster_of_two(tmp_path) as cluster:
+        yield cluster
 
 
 def connect(cluster):

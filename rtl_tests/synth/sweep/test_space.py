@@ -31,7 +31,7 @@ from synth.area.pool import LocalPool
 from synth.area.runner import measure
 from synth.area.store import Store
 from synth.report import load
-from synth.sweep import engine, pools, space
+from synth.sweep import cluster, engine, space
 
 SMALL = """
 formats = ["hif8", "ocp_e4m3"]
@@ -298,7 +298,7 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path, capsys, text, sentence)
     ],
 )
 def test_bad_options_are_refused(file, tmp_path, capsys, monkeypatch, words, sentence):
-    monkeypatch.setattr(pools, "CONNECT", 1.0)
+    monkeypatch.setattr(cluster, "CONNECT", 1.0)
     assert main(["sweep", str(file), "-o", str(tmp_path / "out"), "--store", str(tmp_path / "store"), *words]) == 2
     assert sentence in capsys.readouterr().err
 
@@ -384,20 +384,20 @@ def test_the_program_hash_covers_all_files_that_results_depend_on(tmp_path, monk
     for package in (golden, hwgen, synth):
         files = (path for path in Path(package.__path__[0]).rglob("*") if path.is_file() and path.suffix != ".pyc")
         suffixes = {path.suffix for path in files if path.name not in ("py.typed", "Makefile")}  # of bundles
-        assert suffixes <= {*pools.SUFFIXES, ".css", ".js", ".json"}  # files of the report do not change results
+        assert suffixes <= {*cluster.SUFFIXES, ".css", ".js", ".json"}  # files of the report do not change results
     files = {}
     for name in ("golden", "hwgen", "synth"):
         (tmp_path / name / "inside").mkdir(parents=True)
-        monkeypatch.setattr(pools, name, SimpleNamespace(__path__=[str(tmp_path / name)]))
-        files |= {tmp_path / name / "inside" / f"file{suffix}": f"{name}{suffix}" for suffix in pools.SUFFIXES}
+        monkeypatch.setattr(cluster, name, SimpleNamespace(__path__=[str(tmp_path / name)]))
+        files |= {tmp_path / name / "inside" / f"file{suffix}": f"{name}{suffix}" for suffix in cluster.SUFFIXES}
     for path, text in files.items():
         path.write_text(text)
-    before = pools.program.__wrapped__()
+    before = cluster.program.__wrapped__()
     for path, text in files.items():
         path.write_text("changed")
-        assert pools.program.__wrapped__() != before, path
+        assert cluster.program.__wrapped__() != before, path
         path.write_text(text)
-    assert pools.program.__wrapped__() == before
+    assert cluster.program.__wrapped__() == before
 
 
 def test_a_job_that_hangs_times_out(file, tmp_path):

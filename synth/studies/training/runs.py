@@ -158,9 +158,14 @@ class Trainer:
         self.products.restore(plain["products"])
 
 
+def files(run: Run, folder: Path) -> tuple[Path, Path]:
+    """The files of a run's result and of its state; a run has at most one of them."""
+    return folder / f"{run.key()}.json", folder / f"{run.key()}.npz"
+
+
 def finished(run: Run, folder: Path) -> dict[str, Any] | None:
     """The result of a run that is finished in a folder."""
-    path = folder / f"{run.key()}.json"
+    path, _ = files(run, folder)
     if not path.exists():
         return None
     result: dict[str, Any] = json.loads(path.read_text())
@@ -184,7 +189,7 @@ def train(
     folder.mkdir(parents=True, exist_ok=True)
     if finished(run, folder) is not None:
         return run.iterations, run.iterations
-    result, saved = (folder / f"{run.key()}{suffix}" for suffix in (".json", ".npz"))
+    result, saved = files(run, folder)
     trainer = Trainer(run, threads)
     if saved.exists():
         trainer.load(saved)

@@ -1,13 +1,14 @@
-"""Many runs on the processors of this machine, in parts of limited length, with the time left."""
+"""Many runs at the same time, in parts of limited length, with the time left."""
 
 import multiprocessing
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+from threadpoolctl import threadpool_limits
 
 from golden.refusal import check_integer
 from hwgen.tools.process import ToolError
@@ -16,12 +17,51 @@ from synth.studies.training.runs import Run, finished, train
 
 PART = 60.0
 """Most seconds of a part of a run."""
-ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-"""Variables that keep NumPy's products on one thread: their last bits may depend on the number of threads."""
+
+
+class Pool(Protocol):
+    """Trains parts of runs. Leaving its context drops the parts that have not started."""
+
+    slots: int
+    """Number of parts that run at the same time."""
+
+    def submit(self, run: Run, folder: Path, seconds: float) -> Future[tuple[int, int]]:
+        """Schedule :func:`part` for a run, whose state is in ``folder`` before and afterwards."""
+
+    def __enter__(self) -> "Pool": ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class Processes:
+    """Processes on this machine.
+
+    Parameters
+    ----------
+    jobs : int, optional
+        Number of processes; by default one for each processor.
+    """
+
+    def __init__(self, jobs: int | None = None):
+        processors = os.cpu_count() or 1
+        self.slots = processors if jobs is None else check_integer("jobs", jobs, 1, 1 << 10)
+        self._threads = max(processors // self.slots, 1)
+        # a forked process would share the locks of NumPy's threads
+        self._executor = ProcessPoolExecutor(self.slots, multiprocessing.get_context("spawn"))
+
+    def submit(self, run: Run, folder: Path, seconds: float) -> Future[tuple[int, int]]:
+        """Train a part as soon as a process is free."""
+        return self._executor.submit(part, run, folder, seconds, self._threads)
+
+    def __enter__(self) -> "Processes":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
 
 def study(
-    runs: Sequence[Run], folder: Path, jobs: int | None = None, progress: Progress | None = None, seconds: float = PART
+    runs: Sequence[Run], folder: Path, pool: Pool, progress: Progress | None = None, seconds: float = PART
 ) -> list[dict[str, Any]]:
     """The results of runs, in their order; those finished in ``folder`` are not repeated, others resume there.
 
@@ -29,89 +69,66 @@ def study(
     ----------
     runs : sequence of Run
     folder : Path
-    jobs : int, optional
-        Runs at the same time; by default one for each processor.
+    pool : Pool
+        Where the parts run.
     progress : Progress, optional
         Reports parts by iterations, weighted by the tasks' costs.
     seconds : float
-        Length of a part of a run. The state is saved at its end, and every minute.
+        Length of a part of a run. The state is saved at its end.
 
     Raises
     ------
     ToolError
         If a worker is killed. What it has saved is used the next time.
     """
-    processors = os.cpu_count() or 1
-    jobs = processors if jobs is None else check_integer("jobs", jobs, 1, 1 << 10)
     if progress is not None:
         progress.start(_work(runs))
     waiting = [run for run in runs if finished(run, folder) is None]
     known = _work(runs) - _work(waiting)
     if progress is not None and known:
         progress.advance(_text(runs, waiting), known, known=True)
-    if waiting:
-        _train_all(runs, waiting, folder, min(jobs, len(waiting)), max(processors // jobs, 1), progress, seconds)
+    _train_all(runs, waiting, folder, pool, progress, seconds)
     results = [finished(run, folder) for run in runs]
     assert all(result is not None for result in results)
     return [result for result in results if result is not None]
 
 
 def _train_all(
-    runs: Sequence[Run],
-    waiting: list[Run],
-    folder: Path,
-    jobs: int,
-    threads: int,
-    progress: Progress | None,
-    seconds: float,
+    runs: Sequence[Run], waiting: list[Run], folder: Path, pool: Pool, progress: Progress | None, seconds: float
 ) -> None:
-    # a forked process would share the locks of NumPy's threads
-    with _one_thread(), ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
-        active: dict[Future[tuple[int, int]], Run] = {}
-        unfinished = list(waiting)
-        try:
-            while unfinished or active:
-                while unfinished and len(active) < jobs:
-                    run = unfinished.pop(0)
-                    active[pool.submit(part, run, folder, seconds, threads)] = run
-                for future in wait(active, return_when=FIRST_COMPLETED).done:
-                    run = active.pop(future)
-                    before, after = future.result()
-                    if after < run.iterations:
-                        unfinished.insert(0, run)
-                    else:
-                        waiting.remove(run)
-                    if progress is not None:
-                        done = (after - before) * run.cost
-                        progress.advance(_text(runs, waiting), done, label=f"{run.task}: {run.policy.name}")
-        except BrokenProcessPool:
-            raise ToolError("a worker of the study was killed; start it again to resume") from None
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    active: dict[Future[tuple[int, int]], Run] = {}
+    unfinished = list(waiting)
+    try:
+        while unfinished or active:
+            while unfinished and len(active) < pool.slots:
+                run = unfinished.pop(0)
+                active[pool.submit(run, folder, seconds)] = run
+            for future in wait(active, return_when=FIRST_COMPLETED).done:
+                run = active.pop(future)
+                before, after = future.result()
+                if after < run.iterations:
+                    unfinished.insert(0, run)
+                else:
+                    waiting.remove(run)
+                if progress is not None:
+                    done = (after - before) * run.cost
+                    progress.advance(_text(runs, waiting), done, label=f"{run.task}: {run.policy.name}")
+    except BrokenProcessPool:
+        raise ToolError("a worker of the study was killed; start it again to resume") from None
 
 
 def part(run: Run, folder: Path, seconds: float, threads: int) -> tuple[int, int]:
-    """Train a run for some seconds at most; return the iterations before and after."""
-    return train(run, folder, limit=seconds, threads=threads)
+    """Train a run for some seconds at most; return the iterations before and after.
+
+    ``threads`` are those of :func:`golden.matmul`. NumPy's products have one, because their last bits may depend on
+    the number of threads.
+    """
+    with threadpool_limits(1):
+        return train(run, folder, limit=seconds, threads=threads)
 
 
 def _work(runs: Sequence[Run]) -> float:
     return sum(run.iterations * run.cost for run in runs)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Processes that start within this context have the variables :data:`ONE_THREAD`."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _text(runs: Sequence[Run], waiting: Sequence[Run]) -> str:

@@ -3,16 +3,20 @@
 import io
 import os
 import signal
+import threading
+import time
 
 import pytest
 
 from golden.refusal import Refusal
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
+from rtl_tests.support.cluster import cluster_of_two
 from synth.studies.training import study as studies
+from synth.studies.training.cluster import Cluster
 from synth.studies.training.policy import Operand, Policy
 from synth.studies.training.runs import Run, finished, train
-from synth.studies.training.study import study
+from synth.studies.training.study import Processes, study
 
 HIF8 = Operand("hif8")
 RUNS = [
@@ -36,7 +40,8 @@ def test_parts_have_the_results_of_whole_runs(tmp_path):
     expected = alone(tmp_path / "alone")
     train(RUNS[1], tmp_path / "study")
     stream = io.StringIO()
-    results = study(RUNS, tmp_path / "study", 2, Progress(stream, every=0), seconds=0.01)
+    with Processes(2) as pool:
+        results = study(RUNS, tmp_path / "study", pool, Progress(stream, every=0), seconds=0.01)
     assert files(tmp_path / "study") == expected
     assert results == [finished(run, tmp_path / "alone") for run in RUNS]
     lines = stream.getvalue().splitlines()
@@ -45,16 +50,44 @@ def test_parts_have_the_results_of_whole_runs(tmp_path):
     assert lines[-1].startswith("3/3 runs, about 0 s left, last: range: hif8")
 
 
+def test_a_cluster_that_loses_a_worker_has_the_results_of_whole_runs(tmp_path):
+    expected = alone(tmp_path / "alone")
+    folder = tmp_path / "study"
+    with cluster_of_two(tmp_path) as cluster, Cluster(cluster.address) as pool:
+
+        def kill_a_worker():
+            while not folder.exists():  # until the first part is done
+                time.sleep(0.01)
+            os.killpg(cluster.workers[0].pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill_a_worker)
+        killer.start()
+        results = study(RUNS, folder, pool, seconds=0.02)
+        killer.join()
+        assert cluster.workers[0].wait() == -signal.SIGKILL
+    assert files(folder) == expected
+    assert results == [finished(run, tmp_path / "alone") for run in RUNS]
+
+
+def test_a_cluster_that_is_lost_is_reported(tmp_path):
+    with cluster_of_two(tmp_path) as cluster, Cluster(cluster.address) as pool:
+        cluster.stop()
+        with pytest.raises(ToolError, match=r"^the cluster lost a part of the study \(.*\); start it again to resume$"):
+            study(RUNS, tmp_path / "study", pool)
+    with pytest.raises(Refusal, match=r"^dask: there is no Dask scheduler at 'tcp://127.0.0.1:1'"):
+        Cluster("tcp://127.0.0.1:1")
+
+
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_killed_worker_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(studies, "part", die)
-    with pytest.raises(ToolError, match=r"^a worker of the study was killed; start it again to resume$"):
-        study(RUNS, tmp_path, 1)
+    with Processes(1) as pool, pytest.raises(ToolError, match=r"^a worker .* was killed; start it again to resume$"):
+        study(RUNS, tmp_path, pool)
 
 
 def test_jobs_are_checked(tmp_path):
     with pytest.raises(Refusal, match=r"^jobs must be an integer from 1 to 1024, not 0$"):
-        study(RUNS, tmp_path, 0)
+        Processes(0)
