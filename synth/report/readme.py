@@ -158,10 +158,11 @@ def speeds(data: Speeds) -> str:
         rows = [(f"`{limit.format}`", *(_within(limit, data, delay) for delay in delays)) for limit in group]
         texts.append(_markdown(("NAND2", *(f"within {number(delay)} FO4" for delay in delays)), rows))
     ends = []
-    for limit in (limit for limit in limits() if "stages" not in limit.options):
+    for limit in limits():
         curves = [points(design, data.rows) for design in limit.designs()]
         cells = (f"{number(point.delay)} FO4, {number(point.area)}" for curve in curves for point in _ends(curve))
-        ends.append((" into ".join([f"`{limit.format}`", *limit.options.values()]), *cells))
+        options = (f", `--{name} {value}`" for name, value in limit.options.items())
+        ends.append((f"`{limit.format}`" + "".join(options), *cells))
     head = (f"built for {goal}: {end}" for goal in GOALS for end in ("fastest", "smallest"))
     return "\n".join([*texts, _markdown(("MAC", *head), ends)])
 

@@ -90,6 +90,10 @@ def test_the_cheapest_at_each_speed():
         {name: [point for point in curve if point.delay > 30] for name, curve in curves.items()}, "X", "FO4"
     )
     assert slow[0] == "X, within 40 FO4: slim is smallest (100 NAND2), no different from alike."
+    assert speed.sentences({"slim": curves["slim"]}, "X", "FO4") == [
+        "X: slim has 200 NAND2 at 10 FO4 and 100 NAND2 at 40 FO4."
+    ]
+    assert speed.sentences({"slim": curves["slim"][:1]}, "X", "FO4") == ["X: slim has 200 NAND2 at 10 FO4."]
 
 
 def test_a_section_of_curves(tmp_path):

@@ -188,14 +188,17 @@ def deadlines(curves: Mapping[str, Front]) -> list[float]:
 
 
 def sentences(curves: Mapping[str, Front], where: str, unit: str) -> list[str]:
-    """The smallest format within each delay, and the fastest format."""
+    """The smallest format within each delay, and the fastest format; of a single format the ends of its front."""
+    if len(curves) == 1:
+        ((name, curve),) = curves.items()
+        ends = [f"{number(point.area.median)} {point.area.unit} at {number(point.delay)} {unit}" for point in curve]
+        return [f"{where}: {name} has {listing([*dict.fromkeys((ends[0], ends[-1]))])}."]
     texts = []
-    if len(curves) > 1:
-        for deadline in deadlines(curves):
-            met = {name: point.area for name, curve in curves.items() if (point := at(curve, deadline))}
-            best, ties, _ = smallest(met)
-            size = f"{number(met[best].median)} {met[best].unit}"
-            texts.append(f"{where}, within {number(deadline)} {unit}: {best} is smallest ({size}){ties_clause(ties)}.")
+    for deadline in deadlines(curves):
+        met = {name: point.area for name, curve in curves.items() if (point := at(curve, deadline))}
+        best, ties, _ = smallest(met)
+        size = f"{number(met[best].median)} {met[best].unit}"
+        texts.append(f"{where}, within {number(deadline)} {unit}: {best} is smallest ({size}){ties_clause(ties)}.")
     times = {name: curve[0].time for name, curve in curves.items()}
     first, ties, last = smallest(times)
     slowest = f"; {last} is slowest ({number(times[last].median)} {unit})" if last else ""
