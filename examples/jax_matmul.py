@@ -1,7 +1,7 @@
 """Bit-exact matrix products under a function of JAX, with a gradient: a small network learns with them.
 
 Products of float32 arrays round their operands to a format and add in an accumulator; the gradients are such products,
-too. It needs JAX: pip install 'minifloat-rtl[jax]'.
+too. It needs JAX: pip install '.[jax]' in the clone.
 
 Usage: python examples/jax_matmul.py
 """
@@ -14,9 +14,10 @@ import golden
 
 
 def product(x, y, fmt="ocp_e4m3", accumulator="binary32"):
-    """The product of float32 arrays, which are rounded to the format."""
-    a, b = (golden.get(fmt).encode(np.asarray(operand).view(np.uint32)) for operand in (x, y))
-    return golden.matmul(a, b, fmt, accumulator=accumulator).view(np.float32)
+    """The product of float32 matrices, which are rounded to the format."""
+    a, b = (golden.get(fmt).encode(np.asarray(operand, np.float32).view(np.uint32)) for operand in (x, y))
+    bits = golden.matmul(a, b, fmt, accumulator=accumulator)
+    return golden.get(accumulator).decode(bits).astype(np.float32)
 
 
 @jax.custom_vjp

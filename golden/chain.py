@@ -12,6 +12,7 @@ from golden.bits import BLOCK
 from golden.blocks import BlockScales
 from golden.formats import Format
 from golden.mac import fused_sums
+from golden.wide import IEEE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ class Chains:
     left: NDArray[Any]
     right: NDArray[Any]
     lanes: int = 1
-    zero: str = "ieee"
+    zero: str = IEEE
     scale: NDArray[Any] | None = None
     scale_bits: int = 0
     blocks: BlockScales | None = None

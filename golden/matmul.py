@@ -47,7 +47,7 @@ def matmul(
 
     Every sum is a chain in the order of its products: of :func:`golden.mac` for one lane, otherwise of
     :func:`golden.fused_dot` over consecutive groups of ``lanes`` products; the last group may have fewer.
-    Parameters that are not listed are those of these functions.
+    ``accumulator``, ``zero``, ``scale_bits`` and ``scale_format`` are those of these functions.
 
     It is compiled C++ if there is a compiler (g++, clang++, or that of ``$CXX``), and NumPy otherwise and for flags;
     the bits are the same. It uses little more memory than its operands and its result.
@@ -66,7 +66,8 @@ def matmul(
     terms : int, optional
         Of an ``exact`` accumulator; K by default.
     scale : integers, optional
-        Scales of all products of a sum; broadcast to (M, N).
+        Exponents of the powers of two that multiply all products of a sum, in two's complement of ``scale_bits`` bits;
+        broadcast to (M, N).
     flags : bool
         Whether to return flags as well.
     a_scale : unsigned integers, shape (M, blocks), optional
@@ -85,7 +86,7 @@ def matmul(
         a chain: uint8 words of :class:`golden.Flag`, combined by OR.
     """
     fa, fb = operands(a_format, b_format)
-    left, right = fa.as_codes(a, "a"), fb.as_codes(b, "b")
+    left, right = _codes(fa, a, "a"), _codes(fb, b, "b")
     for argument, codes, axes in (("a", left, "(M, K)"), ("b", right, "(K, N)")):
         if codes.ndim != 2:
             raise BadValue(argument, f"must have the two axes {axes}, not the shape {codes.shape}")
@@ -96,19 +97,22 @@ def matmul(
     terms = check_integer("terms", max(depth, 1) if terms is None else terms, 1, MAX_TERMS)
     accumulator = check_accumulator(accumulator)
     shape = rows, columns, depth
+    zero = check_zero(zero, accumulator)
+    powers = _scale(fa, fb, scale, scale_bits, (rows, columns))
+    scales = _scales(fa, fb, accumulator, (a_scale, b_scale, scale_format), scale, scale_bits)
     chains = Chains(
         fa,
         fb,
         accumulator,
         terms,
-        np.broadcast_to(left[:, np.newaxis], shape),
-        np.broadcast_to(right.T[np.newaxis], shape),
-        lanes,
-        check_zero(zero, accumulator),
-        _scale(fa, fb, scale, scale_bits, (rows, columns)),
-        scale_bits,
-        scales := _scales(fa, fb, accumulator, (a_scale, b_scale, scale_format), scale, scale_bits),
-        _block(scales, block, lanes, shape),
+        left=np.broadcast_to(left[:, np.newaxis], shape),
+        right=np.broadcast_to(right.T[np.newaxis], shape),
+        lanes=lanes,
+        zero=zero,
+        scale=powers,
+        scale_bits=scale_bits,
+        blocks=scales,
+        block=_block(scales, block, lanes, shape),
     )
     state, count = _state(chains, acc), _threads(threads)
     if check_flag("flags", flags):
@@ -131,7 +135,7 @@ def dot(
     computed as :func:`golden.matmul` computes it.
     """
     fa, fb = operands(a_format, b_format)
-    left, right = broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
+    left, right = broadcast(_codes(fa, a, "a"), _codes(fb, b, "b"))
     if left.ndim == 0:
         raise BadValue("a", "or b must have an axis to accumulate along")
     shape, depth = left.shape[:-1], left.shape[-1]
@@ -158,6 +162,11 @@ def dot(
     sums = sums.reshape((*(shape[i] for i in order), *limbs))
     back = np.argsort(order).tolist()
     return np.array(np.transpose(sums, (*back, *range(len(shape), sums.ndim))), order="C")
+
+
+def _codes(fmt: Format, codes: ArrayLike, argument: str) -> NDArray[Any]:
+    """Checked codes in the format's own type, aligned: they are not copied after they have been broadcast."""
+    return np.require(fmt.as_codes(codes, argument), fmt.code_dtype, "A")
 
 
 def _scale(

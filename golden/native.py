@@ -29,7 +29,7 @@ FOLDER = Path(__file__).parent / "cpp"
 FILES = tuple(FOLDER / name for name in ("vectors.h", "job.h", "formats.h", "fixed.h", "chain.cpp"))
 """The source, in the order in which the files include each other."""
 
-_KINDS = IEEE, DLFLOAT16, EXACT, ALIGNED = range(4)
+_OF_IEEE, _DLFLOAT16, _EXACT, _ALIGNED = range(4)  # kinds of a Job
 _EXACT_GROUP = 256
 """Products that are added in binary64 before they are added to an ``exact`` accumulator."""
 LONGEST_ALIGNED = 128
@@ -80,10 +80,13 @@ def library() -> ctypes.CDLL | None:
     path, problem = compiler(), "there is no C++ compiler (g++, clang++, or $CXX)"
     if path is not None:
         try:
-            return kept_library(path, source(), OPTIONS, "chain")
+            code = kept_library(path, source(), OPTIONS, "chain")
         except (OSError, subprocess.CalledProcessError) as error:
             text = getattr(error, "stderr", b"").decode(errors="replace").strip()
             problem = f"{path} cannot compile it: {text.splitlines()[0] if text else error}"
+        else:
+            assert code.job_bytes() == ctypes.sizeof(_Job), "Job is written differently here and in job.h"
+            return code
     warnings.warn(f"golden.matmul runs in NumPy, which is slower: {problem}", RuntimeWarning, stacklevel=2)
     return None
 
@@ -130,10 +133,10 @@ def run(chains: Chains, acc: NDArray[Any], threads: int) -> NDArray[Any]:
 
 def _kind(accumulator: str) -> int:
     if accumulator == "exact":
-        return EXACT
+        return _EXACT
     if aligned_bits(accumulator) is not None:
-        return ALIGNED
-    return DLFLOAT16 if state_format(accumulator).nan_keeps_sign else IEEE
+        return _ALIGNED
+    return _DLFLOAT16 if state_format(accumulator).nan_keeps_sign else _OF_IEEE
 
 
 def _operand(fmt: Format, codes: NDArray[Any], kind: int, keep: list[Any]) -> _Operand:
@@ -141,10 +144,10 @@ def _operand(fmt: Format, codes: NDArray[Any], kind: int, keep: list[Any]) -> _O
     if not codes.flags.aligned or any(stride % codes.itemsize for stride in codes.strides):
         codes = codes.copy()
     values = fmt.values
-    if kind == DLFLOAT16:  # specials have the sign of their codes
+    if kind == _DLFLOAT16:  # specials have the sign of their codes
         signs = np.where(np.arange(values.size) & fmt.sign_bit, -np.inf, np.inf)
         values = np.where(np.isfinite(values), values, signs)
-    exponents = row_exponents(fmt).astype(np.float64) if kind == ALIGNED else None
+    exponents = row_exponents(fmt).astype(np.float64) if kind == _ALIGNED else None
     keep += [codes, values, exponents]
     # the stride of an axis of one element may be anything
     steps = [
@@ -184,7 +187,7 @@ def _add_arithmetic(job: _Job, chains: Chains, keep: list[Any]) -> None:
     spare_bits = factor_precision if factor_precision > 1 else 0
     least = fa.ulp_exponent + fb.ulp_exponent + low
     most = fa.exponent_range[1] + fb.exponent_range[1] + 2 + high + (job.lanes - 1).bit_length()
-    if job.kind == EXACT:
+    if job.kind == _EXACT:
         unit = exact(fa, fb, chains.terms, chains.scale_bits)
         job.lanes = min(_EXACT_GROUP, max(job.depth, 1))
         job.lsb_exponent, job.limbs, job.value_bits = unit.lsb_exponent, unit.limbs, unit.value_width
@@ -199,7 +202,7 @@ def _add_arithmetic(job: _Job, chains: Chains, keep: list[Any]) -> None:
         precision = fa.precision + fb.precision + spare_bits
         job.odd = not (most - least <= 53 or _is_harmless(precision, target))
         job.lsb_exponent, job.limbs = least, (most - least + 2) // 64 + 1
-    exponents = () if job.kind == ALIGNED else product_cuts(fa, fb, job.lanes, spare_bits)
+    exponents = () if job.kind == _ALIGNED else product_cuts(fa, fb, job.lanes, spare_bits)
     middles = np.array([1.5 * 2.0 ** (exponent + 52) for exponent in exponents])
     job.cuts, job.middles = len(exponents), middles.ctypes.data
     keep.append(middles)

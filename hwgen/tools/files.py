@@ -95,6 +95,13 @@ def staging(folder: Path) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file, whole or not at all."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_bytes(content)
+    os.replace(partial, path)
+
+
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
     """Write texts by relative path into a folder; none appears before all are written. Other files there remain."""
     with staging(folder) as draft:

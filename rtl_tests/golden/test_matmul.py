@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tracemalloc
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def expected(a, b, acc, fa, fb, accumulator, lanes, terms, **scales):
 
 @pytest.mark.parametrize("accumulator", ACCUMULATORS)
 def test_a_matrix_product_is_the_chain(accumulator, backend):
-    rng, depth = generator("matmul", accumulator), 10
+    rng, depth, raised = generator("matmul", accumulator), 10, 0
     for number, (a_name, b_name) in enumerate(PAIRS):
         if backend == "numpy" and number % 3:  # it is the chain itself
             continue
@@ -91,10 +92,12 @@ def test_a_matrix_product_is_the_chain(accumulator, backend):
             chained, flags = expected(a, b, state, fa, fb, accumulator, lanes, 16)
             np.testing.assert_array_equal(ours, chained, f"{a_name} {b_name} {lanes}")
             assert ours.dtype == chained.dtype
-    both = matmul(a, b, fa, fb, accumulator, state, lanes=lanes, terms=16, flags=True)
-    np.testing.assert_array_equal(both[0], chained)
-    np.testing.assert_array_equal(both[1], flags)
-    assert flags.any()
+            if number % 9 == 0:
+                both = matmul(a, b, fa, fb, accumulator, state, lanes=lanes, terms=16, flags=True)
+                np.testing.assert_array_equal(both[0], chained)
+                np.testing.assert_array_equal(both[1], flags)
+                raised |= int(np.bitwise_or.reduce(flags, None))
+    assert raised
 
 
 @pytest.mark.parametrize("accumulator", ACCUMULATORS)
@@ -111,12 +114,11 @@ def test_scales_of_sums(accumulator, lanes, backend):
             np.testing.assert_array_equal(ours, chained)
 
 
-@pytest.mark.parametrize("accumulator", [*golden.WIDE, "aligned13"])
-@pytest.mark.parametrize("scale_format", golden.blocks.SCALES)
+@pytest.mark.parametrize(
+    ("accumulator", "scale_format"), [*product(golden.WIDE, golden.blocks.SCALES), ("aligned13", "e8m0")]
+)
 def test_scales_of_blocks(accumulator, scale_format, backend):
     """Blocks of 8 products, the last one shorter, taken 1, 4, or 8 at a time."""
-    if accumulator == "aligned13" and scale_format != "e8m0":
-        return
     rng, factor = generator("blocks", accumulator, scale_format), golden.get(scale_format)
     for a_name, b_name in (("ocp_e4m3", "ocp_e5m2"), ("e2m1", "e2m1"), ("hif8", "hif8")):
         fa, fb = golden.get(a_name), golden.get(b_name)
@@ -229,7 +231,7 @@ MEASURED = """
 import resource
 import numpy as np
 from golden import matmul, native
-a, b = np.zeros((1200, 400), np.uint8), np.zeros((400, 1000), np.uint8)
+a, b = np.zeros((1200, 400), np.{!s}), np.zeros((400, 1000), np.{!s})
 assert native.library() is not None
 matmul(a[:100], b[:, :100], "hif8", accumulator={!r}, threads=2)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -239,9 +241,10 @@ assert after - before < 4 * (a.nbytes + b.nbytes + result.nbytes) / 1024 + 2048,
 """
 
 
-@pytest.mark.parametrize("accumulator", ["binary16", "exact"])
-def test_compiled_code_needs_memory_for_operands_and_result_alone(accumulator):
-    subprocess.run([sys.executable, "-c", MEASURED.replace("{!r}", repr(accumulator))], check=True)
+@pytest.mark.parametrize(("accumulator", "codes"), [("binary16", "uint8"), ("exact", "int64")])
+def test_compiled_code_needs_memory_for_operands_and_result_alone(accumulator, codes):
+    program = MEASURED.replace("{!r}", repr(accumulator)).replace("{!s}", codes)
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 ZEROS = partial(np.zeros, dtype=np.uint8)

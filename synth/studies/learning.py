@@ -7,10 +7,9 @@ Usage: python -m synth.studies.learning [--small] [--tasks T,...] [--jobs N | --
 
 import argparse
 import json
-import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from golden.refusal import BadValue, about
-from hwgen.tools.files import check_writable
+from hwgen.tools.files import check_writable, write_whole, writing
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
+from synth.area import pool as area_pool
 from synth.area.emission import verilog
 from synth.area.plan import area_jobs
 from synth.area.pool import LocalPool
@@ -31,10 +31,10 @@ from synth.report.training.plan import PLANS, SEEDS, SMALL, SMALL_SEEDS, TARGET,
 from synth.report.training.results import recorded
 from synth.studies.script import status
 from synth.studies.training.calibration import CALIBRATED, CAST
-from synth.studies.training.cluster import Cluster
-from synth.studies.training.runs import program
-from synth.studies.training.study import Pool, Processes, study
+from synth.studies.training.runs import Run, code_hash
 from synth.studies.training.tasks import TASKS
+from synth.studies.workers.cluster import DaskTrainers
+from synth.studies.workers.study import Pool, Processes, study
 from synth.sweep.pools import DaskPool
 
 PACKAGES = ("minifloat-rtl", "numpy", "scikit-learn")
@@ -44,16 +44,17 @@ _DIGITS = 5
 """Significant digits of the file's numbers."""
 
 
-def results(plans: Sequence[Plan], seeds: Sequence[int], trained: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The tasks' part of the file, from the results of all runs in the order of the plans."""
-    left = iter(trained)
+def results(
+    plans: Sequence[Plan], seeds: Sequence[int], trained: Mapping[Run, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """The tasks' part of the file, from the results of all runs."""
     tasks = []
     for plan in plans:
         task = TASKS[plan.task]()
         weights = task.network.weights(np.random.default_rng(0))
         policies: list[dict[str, Any]] = []
         for policy in plan.policies:
-            runs = [next(left) for _ in seeds]
+            runs = [trained[Run(plan.task, policy, seed, plan.iterations)] for seed in seeds]
             policies.append({**recorded(policy), **_condensed(runs)})
             for kind, name in ((CAST, CAST_NAME), (CALIBRATED, CALIBRATED_NAME)):
                 if not policy.is_quantized:
@@ -86,12 +87,10 @@ def _rounded(data: Any) -> Any:
     return data
 
 
-def areas(plans: Sequence[Plan], store: Store, chosen: argparse.Namespace) -> list[dict[str, Any]]:
+def areas(plans: Sequence[Plan], store: Store, pool: area_pool.Pool) -> list[dict[str, Any]]:
     """The best row of each MAC; those that the store has are not measured again."""
     todo = [job for design in macs(plans) for job in area_jobs(design, verilog(design, store), (TARGET,))]
-    pool = DaskPool(chosen.dask) if chosen.dask else LocalPool(chosen.jobs)
-    with closing(pool):
-        outcomes = measure_all(todo, pool, store, Progress())
+    outcomes = measure_all(todo, pool, store, Progress())
     for outcome in outcomes:
         if outcome.error:
             raise ToolError(outcome.error)
@@ -117,8 +116,8 @@ def _lines(data: Any, depth: int) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, measure, and write the file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    text_of = "file to write (default: %(default)s)"
-    parser.add_argument("-o", "--output", default="build/study.json", metavar="FILE", help=text_of)
+    text_of = "file to write (default: build/study.json, with --small build/study-small.json)"
+    parser.add_argument("-o", "--output", metavar="FILE", help=text_of)
     text_of = "folder of finished and interrupted runs (default: %(default)s)"
     parser.add_argument("--runs", default="build/study", metavar="DIR", help=text_of)
     text_of = "reuse the areas in this file and add new ones (default: %(default)s)"
@@ -132,39 +131,52 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     plans = _named(SMALL if chosen.small else PLANS, chosen.tasks)
     seeds = SMALL_SEEDS if chosen.small else SEEDS
-    output = Path(chosen.output)
+    default = "build/study-small.json" if chosen.small else "build/study.json"
+    output, folder = Path(default if chosen.output is None else chosen.output), Path(chosen.runs)
+    if not output.name:
+        raise BadValue("output", f"must be the name of a file, not {chosen.output!r}")
     with about("output"):
-        check_writable(output.parent)
+        check_writable(output.parent, [output.name])
+    with about("runs"):
+        check_writable(folder)
     with about("store"):
         store = Store(chosen.store)
+    if chosen.jobs is not None and chosen.dask is not None:
+        raise BadValue("jobs", "sets the processes of this machine and cannot be combined with --dask")
     runs = [run for plan in plans for run in plan.runs(seeds)]
-    with _trainers(chosen) as pool:
-        trained = study(runs, Path(chosen.runs), pool, Progress())
-    content = {
-        "program": program(),
-        "versions": {name: version(name) for name in PACKAGES},
-        "seeds": list(seeds),
-        "tasks": results(plans, seeds, trained),
-        "rows": [] if chosen.small else areas(plans, store, chosen),
-    }
-    output.parent.mkdir(parents=True, exist_ok=True)
-    partial = output.with_name(f"{output.name}.partial")
-    partial.write_text(text(content))
-    os.replace(partial, output)
+    with ExitStack() as pools:
+        # what measures is connected first, so that what is missing is missed before an hour of training
+        measurers = None if chosen.small else pools.enter_context(closing(_measurers(chosen)))
+        trainers = pools.enter_context(_trainers(chosen))
+        for option, path in (("output", output.parent), ("runs", folder)):
+            with about(option), writing(path):
+                path.mkdir(parents=True, exist_ok=True)
+        trained = dict(zip(runs, study(runs, folder, trainers, Progress()), strict=True))
+        content = {
+            "program": code_hash(),
+            "versions": {name: version(name) for name in PACKAGES},
+            "seeds": list(seeds),
+            "tasks": results(plans, seeds, trained),
+            "rows": [] if measurers is None else areas(plans, store, measurers),
+        }
+    write_whole(output, text(content).encode())
     print(output)
 
 
 def _trainers(chosen: argparse.Namespace) -> Pool:
     """Where the networks are trained."""
-    if chosen.jobs is not None and chosen.dask:
-        raise BadValue("jobs", "sets the processes of this machine and cannot be combined with --dask")
-    return Cluster(chosen.dask) if chosen.dask else Processes(chosen.jobs)
+    return Processes(chosen.jobs) if chosen.dask is None else DaskTrainers(chosen.dask)
+
+
+def _measurers(chosen: argparse.Namespace) -> area_pool.Pool:
+    """Where the areas are measured."""
+    return LocalPool(chosen.jobs) if chosen.dask is None else DaskPool(chosen.dask)
 
 
 def _named(plans: Sequence[Plan], names: str | None) -> list[Plan]:
     """The plans of the named tasks, or all."""
-    chosen = [plan.task for plan in plans] if names is None else names.split(",")
-    known = {plan.task: plan for plan in plans}
+    chosen = [plan.task for plan in plans] if names is None else [name.strip() for name in names.split(",")]
+    known = [plan.task for plan in plans]
     unknown = [name for name in chosen if name not in known]
     if unknown:
         raise BadValue("tasks", f"must be among {', '.join(known)}, not {unknown[0]!r}")

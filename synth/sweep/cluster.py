@@ -1,5 +1,6 @@
 """A Dask cluster: the connection to its scheduler, and the check that its workers have our version of the program."""
 
+import re
 import time
 from collections.abc import Callable
 from functools import cache
@@ -51,6 +52,8 @@ def connect(address: str, patience: float, is_given_up: Callable[[], bool] = lam
     PoolError
         If Dask is not installed, or the scheduler does not answer.
     """
+    if not re.fullmatch(r"(\w+://)?[^\s/]+:\d+", address):
+        raise PoolError(f"{address!r} is no address of a scheduler, which is like tcp://127.0.0.1:8786")
     try:
         from distributed import Client
     except ImportError:
@@ -59,10 +62,9 @@ def connect(address: str, patience: float, is_given_up: Callable[[], bool] = lam
     while True:
         try:
             return Client(address, timeout="5s", set_as_default=False)
-        except (OSError, TimeoutError) as error:
+        except (OSError, TimeoutError):
             if time.monotonic() > deadline or is_given_up():
-                reason = " ".join(str(error).split())
-                raise PoolError(f"there is no Dask scheduler at {address!r}: {reason}") from None
+                raise PoolError(f"there is no Dask scheduler at {address!r}") from None
             time.sleep(0.5)
 
 

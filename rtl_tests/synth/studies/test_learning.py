@@ -21,7 +21,7 @@ from synth.studies import learning
 from synth.studies.learning import main, results, text
 from synth.studies.training.calibration import CALIBRATED, CAST
 from synth.studies.training.policy import Operand, Policy
-from synth.studies.training.runs import finished, program, train
+from synth.studies.training.runs import code_hash, finished, train
 from synth.studies.training.tasks import TASKS
 
 TASK = "range"
@@ -56,7 +56,7 @@ def test_a_killed_study_ends_with_the_same_file_and_the_report_shows_it(tmp_path
     assert run(tmp_path / "parts") == whole
     file = tmp_path / "whole" / "study.json"
     study = load.study(str(file))
-    assert study.program == program()
+    assert study.program == code_hash()
     assert list(study.tasks[TASK].policies) == [
         PLAN.policies[0].name,
         CAST_NAME,
@@ -69,7 +69,7 @@ def test_a_killed_study_ends_with_the_same_file_and_the_report_shows_it(tmp_path
     assert hwgen(words) == 0
     page = (out / "index.html").read_text()
     assert '<section id="training">' in page
-    assert "Without any scale, HiF8 trains as well as FP8 with scales of tensors." in page
+    assert "These networks were trained from fewer seeds, or in fewer iterations, than the study has" in page
     assert json.loads((out / "report.json").read_text())["study"] == json.loads(whole)
     capsys.readouterr()
     sweep.write_text("{}")
@@ -84,7 +84,7 @@ def test_the_file_has_the_figures_of_the_runs(tmp_path):
     for item in runs:
         train(item, tmp_path)
     trained = [finished(item, tmp_path) for item in runs]
-    (task,) = results([plan], (5, 6), trained)
+    (task,) = results([plan], (5, 6), dict(zip(runs, trained, strict=True)))
     by_name = {policy["name"]: policy for policy in task["policies"]}
     assert list(by_name) == ["binary32", CAST_NAME, CALIBRATED_NAME, "hif8"]
     for place in range(2):
@@ -115,6 +115,15 @@ def test_bad_input(tmp_path):
     with pytest.raises(Refusal, match=r"^jobs must be an integer from 1 to 1024, not 0$"):
         main(["--small", "--jobs", "0", "-o", str(tmp_path / "s.json"), "--store", str(tmp_path / "store")])
     (tmp_path / "file").write_text("")
-    with pytest.raises(Refusal, match=r"^output.* is not a folder$"):
-        main(["--small", "-o", str(tmp_path / "file" / "s.json"), "--store", str(tmp_path / "store")])
+    files = ["-o", str(tmp_path / "s.json"), "--runs", str(tmp_path / "runs"), "--store", str(tmp_path / "store")]
+    for words, sentence in {
+        ("-o", str(tmp_path / "file" / "s.json")): "output.* is not a folder",
+        ("-o", str(tmp_path)): "output.* is in the way",
+        ("-o", ""): "output must be the name of a file, not ''",
+        ("--runs", str(tmp_path / "file")): "runs.* is not a folder",
+        ("--jobs", "2", "--dask", "tcp://127.0.0.1:1"): "jobs sets the processes of this machine and cannot be .*",
+        ("--dask", ""): "dask: '' is no address of a scheduler, which is like tcp://127.0.0.1:8786",
+    }.items():
+        with pytest.raises(Refusal, match=f"^{sentence}$"):
+            main(["--small", *files, *words])
     assert not [path for path in tmp_path.iterdir() if path.name != "file" and not path.name.startswith("store")]

@@ -6,14 +6,24 @@ from collections.abc import Mapping
 
 from synth.area.targets import TARGETS
 from synth.report.chapters.tradeoff import front
-from synth.report.figures import Figure, listing, number
+from synth.report.figures import Figure, counted, listing, number
 from synth.report.render import plots
 from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
-from synth.report.training.claims import CLAIMS, INSIDE, NOT_REPRODUCED, ONE_SEED, REPRODUCED, Relation, verdict
-from synth.report.training.plan import BASE, PLANS, TARGET, mac
+from synth.report.training.claims import (
+    BOTH_DIVERGED,
+    CLAIMS,
+    INSIDE,
+    MARGIN,
+    NOT_REPRODUCED,
+    ONE_SEED,
+    REPRODUCED,
+    Verdict,
+    verdict,
+)
+from synth.report.training.plan import BASE, PLANS, SEEDS, TARGET, mac
 from synth.report.training.results import Study, Task, Trained, recorded
 from synth.studies.training.policy import GRADIENT, KINDS
-from synth.studies.training.runs import program
+from synth.studies.training.runs import code_hash
 from synth.studies.training.scaling import TENSOR, UNSCALED
 
 TITLE = "Training in these formats, and the papers' claims about it"
@@ -44,8 +54,8 @@ def section(study: Study | None) -> Section:
         "Small networks are trained in float32 except for the products of their layers. Forward and backward, these "
         "are computed as hardware computes them, bit for bit, in the formats and accumulators of a policy. From a "
         "seed, all policies have the same first weights and batches. A loss is that of test data, compared with "
-        f"training in binary32 from the same seed; its spread is that of {len(study.seeds)} seeds. Figures and "
-        "verdicts are about these tasks, which are far smaller than the papers'. docs/study.md describes them. The "
+        f"training in binary32 from the same seed; its spread is that of {counted(len(study.seeds), 'seed')}. Figures "
+        "and verdicts are about these tasks, which are far smaller than the papers'. docs/study.md describes them. The "
         "figures were not measured with this report: make study measures them. Versions: "
         f"{listing([f'{name} {text}' for name, text in study.versions.items()])}.",
     )
@@ -55,18 +65,34 @@ def section(study: Study | None) -> Section:
             "were trained."
         )
         section.findings.append(Finding(f"{text} make study trains them again."))
-    _claims(section, study)
+    if _is_shorter(study):
+        text = "These networks were trained from fewer seeds, or in fewer iterations, than the study has: no verdicts."
+        section.findings.append(Finding(text))
+    else:
+        _claims(section, study)
     for task in study.tasks.values():
         _task(section, study, task)
     return section
 
 
 def _is_current(study: Study) -> bool:
-    """Whether the program and the policies of today would give the same results."""
-    trained = [policy for task in study.tasks.values() for policy in task.policies.values() if policy.choices]
-    return study.program == program() and all(
-        policy.name in _POLICIES and recorded(_POLICIES[policy.name]) == {"name": policy.name, **policy.choices}
-        for policy in trained
+    """Whether the program and the plans of today would give the same results; data are fixed by the program."""
+    return study.program == code_hash() and all(_is_planned(task) for task in study.tasks.values())
+
+
+def _is_planned(task: Task) -> bool:
+    plan = next((plan for plan in PLANS if plan.task == task.name), None)
+    if plan is None or task.iterations != plan.iterations:
+        return False
+    trained = [{"name": policy.name, **policy.choices} for policy in task.policies.values() if policy.choices]
+    return trained == [recorded(policy) for policy in plan.policies]
+
+
+def _is_shorter(study: Study) -> bool:
+    """Whether there are too few seeds or iterations for verdicts."""
+    wanted = {plan.task: plan.iterations for plan in PLANS}
+    return len(study.seeds) < len(SEEDS) or any(
+        task.iterations < wanted.get(task.name, math.inf) for task in study.tasks.values()
     )
 
 
@@ -84,33 +110,34 @@ def _claims(section: Section, study: Study) -> None:
         paper = claim.source.partition(",")[0]
         counts[paper, judged.text] += 1
         compared = f"loss of {claim.first} is {claim.relation} that of {claim.second}"
-        margin = "" if claim.relation is Relation.LOWER else f"margin {task.margin:.1%}"
-        row = (
-            Cell(claim.text, claim.source),
-            Cell(claim.task, compared),
-            _excess_cell(judged.first),
-            _excess_cell(judged.second),
-            Cell(judged.text, margin),
-        )
+        excesses = (_excess_cell(task.excess(name)) for name in (claim.first, claim.second))
+        row = (Cell(claim.text, claim.source), Cell(claim.task, compared), *excesses, _verdict_cell(judged))
         body.append(row)
     for paper in dict.fromkeys(paper for paper, _ in counts):
         shares = [
             f"{counts[paper, text]} {text}"
-            for text in (REPRODUCED, NOT_REPRODUCED, INSIDE, ONE_SEED)
+            for text in (REPRODUCED, NOT_REPRODUCED, INSIDE, ONE_SEED, BOTH_DIVERGED)
             if counts[paper, text]
         ]
         section.findings.append(Finding(f"Training, {paper}: {listing(shares)}."))
     if not body:
         return
     note = (
-        "Losses are relative to binary32's from the same seed. A loss is lower than another if all seeds are: the "
-        "spreads do not overlap. With three seeds this happens by chance once in ten times. It is no higher, or the "
-        "same, if the difference is at most the margin, by which binary32's own losses differ between seeds, for all "
-        "differences that the spreads allow. If no difference that they allow agrees, the claim is not reproduced; "
-        "otherwise it is inside the spread, which is no verdict for or against it."
+        "Losses are relative to binary32's from the same seed. Below a verdict is by how much the first loss is above "
+        "the second: the mean over the seeds, whose pairs have the same first weights and batches, and bounds, each of "
+        "which chance passes once in 20 times. A claim is reproduced if it holds for both bounds, and not reproduced "
+        "if it holds for nothing between them; otherwise it is inside the spread, which is no evidence for it and none "
+        f"against it. Losses are the same, or no higher, up to {MARGIN:.0%}. One or two of so many verdicts may be due "
+        "to chance."
     )
     head = ("claim", "task, and what is compared", "first loss", "second loss", "verdict")
     section.tables.append(Table("The papers' claims about training, and verdicts", head, tuple(body), note))
+
+
+def _verdict_cell(judged: Verdict) -> Cell:
+    if math.isnan(judged.mean):
+        return Cell(judged.text)
+    return Cell(judged.text, f"{_excess(judged.mean)} ({_excess(judged.low)} to {_excess(judged.high)})")
 
 
 def _excess_cell(value: Figure) -> Cell:

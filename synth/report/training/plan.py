@@ -9,6 +9,7 @@ from hwgen.blocks.catalog import build
 from synth.report.plan import TERMS
 from synth.studies.training.policy import KINDS, Operand, Policy
 from synth.studies.training.runs import Run
+from synth.studies.training.scaling import TENSOR, UNSCALED
 
 BASE = "binary32"
 """The policy without formats, with which others are compared."""
@@ -22,7 +23,7 @@ def _policy(
     forward: str | Operand,
     gradient: str | Operand | None = None,
     accumulator: str = "binary32",
-    scaling: str = "none",
+    scaling: str = UNSCALED,
     weight: str | Operand | None = None,
 ) -> Policy:
     """A policy whose weights have the format of activations, and gradients that of both, unless given."""
@@ -34,11 +35,13 @@ def _policy(
 
 
 _E4M3, _E5M2 = (Operand(name, overflow="ocp_paper") for name in ("ocp_e4m3", "ocp_e5m2"))
+_HYBRID = Operand("hif8", "hybrid")
 _PLAIN = Policy(BASE)
 _HIF8 = _policy("hif8", "hif8")
-_HYBRID = _policy("hif8, hybrid", "hif8", Operand("hif8", "hybrid"))
+_HIF8_ADAPTIVE = _policy("hif8, adaptive", "hif8", scaling="adaptive")
+_HYBRID_ADAPTIVE = _policy("hif8, hybrid, adaptive", "hif8", _HYBRID, scaling="adaptive")
 _OCP = _policy("e4m3/e5m2", _E4M3, _E5M2)
-_OCP_SCALED = _policy("e4m3/e5m2, tensor", _E4M3, _E5M2, scaling="tensor")
+_OCP_TENSOR = _policy("e4m3/e5m2, tensor", _E4M3, _E5M2, scaling=TENSOR)
 
 
 @dataclass(frozen=True)
@@ -61,17 +64,17 @@ PLANS = (
         (
             _PLAIN,
             _HIF8,
-            _HYBRID,
-            _policy("hif8, adaptive", "hif8", scaling="adaptive"),
+            _HIF8_ADAPTIVE,
+            _HYBRID_ADAPTIVE,
             _policy("hif8, bfloat16", "hif8", accumulator="bfloat16"),
-            _OCP,
-            _OCP_SCALED,
+            _OCP_TENSOR,
             _policy("1.4.3/1.5.2", "gc_1_4_3_b7", "gc_1_5_2_b15"),
-            _policy("1.4.3/1.5.2, biases", "gc_1_4_3_b10", "gc_1_5_2_b33", weight="gc_1_4_3_b14"),
+            _policy("1.4.3/1.5.2, biases", "gc_1_4_3_b10", "gc_1_5_2_b40", weight="gc_1_4_3_b16"),
             _policy(
-                "1.4.3/1.5.2, biases, logmax", "gc_1_4_3_b10", "gc_1_5_2_b15", scaling="logmax", weight="gc_1_4_3_b14"
+                "1.4.3/1.5.2, biases, logmax", "gc_1_4_3_b10", "gc_1_5_2_b15", scaling="logmax", weight="gc_1_4_3_b16"
             ),
             _policy("1-4-3/1-5-2, backoff", "ibm_1_4_3", "ibm_1_5_2", "dlfloat16", "backoff"),
+            _policy("1-4-3/1-5-2, binary32, backoff", "ibm_1_4_3", "ibm_1_5_2", "binary32", "backoff"),
             _policy("1-5-2, backoff", "ibm_1_5_2", None, "dlfloat16", "backoff"),
         ),
     ),
@@ -80,12 +83,13 @@ PLANS = (
         800,
         (
             _PLAIN,
-            _HIF8,
-            _HYBRID,
-            _policy("hif8, stochastic", "hif8", Operand("hif8", "stochastic")),
-            _policy("hif8, binary16", "hif8", accumulator="binary16"),
-            _policy("hif8, exact", "hif8", accumulator="exact"),
-            _policy("hif8, aligned13", "hif8", accumulator="aligned13"),
+            _HIF8_ADAPTIVE,
+            _HYBRID_ADAPTIVE,
+            _policy("hif8, stochastic, adaptive", "hif8", Operand("hif8", "stochastic"), scaling="adaptive"),
+            *(
+                _policy(f"hif8, {accumulator}, adaptive", "hif8", None, accumulator, "adaptive")
+                for accumulator in ("binary16", "exact", "aligned13")
+            ),
             _policy("e5m2, binary16", "binary8p3", accumulator="binary16"),
             _policy("e5m2, binary16, backoff", "binary8p3", None, "binary16", "backoff"),
             _policy("e5m2b1, binary16, backoff", "e5m2b1", None, "binary16", "backoff"),
@@ -100,7 +104,7 @@ PLANS = (
             _PLAIN,
             _HIF8,
             _OCP,
-            _OCP_SCALED,
+            _OCP_TENSOR,
             _policy("e5m2, bfloat16", "binary8p3", accumulator="bfloat16"),
             _policy("e5m2, bfloat16, backoff", "binary8p3", None, "bfloat16", "backoff"),
             _policy("e5m3, bfloat16", "e5m3", accumulator="bfloat16"),

@@ -121,12 +121,6 @@ class Task:
         """Training in binary32."""
         return self.policies[BASE]
 
-    @property
-    def margin(self) -> float:
-        """By which share the losses in binary32 differ between seeds, largest from smallest."""
-        losses = self.base.losses()
-        return max(losses) / min(losses) - 1
-
     def excess(self, name: str) -> Figure:
         """The loss above binary32's from the same seed, as a share of it, over the seeds."""
         pairs = zip(self.policies[name].losses(), self.base.losses(), strict=True)
@@ -195,7 +189,11 @@ class Study:
         keys = Keys(data, "study")
         program, versions = keys.text("program"), Keys(keys.take("versions"), "versions")
         seeds = tuple(keys.items("seeds"))
+        if not seeds or not all(type(seed) is int and seed >= 0 for seed in seeds):
+            raise BadValue("seeds", f"must be integers of at least 0, not {list(seeds)!r}")
         tasks = {task.name: task for task in map(Task.from_json, keys.items("tasks"))}
+        if any(len(task.base.figures) != len(seeds) for task in tasks.values()):
+            raise BadValue("figures", f"must be those of {len(seeds)} seeds")
         rows = {row.name: row for row in map(Row.from_json, keys.items("rows"))}
         named = {name: versions.text(name) for name in tuple(versions.rest)}
         return cls(program, named, seeds, tasks, rows, data)

@@ -5,7 +5,8 @@ import numpy as np
 import golden
 from synth.studies.training.networks import Weights
 from synth.studies.training.policy import WEIGHT, Numbers, Operand, Policy
-from synth.studies.training.products import Products
+from synth.studies.training.products import Products, Rounded
+from synth.studies.training.scaling import TENSOR, UNSCALED
 from synth.studies.training.tasks import Task
 
 FORMAT, ACCUMULATOR = "hif8", "binary32"
@@ -23,7 +24,7 @@ def quantized(
     task.outputs(weights, inputs, whole)
     calibrated.expected = whole.results
     task.outputs(weights, inputs, calibrated)
-    kinds = {CAST: Products(_policy("none"), 0, threads), CALIBRATED: Products(_policy("tensor"), 0, threads)}
+    kinds = {CAST: Products(_policy(UNSCALED), 0, threads), CALIBRATED: Products(_policy(TENSOR), 0, threads)}
     kinds[CALIBRATED].restore(calibrated.state())
     for products in kinds.values():
         products.begin(0)
@@ -42,9 +43,9 @@ class _Recorded(Products):
         super().__init__(Policy("binary32"), 0)
         self.results: dict[str, Numbers] = {}
 
-    def __call__(self, x: Numbers, y: Numbers, kinds: tuple[str, str], name: str) -> Numbers:
-        self.results[name] = super().__call__(x, y, kinds, name)
-        return self.results[name]
+    def forward(self, x: Numbers, y: Numbers, kind: str, name: str) -> tuple[Rounded, Rounded, Numbers]:
+        left, right, self.results[name] = super().forward(x, y, kind, name)
+        return left, right, self.results[name]
 
 
 class _Calibrated(Products):
@@ -54,11 +55,11 @@ class _Calibrated(Products):
     """
 
     def __init__(self, threads: int | None) -> None:
-        super().__init__(_policy("tensor"), 0, threads)
+        super().__init__(_policy(TENSOR), 0, threads)
         self.expected: dict[str, Numbers] = {}
 
-    def __call__(self, x: Numbers, y: Numbers, kinds: tuple[str, str], name: str) -> Numbers:
-        if kinds[1] == WEIGHT:
+    def forward(self, x: Numbers, y: Numbers, kind: str, name: str) -> tuple[Rounded, Rounded, Numbers]:
+        if kind == WEIGHT:
             scales = golden.calibrate(x, y, self.expected[name], FORMAT)
             self.scales.exponents |= {f"{name}.left": scales.activations, f"{name}.right": scales.weights}
-        return super().__call__(x, y, kinds, name)
+        return super().forward(x, y, kind, name)

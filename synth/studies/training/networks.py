@@ -66,7 +66,7 @@ class Transformer:
         shape = (texts, length, 3, self.heads, size)
         whole = tape.arranged(three, shape, (2, 0, 3, 1, 4), (3 * stack, length * size))
         query, key, value = (
-            tape.arranged(_rows(whole, part * stack, stack), (stack, length, size), order, shape_after)
+            tape.arranged(tape.rows(whole, part * stack, stack), (stack, length, size), order, shape_after)
             for part, order, shape_after in (
                 (0, (0, 1, 2), (stack, length, size)),
                 (1, (0, 2, 1), (stack, size, length)),
@@ -77,15 +77,6 @@ class Transformer:
         mixed = tape.matmul(tape.causal_softmax(scores), value, products, f"{layer}.mixed")
         joined = tape.arranged(mixed, (texts, self.heads, length, size), (0, 2, 1, 3), (texts, length, width))
         return tape.matmul(joined, weights[f"{layer}.joined"], products, f"{layer}.joined")
-
-
-def _rows(x: Node, start: int, count: int) -> Node:
-    def backward(gradient: Numbers) -> tuple[Numbers]:
-        whole = np.zeros_like(x.value)
-        whole[start : start + count] = gradient
-        return (whole,)
-
-    return Node(x.value[start : start + count], (x,), backward)
 
 
 class Convolutional:

@@ -1,4 +1,4 @@
-"""Policies: in which formats the operands of a network's products are, and in which accumulators they are added."""
+"""Policies: in which formats the operands of a network's products are, and in which accumulator they are added."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 import golden
 from golden import Flag
 from golden.options import options
-from golden.refusal import BadValue, about, check_integer
+from golden.refusal import BadValue, about
 from golden.wide import check_accumulator
+from synth.studies.training.scaling import RULES, UNSCALED
 
 Numbers = NDArray[np.float32]
 
@@ -49,13 +50,13 @@ class Operand:
         codes, flags = fmt.encode_with_flags(bits, "binary32", self.rounding, self.overflow, **words)
         is_nonzero = x != 0
         vanished = is_nonzero & (fmt.decode(codes) == 0)
-        overflowed = flags & Flag.OVERFLOW != 0
+        overflowed = (flags & Flag.OVERFLOW != 0) | np.isinf(x)  # an infinity may come from an accumulator
         return codes, Losses(int(is_nonzero.sum()), int(vanished.sum()), int(overflowed.sum()))
 
 
 @dataclass(frozen=True)
 class Losses:
-    """Numbers other than zero; those among them that became zero, and those out of the format's range."""
+    """Numbers other than zero; those among them that became zero, and those out of range, also infinite ones."""
 
     numbers: int = 0
     underflows: int = 0
@@ -67,7 +68,7 @@ class Losses:
 
 @dataclass(frozen=True)
 class Policy:
-    """Formats of activations, weights and gradients, accumulators of both passes, and how gradients are scaled.
+    """Formats of activations, weights and gradients, the accumulator, and how gradients are scaled.
 
     Parameters
     ----------
@@ -76,10 +77,6 @@ class Policy:
         Either all or none; without them, products are NumPy's in float32.
     accumulator : str
         Of :func:`golden.matmul`. Sums of ``exact`` ones are rounded once, to binary32.
-    backward_accumulator : str, optional
-        Of the products with gradients, by default the same.
-    lanes : int
-        Products that are added with one rounding.
     scaling : str
         One of :data:`synth.studies.training.scaling.RULES`.
     """
@@ -89,19 +86,15 @@ class Policy:
     weight: Operand | None = None
     gradient: Operand | None = None
     accumulator: str = "binary32"
-    backward_accumulator: str | None = None
-    lanes: int = 1
-    scaling: str = "none"
+    scaling: str = UNSCALED
 
     def __post_init__(self) -> None:
         given = [operand is not None for operand in (self.activation, self.weight, self.gradient)]
         if any(given) and not all(given):
             raise BadValue("policy", f"{self.name!r} must have formats for {', '.join(KINDS)}, or for none of them")
         check_accumulator(self.accumulator)
-        if self.backward_accumulator is not None:
-            with about("backward_accumulator"):
-                check_accumulator(self.backward_accumulator)
-        check_integer("lanes", self.lanes, 1, 1 << 10)
+        if self.scaling not in RULES:
+            raise BadValue("scaling", f"must be one of {', '.join(RULES)}, not {self.scaling!r}")
 
     @property
     def is_quantized(self) -> bool:

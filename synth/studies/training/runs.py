@@ -1,11 +1,10 @@
 """Runs: a task under a policy from a seed, trained in parts that survive an interrupt, and finished runs by content."""
 
 import json
-import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 import golden
 from golden.refusal import BadValue, check_integer
+from hwgen.tools.files import write_whole
 from synth.area.digest import sha256, texts
 from synth.studies import training
 from synth.studies.training import tape
@@ -20,7 +20,7 @@ from synth.studies.training.calibration import quantized
 from synth.studies.training.networks import Weights
 from synth.studies.training.policy import GRADIENT, Policy
 from synth.studies.training.products import Products
-from synth.studies.training.scaling import RULES, LossScale
+from synth.studies.training.scaling import LossScale
 from synth.studies.training.tasks import TASKS, Task
 
 FIRST_DECAY, SECOND_DECAY = 0.9, 0.99
@@ -44,8 +44,6 @@ class Run:
     def __post_init__(self) -> None:
         if self.task not in TASKS:
             raise BadValue("task", f"must be one of {', '.join(TASKS)}, not {self.task!r}")
-        if self.policy.scaling not in RULES:
-            raise BadValue("scaling", f"must be one of {', '.join(RULES)}, not {self.policy.scaling!r}")
         check_integer("seed", self.seed, 0, 1 << 30)
         check_integer("iterations", self.iterations, 1, 1 << 20)
 
@@ -57,7 +55,7 @@ class Run:
     def key(self) -> str:
         """SHA-256 of everything that the result depends on: the choices, the data, the code."""
         choices = {"task": self.task, "seed": self.seed, "iterations": self.iterations, **self.policy.described()}
-        return sha256(json.dumps(choices, sort_keys=True), _task(self.task).digest(), program())
+        return sha256(json.dumps(choices, sort_keys=True), _task(self.task).digest(), code_hash())
 
 
 @cache
@@ -66,7 +64,7 @@ def _task(name: str) -> Task:
 
 
 @cache
-def program() -> str:
+def code_hash() -> str:
     """SHA-256 of the code that results depend on, and of NumPy's version."""
     return sha256(*texts(golden, *CODE), *texts(training, *CODE), np.__version__)
 
@@ -118,7 +116,7 @@ class Trainer:
 
     def result(self) -> dict[str, Any]:
         """What is reported of a finished run."""
-        self.products.begin(self.run.iterations)
+        self.products.begin(self.run.iterations, trains=False)
         result = {"figures": self._figures(self.products), "history": self.history, "skipped": self.skipped}
         if not self.run.policy.is_quantized:
             rng = np.random.default_rng([self.run.seed, 1 << 22])
@@ -141,10 +139,9 @@ class Trainer:
         arrays = {
             f"{kind}/{name}": a for kind in ("weights", "first", "second") for name, a in getattr(self, kind).items()
         }
-        partial = path.with_suffix(".npz.partial")
-        with partial.open("wb") as file:
-            np.savez(file, plain=np.array(json.dumps(plain)), **arrays)
-        os.replace(partial, path)
+        content = BytesIO()
+        np.savez(content, plain=np.array(json.dumps(plain)), **arrays)
+        write_whole(path, content.getvalue())
 
     def load(self, path: Path) -> None:
         """Continue from a saved state."""
@@ -177,14 +174,12 @@ def train(
     folder: Path,
     limit: float = float("inf"),
     threads: int | None = None,
-    save_every: float = 60.0,
-    progress: Callable[[Trainer], None] = lambda _: None,
 ) -> tuple[int, int]:
     """Train a run until it is finished, or for ``limit`` seconds; return the iterations before and after.
 
-    It resumes from its last state in ``folder``. The state is saved there every ``save_every`` seconds and at the
-    limit; a finished run leaves its result, see :func:`finished`. However often a run was interrupted, its result is
-    the same. At least one iteration is made.
+    It resumes from its last state in ``folder``, where the state is saved at the limit; a finished run leaves its
+    result there, see :func:`finished`. In however many parts a run is trained, its result is the same. At least one
+    iteration is made.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if finished(run, folder) is not None:
@@ -194,19 +189,11 @@ def train(
     if saved.exists():
         trainer.load(saved)
     before, start = trainer.iteration, time.monotonic()
-    last = start
     while trainer.iteration < run.iterations:
         trainer.step()
-        progress(trainer)
-        now = time.monotonic()
-        if now - start >= limit and trainer.iteration < run.iterations:
+        if time.monotonic() - start >= limit and trainer.iteration < run.iterations:
             trainer.save(saved)
             return before, trainer.iteration
-        if now - last >= save_every:
-            trainer.save(saved)
-            last = now
-    partial = result.with_suffix(".json.partial")
-    partial.write_text(json.dumps(trainer.result(), sort_keys=True))
-    os.replace(partial, result)
+    write_whole(result, json.dumps(trainer.result(), sort_keys=True).encode())
     saved.unlink(missing_ok=True)
     return before, trainer.iteration

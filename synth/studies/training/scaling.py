@@ -6,7 +6,7 @@ Ascend HiFloat8 Format for Deep Learning, section 5.1: backward loss scaling, an
 8-bit Numerical Formats for Deep Neural Networks, section 4: backoff and LogMax, after O. Kuchaiev et al., 2018.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,14 @@ WINDOWS = (1, 20, 50, 100, 200, 500, 1000)
 """Windows of ``adaptive``; it begins with the second."""
 CHANGES = 3
 """Increases, or decreases in a row, after which ``adaptive`` takes the next or the previous window."""
-FIRST_BACKOFF, FIRST_ADAPTIVE = 16, 32
-"""Exponents of the first scales."""
-DEVIATIONS = 2.0
-"""Standard deviations that LogMax leaves between the mean logarithm of the largest gradients and the format's."""
+FIRST_BACKOFF, FIRST_ADAPTIVE = 24, 32
+"""Exponents of the first scales: so large that gradients overflow at first, and the rules lower them."""
 DECAY = 0.9
-"""Weight of the past in LogMax's mean and variance."""
+"""Weight of the past in LogMax's mean."""
 LIMIT = 100
 """Largest magnitude of a scale's exponent."""
+STATE = ("exponent", "since", "place", "increases", "decreases", "mean")
+"""Attributes on which the next scale depends."""
 
 
 @dataclass
@@ -41,20 +41,18 @@ class LossScale:
         One of :data:`RULES`.
     largest : float
         The largest value of the gradients' format.
+    exponent, since, place, increases, decreases, mean
+        Its state. ``place`` is that of ``adaptive``'s window in :data:`WINDOWS`.
     """
 
     rule: str
     largest: float
     exponent: int = 0
     since: int = 0
-    window: int = 1
+    place: int = 1
     increases: int = 0
     decreases: int = 0
     mean: float | None = None
-    variance: float = 0.0
-    _fields: tuple[str, ...] = field(
-        default=("exponent", "since", "window", "increases", "decreases", "mean", "variance"), init=False, repr=False
-    )
 
     def __post_init__(self) -> None:
         self.exponent = {"backoff": FIRST_BACKOFF, "adaptive": FIRST_ADAPTIVE}.get(self.rule, 0)
@@ -81,7 +79,7 @@ class LossScale:
 
     def _count(self, in_range: bool) -> None:
         """Halve the scale after an overflow, double it after a window without."""
-        window = WINDOW if self.rule == "backoff" else WINDOWS[self.window]
+        window = WINDOW if self.rule == "backoff" else WINDOWS[self.place]
         self.since = self.since + 1 if in_range else 0
         if in_range and self.since < window:
             return
@@ -92,12 +90,15 @@ class LossScale:
         else:
             self.decreases += 1
         if self.increases == CHANGES:
-            self.window, self.increases = min(self.window + 1, len(WINDOWS) - 1), 0
+            self.place, self.increases = min(self.place + 1, len(WINDOWS) - 1), 0
         elif self.decreases == CHANGES:
-            self.window, self.decreases = max(self.window - 1, 0), 0
+            self.place, self.decreases = max(self.place - 1, 0), 0
 
     def _logmax(self, largest_gradient: float, finite: bool) -> None:
-        """The scale for which mean + DEVIATIONS * deviation of the logarithms is that of the format's largest value."""
+        """The scale for which the mean of the largest gradients' logarithms is that of the format's largest value.
+
+        That is the paper's rule without deviations above the mean (c = 0), which trains best in its Table 12.
+        """
         if not finite:
             self.exponent -= 1
             return
@@ -106,17 +107,14 @@ class LossScale:
         logarithm = float(np.log2(largest_gradient)) - self.exponent
         if self.mean is None:
             self.mean = logarithm
-        distance = logarithm - self.mean
-        self.mean += (1 - DECAY) * distance
-        self.variance = DECAY * (self.variance + (1 - DECAY) * distance**2)
-        top = self.mean + DEVIATIONS * self.variance**0.5
-        self.exponent = int(np.floor(np.log2(self.largest) - top))
+        self.mean += (1 - DECAY) * (logarithm - self.mean)
+        self.exponent = int(np.floor(np.log2(self.largest) - self.mean))
 
     def state(self) -> dict[str, Any]:
         """What the next iteration depends on."""
-        return {name: getattr(self, name) for name in self._fields}
+        return {name: getattr(self, name) for name in STATE}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a :meth:`state`."""
-        for name in self._fields:
+        for name in STATE:
             setattr(self, name, state[name])

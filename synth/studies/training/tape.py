@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from synth.studies.training.policy import ACTIVATION, GRADIENT, WEIGHT, Numbers
+from synth.studies.training.policy import ACTIVATION, WEIGHT, Numbers
 from synth.studies.training.products import Products
 
 
@@ -53,19 +53,13 @@ def matmul(x: Node, y: Node, products: Products, name: str) -> Node:
     kind = WEIGHT if y.is_weight else ACTIVATION
     shape = x.value.shape
     flat = x.value.reshape(-1, shape[-1]) if y.value.ndim == 2 else x.value
-    value = products(flat, y.value, (ACTIVATION, kind), name)
+    left, right, value = products.forward(flat, y.value, kind, name)
 
     def backward(gradient: Numbers) -> tuple[Numbers, Numbers]:
-        rows = gradient.reshape(value.shape)
-        of_x = products(rows, _turned(y.value), (GRADIENT, kind), f"{name}.x")
-        of_y = products(_turned(flat), rows, (ACTIVATION, GRADIENT), f"{name}.y")
+        of_x, of_y = products.backward(left, right, gradient.reshape(value.shape), name)
         return of_x.reshape(shape), of_y
 
     return Node(value.reshape(*shape[:-1], value.shape[-1]), (x, y), backward)
-
-
-def _turned(x: Numbers) -> Numbers:
-    return np.swapaxes(x, -1, -2)
 
 
 def add(x: Node, y: Node) -> Node:
@@ -94,6 +88,17 @@ def arranged(x: Node, shape: tuple[int, ...], order: tuple[int, ...], then: tupl
         return (np.ascontiguousarray(gradient.reshape(middle.shape).transpose(back)).reshape(x.value.shape),)
 
     return Node(np.ascontiguousarray(middle).reshape(then), (x,), backward)
+
+
+def rows(x: Node, start: int, count: int) -> Node:
+    """``x[start : start + count]``."""
+
+    def backward(gradient: Numbers) -> tuple[Numbers]:
+        whole = np.zeros_like(x.value)
+        whole[start : start + count] = gradient
+        return (whole,)
+
+    return Node(x.value[start : start + count], (x,), backward)
 
 
 def gathered(x: Node, index: NDArray[np.int64], axis_size: int) -> Node:

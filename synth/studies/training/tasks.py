@@ -77,7 +77,22 @@ class Task(ABC):
         return nodes, self.network.outputs(nodes, inputs, products)
 
 
-class Characters(Task):
+class Classification(Task):
+    """A task whose outputs are logits of classes."""
+
+    def loss(self, outputs: Numbers, labels: NDArray[Any]) -> tuple[float, Numbers]:
+        """Cross entropy."""
+        return tape.cross_entropy(outputs, labels)
+
+    def figures(self, outputs: Numbers, labels: NDArray[Any]) -> dict[str, float]:
+        """Cross entropy in nats, and the share of right guesses."""
+        return {
+            "loss": tape.cross_entropy(outputs, labels)[0],
+            "accuracy": float((outputs.argmax(axis=1) == labels).mean()),
+        }
+
+
+class Characters(Classification):
     """The next character of a text, the docstrings of scikit-learn: English, formulas and code."""
 
     name, batch, rate, cost = "characters", 16, 0.006, 50.0
@@ -100,17 +115,6 @@ class Characters(Task):
     def _parts(self, starts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
         whole = self.text[starts[:, None] + np.arange(self.length + 1)]
         return whole[:, :-1], whole[:, 1:].reshape(-1)
-
-    def loss(self, outputs: Numbers, labels: NDArray[Any]) -> tuple[float, Numbers]:
-        """Cross entropy."""
-        return tape.cross_entropy(outputs, labels)
-
-    def figures(self, outputs: Numbers, labels: NDArray[Any]) -> dict[str, float]:
-        """Cross entropy in nats, and the share of right guesses."""
-        return {
-            "loss": tape.cross_entropy(outputs, labels)[0],
-            "accuracy": float((outputs.argmax(axis=1) == labels).mean()),
-        }
 
     def digest(self) -> str:
         """SHA-256 of the text."""
@@ -136,14 +140,18 @@ def _text() -> tuple[NDArray[np.int64], str]:
     return np.array([numbers[character] for character in text]), alphabet
 
 
-@cache
-def _docstrings() -> str:
+def _scikit_learn() -> Any:
     try:
         import sklearn
     except ImportError:
-        raise BadValue(None, "The study needs scikit-learn, the extra [examples]") from None
+        raise BadValue(None, "The study needs scikit-learn: pip install '.[examples]' in the clone") from None
+    return sklearn
+
+
+@cache
+def _docstrings() -> str:
     parts: list[str] = []
-    for path in sorted(Path(sklearn.__file__).parent.rglob("*.py")):
+    for path in sorted(Path(_scikit_learn().__file__).parent.rglob("*.py")):
         if "tests" in path.parts or "externals" in path.parts:
             continue
         nodes = ast.walk(ast.parse(path.read_text()))
@@ -151,16 +159,15 @@ def _docstrings() -> str:
     return "\n\n".join(dict.fromkeys(part for part in parts if part.isascii() and len(part) > 400))[:CHARACTERS]
 
 
-class Digits(Task):
+class Digits(Classification):
     """Handwritten digits of 8 by 8 pixels, moved by up to one pixel, with noise."""
 
     name, batch, rate, cost = "digits", 64, 0.003, 2.0
 
     def __init__(self) -> None:
-        try:
-            from sklearn.datasets import load_digits
-        except ImportError:
-            raise BadValue(None, "The study needs scikit-learn, the extra [examples]") from None
+        _scikit_learn()
+        from sklearn.datasets import load_digits
+
         images, labels = load_digits(return_X_y=True)
         self.images, self.labels = (images / 16).astype(np.float32), labels.astype(np.int64)
         self.network = Convolutional()
@@ -180,9 +187,6 @@ class Digits(Task):
     def tests(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """A quarter of the images, as they are."""
         return self.images[self.test], self.labels[self.test]
-
-    loss = Characters.loss
-    figures = Characters.figures
 
     def digest(self) -> str:
         """SHA-256 of images and labels."""

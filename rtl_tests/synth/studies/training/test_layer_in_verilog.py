@@ -24,10 +24,10 @@ TRAINED = [pytest.param("letters", 2, 2, id="some"), pytest.param("characters", 
 class Operands(Products):
     """Products that also keep the layer's operands."""
 
-    def __call__(self, x, y, kinds, name):
+    def forward(self, x, y, kind, name):
         if name == LAYER:
             self.kept = x, y
-        return super().__call__(x, y, kinds, name)
+        return super().forward(x, y, kind, name)
 
 
 @cache
@@ -70,7 +70,7 @@ def test_a_layer(task, iterations, rows, tmp_path):
         rng = np.random.default_rng(0)
         a, b = (policy.operand(kind).codes(operand, rng)[0] for kind, operand in ((ACTIVATION, x[:rows]), (WEIGHT, y)))
         sums = golden.matmul(a, b, fmt, accumulator=accumulator)
-        network = Products(policy, 0)(x, y, (ACTIVATION, WEIGHT), LAYER)[:rows]
+        network = Products(policy, 0).forward(x, y, WEIGHT, LAYER)[2][:rows]
         np.testing.assert_array_equal(golden.get(accumulator).decode(sums), network)
         assert min(np.unique(a).size, np.unique(b).size) > 20
         assert np.unique(sums).size > min(sums.size // 2, 1000)

@@ -8,8 +8,6 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, Protocol
 
-from threadpoolctl import threadpool_limits
-
 from golden.refusal import check_integer
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
@@ -22,8 +20,9 @@ PART = 60.0
 class Pool(Protocol):
     """Trains parts of runs. Leaving its context drops the parts that have not started."""
 
-    slots: int
-    """Number of parts that run at the same time."""
+    @property
+    def slots(self) -> int:
+        """Number of parts that run at the same time."""
 
     def submit(self, run: Run, folder: Path, seconds: float) -> Future[tuple[int, int]]:
         """Schedule :func:`part` for a run, whose state is in ``folder`` before and afterwards."""
@@ -123,6 +122,8 @@ def part(run: Run, folder: Path, seconds: float, threads: int) -> tuple[int, int
     ``threads`` are those of :func:`golden.matmul`. NumPy's products have one, because their last bits may depend on
     the number of threads.
     """
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn, which the tasks ask for first
+
     with threadpool_limits(1):
         return train(run, folder, limit=seconds, threads=threads)
 

@@ -1,23 +1,33 @@
 """A study's runs on a Dask cluster. Workers need not see the folder: the state of a run travels with its parts."""
 
-import os
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from golden.refusal import BadValue
+from hwgen.tools.files import write_whole
 from hwgen.tools.process import ToolError
 from synth.studies.training.runs import Run, files
-from synth.studies.training.study import part
-from synth.sweep.cluster import check_program, checked, program, threads
+from synth.studies.workers.study import part
+from synth.sweep.cluster import PoolError, checked, program, threads
+
+WORKERS = 60.0
+"""Seconds to wait for the first worker."""
+MOST = 256
+"""Most parts at the same time."""
 
 State = dict[str, bytes]
 """Files of a run in its folder, by name."""
 
 
-def remote(run: Run, state: State, seconds: float, expected: str) -> tuple[tuple[int, int], State]:
-    """Train a part on a worker, which must have the expected version of the program; return also the state after it."""
-    check_program(expected)
+def train_remotely(run: Run, key: str, state: State, seconds: float) -> tuple[tuple[int, int], State]:
+    """Train a part on a worker, and return also the state after it.
+
+    Files have the run's key in their names, which depends on the code and on NumPy's version.
+    """
+    if run.key() != key:
+        raise PoolError("a worker runs another version of the program or of NumPy")
     with TemporaryDirectory() as name:
         folder = Path(name)
         _write(state, folder)
@@ -25,8 +35,8 @@ def remote(run: Run, state: State, seconds: float, expected: str) -> tuple[tuple
         return iterations, _read(run, folder)
 
 
-class Cluster:
-    """Workers of a Dask cluster: a :class:`synth.studies.training.study.Pool`.
+class DaskTrainers:
+    """Workers of a Dask cluster: a :class:`synth.studies.workers.study.Pool`.
 
     Dask gives the parts of a lost worker to another one.
 
@@ -38,13 +48,25 @@ class Cluster:
     Raises
     ------
     BadValue
-        If Dask is not installed, the scheduler does not answer, or a worker has another version.
+        If Dask is not installed, the scheduler does not answer or has no workers, or a worker has another version.
     """
 
     def __init__(self, address: str):
         self._client: Any = checked(address, program())
-        self.slots = threads(self._client)
-        self._waiters = ThreadPoolExecutor(self.slots)
+        try:
+            self._client.wait_for_workers(1, timeout=WORKERS)
+        except TimeoutError:
+            self._client.close(timeout=5)
+            raise BadValue("dask", f"the scheduler at {address!r} has no workers", ": ") from None
+        self._waiters = ThreadPoolExecutor(MOST)
+
+    @property
+    def slots(self) -> int:
+        """Parts that the workers of this moment train at the same time."""
+        try:
+            return min(threads(self._client), MOST)
+        except OSError as error:
+            raise _lost(error) from error
 
     def submit(self, run: Run, folder: Path, seconds: float) -> Future[tuple[int, int]]:
         """Send a part to the scheduler; its state is in the folder when it is done.
@@ -56,11 +78,11 @@ class Cluster:
     def _part(self, run: Run, folder: Path, seconds: float) -> tuple[int, int]:
         from distributed import KilledWorker
 
-        sent = self._client.submit(remote, run, _read(run, folder), seconds, program(), pure=False)
+        sent = self._client.submit(train_remotely, run, run.key(), _read(run, folder), seconds, pure=False)
         try:
             iterations, state = sent.result()
         except (KilledWorker, CancelledError, OSError) as error:
-            raise ToolError(f"the cluster lost a part of the study ({error}); start it again to resume") from error
+            raise _lost(error) from error
         folder.mkdir(parents=True, exist_ok=True)
         _write(state, folder)
         for path in files(run, folder):
@@ -69,12 +91,16 @@ class Cluster:
         assert isinstance(iterations, tuple)
         return iterations
 
-    def __enter__(self) -> "Cluster":
+    def __enter__(self) -> "DaskTrainers":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._client.close(timeout=5)
         self._waiters.shutdown(wait=False, cancel_futures=True)
+
+
+def _lost(error: Exception) -> ToolError:
+    return ToolError(f"the cluster was lost ({' '.join(str(error).split())}); start the study again to resume")
 
 
 def _read(run: Run, folder: Path) -> State:
@@ -83,6 +109,4 @@ def _read(run: Run, folder: Path) -> State:
 
 def _write(state: State, folder: Path) -> None:
     for name, content in state.items():
-        partial = folder / f"{name}.partial"
-        partial.write_bytes(content)
-        os.replace(partial, folder / name)
+        write_whole(folder / name, content)

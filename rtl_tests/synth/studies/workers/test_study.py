@@ -12,11 +12,12 @@ from golden.refusal import Refusal
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 from rtl_tests.support.cluster import cluster_of_two
-from synth.studies.training import study as studies
-from synth.studies.training.cluster import Cluster
 from synth.studies.training.policy import Operand, Policy
 from synth.studies.training.runs import Run, finished, train
-from synth.studies.training.study import Processes, study
+from synth.studies.workers import study as studies
+from synth.studies.workers.cluster import DaskTrainers, train_remotely
+from synth.studies.workers.study import Processes, study
+from synth.sweep.cluster import PoolError
 
 HIF8 = Operand("hif8")
 RUNS = [
@@ -53,14 +54,14 @@ def test_parts_have_the_results_of_whole_runs(tmp_path):
 def test_a_cluster_that_loses_a_worker_has_the_results_of_whole_runs(tmp_path):
     expected = alone(tmp_path / "alone")
     folder = tmp_path / "study"
-    with cluster_of_two(tmp_path) as cluster, Cluster(cluster.address) as pool:
+    with cluster_of_two(tmp_path) as cluster, DaskTrainers(cluster.address) as pool:
+        pool._client.wait_for_workers(2, timeout=60)
 
         def kill_a_worker():
-            while not folder.exists():  # until the first part is done
-                time.sleep(0.01)
+            wait(lambda: folder.exists() and pool._client.processing())  # after the first part, during another
             os.killpg(cluster.workers[0].pid, signal.SIGKILL)
 
-        killer = threading.Thread(target=kill_a_worker)
+        killer = threading.Thread(target=kill_a_worker, daemon=True)
         killer.start()
         results = study(RUNS, folder, pool, seconds=0.02)
         killer.join()
@@ -69,13 +70,28 @@ def test_a_cluster_that_loses_a_worker_has_the_results_of_whole_runs(tmp_path):
     assert results == [finished(run, tmp_path / "alone") for run in RUNS]
 
 
+def wait(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_worker_with_another_version_is_refused():
+    with pytest.raises(PoolError, match=r"^a worker runs another version of the program or of NumPy$"):
+        train_remotely(RUNS[0], "another key", {}, 1.0)
+
+
 def test_a_cluster_that_is_lost_is_reported(tmp_path):
-    with cluster_of_two(tmp_path) as cluster, Cluster(cluster.address) as pool:
+    with cluster_of_two(tmp_path) as cluster, DaskTrainers(cluster.address) as pool:
         cluster.stop()
-        with pytest.raises(ToolError, match=r"^the cluster lost a part of the study \(.*\); start it again to resume$"):
+        with pytest.raises(ToolError, match=r"^the cluster was lost \(.*\); start the study again to resume$"):
             study(RUNS, tmp_path / "study", pool)
-    with pytest.raises(Refusal, match=r"^dask: there is no Dask scheduler at 'tcp://127.0.0.1:1'"):
-        Cluster("tcp://127.0.0.1:1")
+    with pytest.raises(Refusal, match=r"^dask: there is no Dask scheduler at 'tcp://127.0.0.1:1'$"):
+        DaskTrainers("tcp://127.0.0.1:1")
+    sentence = "dask: 'nonsense' is no address of a scheduler, which is like tcp://127.0.0.1:8786"
+    with pytest.raises(Refusal, match=f"^{sentence}$"):
+        DaskTrainers("nonsense")
 
 
 def die(*_):
@@ -88,6 +104,6 @@ def test_a_killed_worker_is_reported(tmp_path, monkeypatch):
         study(RUNS, tmp_path, pool)
 
 
-def test_jobs_are_checked(tmp_path):
+def test_jobs_are_checked():
     with pytest.raises(Refusal, match=r"^jobs must be an integer from 1 to 1024, not 0$"):
         Processes(0)
