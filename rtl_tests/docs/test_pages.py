@@ -101,7 +101,13 @@ NOT_RUN = {
         "dask scheduler --host 127.0.0.1 --no-dashboard",
         "dask worker tcp://127.0.0.1:8786 --host 127.0.0.1 --nworkers 4 --nthreads 1",
     ),
-    "docs/study.md": ("make study", "hwgen report --study build/study.json"),
+    "docs/study.md": (
+        "make study",
+        "hwgen report --study build/study.json",
+        "python -m synth.studies.learning --tasks digits,range --jobs 1 -o build/some.json",
+        "python -m synth.studies.learning --small",
+        "python -m synth.studies.learning --dask tcp://127.0.0.1:8786",
+    ),
     "docs/verification.md": (
         "SEED=7 SIM=verilator .venv/bin/python -m pytest rtl_tests/hwgen/test_mac.py -k mixed",
         "make exhaustive",

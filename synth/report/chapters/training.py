@@ -90,9 +90,9 @@ def _is_planned(task: Task) -> bool:
 
 def _is_shorter(study: Study) -> bool:
     """Whether there are too few seeds or iterations for verdicts."""
-    wanted = {plan.task: plan.iterations for plan in PLANS}
+    planned = {plan.task: plan.iterations for plan in PLANS}
     return len(study.seeds) < len(SEEDS) or any(
-        task.iterations < wanted.get(task.name, math.inf) for task in study.tasks.values()
+        task.iterations < planned.get(task.name, math.inf) for task in study.tasks.values()
     )
 
 
@@ -124,11 +124,11 @@ def _claims(section: Section, study: Study) -> None:
         return
     note = (
         "Losses are relative to binary32's from the same seed. Below a verdict is by how much the first loss is above "
-        "the second: the mean over the seeds, whose pairs have the same first weights and batches, and bounds, each of "
-        "which chance passes once in 20 times. A claim is reproduced if it holds for both bounds, and not reproduced "
-        "if it holds for nothing between them; otherwise it is inside the spread, which is no evidence for it and none "
-        f"against it. Losses are the same, or no higher, up to {MARGIN:.0%}. One or two of so many verdicts may be due "
-        "to chance."
+        "the second: the mean over the seeds, whose pairs have the same first weights and batches, and two bounds; "
+        "chance passes each of them once in 20 times. A claim is reproduced if it holds for both bounds, and not "
+        "reproduced if it holds for nothing between them; otherwise it is inside the spread, which is no evidence for "
+        f"it and none against it. Losses are the same, or no higher, up to {MARGIN:.0%}. One or two of these verdicts "
+        "may be due to chance."
     )
     head = ("claim", "task, and what is compared", "first loss", "second loss", "verdict")
     section.tables.append(Table("The papers' claims about training, and verdicts", head, tuple(body), note))
