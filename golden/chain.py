@@ -29,7 +29,8 @@ STEP = 1 << 12
 class Chains:
     """Products of codes of shape (rows, columns, products), and how they are added; everything is checked.
 
-    ``left`` and ``right`` are usually views in which one axis is broadcast. The scales are those of
+    ``left`` and ``right`` have their format's own type and are aligned; usually they are views in which one axis is
+    broadcast. The scales are those of
     :func:`golden.fused_dot`: ``scale``, shape (rows, columns), or ``blocks``, with codes of shape (rows, blocks) and
     (blocks, columns), each for ``block`` products, a multiple of ``lanes``.
     """

@@ -140,9 +140,8 @@ def _kind(accumulator: str) -> int:
 
 
 def _operand(fmt: Format, codes: NDArray[Any], kind: int, keep: list[Any]) -> _Operand:
-    codes = codes.astype(fmt.code_dtype, copy=False)
-    if not codes.flags.aligned or any(stride % codes.itemsize for stride in codes.strides):
-        codes = codes.copy()
+    assert codes.dtype == fmt.code_dtype
+    assert codes.flags.aligned
     values = fmt.values
     if kind == _DLFLOAT16:  # specials have the sign of their codes
         signs = np.where(np.arange(values.size) & fmt.sign_bit, -np.inf, np.inf)

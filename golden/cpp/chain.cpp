@@ -321,9 +321,10 @@ struct Worker {
 
 }  // namespace
 
-// All sums of a job. Return 0, or 1 without memory.
+// Compared with the size of the Job that golden/native.py describes.
 extern "C" int job_bytes() { return sizeof(Job); }
 
+// All sums of a job. Return 0, or 1 without memory.
 extern "C" int run(const Job *job) {
   const int64_t down = (job->rows + ROWS - 1) / ROWS, tiles = down * ((job->columns + COLUMNS - 1) / COLUMNS);
   std::atomic<int64_t> next{0};

@@ -20,10 +20,9 @@ from golden.refusal import BadValue, about
 from hwgen.tools.files import check_writable, write_whole, writing
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
-from synth.area import pool as area_pool
 from synth.area.emission import verilog
 from synth.area.plan import area_jobs
-from synth.area.pool import LocalPool
+from synth.area.pool import LocalPool, Pool
 from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.report.training.claims import CALIBRATED_NAME, CAST_NAME
@@ -34,7 +33,7 @@ from synth.studies.training.calibration import CALIBRATED, CAST
 from synth.studies.training.runs import Run, code_hash
 from synth.studies.training.tasks import TASKS
 from synth.studies.workers.cluster import DaskTrainers
-from synth.studies.workers.study import Pool, Processes, study
+from synth.studies.workers.study import LocalTrainers, Trainers, study
 from synth.sweep.pools import DaskPool
 
 PACKAGES = ("minifloat-rtl", "numpy", "scikit-learn")
@@ -87,7 +86,7 @@ def _rounded(data: Any) -> Any:
     return data
 
 
-def areas(plans: Sequence[Plan], store: Store, pool: area_pool.Pool) -> list[dict[str, Any]]:
+def areas(plans: Sequence[Plan], store: Store, pool: Pool) -> list[dict[str, Any]]:
     """The best row of each MAC; those that the store has are not measured again."""
     todo = [job for design in macs(plans) for job in area_jobs(design, verilog(design, store), (TARGET,))]
     outcomes = measure_all(todo, pool, store, Progress())
@@ -151,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for option, path in (("output", output.parent), ("runs", folder)):
             with about(option), writing(path):
                 path.mkdir(parents=True, exist_ok=True)
-        trained = dict(zip(runs, study(runs, folder, trainers, Progress()), strict=True))
+        trained = study(runs, folder, trainers, Progress())
         content = {
             "program": code_hash(),
             "versions": {name: version(name) for name in PACKAGES},
@@ -163,12 +162,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(output)
 
 
-def _trainers(chosen: argparse.Namespace) -> Pool:
+def _trainers(chosen: argparse.Namespace) -> Trainers:
     """Where the networks are trained."""
-    return Processes(chosen.jobs) if chosen.dask is None else DaskTrainers(chosen.dask)
+    return LocalTrainers(chosen.jobs) if chosen.dask is None else DaskTrainers(chosen.dask)
 
 
-def _measurers(chosen: argparse.Namespace) -> area_pool.Pool:
+def _measurers(chosen: argparse.Namespace) -> Pool:
     """Where the areas are measured."""
     return LocalPool(chosen.jobs) if chosen.dask is None else DaskPool(chosen.dask)
 

@@ -36,7 +36,7 @@ def train_remotely(run: Run, key: str, state: State, seconds: float) -> tuple[tu
 
 
 class DaskTrainers:
-    """Workers of a Dask cluster: a :class:`synth.studies.workers.study.Pool`.
+    """Workers of a Dask cluster: a :class:`synth.studies.workers.study.Trainers`.
 
     Dask gives the parts of a lost worker to another one.
 
@@ -79,16 +79,17 @@ class DaskTrainers:
         from distributed import KilledWorker
 
         sent = self._client.submit(train_remotely, run, run.key(), _read(run, folder), seconds, pure=False)
+        result: tuple[tuple[int, int], State]
         try:
-            iterations, state = sent.result()
+            result = sent.result()
         except (KilledWorker, CancelledError, OSError) as error:
             raise _lost(error) from error
+        iterations, state = result
         folder.mkdir(parents=True, exist_ok=True)
         _write(state, folder)
         for path in files(run, folder):
             if path.name not in state:
                 path.unlink(missing_ok=True)
-        assert isinstance(iterations, tuple)
         return iterations
 
     def __enter__(self) -> "DaskTrainers":

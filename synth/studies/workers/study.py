@@ -17,7 +17,7 @@ PART = 60.0
 """Most seconds of a part of a run."""
 
 
-class Pool(Protocol):
+class Trainers(Protocol):
     """Trains parts of runs. Leaving its context drops the parts that have not started."""
 
     @property
@@ -27,12 +27,12 @@ class Pool(Protocol):
     def submit(self, run: Run, folder: Path, seconds: float) -> Future[tuple[int, int]]:
         """Schedule :func:`part` for a run, whose state is in ``folder`` before and afterwards."""
 
-    def __enter__(self) -> "Pool": ...
+    def __enter__(self) -> "Trainers": ...
 
     def __exit__(self, *_: object) -> None: ...
 
 
-class Processes:
+class LocalTrainers:
     """Processes on this machine.
 
     Parameters
@@ -52,7 +52,7 @@ class Processes:
         """Train a part as soon as a process is free."""
         return self._executor.submit(part, run, folder, seconds, self._threads)
 
-    def __enter__(self) -> "Processes":
+    def __enter__(self) -> "LocalTrainers":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -60,15 +60,15 @@ class Processes:
 
 
 def study(
-    runs: Sequence[Run], folder: Path, pool: Pool, progress: Progress | None = None, seconds: float = PART
-) -> list[dict[str, Any]]:
-    """The results of runs, in their order; those finished in ``folder`` are not repeated, others resume there.
+    runs: Sequence[Run], folder: Path, trainers: Trainers, progress: Progress | None = None, seconds: float = PART
+) -> dict[Run, dict[str, Any]]:
+    """The result of each run; those finished in ``folder`` are not repeated, others resume there.
 
     Parameters
     ----------
     runs : sequence of Run
     folder : Path
-    pool : Pool
+    trainers : Trainers
         Where the parts run.
     progress : Progress, optional
         Reports parts by iterations, weighted by the tasks' costs.
@@ -86,22 +86,22 @@ def study(
     known = _work(runs) - _work(waiting)
     if progress is not None and known:
         progress.advance(_text(runs, waiting), known, known=True)
-    _train_all(runs, waiting, folder, pool, progress, seconds)
-    results = [finished(run, folder) for run in runs]
-    assert all(result is not None for result in results)
-    return [result for result in results if result is not None]
+    _train_all(runs, waiting, folder, trainers, progress, seconds)
+    results = {run: result for run in runs if (result := finished(run, folder)) is not None}
+    assert len(results) == len(set(runs))
+    return results
 
 
 def _train_all(
-    runs: Sequence[Run], waiting: list[Run], folder: Path, pool: Pool, progress: Progress | None, seconds: float
+    runs: Sequence[Run], waiting: list[Run], folder: Path, trainers: Trainers, progress: Progress | None, seconds: float
 ) -> None:
     active: dict[Future[tuple[int, int]], Run] = {}
     unfinished = list(waiting)
     try:
         while unfinished or active:
-            while unfinished and len(active) < pool.slots:
+            while unfinished and len(active) < trainers.slots:
                 run = unfinished.pop(0)
-                active[pool.submit(run, folder, seconds)] = run
+                active[trainers.submit(run, folder, seconds)] = run
             for future in wait(active, return_when=FIRST_COMPLETED).done:
                 run = active.pop(future)
                 before, after = future.result()

@@ -4,7 +4,6 @@ import io
 import os
 import signal
 import threading
-import time
 
 import pytest
 
@@ -12,11 +11,12 @@ from golden.refusal import Refusal
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 from rtl_tests.support.cluster import cluster_of_two
+from rtl_tests.support.processes import wait_until
 from synth.studies.training.policy import Operand, Policy
 from synth.studies.training.runs import Run, finished, train
 from synth.studies.workers import study as studies
 from synth.studies.workers.cluster import DaskTrainers, train_remotely
-from synth.studies.workers.study import Processes, study
+from synth.studies.workers.study import LocalTrainers, study
 from synth.sweep.cluster import PoolError
 
 HIF8 = Operand("hif8")
@@ -41,10 +41,10 @@ def test_parts_have_the_results_of_whole_runs(tmp_path):
     expected = alone(tmp_path / "alone")
     train(RUNS[1], tmp_path / "study")
     stream = io.StringIO()
-    with Processes(2) as pool:
+    with LocalTrainers(2) as pool:
         results = study(RUNS, tmp_path / "study", pool, Progress(stream, every=0), seconds=0.01)
     assert files(tmp_path / "study") == expected
-    assert results == [finished(run, tmp_path / "alone") for run in RUNS]
+    assert results == {run: finished(run, tmp_path / "alone") for run in RUNS}
     lines = stream.getvalue().splitlines()
     assert lines[0].startswith("1/3 runs")
     assert len(lines) > 3
@@ -58,7 +58,8 @@ def test_a_cluster_that_loses_a_worker_has_the_results_of_whole_runs(tmp_path):
         pool._client.wait_for_workers(2, timeout=60)
 
         def kill_a_worker():
-            wait(lambda: folder.exists() and pool._client.processing())  # after the first part, during another
+            # after the first part, during another
+            wait_until(lambda: folder.exists() and pool._client.processing(), cluster.scheduler)
             os.killpg(cluster.workers[0].pid, signal.SIGKILL)
 
         killer = threading.Thread(target=kill_a_worker, daemon=True)
@@ -67,14 +68,7 @@ def test_a_cluster_that_loses_a_worker_has_the_results_of_whole_runs(tmp_path):
         killer.join()
         assert cluster.workers[0].wait() == -signal.SIGKILL
     assert files(folder) == expected
-    assert results == [finished(run, tmp_path / "alone") for run in RUNS]
-
-
-def wait(condition):
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    assert results == {run: finished(run, tmp_path / "alone") for run in RUNS}
 
 
 def test_a_worker_with_another_version_is_refused():
@@ -100,10 +94,13 @@ def die(*_):
 
 def test_a_killed_worker_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(studies, "part", die)
-    with Processes(1) as pool, pytest.raises(ToolError, match=r"^a worker .* was killed; start it again to resume$"):
+    with (
+        LocalTrainers(1) as pool,
+        pytest.raises(ToolError, match=r"^a worker .* killed; start it again to resume$"),
+    ):
         study(RUNS, tmp_path, pool)
 
 
 def test_jobs_are_checked():
     with pytest.raises(Refusal, match=r"^jobs must be an integer from 1 to 1024, not 0$"):
-        Processes(0)
+        LocalTrainers(0)
