@@ -13,13 +13,13 @@ from golden.accuracy import (
     quantization_snr,
     significand_bits,
 )
-from golden.blocks import dequantize_block, quantize_block
+from golden.arithmetic.blocks import dequantize_block, quantize_block
+from golden.arithmetic.exact import DEFAULT_TERMS, ExactAccumulator
+from golden.arithmetic.mac import fused_dot, fused_dot_with_flags, mac, mac_with_flags
+from golden.arithmetic.matmul import dot, matmul
 from golden.catalog import get, names
-from golden.exact import DEFAULT_TERMS, ExactAccumulator
 from golden.flags import Flag
 from golden.formats import Format
-from golden.mac import fused_dot, fused_dot_with_flags, mac, mac_with_flags
-from golden.matmul import dot, matmul
 from golden.refusal import BadKind, BadValue, Refusal
 from golden.rows import DEFAULT_RANDOM_BITS, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
 from golden.wide import ACCUMULATORS, WIDE, WideFormat

@@ -166,7 +166,7 @@ ACCUMULATORS = (*WIDE, "exact")
 
 
 ALIGNED = tuple(f"aligned{fraction_bits}" for fraction_bits in range(6, 41))
-"""Names of the accumulators of :mod:`golden.aligned`, by the fraction bits that they keep of every addend.
+"""Names of the accumulators of :mod:`golden.arithmetic.aligned`, by the fraction bits that they keep of every addend.
 
 32 products and an accumulator add up to less than ``2**(40 + 8)`` times the last bit, which binary64 has room for.
 """

@@ -51,7 +51,10 @@ text, but no results.
 """
 
 METHODS = {"encode", "encode_with_flags", "decode", "decode_bits", "quantize", "accumulate", "numbers"}
-MODULES = {f"golden.{path.stem}" for path in (ROOT / "golden").glob("*.py")}
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for path in (ROOT / "golden").rglob("*.py")
+}
 FUNCTIONS = {name for name in golden.__all__ if inspect.isfunction(getattr(golden, name))} - {"get", "names"}
 MEASURES = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "synth").rglob("*.py")} | {
     "synth"
@@ -92,6 +95,13 @@ def test_imports_point_one_way(package):
     for name in COMPOSITION_ROOT:  # imports synth late, so that other commands do not load it
         tree = ast.parse((ROOT / name).read_text())
         assert not [module for module, late in loaded(tree, MEASURES) if not late], name
+
+
+def test_formats_and_roundings_do_not_use_arithmetic():
+    files = [path for path in sorted((ROOT / "golden").glob("*.py")) if path.name != "__init__.py"]
+    assert files
+    for path in files:
+        assert not [module for module, _ in imports(path) if module.startswith("golden.arithmetic")], path.name
 
 
 def results(source: str) -> list[str]:
@@ -146,10 +156,10 @@ def test_hardware_never_uses_goldens_algorithms():
         ("step = golden.fused_dot", "golden.fused_dot"),
         ("from golden import Format, mac", "golden.mac"),
         ("golden.best_scale(x)", "golden.best_scale"),
-        ("import golden.mac as arithmetic", "golden.mac"),
+        ("import golden.arithmetic.mac as arithmetic", "golden.arithmetic.mac"),
         ("from golden import Format, steps", "golden.steps"),
         ("from golden.steps import steps as grid", "golden.steps.steps"),
-        ("from golden.exact import check_scale, operand", "golden.exact.operand"),
+        ("from golden.arithmetic.exact import check_scale, operand", "golden.arithmetic.exact.operand"),
     ],
 )
 def test_uses_of_goldens_algorithms_are_detected(source, use):

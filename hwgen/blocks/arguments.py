@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import golden
 from golden import DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, ExactAccumulator, Format, Rounding
-from golden.blocks import check_scales, scales_named
-from golden.exact import check_scale
+from golden.arithmetic.blocks import check_scales, scales_named
+from golden.arithmetic.exact import check_scale
 from golden.names import check_name
 from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_choice, check_flag

@@ -58,8 +58,8 @@ class Dot(Accumulating, wiring.Component):
     accumulator, terms, scale_bits, overflow, flags, zero
         See :class:`hwgen.Mac`; the product of each lane counts as a term.
     block_scale : Format or str, optional
-        Format of the scales of two blocks, one of :data:`golden.blocks.SCALES`, which excludes ``scale_bits``. Needs an
-        accumulator that rounds; an aligned one needs ``e8m0``.
+        Format of the scales of two blocks, one of :data:`golden.arithmetic.blocks.SCALES`, which excludes
+        ``scale_bits``. Needs an accumulator that rounds; an aligned one needs ``e8m0``.
     fabric : str
         ``asic`` or ``fpga``: whether sums are written for cells, or for carry chains; the bits are the same.
 

@@ -6,8 +6,8 @@ Components define keyword arguments and defaults; limits come from the modules t
 from dataclasses import replace
 
 from golden import ACCUMULATORS, DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, Format, Overflow, Rounding
-from golden.blocks import POLICIES, SCALES
-from golden.exact import MAX_SCALE_BITS, MAX_TERMS, scale_range
+from golden.arithmetic.blocks import POLICIES, SCALES
+from golden.arithmetic.exact import MAX_SCALE_BITS, MAX_TERMS, scale_range
 from golden.names import canonical
 from golden.rows import MAX_RANDOM_BITS
 from golden.wide import ALIGNED, ZEROS

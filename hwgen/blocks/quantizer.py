@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Format, WideFormat, get
-from golden.blocks import CEIL, FLOOR, POLICIES, element_options
+from golden.arithmetic.blocks import CEIL, FLOOR, POLICIES, element_options
 from golden.explain import ROUNDING_RULES, hexadecimal, overflow_rule
 from golden.names import check_name
 from golden.refusal import check_choice, check_integer
@@ -48,7 +48,7 @@ class Quantizer(Checked, wiring.Component):
         Number of elements in a block, 1 to 32.
     policy : str
         How the logarithm of the largest magnitude becomes the exponent of the scale, one of
-        :data:`golden.blocks.POLICIES`.
+        :data:`golden.arithmetic.blocks.POLICIES`.
 
     Members
     -------

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golden.sums import Products
+from golden.arithmetic.sums import Products
 from golden.wide import state_format
 from hwgen.coverage.analysis import Analysis, Columns, Table, column, size, take, words
 from hwgen.coverage.points import Point

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golden import Format, WideFormat
-from golden.exact import scale_range
-from golden.sums import Products, odd_sum, product_sums
+from golden.arithmetic.exact import scale_range
+from golden.arithmetic.sums import Products, odd_sum, product_sums
 from golden.wide import state_format
 from hwgen.coverage.analysis import Analysis, Columns, View, columns
 from hwgen.coverage.numbers import OUTCOMES, TIE_DOWN, class_names, classes, flag_points, outcomes

@@ -2,7 +2,7 @@
 
 The addends are compared by exponents, those of their rows, which are never normalized: the largest exponent of the
 addends that are not zero decides where all of them are cut. What remains is short, whatever the range of the format
-(specification, section 10; :mod:`golden.aligned`).
+(specification, section 10; :mod:`golden.arithmetic.aligned`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from amaranth.hdl import Shape
 from amaranth.lib.wiring import Out, Signature
 
 from golden import Format
-from golden.exact import scale_range
+from golden.arithmetic.exact import scale_range
 from hwgen.datapath.arithmetic import range_shape
 from hwgen.datapath.operand import OperandShape
 

@@ -12,7 +12,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import PureInterface
 
 from golden import Format
-from golden.exact import scale_range
+from golden.arithmetic.exact import scale_range
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.fabric import ASIC, FPGA, chained
 from hwgen.datapath.product import ProductShape

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Const, Value
 from amaranth.lib.wiring import PureInterface
 
-from golden.exact import scale_range
+from golden.arithmetic.exact import scale_range
 from hwgen.datapath.product import ProductShape
 
 

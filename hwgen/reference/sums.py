@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import golden
 from golden import ExactAccumulator, Format, Kind
+from golden.arithmetic.mac import exact
 from golden.explain import describe, number
-from golden.mac import exact
 from golden.wide import state_format
 from hwgen.blocks.dot import Dot
 from hwgen.blocks.mac import Mac

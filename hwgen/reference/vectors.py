@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import golden
 from golden import ExactAccumulator, Format
-from golden.exact import scale_range
+from golden.arithmetic.exact import scale_range
 from golden.rounding import grid
 from golden.wide import state_format
 

@@ -8,8 +8,8 @@ import pytest
 
 import golden
 from golden import Flag
-from golden.mac import exact
-from rtl_tests.golden.test_mac import NAN, SHAPE, accumulators_near
+from golden.arithmetic.mac import exact
+from rtl_tests.golden.arithmetic.test_mac import NAN, SHAPE, accumulators_near
 from rtl_tests.support.boundaries import INFINITE, SIGN
 from rtl_tests.support.paper_tables import definition, values, wide_values
 from rtl_tests.support.roundings import OVERFLOWED, grid, rounded

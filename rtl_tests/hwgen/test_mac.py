@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
 import golden
-from golden.mac import exact
+from golden.arithmetic.mac import exact
 from hwgen import Adder, Multiplier
 from hwgen.blocks.catalog import build
 from rtl_tests.support.bench import simulate

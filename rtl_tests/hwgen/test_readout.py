@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import golden
-from golden.mac import exact
+from golden.arithmetic.mac import exact
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
-from rtl_tests.golden.test_fused_dot import nearest_even
+from rtl_tests.golden.arithmetic.test_fused_dot import nearest_even
 from rtl_tests.support.blocks import generator, stimuli, texts
 from rtl_tests.support.gates import mismatches
 from rtl_tests.support.proofs import check, subject

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import golden
-from golden.mac import exact
+from golden.arithmetic.mac import exact
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.reference import vectors

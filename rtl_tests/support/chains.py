@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import golden
-from golden import native
-from golden.chain import Chains
+from golden.arithmetic import native
+from golden.arithmetic.chain import Chains
 from golden.formats import Format
 
 STATES = 1 << 16

@@ -10,7 +10,7 @@ from typing import Any
 
 import golden
 from golden import Overflow, Rounding
-from golden.blocks import POLICIES
+from golden.arithmetic.blocks import POLICIES
 from golden.refusal import Refusal
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golden import Format
-from golden.aligned import row_exponents
-from golden.exact import scale_range
+from golden.arithmetic.aligned import row_exponents
+from golden.arithmetic.exact import scale_range
 from hwgen.blocks.block import Design
 from synth.proof.gates import Netlist
 from synth.proof.solver import Solver
@@ -39,7 +39,7 @@ class Scales:
     """What the ports ``scale``, or ``a_scale`` and ``b_scale``, mean; without any, the factor is 1.
 
     A factor is ``significand * 2**(exponent - fraction_bits)``. The code of a block's scale has the significand and the
-    exponent of its row, as :func:`golden.aligned.row_exponents` has it.
+    exponent of its row, as :func:`golden.arithmetic.aligned.row_exponents` has it.
     """
 
     def __init__(self, design: Design, netlist: Netlist):

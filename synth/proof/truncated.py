@@ -1,4 +1,7 @@
-"""The proof of dot products with an aligned accumulator, which truncates addends and sums (:mod:`golden.aligned`)."""
+"""The proof of dot products with an aligned accumulator, which truncates addends and sums.
+
+The reference is :mod:`golden.arithmetic.aligned`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from golden.aligned import row_exponents
+from golden.arithmetic.aligned import row_exponents
 from golden.wide import POSITIVE, aligned_bits
 from hwgen.blocks.block import Design
 from synth.proof.adders import NOWHERE, linear_form

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from golden import WideFormat
-from golden.exact import scale_range
+from golden.arithmetic.exact import scale_range
 from hwgen.datapath.arithmetic import range_shape
 from hwgen.datapath.frame import AdderShape
 from hwgen.datapath.product import ProductShape

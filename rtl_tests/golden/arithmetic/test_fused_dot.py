@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import golden
-from golden.fixed import add, rounded_to_odd
+from golden.arithmetic.fixed import add, rounded_to_odd
 from hwgen.reference import vectors
 from rtl_tests.support.blocks import generator
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golden.arithmetic.blocks import BlockScales, block_scales
+from golden.arithmetic.chain import Chains, run, run_in_numpy
+from golden.arithmetic.exact import MAX_TERMS, as_scale
+from golden.arithmetic.mac import exact, operands
 from golden.bits import broadcast
-from golden.blocks import BlockScales, block_scales
-from golden.chain import Chains, run, run_in_numpy
-from golden.exact import MAX_TERMS, as_scale
-from golden.mac import exact, operands
 from golden.refusal import BadValue, check_flag, check_integer
 from golden.wide import IEEE, check_accumulator, check_zero, state_format
 

@@ -1,4 +1,4 @@
-// The work: codes, scales, accumulators, and how they are added. golden/native.py fills in a Job.
+// The work: codes, scales, accumulators, and how they are added. golden/arithmetic/native.py fills in a Job.
 
 #pragma once
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golden.arithmetic.fixed import add, add_numbers, rounded_to_odd
+from golden.arithmetic.sums import add_lanes, lane_products, product_cuts, product_sums
 from golden.bits import BLOCK, as_array, broadcast, check_shapes
 from golden.catalog import get
 from golden.encode import random_words
-from golden.fixed import add, add_numbers, rounded_to_odd
 from golden.flags import of_exact_sum
 from golden.formats import Format
 from golden.options import target_options
 from golden.refusal import BadKind, BadValue, about, check_integer
 from golden.rounding import codes_of
 from golden.rows import DEFAULT_RANDOM_BITS
-from golden.sums import add_lanes, lane_products, product_cuts, product_sums
 from golden.validation import MAX_WIDTH
 from golden.wide import IEEE, POSITIVE, check_zero
 
@@ -193,7 +193,7 @@ class ExactAccumulator:
     def decode(self, acc: ArrayLike) -> NDArray[np.float64]:
         """Values of accumulators, infinities and NaN by their flags: float64, without the axis of limbs.
 
-        Values of more than 53 significant bits are rounded to odd, see :func:`golden.fixed.rounded_to_odd`.
+        Values of more than 53 significant bits are rounded to odd, see :func:`golden.arithmetic.fixed.rounded_to_odd`.
         """
         state = self.checked(acc)
         pos, neg, nan = self._special_bits(state)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import golden
-from golden import chain
-from golden.matmul import dot, matmul
+from golden.arithmetic import blocks, chain
+from golden.arithmetic.matmul import dot, matmul
 from rtl_tests.support.blocks import generator
 
 ACCUMULATORS = (*golden.ACCUMULATORS, "aligned6", "aligned13", "aligned25", "aligned40")
@@ -114,9 +114,7 @@ def test_scales_of_sums(accumulator, lanes, backend):
             np.testing.assert_array_equal(ours, chained)
 
 
-@pytest.mark.parametrize(
-    ("accumulator", "scale_format"), [*product(golden.WIDE, golden.blocks.SCALES), ("aligned13", "e8m0")]
-)
+@pytest.mark.parametrize(("accumulator", "scale_format"), [*product(golden.WIDE, blocks.SCALES), ("aligned13", "e8m0")])
 def test_scales_of_blocks(accumulator, scale_format, backend):
     """Blocks of 8 products, the last one shorter, taken 1, 4, or 8 at a time."""
     rng, factor = generator("blocks", accumulator, scale_format), golden.get(scale_format)
@@ -230,7 +228,8 @@ def test_numpy_needs_memory_for_operands_and_result_alone(accumulator, monkeypat
 MEASURED = """
 import resource
 import numpy as np
-from golden import matmul, native
+from golden import matmul
+from golden.arithmetic import native
 a, b = np.zeros((1200, 400), np.{!s}), np.zeros((400, 1000), np.{!s})
 assert native.library() is not None
 matmul(a[:100], b[:, :100], "hif8", accumulator={!r}, threads=2)

@@ -1,4 +1,4 @@
-// Chains of fused multiply-accumulates, many sums at a time: the compiled backend of golden/chain.py.
+// Chains of fused multiply-accumulates, many sums at a time: the compiled backend of golden/arithmetic/chain.py.
 //
 // Products of codes are exact in binary64. Nothing is rounded but by rounded(), truncated() and odd(). Compile without
 // contraction of expressions and without reordering.
@@ -147,7 +147,7 @@ struct Worker {
     for (int i = 0; i < TOGETHER; i++) sum[i] = acc[i];
   }
 
-  // Several products a step. Their sum is cut into parts, each of them exact, see golden/sums.py.
+  // Several products a step. Their sum is cut into parts, each of them exact, see golden/arithmetic/sums.py.
   void groups(int64_t row, int64_t first, int64_t count) {
     for (int64_t k = 0; k < count;) {
       const int64_t start = (first + k) / job.lanes * job.lanes;
@@ -321,7 +321,7 @@ struct Worker {
 
 }  // namespace
 
-// Compared with the size of the Job that golden/native.py describes.
+// Compared with the size of the Job that golden/arithmetic/native.py describes.
 extern "C" int job_bytes() { return sizeof(Job); }
 
 // All sums of a job. Return 0, or 1 without memory.

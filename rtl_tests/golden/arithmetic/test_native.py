@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import golden
-from golden import chain, compiler, native
-from golden.chain import Chains, run_in_numpy
-from golden.matmul import matmul
+from golden import compiler
+from golden.arithmetic import chain, native
+from golden.arithmetic.chain import Chains, run_in_numpy
+from golden.arithmetic.matmul import matmul
 from hwgen.reference import vectors
 from rtl_tests.support.blocks import generator
 from rtl_tests.support.chains import STATES, compiled_steps, distinct, steps

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from golden.arithmetic.exact import check_range, operand
 from golden.bits import as_array, check_shapes
 from golden.catalog import get
-from golden.exact import check_range, operand
 from golden.formats import Format
 from golden.names import check_name
 from golden.options import Options, target_options

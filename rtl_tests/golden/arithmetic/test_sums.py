@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import golden
+from golden.arithmetic.exact import operand
+from golden.arithmetic.sums import add_lanes, cuts, odd_sum, pack, product_cuts, product_sums
 from golden.bits import BLOCK
-from golden.exact import operand
-from golden.sums import add_lanes, cuts, odd_sum, pack, product_cuts, product_sums
 from golden.wide import wide
-from rtl_tests.golden.test_aligned import aligned, multiplied, split
-from rtl_tests.golden.test_mac import NAN, SHAPE, nearest
+from rtl_tests.golden.arithmetic.test_aligned import aligned, multiplied, split
+from rtl_tests.golden.arithmetic.test_mac import NAN, SHAPE, nearest
 from rtl_tests.support.blocks import generator
 from rtl_tests.support.boundaries import INFINITE, SIGN
 
@@ -147,12 +147,12 @@ def magnitudes_rounded_down(acc, parts, lsb_exponent):
     "fault", [nearest_instead_of_odd, without_the_lowest_part, parts_rounded_to_one, magnitudes_rounded_down]
 )
 def test_wrong_roundings_to_odd_are_found(monkeypatch, fault):
-    monkeypatch.setattr(sys.modules["golden.mac"], "odd_sum", fault)
+    monkeypatch.setattr(sys.modules["golden.arithmetic.mac"], "odd_sum", fault)
     assert faults_found()
 
 
 def test_coarse_cuts_are_found(monkeypatch):
-    monkeypatch.setattr("golden.sums.product_cuts", lambda *_: ())
+    monkeypatch.setattr("golden.arithmetic.sums.product_cuts", lambda *_: ())
     assert faults_found()
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden import native
+from golden.arithmetic import native
+from golden.arithmetic.blocks import BlockScales
+from golden.arithmetic.mac import fused_sums
 from golden.bits import BLOCK
-from golden.blocks import BlockScales
 from golden.formats import Format
-from golden.mac import fused_sums
 from golden.wide import IEEE
 
 if TYPE_CHECKING:

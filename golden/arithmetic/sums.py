@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from golden.arithmetic.fixed import add_numbers, rounded_to_odd
 from golden.bits import BLOCK
-from golden.fixed import add_numbers, rounded_to_odd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

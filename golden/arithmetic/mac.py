@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden.aligned import aligned_sums
+from golden.arithmetic.aligned import aligned_sums
+from golden.arithmetic.blocks import BlockScales, block_scales
+from golden.arithmetic.exact import (
+    DEFAULT_TERMS,
+    MAX_TERMS,
+    ExactAccumulator,
+    as_scale,
+    exact_sums,
+    operand,
+    scale_range,
+)
+from golden.arithmetic.sums import Products, odd_sum, pack, product_sums
 from golden.bits import BLOCK, as_array, broadcast, check_shapes
-from golden.blocks import BlockScales, block_scales
-from golden.exact import DEFAULT_TERMS, MAX_TERMS, ExactAccumulator, as_scale, exact_sums, operand, scale_range
 from golden.flags import of_sum
 from golden.formats import Format
 from golden.refusal import BadValue, check_integer
-from golden.sums import Products, odd_sum, pack, product_sums
 from golden.wide import IEEE, POSITIVE, WideFormat, aligned_bits, check_accumulator, check_zero, state_format
 
 if TYPE_CHECKING:
@@ -45,7 +53,7 @@ def mac(
         ``b_format`` defaults to ``a_format``.
     accumulator : str
         ``binary16``, ``bfloat16``, ``binary32``, ``dlfloat16``, ``exact``, or ``aligned6`` to ``aligned40``, whose sums
-        are those of :func:`golden.aligned.aligned_sums`, in bits of binary32.
+        are those of :func:`golden.arithmetic.aligned.aligned_sums`, in bits of binary32.
     terms : int
         Number of products that an ``exact`` accumulator can sum.
     scale : integers, optional
@@ -116,10 +124,10 @@ def fused_dot(
     scale : integers, shape (...), optional
         One scale for all products of a sum.
     a_scale, b_scale : unsigned integers, shape (...), optional
-        Codes of the scales of two blocks (:mod:`golden.blocks`), which take the place of ``2**scale``. A NaN makes the
-        sum NaN. The accumulators ``aligned6`` to ``aligned40`` take ``e8m0`` only, and ``exact`` takes none.
+        Codes of the scales of two blocks (:mod:`golden.arithmetic.blocks`), which take the place of ``2**scale``. A NaN
+        makes the sum NaN. The accumulators ``aligned6`` to ``aligned40`` take ``e8m0`` only, and ``exact`` takes none.
     scale_format : str or Format
-        One of :data:`golden.blocks.SCALES`.
+        One of :data:`golden.arithmetic.blocks.SCALES`.
 
     Returns
     -------

@@ -11,8 +11,8 @@ from gfloat import formats as theirs
 
 import golden
 from golden import Flag
-from golden.blocks import POLICIES, SCALES
-from rtl_tests.golden.test_aligned import aligned, multiplied, split
+from golden.arithmetic.blocks import POLICIES, SCALES
+from rtl_tests.golden.arithmetic.test_aligned import aligned, multiplied, split
 
 ELEMENTS = {
     "ocp_e4m3": (theirs.format_info_mxfp8_e4m3, ml_dtypes.float8_e4m3fn),

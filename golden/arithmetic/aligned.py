@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golden.arithmetic.sums import Products, add_lanes, cuts, lane_products, odd_sum
 from golden.rows import Kind
-from golden.sums import Products, add_lanes, cuts, lane_products, odd_sum
 from golden.wide import wide
 
 if TYPE_CHECKING:

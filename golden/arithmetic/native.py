@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden.aligned import row_exponents
+from golden.arithmetic.aligned import row_exponents
+from golden.arithmetic.exact import scale_range
+from golden.arithmetic.mac import exact
+from golden.arithmetic.sums import product_cuts
 from golden.compiler import compiler, kept_library
-from golden.exact import scale_range
-from golden.mac import exact
-from golden.sums import product_cuts
 from golden.wide import POSITIVE, WideFormat, aligned_bits, state_format
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from golden.chain import Chains
+    from golden.arithmetic.chain import Chains
     from golden.formats import Format
 
 OPTIONS = ("-O3", "-std=c++17", "-ffp-contract=off", "-pthread")
@@ -98,7 +98,7 @@ def supports(chains: Chains) -> bool:
 
 
 def run(chains: Chains, acc: NDArray[Any], threads: int) -> NDArray[Any]:
-    """The accumulators after all products; see :func:`golden.chain.run`."""
+    """The accumulators after all products; see :func:`golden.arithmetic.chain.run`."""
     code = library()
     assert code is not None
     rows, columns, depth = chains.shape
