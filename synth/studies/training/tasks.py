@@ -196,8 +196,8 @@ class Digits(Classification):
 class Range(Task):
     """Five functions at once, whose losses have the weights 1, 2**-10 to 2**-40: so far apart are their gradients.
 
-    Every function is as easy as the others, and the optimizer divides gradients by their sizes. A function is learnt
-    unless its gradients are lost. The figures do not weigh the losses.
+    The functions are of the same kind, and the optimizer divides gradients by their sizes. A function is learnt unless
+    its gradients are lost. The figures do not weigh the losses.
     """
 
     name, batch, rate, cost = "range", 64, 0.003, 1.0
