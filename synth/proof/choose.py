@@ -25,7 +25,7 @@ from synth.proof.mac import Binary32Proof, ExactProof
 from synth.proof.readout import ReadoutProof
 from synth.proof.rounded import RoundedDotProof
 from synth.proof.solver import Proof
-from synth.proof.split import SplitMacProof
+from synth.proof.split import SplitMacProof, TwoPathMacProof
 from synth.proof.stochastic import StochasticProof, StochasticReadoutProof
 from synth.proof.truncated import AlignedDotProof
 from synth.proof.twofold import CarrySaveProof
@@ -45,8 +45,7 @@ def proof(design: Design, emitted: bool = True) -> type[Proof] | str:
     ``emitted`` says whether the module is ours, with the nets that we name.
     """
     prover = _proof(design)
-    # registers may split the nets, and the adder for speed reads more of the product than them
-    if prover is SplitMacProof and (design.stages or not emitted or design.core.optimize == SPEED):
+    if prover in (SplitMacProof, TwoPathMacProof) and (design.stages or not emitted):  # registers may split the nets
         prover = _whole_proof(design)
     if isinstance(prover, str):
         return prover
@@ -82,7 +81,9 @@ def _sum_proof(design: Design, core: Mac | Dot | Pe) -> type[Proof] | str:
         return ExactDotProof if is_dot else ExactProof
     is_aligned = core.accumulator not in WIDE
     if not (is_dot or is_aligned) and core.block_scale is None:
-        return SplitMacProof if core.accumulator == "binary32" else _TOO_MANY
+        if core.accumulator != "binary32":
+            return _TOO_MANY
+        return TwoPathMacProof if core.optimize == SPEED else SplitMacProof
     if is_aligned:
         return AlignedDotProof
     is_floated = core.scale_bits or core.block_scale is not None or wide(core.accumulator).flush

@@ -93,9 +93,17 @@ class FloatDotProof(DotProof):
                     relations.append(solver.equal(bit, fixed[net]))
                 else:
                     known[net] = fixed[net] = bit
+                    self._know_complement(solver, net, bit, known)
         known |= self.replaced(solver)
         choices = self.choices(solver, known, self.netlist.driven)
         return Query(solver, acc, scale, words, relations, choices, solver.outputs(self.netlist, known))
+
+    def _know_complement(self, solver: Solver, net: int, bit: "Term", known: dict[int, "Term"]) -> None:
+        """Gates may also read the net that an inverter makes this one from."""
+        if net >= self.netlist.first_gate:
+            gate = self.netlist.gates[net - self.netlist.first_gate]
+            if gate.kind == "NOT" and gate.pins[0] >= self.netlist.first_gate:
+                known.setdefault(gate.pins[0], solver.negate(bit))
 
     def replaced(self, _solver: Solver) -> dict[int, "Term"]:
         """Terms of other nets that queries take as unknown."""

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 _GUARD = 4
 """Places below the last bit of the accumulator at which a sum far below it is represented by its sign alone."""
 
-_SPECIAL, _ZERO, _BELOW, _ABOVE, _NEAR = "special", "zero", "below", "above", "near"
+SPECIAL, ZERO, BELOW, ABOVE, NEAR = "special", "zero", "below", "above", "near"
 """Numbers of a part: with any infinity or NaN; 0; with the accumulator far below, far above, or neither."""
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """Numbers whose accumulator's last bit weighs ``2**distance`` last bits of the significand, more or less."""
 
     kind: str
@@ -65,8 +65,8 @@ class NormalizedProof(ProductsSumProof):
         bits, precision = len(self.word(self.significand)), self.target.precision
         self.grid = min(0, bits - self.integer_bits - precision - 1)
         low, high = self.grid - precision, bits + 2
-        self.queries = [_Part(_SPECIAL), _Part(_ZERO), _Part(_BELOW, low - 1), _Part(_ABOVE, high + 1)]
-        self.queries += [_Part(_NEAR, distance) for distance in range(low, high + 1)]
+        self.queries = [Part(SPECIAL), Part(ZERO), Part(BELOW, low - 1), Part(ABOVE, high + 1)]
+        self.queries += [Part(NEAR, distance) for distance in range(low, high + 1)]
         self.parts = 1 + len(self.queries)
 
     def prove(self, part: int) -> dict[str, int] | None:
@@ -76,9 +76,9 @@ class NormalizedProof(ProductsSumProof):
             return None
         this = self.queries[part - 1]
         query, exponent = self._query(this)
-        if this.kind == _SPECIAL:
+        if this.kind == SPECIAL:
             return self.specials(query)
-        return self._zero(query) if this.kind == _ZERO else self._finite(query, exponent, this)
+        return self._zero(query) if this.kind == ZERO else self._finite(query, exponent, this)
 
     # -- what a subclass says of its number
 
@@ -115,21 +115,26 @@ class NormalizedProof(ProductsSumProof):
 
     # -- queries
 
-    def _query(self, part: _Part) -> tuple[Query, "Term"]:
+    def _query(self, part: Part) -> tuple[Query, "Term"]:
         """Outputs for any number, and its exponent; of one distance, it follows from that of the accumulator."""
         exponents = []
 
         def made(solver: Solver, acc: "Term") -> dict[str, "Term"]:
             exponent = solver.variable("exponent", EXPONENT_BITS)
-            if part.kind == _NEAR:
+            if part.kind == NEAR:
                 origin = solver.number(self.origin + part.distance, EXPONENT_BITS)
-                exponent = solver.term("BV_SUB", self._acc_weight(solver, acc), origin)
+                exponent = solver.term("BV_SUB", self.acc_weight(solver, acc), origin)
             exponents.append(exponent)
-            return {self.exponent: solver.extract(exponent, len(self.word(self.exponent)) - 1)}
+            word = solver.extract(exponent, len(self.word(self.exponent)) - 1)
+            return {self.exponent: word, **self.derived(solver, part, exponent, acc)}
 
         return self.query([self.significand, *self.others], made=made), exponents[0]
 
-    def _acc_weight(self, solver: Solver, acc: "Term") -> "Term":
+    def derived(self, _solver: Solver, _part: Part, _exponent: "Term", _acc: "Term") -> dict[str, "Term"]:
+        """Terms of other named words, made from the number's exponent and the accumulator."""
+        return {}
+
+    def acc_weight(self, solver: Solver, acc: "Term") -> "Term":
         """Exponent of the last bit of the accumulator."""
         target, k = self.target, self.target.fraction_bits
         field = solver.extract(acc, target.width - 2, k)
@@ -158,11 +163,11 @@ class NormalizedProof(ProductsSumProof):
         rounded = Rounded(solver.equal(code, acc_code), solver.false, tiny, solver.false)
         return self.judged(query, [*self.is_zero(query), *self._is_number(query)], rounded, sign)
 
-    def _finite(self, query: Query, exponent: "Term", part: _Part) -> dict[str, int] | None:
+    def _finite(self, query: Query, exponent: "Term", part: Part) -> dict[str, int] | None:
         """Sums with a number that is not 0."""
         solver, width, acc = query.solver, self.target.width, query.acc_bits
         weight = solver.term("BV_ADD", exponent, solver.number(self.origin, EXPONENT_BITS))
-        acc_weight = self._acc_weight(solver, query.acc)
+        acc_weight = self.acc_weight(solver, query.acc)
         flip = solver.term("XOR", self.minus(query), acc[-1])
         exact, negative, zero = self._sum(query, part, weight, acc_weight, flip)
         code = solver.extract(query.out, width - 2)
@@ -179,22 +184,22 @@ class NormalizedProof(ProductsSumProof):
             solver.term("BV_SGE", exponent, low),
             solver.term("BV_SLE", exponent, high),
         ]
-        if part.kind in (_BELOW, _ABOVE):
-            kind = "BV_SLE" if part.kind == _BELOW else "BV_SGE"
+        if part.kind in (BELOW, ABOVE):
+            kind = "BV_SLE" if part.kind == BELOW else "BV_SGE"
             conditions.append(solver.term(kind, distance, solver.number(part.distance, EXPONENT_BITS)))
         return self.judged(query, conditions, rounded, sign)
 
-    def _sum(self, query: Query, part: _Part, weight: "Term", acc_weight: "Term", flip: "Term") -> Sum:
+    def _sum(self, query: Query, part: Part, weight: "Term", acc_weight: "Term", flip: "Term") -> Sum:
         """The exact sum, in units that the last bits of both are multiples of, or of what stands for one of them."""
         solver, target, k = query.solver, self.target, self.target.fraction_bits
         acc = query.acc_bits
         some = solver.either(acc[:-1])
         significand = solver.join([*acc[:k], some if target.flush else solver.either(acc[k:-1])])
         number, bits = query.words[self.significand], len(self.word(self.significand))
-        if part.kind == _BELOW:
+        if part.kind == BELOW:
             below = 2 - self.grid
             terms, base = ((number, bits, below), (solver.join([some]), 1, 0)), (weight, below)
-        elif part.kind == _ABOVE:
+        elif part.kind == ABOVE:
             terms, base = ((solver.word(1, 1), 1, 0), (significand, k + 1, _GUARD)), (acc_weight, _GUARD)
         else:
             places = max(-part.distance, 0), max(part.distance, 0)

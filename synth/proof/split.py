@@ -13,12 +13,12 @@ from synth.proof.dot import Choice
 from synth.proof.floating import Query
 from synth.proof.gates import NotShownError
 from synth.proof.lanes import evaluated
-from synth.proof.normalized import NormalizedProof
+from synth.proof.normalized import NEAR, SPECIAL, ZERO, NormalizedProof, Part
+from synth.proof.scales import EXPONENT_BITS
+from synth.proof.solver import Solver
 
 if TYPE_CHECKING:
     from bitwuzla import Term
-
-_SIGNIFICAND, _EXPONENT = "product__significand", "product__exponent"
 
 
 class _Numbers(NamedTuple):
@@ -46,33 +46,44 @@ class SplitMacProof(NormalizedProof):
         "solver (bitwuzla) rounds the sums of all such products and accumulators, by their distance"
     )
     knows = frozenset({"format", "format-b", "accumulator", "terms", "scale-bits", "flags", "zero"})
-    significand, exponent = _SIGNIFICAND, _EXPONENT
+    significand, exponent = "product__significand", "product__exponent"
 
     def word(self, name: str) -> tuple[int, ...]:
         """The same; products of powers of two have no net for their significand, which is 1."""
         powers_of_two = all(fmt.precision == 1 for fmt in self.design.codes.values())
-        return (1,) if name == _SIGNIFICAND and powers_of_two else super().word(name)
+        return (1,) if name == self.significand and powers_of_two else super().word(name)
 
     @cached_property
     def _numbers(self) -> _Numbers:
-        products, netlist = Products.of(self.design), self.netlist
-        nets = [net for name in (*self.design.codes, *self.scales.nets) for net in netlist.input_nets(name)]
-        count, places = products.values.size, np.flatnonzero(np.isfinite(products.values) & (products.values != 0))
-        planes = to_planes(np.tile(np.arange(count), -(-CASES // count)), len(nets))
-        known = dict(zip(nets, planes, strict=True))
-        significands, exponents = (
-            from_planes(np.ascontiguousarray(evaluated(netlist, self.word(name), known, planes.shape[1])))
-            .astype(np.int64)
-            .take(places)
-            for name in (_SIGNIFICAND, _EXPONENT)
-        )
+        products, places = self._products
+        significands, exponents = (self._evaluated(name, {}) for name in (self.significand, self.exponent))
         weights = np.frexp(products.values[places])[1] - np.frexp(significands)[1]
         return _Numbers(products, places, significands, exponents, weights.astype(np.int64))
+
+    @cached_property
+    def _products(self) -> tuple[Products, NDArray[np.int64]]:
+        """All products, and the indices of those that are finite and not 0."""
+        products = Products.of(self.design)
+        return products, np.flatnonzero(np.isfinite(products.values) & (products.values != 0))
+
+    @cached_property
+    def _codes(self) -> tuple[dict[int, NDArray[np.uint64]], int]:
+        """Bit planes of all pairs of codes, and scales, by input net; and their number of words."""
+        nets = [net for name in (*self.design.codes, *self.scales.nets) for net in self.netlist.input_nets(name)]
+        count = self._products[0].values.size
+        planes = to_planes(np.tile(np.arange(count), -(-CASES // count)), len(nets))
+        return dict(zip(nets, planes, strict=True)), planes.shape[1]
+
+    def _evaluated(self, name: str, known: Mapping[int, np.uint64]) -> NDArray[np.int64]:
+        """The word on a net for all products that are finite and not 0; ``known`` are other inputs."""
+        codes, words = self._codes
+        planes = evaluated(self.netlist, self.word(name), {**codes, **known}, words)
+        return from_planes(np.ascontiguousarray(planes)).astype(np.int64).take(self._products[1])
 
     def show(self) -> None:
         """The significand times a power of two is the product; the exponent is that of this power, and a constant."""
         products, places, significands, exponents, weights = self._numbers
-        size = 1 << len(self.word(_EXPONENT))
+        size = 1 << len(self.word(self.exponent))
         wrong = np.ldexp(significands.astype(np.float64), weights) != np.abs(products.values[places])
         wrong |= (weights - self.origin - exponents) % size != 0
         if wrong.any():
@@ -81,7 +92,7 @@ class SplitMacProof(NormalizedProof):
     @cached_property
     def integer_bits(self) -> int:
         """See :class:`NormalizedProof`; those of all products."""
-        return len(self.word(_SIGNIFICAND)) + 1 - int(self._numbers.significands.min()).bit_length()
+        return len(self.word(self.significand)) + 1 - int(self._numbers.significands.min()).bit_length()
 
     @cached_property
     def origin(self) -> int:
@@ -104,15 +115,15 @@ class SplitMacProof(NormalizedProof):
 
     def is_not_zero(self, query: Query) -> list["Term"]:
         """See :class:`NormalizedProof`."""
-        solver, bits = query.solver, len(self.word(_SIGNIFICAND))
-        first = solver.bits(query.words[_SIGNIFICAND], bits)[bits - self.integer_bits :]
+        solver, bits = query.solver, len(self.word(self.significand))
+        first = solver.bits(query.words[self.significand], bits)[bits - self.integer_bits :]
         return [*query.lanes(lambda member: member.product != 0), solver.either(first)]
 
     def example(self, choices: Sequence[Choice], found: Mapping[str, int]) -> dict[str, int]:
         """The same; or codes that have the product that the solver has found, if these do not differ."""
         products, places, significands, exponents, _ = self._numbers
         member, own = choices[0].classes[found["class_0"]], super().example(choices, found)
-        hits = (significands == found[_SIGNIFICAND]) & (exponents == found[_EXPONENT])
+        hits = (significands == found[self.significand]) & (exponents == found[self.exponent])
         hits &= np.signbit(products.values[places]) == member.negative
         return self._pins(hits) | {"acc_in": found["acc_in"]} if hits.any() and not self.differs(own) else own
 
@@ -123,3 +134,57 @@ class SplitMacProof(NormalizedProof):
         if self.design.scale_bits:
             pins["scale"] = int(products.scale[place]) & (1 << self.design.scale_bits) - 1
         return self.lanes.pins({}, pins)
+
+
+class TwoPathMacProof(SplitMacProof):
+    """A MAC built for speed, with the nets ``product_significand``, ``product_exponent`` and ``places``.
+
+    The last one is the product's exponent minus the accumulator's, plus a constant, but not a sum that begins with
+    ``product_exponent``. It is evaluated for all pairs of codes and scales with all exponent fields of the accumulator.
+    """
+
+    method = (
+        "proof by decomposition: the product's significand and exponent, and the latter's difference from the "
+        "accumulator's, are evaluated for all pairs of codes and all exponents of accumulators, and the solver "
+        "(bitwuzla) rounds the sums of all such products and accumulators, by their distance"
+    )
+    knows = SplitMacProof.knows | {"optimize"}
+    significand, exponent, places = "product_significand", "product_exponent", "places"
+
+    def show(self) -> None:
+        """The same; and the difference is what queries take it for."""
+        super().show()
+        target, size = self.target, 1 << len(self.word(self.places))
+        last = (1 << target.exponent_bits) - int(not target.flush)  # the field of infinities is not among them
+        for field in range(last):
+            wrong = (self._places(field) - self._numbers.weights + self._field_weight(field) - self._offset) % size != 0
+            if wrong.any():
+                pins = self._pins(wrong) | {"acc_in": field << target.fraction_bits}
+                raise NotShownError("places is not the difference of the exponents of some inputs", [pins])
+
+    @cached_property
+    def _offset(self) -> int:
+        """``places`` plus the weight of the accumulator's last bit minus that of the product's."""
+        return int(self._places(1)[0] - self._numbers.weights[0]) + self._field_weight(1)
+
+    def _field_weight(self, field: int) -> int:
+        """Exponent of the last bit of accumulators with an exponent field."""
+        target = self.target
+        return max(field, int(not target.flush)) - target.bias - target.fraction_bits
+
+    def _places(self, field: int) -> NDArray[np.int64]:
+        """The net for all products and an exponent field of the accumulator."""
+        nets = self.acc_nets[self.target.fraction_bits : -1]
+        known = {net: ~np.uint64(0) if field >> place & 1 else np.uint64(0) for place, net in enumerate(nets)}
+        return self._evaluated(self.places, known)
+
+    def derived(self, solver: Solver, part: Part, exponent: "Term", acc: "Term") -> dict[str, "Term"]:
+        """The difference; any one if it does not matter."""
+        bits = len(self.word(self.places))
+        if part.kind in (SPECIAL, ZERO):
+            return {self.places: solver.variable(self.places, bits)}
+        if part.kind == NEAR:
+            return {self.places: solver.number(self._offset - part.distance, bits)}
+        offset = solver.number(self.origin + self._offset, EXPONENT_BITS)
+        difference = solver.term("BV_SUB", exponent, self.acc_weight(solver, acc))
+        return {self.places: solver.extract(solver.term("BV_ADD", difference, offset), bits - 1)}

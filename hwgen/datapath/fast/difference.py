@@ -57,9 +57,10 @@ def difference(m: Module, shape: TwoPathShape, product: FastProduct, acc: Accumu
     exponent, *others = (extended(term, width) for term in product.exponents)
     for term in others:
         exponent = (Cat(one, exponent) + Cat(one, term))[1 : width + 1]  # the carry-in is free
-    exponent = named(m, "product_exponent_before_offset", exponent)
     offset = (offset - len(others)) % (1 << width)
-    exponent = plus(m, "product_exponent", exponent, offset, product.at_least_two)
+    if offset or not isinstance(product.at_least_two, Const):
+        exponent = named(m, "product_exponent_before_offset", exponent)
+        exponent = plus(m, "product_exponent", exponent, offset, product.at_least_two)
     exponent = named(m, "product_exponent", exponent, shape_of_product)
     limit, bits = shape.largest_exponent, shape.largest_exponent.bit_length()
     is_large: Value = Const(0, 1)

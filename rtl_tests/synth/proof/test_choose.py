@@ -13,7 +13,7 @@ from rtl_tests.support.selection import exhaustive
 from synth.proof.choose import proof
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED
 from synth.proof.mac import Binary32Proof, ExactProof
-from synth.proof.split import SplitMacProof
+from synth.proof.split import SplitMacProof, TwoPathMacProof
 from synth.proof.stochastic import StochasticProof, StochasticReadoutProof
 from synth.proof.verify import Subject, verify
 
@@ -82,10 +82,11 @@ def test_exact_macs_whole(name, terms):
 
 
 @pytest.mark.parametrize("name", ["e5m2_nosub", "e8m0"])
-def test_binary32_macs_in_some_parts(name):
+@pytest.mark.parametrize(("goal", "kind"), [("area", SplitMacProof), ("speed", TwoPathMacProof)])
+def test_binary32_macs_in_some_parts(name, goal, kind):
     """`hwgen verify all` proves the other parts and formats."""
-    claim = prover(build("mac", name, accumulator="binary32"))
-    assert isinstance(claim, SplitMacProof)
+    claim = prover(build("mac", name, accumulator="binary32", optimize=goal))
+    assert type(claim) is kind
     assert sum(claim.cases(part) for part in range(claim.parts)) == 1 << 48
     for part in (*range(5), claim.parts - 1):
         assert claim.prove(part) is None
@@ -172,20 +173,27 @@ def test_one_wrong_sum_of_2_to_the_48_is_found():
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong"),
+    ("goal", "right", "wrong"),
     [
-        ("product__sign = ", "product__sign = ~"),
-        ("product__is_zero = ", "product__is_zero = (a == 8'h23 & b == 8'h11) | "),
+        ("area", "product__sign = ", "product__sign = ~"),
+        ("area", "product__is_zero = ", "product__is_zero = (a == 8'h23 & b == 8'h11) | "),
         (
+            "area",
             "assign {product__exponent, unused} = ",
             "assign {product__exponent, unused} = {a == 8'h9c & b == 8'h9c, 1'b0} ^ ",
         ),
-        ("product__significand = ", "product__significand = (a == 8'h9c & b == 8'h71) ^ "),
-        ("product__is_nan = ", "product__is_nan = (a == 8'h9c & b == 8'h71) | "),
+        ("area", "product__significand = ", "product__significand = (a == 8'h9c & b == 8'h71) ^ "),
+        ("area", "product__is_nan = ", "product__is_nan = (a == 8'h9c & b == 8'h71) | "),
+        ("speed", "product_sign = ", "product_sign = ~"),
+        ("speed", "either_zero = ", "either_zero = (a == 8'h23 & b == 8'h11) | "),
+        ("speed", "product_exponent = ", "product_exponent = (a == 8'h9c & b == 8'h9c) ^ "),
+        ("speed", "product_significand = ", "product_significand = (a == 8'h9c & b == 8'h71) ^ "),
+        ("speed", "places = ", "places = (a == 8'h9c & b == 8'h71 & acc_in[30:23] == 8'h81) ^ "),
+        ("speed", "is_close = ", "is_close = (acc_in == 32'h3f812345) ^ "),
     ],
 )
-def test_a_wrong_product_of_some_codes_is_found(right, wrong):
-    design = build("mac", "ocp_e4m3", accumulator="binary32")
+def test_a_wrong_product_of_some_codes_is_found(goal, right, wrong):
+    design = build("mac", "ocp_e4m3", accumulator="binary32", optimize=goal)
     text = texts([design])[design.name]
     assert text.count(right) == 1
     evidence = check(design, text.replace(right, wrong))

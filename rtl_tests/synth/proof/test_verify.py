@@ -31,6 +31,7 @@ from synth.proof.evidence import EvidenceStore
 from synth.proof.gates import NetlistError
 from synth.proof.mapping import prove_mapping, read_cells
 from synth.proof.verify import Subject, begin
+from synth.report import speeds
 
 GATES = liberty.GATES
 ENCODER = ["verify", "encoder", "--format", "hif8", "--from", "binary16"]
@@ -220,13 +221,21 @@ def test_a_cell_with_a_wrong_function_is_found():
     assert any(right.evaluate({"code": code}) != other.evaluate({"code": code}) for code in range(256))
 
 
+FAST = (
+    *(("mfs_depth_map", name) for name in speeds.FORMATS),
+    *(("mfs_depth_map_28", "ocp_e5m2"), ("mfs_map_24", "hif8"), ("mfs_map_18", "ocp_e4m3")),
+)
+"""Recipes and formats of netlists of MACs that are built for speed."""
+
+
 @pytest.mark.parametrize(
     ("recipe", "design"),
     [
         ("lut_amap", build("encoder", "hif8", source="binary16", rounding="hybrid")),
         ("amap", build("decoder", "ocp_e4m3", stages=2, clock_enable=True)),
         ("depth_map", build("encoder", "hif8", source="binary16", rounding="hybrid")),
-        *(pytest.param(recipe, build("mac", "hif8"), marks=pytest.mark.exhaustive) for recipe in RECIPES["cells"]),
+        *(exhaustive(recipe, build("mac", "hif8")) for recipe in RECIPES["cells"]),
+        *(exhaustive(recipe, speeds.mac(name, "speed")) for recipe, name in FAST),
     ],
     ids=lambda value: getattr(value, "name", value),
 )
