@@ -16,12 +16,14 @@ from synth.report.training.claims import (
     MARGIN,
     NOT_REPRODUCED,
     ONE_SEED,
+    OWN,
     REPRODUCED,
+    Claim,
     Verdict,
     verdict,
 )
 from synth.report.training.plan import BASE, PLANS, SEEDS, TARGET, mac
-from synth.report.training.results import Study, Task, Trained, recorded
+from synth.report.training.results import ACCURACY, LOSS, Study, Task, Trained, recorded
 from synth.studies.training.policy import GRADIENT, KINDS
 from synth.studies.training.runs import code_hash
 from synth.studies.training.scaling import TENSOR, UNSCALED
@@ -34,6 +36,7 @@ NO_FILE = (
 COMMAND = "python -m synth.studies.learning"
 """What ``make study`` runs."""
 _DIVERGED = "diverged"
+_OWN = "this study's own questions"
 _TITLES = {
     "characters": "characters (a transformer, next character of a text)",
     "letters": "letters (a tiny transformer, for tests)",
@@ -101,43 +104,53 @@ def _is_shorter(study: Study) -> bool:
 
 def _claims(section: Section, study: Study) -> None:
     """A row for each claim whose policies were trained."""
-    body, counts = [], Counter[tuple[str, str]]()
+    body, counts = [], dict[str, Counter[str]]()
     for claim in CLAIMS:
         task = study.tasks.get(claim.task)
         judged = None if task is None else verdict(claim, task)
         if task is None or judged is None:
             continue
-        paper = claim.source.partition(",")[0]
-        counts[paper, judged.text] += 1
+        origin = _OWN if claim.source == OWN else f"{claim.source.partition(',')[0]}, {_form(claim)}"
+        counts.setdefault(origin, Counter())[judged.text] += 1
         compared = f"loss of {claim.first} is {claim.relation} that of {claim.second}"
         excesses = (_excess_cell(task.excess(name)) for name in (claim.first, claim.second))
-        row = (Cell(claim.text, claim.source), Cell(claim.task, compared), *excesses, _verdict_cell(judged))
-        body.append(row)
-    for paper in dict.fromkeys(paper for paper, _ in counts):
+        statement = f"{claim.text} Checked here: {claim.here}." if claim.here else claim.text
+        body.append(
+            (Cell(statement, claim.source), Cell(claim.task, compared), *excesses, _verdict_cell(claim, judged))
+        )
+    for origin, texts in counts.items():
+        words = {REPRODUCED: "hold", NOT_REPRODUCED: "do not hold"} if origin == _OWN else {}
         shares = [
-            f"{counts[paper, text]} {text}"
+            f"{texts[text]} {words.get(text, text)}"
             for text in (REPRODUCED, NOT_REPRODUCED, INSIDE, ONE_SEED, BOTH_DIVERGED)
-            if counts[paper, text]
+            if texts[text]
         ]
-        section.findings.append(Finding(f"Training, {paper}: {listing(shares)}."))
+        section.findings.append(Finding(f"Training, {origin}: {listing(shares)}."))
     if not body:
         return
     note = (
-        "Losses are relative to binary32's from the same seed. Below a verdict is by how much the first loss is above "
-        "the second: the mean over the seeds, whose pairs have the same first weights and batches, and two bounds; "
-        "chance passes each of them once in 20 times. A claim is reproduced if it holds for both bounds, and not "
-        "reproduced if it holds for nothing between them; otherwise it is inside the spread, which is no evidence for "
-        f"it and none against it. Losses are the same, or no higher, up to {MARGIN:.0%}. One or two of these verdicts "
-        "may be due to chance."
+        "Losses are relative to binary32's from the same seed: the median over the seeds, the lowest and the highest. "
+        "With a verdict is by how much the first loss is above the second: the mean over the seeds, whose pairs have "
+        "the same first weights and batches, and two bounds; the true mean is beyond each of them with a probability "
+        f"of 5%. Losses are the same, or no higher, if both bounds are within {MARGIN:.0%}, and lower if both are by "
+        "more than that. A claim is not reproduced if both bounds contradict it; otherwise it is inside the spread or "
+        "the margin, which is no evidence for it or against it. One or two of these verdicts may be due to chance."
     )
     head = ("claim", "task, and what is compared", "first loss", "second loss", "verdict")
     section.tables.append(Table("The papers' claims about training, and verdicts", head, tuple(body), note))
 
 
-def _verdict_cell(judged: Verdict) -> Cell:
+def _form(claim: Claim) -> str:
+    """Whether the claim itself is compared."""
+    return "what would follow from claims" if claim.here else "claims as they are"
+
+
+def _verdict_cell(claim: Claim, judged: Verdict) -> Cell:
+    words = {REPRODUCED: "holds", NOT_REPRODUCED: "does not hold"} if claim.source == OWN else {}
+    text = words.get(judged.text, judged.text)
     if math.isnan(judged.mean):
-        return Cell(judged.text)
-    return Cell(judged.text, f"{_excess(judged.mean)} ({_excess(judged.low)} to {_excess(judged.high)})")
+        return Cell(text)
+    return Cell(text, f"{_excess(judged.mean)} ({_excess(judged.low)} to {_excess(judged.high)})")
 
 
 def _excess_cell(value: Figure) -> Cell:
@@ -164,14 +177,11 @@ def _task(section: Section, study: Study, task: Task) -> None:
     _history_plot(section, task)
     body = []
     for name, trained in task.policies.items():
-        losses, accuracy = task.losses(name), task.accuracy(name)
         row = [
             Cell(name, _choices(trained)),
-            _loss_cell(losses),
+            _loss_cell(task.figure(name, LOSS), ".3g"),
             Cell("") if name == BASE else _excess_cell(task.excess(name)),
-            Cell("–")
-            if accuracy is None
-            else Cell(f"{accuracy.median:.1%}", _spread(accuracy, ".1%"), "", accuracy.median),
+            *(_loss_cell(task.figure(name, other), ".1%" if other == ACCURACY else ".2g") for other in task.others),
             *(_lost_cell(trained, kind) for kind in KINDS),
             Cell(str(max(trained.skipped)), value=max(trained.skipped)) if trained.history else Cell("–"),
             figure_cell(areas.get(name)),
@@ -181,17 +191,18 @@ def _task(section: Section, study: Study, task: Task) -> None:
         "policy",
         "loss",
         "above binary32",
-        "accuracy",
+        *task.others,
         *(f"{kind}s lost" for kind in KINDS),
         "skipped",
         f"MAC, {TARGETS[TARGET].title} [{TARGETS[TARGET].unit}]",
     )
     note = (
         f"{task.parameters:,} parameters, {task.iterations:,} iterations of {task.batch}. Lost: the largest share of "
-        "operands other than zero that became zero, and that were out of range, in an iteration of the first seed's "
-        "history. Skipped: iterations whose gradients were not used, because they overflowed; of the seed with the "
-        "most. The area is that of one MAC for all products of the policy, which selects formats by pins if there are "
-        "two; scaling is not part of it. Policies with three formats have no such MAC."
+        "operands other than zero that became zero, and that were out of range, in one of the recorded iterations of "
+        "the first seed, skipped ones included. Skipped: iterations whose gradients were not used, because they "
+        "overflowed; in the seed with the most. The area is that of one MAC for all products of the policy, which "
+        "selects formats by pins if there are two; scaling is not part of it. Policies with three formats have no such "
+        "MAC."
     )
     section.tables.append(Table(f"Policies, {title}", head, tuple(body), note))
 
@@ -208,10 +219,10 @@ def _choices(trained: Trained) -> str:
     )
 
 
-def _loss_cell(value: Figure) -> Cell:
+def _loss_cell(value: Figure, digits: str) -> Cell:
     if not math.isfinite(value.median):
         return Cell(_DIVERGED)
-    return Cell(f"{value.median:.3g}", _spread(value, ".3g"), value=value.median)
+    return Cell(f"{value.median:{digits}}", _spread(value, digits), value=value.median)
 
 
 def _spread(value: Figure, digits: str) -> str:
@@ -233,14 +244,20 @@ def _area_plot(section: Section, task: Task, areas: Mapping[str, Figure]) -> Non
     edge = front({name: areas[name] for name in finite}, {name: -value.median for name, value in finite.items()})
     unit = TARGETS[TARGET].unit
     best = [f"{name} ({_excess(finite[name].median)}, {number(areas[name].median)} {unit})" for name in edge]
-    sentence = f"{task.name}: no other policy has both a smaller MAC and a lower median loss than {listing(best)}."
+    sentence = (
+        f"{task.name}: no other policy has both a smaller MAC and a lower loss, relative to binary32's from the same "
+        f"seed, in the median than {listing(best)}."
+    )
     others = [name for name in excess if name not in finite]
     sentence += f" Not in the picture, because a loss was not finite: {listing(others)}." if others else ""
     points = {name: (value.over(0.01), areas[name]) for name, value in finite.items()}
     labels = "loss above binary32's [%]", f"area of the MAC [{unit}]"
     scaled = [name for name in points if _POLICIES[name].scaling != UNSCALED]
     picture = plots.losses(points, edge, scaled, f"Loss against area: {task.name}", labels)
-    caption = f"{sentence} Hollow marks: policies with scaling."
+    caption = (
+        f"{sentence} Differences inside the spread decide some of these places. Accumulators differ, too; policies "
+        "without a MAC and the hardware for scales are not in the picture. Hollow marks: policies with scaling."
+    )
     section.plots.append(Plot(caption, picture, (COMMAND, *commands(areas.values()))))
     section.findings.append(Finding(sentence, TARGET, is_caption=True))
 

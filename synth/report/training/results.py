@@ -127,15 +127,15 @@ class Task:
         values = [loss / base - 1 for loss, base in pairs]
         return Figure(min(values), median(values), max(values), samples=len(values))
 
-    def losses(self, name: str) -> Figure:
-        """The loss, over the seeds."""
-        values = self.policies[name].losses()
-        return Figure(min(values), median(values), max(values), samples=len(values))
+    @property
+    def others(self) -> list[str]:
+        """The task's figures besides the loss; powers of two in their order."""
+        return sorted((name for name in self.base.figures[0] if name != LOSS), key=lambda name: (len(name), name))
 
-    def accuracy(self, name: str) -> Figure | None:
-        """The accuracy, over the seeds; None if the task has none."""
-        values = [figures[ACCURACY] for figures in self.policies[name].figures if ACCURACY in figures]
-        return Figure(min(values), median(values), max(values), samples=len(values)) if values else None
+    def figure(self, name: str, figure: str) -> Figure:
+        """A figure of a policy, over the seeds."""
+        values = [figures[figure] for figures in self.policies[name].figures]
+        return Figure(min(values), median(values), max(values), samples=len(values))
 
     @classmethod
     def from_json(cls, data: object) -> "Task":
@@ -150,6 +150,9 @@ class Task:
             raise BadValue("figures", f"of {task.name} in {BASE} must have positive losses")
         if any(len(policy.figures) != seeds for policy in policies.values()):
             raise BadValue("figures", f"of all policies of {task.name} must have the same seeds")
+        names = task.base.figures[0].keys()
+        if any(figures.keys() != names for policy in policies.values() for figures in policy.figures):
+            raise BadValue("figures", f"of all policies of {task.name} must have the same names")
         return task
 
 
