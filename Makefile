@@ -37,14 +37,14 @@ bench: $(TESTED)       ## measure the speed of the reference model, evaluator, p
 	$(BIN)/python examples/bench_sweep.py
 limits: $(READY)       ## compare the datapaths with other open hardware, eight renamings each
 	$(BIN)/python -m synth.studies.limits
-fast: $(READY)       ## measure MACs from small to fast for the report, compare them with limits (ten minutes; it resumes)
+fast: $(READY)       ## measure MACs from small to fast for the report, compare them with limits (a quarter of an hour; it resumes)
 	$(BIN)/python -m synth.studies.fast; status=$$?; $(BIN)/python -m synth.report.readme && exit $$status
 dots: $(READY)       ## measure dot products by lanes, accumulator and format for the report (half an hour; it resumes)
 	$(BIN)/python -m synth.studies.dots
 	$(BIN)/python -m synth.report.readme
 energy: $(READY)       ## measure energies by format, delay and data for the report (a quarter of an hour; it resumes)
 	$(BIN)/python -m synth.studies.energies
-study: $(READY)       ## train small networks in many formats for the report: build/study.json (over an hour; it resumes)
+study: $(READY)       ## train small networks in many formats for the report: build/study.json (an hour; it resumes)
 	$(BIN)/python -m synth.studies.learning
 ranking: $(READY)       ## measure multipliers and MACs twice, also on LIBRARIES; list contradicting rankings
 	$(BIN)/python -m synth.studies.ranking $(LIBRARIES:%=--liberty %)

@@ -8,8 +8,8 @@ ABC's commands in the scripts:
 ``&mfs -M 500``  resynthesizes LUTs with don't-cares at bounded effort (unbounded: twice the time for 1%)
 ``amap -m``      covers by cells for least area and recognizes multiplexers; ``map``, ``&nf``: for least delay
 ``if -g``        makes the and-inverter graph shallow at the cost of area
-``mfs2 -e``      resynthesizes 6-input LUTs (``if -K 6``) with don't-cares, proved by SAT; ``-W`` bounds the fanout
-                 levels that it looks at
+``mfs2 -e``      resynthesizes LUTs of 5 inputs (``if -K 5``) with don't-cares, proved by SAT; ``-W``, ``-F``, ``-D``,
+                 ``-M`` and ``-L`` bound levels, fanouts, depth and size of the window that it looks at
 ``buffer``       buffers large loads; ``upsize`` takes larger cells where that helps (``-I``: number of steps),
                  ``dnsize`` smaller ones elsewhere
 ===============  ====================================================================================================
@@ -21,8 +21,9 @@ stock gave 10 to 40% more than ``amap``; a second pass (``amap2``) wins on multi
 (``lut_amap``) on encoders, by up to 20%. Each recipe of the standard portfolio is the best somewhere in the default
 report. The speed portfolio is the Pareto front, area against delay, of 40 scripts on our own gates, osu018, sky130 and
 sg13g2: a delay target changes a netlist by a few per cent, the number of sizing steps by a third, and the structure
-that is sized by a factor of two. The recipes with ``mfs`` are the front of 45 scripts on MACs that are built for speed:
-don't-cares between two passes for depth take another 4 to 14% off the delay.
+that is sized by a factor of two. The recipes with ``mfs`` are the front of about 60 scripts on MACs that are built for
+speed, and of 30 on those built for area: don't-cares between two passes for depth take another 4 to 14% off the delay.
+LUTs of 4 or 5 inputs are better for that than those of 6 or 8: up to 7% smaller within the same delay.
 """
 
 from typing import Literal
@@ -43,7 +44,10 @@ _SIZED = "topo; buffer -c; topo; upsize; dnsize"
 _SHALLOW = "strash; dch; if -g; strash"
 _SHALLOWER = f"{_SHALLOW}; dch; if -g; strash; dc2; dch"
 _MAP = "map -B 0.9"
-_MFS = f"{_SHALLOW}; dch; if -K 6; mfs2 -e -W 20"
+_MFS2 = "if -K 5; mfs2 -e -W 100 -F 200 -D 200 -M 600 -L 100"
+_MFS = f"{_SHALLOW}; dch; {_MFS2}"
+_MFS_DC2 = f"{_MFS}; strash; dc2"
+_SHALLOWER_MFS = f"{_SHALLOWER}; {_MFS2}; strash; dc2"
 _STEPS = "topo; upsize -I {}; dnsize"
 _COVER = "dch; amap -m; strash; dch; amap -m; topo"
 
@@ -61,16 +65,19 @@ RECIPES: dict[Kind, dict[str, str | None]] = {
         "shallow_amap_2": f"{_SHALLOW}; dc2; dch; amap -m; {_STEPS.format(2)}",
         "shallow_amap_8": f"{_SHALLOW}; dc2; dch; amap -m; {_STEPS.format(8)}",
         "shallow_map_2": f"{_SHALLOWER}; {_MAP}; {_STEPS.format(2)}",
-        "shallower_amap_6": f"{_SHALLOWER}; amap -m; {_STEPS.format(6)}",
         "shallow_map_8": f"{_SHALLOWER}; {_MAP}; {_STEPS.format(8)}",
-        "shallow_map_12": f"{_SHALLOWER}; {_MAP}; {_STEPS.format(12)}",
-        "shallow_dc2_map_14": f"{_SHALLOWER}; dc2; dc2; dch; {_MAP}; {_STEPS.format(14)}",
         "shallow_map": f"{_SHALLOWER}; {_MAP}; {_SIZED}",
-        "mfs_dc2_map_20": f"{_MFS}; strash; dc2; dch; {_MAP}; {_STEPS.format(20)}",
-        "mfs_map_18": f"{_MFS}; strash; dch; {_MAP}; {_STEPS.format(18)}",
-        "mfs_map_24": f"{_MFS}; strash; dch; {_MAP}; {_STEPS.format(24)}",
+        "shallower_mfs_amap_6": f"{_SHALLOWER_MFS}; dch; amap -m; {_STEPS.format(6)}",
+        "mfs_amap_8": f"{_MFS_DC2}; dch; amap -m; {_STEPS.format(8)}",
+        "shallower_mfs_map_6": f"{_SHALLOWER_MFS}; dch; {_MAP}; {_STEPS.format(6)}",
+        "shallower_mfs_map_12": f"{_SHALLOWER_MFS}; dch; {_MAP}; {_STEPS.format(12)}",
+        "mfs_dc2_map_20": f"{_MFS_DC2}; dch; {_MAP}; {_STEPS.format(20)}",
+        "mfs_map_20": f"{_MFS}; strash; dch; {_MAP}; {_STEPS.format(20)}",
+        "mfs_dc2_depth_map_28": f"{_MFS_DC2}; {_SHALLOW}; dch; {_MAP}; {_STEPS.format(28)}",
+        "mfs_dc2_depth_map": f"{_MFS_DC2}; {_SHALLOW}; dch; {_MAP}; {_SIZED}",
         "mfs_depth_map_28": f"{_MFS}; {_SHALLOW}; dch; {_MAP}; {_STEPS.format(28)}",
         "mfs_depth_map": f"{_MFS}; {_SHALLOW}; dch; {_MAP}; {_SIZED}",
+        "mfs_fast_map": f"{_SHALLOW}; dch; if -K 5; mfs2 -e -W 20; {_SHALLOW}; dch; {_MAP}; {_SIZED}",
         "depth_map_4": f"{_SHALLOW}; dch; {_MAP}; {_STEPS.format(4)}",
         "depth_map": f"{_SHALLOW}; dch; {_MAP}; {_SIZED}",
     },

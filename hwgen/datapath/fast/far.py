@@ -8,8 +8,8 @@ two places, not three::
     leading, subtract | 1.xxxxxxxxxx               | 0 0            |   difference at least 1: high, otherwise low
     trailing          | 0 0 0 1.xxxx               | x x            |   sticky: OR of the bits lost on the right
 
-The places above the tail are added once without and once with a carry (``total``, ``total_plus_1``). The tail decides
-beside them which of the two is the rounded result, if it is high, and if it is low.
+The places above the tail are added (``total``). The tail decides beside that whether the result is rounded up, if it is
+high, and if it is low. This is a carry that enters all places at once, behind the adder's spans of carries.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hwgen.datapath.accumulator import Accumulator
-from hwgen.datapath.arithmetic import named
+from hwgen.datapath.arithmetic import named, plus
 from hwgen.datapath.fast.difference import Difference
 from hwgen.datapath.fast.prefix import Compound, compound
 from hwgen.datapath.fast.product import FastProduct
@@ -121,7 +121,7 @@ def add(
 ) -> FarResult:
     """Add in one's complement, and round to nearest."""
     width, tail_bits, away = shape.precision, shape.tail_bits, shape.accumulator.flush
-    chapter(m, f"Far add: total {width} bits, total_plus_1 {width} bits; subtraction adds the one's complement")
+    chapter(m, f"Far add: total {width} bits, and its carries; subtraction adds the one's complement")
     leads = distance.product_leads
     inverts_acc = named(m, "inverts_acc", subtract & leads)
     inverts_product = named(m, "inverts_product", subtract & ~leads)
@@ -129,12 +129,12 @@ def add(
     product_addend = named(m, "product_addend", operands.product ^ inverts_product.replicate(width))
     if tail_bits == 2:
         half, rest, sticky, carry = _short_tail(m, operands, subtract)
-        total = compound(m, "total", acc_addend, product_addend)
+        total = compound(m, "total", acc_addend, product_addend, low_fan_out=True)
     else:
         half, rest, sticky, carry = _long_tail(m, shape, operands, subtract, inverts_acc, inverts_product)
         halves = named(m, "addend_halves", acc_addend ^ product_addend)
         carries = named(m, "addend_carries", Cat(carry, (acc_addend & product_addend)[:-1]))
-        total = compound(m, "total", halves, carries)
+        total = compound(m, "total", halves, carries, low_fan_out=True)
         carry = Const(0, 1)  # it is in the sum
 
     chapter(m, f"Far round: high {width} bits or low {width} bits, to nearest, ties {'away' if away else 'to even'}")
@@ -148,8 +148,8 @@ def add(
     high_is_carried = Const(0, 1)  # an accumulator is not rounded past its power of two if it becomes smaller
     if tail_bits > 2:
         high_is_carried = named(m, "high_is_carried", high_up & total.sum.all())
-    high = named(m, "high", Mux(high_up, total.sum_plus_1, total.sum))
-    low_sum = named(m, "low_before_last_bit", Mux(low_up, total.sum_plus_1, total.sum))
+    high = named(m, "high", total.plus(high_up))
+    low_sum = named(m, "low_before_last_bit", total.plus(low_up))
     low = named(m, "low", Cat(low_bit, low_sum[:-1]))
     stays: Value = Const(0, 1)
     if shape.accumulator.has_subnormals:
@@ -216,19 +216,17 @@ def _long_tail(
 def _exceeding(m: Module, shape: TwoPathShape, operands: Operands, total: Compound) -> Value:
     """The rounded product minus an accumulator that has a larger exponent, but no hidden bit, and is smaller.
 
-    The difference is the complement of ``total``, and 1 more where it is rounded up. That needs a subtraction of its
-    own, which is short: where the bit after the last place is 1, the product has few bits in front of it.
+    The difference is the complement of ``total``, and 1 more where it is rounded up. Only its last bits change then:
+    where the bit after the last place is 1, the product has few in front of it.
     """
     width = shape.precision - 1
     is_long = shape.tail_bits > 2
     if not is_long and not shape.reaches_below:
         return named(m, "exceeding", ~total.sum[:width])
     half, below = operands.product_tail[-1], operands.product_tail[:-1].any() | operands.sticky
-    bits = width if is_long else min(shape.product_bits, width)
-    last = operands.product[0] ^ operands.acc[0]
-    up = named(m, "exceeding_rounds_up", half & (last | below))
-    one = up if is_long else Const(1, 1)
-    difference = named(m, "exceeding_difference", (operands.product[:bits] - operands.acc[:bits] + one)[:bits])
-    if is_long:
-        return difference
-    return named(m, "exceeding", Mux(up, Cat(difference, Const(0, width - bits)), ~total.sum[:width]))
+    up = named(m, "exceeding_rounds_up", half & (operands.product[0] ^ operands.acc[0] | below))
+    if is_long:  # the carry of the tail is in the total
+        return named(m, "exceeding", (operands.product[:width] - operands.acc[:width] + up)[:width])
+    bits = min(shape.product_bits, width)
+    difference = plus(m, "exceeding", ~total.sum[:bits], 0, up)
+    return named(m, "exceeding", Cat(difference, ~total.sum[bits:width]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import xor
 
 from amaranth.hdl import Cat, Const, Module, Value
@@ -20,23 +20,40 @@ from hwgen.datapath.arithmetic import named
 
 @dataclass(frozen=True)
 class Compound:
-    """A sum and the sum plus 1, with the carries out of both."""
+    """A sum and the sum plus 1, with the carries out of both; and what they are made of.
+
+    ``half`` is the sum without carries. ``generates`` and ``propagates`` are those of the spans from each place down to
+    place 0.
+    """
 
     sum: Value
     sum_plus_1: Value
     carry: Value
     carry_plus_1: Value
+    half: Value
+    generates: Value
+    propagates: Value
+
+    def plus(self, carry: Value) -> Value:
+        """The sum plus a carry that may come late: it goes to all places at once."""
+        carries = self.generates[:-1] | (self.propagates[:-1] & carry.replicate(len(self.half) - 1))
+        return self.half ^ Cat(carry, carries)
 
 
-def compound(m: Module, name: str, a: Value, b: Value) -> Compound:
-    """``a + b`` and ``a + b + 1``, of numbers of equal width."""
+def compound(m: Module, name: str, a: Value, b: Value, *, low_fan_out: bool = False) -> Compound:
+    """``a + b`` and ``a + b + 1``, of numbers of equal width.
+
+    With ``low_fan_out`` the spans are Kogge and Stone's: more of them, but each is read by few. That is faster where
+    much else reads the sums.
+    """
     generate, propagate, half = _bits(m, name, a, b)
-    generates, propagates = _prefixes(m, name, generate, propagate, keep=True)
-    carries = named(m, f"{name}_carries", Cat(generates))
-    carries_plus_1 = named(m, f"{name}_carries_plus_1", carries | Cat(propagates))
+    prefixes = _kogge_stone if low_fan_out else partial(_sklansky, keep=True)
+    generates, propagates = map(Cat, prefixes(m, name, generate, propagate))
+    carries = named(m, f"{name}_carries", generates)
+    carries_plus_1 = named(m, f"{name}_carries_plus_1", carries | propagates)
     total = named(m, name, half ^ Cat(Const(0, 1), carries[:-1]))
     total_plus_1 = named(m, f"{name}_plus_1", half ^ Cat(Const(1, 1), carries_plus_1[:-1]))
-    return Compound(total, total_plus_1, carries[-1], carries_plus_1[-1])
+    return Compound(total, total_plus_1, carries[-1], carries_plus_1[-1], half, carries, propagates)
 
 
 def total(m: Module, name: str, a: Value, b: Value, carry: Value) -> Value:
@@ -44,7 +61,7 @@ def total(m: Module, name: str, a: Value, b: Value, carry: Value) -> Value:
     half = named(m, f"{name}_half_sum", a ^ b)
     generate, propagate, _ = _bits(m, name, a[:-1], b[:-1], halves=False)
     first = named(m, f"{name}_carry_1", generate[0] | (propagate[0] & carry))
-    generates, _ = _prefixes(m, name, Cat(first, generate[1:]), propagate, keep=False)
+    generates, _ = _sklansky(m, name, Cat(first, generate[1:]), propagate, keep=False)
     return named(m, name, half ^ Cat(carry, generates))
 
 
@@ -72,7 +89,24 @@ def _bits(m: Module, name: str, a: Value, b: Value, *, halves: bool = True) -> t
     return generate, propagate, named(m, f"{name}_half_sum", a ^ b) if halves else Const(0)
 
 
-def _prefixes(
+def _kogge_stone(m: Module, name: str, generate: Value, propagate: Value) -> tuple[list[Value], list[Value]]:
+    """Generate and propagate of the spans from each place down to place 0, after Kogge and Stone.
+
+    In each level every span takes in the one below it, of the same length.
+    """
+    width, span = len(generate), 1
+    generates, propagates = list(generate), list(propagate)
+    while span < width:
+        upper = Cat(propagates[span:])
+        carried = Cat(generates[span:]) | (upper & Cat(generates[:-span]))
+        through = upper & Cat(propagates[:-span])
+        generates[span:] = list(named(m, f"{name}_generate_over_{2 * span}", carried))
+        propagates[span:] = list(named(m, f"{name}_propagate_over_{2 * span}", through))
+        span *= 2
+    return generates, propagates
+
+
+def _sklansky(
     m: Module, name: str, generate: Value, propagate: Value, *, keep: bool
 ) -> tuple[list[Value], list[Value]]:
     """Generate and propagate of the spans from each place down to place 0, after Sklansky.

@@ -223,7 +223,7 @@ def test_a_cell_with_a_wrong_function_is_found():
 
 FAST = (
     *(("mfs_depth_map", name) for name in speeds.FORMATS),
-    *(("mfs_depth_map_28", "ocp_e5m2"), ("mfs_map_24", "hif8"), ("mfs_map_18", "ocp_e4m3")),
+    *(("mfs_fast_map", "ocp_e5m2"), ("mfs_map_20", "hif8"), ("mfs_dc2_depth_map_28", "ocp_e4m3")),
 )
 """Recipes and formats of netlists of MACs that are built for speed."""
 
