@@ -124,8 +124,8 @@ FABRIC = Option(
 OPTIMIZE = Option(
     "optimize",
     str,
-    "what the adder of a rounded sum is built for: small area, or half the delay at twice the area; the results are "
-    "the same",
+    "what the adder of a rounded sum is built for: small area, or 0.6 of the delay at up to 1.8 times the area; the "
+    "results are the same",
     GOALS,
     suffix="_{}",
     line=lambda _: "Optimized for speed: two paths, one for a shift before the addition and one for a shift after it",

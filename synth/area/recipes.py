@@ -8,8 +8,8 @@ ABC's commands in the scripts:
 ``&mfs -M 500``  resynthesizes LUTs with don't-cares at bounded effort (unbounded: twice the time for 1%)
 ``amap -m``      covers by cells for least area and recognizes multiplexers; ``map``, ``&nf``: for least delay
 ``if -g``        makes the and-inverter graph shallow at the cost of area
-``mfs2 -e``      resynthesizes LUTs of 5 inputs (``if -K 5``) with don't-cares, proved by SAT; ``-W``, ``-F``, ``-D``,
-                 ``-M`` and ``-L`` bound levels, fanouts, depth and size of the window that it looks at
+``mfs2 -e``      resynthesizes LUTs of 5 inputs (``if -K 5``) with don't-cares, proved by SAT; ``-W``, ``-F`` and ``-M``
+                 bound the window that it looks at, ``-D`` and ``-L`` depth and growth of levels
 ``buffer``       buffers large loads; ``upsize`` takes larger cells where that helps (``-I``: number of steps),
                  ``dnsize`` smaller ones elsewhere
 ===============  ====================================================================================================
@@ -22,8 +22,9 @@ stock gave 10 to 40% more than ``amap``; a second pass (``amap2``) wins on multi
 report. The speed portfolio is the Pareto front, area against delay, of 40 scripts on our own gates, osu018, sky130 and
 sg13g2: a delay target changes a netlist by a few per cent, the number of sizing steps by a third, and the structure
 that is sized by a factor of two. The recipes with ``mfs`` are the front of about 60 scripts on MACs that are built for
-speed, and of 30 on those built for area: don't-cares between two passes for depth take another 4 to 14% off the delay.
-LUTs of 4 or 5 inputs are better for that than those of 6 or 8: up to 7% smaller within the same delay.
+speed, and of 30 on those built for area: don't-cares between two passes for depth take up to 6% off the shortest delay
+of the former, 6 to 11% off that of the latter, and save area at all others. LUTs of 4 or 5 inputs are better for that
+than those of 6 or 8: up to 7% smaller within the same delay.
 """
 
 from typing import Literal

@@ -1,8 +1,9 @@
 """Chooses the proof for a block with too many inputs to enumerate.
 
-The specifications share no code with the hardware. A MAC into binary32 is checked against IEEE 754 addition as defined
-by SMT-LIB's floating-point theory; a MAC into ``exact`` against integer addition; an encoder with stochastic rounding
-against the comparison of integers that defines it. Products, values and codes come from the reference model.
+The specifications share no code with the hardware. A MAC into binary32 is checked against integers, rounded; a
+pipeline, or a module of the user's, against IEEE 754 addition as defined by SMT-LIB's floating-point theory; a MAC into
+``exact`` against integer addition; an encoder with stochastic rounding against the comparison of integers that defines
+it. Products, values and codes come from the reference model.
 """
 
 import numpy as np
@@ -31,7 +32,7 @@ from synth.proof.truncated import AlignedDotProof
 from synth.proof.twofold import CarrySaveProof
 
 MAX_HELD_BITS = 20
-"""Largest number of bits of codes and scale whose combinations are all evaluated."""
+"""Largest number of bits of both codes, and of the scale of an ``exact`` sum, whose combinations are all evaluated."""
 
 _TOO_MANY = "there are too many inputs to enumerate"
 

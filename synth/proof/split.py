@@ -139,8 +139,9 @@ class SplitMacProof(NormalizedProof):
 class TwoPathMacProof(SplitMacProof):
     """A MAC built for speed, with the nets ``product_significand``, ``product_exponent`` and ``places``.
 
-    The last one is the product's exponent minus the accumulator's, plus a constant, but not a sum that begins with
-    ``product_exponent``. It is evaluated for all pairs of codes and scales with all exponent fields of the accumulator.
+    The last one is the product's exponent minus the accumulator's, plus a constant. It is computed beside
+    ``product_exponent``, not from it, and evaluated for all pairs of codes and scales with all exponent fields of the
+    accumulator.
     """
 
     method = (

@@ -230,7 +230,11 @@ def prove(
     prover: type[Proof], subject: Subject, netlist: Netlist, evidence: Evidence, save: Save, workers: int | None = None
 ) -> None:
     """Prove all parts and complete the evidence; parts that it has as done are skipped."""
-    claim = prover(subject.design, netlist)
+    try:
+        claim = prover(subject.design, netlist)
+    except NotShownError as problem:
+        _refute(subject, netlist, evidence, problem)
+        return
     executor: Executor
     if prover.quick:
         executor, work = ThreadPoolExecutor(1), claim.prove

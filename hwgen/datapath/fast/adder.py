@@ -1,4 +1,4 @@
-"""The two-path adder of a fused MAC: an accumulator plus an exact product, rounded once, with half the delay.
+"""The two-path adder of a fused MAC: an accumulator plus an exact product, rounded once, with 0.6 of the delay.
 
 :mod:`hwgen.datapath.adder` shifts, adds, shifts again and rounds, one after the other. But a sum needs either a long
 shift in front of the addition, or a long one behind it, never both:
@@ -10,7 +10,8 @@ shift in front of the addition, or a long one behind it, never both:
 Both are computed; one counts. Within the paths, nothing waits that can be computed early:
 
 * The exponents' difference needs no negation and no constant, and its low bits, which come first, shift first.
-* Adders deliver the sum and the sum plus 1 at the same time, so rounding and complement only choose.
+* In the close path the adder delivers the sum and the sum plus 1 at the same time, and the complement only chooses; in
+  the far path rounding is a carry that enters all places at once.
 * The exponents of all results that can come out are there before the sum is, and special values are in them.
 """
 

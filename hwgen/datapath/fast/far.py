@@ -217,7 +217,8 @@ def _exceeding(m: Module, shape: TwoPathShape, operands: Operands, total: Compou
     """The rounded product minus an accumulator that has a larger exponent, but no hidden bit, and is smaller.
 
     The difference is the complement of ``total``, and 1 more where it is rounded up. Only its last bits change then:
-    where the bit after the last place is 1, the product has few in front of it.
+    where the bit after the last place is 1, the product has few in front of it. With a long tail ``total`` has the
+    tail's carry, and the difference is a subtraction of its own.
     """
     width = shape.precision - 1
     is_long = shape.tail_bits > 2

@@ -92,7 +92,7 @@ def _bits(m: Module, name: str, a: Value, b: Value, *, halves: bool = True) -> t
 def _kogge_stone(m: Module, name: str, generate: Value, propagate: Value) -> tuple[list[Value], list[Value]]:
     """Generate and propagate of the spans from each place down to place 0, after Kogge and Stone.
 
-    In each level every span takes in the one below it, of the same length.
+    In each level every span takes in the one below it, so that all double in length, until they end at place 0.
     """
     width, span = len(generate), 1
     generates, propagates = list(generate), list(propagate)

@@ -188,6 +188,7 @@ def test_one_wrong_sum_of_2_to_the_48_is_found():
         ("speed", "either_zero = ", "either_zero = (a == 8'h23 & b == 8'h11) | "),
         ("speed", "product_exponent = ", "product_exponent = (a == 8'h9c & b == 8'h9c) ^ "),
         ("speed", "product_significand = ", "product_significand = (a == 8'h9c & b == 8'h71) ^ "),
+        ("speed", "product_significand = ", "product_significand = acc_in[0] ^ "),
         ("speed", "places = ", "places = (a == 8'h9c & b == 8'h71 & acc_in[30:23] == 8'h81) ^ "),
         ("speed", "is_close = ", "is_close = (acc_in == 32'h3f812345) ^ "),
     ],

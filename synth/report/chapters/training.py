@@ -133,8 +133,9 @@ def _claims(section: Section, study: Study) -> None:
         "With a verdict is by how much the first loss is above the second: the mean over the seeds, whose pairs have "
         "the same first weights and batches, and two bounds; the true mean is beyond each of them with a probability "
         f"of 5%. Losses are the same, or no higher, if both bounds are within {MARGIN:.0%}, and lower if both are by "
-        "more than that. A claim is not reproduced if both bounds contradict it; otherwise it is inside the spread or "
-        "the margin, which is no evidence for it or against it. One or two of these verdicts may be due to chance."
+        "more than that. *Lower* is not reproduced if both bounds are higher, the others if both are beyond the "
+        "margin; otherwise a claim is inside the spread or the margin, which is no evidence for it or against it. One "
+        "or two of these verdicts may be due to chance."
     )
     head = ("claim", "task, and what is compared", "first loss", "second loss", "verdict")
     section.tables.append(Table("The papers' claims about training, and verdicts", head, tuple(body), note))
