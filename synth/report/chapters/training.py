@@ -37,6 +37,8 @@ COMMAND = "python -m synth.studies.learning"
 """What ``make study`` runs."""
 _DIVERGED = "diverged"
 _OWN = "this study's own questions"
+_OWN_WORDS = {REPRODUCED: ("holds", "hold"), NOT_REPRODUCED: ("does not hold", "do not hold")}
+"""Verdicts on questions that no paper answers: of one, and of several."""
 _TITLES = {
     "characters": "characters (a transformer, next character of a text)",
     "letters": "letters (a tiny transformer, for tests)",
@@ -119,9 +121,8 @@ def _claims(section: Section, study: Study) -> None:
             (Cell(statement, claim.source), Cell(claim.task, compared), *excesses, _verdict_cell(claim, judged))
         )
     for origin, texts in counts.items():
-        words = {REPRODUCED: "hold", NOT_REPRODUCED: "do not hold"} if origin == _OWN else {}
         shares = [
-            f"{texts[text]} {words.get(text, text)}"
+            f"{texts[text]} {_OWN_WORDS.get(text, (text,) * 2)[texts[text] > 1] if origin == _OWN else text}"
             for text in (REPRODUCED, NOT_REPRODUCED, INSIDE, ONE_SEED, BOTH_DIVERGED)
             if texts[text]
         ]
@@ -147,8 +148,7 @@ def _form(claim: Claim) -> str:
 
 
 def _verdict_cell(claim: Claim, judged: Verdict) -> Cell:
-    words = {REPRODUCED: "holds", NOT_REPRODUCED: "does not hold"} if claim.source == OWN else {}
-    text = words.get(judged.text, judged.text)
+    text = _OWN_WORDS.get(judged.text, (judged.text,))[0] if claim.source == OWN else judged.text
     if math.isnan(judged.mean):
         return Cell(text)
     return Cell(text, f"{_excess(judged.mean)} ({_excess(judged.low)} to {_excess(judged.high)})")
