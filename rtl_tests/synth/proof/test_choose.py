@@ -81,7 +81,7 @@ def test_exact_macs_whole(name, terms):
     assert evidence.method == ExactProof.method
 
 
-@pytest.mark.parametrize("name", ["e5m2_nosub", "e8m0"])
+@pytest.mark.parametrize("name", ["e5m2_nosub", "e8m0", "hif8"])
 @pytest.mark.parametrize(("goal", "kind"), [("area", SplitMacProof), ("speed", TwoPathMacProof)])
 def test_binary32_macs_in_some_parts(name, goal, kind):
     """`hwgen verify all` proves the other parts and formats."""
@@ -170,6 +170,16 @@ def test_one_wrong_sum_of_2_to_the_48_is_found():
         part for part, group in enumerate(claim.groups) for member in group if member.pins == {"a": 0x5A, "b": 0xC3}
     )
     assert claim.prove(part) == pins
+
+
+def test_a_fault_behind_an_inverted_net_is_found():
+    """In hif8 gates read the complement of a bit of ``places``, which the proof knows from that bit."""
+    design = build("mac", "hif8", accumulator="binary32", optimize="speed")
+    text = texts([design])[design.name]
+    assert text.count("product_leads = ") == 1
+    evidence = check(design, text.replace("product_leads = ", "product_leads = acc_in[0] ^ "))
+    assert evidence.verdict == DIFFERENT
+    assert evidence.counterexamples
 
 
 @pytest.mark.parametrize(
