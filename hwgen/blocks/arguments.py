@@ -10,6 +10,7 @@ from golden.names import check_name
 from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_choice, check_flag
 from golden.wide import ACCUMULATORS, IEEE, check_accumulator, check_zero, state_format
+from hwgen.datapath.fabric import ASIC, FABRICS
 from hwgen.datapath.goal import AREA, GOALS
 from hwgen.netlist.component import Checked
 
@@ -44,6 +45,14 @@ def check_room(terms: int | None, lanes: int) -> None:
     """Refuse an ``exact`` accumulator that is too narrow for the products of one step."""
     if terms is not None and terms < lanes:
         raise BadValue("terms", f"must be at least the {lanes} lanes, not {terms}")
+
+
+def check_fabric(fabric: str, optimize: str) -> str:
+    """Return a fabric; sums that are built for speed are written for cells."""
+    chosen = check_choice("fabric", fabric, FABRICS)
+    if optimize != AREA and chosen != ASIC:
+        raise BadValue("optimize", f"{optimize!r} needs fabric {ASIC!r}, not {chosen!r}: it has no carry chains")
+    return chosen
 
 
 def random_width(rounding: Rounding, random_bits: int | None) -> int | None:

@@ -121,14 +121,22 @@ FABRIC = Option(
     FABRICS,
     suffix="_{}",
 )
+TWO_PATHS = "Optimized for speed: two paths, one for a shift before the addition and one for a shift after it"
+BESIDE = "Optimized for speed: the places that a sum is shifted by are found beside the sum"
+
+
+def _fast(core: Component) -> str:
+    is_dot = getattr(core, "lanes", 1) > 1 or core.block_scale is not None
+    return BESIDE if is_dot else TWO_PATHS
+
+
 OPTIMIZE = Option(
     "optimize",
     str,
-    "what the adder of a rounded sum is built for: small area, or 0.6 of the delay at up to 1.8 times the area; the "
-    "results are the same",
+    "what the datapath is built for: small area, or short delay at up to 1.8 times the area; the results are the same",
     GOALS,
     suffix="_{}",
-    line=lambda _: "Optimized for speed: two paths, one for a shift before the addition and one for a shift after it",
+    line=_fast,
 )
 CARRY_SAVE = Option(
     "carry-save",
@@ -187,6 +195,12 @@ READOUT_OVERFLOW = replace(
     OVERFLOW,
     help=f"result of overflow {_OF_CODES}",
     suffix=lambda core: "" if core.overflow is core.target.overflows[0] else f"_{core.overflow}",
+)
+READOUT_OPTIMIZE = replace(
+    OPTIMIZE,
+    help="with a wide format as --to: what the datapath is built for: small area, or short delay at up to 1.4 times "
+    "the area; the results are the same",
+    line=lambda _: BESIDE,
 )
 READOUT_A_FORMAT = replace(
     A_FORMAT, help="format of the first operand, same as for the accumulator: a name, or path of a .toml file"

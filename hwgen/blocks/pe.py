@@ -9,9 +9,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Flag, Format
-from golden.refusal import BadKind, BadValue, check_choice, check_flag, check_integer
+from golden.refusal import BadKind, BadValue, check_flag, check_integer
 from golden.wide import IEEE
-from hwgen.blocks.arguments import Accumulating, check_room
+from hwgen.blocks.arguments import Accumulating, check_fabric, check_room
 from hwgen.blocks.block import Block, cycles
 from hwgen.blocks.compressor import Compressor
 from hwgen.blocks.dot import MEANINGS, Dot
@@ -36,7 +36,7 @@ from hwgen.blocks.options import (
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.compress import resolved
-from hwgen.datapath.fabric import ASIC, FABRICS
+from hwgen.datapath.fabric import ASIC
 from hwgen.datapath.goal import AREA
 from hwgen.datapath.multiplier import operand_ports
 from hwgen.datapath.ports import FLAG_BITS, flag_word, sum_ports
@@ -60,7 +60,7 @@ class Pe(Accumulating, wiring.Component):
     accumulator, terms, scale_bits, flags, zero, block_scale, fabric
         See :class:`hwgen.Dot`.
     optimize : str
-        See :class:`hwgen.Mac`; ``speed`` needs one lane, no block scale and fabric ``asic``.
+        See :class:`hwgen.Mac` and, for several lanes or block scales, :class:`hwgen.Dot`.
     carry_save : bool
         With an ``exact`` accumulator only: whether the registers hold its value as two rows of bits, and ``acc`` is
         their sum. No carry then travels from end to end within the loop: see
@@ -108,9 +108,8 @@ class Pe(Accumulating, wiring.Component):
         self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
         self.stages = check_integer("stages", stages, 0, MAX_STAGES)
         check_room(self.terms, self.lanes)
-        self.fabric = check_choice("fabric", fabric, FABRICS)
+        self.fabric = check_fabric(fabric, self.optimize)
         self.carry_save = self._check_carry_save(carry_save)
-        self._check_optimize()
         self.interleave = _accumulators(interleave, self.stages)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
         self._inputs, width = tuple(codes), self.accumulator_width
@@ -124,17 +123,6 @@ class Pe(Accumulating, wiring.Component):
             problem = f"needs fabric {ASIC!r}, not {self.fabric!r}: it adds without carry chains"
             raise BadValue("carry_save", problem)
         return is_set
-
-    def _check_optimize(self) -> None:
-        if self.optimize == AREA:
-            return
-        for is_other, need in (
-            (self.lanes > 1, f"1 lane, not {self.lanes}"),
-            (self.block_scale is not None, "no block scale"),
-            (self.fabric != ASIC, f"fabric {ASIC!r}, not {self.fabric!r}"),
-        ):
-            if is_other:
-                raise BadValue("optimize", f"{self.optimize!r} needs {need}: only a MAC is built for it")
 
     def elaborate(self, _platform: object) -> Module:
         """The pipelined unit that adds, and registers that delay the controls alongside it."""
@@ -188,8 +176,9 @@ class Pe(Accumulating, wiring.Component):
         if self.carry_save:
             return Compressor(*formats, lanes=self.lanes, state_last=entry > 0, **common)
         common |= {"accumulator": self.accumulator, "zero": self.zero, "overflow": not self.has_flags}
+        common["optimize"] = self.optimize
         if self.lanes == 1 and self.block_scale is None and self.fabric == ASIC:
-            return Mac(*formats, optimize=self.optimize, **common)
+            return Mac(*formats, **common)
         return Dot(*formats, lanes=self.lanes, block_scale=self.block_scale, fabric=self.fabric, **common)
 
     def _resolve(self, m: Module, state: Signal, sticky: Signal) -> None:

@@ -2,14 +2,14 @@
 
 from functools import partial
 
-from amaranth.hdl import Cat, Const, Module, Mux
+from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import WIDE, ExactAccumulator, Format, get
 from golden.multi import MultiFormat
 from golden.options import target_options
-from golden.refusal import BadValue, about, check_flag
+from golden.refusal import BadValue, about, check_choice, check_flag
 from golden.wide import IEEE, POSITIVE, check_zero
 from hwgen.blocks.arguments import Accumulating, check_names, random_width
 from hwgen.blocks.block import Block
@@ -18,6 +18,7 @@ from hwgen.blocks.options import (
     RANDOM_BITS,
     READOUT_A_FORMAT,
     READOUT_B_FORMAT,
+    READOUT_OPTIMIZE,
     READOUT_OVERFLOW,
     READOUT_ROUNDING,
     READOUT_SCALE_BITS,
@@ -27,6 +28,9 @@ from hwgen.blocks.options import (
 )
 from hwgen.blocks.words import Rules, code_lines, code_rules, label, operands, state, wide_rules
 from hwgen.datapath.arithmetic import named, normalized
+from hwgen.datapath.fast.normalize import normalized as normalized_at_once
+from hwgen.datapath.fast.normalize import signed_magnitude
+from hwgen.datapath.goal import AREA, GOALS, SPEED
 from hwgen.netlist.book import chapter
 from hwgen.rounding.neighbour import cut
 from hwgen.rounding.position import Parts
@@ -58,6 +62,9 @@ class Readout(Accumulating, wiring.Component):
         Width of ``random``, 1 to 32; with stochastic roundings only. Default: 16.
     zero : str
         Sign of a zero result: ``ieee``, that of the value; or ``positive``, always +0.
+    optimize : str
+        ``area`` or, with a wide format only, ``speed``: the value's first 1 is found beside its magnitude, which takes
+        about 0.7 of the delay; the bits are the same.
 
     Members
     -------
@@ -84,9 +91,10 @@ class Readout(Accumulating, wiring.Component):
         nan_to_zero: bool = False,
         random_bits: int | None = None,
         zero: str = IEEE,
+        optimize: str = AREA,
     ):
         self._keep(a_format, b_format, "exact", terms, scale_bits, False)
-        self.zero = check_zero(zero)
+        self.zero, self.optimize = check_zero(zero), check_choice("optimize", optimize, GOALS)
         with about("target"):
             self.target = get(target)
         if isinstance(self.target, MultiFormat):
@@ -99,6 +107,8 @@ class Readout(Accumulating, wiring.Component):
             for argument, value in {**options, "nan_to_zero": nan_to_zero or None}.items():
                 if value is not None:
                     raise BadValue(argument, f"needs a format of codes as target, not {self.target.name!r}")
+        if self.optimize != AREA and not is_wide:
+            raise BadValue("optimize", f"{optimize!r} needs a wide format as target, not {self.target.name!r}")
         self._options = target_options(self.target, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
         self.random_bits = random_width(self._options.rounding, random_bits)
         self.rounding = None if is_wide else self._options.rounding
@@ -120,11 +130,19 @@ class Readout(Accumulating, wiring.Component):
         pos_inf, neg_inf, nan = map(partial(named, m), ("pos_inf", "neg_inf", "nan"), self.acc[unit.value_width :])
         sign = named(m, "sign", Mux(pos_inf | neg_inf, ~pos_inf, value[-1]) & ~nan)
         is_inf = named(m, "is_inf", (pos_inf | neg_inf) & ~nan)
-        magnitude = named(m, "magnitude", ((value ^ value[-1].replicate(len(value))) + value[-1])[: len(value)])
+        above: Value | None = None
+        if self.optimize == SPEED:
+            magnitude, above = signed_magnitude(m, "magnitude", value, value[-1])
+        else:
+            magnitude = named(m, "magnitude", ((value ^ value[-1].replicate(len(value))) + value[-1])[: len(value)])
         # The value is padded to 2**steps places, so the place of its first 1 is the complement of the shift amount.
         steps = max((unit.value_width - 1).bit_length(), 1)
+        padding = Const(0, (1 << steps) - unit.value_width)
         chapter(m, f"Normalize: {1 << steps} bits move left to the first 1")
-        significand, places = normalized(m, Cat(magnitude, Const(0, (1 << steps) - unit.value_width)), steps)
+        if above is None:
+            significand, places = normalized(m, Cat(magnitude, padding), steps)
+        else:
+            significand, places = normalized_at_once(m, Cat(magnitude, padding), Cat(above, padding))
         fraction, rest = cut(significand[:-1], min(rounder.fraction_bits, len(significand) - 1))
         lowest = unit.lsb_exponent
         exponents = lowest, lowest + unit.value_width - 1
@@ -158,7 +176,17 @@ READOUT = Block(
     "round an exact accumulator once, to a wide format or to a code",
     Readout,
     (READOUT_A_FORMAT, READOUT_B_FORMAT),
-    (READOUT_TO, READOUT_TERMS, READOUT_SCALE_BITS, READOUT_ROUNDING, READOUT_OVERFLOW, NAN_TO_ZERO, RANDOM_BITS, ZERO),
+    (
+        READOUT_TO,
+        READOUT_TERMS,
+        READOUT_SCALE_BITS,
+        READOUT_ROUNDING,
+        READOUT_OVERFLOW,
+        NAN_TO_ZERO,
+        RANDOM_BITS,
+        ZERO,
+        READOUT_OPTIMIZE,
+    ),
     title=lambda core: f"Readout: rounds an exact accumulator of {operands(core)} to {label(core.target)}",
     lines=_lines,
     rules=_rules,

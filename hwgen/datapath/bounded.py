@@ -16,11 +16,12 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
-from hwgen.datapath.arithmetic import named, reaches
+from hwgen.datapath.arithmetic import extended, named, reaches
 from hwgen.datapath.rows import SumShape, moved_up, sum_of_products
 from hwgen.datapath.scale import Scale
-from hwgen.datapath.signed import normalized_signed, rounded_magnitude
+from hwgen.datapath.signed import Normalized
 from hwgen.datapath.sums import RoundedSum, specials
+from hwgen.datapath.total import rounded_total
 from hwgen.netlist.book import chapter
 
 MAX_SECOND_STEP = 8
@@ -156,8 +157,7 @@ def rounded_sum(
     """Add, normalize and round; with ``positive`` a zero is +0."""
     products_sum = sum_of_products(m, products, frame, acc[-1])
     aligned = _aligned(m, frame, acc)
-    total = _total(m, frame, products_sum, aligned)
-    finite = _rounded(m, frame, total, aligned)
+    finite = _rounded(m, frame, products_sum, aligned)
     k, exponent_bits = frame.target.fraction_bits, frame.target.exponent_bits
 
     chapter(m, "Specials: the accumulator as result, infinities and NaN; the sign")
@@ -201,26 +201,25 @@ def _aligned(m: Module, frame: BoundedShape, acc: Value) -> _Aligned:
     return _Aligned(named(m, "acc_in_frame", moved[frame.tail :]), sticky, keeps_level, dominates)
 
 
-def _total(m: Module, frame: BoundedShape, products_sum: Value, aligned: _Aligned) -> Value:
+def _rounded(m: Module, frame: BoundedShape, products_sum: Value, aligned: _Aligned) -> _Finite:
+    target, bits = frame.target, frame.target.exponent_bits
     width, sign = frame.frame_bits + 1, products_sum[-1]
     chapter(m, f"Add: total {width} bits in two's complement, negated if the accumulator is negative")
     raised = Cat(Const(0, frame.raised), products_sum)
     level = Cat(Const(0, frame.level), products_sum, sign.replicate(frame.raised - frame.level))
     placed = named(m, "sum_in_frame", Mux(aligned.keeps_level, level, raised))
     addend = Cat(placed, sign.replicate(width - len(placed)))
-    return named(m, "total", (addend + aligned.magnitude)[:width])
 
+    def exponent_less_1(first: Normalized) -> Value:
+        lowest = frame.lsb_exponent + frame.frame_bits - 1 - first.most + target.bias - 1
+        levels = [number % (1 << bits) for number in (lowest - frame.level, lowest - frame.raised)]
+        base = named(m, "lowest_exponent_less_1", Mux(aligned.keeps_level, *levels))
+        return named(m, "exponent_less_1", (base + first.room)[:bits])
 
-def _rounded(m: Module, frame: BoundedShape, total: Value, aligned: _Aligned) -> _Finite:
-    target, k = frame.target, frame.target.fraction_bits
-    negative = named(m, "total_negative", total[-1])
-    first = normalized_signed(m, total[:-1], negative, aligned.sticky, frame.steps, frame.precision)
-    kept, up, lost = rounded_magnitude(m, first, negative)
-    lowest = frame.lsb_exponent + frame.frame_bits - 1 - sum(frame.steps) + target.bias - 1
-    levels = [number % (1 << target.exponent_bits) for number in (lowest - frame.level, lowest - frame.raised)]
-    base = named(m, "lowest_exponent_less_1", Mux(aligned.keeps_level, *levels))
-    exponent = named(m, "exponent_less_1", (base + first.room)[: target.exponent_bits])
-    body = Cat(kept[:-1], exponent) + Cat(up, Const(0, k - 1), kept[-1])
+    total = named(m, "total", (addend + aligned.magnitude)[:width])
+    addends = addend, extended(aligned.magnitude, width)
+    rounding = frame.steps, frame.precision, exponent_less_1, bits, frame.goal
+    rounded = rounded_total(m, total, addends, aligned.sticky, *rounding)
     # A first bit of 0 is the number 0, or minus one unit of the frame, whose complement is 0.
-    is_zero = named(m, "total_is_zero", ~(kept[-1] | negative))
-    return _Finite(named(m, "rounded", body[: target.width - 1]), negative, is_zero, lost)
+    is_zero = named(m, "total_is_zero", ~(rounded.leading_one | rounded.negative))
+    return _Finite(named(m, "rounded", rounded.body), rounded.negative, is_zero, rounded.lost)

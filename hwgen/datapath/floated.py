@@ -18,6 +18,11 @@ from golden import WideFormat
 from golden.wide import IEEE, POSITIVE
 from hwgen.datapath.adder import FloatAdder
 from hwgen.datapath.arithmetic import named, normalized, range_shape
+from hwgen.datapath.fast.adder import TwoPathAdder
+from hwgen.datapath.fast.normalize import normalized as normalized_at_once
+from hwgen.datapath.fast.normalize import or_from_above, signed_magnitude
+from hwgen.datapath.fast.product import taken
+from hwgen.datapath.goal import SPEED
 from hwgen.datapath.product import product_signature
 from hwgen.datapath.rows import SumShape, sum_of_products
 from hwgen.datapath.scale import Scale
@@ -66,6 +71,11 @@ class FloatedShape:
         """Smallest shape for every exponent."""
         return range_shape(*self.exponents)
 
+    @property
+    def lsb_exponent(self) -> int:
+        """Every sum is a multiple of 2 to this power."""
+        return self.products.lsb_exponent - self.scale_fraction_bits + self.scale_exponents[0]
+
 
 def floated_sum(
     m: Module,
@@ -84,14 +94,8 @@ def floated_sum(
     floated = FloatedShape(shape, scale.exponents, len(scale.significand), scale.fraction_bits)
     chapter(m, f"Magnitude of the sum: {width} bits, times the scale's significand; normalized to the first 1")
     negative = named(m, "products_sum_negative", total[-1])
-    magnitude = ((total[:-1] ^ negative.replicate(width)) + negative)[:width]
-    magnitude = named(m, "products_magnitude", magnitude)
-    if floated.scale_bits > 1:
-        magnitude = named(m, "scaled_magnitude", magnitude * scale.significand)
+    value, places = _normalized(m, floated, total[:-1], negative, scale)
     bits = floated.significand_bits
-    magnitude = magnitude[:bits]
-    steps = (bits - 1).bit_length()
-    value, places = normalized(m, magnitude, steps, name="sum_significand") if steps else (magnitude, Const(0, 1))
     exponent = named(m, "sum_exponent", (bits - 1) - places + scale.exponent, floated.exponent_shape)
 
     chapter(m, "Specials of the products: infinities, NaN and zero")
@@ -126,9 +130,35 @@ def floated_sum(
         acc_nan = special if target.flush else special & acc[: target.fraction_bits].any()
         lanes = reduce(or_, (item.is_invalid for item in products), unscaled) & ~scale.is_nan
         m.d.comb += number.is_invalid.eq(lanes | (opposite & ~(any_nan | scale.is_nan | acc_nan)))
-    added = FloatAdder(target, floated, flags=flags, zero=POSITIVE if positive else IEEE).add(m, number, acc)
+    zero = POSITIVE if positive else IEEE
+    if shape.goal == SPEED:
+        fast = TwoPathAdder(target, floated, flags=flags, zero=zero)
+        added = fast.add(m, taken(m, floated, number, flags=flags), acc)
+    else:
+        added = FloatAdder(target, floated, flags=flags, zero=zero).add(m, number, acc)
     never, finite = Const(0, 1), named(m, "all_finite", ~(is_nan | is_inf | special))
     if added.flags is None:
         return RoundedSum(added.bits, never, never, added.overflow, never, finite)
     inexact, underflow, overflow, invalid = added.flags
     return RoundedSum(added.bits, inexact, underflow, overflow, invalid, finite)
+
+
+def _normalized(m: Module, shape: FloatedShape, total: Value, negative: Value, scale: Scale) -> tuple[Value, Value]:
+    """The magnitude of a sum, times the scale's significand, moved left to its first 1; by how many places."""
+    bits, is_fast = shape.significand_bits, shape.products.goal == SPEED
+    above: Value | None = None
+    if is_fast:
+        magnitude, above = signed_magnitude(m, "products_magnitude", total, negative)
+    else:
+        magnitude = ((total ^ negative.replicate(len(total))) + negative)[: len(total)]
+        magnitude = named(m, "products_magnitude", magnitude)
+    if shape.scale_bits > 1:
+        magnitude = named(m, "scaled_magnitude", magnitude * scale.significand)
+        above = None
+    steps = (bits - 1).bit_length()
+    if not steps:
+        return magnitude[:bits], Const(0, 1)
+    if not is_fast:
+        return normalized(m, magnitude[:bits], steps, name="sum_significand")
+    above = or_from_above(m, magnitude[:bits]) if above is None else above[:bits]
+    return normalized_at_once(m, magnitude[:bits], above, name="sum_significand")

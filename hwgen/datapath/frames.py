@@ -11,6 +11,7 @@ from hwgen.datapath.aligned import AlignedShape, aligned_sum
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.bounded import BoundedShape, rounded_sum
 from hwgen.datapath.floated import floated_sum
+from hwgen.datapath.goal import AREA
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import SumShape
 from hwgen.datapath.scale import Scale
@@ -35,6 +36,7 @@ def summed(
     positive: bool,
     flags: bool,
     fabric: str,
+    goal: str = AREA,
 ) -> RoundedSum:
     """The accumulator, any but ``exact``, plus the scaled sum of all products.
 
@@ -55,10 +57,12 @@ def summed(
         Whether the flags are read; without them, not all are computed.
     fabric : str
         One of :data:`hwgen.datapath.fabric.FABRICS`.
+    goal : str
+        One of :data:`hwgen.datapath.goal.GOALS`; ``speed`` needs an accumulator that rounds each sum.
     """
     target, fraction_bits = state_format(accumulator), aligned_bits(accumulator)
     if fraction_bits is None:
-        return _rounded(m, products, shape, target, acc, scale, positive, flags, fabric)
+        return _rounded(m, products, shape, target, acc, scale, positive, flags, fabric, goal)
     frame = AlignedShape(shape, len(products), fraction_bits, scale.exponents, fabric)
     total = aligned_sum(m, products, frame, acc, scale, positive)
     if not flags:
@@ -85,13 +89,14 @@ def _rounded(
     positive: bool,
     flags: bool,
     fabric: str,
+    goal: str = AREA,
 ) -> RoundedSum:
     if scale.is_one:
-        bounded = BoundedShape(shape, len(products), target, fabric=fabric)
-        spanning = SpanningShape(shape, len(products), target, fabric=fabric)
+        bounded = BoundedShape(shape, len(products), target, fabric=fabric, goal=goal)
+        spanning = SpanningShape(shape, len(products), target, fabric=fabric, goal=goal)
         if bounded.fits:
             return rounded_sum(m, products, bounded, acc, positive)
         if spanning.fits:
             return spanning_sum(m, products, spanning, acc, positive)
-    sums = SumShape(shape, len(products), fabric=fabric)
+    sums = SumShape(shape, len(products), fabric=fabric, goal=goal)
     return floated_sum(m, products, sums, target, acc, scale, positive=positive, flags=flags)

@@ -38,6 +38,10 @@ class NumberShape(Protocol):
     def exponent_shape(self) -> Shape:
         """Smallest shape for every exponent."""
 
+    @property
+    def lsb_exponent(self) -> int:
+        """Every number is a multiple of 2 to this power."""
+
 
 @dataclass(frozen=True)
 class ProductShape:
@@ -102,6 +106,11 @@ class ProductShape:
     def exponent_shape(self) -> Shape:
         """Smallest shape for every exponent."""
         return range_shape(*self.exponents)
+
+    @property
+    def lsb_exponent(self) -> int:
+        """Every product is a multiple of 2 to this power."""
+        return self.a.fmt.ulp_exponent + self.b.fmt.ulp_exponent + scale_range(self.scale_bits)[0]
 
 
 def product_signature(layout: NumberShape, *, flags: bool = False) -> Signature:

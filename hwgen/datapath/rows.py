@@ -15,6 +15,7 @@ from golden import Format
 from golden.arithmetic.exact import scale_range
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.fabric import ASIC, FPGA, chained
+from hwgen.datapath.goal import AREA
 from hwgen.datapath.product import ProductShape
 from hwgen.netlist.book import chapter
 
@@ -33,17 +34,19 @@ class SumShape:
     lanes : int
     fabric : str
         One of :data:`hwgen.datapath.fabric.FABRICS`: what the sum is written for.
+    goal : str
+        One of :data:`hwgen.datapath.goal.GOALS`: what follows the sum is built for.
     """
 
     product: ProductShape
     lanes: int
     fabric: str = field(default=ASIC, kw_only=True)
+    goal: str = field(default=AREA, kw_only=True)
 
-    @cached_property
+    @property
     def lsb_exponent(self) -> int:
         """Every product is a multiple of 2 to this power."""
-        shape = self.product
-        return shape.a.fmt.ulp_exponent + shape.b.fmt.ulp_exponent + scale_range(shape.scale_bits)[0]
+        return self.product.lsb_exponent
 
     @cached_property
     def largest(self) -> int:

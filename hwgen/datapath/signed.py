@@ -16,11 +16,17 @@ from hwgen.netlist.book import chapter
 
 @dataclass(frozen=True)
 class Normalized:
-    """A number's first bits, a half bit last; any ones below these; by how much less than possible they have moved."""
+    """A number's first bits, a half bit last, and whether there are any ones below these.
+
+    All stages together would move it by ``most`` places. ``room`` is the number of places that the number has moved
+    less, but for 1 more if ``late`` is 1.
+    """
 
     value: Value
     below: Value
     room: Value
+    most: int
+    late: Value
 
 
 def normalized_signed(
@@ -55,7 +61,7 @@ def normalized_signed(
         stays[step].append(~move)
     first, *others = zip_longest(*reversed(stays.values()), fillvalue=Const(0, 1))
     room = reduce(add, (Cat(*bits) for bits in others), named(m, "places_not_moved", Cat(*first)))
-    return Normalized(value, below, room)
+    return Normalized(value, below, room, sum(steps), Const(0, 1))
 
 
 def rounded_magnitude(m: Module, number: Normalized, negative: Value) -> tuple[Value, Value, Value]:

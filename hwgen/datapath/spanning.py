@@ -15,12 +15,13 @@ from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
-from hwgen.datapath.arithmetic import named, reaches
+from hwgen.datapath.arithmetic import extended, named, reaches
 from hwgen.datapath.fabric import FPGA, chained
 from hwgen.datapath.rows import SumShape, moved_up, sum_of_products
 from hwgen.datapath.scale import Scale
-from hwgen.datapath.signed import normalized_signed, rounded_magnitude
+from hwgen.datapath.signed import Normalized
 from hwgen.datapath.sums import RoundedSum, specials
+from hwgen.datapath.total import rounded_total
 from hwgen.netlist.book import chapter
 
 LONGEST_RANGE = 64
@@ -94,11 +95,14 @@ def spanning_sum(
     else:
         placed = Cat(placed, products_sum[-1].replicate(max(width - len(placed), 0)))
         total = named(m, "total", (placed + addend)[:width])
-    negative = named(m, "total_negative", total[-1])
-    first = normalized_signed(m, total[:-1], negative, Const(0, 1), frame.steps, k + 1)
-    kept, up, lost = rounded_magnitude(m, first, negative)
-    packed = Cat(kept[:-1], named(m, "exponent_less_1", first.room)) + Cat(up, Const(0, k - 1), kept[-1])
-    packed = named(m, "rounded", packed[: k + (sum(frame.steps) + 2).bit_length()])
+
+    def exponent_less_1(first: Normalized) -> Value:
+        return named(m, "exponent_less_1", first.room - (first.most - most) if first.most > most else first.room)
+
+    addends, most = (placed, extended(addend, width)), sum(frame.steps)
+    rounding = frame.steps, k + 1, exponent_less_1, (most + 2).bit_length(), frame.goal
+    rounded = rounded_total(m, total, addends, Const(0, 1), *rounding)
+    packed, negative = named(m, "rounded", rounded.body), rounded.negative
 
     chapter(m, "Specials: overflow, infinities and NaN; the sign")
     special = specials(m, products, frame.product, acc, k, Scale.none(), acc_passes=False)
@@ -113,7 +117,7 @@ def spanning_sum(
     if positive:
         sign_out = sign_out & code_out.any()
     overflow = named(m, "overflow", past & special.finite)
-    inexact = (lost | past) & special.finite
-    underflow = inexact & ~kept[-1] & ~past
+    inexact = (rounded.lost | past) & special.finite
+    underflow = inexact & ~rounded.leading_one & ~past
     bits = Cat(code_out, named(m, "sign_out", sign_out))
     return RoundedSum(bits, inexact, underflow, overflow, special.invalid, special.finite)

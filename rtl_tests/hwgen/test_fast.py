@@ -1,4 +1,4 @@
-"""MACs built for speed: results of all options, cases that formats exclude, refusals."""
+"""MACs, dot products and readouts built for speed: results of all options, excluded cases, refusals."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 import golden
 from golden.wide import wide
-from hwgen import Adder, Dot, Mac, Pe
+from hwgen import Adder, Decoder, Dot, Mac, Pe, Readout
 from hwgen.blocks.catalog import build
 from hwgen.datapath.fast.product import product_shape
 from hwgen.datapath.fast.shape import TwoPathShape
@@ -15,7 +15,7 @@ from rtl_tests.support.blocks import stimuli, texts
 from rtl_tests.support.gates import mismatches
 from rtl_tests.support.proofs import check
 from rtl_tests.support.selection import exhaustive
-from synth.proof.evidence import EQUAL
+from synth.proof.evidence import DIFFERENT, EQUAL
 
 SOME = [
     build("mac", "hif8", optimize="speed", flags=True),
@@ -29,10 +29,24 @@ MORE = [
     build("mac", "ocp_e4m3+ocp_e5m2", "hif8", accumulator="binary32", optimize="speed"),
     build("mac", "ibm_1_4_3", accumulator="dlfloat16", scale_bits=3, optimize="speed", flags=True),
     build("mac", "gc_1_0_7_b0", "ocp_e5m2", accumulator="binary32", optimize="speed", flags=True),
+    build("dot", "ocp_e4m3", accumulator="binary32", lanes=8, optimize="speed"),
+    build("dot", "hif8", "ocp_e5m2", accumulator="bfloat16", lanes=5, optimize="speed", flags=True, zero="positive"),
+    build("dot", "ocp_e4m3+ocp_e5m2", accumulator="binary16", lanes=3, optimize="speed"),
+    build("dot", "gc_1_0_7_b0", accumulator="dlfloat16", lanes=4, optimize="speed", flags=True),
+    build("dot", "ocp_e5m2", accumulator="binary16", lanes=3, scale_bits=6, optimize="speed", flags=True),
+    build("dot", "e8m0", accumulator="binary32", lanes=2, optimize="speed"),
+    build("dot", "e2m1", accumulator="binary32", lanes=16, block_scale="ue4m3", optimize="speed"),
+    build("dot", "ibm_1_4_3", accumulator="binary16", lanes=1, optimize="speed"),
 ]
 CLOCKED = [
     build("mac", "e2m1", optimize="speed", stages=3, clock_enable=True),
     build("pe", "e2m1", accumulator="dlfloat16", optimize="speed", stages=2, interleave=2, flags=True),
+]
+READOUTS = [
+    build("readout", "ocp_e4m3", optimize="speed"),
+    build("readout", "e2m1", target="dlfloat16", optimize="speed", zero="positive"),
+    build("readout", "hif8", "ocp_e5m2", target="binary16", optimize="speed", scale_bits=2),
+    build("readout", "e8m0", target="bfloat16", optimize="speed"),
 ]
 
 
@@ -46,6 +60,27 @@ def test_results_are_those_of_the_reference_model(design):
 def test_every_input_of_pipelines_and_processing_elements(design):
     evidence = check(design)
     assert (evidence.verdict, evidence.cases) == (EQUAL, evidence.inputs)
+
+
+@pytest.mark.parametrize("design", READOUTS, ids=lambda design: design.name)
+def test_every_input_of_readouts(design):
+    evidence = check(design)
+    assert (evidence.verdict, evidence.cases) == (EQUAL, evidence.inputs)
+
+
+@pytest.mark.parametrize(
+    ("net", "fault"),
+    [
+        ("magnitude_carries", "value[6:3] == 9"),
+        ("magnitude_from_above", "value[7:0] == 8'h5a"),
+        ("one_from_above_after_4", "value[9]"),
+    ],
+)
+def test_a_fault_of_a_readout_is_found(net, fault):
+    text = READOUTS[0].verilog()
+    broken, count = re.subn(rf"({net} =\s+)([^;]+);", rf"\1({fault}) ? 0 : (\2);", text)
+    assert count == 1
+    assert check(READOUTS[0], broken).verdict == DIFFERENT
 
 
 def shape(name, accumulator, scale_bits=0):
@@ -107,23 +142,30 @@ def test_names_and_headers_state_the_choice():
                 {"accumulator": "exact", "optimize": "speed"},
                 "optimize 'speed' needs an accumulator that rounds each sum, not 'exact'",
             )
-            for component in (Mac, Adder, Pe)
+            for component in (Mac, Adder, Pe, Dot)
         ),
-        (
-            Mac,
-            {"accumulator": "aligned13", "optimize": "speed"},
-            "optimize 'speed' needs an accumulator that rounds each sum, not 'aligned13'",
+        *(
+            (
+                component,
+                {"accumulator": "aligned13", "optimize": "speed"},
+                "optimize 'speed' needs an accumulator that rounds each sum, not 'aligned13'",
+            )
+            for component in (Mac, Dot, Pe)
         ),
-        (Pe, {"lanes": 2, "optimize": "speed"}, "optimize 'speed' needs 1 lane, not 2: only a MAC is built for it"),
-        (
-            Pe,
-            {"accumulator": "binary32", "block_scale": "e8m0", "optimize": "speed"},
-            "optimize 'speed' needs no block scale: only a MAC is built for it",
+        *(
+            (
+                component,
+                {"fabric": "fpga", "optimize": "speed"},
+                "optimize 'speed' needs fabric 'asic', not 'fpga': it has no carry chains",
+            )
+            for component in (Dot, Pe)
         ),
+        (Dot, {"optimize": "power"}, "optimize must be one of area, speed, not 'power'"),
+        (Readout, {"optimize": "power"}, "optimize must be one of area, speed, not 'power'"),
         (
-            Pe,
-            {"fabric": "fpga", "optimize": "speed"},
-            "optimize 'speed' needs fabric 'asic', not 'fpga': only a MAC is built for it",
+            Readout,
+            {"target": "hif8", "optimize": "speed"},
+            "optimize 'speed' needs a wide format as target, not 'hif8'",
         ),
     ],
 )
@@ -132,8 +174,8 @@ def test_refusals(component, options, sentence):
         component("ocp_e4m3", **options)
 
 
-def test_blocks_without_two_paths_have_no_such_option():
-    with pytest.raises(TypeError, match=r"^optimize is no option of the block dot, "):
-        build("dot", "hif8", optimize="speed")
+def test_blocks_without_a_fast_structure_have_no_such_option():
+    with pytest.raises(TypeError, match=r"^optimize is no option of the block decoder, "):
+        build("decoder", "hif8", optimize="speed")
     with pytest.raises(TypeError, match="optimize"):
-        Dot("hif8", optimize="speed")
+        Decoder("hif8", optimize="speed")

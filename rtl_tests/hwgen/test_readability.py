@@ -116,8 +116,9 @@ def test_modules_of_all_formats(block, name, options):
 
 @pytest.mark.parametrize("name", ["ocp_e4m3", "hif8", "e2m1"])
 @pytest.mark.parametrize("accumulator", ["binary32", "bfloat16"])
-def test_a_dot_product_has_the_lanes_then_the_steps_of_the_sum(name, accumulator):
-    design = build("dot", name, accumulator=accumulator, flags=True)
+@pytest.mark.parametrize("goal", ["area", "speed"])
+def test_a_dot_product_has_the_lanes_then_the_steps_of_the_sum(name, accumulator, goal):
+    design = build("dot", name, accumulator=accumulator, flags=True, optimize=goal)
     parts = chapters(design.verilog())
     lane = ("Decode a", "Decode b", "Product")
     headings = [f"{title} of lane_{number}" for number in (0, 1) for title in (*lane, "Fixed point")]

@@ -46,6 +46,7 @@ class DotProof(Proof):
     keeps_adders = True
     knows = frozenset(
         {"format", "format-b", "lanes", "accumulator", "terms", "scale-bits", "flags", "zero", "block-scale", "fabric"}
+        | {"optimize"}
     )
 
     def __init__(self, design: Design, netlist: Netlist):

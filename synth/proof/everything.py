@@ -169,7 +169,7 @@ def _sums() -> Iterator[Design]:
 
 
 def _fast(blocks: Iterable[str]) -> Iterator[Design]:
-    """MACs that are built for speed."""
+    """Modules that are built for speed: MACs, readouts and sums of several lanes."""
     for name, accumulator in product(blocks, (*_NARROW, "binary32")):
         yield build("mac", name, accumulator=accumulator, optimize=SPEED)
     for pair in MIXED:
@@ -183,6 +183,21 @@ def _fast(blocks: Iterable[str]) -> Iterator[Design]:
     yield build("mac", "ocp_e4m3", stages=3, optimize=SPEED)
     for options in ({"flags": True}, {"scale_bits": 2}):
         yield build("mac", "hif8", accumulator="binary32", optimize=SPEED, **options)
+    for name in blocks:
+        yield build("readout", name, optimize=SPEED)
+        for accumulator in ("binary16", "binary32"):
+            yield build("dot", name, accumulator=accumulator, lanes=4, optimize=SPEED)
+    for name in SOME:
+        for accumulator in _NARROW:
+            yield build("readout", name, target=accumulator, optimize=SPEED)
+        for accumulator in ("bfloat16", "dlfloat16"):
+            yield build("dot", name, accumulator=accumulator, lanes=2, optimize=SPEED, flags=True)
+        yield build("pe", name, accumulator="binary32", lanes=8, stages=3, optimize=SPEED)
+    for scale in ("e8m0", "ue4m3"):
+        yield build("dot", "e2m1", accumulator="binary32", lanes=16, block_scale=scale, optimize=SPEED)
+    yield build("dot", "ocp_e4m3", accumulator="binary32", lanes=8, block_scale="e8m0", optimize=SPEED)
+    yield build("dot", "ocp_e4m3", accumulator="binary32", lanes=32, optimize=SPEED)
+    yield build("dot", "hif8", accumulator="binary16", lanes=2, scale_bits=3, flags=True, optimize=SPEED)
 
 
 def _flags(blocks: Iterable[str]) -> Iterator[Design]:

@@ -27,16 +27,22 @@ class FloatedDotProof(NormalizedProof):
     """A dot product whose products have a common factor.
 
     The module must have the net ``products_sum``, the exact sum S of all products. It must have the normalized sum:
-    the nets ``sum_significand``, ``sum_exponent`` and ``sum_is_zero``; and ``scaled_magnitude`` if scales have
-    significands. These are shown to be S, |S| times both significands, and what that is with both exponents: by adders
-    and lanes, by adders and all codes of the scales, by the solver.
+    the nets ``sum_significand``, ``sum_exponent`` and ``sum_is_zero``, without which the complement of the
+    significand's first bit says that the sum is zero; and ``scaled_magnitude`` if scales have significands. These are
+    shown to be S, |S| times both significands, and what that is with both exponents: by adders and lanes, by adders and
+    all codes of the scales, by the solver.
     """
 
     method = (
         "proof by decomposition: the full adders add, every lane adds its product for all pairs of codes, the solver "
         "(bitwuzla) normalizes all sums with all scales, and rounds them with all accumulators, by their distance"
     )
-    significand, exponent, others = _SIGNIFICAND, _EXPONENT, (_IS_ZERO, _SIGN)
+    significand, exponent = _SIGNIFICAND, _EXPONENT
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The sign, and whether the sum is zero if there is a net for that."""
+        return (_IS_ZERO, _SIGN) if self.has_word(_IS_ZERO) else (_SIGN,)
 
     def show(self) -> None:
         """Show the sum, its scaled magnitude, and that this is normalized."""
@@ -151,7 +157,9 @@ class FloatedDotProof(NormalizedProof):
         out = {
             item: solver.join(solver.nets(self.netlist, known, self.word(item))) for item in (_SIGNIFICAND, _EXPONENT)
         }
-        is_zero = solver.nets(self.netlist, known, self.word(_IS_ZERO))[0]
+        is_zero = solver.negate(solver.bits(out[_SIGNIFICAND], bits)[-1])
+        if self.has_word(_IS_ZERO):
+            is_zero = solver.nets(self.netlist, known, self.word(_IS_ZERO))[0]
         nothing = solver.either([solver.equal(wide, solver.word(0, room)), scale.is_zero])
         significand = solver.term("BV_ZERO_EXTEND", out[_SIGNIFICAND], indices=(room - bits,))
         hits = []
@@ -191,13 +199,20 @@ class FloatedDotProof(NormalizedProof):
         """See :class:`NormalizedProof`."""
         return query.solver.equal(query.words[_SIGN], query.solver.word(1, 1))
 
+    def _says_zero(self, query: Query) -> "Term":
+        """Whether the nets say that the sum is zero."""
+        solver, words = query.solver, query.words
+        if _IS_ZERO in words:
+            return solver.equal(words[_IS_ZERO], solver.word(1, 1))
+        return solver.negate(solver.bits(words[_SIGNIFICAND], len(self.word(_SIGNIFICAND)))[-1])
+
     def is_zero(self, query: Query) -> list["Term"]:
         """Without products, or with a scale of 0."""
         solver, significand = query.solver, query.words[_SIGNIFICAND]
         no_bits = solver.equal(significand, solver.word(0, significand.sort().bv_size()))
         plus = solver.negate(self.minus(query))
         return [
-            solver.equal(query.words[_IS_ZERO], solver.word(1, 1)),
+            self._says_zero(query),
             solver.either([query.scale.is_zero, solver.all([no_bits, plus])]),
             plus if self.limits[0] >= 0 else solver.true,
         ]
@@ -208,7 +223,7 @@ class FloatedDotProof(NormalizedProof):
         all_negative = solver.all(query.lanes(lambda member: member.negative))
         return [
             solver.negate(query.scale.is_zero),
-            solver.equal(query.words[_IS_ZERO], solver.word(0, 1)),
+            solver.negate(self._says_zero(query)),
             solver.bits(query.words[_SIGNIFICAND], len(self.word(_SIGNIFICAND)))[-1],
             solver.term("IMPLIES", all_negative, minus),
             solver.negate(minus) if self.limits[0] >= 0 else solver.true,
@@ -220,7 +235,8 @@ class FloatedDotProof(NormalizedProof):
         classes = [choice.classes[found[f"class_{lane}"]] for lane, choice in enumerate(choices)]
         low, high = self.exponents
         exponent = low + (found[_EXPONENT] - low) % (1 << width)
-        if found[_IS_ZERO] or exponent > high or not all(np.isfinite(member.product) for member in classes):
+        is_finite = all(np.isfinite(member.product) for member in classes)
+        if not significand or found.get(_IS_ZERO) or exponent > high or not is_finite:
             return super().example(choices, found)
         exponent += self.origin - self.lsb_exponent  # of the last bit, in that of the sum
         while True:

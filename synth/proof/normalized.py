@@ -49,13 +49,15 @@ class NormalizedProof(ProductsSumProof):
     Attributes
     ----------
     significand, exponent : str
-    others : tuple of str
-        Other nets that queries take as unknown.
     """
 
     significand: ClassVar[str]
     exponent: ClassVar[str]
-    others: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Other nets that queries take as unknown."""
+        return ()
 
     def __init__(self, design: Design, netlist: Netlist, compares: bool = False):
         super().__init__(design, netlist, compares)

@@ -65,7 +65,7 @@ class ReadoutProof(Proof):
 
     method = "proof (bitwuzla): for all accumulators, one binade at a time, the gates give the value rounded once"
     knows = frozenset(
-        {"format", "format-b", "to", "terms", "scale-bits", "rounding", "overflow", "nan-to-zero", "zero"}
+        {"format", "format-b", "to", "terms", "scale-bits", "rounding", "overflow", "nan-to-zero", "zero", "optimize"}
     )
 
     def __init__(self, design: Design, netlist: Netlist):

@@ -33,7 +33,7 @@ from hwgen.datapath.fast.flags import close_status, far_status
 from hwgen.datapath.fast.product import FastProduct
 from hwgen.datapath.fast.shape import TwoPathShape
 from hwgen.datapath.ports import flag_word
-from hwgen.datapath.product import ProductShape
+from hwgen.datapath.product import NumberShape
 from hwgen.netlist.book import chapter
 
 
@@ -66,14 +66,15 @@ class TwoPathAdder:
     Parameters
     ----------
     accumulator : WideFormat
-    product : ProductShape
+    product : NumberShape
+        Of normalized numbers.
     flags : bool
         Whether to compute flags, see :func:`golden.flags.of_sum`.
     zero : str
         Sign of a zero result, one of :data:`golden.wide.ZEROS`.
     """
 
-    def __init__(self, accumulator: WideFormat, product: ProductShape, *, flags: bool = False, zero: str = IEEE):
+    def __init__(self, accumulator: WideFormat, product: NumberShape, *, flags: bool = False, zero: str = IEEE):
         self.accumulator, self.shape = accumulator, TwoPathShape(accumulator, product)
         self.has_flags, self.zero = flags, zero
 

@@ -20,6 +20,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from hwgen.datapath.accumulator import Accumulator
 from hwgen.datapath.arithmetic import any_of, named
 from hwgen.datapath.fast.difference import Difference
+from hwgen.datapath.fast.normalize import or_from_above
 from hwgen.datapath.fast.prefix import compound
 from hwgen.datapath.fast.product import FastProduct
 from hwgen.datapath.fast.shape import TwoPathShape
@@ -79,7 +80,7 @@ def subtract(
     ]
     sentinel = named(m, "sentinel", Cat(sentinel))
     with_sentinel = named(m, "close_with_sentinel", difference[:-1] | sentinel)
-    above_or_here = _or_from_above(m, with_sentinel)
+    above_or_here = or_from_above(m, with_sentinel)
     first_one = named(m, "first_one", with_sentinel & ~Cat(above_or_here[1:], Const(0, 1)))
     moved = [
         any_of([first_one[place] & difference[place - move] for place in range(bits - 1, move - 1, -1)])
@@ -107,12 +108,3 @@ def subtract(
     rounded = named(m, "close_rounded", (Cat(kept, field) + up)[: k + field_bits])
     inexact = named(m, "close_inexact", tail.any())
     return CloseResult(counts, rounded[k:], rounded[:k], acc_wins, is_zero, has_one, inexact, field, kept)
-
-
-def _or_from_above(m: Module, value: Value) -> Value:
-    """For each place, whether there is a 1 in it or above."""
-    span = 1
-    while span < len(value):
-        value = named(m, f"one_in_{2 * span}_from_here", value | (value >> span))
-        span *= 2
-    return value

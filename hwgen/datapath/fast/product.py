@@ -12,7 +12,7 @@ from golden import Biased, WideFormat
 from hwgen.datapath.arithmetic import any_of, named, reaches
 from hwgen.datapath.compress import multiplied
 from hwgen.datapath.operand import Operand, OperandShape
-from hwgen.datapath.product import ProductShape
+from hwgen.datapath.product import NumberShape, ProductShape
 from hwgen.netlist.book import chapter
 
 MOST_FRACTION_BITS = 3
@@ -92,8 +92,8 @@ def multiply(
     )
 
 
-def taken(m: Module, shape: ProductShape, product: PureInterface, *, flags: bool) -> FastProduct:
-    """The product of a :class:`hwgen.datapath.multiplier.Multiplier`."""
+def taken(m: Module, shape: NumberShape, product: PureInterface, *, flags: bool) -> FastProduct:
+    """A number with the signature of a product, :func:`hwgen.datapath.product.product_signature`."""
     chapter(m, f"Product: product_significand {shape.significand_bits} bits, normalized")
     at_least_two, significand = Const(0, 1), product.significand
     if shape.integer_bits == 2:

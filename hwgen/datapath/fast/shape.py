@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from golden import WideFormat
-from golden.arithmetic.exact import scale_range
 from hwgen.datapath.arithmetic import range_shape
 from hwgen.datapath.frame import AdderShape
-from hwgen.datapath.product import ProductShape
+from hwgen.datapath.product import NumberShape
 
 
 @dataclass(frozen=True)
@@ -20,11 +19,12 @@ class TwoPathShape:
     ----------
     accumulator : WideFormat
         ``binary16``, ``bfloat16``, ``binary32`` or ``dlfloat16``.
-    product : ProductShape
+    product : NumberShape
+        Of normalized numbers.
     """
 
     accumulator: WideFormat
-    product: ProductShape
+    product: NumberShape
 
     @property
     def precision(self) -> int:
@@ -91,6 +91,4 @@ class TwoPathShape:
     @property
     def reaches_below(self) -> bool:
         """Whether products have bits below the accumulator's smallest value."""
-        scale = scale_range(self.product.scale_bits)[0]
-        lowest = self.product.a.fmt.ulp_exponent + self.product.b.fmt.ulp_exponent + scale
-        return lowest < self.accumulator.ulp_exponent
+        return self.product.lsb_exponent < self.accumulator.ulp_exponent

@@ -130,6 +130,10 @@ ROUNDED = [
     exhaustive(build("dot", "ocp_e5m2", accumulator="binary16", lanes=3, zero="positive", flags=True)),
     exhaustive(build("dot", "hif8", accumulator="bfloat16", lanes=2, flags=True)),
     build("pe", "e2m1", accumulator="binary16", lanes=3, stages=2, interleave=2),
+    build("dot", "e2m1", accumulator="bfloat16", lanes=2, optimize="speed"),
+    build("dot", "e2m1", accumulator="binary16", lanes=4, optimize="speed", flags=True),
+    exhaustive(build("dot", "hif8", accumulator="binary32", lanes=2, optimize="speed", zero="positive", flags=True)),
+    exhaustive(build("pe", "ocp_e5m2", accumulator="binary16", lanes=3, optimize="speed", stages=2, interleave=2)),
 ]
 FLOATED = [
     exhaustive(build("dot", "e2m1", accumulator="bfloat16", lanes=2, scale_bits=2)),
@@ -138,6 +142,9 @@ FLOATED = [
     build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="e8m0", stages=2),
     build("pe", "e2m1", accumulator="bfloat16", lanes=2, block_scale="ue5m3", stages=3, interleave=2),
     build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, flags=True),
+    build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="e8m0", optimize="speed"),
+    exhaustive(build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, optimize="speed", flags=True)),
+    exhaustive(build("pe", "e2m1", accumulator="bfloat16", block_scale="ue4m3", optimize="speed", stages=3)),
     exhaustive(build("dot", "Binary4p2uf", accumulator="bfloat16", lanes=2, block_scale="e8m0")),
     exhaustive(build("dot", "ocp_e4m3", accumulator="dlfloat16", lanes=2)),
     exhaustive(build("dot", "hif8", accumulator="dlfloat16", lanes=2, scale_bits=3, flags=True)),
@@ -228,6 +235,8 @@ MX = build("dot", "e2m1", accumulator="aligned13", lanes=2, block_scale="e8m0")
 FLAGGED = build("dot", "e2m1", accumulator="aligned13", lanes=2, flags=True)
 HIF8 = build("dot", "hif8", accumulator="exact", lanes=2)
 TRUNCATED = build("dot", "ocp_e4m3", accumulator="aligned13", lanes=2)
+FAST = build("dot", "e2m1", accumulator="binary16", lanes=2, optimize="speed")
+FAST_BLOCK = build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="e8m0", optimize="speed")
 FAULTS = {
     "a lane": (DOT, r"(lane_1_row = )([^;]+);", r"\1(\2) ^ (b[7:4] == 4'h5 & a[7:4] == 4'h3);"),
     "a lane of an exact sum": (SMALL, r"(lane_0_row = )([^;]+);", r"\1(\2) ^ (a[7:0] == 8'h5a & b[7:0] == 8'h01);"),
@@ -235,6 +244,21 @@ FAULTS = {
     "an exact tree": (SMALL, r"(total = )([^;]+);", r"\1\2 + (&a & &b[14:0]);"),
     "the finisher": (DOT, r"(round_up = )([^;]+);", r"\1(\2) & ~(&acc_in[3:0] & products_sum[7:0] == 8'h11);"),
     "a sum that is the accumulator": (DOT, r"(choose_acc = )([^;]+);", r"\1(\2) & (acc_in != 16'h7e81);"),
+    "a place found beside the sum": (
+        FAST,
+        r"(first_bit_is_here_or_below =\s+)([^;]+);",
+        r"\1(products_sum == 7'h15 & acc_in[9:0] == 10'h2aa) ? 0 : (\2);",
+    ),
+    "a place too few": (FAST, r"(moves_left_1_again = )([^;]+);", r"\1(\2) & ~(total == 9);"),
+    "an exponent beforehand": (
+        FAST,
+        r"(exponent_less_1_plus_2 = )([^;]+);",
+        r"\1(\2) ^ (products_sum == 3 & &acc_in[6:0]);",
+    ),
+    "a fraction beforehand": (FAST, r"(fraction_plus_1 = )([^;]+);", r"\1(\2) ^ (&acc_in[14:11] & products_sum[0]);"),
+    "a magnitude in no time": (FAST_BLOCK, r"(products_magnitude_carries = )([^;]+);", r"\1(\2) & ~(&a & &b[2:0]);"),
+    "a place from above": (FAST_BLOCK, r"(products_magnitude_from_above = )([^;]+);", r"\1(products_sum == 5) ? 0 : (\2);"),
+    "two paths behind a sum": (FAST_BLOCK, r"(far_sign = )([^;]+);", r"\1(\2) ^ (&acc_in[12:3] & sum_exponent[0]);"),
     "a level": (TRUNCATED, r"(lane_1_level = )([^;]+);", r"\1(\2) ^ {3'b0, a[7:0] == 8'h5c & b[7:0] == 8'h11};"),
     "a truncated lane": (TRUNCATED, r"(lane_0_moved_right_2 =\s+)([^;]+);", r"\1(\2) ^ (a[0] & largest_level == 30);"),
     "the largest level": (TRUNCATED, r"(largest_level_bit_0 = )([^;]+);", r"\1(\2) & ~(largest_level_bit_3 & a[3]);"),
@@ -282,7 +306,8 @@ def broken(design, pattern, replacement):
 LONG = (
     "a lane of an exact sum", "a truncated lane", "the accumulator's addend", "a truncated special", "a scale",
     "the normalizer", "a scaled sum", "a truncated sum with a scale", "underflow", "a carry of the rows",
-    "the first place of the rows", "a special beside rows",
+    "the first place of the rows", "a special beside rows", "a place too few", "a fraction beforehand",
+    "a place from above",
 )  # fmt: skip
 """Faults that ``make exhaustive`` alone looks for: each has a neighbour among the others."""
 
