@@ -7,13 +7,26 @@ from amaranth.lib.wiring import In, Out
 from golden import Format, Rounding, WideFormat
 from golden.explain import ROUNDING_RULES
 from golden.options import options
-from golden.refusal import BadValue, check_flag
+from golden.refusal import BadValue, check_choice, check_flag
 from hwgen.blocks.arguments import check_names, code_format, random_width
 from hwgen.blocks.block import Block
-from hwgen.blocks.options import FLAGS, FORMAT, FROM, NAN_TO_ZERO, OVERFLOW, RANDOM_BITS, ROUNDING, ROUNDING_PIN
+from hwgen.blocks.options import (
+    ENCODER_OPTIMIZE,
+    FLAGS,
+    FORMAT,
+    FROM,
+    NAN_TO_ZERO,
+    OVERFLOW,
+    RANDOM_BITS,
+    ROUNDING,
+    ROUNDING_PIN,
+)
 from hwgen.blocks.words import Rules, code_lines, code_rules, label
+from hwgen.datapath.goal import AREA, GOALS, SPEED
 from hwgen.datapath.ports import FLAG_BITS, flag_port
 from hwgen.netlist.component import Checked
+from hwgen.rounding.direct import MAX_PLACES, Direct
+from hwgen.rounding.direct import ROUNDINGS as DIRECT_ROUNDINGS
 from hwgen.rounding.position import code_parts
 from hwgen.rounding.rounder import Rounder
 from hwgen.rounding.source import source_parts
@@ -37,6 +50,10 @@ class Encoder(Checked, wiring.Component):
         With ``hybrid`` only: whether a pin selects ``hybrid`` or ``ties_to_away``.
     flags : bool
         Whether there is a port ``flags``.
+    optimize : str
+        ``area``, or ``speed``: the code as sums of products, mostly in less than 0.7 of the delay, see
+        :mod:`hwgen.rounding.direct`. For signed formats with zero, from wide formats with infinity, without flags, in
+        ``ties_to_even``, ``ties_to_away`` or ``toward_zero``.
 
     Members
     -------
@@ -62,6 +79,7 @@ class Encoder(Checked, wiring.Component):
         random_bits: int | None = None,
         rounding_pin: bool = False,
         flags: bool = False,
+        optimize: str = AREA,
     ):
         self.fmt = code_format("fmt", fmt)
         nan_to_zero = check_flag("nan_to_zero", nan_to_zero)
@@ -73,6 +91,9 @@ class Encoder(Checked, wiring.Component):
         self.rounding_pin, self.has_flags = check_flag("rounding_pin", rounding_pin), check_flag("flags", flags)
         if rounding_pin and self.rounding is not Rounding.HYBRID:
             raise BadValue("rounding_pin", f"needs rounding 'hybrid', not {self.rounding.value!r}")
+        self.optimize = check_choice("optimize", optimize, GOALS)
+        if self.optimize == SPEED and (missing := self._missing_for_speed()):
+            raise BadValue("optimize", f"{optimize!r} needs {missing}")
         ports = {"bits": In(self.source.width)}
         if self.random_bits is not None:
             ports["random"] = In(self.random_bits)
@@ -83,6 +104,9 @@ class Encoder(Checked, wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         """Split the source into fields, round, assemble the code."""
         m = Module()
+        if self.optimize == SPEED:
+            m.d.comb += self.code.eq(self._direct().code(m, self.bits, self.fmt.width))
+            return m
         signals = {
             "random": None if self.random_bits is None else self.random,
             "threshold": self._hybrid_threshold() if self.rounding is Rounding.HYBRID else None,
@@ -101,6 +125,26 @@ class Encoder(Checked, wiring.Component):
         code, flags = rounder.code_and_flags(m, parts, signaling)
         m.d.comb += [self.code.eq(code), self.flags.eq(flags)]
         return m
+
+    def _missing_for_speed(self) -> str | None:
+        """What a code as sums of products needs, and the encoder lacks."""
+        if self.has_flags:
+            return "no flags"
+        if self.rounding not in DIRECT_ROUNDINGS:
+            known = ", ".join(rounding.value for rounding in DIRECT_ROUNDINGS)
+            return f"one of the roundings {known}, not {self.rounding.value!r}"
+        if not isinstance(self.source, WideFormat) or self.source.infinity is None:
+            return f"binary32, binary16 or bfloat16 as source, not {self.source.name!r}"
+        if not (self.fmt.signed and self.fmt.has_zero):
+            return f"a signed format with zero, not {self.fmt.name!r}"
+        if (places := self._direct().deepest) > MAX_PLACES:
+            return f"codes that depend on at most {MAX_PLACES} fraction bits, not on {places} as {self.fmt.name!r} has"
+        return None
+
+    def _direct(self) -> Direct:
+        assert isinstance(self.source, WideFormat)
+        rounder = Rounder(self.fmt, self.rounding, self.overflow, nan_to_zero=self.nan_to_zero)
+        return Direct(self.source, rounder)
 
     def _hybrid_threshold(self) -> Value:
         """The source's own bits that hybrid rounding compares the tail with (specification, 1.3)."""
@@ -125,7 +169,7 @@ ENCODER = Block(
     "round a wider format, or a code of another format, to a code, in any of the format's roundings",
     Encoder,
     (FORMAT,),
-    (FROM, ROUNDING, OVERFLOW, NAN_TO_ZERO, RANDOM_BITS, ROUNDING_PIN, FLAGS),
+    (FROM, ROUNDING, OVERFLOW, NAN_TO_ZERO, RANDOM_BITS, ROUNDING_PIN, FLAGS, ENCODER_OPTIMIZE),
     title=lambda core: f"Encoder from {source_label(core.source)} to {label(core.fmt)}",
     lines=lambda core: code_lines(_rules(core)),
     rules=_rules,

@@ -16,6 +16,7 @@ from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.blocks.options import TARGETS
 from hwgen.datapath.goal import SPEED
+from hwgen.rounding.direct import ROUNDINGS
 
 SOME = ("hif8", "e5m2b1", "ocp_e4m3", "ocp_e5m2")
 """A prefix code, a supernormal format, and formats with and without infinity.
@@ -169,7 +170,7 @@ def _sums() -> Iterator[Design]:
 
 
 def _fast(blocks: Iterable[str]) -> Iterator[Design]:
-    """Modules that are built for speed: MACs, readouts and sums of several lanes."""
+    """Modules that are built for speed: MACs, encoders, readouts and sums of several lanes."""
     for name, accumulator in product(blocks, (*_NARROW, "binary32")):
         yield build("mac", name, accumulator=accumulator, optimize=SPEED)
     for pair in MIXED:
@@ -183,10 +184,18 @@ def _fast(blocks: Iterable[str]) -> Iterator[Design]:
     yield build("mac", "ocp_e4m3", stages=3, optimize=SPEED)
     for options in ({"flags": True}, {"scale_bits": 2}):
         yield build("mac", "hif8", accumulator="binary32", optimize=SPEED, **options)
+    for name, source in product(blocks, ("binary32", "binary16", "bfloat16")):
+        if golden.get(name).signed and golden.get(name).has_zero:
+            for rounding in ROUNDINGS:
+                yield build("encoder", name, source=source, rounding=rounding, optimize=SPEED)
+    for name, overflow in product(SOME, Overflow):
+        if overflow in golden.get(name).overflows:
+            yield build("encoder", name, overflow=overflow, nan_to_zero=True, optimize=SPEED)
     for name in blocks:
         yield build("readout", name, optimize=SPEED)
-        for accumulator in ("binary16", "binary32"):
-            yield build("dot", name, accumulator=accumulator, lanes=4, optimize=SPEED)
+        yield build("dot", name, accumulator="binary16", lanes=4, optimize=SPEED)
+    for name in (*SOME, "e2m1", "binary8p3", "e8m0", "gc_1_0_7_b0", "ibm_1_4_3"):
+        yield build("dot", name, accumulator="binary32", lanes=4, optimize=SPEED)
     for name in SOME:
         for accumulator in _NARROW:
             yield build("readout", name, target=accumulator, optimize=SPEED)

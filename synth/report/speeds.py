@@ -1,5 +1,5 @@
-"""The study of speed: MACs that it measures from small to fast, and its rows in ``speeds.json``, which ``make fast``
-writes.
+"""The study of speed: MACs and other blocks that it measures from small to fast, and its rows in ``speeds.json``, which
+``make fast`` writes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,6 +22,16 @@ FORMATS = ("hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3", "e5m2_nosub", "e5m2b1", 
 OTHERS: tuple[dict[str, Any], ...] = ({"accumulator": "binary32"}, {"stages": 2}, {"stages": 3})
 """Options with which the MAC of :data:`VARIED` is measured too."""
 VARIED = "ocp_e5m2"
+BLOCKS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("dot", "ocp_e4m3", {"accumulator": "binary32", "lanes": 8}),
+    ("dot", "e2m1", {"accumulator": "binary32", "lanes": 8, "block_scale": "e8m0"}),
+    ("readout", "ocp_e4m3", {}),
+    ("readout", "hif8", {}),
+    ("encoder", "ocp_e4m3", {}),
+    ("encoder", "ocp_e5m2", {}),
+    ("encoder", "hif8", {}),
+)
+"""Other blocks that are measured."""
 
 
 def mac(name: str, goal: str, **options: Any) -> Design:
@@ -37,6 +47,9 @@ def designs() -> Iterator[Design]:
     for options in OTHERS:
         for goal in GOALS:
             yield mac(VARIED, goal, **options)
+    for block, name, options in BLOCKS:
+        for goal in GOALS:
+            yield build(block, name, optimize=goal, **options)
 
 
 @dataclass(frozen=True)

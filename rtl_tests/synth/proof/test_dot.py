@@ -257,7 +257,11 @@ FAULTS = {
     ),
     "a fraction beforehand": (FAST, r"(fraction_plus_1 = )([^;]+);", r"\1(\2) ^ (&acc_in[14:11] & products_sum[0]);"),
     "a magnitude in no time": (FAST_BLOCK, r"(products_magnitude_carries = )([^;]+);", r"\1(\2) & ~(&a & &b[2:0]);"),
-    "a place from above": (FAST_BLOCK, r"(products_magnitude_from_above = )([^;]+);", r"\1(products_sum == 5) ? 0 : (\2);"),
+    "a place from above": (
+        FAST_BLOCK,
+        r"(products_magnitude_from_above = )([^;]+);",
+        r"\1(products_sum == 5) ? 0 : (\2);",
+    ),
     "two paths behind a sum": (FAST_BLOCK, r"(far_sign = )([^;]+);", r"\1(\2) ^ (&acc_in[12:3] & sum_exponent[0]);"),
     "a level": (TRUNCATED, r"(lane_1_level = )([^;]+);", r"\1(\2) ^ {3'b0, a[7:0] == 8'h5c & b[7:0] == 8'h11};"),
     "a truncated lane": (TRUNCATED, r"(lane_0_moved_right_2 =\s+)([^;]+);", r"\1(\2) ^ (a[0] & largest_level == 30);"),

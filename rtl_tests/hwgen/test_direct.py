@@ -1,0 +1,101 @@
+"""Encoders whose codes are sums of products: covers of truth tables, all inputs, refusals."""
+
+import itertools
+import re
+
+import pytest
+
+import golden
+from hwgen import Encoder
+from hwgen.blocks.catalog import build
+from hwgen.rounding.direct import ROUNDINGS, cover
+from rtl_tests.support.proofs import check
+from rtl_tests.support.selection import every
+from synth.proof.evidence import DIFFERENT, EQUAL
+
+CODES = [
+    name for name in golden.names() if name not in golden.WIDE and golden.get(name).signed and golden.get(name).has_zero
+]
+
+
+def contains(cubes, number):
+    return any(number & mask == value for mask, value in cubes)
+
+
+def test_a_cover_has_all_needed_numbers_only_allowed_ones_and_no_product_too_many():
+    """All pairs of sets of three bits."""
+    for needed, allowed in itertools.product(range(256), repeat=2):
+        inside, also = ({number for number in range(8) if word >> number & 1} for word in (needed, allowed))
+        cubes = cover(3, inside, also)
+        assert all(contains(cubes, number) for number in inside)
+        assert all(number in inside | also for number in range(8) if contains(cubes, number))
+        for cube in cubes:
+            others = [other for other in cubes if other != cube]
+            assert any(not contains(others, number) for number in inside)
+
+
+def test_an_empty_cover_and_a_full_one():
+    assert cover(4, [], range(16)) == ()
+    assert cover(4, range(16), []) == ((0, 0),)
+
+
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+@pytest.mark.parametrize("source", ["binary32", "binary16", "bfloat16"])
+@pytest.mark.parametrize("name", every(3, CODES))
+def test_every_input(name, source, rounding):
+    evidence = check(build("encoder", name, source=source, rounding=rounding, optimize="speed"))
+    assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << golden.get(source).width)
+
+
+@pytest.mark.parametrize("name", ["hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3"])
+def test_every_input_with_every_overflow_rule(name):
+    for overflow in golden.get(name).overflows:
+        for to_zero in (False, True):
+            design = build("encoder", name, source="binary16", overflow=overflow, nan_to_zero=to_zero, optimize="speed")
+            evidence = check(design)
+            assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 16)
+
+
+def test_a_fault_is_found():
+    design = build("encoder", "hif8", optimize="speed")
+    broken, count = re.subn(
+        r"(wire fraction_is_in_\d+ =\s+)([^;]+);", r"\1(bits[30:23] != 8'd131) & (\2);", design.verilog(), count=1
+    )
+    assert count == 1
+    assert check(design, broken).verdict == DIFFERENT
+
+
+def test_name_header_and_lint(tmp_path):
+    design = build("encoder", "hif8", optimize="speed")
+    text = design.verilog()
+    assert design.name == "hif8_encoder_binary32_ties_to_away_speed"
+    assert "// Optimized for speed: each bit of the code is a sum of products of exponent and fraction" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "sentence"),
+    [
+        ("hif8", {"optimize": "power"}, "optimize must be one of area, speed, not 'power'"),
+        ("hif8", {"flags": True}, "optimize 'speed' needs no flags"),
+        (
+            "hif8",
+            {"rounding": "hybrid"},
+            "optimize 'speed' needs one of the roundings ties_to_even, ties_to_away, toward_zero, not 'hybrid'",
+        ),
+        (
+            "hif8",
+            {"source": "ocp_e5m2"},
+            "optimize 'speed' needs binary32, binary16 or bfloat16 as source, not 'ocp_e5m2'",
+        ),
+        (
+            "hif8",
+            {"source": "dlfloat16"},
+            "optimize 'speed' needs binary32, binary16 or bfloat16 as source, not 'dlfloat16'",
+        ),
+        ("e8m0", {}, "optimize 'speed' needs a signed format with zero, not 'e8m0'"),
+        ("ue4m3", {}, "optimize 'speed' needs a signed format with zero, not 'ue4m3'"),
+    ],
+)
+def test_refusals(name, options, sentence):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        Encoder(name, **{"optimize": "speed"} | options)
