@@ -140,8 +140,8 @@ OPTIMIZE = Option(
 )
 ENCODER_OPTIMIZE = replace(
     OPTIMIZE,
-    help="what the encoder is built for: small area, or mostly less than 0.7 of the delay (signed formats, to nearest or "
-    "toward zero, without flags); the codes are the same",
+    help="what the encoder is built for: small area, or mostly less than 0.7 of the delay (signed formats, to nearest "
+    "or toward zero, without flags); the codes are the same",
     line=lambda _: "Optimized for speed: each bit of the code is a sum of products of exponent and fraction",
 )
 CARRY_SAVE = Option(
