@@ -143,7 +143,8 @@ class Check(NamedTuple):
     kept: bool | None
 
 
-HEAD = f"{'module':34} {'within':>6} {'emitted':>8} {'median':>6} {'renamings':>14} {'NAND2':>8}  recipe"
+_FIGURES = f"{'within':>6} {'emitted':>8} {'median':>6} {'renamings':>14} {'NAND2':>8}"
+HEAD = f"{'module, ns on sky130hd':34} {_FIGURES}  recipe"
 
 
 def checked(rows: Sequence[Row]) -> Iterator[Check]:
