@@ -7,6 +7,8 @@ COMMA := ,
 ASAP7 := $(filter-out %SEQ_TT.lib.gz,$(wildcard ../shared/liberty/asap7_*.lib.gz))
 LIBRARIES ?= $(wildcard ../shared/liberty/s*.lib.gz /usr/share/qflow/tech/osu018/osu018_stdcells.lib) \
   $(subst $() ,$(COMMA),$(ASAP7))
+# The cell library of the limits in ns of `make fast`, which OpenSTA times
+SKY130 ?= $(if $(shell command -v sta),$(wildcard ../shared/liberty/sky130hd_tt.lib.gz))
 INSTALLED := .venv/.installed
 READY := .venv/.ready
 EXTRAS := .venv/.extras
@@ -37,8 +39,8 @@ bench: $(TESTED)       ## measure the speed of the reference model, evaluator, p
 	$(BIN)/python examples/bench_sweep.py
 limits: $(READY)       ## compare the datapaths with other open hardware, eight renamings each
 	$(BIN)/python -m synth.studies.limits
-fast: $(READY)       ## measure MACs from small to fast for the report, compare them with limits (a quarter of an hour; it resumes)
-	$(BIN)/python -m synth.studies.fast; status=$$?; $(BIN)/python -m synth.report.readme && exit $$status
+fast: $(READY)       ## measure MACs from small to fast for the report, compare them with limits (20 minutes; it resumes)
+	$(BIN)/python -m synth.studies.fast $(SKY130:%=--liberty %); status=$$?; $(BIN)/python -m synth.report.readme && exit $$status
 dots: $(READY)       ## measure dot products by lanes, accumulator and format for the report (half an hour; it resumes)
 	$(BIN)/python -m synth.studies.dots
 	$(BIN)/python -m synth.report.readme

@@ -221,7 +221,7 @@ def _add_renamings(parser: argparse.ArgumentParser) -> None:
 
     text = "renamings: runs of each recipe with other net names; figures are their medians (default: %(default)s)"
     parser.add_argument("--renamings", type=int, default=DEFAULT_RENAMINGS, metavar="N", help=text)
-    text = "seed of the first renaming; the others use the next numbers (default: 1)"
+    text = "seed of the first renaming; the others use the next numbers; 0: the module as emitted (default: 1)"
     parser.add_argument("--seed", type=int, default=1, metavar="N", help=text)
 
 

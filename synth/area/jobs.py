@@ -25,7 +25,8 @@ from synth.area.timing import ABC, CHAIN, MEASURE_CHAIN, STATS, abc_delays, chai
 
 DEFAULT_RENAMINGS = 4
 MAX_RENAMINGS = 64
-MAX_SEED = 1_000_000
+AS_EMITTED, MAX_SEED = 0, 1_000_000
+"""Limits of seeds; the first one stands for the module as emitted, without a renaming."""
 Samples = dict[str, list[dict[str, float]]]
 """Metrics of each renaming, by recipe."""
 
@@ -80,7 +81,7 @@ class Job:
         Tool that measures the delays of portfolio ``speed``: :data:`synth.area.timing.ABC`, or name and version of
         OpenSTA or of the router.
     seed : int
-        Seed of the first renaming; the others count up from it.
+        Seed of the first renaming; the others count up from it. :data:`AS_EMITTED` renames nothing.
     recipe : str
         The only recipe of the portfolio to run; empty: all of them.
     keeps_cells : bool
@@ -110,7 +111,7 @@ class Job:
     keeps_cells: bool = False
 
     def __post_init__(self) -> None:
-        check_integer("seed", self.seed, 1, MAX_SEED)
+        check_integer("seed", self.seed, AS_EMITTED, MAX_SEED)
         check_integer("renamings", self.renamings, 1, MAX_RENAMINGS)
         self.recipes()
         if self.target == LIBERTY and self.is_clocked:
@@ -170,7 +171,7 @@ class Job:
         if by_abc:
             lines += _mapping(target, top, MEASURE_CHAIN)
         for seed in self.seeds:
-            lines.append(_RENAMING.format(seed=seed, top=self.top))
+            lines.append(_renaming(seed, self.top))
             for recipe, abc in self.recipes().items():
                 name = f"{recipe}.{seed}"
                 lines += ["design -load renamed", *_mapping(target, top, f"{abc}; stime -d" if by_abc else abc)]
@@ -238,6 +239,13 @@ class Job:
         return [*measured, min(measured, key=attrgetter("median")).best()]
 
 
+def _renaming(seed: int, top: str) -> str:
+    """Yosys commands from design ``prepared`` to design ``renamed``."""
+    if seed == AS_EMITTED:
+        return "design -load prepared\ndesign -save renamed\n"
+    return _RENAMING.format(seed=seed, top=top)
+
+
 def _mapping(target: Target, top: str, abc: str | None) -> list[str]:
     """Yosys commands of one recipe, from design ``renamed`` to the netlist."""
     finish = target.finish.replace("{top}", top)
@@ -250,9 +258,9 @@ def mapped_netlist(verilog: str, top: str, libraries: Sequence[Library], recipe:
     """The netlist of cells, as Verilog, that a job on target ``liberty`` counts for this recipe and seed."""
     target = find(LIBERTY, tuple(libraries))
     check_choice("recipe", recipe, tuple(RECIPES[target.kind]))
-    check_integer("seed", seed, 1, MAX_SEED)
+    check_integer("seed", seed, AS_EMITTED, MAX_SEED)
     lines = ["read_verilog module.v", target.prepare.format(top=top), "design -save prepared"]
-    lines += [_RENAMING.format(seed=seed, top=top), "design -load renamed"]
+    lines += [_renaming(seed, top), "design -load renamed"]
     lines += [*_mapping(target, top, RECIPES[target.kind][recipe]), "write_verilog -noattr cells.v", ""]
     files = {"module.v": verilog, "swap.v": _SWAP.read_text(), **target.inputs()}
     return yosys.run("\n".join(lines), files, ["cells.v"])["cells.v"]

@@ -77,7 +77,7 @@ class Row:
     portfolio: str
     renamings: int
     seed: int
-    """Seed of the first renaming."""
+    """Seed of the first renaming; 0 stands for the module as emitted."""
     name: str
     """Name of the module."""
     command: str

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 
 from golden.refusal import BadValue
-from synth.area.jobs import MAX_RENAMINGS, MAX_SEED
+from synth.area.jobs import AS_EMITTED, MAX_RENAMINGS, MAX_SEED
 from synth.area.runner import Outcome
 
 
@@ -17,12 +17,12 @@ def check_jobs(jobs: int | None) -> None:
 
 def check_renamings(arguments: argparse.Namespace) -> None:
     """Refuse numbers of renamings, and seeds, that are out of range."""
-    for name, value, most in (
-        ("--renamings", arguments.renamings, MAX_RENAMINGS),
-        ("--seed", arguments.seed, MAX_SEED),
+    for name, value, least, most in (
+        ("--renamings", arguments.renamings, 1, MAX_RENAMINGS),
+        ("--seed", arguments.seed, AS_EMITTED, MAX_SEED),
     ):
-        if not 1 <= value <= most:
-            raise BadValue(name, f"must be from 1 to {most}, not {value}")
+        if not least <= value <= most:
+            raise BadValue(name, f"must be from {least} to {most}, not {value}")
 
 
 def print_failures(outcomes: Iterable[Outcome]) -> int:

@@ -22,7 +22,7 @@ from hwgen.tools.progress import Progress
 from hwgen.tools.yosys import YosysError
 from synth.area import liberty
 from synth.area.digest import sha256
-from synth.area.jobs import MAX_SEED
+from synth.area.jobs import AS_EMITTED, MAX_SEED
 from synth.area.recipes import RECIPES, SIZING, STOCK
 from synth.cli.checks import check_jobs
 from synth.proof.everything import designs
@@ -122,8 +122,8 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
             problem = f"{arguments.recipe} sizes cells by their delays, but {name} has none; use one of {others}"
             raise BadValue("--recipe", problem, ": ")
         words += f" --recipe {arguments.recipe} --renaming {arguments.renaming}"
-    if not 1 <= arguments.renaming <= MAX_SEED:
-        raise BadValue("--renaming", f"must be an integer from 1 to {MAX_SEED}, not {arguments.renaming}")
+    if not AS_EMITTED <= arguments.renaming <= MAX_SEED:
+        raise BadValue("--renaming", f"must be an integer from {AS_EMITTED} to {MAX_SEED}, not {arguments.renaming}")
     placed = (arguments.recipe or STOCK, arguments.renaming) if libraries and arguments.verilog is None else None
     if placed is not None and design.stages:
         with about("--liberty"):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import golden
 from hwgen.datapath.goal import GOALS
+from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.report import load
 from synth.report.chapters import training
@@ -26,6 +27,7 @@ from synth.report.render import plots
 from synth.report.render.markdown import table_lines
 from synth.report.speeds import Speeds
 from synth.report.training.results import Study
+from synth.studies import sky130
 from synth.studies.fast import Limit, Point, limits, points, smallest
 from synth.studies.script import status
 
@@ -54,6 +56,11 @@ _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc
 _ACCURACY_FORMATS = (*FORMATS, "gc_1_0_7_b0")
 """The formats of the report, and the scaled integer."""
 _SCALES = range(-16, 17, 4)
+_SKY130 = """\
+Sky130 (high density, typical corner), timed by OpenSTA without wires and loads: medians of four renamings, and the
+netlist of the module as emitted, built for speed, by `depth_map`, whose limit `make fast` checks where it finds the
+library:
+"""
 
 
 class Results(NamedTuple):
@@ -150,8 +157,10 @@ def dots(data: Dots) -> str:
     return _markdown((f"{FORMAT}, NAND2 per product", *(counted(lanes, "lane") for lanes in numbers)), rows)
 
 
-def speeds(data: Speeds) -> str:
-    """The lines of docs/fast.md between its markers: areas within the delays of limits, and the ends of each curve."""
+def speeds(data: Speeds, timed: Sequence[Row]) -> str:
+    """The lines of docs/fast.md between its markers: areas within the delays of limits, the ends of each curve, and
+    delays in ns, from the rows ``timed``.
+    """
     texts = []
     bounded = [limit for limit in limits() if max(limit.within)[1] < inf]
     for delays, group in groupby(bounded, lambda limit: tuple(delay for delay, _ in limit.within)):
@@ -164,7 +173,8 @@ def speeds(data: Speeds) -> str:
         options = (f", `--{name} {value}`" for name, value in limit.options.items())
         ends.append((f"`{limit.format}`" + "".join(options), *cells))
     head = (f"built for {goal}: {end}" for goal in GOALS for end in ("fastest", "smallest"))
-    return "\n".join([*texts, _markdown(("MAC", *head), ends)])
+    columns, *lines = sky130.table_rows(timed)
+    return "\n".join([*texts, _markdown(("MAC", *head), ends), _SKY130, _markdown(columns, lines)])
 
 
 def _within(limit: Limit, data: Speeds, delay: float) -> str:
@@ -220,7 +230,7 @@ def main(arguments: Sequence[str]) -> None:
     _insert(ACCURACY, accuracy())
     _insert(DOT, dots(load.dots()))
     _insert(STUDY, study(load.study()))
-    _insert(FAST, speeds(load.speeds()))
+    _insert(FAST, speeds(load.speeds(), sky130.recorded()))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """Measures MACs from small to fast for the report, and compares them with limits from prototypes: the smallest area
-within a delay, on own gates.
+within a delay, on own gates; and with limits in ns on a cell library (:mod:`synth.studies.sky130`), if that is given.
 
 The prototypes were written by hand, a Verilog file for each format, and checked on all inputs. Formats that none was
 written for have the limits of a similar one and some area more. A figure is a median over renamings; areas may be 2%
 above the limit. Within a delay, the smaller one of the units built for area and for speed counts.
 
-Usage: python -m synth.studies.fast [--store FILE] [--jobs N] [--again] writes synth/report/speeds.json; areas and
-delays that it already has, of the same Verilog by the same scripts and tool, are not measured again unless ``--again``
-is given
+Usage: python -m synth.studies.fast [--liberty FILE] [--store FILE] [--jobs N] [--again] writes
+synth/report/speeds.json, and with a library docs/sky130.json; areas and delays that they already have, of the same
+Verilog by the same scripts and tool, are not measured again unless ``--again`` is given
 """
 
 import sys
@@ -30,7 +30,7 @@ from synth.area.store import Store
 from synth.area.timing import ABC
 from synth.report.figures import number
 from synth.report.speeds import RESULTS, VARIED, designs, mac
-from synth.studies import record
+from synth.studies import record, sky130
 from synth.studies.script import status
 
 ALLOWED = 1.02
@@ -123,15 +123,22 @@ def jobs(store: Store) -> list[Job]:
 
 
 def main() -> int:
-    """Measure, write the file and print the table; return 0 if all limits are kept, else 1."""
-    groups = record.measured(record.options(__doc__), RESULTS, jobs, lambda _, row: not row.is_best)
+    """Measure, write the files and print the tables; return 0 if all limits that were measured are kept, else 1."""
+    parser = record.parser(__doc__)
+    text = f"cell library of the limits in ns, {sky130.LIBRARY} (default: they are not measured)"
+    parser.add_argument("--liberty", metavar="FILE", help=text)
+    chosen = parser.parse_args()
+    libraries = None if chosen.liberty is None else sky130.libraries(chosen.liberty)
+    groups = record.measured(chosen, RESULTS, jobs, lambda _, row: not row.is_best)
     record.write(RESULTS, groups)
     rows = list(chain(*groups.values()))
     checks = [check for limit in limits() for check in checked(limit, rows)]
     print(f"{'module':34} {'within':>6} {'at most':>7} {'FO4':>8} {'NAND2':>8}  recipe")
     for check in checks:
         print(f"{check.text}: {'kept' if check.kept else 'NOT KEPT'}")
-    return 0 if all(check.kept for check in checks) else 1
+    timed = [] if libraries is None else list(sky130.checked(sky130.measured(chosen, libraries)))
+    print("\n".join([sky130.HEAD, *(check.text for check in timed)]) if timed else sky130.WITHOUT)
+    return 0 if all(check.kept for check in checks) and all(check.kept is not False for check in timed) else 1
 
 
 if __name__ == "__main__":

@@ -24,13 +24,18 @@ Jobs = Callable[[Store], Iterable[Measurement]]
 
 def options(about: str | None, argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the command line of a study; ``about`` is the docstring of its module."""
-    parser = argparse.ArgumentParser(description=(about or "").splitlines()[0])
+    return parser(about).parse_args(argv)
+
+
+def parser(about: str | None) -> argparse.ArgumentParser:
+    """The options that all studies have; ``about`` is the docstring of the study's module."""
+    options = argparse.ArgumentParser(description=(about or "").splitlines()[0])
     text = "reuse the results in this file and add new ones (default: %(default)s)"
-    parser.add_argument("--store", default="build/store.sqlite", metavar="FILE", help=text)
-    parser.add_argument("--jobs", type=int, metavar="N", help="jobs that run at the same time")
+    options.add_argument("--store", default="build/store.sqlite", metavar="FILE", help=text)
+    options.add_argument("--jobs", type=int, metavar="N", help="jobs that run at the same time")
     text = "measure everything again, also what the study's file has"
-    parser.add_argument("--again", action="store_true", help=text)
-    return parser.parse_args(argv)
+    options.add_argument("--again", action="store_true", help=text)
+    return options
 
 
 def measured(

@@ -34,7 +34,7 @@ from hwgen.blocks.arguments import check_names, code_format
 from hwgen.blocks.block import PIPELINE, Block, Design, Option
 from hwgen.blocks.catalog import BLOCKS
 from synth.area import liberty
-from synth.area.jobs import MAX_RENAMINGS, MAX_SEED
+from synth.area.jobs import AS_EMITTED, MAX_RENAMINGS, MAX_SEED
 from synth.area.liberty import Libraries, check_flip_flop
 from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, SPEED
 from synth.area.targets import LIBERTY, TARGETS, check_target, find, timed
@@ -155,7 +155,7 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
             for cells in libraries.values() if target == LIBERTY else [()]:
                 timed(find(target, cells), cells)
     renamings = check_integer("renamings", table.get("renamings", SWEEP_RENAMINGS), 1, MAX_RENAMINGS)
-    seed = check_integer("seed", table.get("seed", 1), 1, MAX_SEED)
+    seed = check_integer("seed", table.get("seed", 1), AS_EMITTED, MAX_SEED)
     blocks = {kind: _options(block, table[kind], folder) for kind, block in BLOCKS.items() if kind in table}
     _check_formats(names, blocks)
     if not blocks:

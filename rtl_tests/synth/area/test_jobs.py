@@ -93,6 +93,20 @@ def test_a_renaming_depends_on_its_own_seed_alone(target, portfolio):
         assert alone == {recipe: [samples[number]] for recipe, samples in together.items()}
 
 
+def test_seed_0_is_the_module_as_emitted():
+    assert not re.search("scramble|swap", replace(JOB, seed=0, renamings=1).script)
+    first, second = jobs.rows(JOB, execute(replace(JOB, seed=0)))[0].samples
+    assert execute(replace(JOB, seed=1, renamings=1))["amap"][0]["area"] == second
+    assert mapped_area(0) == first
+
+
+def mapped_area(seed):
+    """Area of the netlist of :data:`JOB` by ``amap``."""
+    areas = {cell.name: cell.area for cell in read(GATES).cells}
+    netlist = jobs.mapped_netlist(VERILOG, "small", [read(GATES)], "amap", seed)
+    return sum(areas[name] for name in re.findall(r"^  (\w+) \S+ \($", netlist, re.MULTILINE))
+
+
 def test_hashes_depend_on_module_and_script():
     hashes = JOB.hashes()
     assert hashes == replace(JOB, command="another", component="other").hashes()
@@ -172,17 +186,17 @@ def test_bad_renamings(renamings):
 
 
 def test_bad_seeds():
-    with pytest.raises(BadValue, match=r"^seed must be an integer from 1 to 1000000, not 0$"):
-        replace(JOB, seed=0)
-    with pytest.raises(BadKind, match=r"^seed must be an integer from 1 to 1000000, not 1\.5$"):
+    with pytest.raises(BadValue, match=r"^seed must be an integer from 0 to 1000000, not -1$"):
+        replace(JOB, seed=-1)
+    with pytest.raises(BadKind, match=r"^seed must be an integer from 0 to 1000000, not 1\.5$"):
         replace(JOB, seed=1.5)
 
 
 def test_a_mapped_netlist_has_a_recipe_and_a_seed():
     with pytest.raises(BadValue, match=r"^recipe must be one of stock, amap, .*, not 'best'$"):
         jobs.mapped_netlist(VERILOG, "small", [read(GATES)], "best", 1)
-    with pytest.raises(BadValue, match=r"^seed must be an integer from 1 to 1000000, not 0$"):
-        jobs.mapped_netlist(VERILOG, "small", [read(GATES)], "amap", 0)
+    with pytest.raises(BadValue, match=r"^seed must be an integer from 0 to 1000000, not -1$"):
+        jobs.mapped_netlist(VERILOG, "small", [read(GATES)], "amap", -1)
 
 
 def test_bad_target_and_portfolio():

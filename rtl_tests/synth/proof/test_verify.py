@@ -357,8 +357,8 @@ def test_a_quantizer_of_two_lanes_is_unproved(tmp_path, capsys):
     [
         (["--recipe", "amap"], "--recipe needs --liberty, and cannot be combined with --verilog"),
         (
-            ["--liberty", str(GATES), "--recipe", "amap", "--renaming", "0"],
-            "--renaming must be an integer from 1 to 1000000, not 0",
+            ["--liberty", str(GATES), "--recipe", "amap", "--renaming", "-1"],
+            "--renaming must be an integer from 0 to 1000000, not -1",
         ),
         (["--liberty", str(GATES), "--recipe", "best"], "argument --recipe: invalid choice: 'best'"),
     ],
