@@ -73,10 +73,12 @@ def ranked(figures: Mapping[str, Figure]) -> list[str]:
 
 
 def smallest(figures: Mapping[str, Figure]) -> tuple[str, list[str], str | None]:
-    """The smallest, the names that do not differ from it, and the largest unless it is one of these."""
+    """The smallest, the names that do not differ from it, and the largest if all others differ from that."""
     first, *others = ranked(figures)
     ties = [name for name in others if not figures[name].differs(figures[first])]
-    return first, ties, others[-1] if others and others[-1] not in ties else None
+    last = others[-1] if others else first
+    is_alone = all(figures[name].differs(figures[last]) for name in figures if name != last)
+    return first, ties, last if others and is_alone else None
 
 
 def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str) -> str:

@@ -223,7 +223,7 @@ def test_the_page_shows_everything(folder):
         "hwgen area mac --target xc7",
         "synch",
         "(30.5 dB, 156 NAND2).",
-        "mac binary16 speed optimize, Gates",
+        "MAC into binary16, built for speed, Gates",
         "not reproduced",
         "65,536 inputs evaluated",
         "hwgen verify multiplier_hif8",
@@ -256,8 +256,8 @@ def test_the_summary_has_the_main_findings(data, content):
     tradeoffs = "Gates, best trade-offs between area and SNR: hif8 (20.5 dB, 150 NAND2), "
     assert texts["Accuracy for area"].startswith(tradeoffs)
     small, fast = texts["Speed"].split(". ")
-    assert small.startswith("mac binary16, Gates")
-    assert fast.startswith("mac binary16 speed optimize, Gates")
+    assert small.startswith("MAC into binary16, built for area, Gates")
+    assert fast.startswith("MAC into binary16, built for speed, Gates")
     assert texts["Verified"].startswith(
         "2 of 2 modules equal the reference model on all inputs: 65,536 inputs evaluated, "
     )
@@ -397,6 +397,9 @@ def test_no_difference_where_spreads_overlap():
     assert compared(spread(10, 12), spread(12, 14)) == "no difference"
     assert compared(spread(13, 13), spread(10, 10)) == "+30%"
     assert smallest_sentence({"a": spread(3, 5), "b": spread(1, 2), "c": spread(2, 3)}, "MAC", "X") == (
+        "X: b has the smallest MAC (1.5 ALM), no different from c."
+    )
+    assert smallest_sentence({"a": spread(4, 4), "b": spread(1, 2), "c": spread(2, 3)}, "MAC", "X") == (
         "X: b has the smallest MAC (1.5 ALM), no different from c; a has the largest (+167%)."
     )
     assert smallest_sentence({"a": spread(3, 5)}, "MAC", "X") == "X: a has the smallest MAC (4 ALM)."

@@ -14,7 +14,7 @@ from synth.report.data import Failure, Sweep, assemble, with_sweeps
 from synth.report.figures import Figure
 from synth.report.measured import Measured
 from synth.report.plan import CLAIMS, Claim
-from synth.report.speeds import FORMATS, OTHERS, Speeds
+from synth.report.speeds import BLOCKS, FORMATS, OTHERS, Speeds
 from synth.report.write import render
 
 
@@ -61,19 +61,36 @@ def test_no_point_beats_the_front_in_both():
         (
             [(60, 190), (90, 100)],
             [(30, 250), (60, 140)],
-            "smaller built for speed below 90 FO4 (fastest: 30 against 60",
+            "below 60 FO4 only the one built for speed is fast enough (down to 30 FO4); up to 60 FO4 it is also "
+            "smaller; from 90 FO4 on the one built for area is smaller.",
         ),
-        ([(60, 190), (90, 100)], [(30, 250), (60, 80)], "smallest at every delay if it is built for speed"),
-        ([(20, 190), (90, 70)], [(30, 250), (60, 200)], "smallest at every delay if it is built for area"),
+        (
+            [(60, 190), (90, 100)],
+            [(30, 250), (60, 80)],
+            "below 60 FO4 only the one built for speed is fast enough (down to 30 FO4), and from there on it is also "
+            "smaller.",
+        ),
+        (
+            [(20, 190), (90, 70)],
+            [(30, 250), (60, 200)],
+            "below 30 FO4 only the one built for area is fast enough; from 30 FO4 on the one built for area is "
+            "smaller.",
+        ),
+        (
+            [(60, 191), (70, 150), (90, 100)],
+            [(30, 250), (60, 190), (70, 140), (80, 135)],
+            "below 60 FO4 only the one built for speed is fast enough (down to 30 FO4); from 90 FO4 on the one built "
+            "for area is smaller; in between neither is smaller beyond the spreads.",
+        ),
+        ([(30, 250), (60, 80)], [(30, 201), (60, 70)], "the one built for speed is smaller."),
     ],
 )
 def test_both_goals_are_compared(small, fast, phrase):
     rows = timed_rows("hif8", small) + timed_rows("hif8", fast, optimize="speed") + timed_rows("e2m1", small)
     curves = {group: speed.fronts(found) for group, found in speed.groups(rows).items()}
     (finding,) = speed.crossings(curves, lambda place: place.upper())
-    assert finding.text.startswith("mac binary16, GATES: hif8 is ")
-    assert phrase in finding.text
-    assert not speed.crossings({group: curve for group, curve in curves.items() if "speed" not in group.block}, str)
+    assert finding.text == f"MAC into binary16, GATES, hif8: {phrase}"
+    assert not speed.crossings({group: curve for group, curve in curves.items() if group.goal == "area"}, str)
 
 
 def test_the_cheapest_at_each_speed():
@@ -86,12 +103,14 @@ def test_the_cheapest_at_each_speed():
     texts = speed.sentences(curves, "X", "FO4")
     assert texts[0] == "X, within 10 FO4: fast is smallest (180 NAND2)."
     assert texts[-1] == "X: fast is fastest (8 FO4); slim is slowest (10 FO4)."
+    alike = curves | {"also": curves["slim"]}
+    assert speed.sentences(alike, "X", "FO4")[-1] == "X: fast is fastest (8 FO4)."  # none is slower than all others
     slow = speed.sentences(
         {name: [point for point in curve if point.delay > 30] for name, curve in curves.items()}, "X", "FO4"
     )
     assert slow[0] == "X, within 40 FO4: slim is smallest (100 NAND2), no different from alike."
     assert speed.sentences({"slim": curves["slim"]}, "X", "FO4") == [
-        "X: slim has 200 NAND2 at 10 FO4 and 100 NAND2 at 40 FO4."
+        "X: slim has 200 NAND2 at 10 FO4 if it is fastest, 100 NAND2 at 40 FO4 if it is smallest."
     ]
     assert speed.sentences({"slim": curves["slim"][:1]}, "X", "FO4") == ["X: slim has 200 NAND2 at 10 FO4."]
 
@@ -103,17 +122,19 @@ def test_a_section_of_curves(tmp_path):
     render(report, tmp_path)
     page = (tmp_path / "index.html").read_text()
     assert '<section id="speed">' in page
-    assert "mac binary16, Gates, within 30 FO4: e5m3 is smallest (90 NAND2)." in page
+    assert "MAC into binary16, Gates, within 30 FO4: e5m3 is smallest (90 NAND2)." in page
     assert '<section id="mac">' not in page  # areas of sized cells are not comparable with the other areas
 
 
 def test_the_section_shows_the_file():
     speeds = load.speeds()
     section = speed.section([], speeds, speeds.tool)
-    assert len(section.plots) == 2
-    assert len(section.tables) == 2 + 2 * len(OTHERS)
-    assert {len(table.rows) for table in section.tables} == {len(FORMATS), 1}
-    text = f"The MACs on our own gates are by {speeds.tool}, other figures by yosys 1: do not compare them."
+    blocks = {(block, *options.items()) for block, _, options in BLOCKS}
+    assert len(section.tables) == 2 + 2 * len(OTHERS) + 2 * len(blocks)
+    several = [len(table.rows) for table in section.tables if len(table.rows) > 1]
+    assert len(section.plots) == len(several)
+    assert several[:2] == [len(FORMATS)] * 2
+    text = f"The figures on our own gates are by {speeds.tool}, other figures by yosys 1: do not compare them."
     assert speed.section([], speeds, "yosys 1").findings[0].text.startswith(text)
     assert speed.section([], speeds, "yosys 1").findings[1:] == section.findings
 

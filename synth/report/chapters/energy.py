@@ -36,11 +36,13 @@ _TITLE = "Gates"
 _AREA = "NAND2"
 _FO4 = "FO4"
 _INTRO = (
-    "Netlists are simulated with a delay for each cell, on rounded numbers and, where there is an accumulator, on a "
-    "running sum. Every result equals that of the reference model. Glitches, the transitions that a net takes back "
-    "within an operation, are counted. Wires and the clock's buffers are not. With our own gates the unit is C·V², "
-    "where C is the input capacitance of a unit inverter. A figure is the median over the renamings of the recipe with "
-    "the smallest area. docs/energy.md describes the method."
+    "Netlists are simulated with a delay for each cell, on random numbers that are rounded to the format; where there "
+    "is an accumulator, they are added to a running sum. Every result equals that of the reference model. Glitches (a "
+    "net changes, and changes back within one operation) are counted. Wires and the clock's buffers are not, and no "
+    "leakage on our own gates, where the unit is C·V², with the input capacitance C of a unit inverter. A figure is "
+    "the median over the renamings, by the recipe with the smallest area of the portfolio standard, not the one with "
+    "the least energy; energy against delay has all recipes of the portfolio speed. docs/energy.md describes the "
+    "method."
 )
 
 
@@ -61,8 +63,8 @@ def section(energies: Energies | None, rows: Sequence[Row], tool: str) -> Sectio
 
 def _study(section: Section, energies: Energies, tool: str) -> None:
     section.intro += (
-        " The findings and plots were not measured with this report: make energy measures their figures and writes "
-        f"them to a file of the program. Tool: {energies.tool}."
+        " Findings and plots are those of synth/report/energies.json, which make energy writes; this report did not "
+        f"measure them again. Tool: {energies.tool}."
     )
     section.findings += other_tool("The energies of this section are", energies.tool, tool, "make energy")
     _formats(section, energies)
@@ -117,7 +119,7 @@ def _orders(figures: Mapping[str, Figure], areas: Mapping[str, Figure]) -> str:
         if areas[name].median < areas[other].median and figures[other].below(figures[name])
     ]
     if not pairs:
-        return f"{_TITLE}: no format with a larger MAC needs less energy, beyond the spreads."
+        return f"{_TITLE}: beyond the spreads, no MAC needs less energy than a smaller one."
     return f"{_TITLE}: although their MACs are larger, {listing(pairs)}."
 
 
@@ -130,7 +132,7 @@ def curves(energies: Energies) -> dict[str, dict[str, speed.Front]]:
     for name in CURVES:
         for architecture in ARCHITECTURES:
             rows = energies.rows[Point(mac(name, architecture=architecture), SPEED).key]
-            label = name if architecture == ARCHITECTURES[0] else f"{name}, {architecture}"
+            label = name if architecture == ARCHITECTURES[0] else f"{name} built for {architecture}"
             fronts[label] = {
                 "energy": speed.front(speed.Point(delay(row), figure(row)) for row in rows),
                 "area": speed.front(speed.Point(delay(row), area(row)) for row in rows),
@@ -152,21 +154,20 @@ def _curves(section: Section, energies: Energies) -> None:
         met = {name: point.area for name, curve in fronts.items() if (point := speed.at(curve, limit))}
         sizes = {name: point.area for name, pair in both.items() if (point := speed.at(pair["area"], limit))}
         first, ties, _ = smallest(met)
-        small = min(sizes, key=lambda name: sizes[name].median)
+        small, alike, _ = smallest(sizes)
         sentences.append(
-            f"{_TITLE}, MAC into {REPORT_ACCUMULATOR}, within {number(limit)} {_FO4}: {first} needs the least energy "
-            f"({number(met[first].median)} {unit}){ties_clause(ties)}; the smallest median area is that of {small} "
-            f"({number(sizes[small].median)} {_AREA})."
+            f"{_TITLE}, MACs of {listing(CURVES)} into {REPORT_ACCUMULATOR}, within {number(limit)} {_FO4}: {first} "
+            f"needs the least energy ({number(met[first].median)} {unit}){ties_clause(ties)}; {small} has the smallest "
+            f"area ({number(sizes[small].median)} {_AREA}){ties_clause(alike)}."
         )
     section.plots.append(Plot(sentences[0], picture, commands(point.area for point in points)))
     section.findings.append(Finding(sentences[0], _GATES, is_caption=True))
     section.findings += [Finding(sentence, _GATES) for sentence in sentences[1:]]
-    fastest, least = [], []
+    fastest = []
     for name, curve in fronts.items():
         share = curve[0].area.median / curve[-1].area.median
-        fastest.append(f"{share:.2f} for {name} ({number(curve[0].delay)} against {number(curve[-1].delay)} {_FO4})")
-        least.append(share)
-    text = f"{_TITLE}: the fastest MAC's energy, in multiples of that of the one with the least: {listing(fastest)}."
+        fastest.append(f"{name} {share:.2f} ({number(curve[0].delay)} against {number(curve[-1].delay)} {_FO4})")
+    text = f"{_TITLE}: a MAC's energy at its shortest delay, in multiples of its least energy: {listing(fastest)}."
     section.findings.append(Finding(text, _GATES))
     head = ("format", f"fastest [{_FO4}]", *(f"within {number(limit)} {_FO4} [{unit}]" for limit in limits))
     body = []
@@ -197,14 +198,25 @@ def _data(section: Section, energies: Energies) -> None:
     sentences = []
     for kind in KINDS:
         if kind != DEFAULT_DATA:
-            changes = [f"{compared(series[kind][name], base[name])} with {name}" for name in CURVES]
-            sentences.append(f"{_TITLE}, {kind} instead of {DEFAULT_DATA} data: {listing(changes)}.")
+            changes = [f"{_change(energies, name, kind)} for {name}" for name in CURVES]
+            sentences.append(
+                f"{_TITLE}, {kind} instead of {DEFAULT_DATA} data, in the same netlists, one sample of each kind: "
+                f"{listing(changes)}."
+            )
     used = (value for values in series.values() for value in values.values())
-    section.plots.append(Plot("Each format's numbers have their best scale.", picture, commands(used)))
+    caption = "Energy of a MAC by data; numbers are multiplied by the power of two that suits the format best."
+    section.plots.append(Plot(caption, picture, commands(used)))
     section.findings += [Finding(sentence, _GATES) for sentence in sentences]
     body = tuple((Cell(name), *(figure_cell(series[kind][name]) for kind in KINDS)) for name in CURVES)
     note = "; ".join(f"{kind}: {text}" for kind, text in KINDS.items())
     section.tables.append(Table(f"{title} [{unit}], {_TITLE}", ("format", *KINDS), body, note))
+
+
+def _change(energies: Energies, name: str, kind: str) -> str:
+    """The smallest and the largest change of energy with other data, among netlists, which are the same for both."""
+    rows = (energies.row(Point(mac(name), data=data)) for data in (kind, DEFAULT_DATA))
+    changes = [value / base - 1 for value, base in zip(*(row.samples for row in rows), strict=True)]
+    return f"{min(changes):+.1%} to {max(changes):+.1%}"
 
 
 # -- what options cost
@@ -213,15 +225,20 @@ def _data(section: Section, energies: Energies) -> None:
 def comparisons() -> Iterator[tuple[str, str, Point, Point]]:
     """Subject, change, base and unit of each comparison."""
     base, other = ROUNDINGS
-    yield f"the {ROUNDED} encoder", f"{other} instead of {base}", Point(encoder(base)), Point(encoder(other))
+    yield (
+        f"the {ROUNDED} encoder from binary32",
+        f"{other} instead of {base}",
+        Point(encoder(base)),
+        Point(encoder(other)),
+    )
     for name in COSTS:
         subject, plain = f"the {name} MAC", Point(mac(name))
         for accumulator in ACCUMULATORS[1:]:
             yield subject, f"{accumulator} instead of {ACCUMULATORS[0]}", plain, Point(mac(name, accumulator))
         for stages in STAGES[1:]:
-            ranks = f"{stages} rank{'s' if stages > 1 else ''} of registers"
+            ranks = f"{stages} rank{'s' if stages > 1 else ''} of registers instead of none"
             yield subject, ranks, plain, Point(mac(name, stages=stages))
-        yield subject, "its accumulator inside (a processing element)", plain, Point(element(name))
+        yield subject, "its accumulator's register inside (a processing element)", plain, Point(element(name))
 
 
 def _costs(section: Section, energies: Energies) -> None:
@@ -245,11 +262,20 @@ def _costs(section: Section, energies: Energies) -> None:
     for subject, changes in sentences.items():
         section.findings.append(Finding(f"{_TITLE}, energy of {subject}: {listing(changes)}.", _GATES))
     value = energies.energy(Point(mac(COSTS[0])))
-    head = ("", f"before [{value.unit}]", f"after [{value.unit}]", "energy", f"of it the clock [{value.unit}]", "area")
+    head = (
+        "",
+        f"before [{value.unit}]",
+        f"after [{value.unit}]",
+        "change of energy",
+        f"the clock's part [{value.unit}]",
+        "change of area",
+    )
     note = (
-        "Registers end glitches but cost energy themselves: that of their clock is listed. A processing element also "
-        "has its accumulator's register, clear and enable; a MAC's accumulator comes from outside. Readouts of exact "
-        "accumulators are not included."
+        "Registers end glitches but cost energy themselves: that of their clock is listed. In a pipeline, successive "
+        "operations belong to one sum, whose value comes from outside; a real one has to take turns between sums. A "
+        "processing element also has its accumulator's register, clear and enable. A MAC's accumulator comes from "
+        "outside: the register of an exact one has several times the bits of binary16, and takes back much of what the "
+        "MAC saves. Neither it nor readouts are included."
     )
     section.tables.append(Table(f"What options cost in energy, {_TITLE}", head, tuple(body), note))
 

@@ -1,14 +1,15 @@
 """The chapter on area against delay: each recipe is a point, each format the front of its points."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from statistics import median
 from typing import NamedTuple
 
+from hwgen.datapath.goal import AREA
 from synth.area.rows import Row, Timing
 from synth.report.columns import Column, columns
 from synth.report.figures import Figure, counted, listing, number, smallest, ties_clause
 from synth.report.measured import figure
-from synth.report.plan import OPTIONAL
 from synth.report.render import plots
 from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, other_tool
 from synth.report.speeds import Speeds
@@ -70,6 +71,8 @@ class Group(NamedTuple):
     """What comparable timed rows share: the block except its format, the target, and the timing method."""
 
     block: str
+    goal: str
+    """What the block is built for."""
     place: str
     how: str
     unit: str
@@ -82,16 +85,31 @@ def groups(rows: Iterable[Row]) -> dict[Group, list[Row]]:
     for row in rows:
         if row.timing is not None:
             how = f"{row.timing.source}, {counted(row.renamings, 'renaming')} from seed {row.seed}"
-            by_group.setdefault(Group(_block(row), row.place, how, row.timing.unit), []).append(row)
+            goal = str(row.options.get("optimize", AREA))
+            by_group.setdefault(Group(_block(row), goal, row.place, how, row.timing.unit), []).append(row)
     return by_group
 
 
 def _block(row: Row) -> str:
-    """Name of a block: the values of the options that plain blocks have, then the other options by name."""
-    options = {name: value for name, value in row.options.items() if name not in ("format", "format_b")}
-    choices = [str(value) for name, value in options.items() if name not in OPTIONAL]
-    others = [name if value is True else f"{value} {name}" for name, value in options.items() if name in OPTIONAL]
-    return " ".join([row.component, *choices, *others])
+    """Name of a block with its options, except its formats and what it is built for."""
+    words = [_BLOCKS.get(row.component, row.component)]
+    for name, value in row.options.items():
+        if name in _PHRASES:
+            words.append(_PHRASES[name].format(value))
+        elif name not in ("format", "format_b", "optimize"):
+            words.append(f"with {name.replace('_', ' ')}" + ("" if value is True else f" {value}"))
+    return " ".join(words)
+
+
+_BLOCKS = {"mac": "MAC", "pe": "processing element", "dot": "dot product"}
+_PHRASES = {
+    "lanes": "of {} lanes",
+    "accumulator": "into {}",
+    "source": "from {}",
+    "target": "to {}",
+    "stages": "with {} ranks of registers",
+}
+"""Blocks and options in words."""
 
 
 def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | None:
@@ -109,22 +127,29 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | 
         "Area against delay",
         "Each point is one recipe of the portfolio speed, a set of recipes for small to fast netlists "
         "(synth/area/recipes.py). A format's line joins its points that no other one beats in both area and delay; the "
-        f"grey line joins the best points of all formats. Timing: {listing(ways)}. Delays are through a combinational "
-        "block, or between the registers of a pipeline. Their unit is FO4, the delay of an inverter that drives four "
-        "inverters, or ns after place and route. Before layout, wires have no delay, or the one that a library "
-        "estimates.",
+        "grey line joins the best points of all formats. Areas and delays are medians over the renamings, so that "
+        "single netlists may be slower than a limit. Blocks built for speed (--optimize speed) have the same results "
+        f"(docs/fast.md). Timing: {listing(ways)}. Delays are through a combinational block, or between the registers "
+        "of a pipeline, without their setup and clock-to-output. FO4 is the delay of an inverter that drives four "
+        "inverters. Before layout, wires have no delay, or the one that a library estimates. Limits are "
+        f"{listing([number(share) for share in DEADLINES])} times the shortest delay that all formats reach. The "
+        "portfolio has other recipes than the one that areas are quoted from, and its cells have sizes: smallest areas "
+        "differ slightly from those of other chapters.",
     )
     if speeds is not None:
         section.intro += (
-            " MACs on our own gates were not measured with this report: make fast measures them and writes a file of "
-            f"the program. Tool: {speeds.tool}."
+            " Figures on our own gates are those of synth/report/speeds.json, which make fast writes; this report did "
+            f"not measure them again. Tool: {speeds.tool}."
         )
-        section.findings += other_tool("The MACs on our own gates are", speeds.tool, tool, "make fast")
+        section.findings += other_tool("The figures on our own gates are", speeds.tool, tool, "make fast")
     by_name = {group: fronts(timed) for group, timed in by_group.items()}
     most = max(len(curves) for curves in by_name.values())
     for group, curves in by_name.items():
         column, unit = titles[group.place], group.unit
-        title = f"{group.block}, {column.title}" + (f" ({group.how})" if len(ways) > 1 else "")
+        alike = [other for other in by_name if other._replace(how=group.how) == group]
+        both = {other.goal for other in by_name if other._replace(goal=group.goal) == group} | {AREA}
+        goal = f", built for {group.goal}" if len(both) > 1 else ""
+        title = f"{group.block}{goal}, {column.title}" + (f" ({group.how})" if len(alike) > 1 else "")
         first, *others = sentences(curves, title, unit)
         is_drawn = min(most, 2) <= len(curves) <= plots.MOST_NAMES  # no plots of single formats beside others
         if is_drawn:
@@ -141,10 +166,6 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | 
     return section
 
 
-_FAST = " speed optimize"
-"""What the name of a group has for blocks that are built for speed."""
-
-
 def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str], str]) -> list[Finding]:
     """Where a block is smaller if it is built for speed, and where if it is built for area.
 
@@ -152,33 +173,43 @@ def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str]
     """
     found = []
     for group, fast in curves.items():
-        small = curves.get(group._replace(block=group.block.replace(_FAST, "")))
-        if _FAST not in group.block or small is None:
+        small = curves.get(group._replace(goal=AREA))
+        if group.goal == AREA or small is None:
             continue
-        title = f"{group.block.replace(_FAST, '')}, {where(group.place)}"
         for name in (name for name in fast if name in small):
-            text = f"{title}: {name} {_crossing(small[name], fast[name], group.unit)}."
-            found.append(Finding(text, group.place))
+            phrase = _crossing(small[name], fast[name], group.unit)
+            found.append(Finding(f"{group.block}, {where(group.place)}, {name}: {phrase}.", group.place))
     return found
 
 
 def _crossing(small: Front, fast: Front, unit: str) -> str:
-    """A phrase on the fronts of a block that is built for area, and of one that is built for speed."""
-    limits = sorted(point.delay for point in (*small, *fast))
-    times = f"{number(fast[0].delay)} against {number(small[0].delay)} {unit}"
-    faster = [limit for limit in limits if _area(fast, limit) < _area(small, limit)]
-    if not faster:
-        return f"is smallest at every delay if it is built for area (fastest: {times})"
-    better = [limit for limit in limits if limit > faster[-1]]
-    if not better:
-        return f"is smallest at every delay if it is built for speed (fastest: {times})"
-    bound = f"{number(better[0])} {unit}"
-    return f"is smaller built for speed below {bound} (fastest: {times}), and built for area from there on"
+    """A phrase on the fronts of a block that is built for area, and of one that is built for speed.
 
-
-def _area(curve: Front, limit: float) -> float:
-    point = at(curve, limit)
-    return float("inf") if point is None else point.area.median
+    An area counts as smaller beyond the spreads only.
+    """
+    first, quickest = small[0].delay, fast[0].delay
+    limits = sorted({point.delay for point in (*small, *fast) if point.delay >= max(first, quickest)})
+    pairs = [(limit, at(small, limit), at(fast, limit)) for limit in limits]
+    areas = [(limit, one.area, other.area) for limit, one, other in pairs if one and other]
+    lead = [limit for limit, area, other in takewhile(lambda item: item[2].below(item[1]), areas)]
+    tail = [limit for limit, area, other in takewhile(lambda item: item[1].below(item[2]), reversed(areas))]
+    texts = []
+    if quickest < first:
+        reach = f"down to {number(quickest)} {unit}"
+        texts.append(f"below {number(first)} {unit} only the one built for speed is fast enough ({reach})")
+    elif first < quickest:
+        texts.append(f"below {number(quickest)} {unit} only the one built for area is fast enough")
+    if len(lead) == len(areas):
+        texts.append("from there on it is also smaller" if texts else "the one built for speed is smaller")
+        return ", and ".join(texts)
+    if lead:
+        texts.append(f"up to {number(lead[-1])} {unit} it is also smaller")
+    if tail:
+        texts.append(f"from {number(tail[-1])} {unit} on the one built for area is smaller")
+    if len(lead) + len(tail) < len(areas):
+        where = "in between" if texts and tail else "elsewhere"
+        texts.append(f"{where} neither is smaller beyond the spreads")
+    return "; ".join(texts)
 
 
 def deadlines(curves: Mapping[str, Front]) -> list[float]:
@@ -188,11 +219,13 @@ def deadlines(curves: Mapping[str, Front]) -> list[float]:
 
 
 def sentences(curves: Mapping[str, Front], where: str, unit: str) -> list[str]:
-    """The smallest format within each delay, and the fastest format; of a single format the ends of its front."""
+    """The smallest format within each delay, and the fastest; of a single format the ends of its front."""
     if len(curves) == 1:
         ((name, curve),) = curves.items()
         ends = [f"{number(point.area.median)} {point.area.unit} at {number(point.delay)} {unit}" for point in curve]
-        return [f"{where}: {name} has {listing([*dict.fromkeys((ends[0], ends[-1]))])}."]
+        if len(curve) == 1:
+            return [f"{where}: {name} has {ends[0]}."]
+        return [f"{where}: {name} has {ends[0]} if it is fastest, {ends[-1]} if it is smallest."]
     texts = []
     for deadline in deadlines(curves):
         met = {name: point.area for name, curve in curves.items() if (point := at(curve, deadline))}
