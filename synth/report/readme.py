@@ -5,7 +5,7 @@ Usage: python -m synth.report.readme [REPORT.json]: with a report, copy its figu
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from math import inf
 from operator import attrgetter, itemgetter
@@ -14,6 +14,8 @@ from textwrap import fill
 from typing import Any, NamedTuple
 
 import golden
+from hwgen.blocks.block import Design
+from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
 from synth.area.rows import Row
 from synth.area.targets import TARGETS
@@ -25,7 +27,7 @@ from synth.report.figures import Figure, counted, number, ranked
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
 from synth.report.render.markdown import table_lines
-from synth.report.speeds import Speeds
+from synth.report.speeds import BLOCKS, Speeds
 from synth.report.training.results import Study
 from synth.studies import sky130
 from synth.studies.fast import Limit, Point, limits, points, smallest
@@ -168,13 +170,23 @@ def speeds(data: Speeds, timed: Sequence[Row]) -> str:
         texts.append(_markdown(("NAND2", *(f"within {number(delay)} FO4" for delay in delays)), rows))
     ends = []
     for limit in limits():
-        curves = [points(design, data.rows) for design in limit.designs()]
-        cells = (f"{number(point.delay)} FO4, {number(point.area)}" for curve in curves for point in _ends(curve))
-        options = (f", `--{name} {value}`" for name, value in limit.options.items())
-        ends.append((f"`{limit.format}`" + "".join(options), *cells))
-    head = (f"built for {goal}: {end}" for goal in GOALS for end in ("fastest", "smallest"))
+        words = (f", `--{name} {value}`" for name, value in limit.options.items())
+        ends.append((f"`{limit.format}`" + "".join(words), *_corners(limit.designs(), data)))
+    others = []
+    for block, name, options in BLOCKS:
+        words = (f" `--{option.replace('_', '-')} {value}`" for option, value in options.items())
+        designs = [build(block, name, optimize=goal, **options) for goal in GOALS]
+        others.append((f"`{block} --format {name}`" + "".join(words), *_corners(designs, data)))
+    head = [f"built for {goal}: {end}" for goal in GOALS for end in ("fastest", "smallest")]
     columns, *lines = sky130.table_rows(timed)
-    return "\n".join([*texts, _markdown(("MAC", *head), ends), _SKY130, _markdown(columns, lines)])
+    tables = _markdown(("MAC", *head), ends), _markdown(("block", *head), others)
+    return "\n".join([*texts, *tables, _SKY130, _markdown(columns, lines)])
+
+
+def _corners(designs: Iterable[Design], data: Speeds) -> list[str]:
+    """Delay and area of the fastest and of the smallest netlist of each design."""
+    curves = [points(design, data.rows) for design in designs]
+    return [f"{number(point.delay)} FO4, {number(point.area)}" for curve in curves for point in _ends(curve)]
 
 
 def _within(limit: Limit, data: Speeds, delay: float) -> str:
