@@ -42,7 +42,7 @@ from synth.report.write import render
 SECTIONS = {
     "mac": ("What a MAC costs", 6),
     "tradeoff": ("Area against accuracy", 6),
-    "speed": ("Area against delay", 2),
+    "speed": ("Area against delay", 4),
     "parts": ("The two parts of a MAC", 5),
     "accumulators": ("Exact against rounded accumulators", 2),
     "dots": ("Dot products: lanes, accumulators and blocks", 3),

@@ -105,8 +105,11 @@ _BLOCKS = {"mac": "MAC", "pe": "processing element", "dot": "dot product"}
 _PHRASES = {
     "lanes": "of {} lanes",
     "accumulator": "into {}",
-    "source": "from {}",
-    "target": "to {}",
+    "from": "from {}",
+    "to": "to {}",
+    "rounding": "with {}",
+    "overflow": "and overflow {}",
+    "terms": "of {} terms",
     "stages": "with {} ranks of registers",
 }
 """Blocks and options in words."""
@@ -207,7 +210,7 @@ def _crossing(small: Front, fast: Front, unit: str) -> str:
     if tail:
         texts.append(f"from {number(tail[-1])} {unit} on the one built for area is smaller")
     if len(lead) + len(tail) < len(areas):
-        where = "in between" if texts and tail else "elsewhere"
+        where = "elsewhere" if len(texts) == len(tail[:1]) else "in between" if tail else "from there on"
         texts.append(f"{where} neither is smaller beyond the spreads")
     return "; ".join(texts)
 
