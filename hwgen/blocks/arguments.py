@@ -11,7 +11,9 @@ from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_choice, check_flag
 from golden.wide import ACCUMULATORS, IEEE, check_accumulator, check_zero, state_format
 from hwgen.datapath.fabric import ASIC, FABRICS
+from hwgen.datapath.frames import product_shape
 from hwgen.datapath.goal import AREA, GOALS
+from hwgen.datapath.rows import SumShape
 from hwgen.netlist.component import Checked
 
 
@@ -64,6 +66,18 @@ def random_width(rounding: Rounding, random_bits: int | None) -> int | None:
     if random_bits is not None:
         raise BadValue("random_bits", f"needs a stochastic rounding, not {rounding.value!r}")
     return None
+
+
+MAX_FAST_BITS = 128
+"""Longest sum of products for which a dot product is built for speed: its close path grows with the square."""
+
+
+def check_room_for_speed(core: Accumulating, lanes: int) -> None:
+    """Refuse to build a dot product for speed if the sum of its products is too long."""
+    bits = SumShape(product_shape(core.a_format, core.b_format, core.accumulator), lanes).sum_bits
+    if bits > MAX_FAST_BITS:
+        need = f"products whose sum has at most {MAX_FAST_BITS} bits, not {bits}"
+        raise BadValue("optimize", f"{core.optimize!r} needs {need} as with {core.a_format.name!r}")
 
 
 class Accumulating(Checked):

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from golden import ExactAccumulator, Format
 from golden.refusal import check_flag, check_integer
 from golden.wide import IEEE, POSITIVE
-from hwgen.blocks.arguments import Accumulating, check_fabric, check_room
+from hwgen.blocks.arguments import Accumulating, check_fabric, check_room, check_room_for_speed
 from hwgen.blocks.block import Block
 from hwgen.blocks.mac import MAC
 from hwgen.blocks.options import (
@@ -101,6 +101,8 @@ class Dot(Accumulating, wiring.Component):
         check_room(self.terms, self.lanes)
         self.fabric = check_fabric(fabric, self.optimize)
         self.has_overflow = check_flag("overflow", overflow)
+        if self.optimize != AREA:
+            check_room_for_speed(self, self.lanes)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
         width = self.accumulator_width
         super().__init__({**codes, "acc_in": In(width), "acc_out": Out(width), **sum_ports(overflow, flags)})

@@ -129,7 +129,7 @@ class Encoder(Checked, wiring.Component):
     def _missing_for_speed(self) -> str | None:
         """What a code as sums of products needs, and the encoder lacks."""
         if self.has_flags:
-            return "no flags"
+            return "flags to be absent"
         if self.rounding not in DIRECT_ROUNDINGS:
             known = ", ".join(rounding.value for rounding in DIRECT_ROUNDINGS)
             return f"one of the roundings {known}, not {self.rounding.value!r}"

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from golden import Flag, Format
 from golden.refusal import BadKind, BadValue, check_flag, check_integer
 from golden.wide import IEEE
-from hwgen.blocks.arguments import Accumulating, check_fabric, check_room
+from hwgen.blocks.arguments import Accumulating, check_fabric, check_room, check_room_for_speed
 from hwgen.blocks.block import Block, cycles
 from hwgen.blocks.compressor import Compressor
 from hwgen.blocks.dot import MEANINGS, Dot
@@ -110,6 +110,8 @@ class Pe(Accumulating, wiring.Component):
         check_room(self.terms, self.lanes)
         self.fabric = check_fabric(fabric, self.optimize)
         self.carry_save = self._check_carry_save(carry_save)
+        if self.optimize != AREA and (self.lanes > 1 or self.block_scale is not None):
+            check_room_for_speed(self, self.lanes)
         self.interleave = _accumulators(interleave, self.stages)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
         self._inputs, width = tuple(codes), self.accumulator_width

@@ -96,10 +96,12 @@ def spanning_sum(
         placed = Cat(placed, products_sum[-1].replicate(max(width - len(placed), 0)))
         total = named(m, "total", (placed + addend)[:width])
 
+    most = sum(frame.steps)
+
     def exponent_less_1(first: Normalized) -> Value:
         return named(m, "exponent_less_1", first.room - (first.most - most) if first.most > most else first.room)
 
-    addends, most = (placed, extended(addend, width)), sum(frame.steps)
+    addends = placed, extended(addend, width)
     rounding = frame.steps, k + 1, exponent_less_1, (most + 2).bit_length(), frame.goal
     rounded = rounded_total(m, total, addends, Const(0, 1), *rounding)
     packed, negative = named(m, "rounded", rounded.body), rounded.negative

@@ -38,8 +38,8 @@ Table = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 ROUNDINGS = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO)
 """Those that the neighbours and the middle between them decide, whatever the sign."""
 
-MAX_PLACES = 12
-"""Largest number of fraction bits that a code may depend on: there is a table over all of them."""
+MAX_PLACES = 8
+"""Largest number of fraction bits that a code may depend on: covers of their tables take up to six seconds."""
 
 
 def cover(width: int, needed: Iterable[int], allowed: Iterable[int]) -> Cubes:

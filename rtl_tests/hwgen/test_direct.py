@@ -65,7 +65,7 @@ def test_a_fault_is_found():
     assert check(design, broken).verdict == DIFFERENT
 
 
-def test_name_header_and_lint(tmp_path):
+def test_name_and_header():
     design = build("encoder", "hif8", optimize="speed")
     text = design.verilog()
     assert design.name == "hif8_encoder_binary32_ties_to_away_speed"
@@ -76,7 +76,7 @@ def test_name_header_and_lint(tmp_path):
     ("name", "options", "sentence"),
     [
         ("hif8", {"optimize": "power"}, "optimize must be one of area, speed, not 'power'"),
-        ("hif8", {"flags": True}, "optimize 'speed' needs no flags"),
+        ("hif8", {"flags": True}, "optimize 'speed' needs flags to be absent"),
         (
             "hif8",
             {"rounding": "hybrid"},
@@ -91,6 +91,11 @@ def test_name_header_and_lint(tmp_path):
             "hif8",
             {"source": "dlfloat16"},
             "optimize 'speed' needs binary32, binary16 or bfloat16 as source, not 'dlfloat16'",
+        ),
+        (
+            "Binary12p9se",
+            {},
+            "optimize 'speed' needs codes that depend on at most 8 fraction bits, not on 9 as 'Binary12p9se' has",
         ),
         ("e8m0", {}, "optimize 'speed' needs a signed format with zero, not 'e8m0'"),
         ("ue4m3", {}, "optimize 'speed' needs a signed format with zero, not 'ue4m3'"),

@@ -11,9 +11,10 @@ from hwgen.blocks.catalog import build
 from hwgen.datapath.fast.product import product_shape
 from hwgen.datapath.fast.shape import TwoPathShape
 from hwgen.datapath.product import ProductShape
+from hwgen.reference import reference
 from rtl_tests.support.blocks import stimuli, texts
 from rtl_tests.support.gates import mismatches
-from rtl_tests.support.proofs import check
+from rtl_tests.support.proofs import check, subject
 from rtl_tests.support.selection import exhaustive
 from synth.proof.evidence import DIFFERENT, EQUAL
 
@@ -34,7 +35,6 @@ MORE = [
     build("dot", "ocp_e4m3+ocp_e5m2", accumulator="binary16", lanes=3, optimize="speed"),
     build("dot", "gc_1_0_7_b0", accumulator="dlfloat16", lanes=4, optimize="speed", flags=True),
     build("dot", "ocp_e5m2", accumulator="binary16", lanes=3, scale_bits=6, optimize="speed", flags=True),
-    build("dot", "e8m0", accumulator="binary32", lanes=2, optimize="speed"),
     build("dot", "e2m1", accumulator="binary32", lanes=16, block_scale="ue4m3", optimize="speed"),
     build("dot", "ibm_1_4_3", accumulator="binary16", lanes=1, optimize="speed"),
 ]
@@ -81,6 +81,18 @@ def test_a_fault_of_a_readout_is_found(net, fault):
     broken, count = re.subn(rf"({net} =\s+)([^;]+);", rf"\1({fault}) ? 0 : (\2);", text)
     assert count == 1
     assert check(READOUTS[0], broken).verdict == DIFFERENT
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "acc_in"),
+    [(0x777BF77D, 0x6CFE7DFE, 0x7E2D), (0x73FEFD79, 0x6EFCFE7A, 0xFE3F), (0x79FDFEFE, 0xE67E787C, 0x7F02)],
+)
+def test_a_difference_that_is_cut_to_the_special_value_is_not_rounded_up(a, b, acc_in):
+    """It overflows already: all ones are the one special value of ``dlfloat16``."""
+    design = build("dot", "e5m2b1", accumulator="dlfloat16", lanes=4, flags=True, optimize="speed")
+    case = {"a": a, "b": b, "acc_in": acc_in}
+    (found,) = subject(design).netlist().answers([case])
+    assert found == reference(design).answer(case) == {"acc_out": 0x7FFF | (~acc_in & 0x8000), "flags": 5}
 
 
 def shape(name, accumulator, scale_bits=0):
@@ -157,6 +169,14 @@ def test_names_and_headers_state_the_choice():
                 component,
                 {"fabric": "fpga", "optimize": "speed"},
                 "optimize 'speed' needs fabric 'asic', not 'fpga': it has no carry chains",
+            )
+            for component in (Dot, Pe)
+        ),
+        *(
+            (
+                component,
+                {"b_format": "e8m0", "lanes": 2, "accumulator": "binary32", "optimize": "speed"},
+                "optimize 'speed' needs products whose sum has at most 128 bits, not 274 as with 'ocp_e4m3'",
             )
             for component in (Dot, Pe)
         ),

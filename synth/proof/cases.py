@@ -185,7 +185,7 @@ def _is_classed(design: Design) -> bool:
         case Encoder(random_bits=None):  # the reference model has tables of steps
             return True
         case Mac() | Dot(lanes=1) | Pe(lanes=1) as core:  # there are fewer products than pairs of codes
-            return core.accumulator_width <= RUNNING_BITS
+            return core.block_scale is None and core.accumulator_width <= RUNNING_BITS
         case _:
             return False
 

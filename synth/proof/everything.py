@@ -193,8 +193,9 @@ def _fast(blocks: Iterable[str]) -> Iterator[Design]:
             yield build("encoder", name, overflow=overflow, nan_to_zero=True, optimize=SPEED)
     for name in blocks:
         yield build("readout", name, optimize=SPEED)
-        yield build("dot", name, accumulator="binary16", lanes=4, optimize=SPEED)
-    for name in (*SOME, "e2m1", "binary8p3", "e8m0", "gc_1_0_7_b0", "ibm_1_4_3"):
+        if name != "e8m0":  # its sums are too long
+            yield build("dot", name, accumulator="binary16", lanes=4, optimize=SPEED)
+    for name in (*SOME, "e2m1", "binary8p3", "gc_1_0_7_b0", "ibm_1_4_3"):
         yield build("dot", name, accumulator="binary32", lanes=4, optimize=SPEED)
     for name in SOME:
         for accumulator in _NARROW:

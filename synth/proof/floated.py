@@ -42,7 +42,11 @@ class FloatedDotProof(NormalizedProof):
     @property
     def others(self) -> tuple[str, ...]:
         """The sign, and whether the sum is zero if there is a net for that."""
-        return (_IS_ZERO, _SIGN) if self.has_word(_IS_ZERO) else (_SIGN,)
+        return (_IS_ZERO, _SIGN) if self._has_is_zero else (_SIGN,)
+
+    @cached_property
+    def _has_is_zero(self) -> bool:
+        return self.has_word(_IS_ZERO)
 
     def show(self) -> None:
         """Show the sum, its scaled magnitude, and that this is normalized."""
@@ -157,9 +161,10 @@ class FloatedDotProof(NormalizedProof):
         out = {
             item: solver.join(solver.nets(self.netlist, known, self.word(item))) for item in (_SIGNIFICAND, _EXPONENT)
         }
-        is_zero = solver.negate(solver.bits(out[_SIGNIFICAND], bits)[-1])
-        if self.has_word(_IS_ZERO):
-            is_zero = solver.nets(self.netlist, known, self.word(_IS_ZERO))[0]
+        own = (
+            {_IS_ZERO: solver.join(solver.nets(self.netlist, known, self.word(_IS_ZERO)))} if self._has_is_zero else {}
+        )
+        is_zero = self._says_zero(solver, own | out)
         nothing = solver.either([solver.equal(wide, solver.word(0, room)), scale.is_zero])
         significand = solver.term("BV_ZERO_EXTEND", out[_SIGNIFICAND], indices=(room - bits,))
         hits = []
@@ -199,10 +204,9 @@ class FloatedDotProof(NormalizedProof):
         """See :class:`NormalizedProof`."""
         return query.solver.equal(query.words[_SIGN], query.solver.word(1, 1))
 
-    def _says_zero(self, query: Query) -> "Term":
+    def _says_zero(self, solver: Solver, words: Mapping[str, "Term"]) -> "Term":
         """Whether the nets say that the sum is zero."""
-        solver, words = query.solver, query.words
-        if _IS_ZERO in words:
+        if self._has_is_zero:
             return solver.equal(words[_IS_ZERO], solver.word(1, 1))
         return solver.negate(solver.bits(words[_SIGNIFICAND], len(self.word(_SIGNIFICAND)))[-1])
 
@@ -212,7 +216,7 @@ class FloatedDotProof(NormalizedProof):
         no_bits = solver.equal(significand, solver.word(0, significand.sort().bv_size()))
         plus = solver.negate(self.minus(query))
         return [
-            self._says_zero(query),
+            self._says_zero(solver, query.words),
             solver.either([query.scale.is_zero, solver.all([no_bits, plus])]),
             plus if self.limits[0] >= 0 else solver.true,
         ]
@@ -223,7 +227,7 @@ class FloatedDotProof(NormalizedProof):
         all_negative = solver.all(query.lanes(lambda member: member.negative))
         return [
             solver.negate(query.scale.is_zero),
-            solver.negate(self._says_zero(query)),
+            solver.negate(self._says_zero(solver, query.words)),
             solver.bits(query.words[_SIGNIFICAND], len(self.word(_SIGNIFICAND)))[-1],
             solver.term("IMPLIES", all_negative, minus),
             solver.negate(minus) if self.limits[0] >= 0 else solver.true,

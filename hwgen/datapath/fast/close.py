@@ -104,7 +104,10 @@ def subtract(
     tail, kept = moved[:tail_bits], moved[tail_bits:]
     chapter(m, f"Close round: {len(moved) + 1} bits to {k + 1}")
     odd = Const(1, 1) if shape.accumulator.flush else kept[0]
-    up = named(m, "close_rounds_up", tail[-1] & (odd | tail[:-1].any()))
+    up = tail[-1] & (odd | tail[:-1].any())
+    if shape.accumulator.flush:  # all ones are the one special value: a number that is cut to it overflows already
+        up &= ~Cat(kept, field).all()
+    up = named(m, "close_rounds_up", up)
     rounded = named(m, "close_rounded", (Cat(kept, field) + up)[: k + field_bits])
     inexact = named(m, "close_inexact", tail.any())
     return CloseResult(counts, rounded[k:], rounded[:k], acc_wins, is_zero, has_one, inexact, field, kept)

@@ -137,6 +137,7 @@ def normalized_sum(
 
     for step, move in moves:
         move_left(step, move)
+    # The place found may be one too early, unless the move is limited: then the first bit stays below.
     once_more = named(m, "moves_left_1_again", ~(value[-1] ^ negative) & above[-most])
     move_left(1, once_more, "_again")
     room = named(m, "places_not_moved", Cat(~move for _, move in reversed(moves)))

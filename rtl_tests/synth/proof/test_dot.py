@@ -143,6 +143,7 @@ FLOATED = [
     build("pe", "e2m1", accumulator="bfloat16", lanes=2, block_scale="ue5m3", stages=3, interleave=2),
     build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, flags=True),
     build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="e8m0", optimize="speed"),
+    build("dot", "e2m1", accumulator="bfloat16", lanes=1, block_scale="ue5m3"),
     exhaustive(build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, optimize="speed", flags=True)),
     exhaustive(build("pe", "e2m1", accumulator="bfloat16", block_scale="ue4m3", optimize="speed", stages=3)),
     exhaustive(build("dot", "Binary4p2uf", accumulator="bfloat16", lanes=2, block_scale="e8m0")),
