@@ -68,7 +68,7 @@ def random_width(rounding: Rounding, random_bits: int | None) -> int | None:
     return None
 
 
-MAX_FAST_BITS = 128
+MAX_FAST_BITS = 160
 """Longest sum of products for which a dot product is built for speed: its close path grows with the square."""
 
 

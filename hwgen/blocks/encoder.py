@@ -25,8 +25,8 @@ from hwgen.blocks.words import Rules, code_lines, code_rules, label
 from hwgen.datapath.goal import AREA, GOALS, SPEED
 from hwgen.datapath.ports import FLAG_BITS, flag_port
 from hwgen.netlist.component import Checked
-from hwgen.rounding.direct import MAX_PLACES, Direct
 from hwgen.rounding.direct import ROUNDINGS as DIRECT_ROUNDINGS
+from hwgen.rounding.direct import Direct
 from hwgen.rounding.position import code_parts
 from hwgen.rounding.rounder import Rounder
 from hwgen.rounding.source import source_parts
@@ -137,8 +137,8 @@ class Encoder(Checked, wiring.Component):
             return f"binary32, binary16 or bfloat16 as source, not {self.source.name!r}"
         if not (self.fmt.signed and self.fmt.has_zero):
             return f"a signed format with zero, not {self.fmt.name!r}"
-        if (places := self._direct().deepest) > MAX_PLACES:
-            return f"codes that depend on at most {MAX_PLACES} fraction bits, not on {places} as {self.fmt.name!r} has"
+        if places := self._direct().too_many_places:
+            return f"codes that depend on few fraction bits, not on {places} as {self.fmt.name!r} has"
         return None
 
     def _direct(self) -> Direct:

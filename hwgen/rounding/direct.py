@@ -38,8 +38,10 @@ Table = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 ROUNDINGS = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO)
 """Those that the neighbours and the middle between them decide, whatever the sign."""
 
-MAX_PLACES = 8
-"""Largest number of fraction bits that a code may depend on: covers of their tables take up to six seconds."""
+MAX_PLACES, MAX_SUBNORMAL_PLACES = 8, 12
+"""Largest numbers of fraction bits that a code may depend on, and that of a subnormal of the source: covers of their
+tables take up to six seconds.
+"""
 
 
 def cover(width: int, needed: Iterable[int], allowed: Iterable[int]) -> Cubes:
@@ -129,6 +131,13 @@ class Direct:
         self.first = min(rounder.fraction_bits, k)
         deeper = max(lowest_normal + 1 - rounder.lowest_relevant, 0)  # thresholds among the source's subnormals
         self.deepest = min(self.first + deeper, k) if rounder.lowest_relevant < lowest_normal else self.first
+
+    @property
+    def too_many_places(self) -> int:
+        """The number of fraction bits that a code depends on, if there are too many; else 0."""
+        if self.first > MAX_PLACES:
+            return self.first
+        return self.deepest if self.deepest > MAX_SUBNORMAL_PLACES else 0
 
     @property
     def is_apart(self) -> bool:

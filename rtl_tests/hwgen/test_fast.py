@@ -176,7 +176,7 @@ def test_names_and_headers_state_the_choice():
             (
                 component,
                 {"b_format": "e8m0", "lanes": 2, "accumulator": "binary32", "optimize": "speed"},
-                "optimize 'speed' needs products whose sum has at most 128 bits, not 274 as with 'ocp_e4m3'",
+                "optimize 'speed' needs products whose sum has at most 160 bits, not 274 as with 'ocp_e4m3'",
             )
             for component in (Dot, Pe)
         ),
