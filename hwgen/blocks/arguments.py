@@ -74,6 +74,8 @@ MAX_FAST_BITS = 160
 
 def check_room_for_speed(core: Accumulating, lanes: int) -> None:
     """Refuse to build a dot product for speed if the sum of its products is too long."""
+    if core.optimize == AREA:
+        return
     bits = SumShape(product_shape(core.a_format, core.b_format, core.accumulator), lanes).sum_bits
     if bits > MAX_FAST_BITS:
         need = f"products whose sum has at most {MAX_FAST_BITS} bits, not {bits}"

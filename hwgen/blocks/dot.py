@@ -65,8 +65,8 @@ class Dot(Accumulating, wiring.Component):
     fabric : str
         ``asic`` or ``fpga``: whether sums are written for cells, or for carry chains; the bits are the same.
     optimize : str
-        ``area`` or ``speed``: with ``speed``, which needs an accumulator that rounds each sum and fabric ``asic``, what
-        follows the sum of the products has about 0.6 of the delay; the bits are the same.
+        ``area`` or ``speed``: with ``speed``, which needs an accumulator that rounds each sum and fabric ``asic``, the
+        first 1 is found beside the sum (docs/fast.md has delays and areas); the bits are the same.
 
     Members
     -------
@@ -101,8 +101,7 @@ class Dot(Accumulating, wiring.Component):
         check_room(self.terms, self.lanes)
         self.fabric = check_fabric(fabric, self.optimize)
         self.has_overflow = check_flag("overflow", overflow)
-        if self.optimize != AREA:
-            check_room_for_speed(self, self.lanes)
+        check_room_for_speed(self, self.lanes)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
         width = self.accumulator_width
         super().__init__({**codes, "acc_in": In(width), "acc_out": Out(width), **sum_ports(overflow, flags)})

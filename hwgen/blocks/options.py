@@ -121,13 +121,13 @@ FABRIC = Option(
     FABRICS,
     suffix="_{}",
 )
-TWO_PATHS = "Optimized for speed: two paths, one for a shift before the addition and one for a shift after it"
-BESIDE = "Optimized for speed: the places that a sum is shifted by are found beside the sum"
+_TWO_PATHS = "Optimized for speed: two paths, one for a shift before the addition and one for a shift after it"
+_BESIDE = "Optimized for speed: the places that a sum is shifted by are found beside the sum"
 
 
 def _fast(core: Component) -> str:
     is_dot = getattr(core, "lanes", 1) > 1 or core.block_scale is not None
-    return BESIDE if is_dot else TWO_PATHS
+    return _BESIDE if is_dot else _TWO_PATHS
 
 
 OPTIMIZE = Option(
@@ -206,7 +206,7 @@ READOUT_OPTIMIZE = replace(
     OPTIMIZE,
     help="with a wide format as --to: what the datapath is built for: small area, or short delay at up to 1.4 times "
     "the area; the results are the same",
-    line=lambda _: BESIDE,
+    line=lambda _: _BESIDE,
 )
 READOUT_A_FORMAT = replace(
     A_FORMAT, help="format of the first operand, same as for the accumulator: a name, or path of a .toml file"

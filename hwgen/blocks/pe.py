@@ -110,7 +110,7 @@ class Pe(Accumulating, wiring.Component):
         check_room(self.terms, self.lanes)
         self.fabric = check_fabric(fabric, self.optimize)
         self.carry_save = self._check_carry_save(carry_save)
-        if self.optimize != AREA and (self.lanes > 1 or self.block_scale is not None):
+        if self.lanes > 1 or self.block_scale is not None:
             check_room_for_speed(self, self.lanes)
         self.interleave = _accumulators(interleave, self.stages)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
