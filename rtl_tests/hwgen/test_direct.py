@@ -41,7 +41,7 @@ def test_an_empty_cover_and_a_full_one():
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("source", ["binary32", "binary16", "bfloat16"])
-@pytest.mark.parametrize("name", every(3, CODES))
+@pytest.mark.parametrize("name", every(6, CODES))
 def test_every_input(name, source, rounding):
     evidence = check(build("encoder", name, source=source, rounding=rounding, optimize="speed"))
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << golden.get(source).width)
