@@ -26,6 +26,10 @@ def test_figures_of_speed_match_the_study():
     assert readme.speeds(load.speeds(), sky130.recorded()) in (ROOT / readme.FAST).read_text()
 
 
+def test_energies_match_the_study():
+    assert readme.energies(load.energies()) in (ROOT / readme.ENERGY).read_text()
+
+
 def test_results_on_training_match_the_study():
     assert readme.study(load.study()) in (ROOT / readme.STUDY).read_text()
 

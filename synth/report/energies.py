@@ -10,20 +10,23 @@ from typing import Any, NamedTuple
 from golden.refusal import BadValue
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
-from hwgen.datapath.goal import GOALS
+from hwgen.datapath.goal import AREA, GOALS
 from synth.area.keys import Keys
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
 from synth.area.rows import Row
 from synth.energy.data import KINDS
 from synth.energy.plan import DEFAULT_DATA
+from synth.report import speeds
 from synth.report.figures import Figure
 from synth.report.measured import figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 
 RESULTS = Path(__file__).with_name("energies.json")
 
-CURVES = ("hif8", "ocp_e4m3", "ocp_e5m2", "e5m2b1")
-"""Formats whose MAC is measured from small to fast, and on every kind of data."""
+CURVES = speeds.FORMATS
+"""Formats whose MAC is measured from small to fast."""
+SAMPLED = ("hif8", "ocp_e4m3", "ocp_e5m2", "e5m2b1")
+"""Formats whose MAC is measured on every kind of data."""
 COSTS = ("hif8", "ocp_e4m3")
 """Formats with which accumulators and pipelines are compared."""
 ACCUMULATORS = (REPORT_ACCUMULATOR, "binary32", "exact")
@@ -31,8 +34,6 @@ STAGES = (0, 1, 2, 3)
 ROUNDINGS = ("ties_to_away", "hybrid")
 """Roundings of the encoder of :data:`ROUNDED` that are compared."""
 ROUNDED = "hif8"
-ARCHITECTURES = GOALS
-"""What the MACs of curves are built for."""
 
 
 class Point(NamedTuple):
@@ -49,10 +50,9 @@ class Point(NamedTuple):
 
 
 @cache
-def mac(fmt: str, accumulator: str = REPORT_ACCUMULATOR, stages: int = 0, architecture: str = "area") -> Design:
-    """A MAC of the study."""
-    chosen = {} if architecture == "area" else {"optimize": architecture}
-    return build("mac", fmt, accumulator=accumulator, stages=stages, **chosen)
+def mac(fmt: str, accumulator: str = REPORT_ACCUMULATOR, stages: int = 0, goal: str = AREA) -> Design:
+    """A MAC of the study, built for area or for speed."""
+    return build("mac", fmt, accumulator=accumulator, stages=stages, optimize=goal)
 
 
 @cache
@@ -79,8 +79,9 @@ def _points() -> Iterator[Point]:
     for fmt in FORMATS:
         yield Point(mac(fmt))
     for fmt in CURVES:
-        for architecture in ARCHITECTURES:
-            yield Point(mac(fmt, architecture=architecture), SPEED)
+        for goal in GOALS:
+            yield Point(mac(fmt, goal=goal), SPEED)
+    for fmt in SAMPLED:
         for kind in KINDS:
             yield Point(mac(fmt), data=kind)
     for fmt in COSTS:

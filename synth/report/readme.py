@@ -20,9 +20,10 @@ from hwgen.datapath.goal import GOALS
 from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.report import load
-from synth.report.chapters import training
+from synth.report.chapters import energy, training
 from synth.report.data import Report
 from synth.report.dots import ACCUMULATORS, FORMAT, LANES, Dots, dot
+from synth.report.energies import Energies
 from synth.report.figures import Figure, counted, number, ranked
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
@@ -36,7 +37,7 @@ from synth.studies.script import status
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PICTURE = Path("docs/results.json"), Path("docs/mac_area.svg")
 README, ACCURACY, DOT = Path("README.md"), Path("docs/accuracy.md"), Path("docs/dot.md")
-STUDY, FAST = Path("docs/study.md"), Path("docs/fast.md")
+STUDY, FAST, ENERGY = Path("docs/study.md"), Path("docs/fast.md"), Path("docs/energy.md")
 _KEPT = (
     "component",
     "format",
@@ -183,6 +184,12 @@ def speeds(data: Speeds, timed: Sequence[Row]) -> str:
     return "\n".join([*texts, *tables, _SKY130, _markdown(columns, lines)])
 
 
+def energies(data: Energies) -> str:
+    """The lines of docs/energy.md between its markers: the least energies within delays."""
+    table = energy.within_delays(data)
+    return "\n".join([f"{table.caption}:", "", *table_lines(table), ""])
+
+
 def _corners(designs: Iterable[Design], data: Speeds) -> list[str]:
     """Delay and area of the fastest and of the smallest netlist of each design."""
     curves = [points(design, data.rows) for design in designs]
@@ -243,6 +250,7 @@ def main(arguments: Sequence[str]) -> None:
     _insert(DOT, dots(load.dots()))
     _insert(STUDY, study(load.study()))
     _insert(FAST, speeds(load.speeds(), sky130.recorded()))
+    _insert(ENERGY, energies(load.energies()))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
 """The chapter on energy: what an operation costs by format, delay and data, and what options cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
 
+from hwgen.datapath.goal import GOALS
 from synth.area.recipes import SPEED
 from synth.area.rows import Row
 from synth.energy.data import KINDS
@@ -10,11 +13,11 @@ from synth.report.chapters import speed
 from synth.report.columns import columns
 from synth.report.energies import (
     ACCUMULATORS,
-    ARCHITECTURES,
     COSTS,
     CURVES,
     ROUNDED,
     ROUNDINGS,
+    SAMPLED,
     STAGES,
     Energies,
     Point,
@@ -126,33 +129,50 @@ def _orders(figures: Mapping[str, Figure], areas: Mapping[str, Figure]) -> str:
 # -- energy against delay
 
 
-def curves(energies: Energies) -> dict[str, dict[str, speed.Front]]:
-    """By format, and architecture if there are several: the fronts of energy, and of area, against delay."""
-    fronts: dict[str, dict[str, speed.Front]] = {}
-    for name in CURVES:
-        for architecture in ARCHITECTURES:
-            rows = energies.rows[Point(mac(name, architecture=architecture), SPEED).key]
-            label = name if architecture == ARCHITECTURES[0] else f"{name} built for {architecture}"
-            fronts[label] = {
-                "energy": speed.front(speed.Point(delay(row), figure(row)) for row in rows),
-                "area": speed.front(speed.Point(delay(row), area(row)) for row in rows),
-            }
+class Curves(NamedTuple):
+    """The fronts of a MAC's energy and area against its delay."""
+
+    energy: speed.Front
+    area: speed.Front
+
+
+def curves(energies: Energies) -> dict[str, dict[str, Curves]]:
+    """By format, and by what the MAC is built for."""
+    fronts: dict[str, dict[str, Curves]] = {}
+    for name, goal in product(CURVES, GOALS):
+        rows = energies.rows[Point(mac(name, goal=goal), SPEED).key]
+        fronts.setdefault(name, {})[goal] = Curves(
+            speed.front(speed.Point(delay(row), figure(row)) for row in rows),
+            speed.front(speed.Point(delay(row), area(row)) for row in rows),
+        )
     return fronts
+
+
+def _named(by_format: Mapping[str, Mapping[str, Curves]]) -> dict[str, Curves]:
+    """Both curves of a format under names of their own."""
+    return {f"{name} built for {goal}": pair for name, pairs in by_format.items() for goal, pair in pairs.items()}
+
+
+def _fronts(by_format: Mapping[str, Mapping[str, Curves]]) -> dict[str, speed.Front]:
+    """By format: energy against delay, of whatever the MAC is built for."""
+    return {
+        name: speed.front(point for pair in pairs.values() for point in pair.energy)
+        for name, pairs in by_format.items()
+    }
 
 
 def _curves(section: Section, energies: Energies) -> None:
     """Which format needs the least energy, and the least area, at which speed."""
-    both = curves(energies)
-    fronts = {name: pair["energy"] for name, pair in both.items()}
+    by_format = curves(energies)
+    both, fronts = _named(by_format), _fronts(by_format)
     points = [point for curve in fronts.values() for point in curve]
     unit = points[0].area.unit
     title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
     picture = plots.curves(fronts, speed.front(points), title, f"delay [{_FO4}]", f"energy of an operation [{unit}]")
     sentences = []
-    limits = speed.deadlines(fronts)
-    for limit in limits:
-        met = {name: point.area for name, curve in fronts.items() if (point := speed.at(curve, limit))}
-        sizes = {name: point.area for name, pair in both.items() if (point := speed.at(pair["area"], limit))}
+    for limit in speed.deadlines(fronts):
+        met = {name: point.area for name, pair in both.items() if (point := speed.at(pair.energy, limit))}
+        sizes = {name: point.area for name, pair in both.items() if (point := speed.at(pair.area, limit))}
         first, ties, _ = smallest(met)
         small, alike, _ = smallest(sizes)
         sentences.append(
@@ -169,13 +189,25 @@ def _curves(section: Section, energies: Energies) -> None:
         fastest.append(f"{name} {share:.2f} ({number(curve[0].delay)} against {number(curve[-1].delay)} {_FO4})")
     text = f"{_TITLE}: a MAC's energy at its shortest delay, in multiples of its least energy: {listing(fastest)}."
     section.findings.append(Finding(text, _GATES))
-    head = ("format", f"fastest [{_FO4}]", *(f"within {number(limit)} {_FO4} [{unit}]" for limit in limits))
-    body = []
-    for name, curve in fronts.items():
+    for name, pairs in by_format.items():
+        area_front, speed_front = (pair.energy for pair in pairs.values())
+        phrase = speed.crossing(area_front, speed_front, _FO4, "needs less energy", "also needs less energy")
+        section.findings.append(Finding(f"{_TITLE}, {name}, MAC into {REPORT_ACCUMULATOR}: {phrase}.", _GATES))
+    section.tables.append(within_delays(energies))
+
+
+def within_delays(energies: Energies) -> Table:
+    """The least energies of MACs within delays."""
+    by_format = curves(energies)
+    limits = speed.deadlines(_fronts(by_format))
+    body, unit = [], ""
+    for name, pair in _named(by_format).items():
+        curve = pair.energy
         cells = (_within(speed.at(curve, limit)) for limit in limits)
         body.append((Cell(name), Cell(number(curve[0].delay), value=curve[0].delay), *cells))
-    caption = f"MAC into {REPORT_ACCUMULATOR}: the least energy within a delay, {_TITLE}"
-    section.tables.append(Table(caption, head, tuple(body)))
+        unit = curve[0].area.unit
+    head = ("format", f"fastest [{_FO4}]", *(f"within {number(limit)} {_FO4} [{unit}]" for limit in limits))
+    return Table(f"MAC into {REPORT_ACCUMULATOR}: the least energy within a delay, {_TITLE}", head, tuple(body))
 
 
 def _within(point: speed.Point | None) -> Cell:
@@ -190,7 +222,7 @@ def _within(point: speed.Point | None) -> Cell:
 
 def _data(section: Section, energies: Energies) -> None:
     """Energy by kind of data."""
-    series = {kind: {name: energies.energy(Point(mac(name), data=kind)) for name in CURVES} for kind in KINDS}
+    series = {kind: {name: energies.energy(Point(mac(name), data=kind)) for name in SAMPLED} for kind in KINDS}
     base = series[DEFAULT_DATA]
     unit = next(iter(base.values())).unit
     title = f"MAC into {REPORT_ACCUMULATOR}, energy by data"
@@ -198,7 +230,7 @@ def _data(section: Section, energies: Energies) -> None:
     sentences = []
     for kind in KINDS:
         if kind != DEFAULT_DATA:
-            changes = [f"{_change(energies, name, kind)} for {name}" for name in CURVES]
+            changes = [f"{_change(energies, name, kind)} for {name}" for name in SAMPLED]
             sentences.append(
                 f"{_TITLE}, {kind} instead of {DEFAULT_DATA} data, in the same netlists, one sample of each kind: "
                 f"{listing(changes)}."
@@ -207,7 +239,7 @@ def _data(section: Section, energies: Energies) -> None:
     caption = "Energy of a MAC by data; numbers are multiplied by the power of two that suits the format best."
     section.plots.append(Plot(caption, picture, commands(used)))
     section.findings += [Finding(sentence, _GATES) for sentence in sentences]
-    body = tuple((Cell(name), *(figure_cell(series[kind][name]) for kind in KINDS)) for name in CURVES)
+    body = tuple((Cell(name), *(figure_cell(series[kind][name]) for kind in KINDS)) for name in SAMPLED)
     note = "; ".join(f"{kind}: {text}" for kind, text in KINDS.items())
     section.tables.append(Table(f"{title} [{unit}], {_TITLE}", ("format", *KINDS), body, note))
 
@@ -295,7 +327,7 @@ def _measured(rows: Sequence[Row]) -> Table:
                 (
                     Cell(row.name),
                     Cell(titles[row.place]),
-                    Cell(str(row.conditions["data"])),
+                    Cell(row.data),
                     Cell(row.recipe),
                     figure_cell(figure(row)),
                     Cell(row.unit),

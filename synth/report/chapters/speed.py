@@ -180,15 +180,15 @@ def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str]
         if group.goal == AREA or small is None:
             continue
         for name in (name for name in fast if name in small):
-            phrase = _crossing(small[name], fast[name], group.unit)
+            phrase = crossing(small[name], fast[name], group.unit)
             found.append(Finding(f"{group.block}, {where(group.place)}, {name}: {phrase}.", group.place))
     return found
 
 
-def _crossing(small: Front, fast: Front, unit: str) -> str:
+def crossing(small: Front, fast: Front, unit: str, better: str = "is smaller", also: str = "is also smaller") -> str:
     """A phrase on the fronts of a block that is built for area, and of one that is built for speed.
 
-    An area counts as smaller beyond the spreads only.
+    One counts as ``better`` beyond the spreads only.
     """
     first, quickest = small[0].delay, fast[0].delay
     limits = sorted({point.delay for point in (*small, *fast) if point.delay >= max(first, quickest)})
@@ -203,15 +203,16 @@ def _crossing(small: Front, fast: Front, unit: str) -> str:
     elif first < quickest:
         texts.append(f"below {number(quickest)} {unit} only the one built for area is fast enough")
     if len(lead) == len(areas):
-        texts.append("from there on it is also smaller" if texts else "the one built for speed is smaller")
+        texts.append(f"from there on it {also}" if texts else f"the one built for speed {better}")
         return ", and ".join(texts)
     if lead:
-        texts.append(f"up to {number(lead[-1])} {unit} it is also smaller")
+        texts.append(f"up to {number(lead[-1])} {unit} it {also}")
     if tail:
-        texts.append(f"from {number(tail[-1])} {unit} on the one built for area is smaller")
+        texts.append(f"from {number(tail[-1])} {unit} on the one built for area {better}")
     if len(lead) + len(tail) < len(areas):
-        where = "elsewhere" if len(texts) == len(tail[:1]) else "in between" if tail else "from there on"
-        texts.append(f"{where} neither is smaller beyond the spreads")
+        beside = "in between " if len(texts) > 1 else "elsewhere "
+        where = beside if tail else "from there on " if texts else ""
+        texts.append(f"{where}neither {better} beyond the spreads")
     return "; ".join(texts)
 
 
