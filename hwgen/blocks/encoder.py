@@ -129,16 +129,16 @@ class Encoder(Checked, wiring.Component):
     def _missing_for_speed(self) -> str | None:
         """What a code as sums of products needs, and the encoder lacks."""
         if self.has_flags:
-            return "flags to be absent"
+            return "an encoder without flags"
         if self.rounding not in DIRECT_ROUNDINGS:
             known = ", ".join(rounding.value for rounding in DIRECT_ROUNDINGS)
             return f"one of the roundings {known}, not {self.rounding.value!r}"
         if not isinstance(self.source, WideFormat) or self.source.infinity is None:
-            return f"binary32, binary16 or bfloat16 as source, not {self.source.name!r}"
+            return f"an encoder from binary32, binary16 or bfloat16, not from {self.source.name!r}"
         if not (self.fmt.signed and self.fmt.has_zero):
             return f"a signed format with zero, not {self.fmt.name!r}"
-        if places := self._direct().too_many_places:
-            return f"codes that depend on few fraction bits, not on {places} as {self.fmt.name!r} has"
+        if places := self._direct().places_refused:
+            return f"codes that depend on {places}"
         return None
 
     def _direct(self) -> Direct:

@@ -51,8 +51,8 @@ class Mac(Accumulating, wiring.Component):
     zero : str
         Sign of a zero result: ``ieee``, or ``positive``, which is always +0 and needs a rounded accumulator.
     optimize : str
-        ``area``, or ``speed``: 0.6 of the delay at up to 1.8 times the area, with the same results. It needs an
-        accumulator that rounds.
+        ``area``, or ``speed``: a shorter delay at a larger area, with the same results. It needs an accumulator
+        that rounds.
 
     Members
     -------

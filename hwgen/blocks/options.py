@@ -133,7 +133,7 @@ def _fast(core: Component) -> str:
 OPTIMIZE = Option(
     "optimize",
     str,
-    "what the datapath is built for: small area, or short delay at up to 1.8 times the area; the results are the same",
+    "what the datapath is built for: small area, or short delay at a larger area; the results are the same",
     GOALS,
     suffix="_{}",
     line=_fast,

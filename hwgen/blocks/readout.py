@@ -108,7 +108,7 @@ class Readout(Accumulating, wiring.Component):
                 if value is not None:
                     raise BadValue(argument, f"needs a format of codes as target, not {self.target.name!r}")
         if self.optimize != AREA and not is_wide:
-            raise BadValue("optimize", f"{optimize!r} needs a wide format as target, not {self.target.name!r}")
+            raise BadValue("optimize", f"{optimize!r} needs a readout to a wide format, not to {self.target.name!r}")
         self._options = target_options(self.target, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
         self.random_bits = random_width(self._options.rounding, random_bits)
         self.rounding = None if is_wide else self._options.rounding

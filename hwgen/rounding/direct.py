@@ -133,11 +133,13 @@ class Direct:
         self.deepest = min(self.first + deeper, k) if rounder.lowest_relevant < lowest_normal else self.first
 
     @property
-    def too_many_places(self) -> int:
-        """The number of fraction bits that a code depends on, if there are too many; else 0."""
+    def places_refused(self) -> str:
+        """A phrase on the fraction bits that codes depend on, if they are too many; else empty."""
         if self.first > MAX_PLACES:
-            return self.first
-        return self.deepest if self.deepest > MAX_SUBNORMAL_PLACES else 0
+            return f"at most {MAX_PLACES} fraction bits, not on {self.first}"
+        if self.deepest > MAX_SUBNORMAL_PLACES:
+            return f"at most {MAX_SUBNORMAL_PLACES} fraction bits of the source's subnormals, not on {self.deepest}"
+        return ""
 
     @property
     def is_apart(self) -> bool:

@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 
 Run = Callable[[Sequence[str]], int]
@@ -57,6 +58,7 @@ def _become(run: Run, folder: str, words: Sequence[str], output: int) -> None:
         os.dup2(output, descriptor)
     os.close(output)
     os.chdir(folder)
+    tempfile.tempdir = folder  # so that a killed tool leaves nothing behind when the folder is removed
     status = 1
     try:
         status = run(words)

@@ -185,7 +185,7 @@ def test_names_and_headers_state_the_choice():
         (
             Readout,
             {"target": "hif8", "optimize": "speed"},
-            "optimize 'speed' needs a wide format as target, not 'hif8'",
+            "optimize 'speed' needs a readout to a wide format, not to 'hif8'",
         ),
     ],
 )

@@ -296,7 +296,7 @@ def read_all(groups: Iterable[str]) -> Libraries:
     Raises
     ------
     BadValue
-        See :func:`read` and :func:`check_gates`; also if an item names no file.
+        See :func:`read` and :func:`check_gates`; also if an item names no file, or has a cell in two files.
     """
     libraries = {}
     for group in groups:
@@ -304,5 +304,17 @@ def read_all(groups: Iterable[str]) -> Libraries:
         if not files:
             raise _bad(f"{group!r} names no file")
         libraries[files] = tuple(read(file) for file in files)
+        _check_homes(libraries[files], files)
         check_gates(libraries[files], ",".join(files))
     return libraries
+
+
+def _check_homes(libraries: Iterable[Library], files: Iterable[str]) -> None:
+    """Refuse a library with a cell in two of its files, which ABC cannot read."""
+    homes: dict[str, str] = {}
+    for library, file in zip(libraries, files, strict=True):
+        for cell in library.cells:
+            if cell.name in homes:
+                where = f"twice in {file}" if homes[cell.name] == file else f"in {homes[cell.name]} and in {file}"
+                raise _bad(f"the cell {cell.name} is {where}")
+            homes[cell.name] = file

@@ -91,7 +91,8 @@ class Row:
     libraries_sha256: tuple[str, ...] = ()
     timing: Timing | None = None
     conditions: Mapping[str, str | int] = field(default_factory=dict)
-    """Of an energy: its unit in words, the ``data``, the number of ``operations`` and the ``simulator``."""
+    """Of an energy: its unit in words, the ``data`` with the hash of a file's numbers, the number of ``operations`` and
+    the ``simulator``."""
     is_best: bool = False
     """Whether the row repeats the recipe with the lowest median of its module."""
 
@@ -119,6 +120,12 @@ class Row:
     def place(self) -> str:
         """The target with its cell libraries: only figures of the same place can be compared."""
         return f"{LIBERTY} {self.cells}" if self.target == LIBERTY else self.target
+
+    @property
+    def data(self) -> str:
+        """Of an energy: the kind of data, or the name of a file with the first digits of its hash."""
+        digest = str(self.conditions.get("data_sha256", ""))
+        return f"{self.conditions['data']} ({digest[:8]})" if digest else str(self.conditions["data"])
 
     def best(self) -> "Row":
         """A copy of this row, marked as the best."""
@@ -165,7 +172,8 @@ class Row:
             plain |= {key: keys.texts(key) for key in ("libraries", "libraries_sha256")}
         conditions: dict[str, str | int] = {}
         if plain["metric"] == ENERGY:
-            conditions = {**{key: keys.text(key) for key in _CONDITIONS}, "operations": keys.count("operations")}
+            texts = [*_CONDITIONS, *(["data_sha256"] if "data_sha256" in keys.rest else [])]
+            conditions = {**{key: keys.text(key) for key in texts}, "operations": keys.count("operations")}
         row = cls(
             component=component,
             target=target,

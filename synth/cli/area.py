@@ -44,8 +44,8 @@ def area(design: Design, arguments: argparse.Namespace) -> int:
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
     places = [" + ".join(row.libraries) if row.target == LIBERTY else row.target for row in rows]
-    width = max(map(len, places), default=0)
-    yield f"{'target':{width}} {'recipe':14} {'metric':8} {'median':>10} {'min':>10} {'max':>10}  unit"
+    width, wide = max(map(len, places), default=0), max(14, *(len(row.recipe) + 2 for row in rows))
+    yield f"{'target':{width}} {'recipe':{wide}} {'metric':8} {'median':>10} {'min':>10} {'max':>10}  unit"
     for place, row in zip(places, rows, strict=True):
         if row.is_best and row.timing is not None:  # in a curve each row is a figure
             continue
@@ -53,7 +53,7 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
         is_figure = row.is_best or row.timing is not None
         others = ", ".join(f"{name} {value:g}" for name, value in row.medians.items() if is_figure)
         figures = f"{row.metric:8} {row.median:10.1f} {row.min:10.1f} {row.max:10.1f}  {row.unit}"
-        yield f"{place:{width}} {recipe:14} {figures}{'; ' if others else ''}{others}"
+        yield f"{place:{width}} {recipe:{wide}} {figures}{'; ' if others else ''}{others}"
     for timer in dict.fromkeys(row.timing.source for row in rows if row.timing is not None):
         yield f"delays: medians of {counted(rows[0].renamings, 'renaming')} by {timer}"
     if any(row.timing is None for row in rows):

@@ -115,18 +115,18 @@ def _table(rows: Sequence[Row], is_smallest: bool) -> Iterator[str]:
     """
     figures = [row for row in rows if row.is_best != (row.portfolio == SPEED)]
     places = [" + ".join(_short(row.libraries)) if row.target == LIBERTY else row.target for row in figures]
-    width = max(map(len, places), default=0)
-    yield f"{'target':{width}} {'recipe':14} {'energy':11} {'median':>10} {'min':>10} {'max':>10}  unit"
+    width, wide = max(map(len, places), default=0), max(14, *(len(row.recipe) for row in figures))
+    yield f"{'target':{width}} {'recipe':{wide}} {'energy':11} {'median':>10} {'min':>10} {'max':>10}  unit"
     for place, row in zip(places, figures, strict=True):
-        medians, indent = dict(row.medians), " " * (width + 16)
+        medians, indent = dict(row.medians), " " * (width + wide + 2)
         spread = f"{row.median:10.1f} {row.min:10.1f} {row.max:10.1f}"
-        yield f"{place:{width}} {row.recipe:14} {'total':11} {spread}  {row.unit}"
+        yield f"{place:{width}} {row.recipe:{wide}} {'total':11} {spread}  {row.unit}"
         for name in _PARTS:
             yield f"{indent}{name:11} {medians.pop(name):10.1f}"
         counts = (f"{name} {value:g}" for name, value in medians.items() if not name.startswith("glitch_free"))
         yield f"{indent}{', '.join(counts)}"
     for row in figures[:1]:
-        operations = f"{counted(int(row.conditions['operations']), 'operation')} on {row.conditions['data']} data"
+        operations = f"{counted(int(row.conditions['operations']), 'operation')} on {row.data} data"
         yield f"medians of {counted(row.renamings, 'renaming')}, each of {operations}, all with the right results"
         if is_smallest and row.portfolio != SPEED:
             yield f"the recipe is the one with the smallest area in the portfolio {row.portfolio}; {row.tool}"

@@ -1,5 +1,6 @@
 """Numbers that an energy is measured with, and their codes."""
 
+import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,8 @@ KINDS = {
 }
 """Kinds of random numbers; all have mean 0."""
 SEED = 1
+RUN = 128
+"""Numbers of a file that follow each other there and stay together; each running sum starts with another run."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +34,25 @@ class Data:
     name : str
         One of :data:`KINDS`, or the name of a file.
     content : float64 array, shape (2, n), or None
-        The numbers of a file; their root mean square is 1.
+        The numbers of a file, rounded to binary32.
     """
 
     name: str
     content: Numbers | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def sha256(self) -> str:
+        """Hash of the numbers of a file; of random numbers it is empty."""
+        return "" if self.content is None else hashlib.sha256(self.content.tobytes()).hexdigest()
+
     def streams(self, count: int) -> Numbers:
-        """Both streams, shape (2, ``count``); numbers of a file are repeated as needed."""
+        """Both streams, shape (2, ``count``).
+
+        Numbers of a file are repeated as needed; of more than ``count`` numbers, runs of :data:`RUN` are taken that lie
+        evenly in the file.
+        """
         if self.content is not None:
-            return np.stack([np.resize(row, count) for row in self.content])
+            return self.content[:, _places(self.content.shape[1], count)]
         random, shape = np.random.default_rng(SEED), (2, count)
         if self.name == "laplace":
             return random.laplace(0, 1, shape)
@@ -48,6 +60,16 @@ class Data:
             return random.uniform(-1, 1, shape)
         numbers = random.standard_normal(shape)
         return np.where(random.random(shape) < 0.5, 0.0, numbers) if self.name == "sparse" else numbers
+
+
+def _places(size: int, count: int) -> NDArray[np.int64]:
+    """Where ``count`` numbers stand in a file of ``size`` numbers."""
+    numbers = np.arange(count)
+    if size <= count:
+        return numbers % size
+    runs = -(-count // RUN)
+    starts = np.arange(runs) * (size - RUN) // max(1, runs - 1)
+    return np.asarray(np.maximum(starts, 0)[numbers // RUN] + numbers % RUN)
 
 
 def read(text: str) -> Data:
@@ -74,14 +96,14 @@ def read(text: str) -> Data:
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
         kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
         raise BadValue("data", f"{text} must have real numbers, not {kind}", ": ")
-    numbers = array.astype(np.float64)
-    if not np.isfinite(numbers).all():
+    if not np.isfinite(array).all():
         raise BadValue("data", f"{text} must have finite numbers; it has NaN or infinity", ": ")
-    largest = np.abs(numbers).max(initial=0.0)
-    if largest == 0:
+    with np.errstate(over="ignore"):
+        numbers = array.astype(np.float32).astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise BadValue("data", f"{text} must have numbers in the range of binary32; it has larger ones", ": ")
+    if not numbers.any():
         raise BadValue("data", f"{text} must have a number other than 0; it has {numbers.size} numbers", ": ")
-    numbers = numbers / largest
-    numbers /= np.sqrt(np.mean(numbers**2))
     if numbers.ndim != 2 or len(numbers) != 2:
         flat = numbers.ravel()
         numbers = np.stack([flat, np.random.default_rng(SEED).permutation(flat)])
@@ -106,15 +128,23 @@ def nearest(fmt: Format, numbers: Numbers) -> NDArray[np.int64]:
     return np.asarray(codes[above - is_lower], np.int64)
 
 
+def magnitude(numbers: Numbers) -> int:
+    """The logarithm to the base 2 of the root mean square, rounded; of zeros 0."""
+    mean = np.mean(numbers**2)
+    return round(float(np.log2(mean)) / 2) if mean else 0
+
+
 def scaled(fmt: Format, numbers: Numbers) -> Numbers:
     """The numbers times the power of two with the highest signal-to-noise ratio in a format; see :func:`nearest`.
 
-    Among scales within 0.01 dB of the best it is the one nearest to 1.
+    Among scales within 0.01 dB of the best it is 1, or else the one that brings the root mean square nearest to 1.
     """
     one = fmt.members[0] if isinstance(fmt, MultiFormat) else fmt
     low, high = one.exponent_range
     sample = numbers.ravel()[:4096] if fmt.signed else np.abs(numbers.ravel()[:4096])
-    exponents = sorted(range(low, high + 1), key=abs)
+    size = magnitude(sample)
+    ranked = sorted(range(low, high + 1), key=lambda exponent: (exponent != size, abs(exponent)))
+    exponents = [exponent - size for exponent in ranked]
     noise = []
     for exponent in exponents:
         rounded = one.values[nearest(one, np.ldexp(sample, exponent))]

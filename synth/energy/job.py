@@ -1,6 +1,5 @@
 """Energy jobs as data: the netlists of an area job, simulated; rows like those of areas."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -98,8 +97,7 @@ class EnergyJob:
     @property
     def key(self) -> str:
         """SHA-256 of everything that the samples depend on."""
-        content = b"" if self.data.content is None else self.data.content.tobytes()
-        words = [self.data.name, hashlib.sha256(content).hexdigest(), self.operations, self.period, self.simulator]
+        words = [self.data.name, self.data.sha256, self.operations, self.period, self.simulator]
         return sha256("energy", self.area.key, _program(), *map(str, words))
 
     def hashes(self) -> dict[str, str]:
@@ -154,6 +152,7 @@ class EnergyJob:
         conditions: dict[str, str | int] = {
             "unit_text": technology.unit_text if technology else "femtojoules per operation",
             "data": self.data.name,
+            **({"data_sha256": self.data.sha256} if self.data.sha256 else {}),
             "operations": self.operations,
             "simulator": self.simulator,
         }

@@ -46,6 +46,11 @@ _EDGES = "fall", "rise"
 _TIMES = "cell_{}", "{}_transition"
 _OTHERS = {"latch", "latch_bank", "ff_bank", "statetable", "bus", "bundle"}
 """Groups of cells that cannot be simulated."""
+_ENERGIES = {
+    re.compile(r"\binternal_power\b"): "internal energies (internal_power)",
+    re.compile(r"leakage_power\b"): "leakage (leakage_power, cell_leakage_power or default_cell_leakage_power)",
+}
+"""What a library must state, because energies without it would be too small."""
 
 
 @dataclass
@@ -336,7 +341,7 @@ def _reader(library: Library) -> _Reader:
 
 
 def check(libraries: Sequence[Library]) -> None:
-    """Refuse a library, given by its files, without a voltage, an inverter, or delays.
+    """Refuse a library, given by its files, without one voltage, an inverter, delays, internal energies or leakage.
 
     Raises
     ------
@@ -356,7 +361,8 @@ def technology(libraries: Sequence[Library], used: Iterable[str]) -> Technology:
     Raises
     ------
     CellError
-        If the library has no delays or no inverter, or lacks what the simulation of a used cell needs.
+        If the library has no delays, no inverter or no energies, its files have several voltages, or it lacks what the
+        simulation of a used cell needs.
     """
     readers = [_reader(library) for library in libraries]
     homes = {name: reader for reader in reversed(readers) for name in reader.places}
@@ -364,6 +370,12 @@ def technology(libraries: Sequence[Library], used: Iterable[str]) -> Technology:
     inverters = [outline for outline in outlines if outline.truth() == (True, False)]
     if not inverters or not any(library.has_delays for library in libraries):
         raise CellError("the library has no inverter with delays, which energies need")
+    voltages = sorted({reader.voltage for reader in readers})
+    if len(voltages) > 1:
+        raise CellError(f"its files are for {' and '.join(f'{volts:g}' for volts in voltages)} V, not for one voltage")
+    for stated, what in _ENERGIES.items():
+        if not any(stated.search(reader.text) for reader in readers):
+            raise CellError(f"the library states no {what}")
     smallest = min(inverters, key=lambda outline: (outline.area, len(outline.name), outline.name)).name
     cells = {name: homes[name].cell(name) for name in {*used, smallest} if name in homes}
     inverter = cells[smallest]
@@ -371,4 +383,4 @@ def technology(libraries: Sequence[Library], used: Iterable[str]) -> Technology:
     slew = 0.0
     for _ in range(8):  # the slew of an inverter in a chain of inverters with this load
         slew = mean_edge(inverter.outputs[0].arcs, lambda arc: arc.slews, (slew,), load)
-    return Technology(cells, "fJ", "femtojoules", "ns", 1000.0, 0.1, homes[smallest].voltage, load, slew)
+    return Technology(cells, "fJ", "femtojoules", "ns", 1000.0, 0.1, voltages[0], load, slew)

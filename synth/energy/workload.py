@@ -23,9 +23,9 @@ from hwgen.reference import REFERENCES, Reference, reference
 from hwgen.reference.reference import integers
 from hwgen.reference.sums import SumReference
 from synth.energy.activity import Stimuli
-from synth.energy.data import SEED, Data, Numbers, nearest, scaled
+from synth.energy.data import RUN, SEED, Data, Numbers, magnitude, nearest, scaled
 
-TERMS = 128
+TERMS = RUN
 """Products of a running sum."""
 WARM_UP = 16
 """Operations that fill a module and are not counted."""
@@ -211,7 +211,7 @@ def _operands(model: SumReference, data: Data, shape: tuple[int, int, int]) -> d
     scales: dict[str, NDArray[Any]] = {}
     a, b = _codes(model.formats, data, shape)
     if core.block_scale is not None:
-        numbers = data.streams(int(np.prod(shape)))
+        numbers = [np.ldexp(row, -magnitude(row)) for row in data.streams(int(np.prod(shape)))]
         one = int(nearest(core.block_scale, np.ones(1))[0])
         scales = {name: np.full(shape[:2], one, np.uint64) for name in ("a_scale", "b_scale")}
         try:

@@ -36,7 +36,7 @@ def figures(rows: Iterable[Row]) -> dict[Key, Figure]:
     for row in rows:
         quantity, how = ("area", row.portfolio) if row.timing is None else ("smallest area", row.timing.source)
         if row.is_energy:
-            quantity, how = f"energy on {row.conditions['data']} data", row.portfolio
+            quantity, how = f"energy on {row.data} data", row.portfolio
         key = Key(row.name, row.place, f"{quantity} [{row.unit}]", how)
         if row.is_best:
             by_key.setdefault(key, figure(row))

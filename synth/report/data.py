@@ -235,5 +235,5 @@ def with_sweeps(report: Report, sweeps: Sequence[Sweep]) -> Report:
 
 def _identity(row: Row) -> tuple[object, ...]:
     """What a measurement depends on: rows with the same identity are the same measurement."""
-    conditions = tuple(row.conditions.items())
+    conditions = tuple(sorted(row.conditions.items()))
     return row.verilog_sha256, row.script_sha256, row.recipe, row.is_best, row.libraries_sha256, row.tool, conditions

@@ -160,9 +160,7 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
     _check_formats(names, blocks)
     if not blocks:
         raise BadValue(None, f"there must be a table for at least one of {', '.join(BLOCKS)}")
-    energies = (
-        tuple(_data(folder, name) for name in _strings(table.get("energy"), "energy")) if "energy" in table else ()
-    )
+    energies = _energies(_strings(table["energy"], "energy"), folder, targets, blocks) if "energy" in table else ()
     if energies:
         for cells in libraries.values() if LIBERTY in targets else ():
             library.check(cells)
@@ -176,9 +174,19 @@ def _located(folder: Path, file: str) -> str:
     return str(folder / file) if file and (folder / file).exists() else file
 
 
-def _data(folder: Path, name: str) -> Data:
-    with about("energy"):
-        return read_data(_located(folder, name))
+def _energies(names: Iterable[str], folder: Path, targets: Iterable[str], kinds: Iterable[str]) -> tuple[Data, ...]:
+    """The data of energies; refused if two files have the same name, or no energy could be measured."""
+    found: dict[str, Data] = {}
+    for name in names:
+        with about("energy"):
+            data = read_data(_located(folder, name))
+        if found.setdefault(data.name, data).sha256 != data.sha256:
+            raise BadValue("energy", f"two different files are called {data.name}; rename one of them", ": ")
+    if not any(target in PLACES for target in targets):
+        raise BadValue("energy", f"needs one of the targets {' and '.join(PLACES)}")
+    if not any(kind in MEASURED for kind in kinds):
+        raise BadValue("energy", f"needs a table for at least one of {', '.join(MEASURED)}")
+    return tuple(found.values())
 
 
 def _check_designs(space: Space) -> None:

@@ -213,3 +213,14 @@ def test_a_library_in_several_files(lacking, lacks):
 @pytest.mark.parametrize(("name", "area"), [("sky130hd_tt.lib.gz", 3.7536), ("sg13g2_typ.lib.gz", 7.2576)])
 def test_real_libraries_are_read(name, area):
     assert liberty.nand2_area([liberty.read(LIBERTY_FOLDER / name)]) == area
+
+
+def test_a_cell_in_two_files_is_refused(tmp_path):
+    gates = liberty.read(liberty.GATES).text
+    for name in ("a.lib", "b.lib"):
+        (tmp_path / name).write_text(gates)
+    first, second = (str(tmp_path / name) for name in ("a.lib", "b.lib"))
+    with pytest.raises(BadValue, match=rf"^liberty: the cell INV is in {re.escape(first)} and in {re.escape(second)}$"):
+        liberty.read_all([f"{first},{second}"])
+    with pytest.raises(BadValue, match=rf"^liberty: the cell INV is twice in {re.escape(first)}$"):
+        liberty.read_all([f"{first},{first}"])

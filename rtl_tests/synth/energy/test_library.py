@@ -111,6 +111,12 @@ def test_only_the_inverter_is_read_besides_the_used_cells():
     ("old", "new", "problem"),
     [
         ("nom_voltage : 10;", "", "the library states no supply voltage (nom_voltage)"),
+        ("internal_power ()", "other ()", "the library states no internal energies (internal_power)"),
+        (
+            "leakage_power",
+            "leak",
+            "the library states no leakage (leakage_power, cell_leakage_power or default_cell_leakage_power)",
+        ),
         ('time_unit : "10ps"', 'time_unit : "10 hours"', "the library has the unit '10 hours', which is none of s"),
         (
             '"!B & Y"',
@@ -130,6 +136,12 @@ def test_libraries_that_lack_something(old, new, problem):
     assert old in SMALL.text
     with pytest.raises(CellError, match=rf"^{re.escape(problem)}$"):
         library.technology([Library("small", SMALL.text.replace(old, new))], ["INV", "NAND"])
+
+
+def test_files_for_several_voltages_are_no_library():
+    other = Library("other", SMALL.text.replace("nom_voltage : 10;", "nom_voltage : 18;").replace("INV", "NOT"))
+    with pytest.raises(CellError, match=r"^its files are for 1 and 1.8 V, not for one voltage$"):
+        library.technology([SMALL, other], ["INV"])
 
 
 def test_cells_that_cannot_be_simulated():

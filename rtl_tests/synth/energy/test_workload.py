@@ -10,7 +10,7 @@ from golden.refusal import BadValue
 from hwgen.blocks.catalog import build
 from hwgen.reference import REFERENCES, reference
 from synth.energy import data, workload
-from synth.energy.data import Data, nearest, read, scaled
+from synth.energy.data import RUN, Data, nearest, read, scaled
 from synth.energy.workload import TERMS, bits
 
 
@@ -71,16 +71,49 @@ def test_numbers_of_a_file(tmp_path):
     pair = read(path)
     assert pair.name == "numbers.npy"
     a, b = pair.streams(7)
-    assert (b[2] / a[0]).item() == pytest.approx(4)
-    assert np.array_equal(a[3:6], a[:3])
-    assert np.mean(pair.content**2) == pytest.approx(1)
+    assert a.tolist() == [1, -1, 2, 1, -1, 2, 1]
+    assert b.tolist() == [0, 0, 4, 0, 0, 4, 0]
     np.save(path, np.arange(12, dtype=np.float16).reshape(3, 4))
     a, b = read(path).streams(12)
     assert np.all(np.diff(a) > 0)
     assert sorted(b) == sorted(a)
     assert not np.array_equal(a, b)
-    np.save(path, np.array([1e300, -1e300]))
-    assert np.abs(read(path).content).tolist() == [[1, 1], [1, 1]]
+
+
+@pytest.mark.parametrize(("size", "count"), [(6000, 2016), (6000, 130), (300, 299), (129, 128), (1000, 1), (130, 128)])
+def test_numbers_of_a_long_file_lie_evenly_in_runs(size, count, tmp_path):
+    path = str(tmp_path / "numbers.npy")
+    np.save(path, np.stack([np.arange(size), np.arange(size)]) + 1)
+    places = read(path).streams(count)[0] - 1
+    runs = np.split(places, range(RUN, count, RUN))
+    assert all(np.array_equal(run, run[0] + np.arange(len(run))) for run in runs)
+    assert len(places) == count
+    starts = [run[0] for run in runs]
+    assert starts[0] == 0
+    if len(runs) > 1:
+        assert starts[-1] == size - RUN
+        assert np.ptp(np.diff(starts)) <= 1
+
+
+@pytest.mark.parametrize("name", ["ocp_e4m3", "hif8", "e2m1", "ue4m3", "gc_1_5_2_b33"])
+def test_values_of_a_format_stay(name):
+    fmt = golden.get(name)
+    codes = nearest(fmt, fmt.values[np.isfinite(fmt.values)])
+    numbers = np.random.default_rng(1).permutation(fmt.values[np.repeat(codes, 3)])
+    assert np.array_equal(scaled(fmt, numbers), numbers)
+
+
+def test_the_scale_of_an_operand_depends_on_it_alone(tmp_path):
+    numbers = np.random.default_rng(1).standard_normal(100).astype(np.float32).astype(np.float64)
+    fmt = golden.get("ocp_e4m3")
+    for other, expected in (
+        (np.zeros(100), 0 * numbers),
+        (2.0**-100 * numbers, numbers),
+        (2.0**100 * numbers, numbers),
+    ):
+        a, b = read(_saved(tmp_path, np.stack([numbers, other]))).streams(100)
+        assert np.array_equal(scaled(fmt, a), numbers)
+        assert np.array_equal(scaled(fmt, b), expected)
 
 
 def _saved(tmp_path, array):
@@ -97,6 +130,8 @@ def _saved(tmp_path, array):
         (np.array([True]), "must have real numbers, not bool"),
         (np.array([1.0, np.nan]), "must have finite numbers; it has NaN or infinity"),
         (np.array([1.0, np.inf]), "must have finite numbers; it has NaN or infinity"),
+        (np.array([1e300, 1.0]), "must have numbers in the range of binary32; it has larger ones"),
+        (np.array([1e-300]), "must have a number other than 0; it has 1 numbers"),
         (np.zeros(3), "must have a number other than 0; it has 3 numbers"),
         (np.zeros((2, 0)), "must have a number other than 0; it has 0 numbers"),
         (np.array([{}]), "is not an array of numbers in NumPy's format"),

@@ -16,6 +16,7 @@ import pytest
 import golden
 import hwgen
 import synth
+from golden.refusal import BadValue
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import BLOCKS
 from hwgen.tools import process
@@ -191,7 +192,8 @@ def test_registers_need_a_library_with_a_flip_flop(tmp_path, capsys):
 
 def test_each_library_of_a_space_is_a_target(tmp_path):
     for name in ("one", "two"):
-        (tmp_path / f"{name}.lib").write_text(GATES.read_text().replace("library (gates)", f"library ({name})"))
+        text = GATES.read_text().replace("library (gates)", f"library ({name})").replace("cell (", f"cell ({name}_")
+        (tmp_path / f"{name}.lib").write_text(text)
     path = tmp_path / "space.toml"
     path.write_text(
         'formats = ["hif8"]\ntargets = ["gates", "liberty"]\nliberty = ["one.lib", "one.lib,two.lib"]\n[decoder]\n'
@@ -224,8 +226,23 @@ def test_energies_are_measured_besides_areas(tmp_path):
         ("e2m1_decoder_binary16", "gaussian"),
         ("e2m1_decoder_binary16", "mine.npy"),
     ]
-    assert load.sweep(str(tmp_path / "out" / "sweep.json"), "sweep").rows
+    read_again = [row for row in load.sweep(str(tmp_path / "out" / "sweep.json"), "sweep").rows if row.is_energy]
+    assert [row.to_json() for row in read_again] == energies
+    digest = next(row["data_sha256"] for row in energies if row["data"] == "mine.npy")
+    assert [row.data for row in read_again if row.is_best] == ["gaussian", f"mine.npy ({digest[:8]})"]
     assert main(["report", "--sweep", str(tmp_path / "out" / "sweep.json"), "-o", str(tmp_path / "report")]) == 0
+
+
+def test_files_with_the_same_name_are_told_apart(tmp_path):
+    path, head = tmp_path / "space.toml", 'energy = ["a/x.npy", "b/x.npy"]\ntargets = ["gates"]\n[mac]\n'
+    for folder, numbers in (("a", [1.0, 2.0]), ("b", [1.0, 2.0])):
+        (tmp_path / folder).mkdir()
+        np.save(tmp_path / folder / "x.npy", np.array(numbers))
+    path.write_text(head)
+    assert [data.name for data in space.read(path).energies] == ["x.npy"]
+    np.save(tmp_path / "b" / "x.npy", np.array([1.0, 3.0]))
+    with pytest.raises(BadValue, match=r": energy: two different files are called x.npy; rename one of them$"):
+        space.read(path)
 
 
 @pytest.mark.parametrize(
@@ -233,6 +250,8 @@ def test_energies_are_measured_besides_areas(tmp_path):
     [
         ('energy = ["gauss"]\n[mac]', "energy must be one of gaussian, laplace, uniform, sparse, or a .npy file, not"),
         ("energy = []\n[mac]", "energy must be a list of strings, not []"),
+        ('targets = ["xc7"]\nenergy = ["sparse"]\n[mac]', "energy needs one of the targets gates and liberty"),
+        ('energy = ["sparse"]\n[adder]', "energy needs a table for at least one of decoder, "),
         ("formats = 1", "formats must be a list of strings, not 1"),
         ('formats = ["hif9"]', "must be a known format, not 'hif9'; the nearest is hif8"),
         ("[macs]", "the file has an unknown key 'macs'; did you mean 'mac'?"),
