@@ -106,6 +106,11 @@ class Dot(Accumulating, wiring.Component):
         width = self.accumulator_width
         super().__init__({**codes, "acc_in": In(width), "acc_out": Out(width), **sum_ports(overflow, flags)})
 
+    @property
+    def is_dot(self) -> bool:
+        """Yes."""
+        return True
+
     def elaborate(self, _platform: object) -> Module:
         """Products, then the sum."""
         m = Module()

@@ -52,8 +52,9 @@ class Encoder(Checked, wiring.Component):
         Whether there is a port ``flags``.
     optimize : str
         ``area``, or ``speed``: the code as sums of products, mostly in less than 0.7 of the delay, see
-        :mod:`hwgen.rounding.direct`. For signed formats with zero, from wide formats with infinity, without flags, in
-        ``ties_to_even``, ``ties_to_away`` or ``toward_zero``.
+        :mod:`hwgen.rounding.direct`. For signed formats with zero whose codes depend on up to 8 fraction bits
+        (10 of the source's subnormals), from wide formats with infinity, without flags, in ``ties_to_even``,
+        ``ties_to_away`` or ``toward_zero``.
 
     Members
     -------

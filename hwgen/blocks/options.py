@@ -122,12 +122,13 @@ FABRIC = Option(
     suffix="_{}",
 )
 _TWO_PATHS = "Optimized for speed: two paths, one for a shift before the addition and one for a shift after it"
-_BESIDE = "Optimized for speed: the places that a sum is shifted by are found beside the sum"
+_BESIDE = "Optimized for speed: the places that a {0} is shifted by are found beside the {0}"
 
 
 def _fast(core: Component) -> str:
-    is_dot = getattr(core, "lanes", 1) > 1 or core.block_scale is not None
-    return _BESIDE if is_dot else _TWO_PATHS
+    if core.is_dot and not core.is_floated:
+        return _BESIDE.format("sum")
+    return _TWO_PATHS
 
 
 OPTIMIZE = Option(
@@ -206,7 +207,7 @@ READOUT_OPTIMIZE = replace(
     OPTIMIZE,
     help="with a wide format as --to: what the datapath is built for: small area, or short delay at up to 1.4 times "
     "the area; the results are the same",
-    line=lambda _: _BESIDE,
+    line=lambda _: _BESIDE.format("magnitude"),
 )
 READOUT_A_FORMAT = replace(
     A_FORMAT, help="format of the first operand, same as for the accumulator: a name, or path of a .toml file"

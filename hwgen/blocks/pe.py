@@ -110,12 +110,17 @@ class Pe(Accumulating, wiring.Component):
         check_room(self.terms, self.lanes)
         self.fabric = check_fabric(fabric, self.optimize)
         self.carry_save = self._check_carry_save(carry_save)
-        if self.lanes > 1 or self.block_scale is not None:
+        if self.is_dot:
             check_room_for_speed(self, self.lanes)
         self.interleave = _accumulators(interleave, self.stages)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
         self._inputs, width = tuple(codes), self.accumulator_width
         super().__init__({"clear": In(1), "enable": In(1), **codes, "acc": Out(width), **sum_ports(True, flags)})
+
+    @property
+    def is_dot(self) -> bool:
+        """Whether it contains a :class:`hwgen.Dot`, not a :class:`hwgen.Mac`."""
+        return self.lanes > 1 or self.block_scale is not None or self.fabric != ASIC
 
     def _check_carry_save(self, carry_save: bool) -> bool:
         is_set = check_flag("carry_save", carry_save)
@@ -179,7 +184,7 @@ class Pe(Accumulating, wiring.Component):
             return Compressor(*formats, lanes=self.lanes, state_last=entry > 0, **common)
         common |= {"accumulator": self.accumulator, "zero": self.zero, "overflow": not self.has_flags}
         common["optimize"] = self.optimize
-        if self.lanes == 1 and self.block_scale is None and self.fabric == ASIC:
+        if not self.is_dot:
             return Mac(*formats, **common)
         return Dot(*formats, lanes=self.lanes, block_scale=self.block_scale, fabric=self.fabric, **common)
 

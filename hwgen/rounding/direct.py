@@ -38,15 +38,19 @@ Table = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 ROUNDINGS = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO)
 """Those that the neighbours and the middle between them decide, whatever the sign."""
 
-MAX_PLACES, MAX_SUBNORMAL_PLACES = 8, 12
+MAX_PLACES, MAX_SUBNORMAL_PLACES = 8, 10
 """Largest numbers of fraction bits that a code may depend on, and that of a subnormal of the source: covers of their
-tables take up to six seconds.
+tables take a few seconds, with one more of them four times as long.
 """
 
 
 def cover(width: int, needed: Iterable[int], allowed: Iterable[int]) -> Cubes:
     """Products that together contain all numbers of ``needed``, and else only ``allowed`` ones; none is redundant."""
-    left, primes = set(needed), _primes(width, {*needed, *allowed})
+    left = set(needed)
+    allowed = left.union(allowed)
+    if left and len(allowed) == 1 << width:
+        return ALWAYS
+    primes = _primes(width, allowed)
     inside = {prime: {n for n in left if n & prime[0] == prime[1]} for prime in sorted(primes)}
     chosen: list[Cube] = []
     for n in sorted(left):  # products that nothing can replace come first

@@ -47,6 +47,24 @@ def test_every_input(name, source, rounding):
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << golden.get(source).width)
 
 
+DEEP = """
+name = "deep"
+width = 9
+cite = "a test: values among the subnormals of binary32"
+rows = [{ prefix = "", exponent = { rule = "biased", bits = 3, bias = 128 }, fraction_bits = 5 }]
+specials = [{ mask = 255, value = 0, kind = "zero" }]
+"""
+
+
+@pytest.mark.parametrize("rounding", every(3, ROUNDINGS))
+def test_every_input_of_a_format_among_the_subnormals_of_the_source(rounding, tmp_path):
+    path = tmp_path / "deep.toml"
+    path.write_text(DEEP)
+    design = build("encoder", str(path), rounding=rounding, optimize="speed")
+    assert (design.core._direct().first, design.core._direct().deepest) == (6, 10 - (rounding == "toward_zero"))
+    assert check(design).verdict == EQUAL
+
+
 @pytest.mark.parametrize("name", ["hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3"])
 def test_every_input_with_every_overflow_rule(name):
     for overflow in golden.get(name).overflows:
@@ -96,6 +114,12 @@ def test_name_and_header():
             "Binary12p9se",
             {},
             "optimize 'speed' needs codes that depend on at most 8 fraction bits, not on 9",
+        ),
+        (
+            "Binary16p8se",
+            {},
+            "optimize 'speed' needs codes that depend on at most 10 fraction bits of the source's subnormals, "
+            "not on 18",
         ),
         ("e8m0", {}, "optimize 'speed' needs a signed format with zero, not 'e8m0'"),
         ("ue4m3", {}, "optimize 'speed' needs a signed format with zero, not 'ue4m3'"),

@@ -102,6 +102,11 @@ class Row:
         return self.metric == ENERGY
 
     @property
+    def is_figure(self) -> bool:
+        """Of an energy: whether the row is quoted: of a curve each recipe, else the best."""
+        return self.is_best != (self.portfolio == SPEED)
+
+    @property
     def format(self) -> str:
         """Name of the format, or of the first operand's format."""
         return str(self.options["format"])

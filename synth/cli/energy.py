@@ -113,7 +113,7 @@ def _table(rows: Sequence[Row], is_smallest: bool) -> Iterator[str]:
 
     ``is_smallest`` says whether the recipe was chosen by its area.
     """
-    figures = [row for row in rows if row.is_best != (row.portfolio == SPEED)]
+    figures = [row for row in rows if row.is_figure]
     places = [" + ".join(_short(row.libraries)) if row.target == LIBERTY else row.target for row in figures]
     width, wide = max(map(len, places), default=0), max(14, *(len(row.recipe) for row in figures))
     yield f"{'target':{width}} {'recipe':{wide}} {'energy':11} {'median':>10} {'min':>10} {'max':>10}  unit"

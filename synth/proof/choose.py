@@ -9,7 +9,6 @@ it. Products, values and codes come from the reference model.
 import numpy as np
 
 from golden import WIDE, WideFormat
-from golden.wide import wide
 from hwgen.blocks.block import PIPELINE, Design
 from hwgen.blocks.catalog import BLOCKS
 from hwgen.blocks.dot import Dot
@@ -66,29 +65,27 @@ def _proof(design: Design) -> type[Proof] | str:
         case Readout():
             return StochasticReadoutProof
         case Mac() | Dot() | Pe() as core:
-            return _sum_proof(design, core)
+            return _sum_proof(core)
         case _:
             return _TOO_MANY
 
 
-def _sum_proof(design: Design, core: Mac | Dot | Pe) -> type[Proof] | str:
+def _sum_proof(core: Mac | Dot | Pe) -> type[Proof] | str:
     held = core.scale_bits if core.accumulator == "exact" else 0
     if core.a_format.width + core.b_format.width + held > MAX_HELD_BITS:
         return f"there are more than 2^{MAX_HELD_BITS} pairs of codes and scales, too many to evaluate"
     if isinstance(core, Pe) and core.carry_save:
         return CarrySaveProof
-    is_dot = isinstance(core, Dot) or design.lanes > 1
     if core.accumulator == "exact":
-        return ExactDotProof if is_dot else ExactProof
+        return ExactDotProof if core.is_dot else ExactProof
     is_aligned = core.accumulator not in WIDE
-    if not (is_dot or is_aligned) and core.block_scale is None:
+    if not (core.is_dot or is_aligned):
         if core.accumulator != "binary32":
             return _TOO_MANY
         return TwoPathMacProof if core.optimize == SPEED else SplitMacProof
     if is_aligned:
         return AlignedDotProof
-    is_floated = core.scale_bits or core.block_scale is not None or wide(core.accumulator).flush
-    return FloatedDotProof if is_floated else RoundedDotProof
+    return FloatedDotProof if core.is_floated else RoundedDotProof
 
 
 def _whole_proof(design: Design) -> type[Proof] | str:

@@ -204,6 +204,8 @@ def _fast(blocks: Iterable[str]) -> Iterator[Design]:
             yield build("dot", name, accumulator=accumulator, lanes=2, optimize=SPEED, flags=True)
     for name in ("hif8", "ocp_e4m3"):
         yield build("pe", name, accumulator="binary32", lanes=8, stages=3, optimize=SPEED)
+        yield build("pe", name, accumulator="binary16", optimize=SPEED)
+        yield build("readout", name, zero="positive", optimize=SPEED)
     for scale in ("e8m0", "ue4m3"):
         yield build("dot", "e2m1", accumulator="binary32", lanes=16, block_scale=scale, optimize=SPEED)
     yield build("dot", "ocp_e4m3", accumulator="binary32", lanes=8, block_scale="e8m0", optimize=SPEED)

@@ -11,9 +11,6 @@ import sys
 from dataclasses import replace
 
 from synth.area.emission import verilog
-from synth.area.jobs import Measurement
-from synth.area.recipes import SPEED
-from synth.area.rows import Row
 from synth.area.store import Store
 from synth.area.timing import ABC
 from synth.energy.data import read
@@ -41,14 +38,9 @@ def jobs(store: Store) -> list[EnergyJob]:
     ]
 
 
-def kept(job: Measurement, row: Row) -> bool:
-    """Whether the file keeps a row: of a job one, or those of all recipes of a curve."""
-    return row.is_best != (job.portfolio == SPEED)
-
-
 def main() -> None:
     """Measure, and write the file."""
-    record.write(RESULTS, record.measured(record.options(__doc__), RESULTS, jobs, kept))
+    record.write(RESULTS, record.measured(record.options(__doc__), RESULTS, jobs, lambda _, row: row.is_figure))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The two-path adder of a fused MAC: an accumulator plus an exact product, rounded once, with 0.6 of the delay.
+"""The two-path adder of a fused MAC: an accumulator plus an exact product, rounded once.
 
 :mod:`hwgen.datapath.adder` shifts, adds, shifts again and rounds, one after the other. But a sum needs either a long
 shift in front of the addition, or a long one behind it, never both:

@@ -320,7 +320,7 @@ def _measured(rows: Sequence[Row]) -> Table:
     titles = {column.key: column.title for column in columns(rows)}
     body = []
     for row in rows:
-        if row.is_best != (row.portfolio == SPEED):
+        if row.is_figure:
             still = row.medians["glitch_free"]
             times = [f"{value:g} {name.rpartition('_')[2]}" for name, value in row.medians.items() if "delay" in name]
             body.append(
