@@ -1,6 +1,7 @@
 """The command line: the one module that combines formats, hardware, simulation and synthesis."""
 
 import argparse
+import os
 import signal
 import sys
 import threading
@@ -71,19 +72,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = sys.argv[1:] if argv is None else list(argv)
         arguments = parser(COMMANDS, words[0] if words else "").parse_args(words)
         status: int = arguments.run(arguments)
+        sys.stdout.flush()
     except Refusal as refusal:
         print(f"hwgen: {' '.join(_sentence(refusal).split())}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader of our output has gone
-        sys.stderr.close()
+        _drop_output()
         return 1
     except (ToolError, OSError) as error:
+        _drop_output()
         print(f"hwgen: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("hwgen: interrupted", file=sys.stderr)
         return 130
     return status
+
+
+def _drop_output() -> None:
+    """Drop what cannot be written, because the interpreter would try again at its end, and fail with its own status."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _sentence(refusal: Refusal) -> str:

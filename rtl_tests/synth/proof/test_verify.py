@@ -85,7 +85,7 @@ def test_a_users_own_file_is_checked(tmp_path, capsys):
         (["--jobs", "0"], "--jobs must be at least 1, not 0"),
         (["--liberty", "{tmp}/none.lib"], "--liberty: {tmp}/none.lib cannot be read: No such file or directory"),
         (
-            ["--liberty", str(GATES), "--liberty", f"{GATES},{GATES}"],
+            ["--liberty", str(GATES), "--liberty", "{tmp}/other.lib"],
             "--liberty: a module is mapped to one library; separate the files of one library by commas",
         ),
         (["--verilog", "{tmp}/ports.v", "--top", "ports"], "--verilog: ports must have the inputs bits[16], not x[16]"),
@@ -103,6 +103,7 @@ def test_bad_input_is_refused_in_one_sentence(tmp_path, capsys, words, sentence)
         "module clocked (input [15:0] bits, output reg [7:0] code);"
         " always @(posedge bits[0]) code <= bits[8:1]; endmodule"
     )
+    (tmp_path / "other.lib").write_text(GATES.read_text())
     folder = tmp_path / "evidence"
     assert main([*ENCODER, "-o", str(folder), *(word.replace("{tmp}", str(tmp_path)) for word in words)]) == 2
     assert capsys.readouterr().err == f"hwgen: {sentence.replace('{tmp}', str(tmp_path))}\n"
