@@ -61,8 +61,8 @@ def test_no_point_beats_the_front_in_both():
         (
             [(60, 190), (90, 100)],
             [(30, 250), (60, 140)],
-            "below 60 FO4 only the one built for speed is fast enough (down to 30 FO4); up to 60 FO4 it is also "
-            "smaller; from 90 FO4 on the one built for area is smaller.",
+            "below 60 FO4 only the one built for speed is fast enough (down to 30 FO4); from there to below 90 "
+            "FO4 it is also smaller; from 90 FO4 on the one built for area is smaller.",
         ),
         (
             [(60, 190), (90, 100)],
@@ -80,7 +80,24 @@ def test_no_point_beats_the_front_in_both():
             [(60, 191), (70, 150), (90, 100)],
             [(30, 250), (60, 190), (70, 140), (80, 135)],
             "below 60 FO4 only the one built for speed is fast enough (down to 30 FO4); from 90 FO4 on the one built "
+            "for area is smaller; in between spreads overlap, or the order changes.",
+        ),
+        (
+            [(60, 191), (90, 100)],
+            [(30, 250), (60, 190)],
+            "below 60 FO4 only the one built for speed is fast enough (down to 30 FO4); from 90 FO4 on the one built "
             "for area is smaller; in between neither is smaller beyond the spreads.",
+        ),
+        (
+            [(30, 250), (60, 80)],
+            [(30, 201), (60, 90)],
+            "below 60 FO4 the one built for speed is smaller; from 60 FO4 on the one built for area is smaller.",
+        ),
+        (
+            [(20, 190), (90, 70)],
+            [(30, 150), (60, 100), (90, 71)],
+            "below 30 FO4 only the one built for area is fast enough; from there to below 90 FO4 the one built for "
+            "speed is smaller; from there on neither is smaller beyond the spreads.",
         ),
         ([(30, 250), (60, 80)], [(30, 201), (60, 70)], "the one built for speed is smaller."),
     ],
@@ -101,14 +118,14 @@ def test_the_cheapest_at_each_speed():
     )
     curves = speed.fronts(rows)
     texts = speed.sentences(curves, "X", "FO4")
-    assert texts[0] == "X, within 10 FO4: fast is smallest (180 NAND2)."
+    assert texts[0] == "X, within 10 FO4: fast is smallest of 3 formats (180 NAND2)."
     assert texts[-1] == "X: fast is fastest (8 FO4); slim is slowest (10 FO4)."
     alike = curves | {"also": curves["slim"]}
     assert speed.sentences(alike, "X", "FO4")[-1] == "X: fast is fastest (8 FO4)."  # none is slower than all others
     slow = speed.sentences(
         {name: [point for point in curve if point.delay > 30] for name, curve in curves.items()}, "X", "FO4"
     )
-    assert slow[0] == "X, within 40 FO4: slim is smallest (100 NAND2), no different from alike."
+    assert slow[0] == "X, within 40 FO4: slim is smallest of 3 formats (100 NAND2), no different from alike."
     assert speed.sentences({"slim": curves["slim"]}, "X", "FO4") == [
         "X: slim has 200 NAND2 at 10 FO4 if it is fastest, 100 NAND2 at 40 FO4 if it is smallest."
     ]
@@ -122,7 +139,7 @@ def test_a_section_of_curves(tmp_path):
     render(report, tmp_path)
     page = (tmp_path / "index.html").read_text()
     assert '<section id="speed">' in page
-    assert "MAC into binary16, Gates, within 30 FO4: e5m3 is smallest (90 NAND2)." in page
+    assert "MAC into binary16, Gates, within 30 FO4: e5m3 is smallest of 2 formats (90 NAND2)." in page
     assert '<section id="mac">' not in page  # areas of sized cells are not comparable with the other areas
 
 

@@ -38,14 +38,17 @@ _GATES = "gates"
 _TITLE = "Gates"
 _AREA = "NAND2"
 _FO4 = "FO4"
+_BETTER = "needs less energy", "also needs less energy"
 _INTRO = (
-    "Netlists are simulated with a delay for each cell, on random numbers that are rounded to the format; where there "
-    "is an accumulator, they are added to a running sum. Every result equals that of the reference model. Glitches (a "
-    "net changes, and changes back within one operation) are counted. Wires and the clock's buffers are not, and no "
-    "leakage on our own gates, where the unit is C·V², with the input capacitance C of a unit inverter. A figure is "
-    "the median over the renamings, by the recipe with the smallest area of the portfolio standard, not the one with "
-    "the least energy; energy against delay has all recipes of the portfolio speed. docs/energy.md describes the "
-    "method."
+    "Netlists are simulated with a delay for each cell, on numbers that are rounded to the format; where there is an "
+    "accumulator, their products are added to a running sum. Every result equals that of the reference model. Glitches "
+    "(a net changes, and changes back within one operation) are counted; wires, buffers of the clock and, on our own "
+    "gates, leakage are not. Their unit is C·V²: C is the input capacitance of a unit inverter, V the supply voltage. "
+    "A figure is the median over the renamings, by that recipe of the portfolio standard which has the smallest area, "
+    "not the least energy, and MACs are built for area. Energy against delay chooses among all recipes of the "
+    "portfolio speed, and a format's line among MACs built for area and for speed; its limits are "
+    f"{listing([number(share) for share in speed.DEADLINES])} times the shortest delay that every format reaches. "
+    "docs/energy.md describes the method."
 )
 
 
@@ -91,10 +94,11 @@ def _formats(section: Section, energies: Energies) -> None:
     section.findings.append(Finding(first, _GATES, is_caption=True))
     shares = {name: glitches(energies.row(point)) for name, point in points.items()}
     least, most = min(shares.values()), max(shares.values())
-    text = f"{_TITLE}: glitches are {least:.0%} to {most:.0%} of the energy of these MACs."
+    macs = f"{_TITLE}, {len(FORMATS)} MACs into {REPORT_ACCUMULATOR} built for area, {DEFAULT_DATA} data"
+    text = f"{macs}: glitches are {least:.0%} to {most:.0%} of their energy."
     section.findings.append(Finding(text, _GATES))
     areas = {name: area(energies.row(point)) for name, point in points.items()}
-    section.findings.append(Finding(_orders(figures, areas), _GATES))
+    section.findings.append(Finding(f"{macs}: {_orders(figures, areas)}", _GATES))
     head = ("format", f"energy [{unit}]", f"without glitches [{unit}]", "glitches", f"area [{_AREA}]", "energy / area")
     body = []
     for name in ranked(figures):
@@ -113,7 +117,7 @@ def _formats(section: Section, energies: Energies) -> None:
 
 
 def _orders(figures: Mapping[str, Figure], areas: Mapping[str, Figure]) -> str:
-    """Sentence on pairs of formats where the one with the larger area needs less energy, beyond the spreads."""
+    """Clause on pairs of formats where the one with the larger area needs less energy, beyond the spreads."""
     names = ranked(areas)
     pairs = [
         f"{other} needs less energy than {name}"
@@ -122,38 +126,41 @@ def _orders(figures: Mapping[str, Figure], areas: Mapping[str, Figure]) -> str:
         if areas[name].median < areas[other].median and figures[other].below(figures[name])
     ]
     if not pairs:
-        return f"{_TITLE}: beyond the spreads, no MAC needs less energy than a smaller one."
-    return f"{_TITLE}: although their MACs are larger, {listing(pairs)}."
+        return "none needs less energy, beyond the spreads, than one whose median area is smaller."
+    return f"although their median areas are larger, {listing(pairs)}."
 
 
 # -- energy against delay
 
 
-class Curves(NamedTuple):
-    """The fronts of a MAC's energy and area against its delay."""
+class Curve(NamedTuple):
+    """The netlists of a MAC by recipe, and the front of energy against delay."""
 
+    rows: Sequence[Row]
     energy: speed.Front
-    area: speed.Front
+
+    def smallest(self, limit: float) -> Row | None:
+        """The recipe with the smallest median area within a delay."""
+        met = [row for row in self.rows if row.medians["delay_fo4"] <= limit * (1 + 1e-9)]
+        return min(met, key=lambda row: row.medians["area"], default=None)
 
 
-def curves(energies: Energies) -> dict[str, dict[str, Curves]]:
+def curves(energies: Energies) -> dict[str, dict[str, Curve]]:
     """By format, and by what the MAC is built for."""
-    fronts: dict[str, dict[str, Curves]] = {}
+    found: dict[str, dict[str, Curve]] = {}
     for name, goal in product(CURVES, GOALS):
         rows = energies.rows[Point(mac(name, goal=goal), SPEED).key]
-        fronts.setdefault(name, {})[goal] = Curves(
-            speed.front(speed.Point(delay(row), figure(row)) for row in rows),
-            speed.front(speed.Point(delay(row), area(row)) for row in rows),
-        )
-    return fronts
+        front = speed.front(speed.Point(delay(row), figure(row)) for row in rows)
+        found.setdefault(name, {})[goal] = Curve(rows, front)
+    return found
 
 
-def _named(by_format: Mapping[str, Mapping[str, Curves]]) -> dict[str, Curves]:
+def _named(by_format: Mapping[str, Mapping[str, Curve]]) -> dict[str, Curve]:
     """Both curves of a format under names of their own."""
     return {f"{name} built for {goal}": pair for name, pairs in by_format.items() for goal, pair in pairs.items()}
 
 
-def _fronts(by_format: Mapping[str, Mapping[str, Curves]]) -> dict[str, speed.Front]:
+def _fronts(by_format: Mapping[str, Mapping[str, Curve]]) -> dict[str, speed.Front]:
     """By format: energy against delay, of whatever the MAC is built for."""
     return {
         name: speed.front(point for pair in pairs.values() for point in pair.energy)
@@ -169,16 +176,16 @@ def _curves(section: Section, energies: Energies) -> None:
     unit = points[0].area.unit
     title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
     picture = plots.curves(fronts, speed.front(points), title, f"delay [{_FO4}]", f"energy of an operation [{unit}]")
-    sentences = []
+    sentences: list[str] = []
+    macs = f"MACs of {listing(CURVES)} into {REPORT_ACCUMULATOR}, built for area or for speed"
     for limit in speed.deadlines(fronts):
-        met = {name: point.area for name, pair in both.items() if (point := speed.at(pair.energy, limit))}
-        sizes = {name: point.area for name, pair in both.items() if (point := speed.at(pair.area, limit))}
+        met = {name: point.area for name, curve in both.items() if (point := speed.at(curve.energy, limit))}
         first, ties, _ = smallest(met)
-        small, alike, _ = smallest(sizes)
+        least, row = _smallest(both, limit)
         sentences.append(
-            f"{_TITLE}, MACs of {listing(CURVES)} into {REPORT_ACCUMULATOR}, within {number(limit)} {_FO4}: {first} "
-            f"needs the least energy ({number(met[first].median)} {unit}){ties_clause(ties)}; {small} has the smallest "
-            f"area ({number(sizes[small].median)} {_AREA}){ties_clause(alike)}."
+            f"{_TITLE}, {'the same MACs' if sentences else macs}, within {number(limit)} {_FO4}: {first} has the "
+            f"lowest energy ({number(met[first].median)} {unit}){ties_clause(ties)}; {least} has the smallest median "
+            f"area ({number(row.medians['area'])} {_AREA}, at {number(row.median)} {unit})."
         )
     section.plots.append(Plot(sentences[0], picture, commands(point.area for point in points)))
     section.findings.append(Finding(sentences[0], _GATES, is_caption=True))
@@ -187,13 +194,23 @@ def _curves(section: Section, energies: Energies) -> None:
     for name, curve in fronts.items():
         share = curve[0].area.median / curve[-1].area.median
         fastest.append(f"{name} {share:.2f} ({number(curve[0].delay)} against {number(curve[-1].delay)} {_FO4})")
-    text = f"{_TITLE}: a MAC's energy at its shortest delay, in multiples of its least energy: {listing(fastest)}."
+    text = (
+        f"{_TITLE}, the same MACs: energy of a format's fastest one, in multiples of that of the one with the least "
+        f"energy, medians: {listing(fastest)}."
+    )
     section.findings.append(Finding(text, _GATES))
-    for name, pairs in by_format.items():
-        area_front, speed_front = (pair.energy for pair in pairs.values())
-        phrase = speed.crossing(area_front, speed_front, _FO4, "needs less energy", "also needs less energy")
-        section.findings.append(Finding(f"{_TITLE}, {name}, MAC into {REPORT_ACCUMULATOR}: {phrase}.", _GATES))
+    for name, pair in by_format.items():
+        small, fast = (pair[goal].energy for goal in GOALS)
+        phrase = speed.crossing(small, fast, _FO4, *_BETTER)
+        section.findings.append(Finding(f"MAC into {REPORT_ACCUMULATOR}, {_TITLE}, {name}: {phrase}.", _GATES))
     section.tables.append(within_delays(energies))
+
+
+def _smallest(both: Mapping[str, Curve], limit: float) -> tuple[str, Row]:
+    """The MAC with the smallest median area within a delay."""
+    found = {name: row for name, curve in both.items() if (row := curve.smallest(limit))}
+    name = min(found, key=lambda name: found[name].medians["area"])
+    return name, found[name]
 
 
 def within_delays(energies: Energies) -> Table:
@@ -232,8 +249,8 @@ def _data(section: Section, energies: Energies) -> None:
         if kind != DEFAULT_DATA:
             changes = [f"{_change(energies, name, kind)} for {name}" for name in SAMPLED]
             sentences.append(
-                f"{_TITLE}, {kind} instead of {DEFAULT_DATA} data, in the same netlists, one sample of each kind: "
-                f"{listing(changes)}."
+                f"{_TITLE}, {kind} instead of {DEFAULT_DATA} data, in the same netlists, one set of numbers of each "
+                f"kind: {listing(changes)}."
             )
     used = (value for values in series.values() for value in values.values())
     caption = "Energy of a MAC by data; numbers are multiplied by the power of two that suits the format best."
@@ -303,11 +320,11 @@ def _costs(section: Section, energies: Energies) -> None:
         "change of area",
     )
     note = (
-        "Registers end glitches but cost energy themselves: that of their clock is listed. In a pipeline, successive "
-        "operations belong to one sum, whose value comes from outside; a real one has to take turns between sums. A "
-        "processing element also has its accumulator's register, clear and enable. A MAC's accumulator comes from "
-        "outside: the register of an exact one has several times the bits of binary16, and takes back much of what the "
-        "MAC saves. Neither it nor readouts are included."
+        "Registers keep glitches from passing on, but cost energy themselves: that of their clock is listed. In a "
+        "pipeline, successive operations belong to one sum, whose value comes from outside; a real one has to take "
+        "turns between sums. A processing element also has its accumulator's register, clear and enable. A MAC's "
+        "accumulator comes from outside: the register of an exact one has several times the bits of binary16, and may "
+        "take back what the MAC saves. Neither it nor readouts are included."
     )
     section.tables.append(Table(f"What options cost in energy, {_TITLE}", head, tuple(body), note))
 

@@ -1,11 +1,11 @@
 """The chapter on area against delay: each recipe is a point, each format the front of its points."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import takewhile
+from itertools import groupby
 from statistics import median
 from typing import NamedTuple
 
-from hwgen.datapath.goal import AREA
+from hwgen.datapath.goal import AREA, SPEED
 from synth.area.rows import Row, Timing
 from synth.report.columns import Column, columns
 from synth.report.figures import Figure, counted, listing, number, smallest, ties_clause
@@ -188,32 +188,41 @@ def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str]
 def crossing(small: Front, fast: Front, unit: str, better: str = "is smaller", also: str = "is also smaller") -> str:
     """A phrase on the fronts of a block that is built for area, and of one that is built for speed.
 
-    One counts as ``better`` beyond the spreads only.
+    One counts as ``better`` within a delay only beyond the spreads.
     """
     first, quickest = small[0].delay, fast[0].delay
     limits = sorted({point.delay for point in (*small, *fast) if point.delay >= max(first, quickest)})
-    pairs = [(limit, at(small, limit), at(fast, limit)) for limit in limits]
-    areas = [(limit, one.area, other.area) for limit, one, other in pairs if one and other]
-    lead = [limit for limit, area, other in takewhile(lambda item: item[2].below(item[1]), areas)]
-    tail = [limit for limit, area, other in takewhile(lambda item: item[1].below(item[2]), reversed(areas))]
+    runs = [(goal, next(group)) for goal, group in groupby(limits, lambda limit: _better(small, fast, limit))]
     texts = []
     if quickest < first:
         reach = f"down to {number(quickest)} {unit}"
         texts.append(f"below {number(first)} {unit} only the one built for speed is fast enough ({reach})")
     elif first < quickest:
         texts.append(f"below {number(quickest)} {unit} only the one built for area is fast enough")
-    if len(lead) == len(areas):
-        texts.append(f"from there on it {also}" if texts else f"the one built for speed {better}")
-        return ", and ".join(texts)
-    if lead:
-        texts.append(f"up to {number(lead[-1])} {unit} it {also}")
-    if tail:
-        texts.append(f"from {number(tail[-1])} {unit} on the one built for area {better}")
-    if len(lead) + len(tail) < len(areas):
+    if runs[0][0] == SPEED:
+        subject = f"it {also}" if quickest < first else f"the one built for speed {better}"
+        if len(runs) == 1:
+            return ", and ".join([*texts, f"from there on {subject}" if texts else subject])
+        start = "from there to below" if texts else "below"
+        texts.append(f"{start} {number(runs[1][1])} {unit} {subject}")
+        runs = runs[1:]
+    if is_last := runs[-1][0] == AREA:
+        texts.append(f"from {number(runs[-1][1])} {unit} on the one built for area {better}")
+        runs = runs[:-1]
+    if runs:
+        is_mixed = any(goal is not None for goal, _ in runs)
+        rest = "spreads overlap, or the order changes" if is_mixed else f"neither {better} beyond the spreads"
         beside = "in between " if len(texts) > 1 else "elsewhere "
-        where = beside if tail else "from there on " if texts else ""
-        texts.append(f"{where}neither {better} beyond the spreads")
+        texts.append((beside if is_last else "from there on " if texts else "") + rest)
     return "; ".join(texts)
+
+
+def _better(small: Front, fast: Front, limit: float) -> str | None:
+    """What the better block within a delay is built for; None if the spreads overlap."""
+    one, other = at(small, limit), at(fast, limit)
+    assert one is not None
+    assert other is not None
+    return AREA if one.area.below(other.area) else SPEED if other.area.below(one.area) else None
 
 
 def deadlines(curves: Mapping[str, Front]) -> list[float]:
@@ -235,7 +244,8 @@ def sentences(curves: Mapping[str, Front], where: str, unit: str) -> list[str]:
         met = {name: point.area for name, curve in curves.items() if (point := at(curve, deadline))}
         best, ties, _ = smallest(met)
         size = f"{number(met[best].median)} {met[best].unit}"
-        texts.append(f"{where}, within {number(deadline)} {unit}: {best} is smallest ({size}){ties_clause(ties)}.")
+        words = f"{best} is smallest of {counted(len(curves), 'format')} ({size}){ties_clause(ties)}"
+        texts.append(f"{where}, within {number(deadline)} {unit}: {words}.")
     times = {name: curve[0].time for name, curve in curves.items()}
     first, ties, last = smallest(times)
     slowest = f"; {last} is slowest ({number(times[last].median)} {unit})" if last else ""
