@@ -46,6 +46,7 @@ dots: $(READY)       ## measure dot products by lanes, accumulator and format fo
 	$(BIN)/python -m synth.report.readme
 energy: $(READY)       ## measure energies by format, delay and data for the report (a quarter of an hour; it resumes)
 	$(BIN)/python -m synth.studies.energies
+	$(BIN)/python -m synth.report.readme
 study: $(READY)       ## train small networks in many formats for the report: build/study.json (an hour; it resumes)
 	$(BIN)/python -m synth.studies.learning
 ranking: $(READY)       ## measure multipliers and MACs twice, also on LIBRARIES; list contradicting rankings
