@@ -177,13 +177,14 @@ def _curves(section: Section, energies: Energies) -> None:
     title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
     picture = plots.curves(fronts, speed.front(points), title, f"delay [{_FO4}]", f"energy of an operation [{unit}]")
     sentences: list[str] = []
-    macs = f"MACs of {listing(CURVES)} into {REPORT_ACCUMULATOR}, built for area or for speed"
+    how = f"into {REPORT_ACCUMULATOR}, built for area or for speed"
+    macs, same = f"MACs of {listing(CURVES)} {how}", f"MACs of {len(CURVES)} formats {how}"
     for limit in speed.deadlines(fronts):
         met = {name: point.area for name, curve in both.items() if (point := speed.at(curve.energy, limit))}
         first, ties, _ = smallest(met)
         least, row = _smallest(both, limit)
         sentences.append(
-            f"{_TITLE}, {'the same MACs' if sentences else macs}, within {number(limit)} {_FO4}: {first} has the "
+            f"{_TITLE}, {same if sentences else macs}, within {number(limit)} {_FO4}: {first} has the "
             f"lowest energy ({number(met[first].median)} {unit}){ties_clause(ties)}; {least} has the smallest median "
             f"area ({number(row.medians['area'])} {_AREA}, at {number(row.median)} {unit})."
         )
@@ -195,7 +196,7 @@ def _curves(section: Section, energies: Energies) -> None:
         share = curve[0].area.median / curve[-1].area.median
         fastest.append(f"{name} {share:.2f} ({number(curve[0].delay)} against {number(curve[-1].delay)} {_FO4})")
     text = (
-        f"{_TITLE}, the same MACs: energy of a format's fastest one, in multiples of that of the one with the least "
+        f"{_TITLE}, {same}: energy of a format's fastest one, in multiples of that of the one with the least "
         f"energy, medians: {listing(fastest)}."
     )
     section.findings.append(Finding(text, _GATES))
