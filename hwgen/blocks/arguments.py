@@ -162,7 +162,10 @@ class Accumulating(Checked):
 
     @property
     def is_floated(self) -> bool:
-        """Whether the sum of the products becomes a floating-point number before it meets the accumulator."""
+        """Whether a scale or dlfloat16 needs the sum of the products as a floating-point number.
+
+        A sum that fits no frame (:mod:`hwgen.datapath.frames`), near the ends of a long range, becomes one, too.
+        """
         return bool(self.scale_bits) or self.block_scale is not None or state_format(self.accumulator).flush
 
     @property

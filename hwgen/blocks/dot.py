@@ -108,7 +108,7 @@ class Dot(Accumulating, wiring.Component):
 
     @property
     def is_dot(self) -> bool:
-        """Yes."""
+        """True: the products of all lanes are added up first."""
         return True
 
     def elaborate(self, _platform: object) -> Module:

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ class Data:
     name: str
     content: Numbers | None = field(default=None, repr=False, compare=False)
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         """Hash of the numbers of a file; of random numbers it is empty."""
         return "" if self.content is None else hashlib.sha256(self.content.tobytes()).hexdigest()

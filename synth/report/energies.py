@@ -52,7 +52,7 @@ class Point(NamedTuple):
 @cache
 def mac(fmt: str, accumulator: str = REPORT_ACCUMULATOR, stages: int = 0, goal: str = AREA) -> Design:
     """A MAC of the study, built for area or for speed."""
-    return build("mac", fmt, accumulator=accumulator, stages=stages, optimize=goal)
+    return speeds.mac(fmt, goal, accumulator=accumulator, stages=stages)
 
 
 @cache

@@ -183,7 +183,7 @@ def _energies(names: Iterable[str], folder: Path, targets: Iterable[str], kinds:
         if found.setdefault(data.name, data).sha256 != data.sha256:
             raise BadValue("energy", f"two different files are called {data.name}; rename one of them", ": ")
     if not any(target in PLACES for target in targets):
-        raise BadValue("energy", f"needs one of the targets {' and '.join(PLACES)}")
+        raise BadValue("energy", f"needs one of the targets {' or '.join(PLACES)}")
     if not any(kind in MEASURED for kind in kinds):
         raise BadValue("energy", f"needs a table for at least one of {', '.join(MEASURED)}")
     return tuple(found.values())

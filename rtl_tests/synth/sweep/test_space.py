@@ -250,7 +250,7 @@ def test_files_with_the_same_name_are_told_apart(tmp_path):
     [
         ('energy = ["gauss"]\n[mac]', "energy must be one of gaussian, laplace, uniform, sparse, or a .npy file, not"),
         ("energy = []\n[mac]", "energy must be a list of strings, not []"),
-        ('targets = ["xc7"]\nenergy = ["sparse"]\n[mac]', "energy needs one of the targets gates and liberty"),
+        ('targets = ["xc7"]\nenergy = ["sparse"]\n[mac]', "energy needs one of the targets gates or liberty"),
         ('energy = ["sparse"]\n[adder]', "energy needs a table for at least one of decoder, "),
         ("formats = 1", "formats must be a list of strings, not 1"),
         ('formats = ["hif9"]', "must be a known format, not 'hif9'; the nearest is hif8"),
