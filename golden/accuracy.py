@@ -54,11 +54,10 @@ def dynamic_range(name: str | Format) -> float:
 def model_snr(name: str | Format) -> float:
     """Signal-to-noise ratio in dB by the model of floating-point quantization (Graphcore paper, Table 1, column SNR).
 
-    Equation (5) of the paper: noise / signal = 2.16 · 2**(-2p) / 12, where p counts the bits of the significand with
-    the hidden bit. It assumes that nothing over- or underflows. 2.16 rounds 1.5 / ln 2, which assumes log-uniform
-    significands. The exact constant reproduces all seven printed rows; the paper's next line, 0.18 · 2**(-2p), would
-    give DLFloat 67.7 instead of 67.6. For a format with tapered precision the result is the ratio at its highest
-    precision. :func:`quantization_snr` gives the ratio on data.
+    Equation (5) of the paper: 5.55 · 2**(2p), or 7.44 + 6.02p dB, where p counts the bits of the significand with the
+    hidden bit. It assumes that nothing over- or underflows. 5.55 rounds 12 ln 2 / 1.5, for log-uniform significands;
+    this constant and 7.44 + 6.02p both reproduce all seven printed rows. For a format with tapered precision the result
+    is the ratio at its highest precision. :func:`quantization_snr` gives the ratio on data.
 
     Raises
     ------

@@ -168,12 +168,15 @@ def _sign_only(width: int) -> tuple[Special, int]:
     return Special((1 << width) - 1, code, Kind.NAN), code
 
 
+_HIFLOAT8 = "Ascend HiFloat8 Format for Deep Learning"
+
+
 def _hif8() -> Format:
     nan, code = _sign_only(8)
     return Format(
         name="hif8",
         width=8,
-        cite="Ascend HiFloat8 Format for Deep Learning, Tables 2 to 4; specification, section 1",
+        cite=f"{_HIFLOAT8}, section 2.1; specification, section 1",
         rows=(
             Row("11", SignMagnitude(4), fraction_bits=1),
             Row("10", SignMagnitude(3), fraction_bits=2),
@@ -188,7 +191,7 @@ def _hif8() -> Format:
     )
 
 
-_SUPERNORMALS = "Supernormals paper, Table 1; specification, section 2"
+_SUPERNORMALS = "Supernormals paper, {}; specification, section 2"
 
 
 def _p3109(name: str, exponent_bits: int, fraction_bits: int, *, subnormals: bool = True) -> Format:
@@ -200,7 +203,7 @@ def _p3109(name: str, exponent_bits: int, fraction_bits: int, *, subnormals: boo
     return Format(
         name=name,
         width=width,
-        cite=_SUPERNORMALS,
+        cite=_SUPERNORMALS.format("Table 1" if name == "binary8p3" else "section 4"),
         rows=rows if subnormals else rows[1:],
         specials=(*(() if subnormals else (zero,)), nan, Special(all_ones, all_ones, Kind.INF)),
         canonical_nan=code,
@@ -238,7 +241,7 @@ def supernormal(name: str, x: int, y: int, low: int, high: int) -> Format:
     return Format(
         name=name,
         width=width,
-        cite=_SUPERNORMALS,
+        cite=_SUPERNORMALS.format("section 3" if low == high else "sections 3 and 5"),
         rows=(*rows, Row("", Biased(x, bias), y)),
         specials=(Special((1 << width) - 1, 0, Kind.ZERO), nan, Special(all_ones, all_ones, Kind.INF)),
         canonical_nan=code,
@@ -284,7 +287,7 @@ def graphcore(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> F
     return Format(
         name=name,
         width=width,
-        cite="8-bit Numerical Formats for Deep Neural Networks, section 2; specification, section 4",
+        cite="8-bit Numerical Formats for Deep Neural Networks, sections 2.2, 3.1 and 3.2; specification, section 4",
         rows=rows if exponent_bits else rows[:1],
         specials=(nan,),
         canonical_nan=code,
@@ -293,12 +296,15 @@ def graphcore(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> F
     )
 
 
-def _ibm(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Format:
+_HYBRID = "Hybrid 8-bit Floating Point Training and Inference, sections 2.1 and 2.2"
+
+
+def _ibm(name: str, exponent_bits: int, fraction_bits: int, bias: int, source: str = _HYBRID) -> Format:
     width = 1 + exponent_bits + fraction_bits
     return Format(
         name=name,
         width=width,
-        cite="Hybrid 8-bit Floating Point Training and Inference, section 3; specification, section 5",
+        cite=f"{source}; specification, section 5",
         rows=(Row("", Biased(exponent_bits, bias), fraction_bits),),
         specials=(Special((1 << (width - 1)) - 1, 0, Kind.ZERO),),
         flush=True,
@@ -354,7 +360,7 @@ _SINGLE: dict[str, Callable[[], Format]] = {
     "ieee_e3m4": lambda: ieee(Format, "ieee_e3m4", 3, 4, _IEEE_CITE, 0x78),
     "ibm_1_4_3": lambda: _ibm("ibm_1_4_3", 4, 3, 11),
     "ibm_1_5_2": lambda: _ibm("ibm_1_5_2", 5, 2, 15),
-    "ibm_fp9_1_5_3": lambda: _ibm("ibm_fp9_1_5_3", 5, 3, 15),
+    "ibm_fp9_1_5_3": lambda: _ibm("ibm_fp9_1_5_3", 5, 3, 15, f"{_HIFLOAT8}, section 1 (FP9)"),
     "e2m1": lambda: _element("e2m1", 2, 1, 1),
     "e2m3": lambda: _element("e2m3", 2, 3, 1),
     "e3m2": lambda: _element("e3m2", 3, 2, 3),

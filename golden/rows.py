@@ -131,7 +131,7 @@ class Biased:
 
 @dataclass(frozen=True)
 class SignMagnitude:
-    """The exponent is a sign (1 is negative) and a magnitude whose leading 1 is not stored (HiFloat8, section 3)."""
+    """The exponent is a sign (1 is negative) and a magnitude whose leading 1 is not stored (HiF8 paper, Table 3)."""
 
     bits: int
 

@@ -138,7 +138,8 @@ def _dlfloat16() -> WideFormat:
     return WideFormat(
         name="dlfloat16",
         width=16,
-        cite="Hybrid 8-bit Floating Point Training and Inference, section 3; specification, section 5",
+        cite="Hybrid 8-bit Floating Point Training and Inference, section 2.3 (1-6-9); rounding and NaN of IBM's zDNN; "
+        "specification, section 5",
         rows=(Row("", Biased(6, 31), 9),),
         specials=(Special(0x7FFF, 0, Kind.ZERO), Special(0x7FFF, 0x7FFF, Kind.NAN)),
         canonical_nan=0x7FFF,

@@ -18,6 +18,7 @@ from rtl_tests.support.paper_tables import (
     definition,
     values,
 )
+from rtl_tests.support.paths import ROOT
 
 # -- the Graphcore paper ----------------------------------------------------------------------------------------------
 
@@ -30,6 +31,22 @@ def test_graphcore_table_1(name):
     assert (normals.exponent.bits, normals.fraction_bits) == (exponent_bits, fraction_bits)
     assert round(golden.dynamic_range(name), 1) == decibels
     assert round(golden.model_snr(name), 1) == snr
+
+
+def test_both_forms_of_equation_5_give_table_1_and_pages_say_so():
+    """The exact constant and the printed 7.44 + 6.02p give all rows; the printed 2.16 does not."""
+    differing = {}
+    for name, (_, fraction_bits, _, snr) in GRAPHCORE_TABLE_1.items():
+        p = fraction_bits + 1
+        assert round(7.44 + 6.02 * p, 1) == round(10 * math.log10(5.55 * 4**p), 1) == snr
+        if (rounded := round(10 * math.log10(12 * 4**p / 2.16), 1)) != snr:
+            differing[name] = rounded
+    assert differing == {"dlfloat16": 67.7, "gc_1_3_4_b3": 37.6}
+    page = " ".join((ROOT / "docs/accuracy.md").read_text().split())
+    assert "The exact constant and the paper's 7.44 + 6.02p both give all seven printed rows" in page
+    for text in (page, " ".join(golden.model_snr.__doc__.split())):
+        assert "7.44 + 6.02p" in text
+        assert "must be" not in text
 
 
 def test_the_range_is_the_ratio_of_the_largest_to_the_smallest_value():

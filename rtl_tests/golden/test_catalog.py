@@ -45,6 +45,27 @@ def test_every_name_gives_one_valid_format_with_a_citation():
         assert hash(dataclasses.replace(fmt)) == hash(fmt)
 
 
+@pytest.mark.parametrize("name", [*golden.names(), *golden.WIDE, "e5m2b2_1", "e3m2b1", "gc_1_4_3_b0"])
+def test_every_citation_names_a_place_that_has_the_format(name):
+    """The place exists in the paper and is about the format; the specification's section exists and names it."""
+    *sources, ours = golden.get(name).cite.split("; ")
+    text = (ROOT / "docs/specification.md").read_text()
+    number = re.search(r"specification, section ([\d.]+)$", ours)[1]
+    chapter = re.search(rf"^#+ {re.escape(number)}\.? .*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)[0]
+    family = re.sub(r"^gc_1_\d_\d_b\d+$", "gc_1_{e}_{p}_b{bias}", re.sub(r"^e\dm\db\d(_\d)?$", "e{x}m{y}b{l}", name))
+    assert f"`{family}`" in chapter
+    for source in sources or [ours]:
+        title = next((title for title in paper_tables.PLACES if source.startswith(title)), None)
+        if title is None:
+            assert source == paper_tables.UNPRINTED[name]
+            continue
+        cited = paper_tables.places(source.removeprefix(title))
+        assert cited
+        for place in cited:
+            assert place in paper_tables.PLACES[title], (source, place)
+            assert re.fullmatch(paper_tables.DEFINED_AT.get((title, place), ""), name), (name, source, place)
+
+
 SUPERNORMALS = ("e3m2b1", "e4m3b0", "e5m2b1_3", "e2m1b0_1", "e6m1b2_0")
 GRAPHCORE = ("gc_1_4_3_b0", "gc_1_4_3_bm3", "gc_1_2_1_b1", "gc_1_5_4_b400", "gc_1_0_4_b2")
 

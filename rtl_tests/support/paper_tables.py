@@ -338,3 +338,145 @@ def wide_values(name: str, bits: np.ndarray) -> np.ndarray:
                 return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
             case _:
                 return values("dlfloat16")[bits]
+
+
+# -- where the papers say what ----------------------------------------------------------------------------------------
+
+HIFLOAT8 = "Ascend HiFloat8 Format for Deep Learning"
+SUPERNORMALS = "Supernormals paper"
+GRAPHCORE = "8-bit Numerical Formats for Deep Neural Networks"
+FP8 = "FP8 Formats for Deep Learning"
+HYBRID = "Hybrid 8-bit Floating Point Training and Inference"
+
+PLACES = {
+    HIFLOAT8: {
+        "section 1": "Introduction",
+        "section 2": "HiFloat8",
+        "section 2.1": "Novel Data Format",
+        "section 2.2": "Consideration and Design",
+        "section 3": "Rounding Methods",
+        "section 3.1": "Rounding Half",
+        "section 3.2": "Hybrid Rounding",
+        "section 4": "Experiments on Traditional Neural Networks",
+        "section 4.1": "Training with Backward Loss-Scaling",
+        "section 4.2": "Inference with Per-Tensor Scaling",
+        "section 5": "Experiments on Large Language Models",
+        "section 5.1": "Training",
+        "section 5.2": "Inference",
+        "section 6": "Conclusion and Outlook",
+        "Table 1": "Fields of HiF8",
+        "Table 2": "Unconventional Prefix Code for Dot Field",
+        "Table 3": "HiF8 Code-Value Mapping Details",
+        "Table 4": "Typical Values and Features for HiF8, FP8 and FP16",
+        "Table 5": "Validation Accuracy for Traditional Neural Networks",
+        "Table 6": "Validation Accuracy after HiF8 PTQ of Traditional Neural Networks",
+        "Table 7": "Validation Perplexity for Large Language Models",
+        "Table 8": "WikiText2 Perplexity after HiF8 PTQ of Large Language Models",
+        "Table 9": "Inference Accuracy after HiF8 PTS Calibration for Large Language Models",
+        "Figure 1": "Significant Precision over Exponent",
+        "Figure 2": "Threshold and Fraction of Simplified Stochastic Rounding",
+        "Algorithm 1": "HiF8 Calibration with Per-Tensor Scaling",
+        "equation (1)": "normals",
+        "equation (2)": "denormals",
+        "equation (3)": "hybrid rounding",
+    },
+    SUPERNORMALS: {
+        "section 1": "Introduction",
+        "section 2": "Background",
+        "section 2.1": "Mixed-Precision Training",
+        "section 2.2": "Scaling Strategies",
+        "section 3": "Supernormal Floating-Point Representation",
+        "section 4": "Experimental Results",
+        "section 5": "Conclusions",
+        "Table 1": "8-bit Encodings and Values",
+        "Table 2": "Fused MAC Unit Area and Breakdown",
+        "Table 3": "Accuracy results for a ResNet-20 CNN and a Llama2 LLM",
+        "Figure 1": "ResNet-20 training distributions",
+    },
+    GRAPHCORE: {
+        "section 1": "Introduction",
+        "section 2": "Background",
+        "section 2.1": "Low-precision training of deep neural networks",
+        "section 2.2": "Scaled integers vs floating-point representation",
+        "section 2.3": "Alternative number formats",
+        "section 2.4": "Mixed-precision floating-point design",
+        "section 2.5": "Loss scaling",
+        "section 3": "8-bit numerical formats for mixed precision training",
+        "section 3.1": "Floating-point design",
+        "section 3.2": "8-bit floating-point formats for activations, weights and gradients",
+        "section 3.3": "Results for image processing",
+        "section 3.4": "Results for language processing",
+        "section 4": "Automatic loss scaling",
+        "section 5": "Conclusions",
+        "Table 1": "bits, dynamic range and SNR of floating-point formats",
+        "Table 8": "Transformer WMT14 English-German translation performance",
+        "equation (4)": "dynamic range of a floating-point representation",
+        "equation (5)": "SNR of a floating-point representation",
+    },
+    FP8: {
+        "section 1": "Introduction",
+        "section 2": "Aspects of FP8 Usage in Deep Learning",
+        "section 3": "FP8 Binary Interchange Format",
+        "section 3.1": "Special Value Representations",
+        "section 3.2": "Exponent Bias",
+        "section 4": "Empirical Results",
+        "section 4.1": "Training",
+        "section 4.2": "Inference",
+        "section 4.3": "Per-Tensor Scaling Factors",
+        "section 5": "Conclusions",
+        "Table 1": "Details of FP8 Binary Formats",
+    },
+    HYBRID: {
+        "section 1": "Introduction",
+        "section 1.1": "Challenges and Related Works",
+        "section 1.2": "Contributions",
+        "section 2": "New Hybrid FP8 (HFP8) Formats and Computations",
+        "section 2.1": "Impact of FP8 formats on Trans-Precision Inference",
+        "section 2.2": "Impact of FP8 Formats on Model Training Accuracy",
+        "section 2.3": "Last Layer Precision and the SoftMax Function",
+        "section 3": "Trans-Precision Inference in FP8",
+        "section 4": "Hybrid FP8 Distributed Training Scheme and Results",
+        "section 5": "Conclusions",
+    },
+}
+"""Sections, tables, figures and equations of the papers that may be cited, with their titles or subjects."""
+
+DEFINED_AT = {
+    (HIFLOAT8, "section 2.1"): r"hif8",  # fields, Tables 1 to 4, equations (1) and (2)
+    (HIFLOAT8, "section 1"): r"ibm_fp9_1_5_3",  # "HFP8 is therefore called FP9 in hardware implementation"
+    (SUPERNORMALS, "Table 1"): r"binary8p3|e5m2b[12]",
+    (SUPERNORMALS, "section 4"): r"binary8p4|e[45]m[23]_nosub|e5m3",  # binary8p4, "nosub", 9-bit row (a)
+    (SUPERNORMALS, "section 3"): r"e\d+m\d+b\d+(_\d+)?",  # any B
+    (SUPERNORMALS, "section 5"): r"e\d+m\d+b\d+_\d+",  # "we should configure these separately"
+    (FP8, "Table 1"): r"ocp_e4m3|ocp_e5m2",
+    (GRAPHCORE, "section 2.2"): r"gc_1_\d_\d_b\d+",  # 1.E.p, the bias, 1.0.7
+    (GRAPHCORE, "section 3.1"): r"gc_1_\d_\d_b\d+",  # the largest exponent field holds numbers
+    (GRAPHCORE, "section 3.2"): r"gc_1_\d_\d_b\d+",  # one NaN instead of -0, saturation
+    (HYBRID, "section 2.1"): r"ibm_1_4_3|ibm_1_5_2",  # the range and the bias of 4; "2^-15 - 2^16"
+    (HYBRID, "section 2.2"): r"ibm_1_4_3|ibm_1_5_2",  # forward and backward
+    (HYBRID, "section 2.3"): r"dlfloat16",  # "(1-6-9) FP16 output precision", no more
+}
+"""The formats that a place of a paper defines, or names if the rest is settled elsewhere."""
+
+UNPRINTED = {
+    "ieee_e4m3": "float8_e4m3 and float8_e3m4 of ml_dtypes",
+    "ieee_e3m4": "float8_e4m3 and float8_e3m4 of ml_dtypes",
+    "dlfloat16": "rounding and NaN of IBM's zDNN",
+    "bfloat16": "bfloat16 as in specification, section 6",
+    "binary16": "IEEE 754-2019, section 3.6",
+    "binary32": "IEEE 754-2019, section 3.6",
+    "ue4m3": "OCP E4M3 without the sign, the scale of NVFP4",
+    "ue5m3": "5 exponent and 3 fraction bits without a sign",
+    **dict.fromkeys(("e2m1", "e2m3", "e3m2", "e8m0"), "OCP Microscaling Formats (MX) Specification, version 1.0"),
+}
+"""Sources of formats that are none of the five papers."""
+
+
+def places(text: str) -> list[str]:
+    """``sections 2.1 and 2.2 (x)`` as ``section 2.1`` and ``section 2.2``; also of tables and others."""
+    found = []
+    for kind, numbers in re.findall(
+        r"(section|Table|Figure|Algorithm|equation)s? (\(?\d[\d.]*\)?(?:(?:, | and | to )\(?\d[\d.]*\)?)*)", text
+    ):
+        found += [f"{kind} {number.rstrip('.')}" for number in re.findall(r"\(\d\)|\d[\d.]*", numbers)]
+    return found
