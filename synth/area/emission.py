@@ -3,18 +3,16 @@
 from functools import cache
 from importlib.metadata import version
 
-import golden
-import hwgen
 from hwgen.blocks.block import Design
 from hwgen.tools import yosys
-from synth.area.digest import sha256, texts
+from synth.area.digest import fingerprint, sha256
 from synth.area.store import Store
 
 
 @cache
 def _program() -> str:
-    """SHA-256 of the packages that generate Verilog, and of the versions of their tools."""
-    return sha256(*texts(golden), *texts(hwgen), version("minifloat-rtl"), version("amaranth"), yosys.version())
+    """SHA-256 of the program that generates Verilog, and of the versions of its tools."""
+    return sha256(fingerprint(__name__), version("minifloat-rtl"), version("amaranth"), yosys.version())
 
 
 def verilog(design: Design, store: Store | None = None) -> str:

@@ -15,7 +15,7 @@ from golden.refusal import check_choice, check_integer
 from hwgen.netlist.emit import CLOCK, Port
 from hwgen.tools import yosys
 from hwgen.tools.process import ToolError
-from synth.area.digest import sha256
+from synth.area.digest import fingerprint, sha256
 from synth.area.liberty import Library, check_flip_flop
 from synth.area.recipes import DEFAULT_PORTFOLIO, RECIPES, SPEED, portfolio
 from synth.area.route import WRAPPER, clock, is_routed, router, wrapper
@@ -31,8 +31,6 @@ Samples = dict[str, list[dict[str, float]]]
 """Metrics of each renaming, by recipe."""
 
 _SWAP = Path(__file__).with_name("data") / "swap.v"
-_TIMING = tuple(Path(__file__).with_name(name) for name in ("timing.py", "route.py"))
-"""Files that delays depend on besides the script: they write the inverter chain and the wrapper and call the timers."""
 
 _RENAMING = """\
 design -load prepared
@@ -188,15 +186,15 @@ class Job:
         return "\n".join(lines) + "\n"
 
     def hashes(self) -> dict[str, str]:
-        """SHA-256 of the module, and of the script with all other files it reads; with ``tool`` they fix the result."""
-        timing = [self.timer, *map(Path.read_text, _TIMING)] if self.is_timed else []
+        """SHA-256 of the module, and of the script with the cells and the timer that it names."""
+        timing = [self.timer] if self.is_timed else []
         script = sha256(self.script, _SWAP.read_text(), *self._place[0].inputs().values(), *timing)
         return {"verilog_sha256": sha256(self.verilog), "script_sha256": script}
 
     @property
     def key(self) -> str:
-        """SHA-256 of everything that the samples depend on: :meth:`hashes` and the tool's version."""
-        return sha256(*self.hashes().values(), yosys.version())
+        """SHA-256 of everything that the samples depend on: :meth:`hashes`, the program and the tool's version."""
+        return sha256(*self.hashes().values(), fingerprint(__name__), yosys.version())
 
     def execute(self, timeout: float | None = None) -> Samples:
         """See :func:`execute`."""

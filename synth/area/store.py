@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from golden.refusal import BadValue
+from synth.area.digest import sha256
 
 
 class StoreError(OSError):
@@ -31,6 +32,7 @@ class Store:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.path, timeout=60, check_same_thread=False, isolation_level=None)
+            self._connection.text_factory = bytes  # a value may be no text
             self._connection.execute("pragma journal_mode = wal")
             self._connection.execute(
                 "create table if not exists results (key text primary key, value text not null) without rowid"
@@ -49,13 +51,20 @@ class Store:
         return row
 
     def get(self, key: str) -> Any:
-        """The result stored under a key, or None."""
+        """The result stored under a key, or None; a value that :meth:`put` did not write is removed."""
         row = self._run("select value from results where key = ?", key)
-        return None if row is None else json.loads(row[0])
+        if row is None:
+            return None
+        check, _, text = bytes(row[0]).decode(errors="replace").partition(" ")
+        if check != sha256(text):
+            self._run("delete from results where key = ?", key)
+            return None
+        return json.loads(text)
 
     def put(self, key: str, value: Any) -> None:
         """Store a result; a key that is already there keeps its first result."""
-        self._run("insert or ignore into results (key, value) values (?, ?)", key, json.dumps(value, sort_keys=True))
+        text = json.dumps(value)
+        self._run("insert or ignore into results (key, value) values (?, ?)", key, f"{sha256(text)} {text}")
 
     def __len__(self) -> int:
         row = self._run("select count(*) from results")

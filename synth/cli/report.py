@@ -1,6 +1,7 @@
 """The command ``hwgen report``."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -13,13 +14,15 @@ from hwgen.blocks.arguments import code_format
 from hwgen.tools.files import check_writable, writing
 from hwgen.tools.progress import Progress
 from synth.area import liberty
+from synth.area.digest import sha256
 from synth.area.jobs import Job
 from synth.area.pool import LocalPool
 from synth.area.rows import Row
 from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.cli.checks import check_jobs, check_renamings, print_failures
-from synth.proof.evidence import Evidence, EvidenceStore, program_hashes
+from synth.proof.evidence import Evidence, EvidenceStore
+from synth.proof.verify import is_current
 from synth.report import compare, load
 from synth.report.chapters.tradeoff import ratios
 from synth.report.data import assemble, with_sweeps
@@ -66,8 +69,9 @@ def report(arguments: argparse.Namespace) -> int:
         names = {*(job.top for job in jobs), *(row.name for row in rows)}
         if older is not None and names.isdisjoint(row.name for row in older):
             raise _nothing_common()  # before measuring for minutes
+        evidence = _evidence(arguments.evidence, jobs)
         outcomes = measure_all(jobs, pool, store, Progress())
-    data = with_sweeps(assemble(outcomes, list(formats), accuracy, _evidence(arguments.evidence)), swept)
+    data = with_sweeps(assemble(outcomes, list(formats), accuracy, evidence), swept)
     data = replace(data, ratios=ratios(formats.get(name, name) for name in data.formats))
     if whole:
         data = replace(data, dots=load.dots(), energies=load.energies(), speeds=load.speeds())
@@ -122,9 +126,25 @@ def _formats(text: str | None) -> dict[str, Format]:
     return {fmt.name: fmt for fmt in named.values()}
 
 
-def _evidence(folder: str) -> list[Evidence]:
-    """The records in a folder that were made with this version of the reference model."""
-    if not Path(folder).is_dir():
+def _evidence(name: str, jobs: Sequence[Job]) -> list[Evidence]:
+    """The records in a folder that are of this version of the program, its tools, and the Verilog of the jobs."""
+    folder = Path(name)
+    if not folder.is_dir():
         return []
-    current = program_hashes()["golden"]
-    return [evidence for evidence in EvidenceStore(Path(folder)) if evidence.hashes.get("golden") == current]
+    verilog = {job.top: sha256(job.verilog) for job in jobs}
+    records = list(EvidenceStore(folder))
+    current = [
+        record
+        for record in records
+        if is_current(record)
+        and not (record.is_emitted and verilog.get(record.module, record.hashes["verilog"]) != record.hashes["verilog"])
+    ]
+    files = len(list(folder.glob("*.json")))
+    ignored = {
+        "cannot be read": files - len(records),
+        "are of another version of the program, its tools or the module": len(records) - len(current),
+    }
+    for problem, count in ignored.items():
+        if count:
+            print(f"hwgen: evidence in {folder} is ignored: {count} of {files} records {problem}", file=sys.stderr)
+    return current

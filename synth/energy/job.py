@@ -2,17 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from operator import attrgetter
 from statistics import median
 
-import golden
-import hwgen.reference
-import synth.energy
 from golden.refusal import BadValue
 from hwgen.blocks.block import Design
 from hwgen.tools import yosys
-from synth.area.digest import sha256, texts
+from synth.area.digest import fingerprint, sha256
 from synth.area.jobs import Job, Samples, mapped
 from synth.area.recipes import SPEED
 from synth.area.rows import ENERGY, Row
@@ -29,12 +25,6 @@ OPERATIONS = 2000
 MAX_OPERATIONS = 100_000
 MAX_PERIOD = 1e6
 """In nanoseconds."""
-
-
-@cache
-def _program() -> str:
-    """SHA-256 of the packages that a result depends on besides its area job."""
-    return sha256(*texts(golden), *texts(hwgen.reference), *texts(synth.energy, ".py", ".cpp"))
 
 
 @dataclass(frozen=True)
@@ -98,7 +88,7 @@ class EnergyJob:
     def key(self) -> str:
         """SHA-256 of everything that the samples depend on."""
         words = [self.data.name, self.data.sha256, self.operations, self.period, self.simulator]
-        return sha256("energy", self.area.key, _program(), *map(str, words))
+        return sha256("energy", self.area.key, fingerprint(__name__), *map(str, words))
 
     def hashes(self) -> dict[str, str]:
         """Those of the netlists, see :meth:`synth.area.jobs.Job.hashes`."""

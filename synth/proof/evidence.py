@@ -1,6 +1,7 @@
 """Evidence: records of what was checked of a module, how and with which tools; and the folder that stores them."""
 
 import json
+import math
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -10,12 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import golden
-import hwgen.reference
-import synth.proof
 from golden.refusal import BadValue
 from hwgen.tools.files import write_files
-from synth.area.digest import sha256, texts
+from synth.area.digest import fingerprint
 
 EMITTED = "emitted"
 """The :attr:`Evidence.source` of Verilog that ``hwgen generate`` writes."""
@@ -37,7 +35,7 @@ class Evidence:
     command : str
         The command that repeats the check.
     source : str
-        Origin of the Verilog: :data:`EMITTED`, or the name of the file that was checked.
+        Origin of the Verilog: :data:`EMITTED` if :attr:`is_emitted`, or the name of the file that was checked.
     libraries : list of str
         Cell libraries that the module was mapped to; empty for simple gates.
     kind : str
@@ -58,7 +56,8 @@ class Evidence:
     done : list of int
         Finished parts of an incomplete check.
     place : str
-        For a user's file, eight digits of a hash of its path and its block, so that each pair has its own record.
+        For a user's file, eight digits of a hash of its path and its block, so that each pair has its own record;
+        empty for a module that ``hwgen generate`` writes.
     """
 
     module: str
@@ -78,10 +77,15 @@ class Evidence:
     place: str = ""
 
     @property
+    def is_emitted(self) -> bool:
+        """Whether ``hwgen generate`` wrote the Verilog; a user's file may be called :data:`EMITTED` as well."""
+        return not self.place
+
+    @property
     def name(self) -> str:
         """Name of the record: the module, with its file and cell libraries if it has any."""
         cells = [f"cells-{(self.hashes.get('cells') or self.hashes['libraries'])[:12]}"] if self.libraries else []
-        parts = [self.module, *([] if self.source == EMITTED else [self.source, self.place]), *cells]
+        parts = [self.module, *([] if self.is_emitted else [self.source, self.place]), *cells]
         return re.sub(r"[^A-Za-z0-9_.-]", "_", ".".join(parts))[:200]
 
     def continues(self, earlier: "Evidence") -> bool:
@@ -117,7 +121,8 @@ class EvidenceStore:
     def load(self, name: str) -> Evidence | None:
         """The record of this name; None if there is none or it cannot be read."""
         try:
-            record = json.loads(self.path(name).read_text())
+            record = json.loads(self.path(name).read_text(encoding="utf-8"))
+            json.dumps(record, ensure_ascii=False).encode()  # refuses halves of surrogate pairs
         except (OSError, ValueError, RecursionError):
             return None
         names = {item.name for item in fields(Evidence)}
@@ -147,19 +152,27 @@ def _is_sound(record: Evidence) -> bool:
         str: ("module", "command", "source", "kind", "method", "verdict", "place"),
         int: ("cases", "inputs"),
         dict: ("hashes", "tools"),
-        list: ("libraries", "done"),
+        list: ("libraries", "done", "counterexamples"),
     }
     if any(type(getattr(record, name)) is not kind for kind, names in kinds.items() for name in names):
         return False
     if not all(type(part) is int and part >= 0 for part in record.done) or len(set(record.done)) < len(record.done):
         return False
-    if type(record.seconds) not in (int, float) or record.seconds < 0:
+    if type(record.seconds) not in (int, float) or not 0 <= record.seconds < math.inf:
         return False
-    return record.verdict != EQUAL or record.cases == record.inputs
+    texts = [*record.hashes.values(), *record.tools.values(), *record.libraries]
+    texts += [case.get("sentence") if isinstance(case, dict) else None for case in record.counterexamples]
+    if not all(isinstance(text, str) for text in texts) or "verilog" not in record.hashes:
+        return False
+    if record.libraries and "libraries" not in record.hashes:
+        return False
+    if record.verdict not in (EQUAL, DIFFERENT, INCOMPLETE, UNPROVED) or not 0 <= record.cases <= record.inputs > 0:
+        return False
+    return record.verdict != EQUAL or (record.cases == record.inputs and record.kind in (SWEPT, PROVED))
 
 
 @cache
 def program_hashes() -> Mapping[str, str]:
-    """SHA-256 of the reference model's source, and of the source that compares gates with it."""
-    checks = sha256(*texts(hwgen.reference), *texts(synth.proof))
-    return MappingProxyType({"golden": sha256(*texts(golden)), "checks": checks})
+    """SHA-256 of the reference model, and of the whole program that writes modules and compares gates with it."""
+    checks = fingerprint("synth.proof.verify", "hwgen.blocks.catalog")
+    return MappingProxyType({"golden": fingerprint("golden"), "checks": checks})

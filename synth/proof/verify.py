@@ -59,14 +59,14 @@ class Subject:
     design : Design
         The block that the module should be.
     verilog, top : str
-    source : str
-        :data:`EMITTED`, or the name of a file.
+    source : str or None
+        Name of the user's file; None for a module that ``hwgen generate`` writes.
     libraries : tuple of Library
         Libraries whose cells the module is mapped to; empty for simple gates.
     command : str
         Command that repeats the check.
     place : str
-        See :class:`Evidence`.
+        See :class:`Evidence`; a user's file without one gets that of its name.
     placed : (str, int), optional
         Recipe and seed that map the module to the libraries: see :func:`synth.area.jobs.mapped_netlist`.
     """
@@ -74,11 +74,19 @@ class Subject:
     design: Design
     verilog: str
     top: str
-    source: str
+    source: str | None
     libraries: tuple[Library, ...]
     command: str
     place: str = ""
     placed: tuple[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.source is not None and not self.place:
+            object.__setattr__(self, "place", sha256(self.source, self.design.command())[:8])
+
+    @property
+    def _is_system_verilog(self) -> bool:
+        return self.source is not None and self.source.endswith(".sv")
 
     @cached_property
     def cells(self) -> str:
@@ -89,21 +97,21 @@ class Subject:
     def netlist(self) -> Netlist:
         """The gates of the module, with the ports of the reference model."""
         top, libraries, pipeline = self.top, self.libraries, self.design.pipeline
-        system_verilog = self.source.endswith(".sv")
+        system_verilog = self._is_system_verilog
         core = self.design.core
         if isinstance(core, Pe):
-            if self.source != EMITTED:
+            if self.source is not None:
                 check(self.verilog, top, system_verilog, True, libraries)
             if core.carry_save:
                 return self._rows(core)
             netlist = read_step(self.verilog, top, system_verilog, core.stages, core.interleave)
         elif self._keeps_adders:
-            if self.source != EMITTED:
+            if self.source is not None:
                 check(self.verilog, top, system_verilog, bool(pipeline.stages), libraries)
             netlist = read_adders(self.verilog, top, system_verilog, pipeline)
         elif self.placed is not None:
             netlist = read_cells(self.cells, top, libraries, pipeline=pipeline)
-        elif self.source != EMITTED and check(self.verilog, top, system_verilog, bool(pipeline.stages), libraries):
+        elif self.source is not None and check(self.verilog, top, system_verilog, bool(pipeline.stages), libraries):
             netlist = read_cells(self.verilog, top, libraries, system_verilog, pipeline)
         elif libraries:
             netlist = read_mapped(self.verilog, top, libraries, system_verilog, pipeline)
@@ -113,7 +121,7 @@ class Subject:
         return arrange(netlist, model.arguments, model.results, model.made_of)
 
     def _rows(self, core: Pe) -> RowsNetlist:
-        netlist = read_rows(self.verilog, self.top, self.source.endswith(".sv"), core.stages, core.interleave)
+        netlist = read_rows(self.verilog, self.top, self._is_system_verilog, core.stages, core.interleave)
         model = reference(self.design)
         state = 2 * (model.arguments["acc_in"] - 2) + 3  # two rows with one bit more than the value, and sticky bits
         inputs = {**model.arguments, "acc_in": state, "enable": 1}
@@ -123,7 +131,7 @@ class Subject:
     @property
     def prover(self) -> type[Proof] | str:
         """See :func:`synth.proof.choose.proof`."""
-        return proof(self.design, self.source == EMITTED and not self.libraries)
+        return proof(self.design, self.source is None and not self.libraries)
 
     @property
     def _keeps_adders(self) -> bool:
@@ -149,20 +157,33 @@ class Subject:
             hashes["libraries"] = sha256(*(library.text for library in self.libraries))
         if self.placed is not None:
             hashes["cells"] = sha256(self.cells)
-        tools = {"yosys": yosys.version(), "numpy": np.__version__, "python": platform.python_version()}
-        tools |= {"bitwuzla": version("bitwuzla")} if kind == PROVED else {"compiler": evaluator_version()}
         return Evidence(
             module=self.top,
             command=self.command,
-            source=self.source,
+            source=self.source or EMITTED,
             libraries=[library.name for library in self.libraries],
             kind=kind,
             method=method,
             inputs=1 << sum(reference(self.design).arguments.values()),
             hashes=hashes,
-            tools=tools,
+            tools=tools(kind),
             place=self.place,
         )
+
+
+def tools(kind: str) -> dict[str, str]:
+    """Versions of the tools that a verdict of this kind rests on."""
+    names = {"yosys": yosys.version(), "numpy": np.__version__, "python": platform.python_version()}
+    names |= {"bitwuzla": version("bitwuzla")} if kind == PROVED else {"compiler": evaluator_version()}
+    return names | {"amaranth": version("amaranth")}
+
+
+def is_current(record: Evidence) -> bool:
+    """Whether a record was made by this version of the program, with the tools of this machine.
+
+    Its module is then the one that this program writes, or the user's file.
+    """
+    return record.hashes.items() >= program_hashes().items() and record.tools == tools(record.kind)
 
 
 def emitted(
@@ -170,7 +191,7 @@ def emitted(
 ) -> Subject:
     """The module that ``hwgen generate`` writes; ``words`` are options to add to its command."""
     command = f"hwgen verify {design.command()}{words}"
-    return Subject(design, design.verilog(), design.name, EMITTED, tuple(libraries), command, placed=placed)
+    return Subject(design, design.verilog(), design.name, None, tuple(libraries), command, placed=placed)
 
 
 def begin(subject: Subject, store: EvidenceStore | None = None) -> Evidence:

@@ -7,22 +7,16 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-import golden
-import hwgen
-import synth
 from golden.refusal import BadValue
 from hwgen.tools import yosys
 from hwgen.tools.process import ToolError
-from synth.area.digest import sha256, texts
+from synth.area.digest import fingerprint, sha256
 
 if TYPE_CHECKING:
     from distributed import Client
 
 CONNECT = 10.0
 """Seconds to wait for the first answer of a scheduler."""
-
-SUFFIXES = (".py", ".v", ".lib", ".cpp", ".h")
-"""Suffixes of the files that results depend on."""
 
 
 class PoolError(ToolError):
@@ -31,9 +25,9 @@ class PoolError(ToolError):
 
 @cache
 def program() -> str:
-    """SHA-256 of everything results depend on besides the job: the files of our packages and the tool's version."""
-    files = [text for package in (golden, hwgen, synth) for text in texts(package, *SUFFIXES)]
-    return sha256(*files, version("minifloat-rtl"), yosys.version())
+    """SHA-256 of everything results depend on besides the job: our program, its version and the tool's."""
+    files = fingerprint("synth.sweep.pools", "synth.energy.job")
+    return sha256(files, version("minifloat-rtl"), yosys.version())
 
 
 def check_program(expected: str) -> None:

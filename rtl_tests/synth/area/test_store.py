@@ -1,5 +1,6 @@
 """The store: results survive concurrent writers, and a file that is not a store is refused."""
 
+import json
 import re
 import sqlite3
 import subprocess
@@ -39,6 +40,23 @@ def test_threads_and_processes_share_it(tmp_path):
     assert [process.wait() for process in processes] == [0, 0]
     assert len(store) == 600
     assert store.get("p199") == 199
+
+
+def test_results_keep_their_order(tmp_path):
+    """A row lists metrics in the order in which they were measured, also if they come from the store."""
+    store = Store(tmp_path / "store")
+    store.put("a", {"synch": [{"area": 1, "alm": 2}], "amap": []})
+    assert json.dumps(store.get("a")) == '{"synch": [{"area": 1, "alm": 2}], "amap": []}'
+
+
+@pytest.mark.parametrize("value", ["{", "", "3.5", '{"amap": 3}', "0 {}", "[" * 100_000, b"\xff\x00"])
+def test_a_value_that_is_no_result_is_measured_again(tmp_path, value):
+    store = Store(tmp_path / "store")
+    with closing(sqlite3.connect(tmp_path / "store")) as other, other:
+        other.execute("insert into results values ('a', ?)", (value,))
+    assert store.get("a") is None
+    store.put("a", 1)
+    assert store.get("a") == 1
 
 
 def test_a_file_that_is_not_a_store_is_refused(tmp_path):

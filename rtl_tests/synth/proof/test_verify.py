@@ -1,6 +1,7 @@
 """`hwgen verify`: evidence for emitted modules, users' Verilog and mapped cells; interrupted runs resume."""
 
 import json
+import math
 import multiprocessing
 import os
 import re
@@ -37,6 +38,16 @@ GATES = liberty.GATES
 ENCODER = ["verify", "encoder", "--format", "hif8", "--from", "binary16"]
 
 
+NO_VALUE = """
+module hif8_decoder_binary16 (input [7:0] code, output [15:0] bits);
+  wire [15:0] r;
+  right u (.code(code), .bits(r));
+  assign bits = code == 8'h12 ? 16'hzzzz : r;
+endmodule
+"""
+"""A decoder around the right one, with z for one code."""
+
+
 def own(tmp_path, design, change=lambda text: text, top="mine"):
     """Options for a user's file: the emitted text under another name, with a change."""
     text = change(texts([design])[design.name]).replace(f"module {design.name} ", f"module {top} ")
@@ -53,7 +64,7 @@ def test_the_emitted_module_is_equal(tmp_path, capsys):
     assert (record["verdict"], record["cases"], record["inputs"]) == ("equal", 65536, 65536)
     assert record["method"] == "every input, evaluated on the gates"
     assert set(record["hashes"]) == {"verilog", "formats", "golden", "checks"}
-    assert set(record["tools"]) == {"yosys", "numpy", "python", "compiler"}
+    assert set(record["tools"]) == {"yosys", "numpy", "python", "compiler", "amaranth"}
     assert (
         record["command"]
         == "hwgen verify encoder --format hif8 --from binary16 --rounding ties_to_away --overflow infinity"
@@ -167,6 +178,19 @@ def test_inputs_checked_as_one_block_do_not_count_for_another(tmp_path):
         ("seconds", -1.0),
         ("cases", "all"),
         ("hashes", []),
+        ("hashes", {}),
+        ("hashes", {"verilog": 3}),
+        ("tools", {"yosys": None}),
+        ("libraries", ["a library without its hash"]),
+        ("libraries", [1]),
+        ("seconds", math.inf),
+        ("seconds", math.nan),
+        ("inputs", 0),
+        ("cases", -1),
+        ("verdict", "perfect"),
+        ("module", "\ud800"),
+        ("counterexamples", [{}]),
+        ("counterexamples", {}),
     ],
 )
 def test_a_broken_record_is_ignored(tmp_path, key, value):
@@ -176,6 +200,27 @@ def test_a_broken_record_is_ignored(tmp_path, key, value):
     path = store.path(partial.name)
     path.write_text(json.dumps({**json.loads(path.read_text()), "done": [3], key: value}))
     assert begin(subject, store).done == []
+
+
+@pytest.mark.parametrize("name", ["emitted", "mine.v"])
+def test_no_name_of_a_users_file_makes_it_ours(tmp_path, capsys, name):
+    """Checks that our own modules pass by construction are made of every other file, and its record says so."""
+    design, file, folder = build("decoder", "hif8"), tmp_path / name, tmp_path / "evidence"
+    words = ["verify", "decoder", "--format", "hif8", "--verilog", str(file), "-o", str(folder)]
+    text = texts([design])[design.name]
+    file.write_text(text.replace(f"module {design.name} ", "module right ") + NO_VALUE)
+    assert main(words) == 2
+    sentence = f"{design.name} must not use the value z, which gates cannot represent"
+    assert capsys.readouterr().err == f"hwgen: --verilog: {sentence}\n"
+    file.write_text(text)
+    assert main(words) == 0
+    (record,) = EvidenceStore(folder)
+    assert not record.is_emitted
+    assert record.name.startswith(f"{design.name}.{name}.")
+    assert main(words[:4] + words[-2:]) == 0
+    assert [record.is_emitted for record in EvidenceStore(folder)].count(True) == 1
+    nameless = Subject(design, text, design.name, name, (), "")
+    assert not nameless.evidence().is_emitted
 
 
 def test_equal_needs_every_input(tmp_path):

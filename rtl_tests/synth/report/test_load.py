@@ -1,6 +1,7 @@
 """Files that `hwgen report` reads: rows of sweeps and figures of accuracy, or a refusal and no output."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,9 @@ from synth.area.jobs import rows
 from synth.area.liberty import GATES, read_all
 from synth.area.plan import area_jobs
 from synth.area.targets import LIBERTY
+from synth.cli import report as commands
+from synth.proof.evidence import EvidenceStore
+from synth.proof.verify import emitted
 from synth.report import load
 from synth.report.data import assemble, with_sweeps
 from synth.report.write import render
@@ -50,6 +54,46 @@ def swept():
         *made_up(build("mac", "hif8"), portfolio="speed"),
     ]
     return {"rows": [row.to_json() for row in lines], "failures": [{"name": "n", "target": "gates", "error": "no"}]}
+
+
+def test_evidence_of_another_version_is_ignored(tmp_path, capsys, swept):
+    """Evidence says what today's program and tools show of today's modules; all else is named and left out."""
+    sweep, folder, out = tmp_path / "sweep.json", tmp_path / "evidence", tmp_path / "out"
+    sweep.write_text(json.dumps(swept))
+    store = EvidenceStore(folder)
+    subject = emitted(build("decoder", "hif8"))
+    right = replace(subject.evidence(*subject.method()), verdict="equal", cases=256)
+    store.save(right)
+    for name, change in {
+        "checks": {"hashes": {**right.hashes, "checks": "0"}},
+        "golden": {"hashes": {**right.hashes, "golden": "0"}},
+        "none": {"hashes": {"verilog": "0"}},
+        "tools": {"tools": {**right.tools, "yosys": "another one"}},
+    }.items():
+        store.save(replace(right, module=name, **change))
+    (folder / "odd.json").write_text(json.dumps({**right.record(), "hashes": [], "module": "odd"}))
+    words = ["report", "--sweep", str(sweep), "--evidence", str(folder), "--store", str(tmp_path / "store")]
+    assert main([*words, "-o", str(out)]) == 0
+    assert capsys.readouterr().err == "".join(
+        f"hwgen: evidence in {folder} is ignored: {ignored}\n"
+        for ignored in (
+            "1 of 6 records cannot be read",
+            "4 of 6 records are of another version of the program, its tools or the module",
+        )
+    )
+    (shown,) = json.loads((out / "report.json").read_text())["evidence"]
+    assert shown["module"] == right.module
+
+
+def test_evidence_of_another_module_of_the_same_name_is_ignored(tmp_path, capsys):
+    subject, folder = emitted(build("decoder", "hif8")), tmp_path / "evidence"
+    right = replace(subject.evidence(*subject.method()), verdict="equal", cases=256)
+    other = replace(right, hashes={**right.hashes, "verilog": "0"})
+    jobs = area_jobs(subject.design, subject.verilog, ("gates",), "standard", 1, ())
+    for record, kept in ((right, [right]), (other, [])):
+        EvidenceStore(folder).save(record)
+        assert commands._evidence(str(folder), jobs) == kept
+    assert commands._evidence(str(tmp_path / "missing"), jobs) == []
 
 
 def refused(tmp_path, capsys, option, text, sentence):

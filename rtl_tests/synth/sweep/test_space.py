@@ -7,15 +7,11 @@ import signal
 import sys
 import threading
 import time
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import golden
-import hwgen
-import synth
 from golden.refusal import BadValue
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import BLOCKS
@@ -396,27 +392,6 @@ def test_a_killed_tool_is_started_again(file, tmp_path):
         assert [outcome.error for outcome in outcomes] == [None] * 7
         files.append(engine.write(described, store, [], tmp_path / f"out_{name}").read_bytes())
     assert files[0] == files[1]
-
-
-def test_the_program_hash_covers_all_files_that_results_depend_on(tmp_path, monkeypatch):
-    """Workers with other files are refused, so no kind of file may be missing."""
-    for package in (golden, hwgen, synth):
-        files = (path for path in Path(package.__path__[0]).rglob("*") if path.is_file() and path.suffix != ".pyc")
-        suffixes = {path.suffix for path in files if path.name not in ("py.typed", "Makefile")}  # of bundles
-        assert suffixes <= {*cluster.SUFFIXES, ".css", ".js", ".json"}  # files of the report do not change results
-    files = {}
-    for name in ("golden", "hwgen", "synth"):
-        (tmp_path / name / "inside").mkdir(parents=True)
-        monkeypatch.setattr(cluster, name, SimpleNamespace(__path__=[str(tmp_path / name)]))
-        files |= {tmp_path / name / "inside" / f"file{suffix}": f"{name}{suffix}" for suffix in cluster.SUFFIXES}
-    for path, text in files.items():
-        path.write_text(text)
-    before = cluster.program.__wrapped__()
-    for path, text in files.items():
-        path.write_text("changed")
-        assert cluster.program.__wrapped__() != before, path
-        path.write_text(text)
-    assert cluster.program.__wrapped__() == before
 
 
 def test_a_job_that_hangs_times_out(file, tmp_path):

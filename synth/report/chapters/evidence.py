@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, INCOMPLETE, PROVED, UNPROVED, Evidence, power
+from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, PROVED, UNPROVED, Evidence, power
 from synth.report.figures import number
 from synth.report.sections import Cell, Command, Finding, Section, Table
 
@@ -26,7 +26,7 @@ def section(evidence: Sequence[Evidence]) -> Section:
     head = ("module", "verdict", "inputs", "method", "time", "SHA-256 of the Verilog", "command")
     body = []
     for check in evidence:
-        sources = ([] if check.source == EMITTED else [check.source]) + check.libraries
+        sources = ([] if check.is_emitted else [check.source]) + check.libraries
         inputs = Cell(power(check.cases), value=check.cases)
         seconds = Cell(f"{check.seconds:.1f} s", value=check.seconds)
         cells = (Cell(check.verdict), inputs, Cell(check.method), seconds, Cell(check.hashes["verilog"][:12]))

@@ -13,8 +13,7 @@ import numpy as np
 import golden
 from golden.refusal import BadValue, check_integer
 from hwgen.tools.files import write_whole
-from synth.area.digest import sha256, texts
-from synth.studies import training
+from synth.area.digest import fingerprint, sha256
 from synth.studies.training import tape
 from synth.studies.training.calibration import quantized
 from synth.studies.training.networks import Weights
@@ -28,8 +27,6 @@ TINY = np.float32(1e-30)
 """Added to the root of Adam's second moment: small enough for gradients of 2**-40."""
 REPORTS = 20
 """Points of a run's history."""
-CODE = (".py", ".cpp", ".h")
-"""Suffixes of the files that results depend on."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ def _task(name: str) -> Task:
 @cache
 def code_hash() -> str:
     """SHA-256 of the code that results depend on, and of NumPy's version."""
-    return sha256(*texts(golden, *CODE), *texts(training, *CODE), np.__version__)
+    return sha256(fingerprint(__name__), np.__version__)
 
 
 class Trainer:

@@ -1,0 +1,129 @@
+"""The fingerprint of a program: each file that results depend on counts, and no other."""
+
+import ast
+import shutil
+import time
+from functools import cache
+
+import pytest
+
+from hwgen.blocks.catalog import build
+from rtl_tests.support.paths import ROOT
+from rtl_tests.synth.area.test_jobs import JOB
+from rtl_tests.test_layers import loaded
+from synth.area import digest, jobs
+from synth.area.digest import fingerprint, program
+from synth.energy import job as energy
+from synth.energy.data import Data
+from synth.energy.job import EnergyJob
+from synth.proof import evidence
+from synth.proof.evidence import program_hashes
+
+USED = ("golden", "hwgen", "synth")
+
+USERS = {
+    "area": ("synth.area.jobs",),
+    "energy": ("synth.energy.job",),
+    "evidence": ("synth.proof.verify", "hwgen.blocks.catalog"),
+}
+OUTSIDE = (
+    *("hwgen/__main__.py", "hwgen/cli/parser.py", "hwgen/simulate/engine.py", "hwgen/bundle/files.py"),
+    *("synth/cli/verify.py", "synth/cli/energy.py", "synth/report/plan.py", "synth/report/speeds.json"),
+    *("synth/studies/fast.py", "synth/sweep/space.py", "synth/proof/everything.py", "hwgen/coverage/suite.py"),
+)
+"""Files that change no result: commands, reports, simulation, studies, the list of modules to check."""
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A copy of our packages; imports are read once for each text."""
+    for package in ("golden", "hwgen", "synth"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
+    read = digest._imported
+    monkeypatch.setattr(digest, "_imported", cache(lambda *arguments: tuple(read(*arguments))))
+    return tmp_path
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_every_byte_of_the_program_counts(tree, user):
+    before = fingerprint.__wrapped__(*USERS[user], root=tree)
+    assert before == fingerprint(*USERS[user])
+    for name, content in program(*USERS[user], root=tree).items():
+        assert content == (ROOT / name).read_bytes()
+        (tree / name).write_bytes(content[:-1] + b" \n")
+        assert fingerprint.__wrapped__(*USERS[user], root=tree) != before, name
+        (tree / name).write_bytes(content)
+    for name in OUTSIDE:
+        (tree / name).write_text("changed")
+    assert fingerprint.__wrapped__(*USERS[user], root=tree) == before
+
+
+def test_keys_have_the_fingerprint(monkeypatch):
+    """The program of an area job is part of the key of the energy job that uses its netlists."""
+    work = EnergyJob(JOB, build("multiplier", "hif8"), Data("uniform"))
+    keys = JOB.key, work.key
+    monkeypatch.setattr(energy, "fingerprint", lambda *entries: f"changed {entries}")
+    assert (JOB.key, work.key != keys[1]) == (keys[0], True)
+    monkeypatch.undo()
+    monkeypatch.setattr(jobs, "fingerprint", lambda *entries: f"changed {entries}")
+    assert JOB.key != keys[0]
+    assert work.key != keys[1]
+    monkeypatch.setattr(evidence, "fingerprint", lambda *entries: entries)
+    assert program_hashes.__wrapped__() == {"golden": ("golden",), "checks": USERS["evidence"]}
+
+
+def test_the_programs_have_what_they_use():
+    area, work, proof = (program(*USERS[user]).keys() for user in ("area", "energy", "evidence"))
+    assert {"synth/area/timing.py", "synth/area/data/swap.v", "hwgen/tools/fork_server.py", "golden/refusal.py"} <= area
+    assert area < work
+    assert {"synth/energy/engine.cpp", "hwgen/blocks/mac.py", "hwgen/reference/sums.py", "golden/bits.py"} <= work
+    assert {"golden/arithmetic/cpp/chain.cpp", "synth/proof/unroll.py", "hwgen/datapath/fast/far.py"} <= proof
+    assert "golden/arithmetic/mac.py" not in area  # areas depend on the Verilog, not on the reference model
+
+
+def test_no_import_is_overlooked():
+    """The quick reading of imports is compared with Python's own."""
+    paths = {path: path.relative_to(ROOT).with_suffix("") for top in USED for path in (ROOT / top).rglob("*.py")}
+    names = {".".join(path.parts).removesuffix(".__init__") for path in paths.values()}
+    assert len(names) > 200
+    for path in paths:
+        text = path.read_text()
+        assert {name for name, _ in loaded(ast.parse(text), names)} <= set(digest._imported(path, text, ROOT)), path
+
+
+def test_kinds_of_imports(tmp_path):
+    files = {
+        "golden/__init__.py": "from golden import whole",
+        "golden/whole.py": "",
+        "golden/entry.py": "def late():\n    from golden.a import (\n        x,  # why\n        y as z,\n    )\n"
+        "    import golden.b.c",
+        "golden/a.py": "from golden import d\nfrom golden.e import *\nimport hwgen.f as f, json",
+        "golden/b/__init__.py": "from golden import g",
+        "golden/b/c.py": 'COMMAND = ["started.py"]',
+        "golden/b/started.py": "import golden.h",
+        "golden/b/data.lib": "",
+        "golden/b/more/data.bin": "\0",
+        "golden/b/apart/__init__.py": "",
+        "golden/b/apart/data.lib": "",
+        "golden/b/__pycache__/c.pyc": "",
+        **{f"golden/{name}.py": "" for name in "degh"},
+        "hwgen/f.py": "import numpy",
+        "hwgen/not_used.py": "",
+        "synth/__init__.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    left_out = {"golden/b/__pycache__/c.pyc", "golden/b/apart/__init__.py", "golden/b/apart/data.lib"}
+    left_out |= {"hwgen/not_used.py", "synth/__init__.py"}
+    assert program("golden.entry", root=tmp_path).keys() == files.keys() - left_out
+    assert program("golden.d", root=tmp_path).keys() == {"golden/__init__.py", "golden/d.py"}
+    with pytest.raises(FileNotFoundError):
+        program("golden.misspelt", root=tmp_path)
+
+
+def test_it_is_fast():
+    start = time.process_time()
+    fingerprint.__wrapped__(*USERS["evidence"])
+    assert time.process_time() - start < 0.3
