@@ -278,12 +278,17 @@ def near_exact_accumulators(
     rng: np.random.Generator,
     scale: NDArray[np.int64] | None = None,
 ) -> NDArray[np.uint64]:
-    """Return an accumulator for each sum of products: minus the sum, or near it in its last bits, or a random one."""
+    """Return an accumulator for each sum of products: minus the sum, or near it in its last bits, or a random one.
+
+    A quarter of those near minus the sum are half of all numbers away: the total is at the limits, or overflows.
+    """
     total = unit.zeros((len(left),))
     for a, b in zip(left.T, right.T, strict=True):
         total = unit.accumulate(a ^ np.uint64(unit.a_format.sign_bit), b, total, scale)
     low = rng.integers(0, 4, len(left)).astype(np.uint64)
     total[..., 0] ^= np.where(rng.integers(0, 2, len(left)) == 0, low, 0).astype(np.uint64)
+    limb, place = divmod(unit.value_width - 1, 64)
+    total[..., limb] ^= (rng.integers(0, 4, len(left)) == 0).astype(np.uint64) << np.uint64(place)
     others = exact_accumulators(unit, left[:, 0], right[:, 0], rng, scale)
     return np.where((rng.integers(0, 3, len(left)) == 0)[:, np.newaxis], others, total)
 

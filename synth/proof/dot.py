@@ -204,17 +204,22 @@ class ExactDotProof(DotProof):
         return self._flags(self._check_sum())
 
     def _check_sum(self) -> Sequence[int]:
-        """The bits of the sum: those of the value, and those in front that a named word has, as overflow needs them."""
+        """The bits of the sum: those of the value and, with overflow, those in front that a named word has.
+
+        Overflow is a property of the sum: the value alone would make it false for a module without the other bits.
+        """
         width, low = self.unit.value_width, tuple(self.outputs_of("acc_out")[: self.unit.value_width])
-        words = {word for word in self.netlist.named.values() if word[:width] == low and len(self.outputs) > 1}
-        for word in sorted(words - {low}, key=len, reverse=True):
+        self._check_word(low)
+        if len(self.outputs) == 1:
+            return low
+        words = {word for word in self.netlist.named.values() if word[:width] == low and len(word) > width}
+        for word in sorted(words, key=len, reverse=True):
             try:
                 self._check_word(word)
             except NotShownError:
                 continue
             return word
-        self._check_word(low)
-        return low
+        raise NotShownError("no net has all bits of the sum, which decide whether it overflows")
 
     def _check_word(self, total: Sequence[int]) -> None:
         unit, lanes, width = self.unit, self.lanes.count, self.unit.value_width
@@ -255,9 +260,8 @@ class ExactDotProof(DotProof):
         first = solver.bits(number, len(total))[unit.value_width - 1 :]
         same = solver.either([solver.all(first), solver.all([solver.negate(bit) for bit in first])])
         expected += self.expected_flags([solver.false, solver.false, solver.negate(same), invalid])
-        places = range(unit.value_width, unit.value_width + len(expected))
-        bits = solver.bits(out, sum(self.netlist.outputs.values()))
-        claim = solver.all([solver.equal(bits[place], bit) for place, bit in zip(places, expected, strict=True)])
+        bits = solver.bits(out, sum(self.netlist.outputs.values()))[unit.value_width :]
+        claim = solver.all([solver.equal(*pair) for pair in zip(bits, expected, strict=True)])
         allowed = solver.all([solver.either(list(choice.chosen)) for choice in choices])
         numbers = {f"class_{lane}": choice.number for lane, choice in enumerate(choices)}
         found = solver.search(solver.term("IMPLIES", allowed, claim), {"acc_in": acc, **numbers})

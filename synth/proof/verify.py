@@ -288,7 +288,8 @@ def _refute(subject: Subject, netlist: Netlist, evidence: Evidence, problem: Not
     rng = np.random.default_rng(list(subject.top.encode()))
     model = reference(subject.design)
     stimuli = model.near_stimuli(STIMULI, rng) if isinstance(model, SumReference) else ()
-    for cases in filter(None, (problem.cases, stimuli)):
+    suspects = [{name: pins[name] for name in model.arguments} for pins in problem.cases]  # a step also has enable
+    for cases in filter(None, (suspects, stimuli)):
         for pins, got, right in zip(cases, netlist.answers(cases), model.answers(cases), strict=True):
             if got != right:
                 case = exhaustive.counterexample(subject.design, pins, got)

@@ -1,0 +1,152 @@
+"""Twins of every flag that a proof shows: set too seldom or too often, in right modules, by every class of proofs."""
+
+import re
+
+import pytest
+
+from golden import Flag
+from hwgen.blocks.catalog import build
+from rtl_tests.support.blocks import texts
+from rtl_tests.support.proofs import check, prover
+from rtl_tests.support.selection import exhaustive
+from synth.proof.dot import ExactDotProof
+from synth.proof.evidence import DIFFERENT, EQUAL
+from synth.proof.floated import FloatedDotProof
+from synth.proof.gates import NetlistError
+from synth.proof.mac import Binary32Proof, ExactProof
+from synth.proof.rounded import RoundedDotProof
+from synth.proof.split import SplitMacProof, TwoPathMacProof
+from synth.proof.stochastic import StochasticProof
+from synth.proof.truncated import AlignedDotProof
+from synth.proof.twofold import CarrySaveProof
+
+OF_EXACT = Flag.OVERFLOW | Flag.INVALID
+ALL = Flag.INEXACT | Flag.UNDERFLOW | OF_EXACT
+NOT_TINY = Flag.INEXACT | OF_EXACT
+WIDE = {"accumulator": "binary32", "scale_bits": 9, "flags": True}
+SUMS = {
+    "exact": (ExactDotProof, build("dot", "ocp_e5m2", accumulator="exact", lanes=2, flags=True), OF_EXACT),
+    "exact with a scale": (
+        ExactDotProof,
+        build("dot", "ocp_e5m2", accumulator="exact", lanes=2, scale_bits=2, flags=True),
+        OF_EXACT,
+    ),
+    "exact in a pipeline": (
+        ExactDotProof,
+        build("dot", "hif8", accumulator="exact", lanes=2, flags=True, stages=2),
+        OF_EXACT,
+    ),
+    "element": (ExactDotProof, build("pe", "e2m1", accumulator="exact", lanes=2), Flag.OVERFLOW),
+    "element with flags": (ExactDotProof, build("pe", "e2m1", accumulator="exact", lanes=2, flags=True), OF_EXACT),
+    "two rows": (
+        CarrySaveProof,
+        build("pe", "ocp_e5m2", accumulator="exact", lanes=2, terms=4, carry_save=True, flags=True),
+        OF_EXACT,
+    ),
+    "exact MAC": (ExactProof, build("mac", "ocp_e4m3", accumulator="exact", flags=True), OF_EXACT),
+    "exact MAC with a scale": (
+        ExactProof,
+        build("mac", "ocp_e5m2", accumulator="exact", scale_bits=2, flags=True),
+        OF_EXACT,
+    ),
+    "rounded": (RoundedDotProof, build("dot", "ocp_e5m2", accumulator="binary16", lanes=2, flags=True), ALL),
+    "rounded in an element": (
+        RoundedDotProof,
+        build("pe", "ocp_e5m2", accumulator="binary16", lanes=2, flags=True),
+        ALL,
+    ),
+    "floated": (
+        FloatedDotProof,
+        build("dot", "e2m1", accumulator="binary16", lanes=2, block_scale="e8m0", flags=True),
+        ALL,
+    ),
+    "truncated": (
+        AlignedDotProof,
+        build("dot", "e2m1", accumulator="aligned6", lanes=2, block_scale="e8m0", flags=True),
+        ALL,
+    ),
+    "split": (SplitMacProof, build("mac", "e2m1", **WIDE), ALL),
+    "two paths": (TwoPathMacProof, build("mac", "e2m1", optimize="speed", **WIDE), ALL),
+    "binary32": (  # products are powers of two, no sum is tiny and inexact
+        Binary32Proof,
+        build("mac", "Binary8p1se", accumulator="binary32", flags=True, stages=1),
+        NOT_TINY,
+    ),
+    "stochastic": (
+        StochasticProof,
+        build("encoder", "ocp_e4m3", source="binary16", rounding="stochastic", flags=True),
+        ALL,
+    ),
+    "enumerated": (None, build("encoder", "ocp_e4m3", source="binary16", flags=True), ALL),
+}
+CONDITIONS = {"pe": "acc_before[0]", "encoder": "bits[0]"}
+LATE = {"exact in a pipeline": "~acc_out[0]", "binary32": "~acc_out[31]", "two rows": "state[0]"}
+"""Bits of the same stage as the flags."""
+
+FLAGS, OVERFLOW = r"(assign flags = )([^;]+);", r"(wire mac__overflow = )([^;]+);"
+STEP = r"(wire \[3:0\] mac__flags = )([^;]+);"
+ROWS = {
+    Flag.OVERFLOW: r"(assign flags = flags_so_far \| )([^;]+);",
+    Flag.INVALID: r"(wire \[3:3\] mac__flags = )([^;]+);",
+}
+"""Where flags are made; in elements they are sticky afterwards."""
+
+TWINS = {"never": "({0}) & ~{1}", "always": "({0}) | {1}", "seldom": "({0}) & ~({1} & {{4{{{2}}}}})"}
+
+
+def twin(name, flag, kind):
+    """The text of a module whose flag is never set, always set, or not if some bit is 1."""
+    _, design, _ = SUMS[name]
+    text = texts([design])[design.name]
+    words = (ROWS[flag],) if name == "two rows" else (STEP, OVERFLOW) if design.kind == "pe" else (FLAGS,)
+    pattern = next(word for word in words if re.search(word, text))
+    mask = "1'b1" if pattern in (OVERFLOW, ROWS[Flag.INVALID]) else f"4'd{int(flag)}"
+    condition = LATE.get(name, CONDITIONS.get(design.kind, "acc_in[3]"))
+    changed = re.sub(
+        pattern, lambda found: found[1] + TWINS[kind].format(found[2], mask, condition) + ";", text, count=1
+    )
+    assert changed != text
+    return changed
+
+
+def judged(design, text):
+    """The evidence for a text, or the sentence that refuses it."""
+    try:
+        return check(design, text)
+    except NetlistError as refusal:
+        return str(refusal)
+
+
+CASES = [(name, flag, kind) for name, (_, _, flags) in SUMS.items() for flag in flags for kind in TWINS]
+SOME = {
+    ("exact", Flag.OVERFLOW),
+    ("element", Flag.OVERFLOW),
+    ("exact MAC", Flag.OVERFLOW),
+    ("stochastic", Flag.UNDERFLOW),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "flag", "kind"),
+    [case if case[:2] in SOME else exhaustive(*case) for case in CASES],
+    ids=lambda value: value.name.lower() if isinstance(value, Flag) else value,
+)
+def test_a_flag_that_is_set_too_seldom_or_too_often_is_found(name, flag, kind):
+    evidence = judged(SUMS[name][1], twin(name, flag, kind))
+    if isinstance(evidence, str):  # a sticky register is missing, or another one
+        assert name == "two rows"
+        assert re.search(
+            r"must (keep its flags until clear is 1|clear its acc|have the registers state, and )", evidence
+        )
+        return
+    assert evidence.verdict == DIFFERENT
+    (case,) = evidence.counterexamples
+    wrong = {port for port in case["got"] if case["got"][port] != case["golden"][port]}
+    assert wrong <= {"flags", "overflow"}
+
+
+@pytest.mark.parametrize("name", [name if name in {key for key, _ in SOME} else exhaustive(name) for name in SUMS])
+def test_the_modules_without_a_fault_are_equal(name):
+    expected, design, _ = SUMS[name]
+    assert expected is None or isinstance(prover(design), expected)
+    assert check(design).verdict == EQUAL
