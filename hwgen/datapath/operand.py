@@ -267,21 +267,37 @@ class Operand(wiring.Component):
                 )
                 return _Case(hit, exponent, hit.constant(spare), significand)
             case SignMagnitude(bits=size) if not self.layout.has_increment:
-                return _Case(hit, self._tabled(row.exponent, field), zero, significand)
+                return _Case(hit, self._tabled(m, name, row.exponent, field, k), zero, significand)
             case SignMagnitude(bits=size):
                 top, negative = k + size - 1, field[-1]
                 exponent = [(magnitude[i] ^ negative).named(m, f"bit_{i}_xor_{top}") for i in range(k, top)]
                 sign = [~negative, *[negative] * (bits - size)]
                 return _Case(hit, [*exponent, *sign], negative, significand)
 
-    def _tabled(self, rule: SignMagnitude, field: list[Tabled]) -> list[Tabled]:
-        """The exponents of a field as an OR over its values."""
-        zero, bits = field[0].constant(0), [field[0].constant(0)] * self.layout.exponent_shape.width
-        for code, exponent in enumerate(rule.exponents(np.arange(1 << rule.bits)).tolist()):
-            hit = reduce(and_, (bit if code >> i & 1 else ~bit for i, bit in enumerate(field)))
-            columns = self._constant(exponent + self.layout.bias, zero)
+    def _tabled(self, m: Module, name: str, rule: SignMagnitude, field: list[Tabled], low: int) -> list[Tabled]:
+        """The exponents of a field, whose first bit is number ``low`` of the code, as an OR over its values.
+
+        ``name`` is that of the row's exponent.
+        """
+        size, zero = rule.bits, field[0].constant(0)
+
+        @cache
+        def field_is(digits: str) -> Tabled:
+            """Whether the lowest bits of the field have these digits."""
+            place = len(digits) - 1
+            bit = field[place] if digits[0] == "1" else ~field[place]
+            if not place:
+                return bit
+            return (field_is(digits[1:]) & bit).named(m, f"bits_{low + place}_to_{low}_are_{digits}")
+
+        bits = [zero] * self.layout.exponent_shape.width
+        for code, exponent in enumerate(rule.exponents(np.arange(1 << size)).tolist()):
+            hit, columns = field_is(f"{code:0{size}b}"), self._constant(exponent + self.layout.bias, zero)
             bits = [bit | (hit & column) for bit, column in zip(bits, columns, strict=True)]
-        return bits
+        return [
+            bit if size == 1 or isinstance(bit.value, Const) else bit.named(m, f"{name}_{place}")
+            for place, bit in enumerate(bits)
+        ]
 
     def _subnormal(self, m: Module, row: Row, hit: Tabled, magnitude: list[Tabled]) -> list[_Case]:
         """A fraction without hidden bit, normalized by wires: a case for each place of its first 1."""

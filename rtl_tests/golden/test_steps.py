@@ -12,7 +12,7 @@ from golden.options import options
 from golden.rounding import encode_directly
 from rtl_tests.support.paper_tables import CATALOGUE
 from rtl_tests.support.roundings import DIRECTED_AND_ODD
-from rtl_tests.support.selection import every
+from rtl_tests.support.selection import kind_of_format, one_of_each
 
 SEED = 20241
 LOWER = np.array(
@@ -37,7 +37,7 @@ def inputs(uppers, lower):
 
 
 @pytest.mark.parametrize("flags", [False, True])
-@pytest.mark.parametrize("name", every(3, CATALOGUE))
+@pytest.mark.parametrize("name", one_of_each(kind_of_format, CATALOGUE))
 def test_upper_halves_of_one_class_have_the_same_codes_by_definition(name, flags):
     fmt, rng = golden.get(name), np.random.default_rng(SEED)
     for rounding, overflow in product(fmt.roundings, fmt.overflows):

@@ -17,7 +17,7 @@ from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import answer, stimuli, suite_case, texts
 from rtl_tests.support.gates import mismatches
-from rtl_tests.support.selection import every
+from rtl_tests.support.selection import every, kind_of_format, one_of_each
 
 DESIGNS = [
     build("dot", "hif8"),
@@ -182,7 +182,7 @@ def test_the_bounded_frame_takes_sums_well_within_normal_numbers():
 @pytest.mark.parametrize(
     "name",
     [
-        *every(3, golden.names()),
+        *one_of_each(kind_of_format, golden.names()),
         "ocp_e4m3+ocp_e5m2",
         "hif8+binary8p3",
     ],

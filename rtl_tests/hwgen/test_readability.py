@@ -10,7 +10,7 @@ from golden import names
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.netlist.book import ATTRIBUTE
-from rtl_tests.support.selection import every
+from rtl_tests.support.selection import kind_of_module, one_of_each
 
 PAIRS = ("ocp_e4m3+ocp_e5m2", "hif8+binary8p3", "binary8p4+binary8p3")
 STEPS = [
@@ -98,7 +98,7 @@ def wrong_widths(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return wrong
 
 
-@pytest.mark.parametrize(("block", "name", "options"), every(4, DESIGNS))
+@pytest.mark.parametrize(("block", "name", "options"), one_of_each(kind_of_module, DESIGNS))
 def test_modules_of_all_formats(block, name, options):
     parts = chapters(build(block, name, **options).verilog())
     assert not re.findall(r"^  (?:wire|assign)", parts[0][1], flags=re.M)

@@ -1,8 +1,10 @@
 """Cases that ``make test`` leaves to ``make exhaustive``."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 import pytest
+
+import golden
 
 
 def exhaustive(*values):
@@ -16,3 +18,40 @@ def every(step: int, cases: Iterable) -> list:
         case if place % step == 0 else exhaustive(*(case if isinstance(case, tuple) else (case,)))
         for place, case in enumerate(cases)
     ]
+
+
+def one_of_each(kind: Callable[..., Hashable], cases: Iterable) -> list:
+    """The first case of each kind, a value or a tuple of values; the others are for ``make exhaustive``.
+
+    ``kind`` takes the values of a case.
+    """
+    seen: set[Hashable] = set()
+    chosen = []
+    for case in cases:
+        values = case if isinstance(case, tuple) else (case,)
+        chosen.append(exhaustive(*values) if kind(*values) in seen else case)
+        seen.add(kind(*values))
+    return chosen
+
+
+def kind_of_format(name: str) -> tuple:
+    """What sets the circuits of formats apart, of a format or of each one in a pair such as ``"hif8+binary8p3"``."""
+    return tuple(map(_kind, name.split("+")))
+
+
+def _kind(name: str) -> tuple:
+    fmt = golden.get(name)
+    rules = {type(row.exponent) for row in fmt.rows if row.hidden}
+    return (
+        golden.SignMagnitude in rules,
+        len(fmt.rows) > 2,  # rows by a prefix, or with the exponents of a boundary
+        all(row.hidden for row in fmt.rows),  # no subnormals
+        max(row.fraction_bits for row in fmt.rows) > 3,  # products are sums of partial products
+        fmt.twos_complement,
+        fmt.signed,
+    )
+
+
+def kind_of_module(block: str, name: str, options: dict) -> tuple:
+    """The block, the kind of its format or formats, and its options."""
+    return block, kind_of_format(name), *sorted(options.items())
