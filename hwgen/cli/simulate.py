@@ -93,7 +93,7 @@ def _verilog(design: Design, arguments: argparse.Namespace) -> tuple[str, str, P
         return design.verilog(), ".v", None
     try:
         return read_verilog(arguments.verilog)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise BadValue("--verilog", f"{arguments.verilog!r} cannot be read: {reason}", ": ") from error
 

@@ -13,6 +13,7 @@ from hwgen.netlist.emit import CLOCK
 from hwgen.reference import Pins, reference
 from hwgen.reference.trace import CARE
 from hwgen.simulate.case import Case, Explain
+from hwgen.tools.files import text_of
 
 
 def case(
@@ -112,9 +113,9 @@ def read_verilog(path: str) -> tuple[str, str, Path]:
 
     Raises
     ------
-    OSError, UnicodeDecodeError
+    OSError, UnicodeError
         If it cannot be read.
     """
     file = Path(path)
     suffix = file.suffix if file.suffix in (".v", ".sv") else ".v"
-    return file.read_text(encoding="utf-8"), suffix, file.resolve().parent
+    return text_of(file.read_bytes()), suffix, file.resolve().parent

@@ -1,5 +1,6 @@
-"""Writes files atomically: all of them appear, or none."""
+"""Reads users' texts in any encoding, and writes files atomically: all of them appear, or none."""
 
+import codecs
 import errno
 import fcntl
 import os
@@ -10,6 +11,24 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from golden.refusal import BadValue
+
+
+def text_of(data: bytes) -> str:
+    """Text in UTF-8, with or without a byte order mark, or else in Latin-1; its lines end as on Unix.
+
+    Raises
+    ------
+    UnicodeError
+        If it has null characters, and so is no text.
+    """
+    if b"\0" in data:
+        raise UnicodeError("a text has no null characters")
+    data = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _refused(folder: Path, reason: str | None) -> BadValue:

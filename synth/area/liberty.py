@@ -1,16 +1,19 @@
-"""Liberty files: passed to Yosys as text, and parsed in outline (cells, areas, functions) to check a library."""
+"""Liberty libraries as areas and mapping need them: cells with areas and functions, and what a library must have."""
 
 import gzip
 import re
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
-from operator import and_, or_, xor
 from pathlib import Path
 
 from golden.refusal import BadValue
+from hwgen.tools.files import text_of
+from synth.area import groups
 from synth.area.digest import sha256
+from synth.area.groups import Group, Unreadable, evaluate
 
 Libraries = Mapping[tuple[str, ...], tuple["Library", ...]]
 """Libraries by the names of their files; one library may consist of several files."""
@@ -18,9 +21,8 @@ Libraries = Mapping[tuple[str, ...], tuple["Library", ...]]
 GATES = Path(__file__).with_name("data") / "gates.lib"
 """Our own technology-neutral library; its header states how areas are computed."""
 
-
-class _Unreadable(ValueError):
-    """The text does not follow the Liberty format."""
+LARGEST, LONGEST = 256, 10_000
+"""Most MiB of a library, unpacked, and most characters of a function."""
 
 
 def _bad(problem: str) -> BadValue:
@@ -50,7 +52,7 @@ class Cell:
         rows = product((False, True), repeat=len(self.inputs))
         try:
             return tuple(evaluate(function, dict(zip(self.inputs, row, strict=True))) for row in rows)
-        except _Unreadable:  # the function reads internal nodes
+        except Unreadable:  # the function reads internal nodes
             return None
 
 
@@ -66,151 +68,57 @@ class Library:
         """SHA-256 of the text, in hexadecimal digits."""
         return sha256(self.text)
 
+    @cached_property
+    def for_tools(self) -> str:
+        """The text that tools read; see :func:`synth.area.groups.for_tools`."""
+        return groups.for_tools(self.text)
+
     @property
     def has_delays(self) -> bool:
         """Whether cells have delay tables."""
-        return re.search(r"\bcell_rise\b", self.text) is not None
+        return re.search(r"\bcell_rise\b", self.content.text) is not None
+
+    @property
+    def content(self) -> Group:
+        """The only group of the file."""
+        return _content(self.text)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The cells that have an area and that synthesis may use, in the file's order."""
-        (library,) = (child for child in _outline(self.text) if child.kind == "library")
-        cells = (
-            group for group in library.children if group.kind == "cell" and group.attributes.get("dont_use") != "true"
-        )
-        return tuple(_cell(group) for group in cells if "area" in group.attributes)
+        cells = (cell for cell in self.content.all("cell") if cell.attributes.get("dont_use") != "true")
+        return tuple(_cell(cell) for cell in cells if "area" in cell.attributes)
 
 
-@dataclass
-class _Group:
-    """``kind (argument) { attributes children }``."""
-
-    kind: str
-    argument: str
-    attributes: dict[str, str] = field(default_factory=dict)
-    children: list["_Group"] = field(default_factory=list)
+@cache
+def _content(text: str) -> Group:
+    found = list(groups.file(text).all("library"))
+    if len(found) != 1:
+        raise Unreadable(f"there must be one library group, not {len(found)}")
+    return found[0]
 
 
-_PIECE = re.compile(r'/\*.*?\*/|"[^"]*"|[{}]', re.DOTALL)
-_HEAD = re.compile(r"(\w+)\s*\(([^(){};]*)\)\s*$")
-_ATTRIBUTE = re.compile(r'(\w+)\s*:\s*("[^"]*"|[^;"\n]*?)\s*(?:;|\n|$)')
-
-
-def _outline(text: str) -> list[_Group]:
-    """Groups of a Liberty text, three levels deep: library, cell, pin (or ff, latch)."""
-    stack: list[tuple[_Group, list[str]]] = [(_Group("file", ""), [])]
-    last = 0
-    for piece in _PIECE.finditer(text):
-        group, own = stack[-1]
-        if len(stack) <= 4:
-            own.append(text[last : piece.start()])
-        last = piece.end()
-        match piece[0][0]:
-            case '"' if len(stack) <= 4:
-                own.append(piece[0])
-            case "{":
-                head = _HEAD.search("".join(own[-8:]))
-                child = _Group(head[1], head[2].strip().strip('"')) if head else _Group("", "")
-                if len(stack) <= 3:
-                    group.children.append(child)
-                stack.append((child, []))
-            case "}":
-                if len(stack) == 1:
-                    raise _Unreadable(
-                        f"line {text.count(chr(10), 0, piece.start()) + 1} has an unmatched closing brace"
-                    )
-                group.attributes = {name: value.strip('"') for name, value in _ATTRIBUTE.findall("".join(own))}
-                stack.pop()
-    if len(stack) > 1:
-        group = stack[-1][0]
-        raise _Unreadable(f"the group {group.kind} ({group.argument}) is never closed")
-    return stack[0][0].children
-
-
-def _cell(group: _Group) -> Cell:
-    pins = [child for child in group.children if child.kind == "pin"]
-    kinds = {child.kind for child in group.children}
-    text = group.attributes["area"]
-    try:
-        area = float(text)
-    except ValueError:
-        raise _Unreadable(f"the area of cell {group.argument} must be a number, not {text!r}") from None
+def _cell(group: Group) -> Cell:
+    pins = list(group.all("pin"))
+    kinds = {child.kind for child in group.all()}
+    functions = {pin.argument: pin.attributes["function"] for pin in pins if "function" in pin.attributes}
+    if any(len(function) > LONGEST for function in functions.values()):
+        raise Unreadable(f"the cell {group.argument} has a function of more than {LONGEST:,} characters")
     return Cell(
         name=group.argument,
-        area=area,
+        area=groups.number(group.attributes["area"], f"the area of cell {group.argument}", 0),
         inputs=tuple(pin.argument for pin in pins if pin.attributes.get("direction") == "input"),
-        functions={pin.argument: pin.attributes["function"] for pin in pins if "function" in pin.attributes},
+        functions=functions,
         sequential=not kinds.isdisjoint({"ff", "latch", "ff_bank", "latch_bank", "statetable"}),
         flip_flop="ff" in kinds,
     )
 
 
-_OPERATORS: tuple[tuple[str, Callable[[int, int], int]], ...] = (("+|", or_), ("^", xor), ("*&", and_))
-"""Binary operators, the weakest first; AND may also be written without an operator."""
-
-_NO_OPERAND = {"end", ")", "+", "|", "^"}
-
-
-def evaluate(function: str, values: Mapping[str, bool]) -> bool:
-    """Value of a Liberty function; see :func:`evaluate_rows`."""
-    return bool(evaluate_rows(function, values, 1))
-
-
-def evaluate_rows(function: str, values: Mapping[str, int], ones: int) -> int:
-    """Values of a Liberty function in several rows: the bits of the result and of each pin's integer.
-
-    ``ones`` has a 1 for each row.
-
-    NOT is ``!x`` or ``x'``, AND is ``*``, ``&`` or a blank, XOR is ``^``, OR is ``+`` or ``|``; constants are 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If the function cannot be parsed, or names a pin without a value.
-    """
-    tokens = ["end", *reversed(re.findall(r"[A-Za-z_]\w*(?:\[\d+\])?|\S", function))]
-
-    def operation(level: int = 0) -> int:
-        if level == len(_OPERATORS):
-            return operand()
-        symbols, combine = _OPERATORS[level]
-        value = operation(level + 1)
-        while tokens[-1] in symbols or (combine is and_ and tokens[-1] not in _NO_OPERAND):
-            if tokens[-1] in symbols:
-                tokens.pop()
-            value = combine(value, operation(level + 1))
-        return value
-
-    def operand() -> int:
-        token = tokens.pop()
-        if token == "!":
-            return operand() ^ ones
-        if token == "(":
-            value = operation()
-            if tokens.pop() != ")":
-                raise _Unreadable(f"a parenthesis is never closed in the function {function!r}")
-        elif token in "01":
-            value = ones if token == "1" else 0
-        elif token in values:
-            value = values[token]
-        else:
-            raise _Unreadable(f"{token!r} in the function {function!r} is not an input pin")
-        while tokens[-1] == "'":
-            tokens.pop()
-            value ^= ones
-        return value
-
-    value = operation()
-    if tokens[-1] != "end":
-        raise _Unreadable(f"{tokens[-1]!r} is out of place in the function {function!r}")
-    return value
-
-
 def nand2_area(libraries: Iterable[Library]) -> float | None:
     """Area of the NAND2 equivalent: the smallest cell with the function of a two-input NAND; None if there is none."""
     nand = (True, True, True, False)
-    cells = (cell for library in libraries for cell in library.cells)
-    return min((cell.area for cell in cells if len(cell.inputs) == 2 and cell.truth() == nand), default=None)
+    cells = (cell for library in libraries for cell in library.cells if cell.area and len(cell.inputs) == 2)
+    return min((cell.area for cell in cells if cell.truth() == nand), default=None)
 
 
 def has_flip_flop(libraries: Iterable[Library]) -> bool:
@@ -260,13 +168,10 @@ def parse(text: str, name: str) -> Library:
         If the text is not a Liberty library with cells.
     """
     try:
-        groups = [group for group in _outline(text) if group.kind == "library"]
-        if len(groups) != 1:
-            raise _Unreadable(f"there must be one library group, not {len(groups)}")
-        library = Library(groups[0].argument, text)
+        library = Library(_content(text).argument, text)
         if not library.cells:
-            raise _Unreadable("no cell states an area")
-    except _Unreadable as error:
+            raise Unreadable("no cell states an area")
+    except Unreadable as error:
         raise _bad(f"{name} is not a liberty library: {error}") from error
     return library
 
@@ -280,13 +185,16 @@ def read(path: str | Path) -> Library:
         If the file cannot be read or is not a Liberty library; the sentence names the file.
     """
     try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise _bad(f"{path} cannot be read: {error.strerror}") from error
-    try:
-        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+        with Path(path).open("rb") as file:
+            packed = file.peek(2)[:2] == b"\x1f\x8b"
+            data = (gzip.GzipFile(fileobj=file) if packed else file).read((LARGEST << 20) + 1)
+        text = text_of(data)
+    except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeError) as error:
         raise _bad(f"{path} is not a liberty library: it is neither text nor compressed text") from error
+    except (OSError, ValueError) as error:  # a path may contain a null character
+        raise _bad(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from error
+    if len(data) > LARGEST << 20:
+        raise _bad(f"{path} is larger than {LARGEST} MiB{' when unpacked' if packed else ''}")
     return parse(text, str(path))
 
 

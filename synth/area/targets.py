@@ -115,7 +115,7 @@ def _without_memories(command: str, section: str, first: str = "") -> str:
 
 
 def _cells(name: str, title: str, unit: str, libraries: Sequence[Library], note: str) -> Target:
-    files = {f"cells{number}.lib": library.text for number, library in enumerate(richest_first(libraries))}
+    files = {f"cells{number}.lib": library.for_tools for number, library in enumerate(richest_first(libraries))}
     options = " ".join(f"-liberty {file}" for file in files)
     nand2 = nand2_area(libraries)
     known = {cell.name for library in libraries for cell in library.cells if cell.area > 0}

@@ -204,15 +204,14 @@ def opensta_delays(
         If OpenSTA takes longer than ``timeout`` seconds.
     """
     units = {"1ps": 1.0, "10ps": 10.0, "100ps": 100.0, "1ns": 1000.0}
-    stated = re.search(r'\btime_unit\s*:\s*"?(\w+)"?', libraries[0].text)
-    unit = units.get(stated[1]) if stated else 1000.0
+    unit = units.get(libraries[0].content.attributes.get("time_unit", "1ns"))
     if unit is None:
         raise TimingError(f"the library's time_unit must be one of {', '.join(units)}")
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         root = Path(folder)
         script, period = [], _PERIOD / unit
         for number, library in enumerate(libraries):
-            (root / f"{number}.lib").write_text(library.text)
+            (root / f"{number}.lib").write_text(library.for_tools, encoding="utf-8")
             script.append(f"read_liberty {number}.lib\n")
         modules = [(chain_verilog(libraries), "chain"), *((text, top) for text in netlists)]
         for number, (text, name) in enumerate(modules):

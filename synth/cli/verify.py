@@ -18,6 +18,7 @@ from hwgen.blocks.block import Design
 from hwgen.netlist.emit import check_name
 from hwgen.tools import yosys
 from hwgen.tools.ahead import completed
+from hwgen.tools.files import text_of
 from hwgen.tools.progress import Progress
 from hwgen.tools.yosys import YosysError
 from synth.area import liberty
@@ -133,8 +134,8 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
             raise BadValue("--top", "needs --verilog")
         return emitted(design, libraries, words, placed)
     try:
-        text = Path(arguments.verilog).read_text()
-    except (OSError, UnicodeDecodeError) as error:
+        text = text_of(Path(arguments.verilog).read_bytes())
+    except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise BadValue("--verilog", f"{arguments.verilog!r} cannot be read: {reason}", ": ") from error
     top = design.name if arguments.top is None else check_name(arguments.top, "--top")

@@ -7,13 +7,13 @@ those of several supply pins are added.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from statistics import fmean
 
 from golden.refusal import BadValue
-from synth.area.liberty import Library, evaluate_rows
+from synth.area.groups import Group, Unreadable, evaluate_rows, number
+from synth.area.liberty import Library
 from synth.energy.cells import (
     FANOUT,
     Arc,
@@ -29,19 +29,6 @@ from synth.energy.cells import (
     mean_edge,
 )
 
-_STATEMENT = re.compile(
-    r"""\s*(?:
-    /\*.*?\*/ |
-    (?P<end>\}) |
-    (?P<name>[\w.]+)\s*(?:
-        :\s*(?P<value>"[^"]*"|[^;\n}]*?)\s*(?:;|(?=[\n}])) |
-        \((?P<argument>(?:"[^"]*"|[^()"])*)\)\s*(?P<open>\{)?
-    ) |
-    ;
-    )""",
-    re.DOTALL | re.VERBOSE,
-)
-_CELL = re.compile(r'\bcell\s*\(\s*"?([\w.]+)"?\s*\)\s*\{')
 _EDGES = "fall", "rise"
 _TIMES = "cell_{}", "{}_transition"
 _OTHERS = {"latch", "latch_bank", "ff_bank", "statetable", "bus", "bundle"}
@@ -52,52 +39,6 @@ _ENERGIES = {
 }
 """What a library must state, because energies without it would be too small."""
 
-
-@dataclass
-class Group:
-    """``kind (argument) { attributes groups }``; ``attributes`` also has the arguments of e.g. ``values (…);``."""
-
-    kind: str = ""
-    argument: str = ""
-    attributes: dict[str, str] = field(default_factory=dict)
-    groups: list["Group"] = field(default_factory=list)
-
-    def all(self, kind: str) -> Iterator["Group"]:
-        """The groups of a kind directly inside."""
-        return (group for group in self.groups if group.kind == kind)
-
-    def number(self, name: str, default: float = 0.0) -> float:
-        """The value of an attribute, or the default."""
-        text = self.attributes.get(name)
-        return default if text is None else _number(text, f"the attribute {name}")
-
-
-def group(text: str, start: int, kind: str = "", argument: str = "") -> Group:
-    """The group whose content starts at ``start``, behind its opening brace; it ends with its closing brace."""
-    stack = [Group(kind, argument)]
-    while stack:
-        match = _STATEMENT.match(text, start)
-        if match is None or match.end() == start:
-            if not text[start:].strip():
-                break
-            raise CellError(f"the library cannot be read at {text[start : start + 40].strip()!r}")
-        start, now = match.end(), stack[-1]
-        if match["end"]:
-            stack.pop()
-            if len(stack) == 1 and not kind:  # the file's only group
-                break
-            if not stack:
-                return now
-        elif match["value"] is not None:
-            now.attributes[match["name"]] = match["value"].strip('" ')
-        elif match["open"]:
-            stack.append(Group(match["name"], match["argument"].strip('" \n')))
-            now.groups.append(stack[-1])
-        elif match["name"]:
-            now.attributes[match["name"]] = match["argument"].replace('"', "").replace("\\\n", "")
-    return stack[0]
-
-
 _SCALES = {"f": 1e-15, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3}
 
 
@@ -107,12 +48,15 @@ def _scaled(text: str, unit: str, target: float) -> float:
     scale = match and _SCALES.get(match[2].lower())
     if match is None or scale is None:
         raise CellError(f"the library has the unit {text!r}, which is none of {unit}")
-    return float(match[1]) * scale / target
+    value = number(match[1], f"the number of the unit {text!r}") * scale / target
+    if value <= 0:
+        raise CellError(f"the library has the unit {text!r}, which must be more than 0")
+    return value
 
 
 def _numbers(text: str) -> tuple[float, ...]:
     words = [word for word in re.split(r"[\s,]+", text) if word]
-    return tuple(_number(word, "a table") for word in words)
+    return tuple(number(word, "a value of a table") for word in words)
 
 
 def _increasing(points: tuple[float, ...], table: str) -> tuple[float, ...]:
@@ -126,30 +70,18 @@ def _words(text: str) -> list[str]:
     return [word for word in re.split(r'[\s,"]+', text) if word]
 
 
-def _number(word: str, place: str) -> float:
-    try:
-        return float(word)
-    except ValueError:
-        raise CellError(f"the library has {place} with {word!r} instead of a number") from None
-
-
 class _Reader:
     """Reads cells of one file."""
 
     def __init__(self, library: Library):
-        self.text = re.sub(r"/\*.*?\*/", " ", library.text.replace("\\\n", " ").replace("\\\r\n", " "), flags=re.DOTALL)
-        starts = list(_CELL.finditer(self.text))
-        self.places = {match[1]: match.end() for match in reversed(starts)}
-        head = self.text[: starts[0].start()] if starts else self.text
-        content = re.search(r"\blibrary\s*\([^)]*\)\s*\{", head)
-        assert content is not None  # synth.area.liberty has read the file
-        self.head = group(head, content.end(), "library")
-        kinds = ("lu_table_template", "power_lut_template")
-        self._templates = {found.argument: found for found in self.head.groups if found.kind in kinds}
-        number, prefix = re.split(r"\s*,\s*", self.head.attributes.get("capacitive_load_unit", "1, pf"))[:2]
+        self.head = library.content
+        self.cells = {found.argument: found for found in reversed([*self.head.all("cell")])}
+        templates = self.head.all("lu_table_template", "power_lut_template")
+        self._templates = {found.argument: found.attributes for found in templates}
+        capacitance = re.sub(r"\s*,\s*", "", self.head.attributes.get("capacitive_load_unit", "1, pf"))
         self.volt = _scaled(self.head.attributes.get("voltage_unit", "1V"), "V", 1.0)
         self.time = _scaled(self.head.attributes.get("time_unit", "1ns"), "s", 1e-12)
-        self.capacitance = _scaled(f"{number}{prefix}", "f", 1e-15)
+        self.capacitance = _scaled(capacitance, "f", 1e-15)
         self.energy = self.capacitance * self.volt**2
         self.leakage = _scaled(self.head.attributes.get("leakage_power_unit", "1nW"), "W", 1e-3)  # mW = fJ/ps
 
@@ -166,11 +98,11 @@ class _Reader:
 
     def table(self, found: Group, scale: float) -> Table:
         """A table of a cell, with its values multiplied by ``scale``, by slew and load."""
-        template = self._templates.get(found.argument, Group())
+        template = self._templates.get(found.argument, {})
         axes: dict[str, tuple[float, ...]] = {}
-        for number in (1, 2):
-            variable = template.attributes.get(f"variable_{number}", "")
-            points = found.attributes.get(f"index_{number}", template.attributes.get(f"index_{number}", ""))
+        for rank in (1, 2):
+            variable = template.get(f"variable_{rank}", "")
+            points = found.attributes.get(f"index_{rank}", template.get(f"index_{rank}", ""))
             if variable or points:
                 axes["load" if "capacitance" in variable else "slew"] = _increasing(_numbers(points), found.argument)
         values = [value * scale for value in _numbers(found.attributes.get("values", ""))]
@@ -190,7 +122,7 @@ class _Reader:
 
     def edges(self, found: Group, names: str, scale: float) -> Edges:
         """The tables of a group for a fall and a rise; ``names`` has ``{}`` for ``fall`` and ``rise``."""
-        tables = {inner.kind: self.table(inner, scale) for inner in found.groups if "values" in inner.attributes}
+        tables = {inner.kind: self.table(inner, scale) for inner in found.all() if "values" in inner.attributes}
         fall, rise = (tables.get(names.format(edge)) for edge in _EDGES)
         return fall, rise
 
@@ -204,8 +136,8 @@ class _CellReader:
 
     def __init__(self, reader: _Reader, name: str):
         self._reader, self._name = reader, name
-        self._group = group(reader.text, reader.places[name], "cell", name)
-        if {inner.kind for inner in self._group.groups} & _OTHERS:
+        self._group = reader.cells[name]
+        if {inner.kind for inner in self._group.all()} & _OTHERS:
             raise self._error("is neither a gate nor a single flip-flop, and cannot be simulated")
         pins = list(self._group.all("pin"))
         self._inputs = [pin for pin in pins if pin.attributes.get("direction") == "input"]
@@ -230,7 +162,7 @@ class _CellReader:
     def _truth(self, function: str) -> Truth:
         try:
             word = evaluate_rows(function, self._bits, self._ones)
-        except ValueError as error:
+        except Unreadable as error:
             raise self._error(f"has a function that cannot be read: {error}") from error
         return bytes(word >> row & 1 for row in range(self._size))
 
@@ -364,8 +296,15 @@ def technology(libraries: Sequence[Library], used: Iterable[str]) -> Technology:
         If the library has no delays, no inverter or no energies, its files have several voltages, or it lacks what the
         simulation of a used cell needs.
     """
+    try:
+        return _technology(libraries, used)
+    except Unreadable as error:
+        raise CellError(f"the library cannot be read: {error}") from error
+
+
+def _technology(libraries: Sequence[Library], used: Iterable[str]) -> Technology:
     readers = [_reader(library) for library in libraries]
-    homes = {name: reader for reader in reversed(readers) for name in reader.places}
+    homes = {name: reader for reader in reversed(readers) for name in reader.cells}
     outlines = [outline for library in libraries for outline in library.cells if len(outline.inputs) == 1]
     inverters = [outline for outline in outlines if outline.truth() == (True, False)]
     if not inverters or not any(library.has_delays for library in libraries):
@@ -374,7 +313,7 @@ def technology(libraries: Sequence[Library], used: Iterable[str]) -> Technology:
     if len(voltages) > 1:
         raise CellError(f"its files are for {' and '.join(f'{volts:g}' for volts in voltages)} V, not for one voltage")
     for stated, what in _ENERGIES.items():
-        if not any(stated.search(reader.text) for reader in readers):
+        if not any(stated.search(reader.head.text) for reader in readers):
             raise CellError(f"the library states no {what}")
     smallest = min(inverters, key=lambda outline: (outline.area, len(outline.name), outline.name)).name
     cells = {name: homes[name].cell(name) for name in {*used, smallest} if name in homes}

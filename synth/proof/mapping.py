@@ -78,6 +78,7 @@ setattr -mod -unset keep_hierarchy
 flatten
 setundef -undriven -anyseq
 opt_clean
+memory_map
 techmap
 opt -full
 dfflegalize -cell $_DFF_P_ x
@@ -189,9 +190,9 @@ def read_mapped(
 def read_cells(
     cells: str, top: str, libraries: Sequence[Library], system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL
 ) -> Netlist:
-    """Read a netlist of library cells; each cell is replaced by its function in the library."""
+    """Read a netlist of library cells, which may have other logic; each cell is replaced by its function."""
     files = _files(libraries)
-    script = _cells_script(top, files, system_verilog) + "write_json netlist.json"
+    script = _cells_script(top, files, system_verilog) + _MAP.format(script="")
     return parse(yosys.run(script, {"cells.v": cells, **files}, ["netlist.json"])["netlist.json"], top, pipeline)
 
 
@@ -222,7 +223,7 @@ def _mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog
 
 
 def _files(libraries: Sequence[Library]) -> dict[str, str]:
-    return {f"cells{number}.lib": library.text for number, library in enumerate(richest_first(libraries))}
+    return {f"cells{number}.lib": library.for_tools for number, library in enumerate(richest_first(libraries))}
 
 
 def _sv(system_verilog: bool) -> str:

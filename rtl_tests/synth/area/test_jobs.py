@@ -161,6 +161,23 @@ def test_a_cell_without_an_area_is_an_error(portfolio, area):
         execute(job)
 
 
+ODD = """  cell (ODD) { area : 0.1; // area : 9; it's " {
+    comment : "http://x.y /* "; pin (A) { direction : input; } pin (B) { direction : input; }
+    pin (C) { direction \\ \r\n : input; } pin (Y) { direction : output; function : "A*B^C"; } }
+"""
+
+
+def test_tools_read_a_library_as_we_do(tmp_path):
+    """Yosys, ABC and OpenSTA have readers of their own. In Liberty, XOR binds tighter than AND."""
+    place = (text := GATES.read_text()).index("  cell (INV)")
+    path = tmp_path / "odd.lib"
+    path.write_bytes("\ufeff".encode() + (text[:place] + ODD + text[place:]).encode("latin-1"))
+    verilog = "module m (input a, input b, input c, output y); assign y = {}; endmodule"
+    for function, used in (("a & (b ^ c)", True), ("(a & b) ^ c", False)):
+        netlist = jobs.mapped_netlist(verilog.format(function), "m", [read(path)], "stock", 1)
+        assert ("ODD" in netlist) is used, function
+
+
 def test_a_crash_is_reported_without_its_calls():
     """ABC crashes on a library without simple gates; :func:`synth.area.liberty.read_all` refuses such a library."""
     crashing = parse(cut("INV", "BUF", "XOR2"), "cut.lib")

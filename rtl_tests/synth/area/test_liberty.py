@@ -68,7 +68,10 @@ def test_the_nand2_is_identified_by_its_function():
     ("function", "meaning"),
     [
         ("A & B | C", lambda a, b, c: (a and b) or c),
-        ("!A B' ^ C", lambda a, b, c: (not a and not b) != c),
+        ("!A B' ^ C", lambda a, b, c: not a and (not b) != c),
+        ("A*B^C", lambda a, b, c: a and b != c),
+        ("A ^ B C", lambda a, b, c: a != b and c),
+        ("A+B^C", lambda a, b, c: a or b != c),
         ("(A+B)*C'", lambda a, b, c: (a or b) and not c),
         ("!(A^B)", lambda a, b, c: a == b),
         ("1", lambda a, b, c: True),
@@ -81,23 +84,51 @@ def test_functions_follow_the_notation(function, meaning):
 
 @pytest.mark.parametrize(
     ("function", "sentence"),
-    [("A & D", "'D' in the function 'A & D' is not an input pin"), ("(A", "never closed"), ("A )", "out of place")],
+    [
+        ("A & D", "'D' in the function 'A & D' is not an input pin"),
+        ("(A", "a parenthesis is never closed in the function '\\(A'"),
+        ("A )", "\\) is out of place in the function 'A \\)'"),
+        ("A &", "the end is out of place in the function 'A &'"),
+        ("(" * 100_000 + "A" + ")" * 100_000, r"too many parentheses are nested in the function '\({99}\.\.\."),
+        ("!" * 100_000 + "A", r"too many parentheses are nested in the function '!{99}\.\.\."),
+    ],
 )
 def test_bad_functions(function, sentence):
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
         liberty.evaluate(function, {"A": True})
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"module m; endmodule", "{} is not a liberty library: there must be one library group, not 0"),
-        (b"library (x) { cell (A) { area : 1; }", "{} is not a liberty library: the group library (x) is never closed"),
+        (b"module m; endmodule", "{} is not a liberty library: line 1 cannot be read: 'module m; endmodule'"),
+        (b"", "{} is not a liberty library: there must be one library group, not 0"),
+        (
+            b"library (x) {\ncell (A) { area : 1; }",
+            "{} is not a liberty library: line 1 has an opening brace that is never closed",
+        ),
         (b"library (x) { } }", "{} is not a liberty library: line 1 has an unmatched closing brace"),
         (b"library (x) { }", "{} is not a liberty library: no cell states an area"),
         (
             b"library (x) { cell (A) { area : big; } }",
-            "{} is not a liberty library: the area of cell A must be a number, not 'big'",
+            "{} is not a liberty library: the area of cell A must be a number of 0 or more, not 'big'",
+        ),
+        *(
+            (
+                f"library (x) {{ cell (A) {{ area : {area}; }} }}".encode(),
+                f"{{}} is not a liberty library: the area of cell A must be a number of 0 or more, not {area!r}",
+            )
+            for area in ("nan", "inf", "-1", "1e999", "1_0", "١")
+        ),
+        (
+            b'library (x) { cell (A) { area : 1; pin (Y) { direction : output; function : "%b"; } } }'
+            % (b"(" * 100_000 + b"A" + b")" * 100_000),
+            "{} is not a liberty library: the cell A has a function of more than 10,000 characters",
+        ),
+        (b"library (x) {\n" * 100_000, "{} is not a liberty library: line 65 is beyond 64 levels of groups"),
+        (
+            gzip.compress(b"library (x) { }")[:15] + b"\xff" * 9,
+            "{} is not a liberty library: it is neither text nor compressed text",
         ),
         (b"\xff\xfe\x00", "{} is not a liberty library: it is neither text nor compressed text"),
         (
@@ -118,6 +149,93 @@ def test_missing_files(tmp_path):
         liberty.read(tmp_path / "none.lib")
     with pytest.raises(BadValue, match=r"cannot be read: Is a directory$"):
         liberty.read(tmp_path)
+    with pytest.raises(BadValue, match=r"a\0b cannot be read: embedded null byte$"):
+        liberty.read("a\0b")
+
+
+def test_files_that_are_too_large(tmp_path, monkeypatch):
+    """What a small compressed file unpacks to is limited, and is not unpacked further."""
+    path, sizes = tmp_path / "bomb.lib.gz", []
+    monkeypatch.setattr(liberty, "text_of", lambda data: sizes.append(len(data)) or "")
+    with gzip.open(path, "wb", 1) as file:
+        for _ in range(300):
+            file.write(b" " * (1 << 20))
+    assert path.stat().st_size < 1 << 21
+    with pytest.raises(BadValue, match=rf"^liberty: {re.escape(str(path))} is larger than 256 MiB when unpacked$"):
+        liberty.read(path)
+    with pytest.raises(BadValue, match=r"^liberty: /dev/zero is larger than 256 MiB$"):
+        liberty.read("/dev/zero")
+    assert sizes == [(256 << 20) + 1] * 2
+
+
+# -- the notation ------------------------------------------------------------------------------------------------------
+
+
+def outline(text):
+    return [(cell.name, cell.area, cell.inputs, dict(cell.functions)) for cell in liberty.parse(text, "x.lib").cells]
+
+
+NAND = """library (x) {
+  cell (ND) { area : 4; pin (A) { direction : input; } pin (B) { direction : input; }
+    pin (Y) { direction : output; function : "!(A B)"; } } }
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NAND.replace("area : 4;", "area : 4; // area : 0.5;\n"),
+        NAND.replace("area : 4;", "/* area : 0.5; // */ area : 4;"),
+        NAND.replace("  cell", "  // cell (Z) { area : 1; }\n  cell"),
+        NAND.replace("  cell", "  // it's a \" and a {\n  cell"),
+        NAND.replace("  cell", '  /* " { */\n  cell'),
+        NAND.replace("  cell", '  comment : "http://x.y/{z}; /* ";\n  cell'),
+        NAND.replace("  cell", "  operating_conditions (a) { }\n\n  cell").replace("\n", "\r\n"),
+        NAND.replace("area : 4;", "area \\\n : \\ \n 4\n"),
+        NAND.replace("area : 4;", "area \\\r\n : \\\r\n 4\r\n"),
+        "\ufeff" + NAND,
+        NAND.replace("  cell", '  revision : "caf\xe9"; /* \xe9 */ // \xb5\n  cell'),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_ordinary_files_are_read(tmp_path, text, encoding):
+    """Comments, quotes, line ends, continued lines, byte order marks, and bytes that are no UTF-8."""
+    path = tmp_path / "x.lib"
+    path.write_bytes(text.encode(encoding if text[0] != "\ufeff" else "utf-8"))
+    library = liberty.read(path)
+    assert outline(library.text) == outline(NAND)
+    assert outline(library.for_tools) == outline(NAND)
+    assert not re.search(r"//|\r|\ufeff|\"[^\"\n]*/\*", library.for_tools)
+
+
+def test_names_may_have_any_characters():
+    text = NAND.replace("(ND)", '("ND#1 (a)")').replace("(x)", "(x#2)")
+    assert outline(text) == [("ND#1 (a)", *outline(NAND)[0][1:])]
+    assert liberty.parse(text, "x.lib").name == "x#2"
+
+
+def test_most_libraries_reach_the_tools_unchanged():
+    library = liberty.read(liberty.GATES)
+    assert library.for_tools == library.text
+
+
+def test_functions_reach_the_tools_with_parentheses():
+    """ABC binds AND tighter than XOR; Liberty, Yosys and OpenSTA do not."""
+    texts = {
+        "A*B^C": "(A*(B^C))",
+        "A B' ^ C": "(A*(!B^C))",
+        "A^B": "A^B",
+        "A^B+C": "A^B+C",
+        "A & B": "A & B",
+        "A ^": "A ^",
+    }
+    for text, expected in texts.items():
+        library = liberty.Library("x", NAND.replace("!(A B)", text))
+        assert library.for_tools == NAND.replace("!(A B)", expected)
+
+
+def test_a_nand_without_an_area_is_no_unit():
+    assert liberty.nand2_area([liberty.parse(NAND.replace("area : 4", "area : 0"), "x.lib")]) is None
 
 
 def test_compressed_is_the_same(tmp_path):

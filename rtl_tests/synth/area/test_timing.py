@@ -19,7 +19,16 @@ from synth.area.jobs import execute
 from synth.area.liberty import GATES, nand2_area, parse, read
 from synth.area.recipes import SPEED
 from synth.area.targets import LIBERTY
-from synth.area.timing import ABC, DRIVES, TimingError, abc_delays, chain_verilog, gates_with_drives, opensta
+from synth.area.timing import (
+    ABC,
+    DRIVES,
+    TimingError,
+    abc_delays,
+    chain_verilog,
+    gates_with_drives,
+    opensta,
+    opensta_delays,
+)
 
 TIMED = replace(JOB, portfolio=SPEED, renamings=2)
 
@@ -81,6 +90,15 @@ def test_rows_of_a_curve():
     assert all(
         row["delay"] == "delay_fo4" and len(row["delay_samples"]) == 2 and "median_delay_ps" not in row for row in rows
     )
+
+
+@NEEDS_OPENSTA
+def test_opensta_reads_libraries_with_comments():
+    """The pinned OpenSTA has no ``//`` comments."""
+    text = gates_with_drives().text.replace("  cell (", "  // time_unit : 1ns; it's \"\n  cell (")
+    netlist = "module m (input a, output y); INVX1 u (.A(a), .Y(y)); endmodule"
+    expected = opensta_delays([gates_with_drives()], [netlist], "m")
+    assert opensta_delays([parse(text, "commented.lib")], [netlist], "m") == expected
 
 
 @NEEDS_OPENSTA

@@ -128,7 +128,18 @@ def test_only_the_inverter_is_read_besides_the_used_cells():
         (
             'values ("1, 2", "3, 4")',
             'values ("1, 2", "3, four")',
-            "the library has a table with 'four' instead of a number",
+            "the library cannot be read: a value of a table must be a number, not 'four'",
+        ),
+        (
+            'values ("1, 2", "3, 4")',
+            'values ("1, 2", "3, nan")',
+            "the library cannot be read: a value of a table must be a number, not 'nan'",
+        ),
+        ("(0.1, pf)", "(0, pf)", "the library has the unit '0pf', which must be more than 0"),
+        (
+            "(0.1, pf)",
+            "(1e, pf)",
+            "the library cannot be read: the number of the unit '1epf' must be a number, not '1e'",
         ),
     ],
 )
@@ -136,6 +147,31 @@ def test_libraries_that_lack_something(old, new, problem):
     assert old in SMALL.text
     with pytest.raises(CellError, match=rf"^{re.escape(problem)}$"):
         library.technology([Library("small", SMALL.text.replace(old, new))], ["INV", "NAND"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("nom_voltage : 10;", "nom_voltage : 10; // nom_voltage : 20;"),
+        ("cell_leakage_power : 5;", "cell_leakage_power : 5; // it's \" {\n"),
+        ('time_unit : "10ps"', 'time_unit \\\n : "10ps"'),
+        ("\n", "\r\n"),
+        ("  cell (INV) {", "  // cell (INV) { area : 0.1; }\n  cell (INV) {"),
+    ],
+)
+def test_comments_and_continued_lines_change_nothing(tmp_path, old, new):
+    path = tmp_path / "small.lib"
+    path.write_bytes(SMALL.text.replace(old, new).encode())
+    assert library.technology([read(path)], ["INV", "NAND"]) == library.technology([SMALL], ["INV", "NAND"])
+
+
+@pytest.mark.parametrize("stated", ["internal_power ()", "leakage_power", "cell_rise"])
+def test_comments_state_nothing(stated):
+    text = SMALL.text.replace(stated, "other ()" if "(" in stated else "other").replace(
+        "library", f"// {stated}\nlibrary", 1
+    )
+    with pytest.raises(CellError, match=r"^the library (states no |has no inverter with delays)"):
+        library.technology([Library("small", text)], [])
 
 
 def test_files_for_several_voltages_are_no_library():

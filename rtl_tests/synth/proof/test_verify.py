@@ -346,6 +346,33 @@ def test_a_netlist_of_cells_is_checked_unchanged(tmp_path, capsys):
     assert "NAND9" in capsys.readouterr().err
 
 
+def test_a_netlist_may_have_other_logic(tmp_path, capsys):
+    """Beside cells of the library, a module may have anything that a module without cells may have."""
+    design = build("decoder", "e2m1", target="bfloat16")
+    arms = " ".join(f"4'd{code}: sign = {code >> 3};" for code in range(15))
+    logic = "wire same; BUF u (.A(code[3]), .Y(same)); reg sign; "
+    logic += f"always @* case (code) {arms} default: sign = same; endcase"
+    text = texts([design])[design.name]
+    assert "wire sign = code[3];" in text
+    file = tmp_path / "mixed.v"
+    words = ["verify", *design.command().split(), "--verilog", str(file), "--liberty", str(GATES), "-o", str(tmp_path)]
+    for shown, right in ((logic, True), (logic.replace("sign = 1", "sign = 0", 1), False)):
+        file.write_text(text.replace("wire sign = code[3];", shown))
+        assert main(words) == (0 if right else 1)
+        assert ("equal to the reference model on all 16 inputs" in capsys.readouterr().out) is right
+
+
+@pytest.mark.parametrize("command", ["verify", "simulate"])
+def test_files_in_other_encodings(tmp_path, capsys, monkeypatch, command):
+    """Comments may have bytes that are no UTF-8; a file may begin with a byte order mark, and have the lines of DOS."""
+    design = build("decoder", "e2m1", target="bfloat16")
+    text = texts([design])[design.name]
+    monkeypatch.chdir(tmp_path)
+    for content in (b"// caf\xe9\r\n" + text.encode(), b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()):
+        (tmp_path / "old.v").write_bytes(content)
+        assert main([command, *design.command().split(), "--verilog", "old.v"]) == 0, capsys.readouterr()
+
+
 def test_files_with_the_same_name_have_separate_evidence(tmp_path):
     design = build("decoder", "ocp_e4m3")
     for folder in ("right", "wrong"):

@@ -1,0 +1,217 @@
+"""The grammar of Liberty files: groups with attributes, numbers, and Boolean functions."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from math import inf, isfinite
+from operator import and_, or_, xor
+from typing import TypeVar
+
+from golden.refusal import shown
+
+DEEPEST, MOST = 64, 1_000_000
+"""Most levels of groups, and most groups of a file."""
+
+_T = TypeVar("_T")
+_TOKEN = re.compile(r'"[^"]*"|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
+_BRACE = re.compile(r'"[^"]*"|[{}]')
+_STATEMENT = re.compile(
+    r"""\s*+(?:
+    (?P<name>[^\s:(){};"]++)\s*+(?:
+        :\s*+(?P<value>"[^"]*"(?=[ \t]*+(?:[;\n]|\Z))|[^;\n{}]*+) |
+        \((?P<argument>(?:"[^"]*"|[^()"])*+)\)\s*+(?P<open>\{)?
+    ) | ; | \Z
+    )""",
+    re.VERBOSE,
+)
+
+
+class Unreadable(ValueError):
+    """The text does not follow the Liberty format."""
+
+
+class Group:
+    """``kind (argument) { attributes groups }``; its content is read when it is needed.
+
+    ``start`` and ``end`` are the places in the text of its content; ``ends`` maps opening to closing braces.
+    """
+
+    def __init__(self, text: str, ends: Mapping[int, int], kind: str = "", argument: str = "", start: int = 0):
+        self.text, self.kind, self.argument = text, kind, argument
+        self._ends, self._start, self._end = ends, start, ends[start - 1]
+
+    @cached_property
+    def _content(self) -> tuple[dict[str, str], list["Group"]]:
+        attributes: dict[str, str] = {}
+        groups, place = [], self._start
+        while place < self._end:
+            match = _STATEMENT.match(self.text, place, self._end)
+            if match is None:
+                rest = self.text[place : self._end].lstrip()
+                raise Unreadable(f"{_line(self.text, self._end - len(rest))} cannot be read: {rest[:40].rstrip()!r}")
+            place = match.end()
+            if match["open"]:
+                argument = match["argument"].strip().strip('"').strip()
+                groups.append(Group(self.text, self._ends, match["name"], argument, place))
+                place = self._ends[place - 1] + 1
+            elif match["name"]:
+                value = match["argument"] if match["value"] is None else match["value"]
+                attributes[match["name"]] = value.replace('"', "").strip()
+        return attributes, groups
+
+    @property
+    def attributes(self) -> Mapping[str, str]:
+        """Values by name, without quotes; also the arguments of e.g. ``values (…);``."""
+        return self._content[0]
+
+    def all(self, *kinds: str) -> Iterator["Group"]:
+        """The groups of some kinds directly inside; of every kind if none is named."""
+        return (group for group in self._content[1] if not kinds or group.kind in kinds)
+
+    def number(self, name: str, default: float = 0.0) -> float:
+        """The value of an attribute, or the default."""
+        text = self.attributes.get(name)
+        return default if text is None else number(text, f"the attribute {name}")
+
+
+def file(text: str) -> Group:
+    """The content of a file. Comments and continued lines are blanks, so that places and lines remain.
+
+    Raises
+    ------
+    Unreadable
+        If braces do not match, or there are too many.
+    """
+    text = re.sub(r"\\[ \t]*\n", lambda match: " " * len(match[0]), without_comments(text))
+    ends: dict[int, int] = {-1: len(text)}
+    opened: list[int] = []
+    for match in _BRACE.finditer(text):
+        if match[0] == "{":
+            opened.append(match.start())
+            if len(opened) > DEEPEST or len(ends) > MOST:
+                limit = f"{DEEPEST} levels of" if len(ends) <= MOST else f"{MOST:,}"
+                raise Unreadable(f"{_line(text, match.start())} is beyond {limit} groups")
+        elif match[0] == "}":
+            if not opened:
+                raise Unreadable(f"{_line(text, match.start())} has an unmatched closing brace")
+            ends[opened.pop()] = match.start()
+    if opened:
+        raise Unreadable(f"{_line(text, opened[-1])} has an opening brace that is never closed")
+    return Group(text, ends)
+
+
+def _line(text: str, place: int) -> str:
+    return f"line {text.count(chr(10), 0, place) + 1}"
+
+
+def without_comments(text: str) -> str:
+    """The text with blanks instead of comments."""
+    return _TOKEN.sub(lambda match: match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0]), text)
+
+
+def for_tools(text: str) -> str:
+    """The text as Yosys, ABC and OpenSTA read it alike; most libraries stay as they are.
+
+    OpenSTA knows no ``//`` comments, ABC takes marks of comments in strings for comments, Yosys knows no blanks
+    behind the mark of a continued line, and for ABC AND binds tighter than XOR.
+    """
+
+    def function(match: re.Match[str]) -> str:
+        try:
+            spelled = {symbol: f"({{}}{symbol}{{}})".format for symbol in "+*^"}
+            whole = _folded(match[2], str, "!{}".format, spelled)
+        except Unreadable:
+            return match[0]
+        return f'{match[1]}"{whole}"' if "*" in whole else match[0]
+
+    tokens = (match[0] for match in _TOKEN.finditer(text))
+    if any("//" in token or (token[0] == '"' and "/*" in token) for token in tokens):
+        text = re.sub(r'"[^"]*"', lambda match: re.sub("/(?=[/*])", "", match[0]), without_comments(text))
+    text = re.sub(r"\\[ \t]+\n", "\\\n", text)
+    return re.sub(r'(\bfunction\s*:\s*)"([^"]*\^[^"]*)"', function, text)
+
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+def number(text: str, place: str, least: float = -inf) -> float:
+    """The finite number that a text states; ``place`` names it in the message.
+
+    Raises
+    ------
+    Unreadable
+        If it is no number, or less than ``least``.
+    """
+    value = float(text) if _NUMBER.fullmatch(text) else inf
+    if not isfinite(value) or value < least:
+        allowed = "a number" if least == -inf else f"a number of {least:g} or more"
+        raise Unreadable(f"{place} must be {allowed}, not {shown(text)}")
+    return value
+
+
+_OPERATORS = "+|", "*&", "^"
+"""Binary operators as in Yosys and OpenSTA, the weakest first; AND may also be written without an operator."""
+
+
+def _folded(
+    function: str, leaf: Callable[[str], _T], invert: Callable[[_T], _T], binary: Mapping[str, Callable[[_T, _T], _T]]
+) -> _T:
+    tokens = ["the end", *reversed(re.findall(r"[^\s()!'^*&+|]+|\S", function))]
+    after = ("the end", *")'*&+|^")
+
+    def operation(level: int = 0) -> _T:
+        if level == len(_OPERATORS):
+            return operand()
+        symbols, value = _OPERATORS[level], operation(level + 1)
+        while tokens[-1] in symbols or (symbols[0] == "*" and tokens[-1] not in after):
+            if tokens[-1] in symbols:
+                tokens.pop()
+            value = binary[symbols[0]](value, operation(level + 1))
+        return value
+
+    def operand() -> _T:
+        token = tokens.pop()
+        if token in after:
+            raise Unreadable(f"{token} is out of place in the function {shown(function)}")
+        if token == "!":
+            return invert(operand())
+        value = operation() if token == "(" else leaf(token)
+        if token == "(" and tokens.pop() != ")":
+            raise Unreadable(f"a parenthesis is never closed in the function {shown(function)}")
+        while tokens[-1] == "'":
+            tokens.pop()
+            value = invert(value)
+        return value
+
+    try:
+        value = operation()
+    except RecursionError:
+        raise Unreadable(f"too many parentheses are nested in the function {shown(function)}") from None
+    if tokens[-1] != "the end":
+        raise Unreadable(f"{tokens[-1]} is out of place in the function {shown(function)}")
+    return value
+
+
+def evaluate(function: str, values: Mapping[str, bool]) -> bool:
+    """Value of a Liberty function; see :func:`evaluate_rows`."""
+    return bool(evaluate_rows(function, values, 1))
+
+
+def evaluate_rows(function: str, values: Mapping[str, int], ones: int) -> int:
+    """Values of a Liberty function in several rows: the bits of the result and of each pin's integer.
+
+    ``ones`` has a 1 for each row. NOT is ``!x`` or ``x'``; then come XOR ``^``, AND ``*``, ``&`` or a blank, and OR
+    ``+`` or ``|``, in the order in which they bind; constants are 0 and 1.
+
+    Raises
+    ------
+    Unreadable
+        If the function cannot be parsed, or names a pin without a value.
+    """
+
+    def leaf(name: str) -> int:
+        if name not in values and name not in ("0", "1"):
+            raise Unreadable(f"{name!r} in the function {shown(function)} is not an input pin")
+        return values[name] if name in values else ones * int(name)
+
+    return _folded(function, leaf, ones.__xor__, {"+": or_, "*": and_, "^": xor})
