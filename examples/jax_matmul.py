@@ -17,7 +17,7 @@ def product(x, y, fmt="ocp_e4m3", accumulator="binary32"):
     """The product of float32 matrices, which are rounded to the format."""
     a, b = (golden.get(fmt).encode(np.asarray(operand, np.float32).view(np.uint32)) for operand in (x, y))
     bits = golden.matmul(a, b, fmt, accumulator=accumulator)
-    return golden.get(accumulator).decode(bits).astype(np.float32)
+    return golden.get(accumulator).decode_bits(bits, "binary32").view(np.float32)
 
 
 @jax.custom_vjp

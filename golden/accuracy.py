@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from golden.bits import as_array
 from golden.catalog import get
+from golden.encode import FLOATS, bits_of
 from golden.formats import Format
+from golden.options import target_options
 from golden.refusal import BadKind, BadValue, check_choice, check_integer
-from golden.rounding import grid, round_to_grid
+from golden.rounding import codes_of, grid, round_to_grid
 from golden.rows import Rounding
 from golden.validation import MAX_WIDTH
+from golden.wide import wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -116,7 +120,8 @@ def quantization_snr(name: str | Format, scale: ArrayLike = 1.0, distribution: s
     if outside.size:
         raise BadValue("scale", f"must lie in 2**-500 to 2**500, not {outside[0]}")
     density = DISTRIBUTIONS[distribution]
-    noise = [_noise(fmt, deviation, density) for deviation in scales.reshape(-1).tolist()]
+    with np.errstate(under="ignore"):  # of densities far from 0
+        noise = [_noise(fmt, deviation, density) for deviation in scales.reshape(-1).tolist()]
     ratio: NDArray[np.float64] = -10 * np.log10(np.array(noise).reshape(scales.shape))
     return ratio
 
@@ -224,7 +229,7 @@ def calibrate(
     tried = sorted(checked, key=lambda exponent: (abs(exponent), exponent))
     if not tried:
         raise BadValue("exponents", "must be at least one, not none")
-    layer, matrix = np.asarray(activations, np.float32), np.asarray(weights, np.float32)
+    layer, matrix = _single_precision("activations", activations), _single_precision("weights", weights)
     if layer.ndim < 2 or matrix.ndim != 2 or layer.shape[-1] != matrix.shape[0]:
         raise BadValue(
             "activations", f"and weights must have shapes (..., m, k) and (k, n), not {layer.shape} and {matrix.shape}"
@@ -232,12 +237,14 @@ def calibrate(
     if not fmt.signed and (np.any(layer < 0) or np.any(matrix < 0)):
         raise BadValue("activations", f"and weights must not be negative, because {fmt.name} has no sign")
     shape = (*layer.shape[:-1], matrix.shape[1])
-    exact = layer.astype(np.float64) @ matrix.astype(np.float64) if reference is None else np.asarray(reference, float)
-    if exact.shape != shape:
-        raise BadValue("reference", f"must have the shape {shape}, not {exact.shape}")
+    if 0 in shape:
+        raise BadValue("activations", f"and weights must have a product of at least one number, not of shape {shape}")
     left, right = ([_through(fmt, operand, exponent, options) for exponent in tried] for operand in (layer, matrix))
-    with np.errstate(invalid="ignore"):  # 0 * Inf; that pair is rejected below
-        errors = np.array([[np.mean((a @ w - exact) ** 2) for w in right] for a in left])
+    with np.errstate(all="ignore"):  # 0 * Inf and the like; that pair is rejected below
+        exact = layer @ matrix if reference is None else np.asarray(reference, np.float64)
+        if exact.shape != shape:
+            raise BadValue("reference", f"must have the shape {shape}, not {exact.shape}")
+        errors = np.array([[_mean_square(a @ w - exact) for w in right] for a in left])
     errors[np.isnan(errors)] = np.inf
     a, w = np.unravel_index(int(np.argmin(errors)), errors.shape)
     if not np.isfinite(errors[a, w]):
@@ -246,7 +253,24 @@ def calibrate(
     return Scales(tried[a], tried[w], float(errors[a, w]))
 
 
-def _through(fmt: Format, x: NDArray[np.float32], exponent: int, options: dict[str, Any]) -> NDArray[np.float64]:
-    with np.errstate(over="ignore"):
-        scaled = np.ldexp(x, exponent)
-    return np.ldexp(fmt.decode(fmt.encode(scaled.view(np.uint32), **options)), -exponent)
+def _mean_square(error: NDArray[np.float64]) -> np.float64:
+    """Errors below 2**-500 count as none, because a processor may flush their squares."""
+    return np.float64(np.mean(np.where(np.abs(error) < 1 / _SCALE_LIMIT, 0.0, error) ** 2))
+
+
+def _single_precision(argument: str, x: ArrayLike) -> NDArray[np.float64]:
+    """Numbers of any type, rounded to binary32."""
+    array = as_array(argument, x)
+    if array.dtype.name in FLOATS:
+        source, bits = bits_of(argument, array)
+        return source.numbers(bits)
+    return wide("binary32").numbers(_bits(array.astype(np.float64)))
+
+
+def _bits(numbers: NDArray[np.float64]) -> NDArray[Any]:
+    single = wide("binary32")
+    return codes_of(single, numbers, np.signbit(numbers), target_options(single))
+
+
+def _through(fmt: Format, x: NDArray[np.float64], exponent: int, options: dict[str, Any]) -> NDArray[np.float64]:
+    return np.ldexp(fmt.decode(fmt.encode(_bits(np.ldexp(x, exponent)), **options)), -exponent)

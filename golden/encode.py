@@ -14,16 +14,16 @@ from golden.bits import BLOCK, as_array, as_codes, look_up
 from golden.chance import encode as by_chance
 from golden.flags import of_conversion
 from golden.formats import Format
-from golden.options import Options, check_random_bits, options
+from golden.options import Options, check_random_bits, options, target_options
 from golden.refusal import BadKind, BadValue
 from golden.rounding import codes_of, encode_directly
 from golden.steps import Steps, steps
-from golden.wide import WideFormat, check_wide
+from golden.wide import WideFormat, check_wide, wide
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-_SOURCES = {"float32": ("binary32", np.uint32), "float16": ("binary16", np.uint16), "bfloat16": ("bfloat16", np.uint16)}
+FLOATS = {"float32": ("binary32", np.uint32), "float16": ("binary16", np.uint16), "bfloat16": ("bfloat16", np.uint16)}
 """Source and type of the bits, by the name of a NumPy or ``ml_dtypes`` type."""
 
 
@@ -45,6 +45,9 @@ def encode(
         choice = "'binary16' or 'bfloat16'" if raw.dtype.itemsize == 2 else "the format of the codes"
         problem = f"must be given for {raw.dtype} bits: {choice} (or view bits of binary32 as uint32)"
         raise BadValue("source", problem)
+    if raw.dtype.kind == "f" and (raw.size or raw.dtype != np.float64):
+        way = "quantize(x) rounds an array x of float32, and encode(x.view(np.uint32)) returns its codes"
+        raise BadKind("bits", f"must be unsigned integers, not {raw.dtype}: {way}")
     chosen = options(fmt, "binary32" if source is None else source, rounding, overflow, nan_to_zero)
     raw = chosen.source.as_codes(raw, "bits")
     words = random_words(chosen, random, random_bits, raw.shape)
@@ -72,14 +75,18 @@ def decode_bits(fmt: Format, codes: ArrayLike, target: str | Format) -> NDArray[
 
 def quantize(fmt: Format, x: NDArray[Any], **choices: Any) -> NDArray[Any]:
     """Round numbers to values of the format, see :meth:`golden.Format.quantize`."""
-    array = np.asarray(x)
-    if array.dtype.name not in _SOURCES:
-        raise BadKind("x", f"must be a float32, float16 or bfloat16 array, not {array.dtype}")
-    source, unsigned = _SOURCES[array.dtype.name]
-    native = array.astype(array.dtype.newbyteorder("="), copy=False)
-    codes = fmt.encode(native.view(unsigned), source, **choices)
-    values = decode_bits(fmt, codes, source).view(native.dtype)
-    return values.reshape(array.shape).astype(array.dtype, copy=False)
+    array = as_array("x", x)
+    source, bits = bits_of("x", array)
+    values = decode_bits(fmt, fmt.encode(bits, source, **choices), source)
+    return values.view(array.dtype.newbyteorder("=")).reshape(array.shape).astype(array.dtype, copy=False)
+
+
+def bits_of(argument: str, array: NDArray[Any]) -> tuple[WideFormat, NDArray[Any]]:
+    """The format and the bits of a float32, float16 or ``ml_dtypes.bfloat16`` array; refuse others."""
+    if array.dtype.name not in FLOATS:
+        raise BadKind(argument, f"must be a float32, float16 or bfloat16 array, not {array.dtype}")
+    source, unsigned = FLOATS[array.dtype.name]
+    return wide(source), array.astype(array.dtype.newbyteorder("="), copy=False).view(unsigned)
 
 
 def _unmarked(
@@ -156,4 +163,4 @@ def _decode_table(fmt: Format, target: WideFormat) -> NDArray[Any]:
 def _bits_of(fmt: Format, codes: NDArray[np.int64], target: WideFormat) -> NDArray[Any]:
     values = fmt.decode(codes)
     negative = np.signbit(values) | (np.isnan(values) & ((codes & fmt.sign_bit) != 0))
-    return codes_of(target, values, negative, Options(target, target.roundings[0], target.overflows[0]))
+    return codes_of(target, values, negative, target_options(target))

@@ -49,8 +49,7 @@ def of_conversion(
     """
     number = source.numbers(bits)
     result = fmt.decode(codes)
-    with np.errstate(invalid="ignore"):  # comparisons with a signaling NaN
-        finite, unequal = np.isfinite(number), number != result
+    finite, unequal = np.isfinite(number), number != result
     lost = finite & (unequal | out_of_range)
     tiny = (number != 0) & (np.abs(number) < fmt.smallest_normal)
     word = _word(lost, lost & tiny, out_of_range)

@@ -17,6 +17,7 @@ from golden.formats import Format
 from golden.options import Options
 from golden.overflow import replacements, with_sign
 from golden.rows import Rounding
+from golden.wide import WideFormat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,9 +181,8 @@ def codes_of(
     nan, infinite = np.isnan(values), np.isinf(values)
     magnitude = np.where(nan | infinite, 0.0, np.abs(values))
     out_of_range: NDArray[np.bool_] = np.zeros(values.shape, np.bool_)
-    if not fmt.has_tables:  # binary32: no number of a source is rounded, and only numbers of users' formats overflow
-        with np.errstate(over="ignore"):
-            codes = np.abs(values.astype(np.float32)).view(np.uint32).astype(np.int64)
+    if isinstance(fmt, WideFormat) and not fmt.has_tables:  # binary32, to which numbers are only rounded to nearest
+        codes = fmt.nearest(magnitude)
     else:
         index, table = round_to_grid(fmt, magnitude, negative, chosen.rounding, threshold, tail_bits), grid(fmt).codes
         codes = table[np.minimum(index, len(table) - 1)]

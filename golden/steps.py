@@ -19,6 +19,7 @@ from golden.formats import Format
 from golden.options import Options
 from golden.rounding import encode_directly, grid
 from golden.rows import Rounding
+from golden.wide import wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,10 +136,10 @@ def _upper_bits(fmt: Format) -> int:
     values, flush = grid(fmt).values, grid(fmt).flush_below
     boundaries = np.concatenate([values, (values[:-1] + values[1:]) / 2, [flush, (flush + fmt.smallest) / 2]])
     boundaries = boundaries[boundaries < 2.0**128]  # no finite input reaches the others
-    exact = boundaries.astype(np.float32)
-    if not np.all(exact == boundaries):
+    exact = wide("binary32").nearest(boundaries)
+    if not np.array_equal(wide("binary32").numbers(exact), boundaries):
         return 32
-    used = int(np.bitwise_or.reduce(exact.view(np.uint32)))
+    used = int(np.bitwise_or.reduce(exact))
     zeros = (used & -used).bit_length() - 1
     return max(_FEWEST_UPPER_BITS, 33 - zeros)
 

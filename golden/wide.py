@@ -44,6 +44,24 @@ class WideFormat(Format):
         """Whether some numbers have no hidden bit."""
         return not self.rows[0].hidden
 
+    def nearest(self, magnitudes: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Codes of magnitudes, rounded to nearest: ties to even; in ``dlfloat16`` ties away from zero, and flushed.
+
+        What exceeds the largest value, and NaN, has the next code: infinity, or dlfloat16's NaN-or-infinity. Magnitudes
+        below binary64's normal numbers are zeros. Integers and normal binary64 numbers are all that is computed with,
+        so that a processor that flushes subnormals changes nothing.
+        """
+        dropped = 52 - self.fraction_bits  # bits of a binary64 pattern; with another bias, the others are the target's
+        pattern = magnitudes.view(np.int64)
+        below_half = (1 << (dropped - 1)) - 1
+        ties_up = 1 if self.flush else pattern >> dropped & 1
+        codes = ((pattern + below_half + ties_up) >> dropped) - ((1023 - self.bias) << self.fraction_bits)
+        subnormal = magnitudes < self.smallest_normal
+        if self.has_subnormals and subnormal.any():
+            multiples = np.rint(np.where(subnormal, magnitudes, 0.0) * 2.0**-self.ulp_exponent).astype(np.int64)
+            codes = np.where(subnormal, multiples, codes)
+        return np.clip(codes, 0, self.largest_code + 1)
+
     def is_signaling(self, bits: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether bits are a signaling NaN: its first fraction bit is 0. ``dlfloat16`` has none."""
         rest_bits, special = self.fraction_bits - 1, (2 << self.exponent_bits) - 2  # exponent and first fraction bit
@@ -69,8 +87,15 @@ class Binary32(WideFormat):
         return self._decode_by_rows(self.as_codes(codes).astype(np.int64))
 
     def numbers(self, bits: NDArray[Any]) -> NDArray[Any]:
-        """Values of checked bits as float32; uint32 bits are not copied."""
-        return bits.astype(np.uint32, copy=False).view(np.float32)
+        """Values of checked bits as float64; NaNs are quiet. Subnormals are multiplied as integers, never flushed."""
+        magnitude = bits.astype(np.int64) & (self.sign_bit - 1)
+        pattern = (magnitude << 29) + ((1023 - self.bias) << 52)
+        small, special = magnitude < 1 << self.fraction_bits, magnitude >= self.infinity
+        if small.any():
+            pattern = np.where(small, (magnitude * 2.0**self.ulp_exponent).view(np.int64), pattern)
+        if special.any():
+            pattern = np.where(special, 0x7FF << 52 | (magnitude > self.infinity) << 51, pattern)
+        return (pattern | (bits.astype(np.int64) & self.sign_bit) << 32).view(np.float64)
 
     @property
     def largest_code(self) -> int:

@@ -58,9 +58,9 @@ def aligned_sums(products: Products, acc: NDArray[Any], fraction_bits: int) -> N
     units = _power(fraction_bits + powers - top)
     np.copyto(units, np.nan, where=np.isnan(factors))
     exact = lane_products(a_format, b_format, left, right)
-    with np.errstate(invalid="ignore"):  # signaling NaN
+    with np.errstate(under="ignore"):  # what is truncated to 0
         exact *= units
-        kept = np.trunc(target.numbers(acc).astype(np.float64) * _power(fraction_bits - top))
+        kept = np.trunc(target.numbers(acc) * _power(fraction_bits - top))
     exponents_of_parts = cuts(fraction_bits + 2, 0, len(exact))  # two significands are less than 4
     parts = np.empty((len(exponents_of_parts) + 1, acc.size))
     add_lanes(np.trunc(exact, out=exact), exponents_of_parts, parts)

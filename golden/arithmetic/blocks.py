@@ -9,10 +9,11 @@ import numpy as np
 from golden.arithmetic.exact import check_range, operand
 from golden.bits import as_array, check_shapes
 from golden.catalog import get
+from golden.encode import bits_of
 from golden.formats import Format
 from golden.names import check_name
 from golden.options import Options, target_options
-from golden.refusal import BadKind, BadValue, about, check_choice
+from golden.refusal import BadValue, about, check_choice
 from golden.rounding import codes_of
 from golden.wide import ALIGNED
 
@@ -78,12 +79,10 @@ def quantize_block(
     elements = operand("element_format", element_format)
     rounding = element_options("element_format", elements)
     scales = _scales(scale_format, policy)
-    numbers = as_array("x", x)
-    if numbers.dtype.name not in ("float32", "float16", "bfloat16"):
-        raise BadKind("x", f"must be a float32, float16 or bfloat16 array, not {numbers.dtype}")
-    if numbers.ndim == 0 or numbers.shape[-1] == 0:
+    source, bits = bits_of("x", as_array("x", x))
+    if bits.ndim == 0 or bits.shape[-1] == 0:
         raise BadValue("x", "must have a last axis with at least one element")
-    numbers = numbers.astype(np.float64)
+    numbers = source.numbers(bits)
     finite = np.isfinite(numbers)
     is_special = ~finite.all(axis=-1)
     numbers = np.where(finite, numbers, 0.0)

@@ -224,10 +224,10 @@ def fused_sums(
             sums[block] = aligned_sums(products, state, kept_bits)
         if kept_bits is None or flagged:
             parts = product_sums(fa, fb, products.left, products.right, spare_bits)
-            with np.errstate(invalid="ignore"):  # 0 * Inf, and signaling NaN
+            with np.errstate(invalid="ignore"):  # 0 * Inf
                 if scaled:
                     parts *= products.factors
-                values = target.numbers(state).astype(np.float64)
+            values = target.numbers(state)
             total = odd_sum(values, parts, lsb_exponent)
         if kept_bits is None:
             sums[block] = pack(target, total, _negative(products, target, state, values, total))

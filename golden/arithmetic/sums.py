@@ -193,20 +193,8 @@ def _fixed_sum(acc: NDArray[np.float64], parts: NDArray[np.float64], lsb_exponen
 
 
 def pack(target: WideFormat, total: NDArray[np.float64], negative: NDArray[np.bool_]) -> NDArray[Any]:
-    """Round sums, rounded to odd before, to bits: ties to even; in ``dlfloat16`` ties away from zero, and flushed."""
-    magnitude = np.abs(total)
-    fraction_bits, bias = target.fraction_bits, target.bias
-    dropped = 52 - fraction_bits  # bits of a binary64 pattern; with another bias, the others are the target's
-    pattern = magnitude.view(np.int64)
-    below_half = (1 << (dropped - 1)) - 1
-    ties_up = 1 if target.flush else pattern >> dropped & 1
-    codes = ((pattern + below_half + ties_up) >> dropped) - ((1023 - bias) << fraction_bits)
-    subnormal = magnitude < target.smallest_normal
-    if target.has_subnormals and subnormal.any():
-        multiples = np.rint(np.where(subnormal, magnitude, 0.0) * 2.0**-target.ulp_exponent).astype(np.int64)
-        codes = np.where(subnormal, multiples, codes)
-    codes = np.clip(codes, 0, target.largest_code + 1)  # infinity, or dlfloat16's NaN-or-infinity
-    packed: NDArray[Any] = codes | np.where(negative, target.sign_bit, 0)
+    """Round sums, rounded to odd before, to bits, see :meth:`golden.WideFormat.nearest`."""
+    packed: NDArray[Any] = target.nearest(np.abs(total)) | np.where(negative, target.sign_bit, 0)
     if not target.nan_keeps_sign:
         assert target.canonical_nan is not None
         packed = np.where(np.isnan(total), target.canonical_nan, packed)

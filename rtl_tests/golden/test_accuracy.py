@@ -357,3 +357,19 @@ def test_bad_input_gets_one_sentence(call, arguments, sentence):
 def test_scales_must_be_numbers():
     with pytest.raises(golden.BadKind, match=r"^scale must be numbers, not <U3$"):
         golden.quantization_snr("hif8", "1.0")
+
+
+@pytest.mark.parametrize(("activations", "weights"), [((0, 4), (4, 3)), ((3, 4), (4, 0)), ((2, 0, 4), (4, 1))])
+def test_calibrating_refuses_a_product_of_no_numbers(activations, weights):
+    shape = (*activations[:-1], weights[1])
+    sentence = f"activations and weights must have a product of at least one number, not of shape {shape}"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        golden.calibrate(np.zeros(activations), np.zeros(weights))
+
+
+def test_calibrating_subnormals_is_exact():
+    """Numbers of any type become those of binary32, and scaled numbers are rounded there."""
+    x = np.array([[3, 5]], np.uint32).view(np.float32)
+    wanted = golden.calibrate(x, np.ones((2, 1), np.float32), exponents=(0, 149))
+    assert golden.calibrate(x.astype(np.float64), np.ones((2, 1), int), exponents=(0, 149)) == wanted
+    assert wanted == (149, 0, 0.0)
