@@ -86,7 +86,7 @@ def main() -> None:
     for mac in (Mac("hif8"), Halves("hif8")):
         check(DotProduct("hif8", mac), a, b)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "dot_product.v").write_text(emit(DotProduct("hif8", Mac("hif8")), "dot_product"))
+    (folder / "dot_product.v").write_text(emit(DotProduct("hif8", Mac("hif8")), "dot_product"), encoding="utf-8")
     print(
         f"{a.shape[0]} dot products of {a.shape[1]} agree with the reference model; {folder}/dot_product.v is written"
     )

@@ -142,8 +142,10 @@ def evaluator_against_verilator(cases: int = 20_000_000) -> None:
     groups = np.arange(1 << 13, dtype=np.uint64)
     expected = code.evaluate(0, running)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        (Path(folder) / "module.v").write_text(text.replace(f"module {design.name} ", "module module_under_test "))
-        (Path(folder) / "main.cpp").write_text(_MAIN)
+        (Path(folder) / "module.v").write_text(
+            text.replace(f"module {design.name} ", "module module_under_test "), encoding="utf-8"
+        )
+        (Path(folder) / "main.cpp").write_text(_MAIN, encoding="utf-8")
         command = shlex.split("verilator_bin --cc --exe --build -O3 -CFLAGS -O3 --prefix Vmodule module.v main.cpp")
         environment = os.environ | verilator_environment()
         subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)

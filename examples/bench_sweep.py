@@ -94,13 +94,15 @@ def workers(folder: Path) -> None:
 
 def warm_store(folder: Path) -> None:
     """Print how long a report and a sweep take if the store holds every result: elapsed and processor time."""
-    (folder / "space.toml").write_text("[multiplier]\n[adder]\n[mac]\n[encoder]\n")  # the report emits their Verilog
+    (folder / "space.toml").write_text(
+        "[multiplier]\n[adder]\n[mac]\n[encoder]\n", encoding="utf-8"
+    )  # the report emits their Verilog
     out = ["--store", str(folder / "store.sqlite"), "-o", str(folder)]
     for words, file in (
         (["report", "--formats", "all"], "report.json"),
         (["sweep", str(folder / "space.toml")], "sweep.json"),
     ):
-        with mock.patch.object(pool_module, "execute", stub), open(os.devnull, "w") as sink:
+        with mock.patch.object(pool_module, "execute", stub), open(os.devnull, "w", encoding="utf-8") as sink:
             with redirect_stdout(sink), redirect_stderr(sink):
                 status = command_line([*words, *out])
             if status:
@@ -109,7 +111,7 @@ def warm_store(folder: Path) -> None:
             subprocess.run([sys.executable, "-m", "hwgen", *words, *out], check=True, stdout=sink, stderr=sink)
             seconds, after = time.perf_counter() - start, os.times()
         core = after.children_user + after.children_system - before.children_user - before.children_system
-        count = sum(row["recipe"] == "best" for row in json.loads((folder / file).read_text())["rows"])
+        count = sum(row["recipe"] == "best" for row in json.loads((folder / file).read_bytes())["rows"])
         times = f"{seconds:.1f} s ({core:.1f} s of processor time), including the start of the command"
         print(f"hwgen {words[0]}, {count} jobs that the store holds: {times}")
 

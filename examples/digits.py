@@ -224,7 +224,7 @@ def main() -> int:
             "study": rows,
         }
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(result, indent=2) + "\n")
+        arguments.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     return 0
 
 

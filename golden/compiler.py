@@ -36,8 +36,8 @@ def compiler_version() -> str | None:
     path = compiler()
     if path is None:
         return None
-    lines = subprocess.run([path, "--version"], check=False, capture_output=True, text=True).stdout.splitlines()
-    return lines[0] if lines else Path(path).name
+    lines = subprocess.run([path, "--version"], check=False, capture_output=True).stdout.splitlines()
+    return lines[0].decode(errors="replace") if lines else Path(path).name
 
 
 def library(path: str, source: str, options: Sequence[str] = ("-O1",)) -> ctypes.CDLL:
@@ -84,7 +84,7 @@ def cache_folder() -> Path:
 
 
 def _build(path: str, source: str, options: Sequence[str], folder: Path) -> Path:
-    (folder / "code.cpp").write_text(source)
+    (folder / "code.cpp").write_text(source, encoding="utf-8")
     command = [path, *options, *FLAGS, "-o", "code.so", "code.cpp"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     return folder / "code.so"

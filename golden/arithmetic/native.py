@@ -70,7 +70,7 @@ class _Job(ctypes.Structure):
 
 def source() -> str:
     """The files as one text, without the lines by which they include each other."""
-    lines = (line for file in FILES for line in file.read_text().splitlines())
+    lines = (line for file in FILES for line in file.read_text(encoding="utf-8").splitlines())
     return "\n".join(line for line in lines if not line.startswith(('#include "', "#pragma once")))
 
 

@@ -52,7 +52,8 @@ def run(design: Design, arguments: argparse.Namespace) -> int:
             folder.mkdir(parents=True, exist_ok=True)
             held.enter_context(reserved(folder))
             (folder / "results.xml").unlink(missing_ok=True)  # an interrupted run leaves no older results
-            (folder / "coverage.json").write_text(json.dumps(_record(design, arguments, vectors), indent=2) + "\n")
+            coverage = json.dumps(_record(design, arguments, vectors), indent=2) + "\n"
+            (folder / "coverage.json").write_text(coverage, encoding="utf-8")
         if arguments.junit is not None:
             Path(arguments.junit).unlink(missing_ok=True)
         outcome = _simulate(subject, folder, simulator, arguments.waves, progress)

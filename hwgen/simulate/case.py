@@ -177,7 +177,8 @@ def write_bench(cases: Sequence[Case], folder: Path) -> list[Path]:
         f"{direction} wire [{8 * sizes[bus] - 1}:0] {bus}"
         for direction, bus in (("input", "stimulus"), ("output", "response"))
     )
-    (folder / f"{TOP}.v").write_text("\n".join([f"module {TOP} ({ports});", *instances, "endmodule", ""]))
+    bench = "\n".join([f"module {TOP} ({ports});", *instances, "endmodule", ""])
+    (folder / f"{TOP}.v").write_text(bench, encoding="utf-8")
     (folder / "stimuli.bin").write_bytes(np.concatenate(stimuli, axis=1).tobytes())
     (folder / "responses.bin").write_bytes(np.concatenate(responses, axis=1).tobytes())
     classes = cases[0].classes if len(cases) == 1 else {}
@@ -190,7 +191,7 @@ def write_bench(cases: Sequence[Case], folder: Path) -> list[Path]:
         "recorded": RECORDED,
         "unit": [cases[0].unit, cases[0].per_cycle] if len(cases) == 1 else ["vector", 1],
     }
-    (folder / "plan.json").write_text(json.dumps(plan))
+    (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     files = [folder / f"{case.name}{case.suffix}" for case in cases]
     for file, case in zip(files, cases, strict=True):
         file.write_text(case.verilog, encoding="utf-8")

@@ -135,7 +135,7 @@ def _importable(folder: str) -> Iterator[None]:
 
 def _with_waves(simulator: str, cases: Sequence[Case], folders: Sequence[Path]) -> tuple[list[str], Path | None]:
     """Run the first failing case again with waves, up to its first mismatch; return a line that names their file."""
-    results = [json.loads(file.read_text()) for folder in folders if (file := folder / "results.json").exists()]
+    results = [json.loads(file.read_bytes()) for folder in folders if (file := folder / "results.json").exists()]
     first = {item["case"]: item["index"] for result in results for item in reversed(result["mismatches"])}
     case = next((case for case in cases if case.name in first), None)
     if case is None:
@@ -204,11 +204,11 @@ def _simulate(
             failure = str(error)  # ends with the simulator's exit status
     junit = (xml,) if xml.exists() else ()
     if failure.endswith(f" {-signal.SIGPROF}"):
-        complaints = [_unsettled(cases, int((folder / "progress").read_text()))]
+        complaints = [_unsettled(cases, int((folder / "progress").read_bytes()))]
     elif not results.exists() or not junit:
         complaints = ["the simulation ended before all vectors were driven", *logs.tail(folder / "test.log")]
     else:
-        found = json.loads(results.read_text())
+        found = json.loads(results.read_bytes())
         complaints, seconds = complaints_about(cases, found, shown), found["seconds"]
         complete = found["steps"] == max(case.vectors for case in cases)
         tests, failures = get_results(xml)
@@ -229,7 +229,7 @@ def _watched(file: Path, tick: Tick | None) -> Iterator[None]:
 
     def watch() -> None:
         while not done.wait(0.2):
-            if file.exists() and (text := file.read_text()):
+            if file.exists() and (text := file.read_bytes()):
                 tick(int(text))
 
     thread = threading.Thread(target=watch, daemon=True)

@@ -25,4 +25,4 @@ def tail(log: Path) -> list[str]:
 
 def lines(log: Path) -> list[str]:
     """All lines; none if the simulator has not started."""
-    return log.read_text(errors="replace").splitlines() if log.exists() else []
+    return log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []

@@ -188,7 +188,7 @@ class Job:
     def hashes(self) -> dict[str, str]:
         """SHA-256 of the module, and of the script with the cells and the timer that it names."""
         timing = [self.timer] if self.is_timed else []
-        script = sha256(self.script, _SWAP.read_text(), *self._place[0].inputs().values(), *timing)
+        script = sha256(self.script, _SWAP.read_text(encoding="utf-8"), *self._place[0].inputs().values(), *timing)
         return {"verilog_sha256": sha256(self.verilog), "script_sha256": script}
 
     @property
@@ -260,7 +260,7 @@ def mapped_netlist(verilog: str, top: str, libraries: Sequence[Library], recipe:
     lines = ["read_verilog module.v", target.prepare.format(top=top), "design -save prepared"]
     lines += [_renaming(seed, top), "design -load renamed"]
     lines += [*_mapping(target, top, RECIPES[target.kind][recipe]), "write_verilog -noattr cells.v", ""]
-    files = {"module.v": verilog, "swap.v": _SWAP.read_text(), **target.inputs()}
+    files = {"module.v": verilog, "swap.v": _SWAP.read_text(encoding="utf-8"), **target.inputs()}
     return yosys.run("\n".join(lines), files, ["cells.v"])["cells.v"]
 
 
@@ -331,7 +331,7 @@ def mapped(job: Job, timeout: float | None = None) -> tuple[Samples, dict[str, l
     Errors are those of :func:`execute`.
     """
     target, libraries = job._place
-    files = {"module.v": job.verilog, "swap.v": _SWAP.read_text(), **target.inputs()}
+    files = {"module.v": job.verilog, "swap.v": _SWAP.read_text(encoding="utf-8"), **target.inputs()}
     # ABC times the netlists in this order
     order = [f"{recipe}.{seed}" for seed in job.seeds for recipe in job.recipes()]
     results = [f"{name}.json" for name in order] + [f"{name}.cells" for name in order if job.keeps_cells]

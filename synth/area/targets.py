@@ -172,7 +172,7 @@ _ECP5_FLOW = _without_memories(_ECP5, "map_ram"), f"{_ECP5} -run map_luts:check"
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
-        _cells("gates", "Gates", "NAND2", [parse(GATES.read_text(), GATES.name)], _GATES_NOTE),
+        _cells("gates", "Gates", "NAND2", [parse(GATES.read_text(encoding="utf-8"), GATES.name)], _GATES_NOTE),
         Target("cyclonev", "Cyclone V", "alm", "ALM", "lut", *_ALM_FLOW, _cyclonev, dict, _ALM_NOTE),
         Target("xc7", "Xilinx 7", "lut", "LUT6", "lut", *_XC7_FLOW, _xc7, _xilinx_models, _CARRY_NOTE),
         Target("ice40", "iCE40", "lut", "LUT4", "lut", *_ICE40_FLOW, _ice40, dict, _CARRY_NOTE),

@@ -34,9 +34,9 @@ def _engine() -> ctypes.CDLL:
         raise ToolError("there is no C++ compiler for the simulator")
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         command = [path, "-O2", "-std=c++17", "-shared", "-fPIC", "-o", "engine.so", str(ENGINE)]
-        result = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+        result = subprocess.run(command, cwd=folder, check=False, capture_output=True)
         if result.returncode:
-            raise ToolError("the simulator cannot be compiled", result.stderr)
+            raise ToolError("the simulator cannot be compiled", result.stderr.decode(errors="replace"))
         code = ctypes.CDLL(str(Path(folder) / "engine.so"))
     code.simulate.restype = ctypes.c_int64
     return code

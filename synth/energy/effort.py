@@ -79,7 +79,7 @@ def technology() -> Technology:
     """The gates of ``gates.lib``, and the same in the sizes of :func:`synth.area.timing.gates_with_drives`."""
     from synth.area.liberty import GATES
 
-    outlines = parse(GATES.read_text(), GATES.name).cells
+    outlines = parse(GATES.read_text(encoding="utf-8"), GATES.name).cells
     cells = [_flip_flop(outline) if outline.sequential else _sized(outline, 1, "") for outline in outlines]
     cells += [_sized(outline, drive, f"X{drive}") for outline in outlines if not outline.sequential for drive in DRIVES]
     words = "C·V², where C is the input capacitance of a unit inverter and V the supply voltage"

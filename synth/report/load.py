@@ -30,17 +30,17 @@ def accuracy(file: str, argument: str = "accuracy") -> Accuracy:
 
 def dots() -> Dots:
     """The results of the study of dot products, which are part of the program."""
-    return Dots.from_json(json.loads(RESULTS.read_text()))
+    return Dots.from_json(json.loads(RESULTS.read_bytes()))
 
 
 def energies() -> Energies:
     """The results of the study of energies, which are part of the program."""
-    return Energies.from_json(json.loads(ENERGIES.read_text()))
+    return Energies.from_json(json.loads(ENERGIES.read_bytes()))
 
 
 def speeds() -> Speeds:
     """The results of the study of speed, which are part of the program."""
-    return Speeds.from_json(json.loads(SPEEDS.read_text()))
+    return Speeds.from_json(json.loads(SPEEDS.read_bytes()))
 
 
 def study(file: str | None = None, argument: str = "study") -> Study | None:
@@ -56,7 +56,7 @@ def study(file: str | None = None, argument: str = "study") -> Study | None:
 def _read(file: str, argument: str, writer: str, content: Callable[[Any], Content]) -> Content:
     other = BadValue(argument, f"{file!r} is not what {writer} writes")
     try:
-        data = json.loads(Path(file).read_text())
+        data = json.loads(Path(file).read_bytes())
     except OSError as error:
         raise BadValue(argument, f"{file!r} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

@@ -233,18 +233,18 @@ def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _insert(page: Path, text: str) -> None:
-    before, _, rest = (ROOT / page).read_text().partition(_BEGIN)
+    before, _, rest = (ROOT / page).read_text(encoding="utf-8").partition(_BEGIN)
     _, _, after = rest.partition(_END)
-    (ROOT / page).write_text(f"{before}{_BEGIN}{text}{_END}{after}")
+    (ROOT / page).write_text(f"{before}{_BEGIN}{text}{_END}{after}", encoding="utf-8")
 
 
 def main(arguments: Sequence[str]) -> None:
     """Rewrite the picture and the sections of README and docs; with a report's path, the data file first."""
     if arguments:
-        report = Report.from_json(json.loads(Path(arguments[0]).read_text()))
-        (ROOT / RESULTS).write_text(json.dumps(results(report), indent=1) + "\n")
-    data = Results.from_json(json.loads((ROOT / RESULTS).read_text()))
-    (ROOT / PICTURE).write_text(picture(data))
+        report = Report.from_json(json.loads(Path(arguments[0]).read_bytes()))
+        (ROOT / RESULTS).write_text(json.dumps(results(report), indent=1) + "\n", encoding="utf-8")
+    data = Results.from_json(json.loads((ROOT / RESULTS).read_bytes()))
+    (ROOT / PICTURE).write_text(picture(data), encoding="utf-8")
     _insert(README, section(data))
     _insert(ACCURACY, accuracy())
     _insert(DOT, dots(load.dots()))

@@ -63,7 +63,7 @@ def measured(
 
 def _known(file: Path) -> dict[tuple[str, ...], list[Row]]:
     rows: dict[tuple[str, ...], list[Row]] = {}
-    for row in map(Row.from_json, json.loads(file.read_text())["rows"] if file.exists() else []):
+    for row in map(Row.from_json, json.loads(file.read_bytes())["rows"] if file.exists() else []):
         rows.setdefault((row.command, row.verilog_sha256, row.script_sha256, row.tool), []).append(row)
     return rows
 
@@ -72,7 +72,7 @@ def write(file: Path, rows: Mapping[Measurement, Iterable[Row]], **others: Any) 
     """Write the file of a study: rows after other plain data; of lists an item a line."""
     content = others | {"rows": [row.to_json() for group in rows.values() for row in group]}
     texts = [f"{json.dumps(key)}: {_lines(value)}" for key, value in content.items()]
-    file.write_text("{\n" + ",\n".join(texts) + "\n}\n")
+    file.write_text("{\n" + ",\n".join(texts) + "\n}\n", encoding="utf-8")
 
 
 def _lines(value: Any) -> str:

@@ -100,7 +100,7 @@ def measured(chosen: argparse.Namespace, known: Libraries) -> list[Row]:
 
 def recorded() -> list[Row]:
     """The rows of the file."""
-    return [Row.from_json(row) for row in json.loads(RESULTS.read_text())["rows"]]
+    return [Row.from_json(row) for row in json.loads(RESULTS.read_bytes())["rows"]]
 
 
 class Delay(NamedTuple):

@@ -21,7 +21,7 @@ except ImportError:  # the vectors of the file are all there is
 
 NAME = Path(__file__).stem.removesuffix("_cocotb")
 BUNDLE = next(folder for folder in Path(__file__).resolve().parents if (folder / f"{NAME}.json").exists())
-DESCRIPTION = json.loads((BUNDLE / f"{NAME}.json").read_text(encoding="utf-8"))
+DESCRIPTION = json.loads((BUNDLE / f"{NAME}.json").read_bytes())
 CARE = "care_"
 """Prefix of fields that say whether an output is compared in this cycle; only clocked modules have them."""
 
@@ -44,7 +44,7 @@ def read_vectors() -> dict[str, list[dict[str, int]]]:
     fields += [(CARE + name, 1) for name in OUTPUTS] if IS_CLOCKED else []
     classes: dict[str, list[dict[str, int]]] = {}
     words = classes.setdefault("vectors", [])
-    for line in (BUNDLE / "tb" / f"{NAME}.hex").read_text().splitlines():
+    for line in (BUNDLE / "tb" / f"{NAME}.hex").read_text(encoding="utf-8").splitlines():
         if line.startswith("// class "):
             words = classes.setdefault(line.removeprefix("// class "), [])
             continue

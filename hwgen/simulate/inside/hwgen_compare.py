@@ -16,7 +16,7 @@ from cocotb.triggers import Timer
 from cocotb.types import LogicArray
 
 FOLDER = Path(os.environ["BENCH_FOLDER"])
-PLAN = json.loads((FOLDER / "plan.json").read_text())
+PLAN = json.loads((FOLDER / "plan.json").read_bytes())
 PROGRESS = os.open(FOLDER / "progress", os.O_WRONLY | os.O_CREAT)
 LIMIT = float(os.environ["BENCH_LIMIT"])
 """Seconds of processor time between two reports of progress, after which the operating system ends the simulator."""
@@ -89,7 +89,7 @@ async def _compare(dut: Any, first: int, count: int) -> dict[str, int]:
     RESULTS["steps"] += step - first
     RESULTS["seconds"] += time.perf_counter() - start
     RESULTS["bad"].append(bad)
-    (FOLDER / "results.json").write_text(json.dumps(RESULTS))
+    (FOLDER / "results.json").write_text(json.dumps(RESULTS), encoding="utf-8")
     return bad
 
 

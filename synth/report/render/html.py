@@ -23,7 +23,7 @@ def page(content: Content) -> str:
         f"<div><dt>{escape(subject)}</dt><dd>{escape(text)}</dd></div>\n" for subject, text in content.summary
     )
     body = "".join(map(_section, sections))
-    style, script = _STYLE.read_text(), _SCRIPT.read_text()
+    style, script = _STYLE.read_text(encoding="utf-8"), _SCRIPT.read_text(encoding="utf-8")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     return (

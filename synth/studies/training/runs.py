@@ -162,7 +162,7 @@ def finished(run: Run, folder: Path) -> dict[str, Any] | None:
     path, _ = files(run, folder)
     if not path.exists():
         return None
-    result: dict[str, Any] = json.loads(path.read_text())
+    result: dict[str, Any] = json.loads(path.read_bytes())
     return result
 
 

@@ -154,7 +154,7 @@ def _docstrings() -> str:
     for path in sorted(Path(_scikit_learn().__file__).parent.rglob("*.py")):
         if "tests" in path.parts or "externals" in path.parts:
             continue
-        nodes = ast.walk(ast.parse(path.read_text()))
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         parts += [ast.get_docstring(node) or "" for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
     return "\n\n".join(dict.fromkeys(part for part in parts if part.isascii() and len(part) > 400))[:CHARACTERS]
 
