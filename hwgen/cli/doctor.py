@@ -3,9 +3,10 @@
 import importlib.util
 import platform
 import shutil
-import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
+
+from hwgen.tools.process import ToolError
 
 _PACKAGES = (
     ("numpy", True, "computes the reference model"),
@@ -31,7 +32,7 @@ _PROGRAMS = (
 
 def examine() -> int:
     """Print a line for each tool. Return 0 if every required one is installed and Yosys runs, else 1."""
-    missing = []
+    missing, fails = [], False
     print(f"ok       Python {platform.python_version()} ({sys.implementation.name})")
     for name, required, purpose in _PACKAGES:
         try:
@@ -49,14 +50,16 @@ def examine() -> int:
         try:
             yosys.run("tee -o version.txt version", {}, ["version.txt"])
             print("ok       Yosys runs a script")
-        except (yosys.YosysError, subprocess.CalledProcessError) as error:
+        except ToolError as error:
             print(f"failed   Yosys: {error}")
-            missing.append("a working Yosys")
+            fails = True
     if missing:
         print(f"\nMissing: {', '.join(missing)}. Install the package's requirements with pip.")
-        return 1
-    print("\nEverything required is installed.")
-    return 0
+    elif fails:
+        print("\nEverything required is installed, but Yosys does not run.")
+    else:
+        print("\nEverything required is installed.")
+    return 1 if missing or fails else 0
 
 
 def _line(name: str, installed: str, required: bool, purpose: str) -> None:

@@ -2,9 +2,12 @@
 
 import fcntl
 import os
+import stat
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
@@ -45,7 +48,7 @@ def alone(package: str) -> Iterator[None]:
     spec = find_spec(package)
     assert spec is not None
     assert spec.origin is not None
-    with open(spec.origin) as file:
+    with open(spec.origin, "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
         yield
 
@@ -60,19 +63,50 @@ def supervised(command: Sequence[str], folder: Path, timeout: float | None = Non
     """
     pipe, merged = subprocess.PIPE, subprocess.STDOUT
     with (
-        subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=merged, text=True, env=environment()) as process,
+        subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=merged, env=environment()) as process,
         stoppable(process),
     ):
         try:
             output, _ = process.communicate(timeout=timeout)
         finally:
             process.kill()
-    return output, process.returncode
+    return str(output, errors="replace"), process.returncode
 
 
 def environment() -> dict[str, str]:
     """The environment of tools: that of this process, without Python's warnings."""
-    return {**os.environ, "PYTHONWARNINGS": "ignore"}
+    return {**os.environ, "PYTHONWARNINGS": "ignore", "YOWASP_CACHE_DIR": _compiled_tools()}
+
+
+@cache
+def _compiled_tools() -> str:
+    """The folder of compiled WebAssembly: the user's cache, or a private temporary one if that is empty and read-only.
+
+    Raises
+    ------
+    ToolError
+        If neither can be used, or the temporary folder is not private: others could put code there.
+    """
+    default = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "YoWASP"
+    folder = Path(os.environ.get("YOWASP_CACHE_DIR") or default).absolute()
+    private = Path(tempfile.gettempdir()) / f"hwgen-{os.getuid()}"
+    if _is_writable(folder) or any(folder.glob("*/*/*")):
+        return str(folder)
+    if _is_writable(private):
+        status = private.lstat()
+        if (status.st_mode, status.st_uid) == (stat.S_IFDIR | 0o700, os.getuid()):
+            return str(private)
+    problem = f"compiled tools can be kept neither in {str(folder)!r} nor in {str(private)!r}"
+    raise ToolError(f"{problem}; set YOWASP_CACHE_DIR or XDG_CACHE_HOME to a folder that only you can write to")
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether a folder exists, or could be created, and can be written to."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
 
 
 @contextmanager

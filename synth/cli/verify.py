@@ -146,9 +146,8 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
 
 
 def _reason(error: YosysError, source: str) -> str:
-    """The first error in a log, which says more than the last one; it names the user's file, not the tool's copy."""
-    message = re.search(r"^.*(Warning: |ERROR: |[Ee]rror:|no Liberty library|same name).*$", error.log, re.MULTILINE)
-    return re.sub(r"\bmodule\.s?v\b", lambda _: source, message[0].strip()) if message else str(error)
+    """Why Yosys failed; it names the user's file, not the tool's copy."""
+    return re.sub(r"\bmodule\.s?v\b", lambda _: source, yosys.reason(error.log))
 
 
 def _interrupted(store: EvidenceStore, name: str, error: BaseException) -> int:

@@ -107,15 +107,16 @@ def waves(circuit: Circuit, stimuli: Stimuli, period: int, *, delays: bool = Tru
     text = "\n".join("".join(map(str, row[::-1])) for row in stimuli.bits.tolist())
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         root = Path(folder)
-        (root / "bench.v").write_text(verilog(circuit, stimuli, period, delays))
-        (root / "stimuli.txt").write_text(f"{text}\n")
+        (root / "bench.v").write_text(verilog(circuit, stimuli, period, delays), encoding="utf-8")
+        (root / "stimuli.txt").write_text(f"{text}\n", encoding="utf-8")
         log = ""
         for command in (["iverilog", "-g2005", "-o", "bench.vvp", "bench.v"], ["vvp", "-n", "bench.vvp"]):
             output, status = supervised(command, root)
             log += output
             if status:
-                raise ToolError(f"Icarus failed: {(log.splitlines() or ['no message'])[-1]}", log, status < 0)
-        return (root / _WAVES).read_text()
+                message = "it was killed" if status < 0 else (log.splitlines() or ["no message"])[-1]
+                raise ToolError(f"Icarus failed: {message}", log, status < 0)
+        return (root / _WAVES).read_text(encoding="utf-8")
 
 
 def changes(vcd: str) -> Iterator[tuple[int, list[tuple[int, str]]]]:

@@ -179,7 +179,7 @@ def test_a_tool_that_ends_early_is_reported(target, timer, monkeypatch):
     job, tried, timeouts = replace(TIMED, target=target, timer=timer, renamings=1), [], []
 
     def killed(command, folder, timeout):
-        return "half a word", -9
+        return "ERROR: half a word", -9
 
     def late(command, folder, timeout):
         timeouts.append(timeout)
@@ -189,7 +189,7 @@ def test_a_tool_that_ends_early_is_reported(target, timer, monkeypatch):
         monkeypatch.setattr(module, "supervised", killed)
     with pytest.raises(ToolError, match=r": it was killed$") as caught:
         execute(job)
-    assert (caught.value.log, caught.value.killed) == ("half a word", True)
+    assert (caught.value.log, caught.value.killed) == ("ERROR: half a word", True)
     monkeypatch.setattr(pool, "execute", lambda job, timeout: tried.append(job) or execute(job, timeout))
     with pytest.raises(ToolError, match=r": it was killed$"):
         pool.execute_with_retries(job, None)
