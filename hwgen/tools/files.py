@@ -27,7 +27,7 @@ def text_of(data: bytes) -> str:
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        text = data.decode("latin-1")
+        text = str(data, "latin-1")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

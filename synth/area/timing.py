@@ -217,7 +217,7 @@ def opensta_delays(
         for number, (text, name) in enumerate(modules):
             (root / f"{number}.v").write_text(text, encoding="utf-8")
             script.append(_TIME.format(file=f"{number}.v", top=name, period=period))
-        (root / "time.tcl").write_text("".join(script))
+        (root / "time.tcl").write_text("".join(script), encoding="utf-8")
         try:
             output, status = supervised(["sta", "-no_splash", "-exit", "time.tcl"], root, timeout)
         except OSError as error:
