@@ -58,7 +58,7 @@ verilog: $(READY)       ## write every default block of every format to build/ve
 	$(BIN)/python examples/all_verilog.py build/verilog
 exhaustive: $(TESTED)       ## check every module on all inputs (an interrupted run resumes), and run the long tests
 	mkdir -p build
-	$(BIN)/hwgen verify all -o build/evidence > build/exhaustive.txt || { cat build/exhaustive.txt; exit 1; }
+	$(BIN)/hwgen verify all --verdicts docs/proofs.csv -o build/evidence > build/exhaustive.txt || { cat build/exhaustive.txt; exit 1; }
 	EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive $(TESTS)
 	cat build/exhaustive.txt
 mutants: $(TESTED)       ## after a change of the Verilog, find again the vectors that detect every fault

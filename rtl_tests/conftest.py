@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from amaranth.hdl import UnusedElaboratable
@@ -16,6 +17,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if later:
         config.hook.pytest_deselected(items=later)
         items[:] = [item for item in items if item not in later]
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print the sentences that tests recorded as ``summary``."""
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, text in report.user_properties:
+            if name == "summary" and report.when == "call":
+                terminalreporter.write_line(text)
 
 
 @pytest.fixture(scope="session", autouse=True)

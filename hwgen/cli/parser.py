@@ -289,6 +289,10 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         if name == "all":
             text = "modules whose names match, e.g. '*_mac_binary16' (default: *)"
             sub.add_argument("--only", metavar="PATTERN[,...]", default="*", help=text)
+            text = (
+                "add the verdicts to this table, and skip modules that are equal there, for the same program and tools"
+            )
+            sub.add_argument("--verdicts", metavar="FILE", help=text)
             continue
         text = "check this file instead of the generated module; .sv files are read as SystemVerilog"
         sub.add_argument("--verilog", metavar="FILE", help=text)

@@ -18,7 +18,7 @@ from hwgen.blocks.block import Design
 from hwgen.netlist.emit import check_name
 from hwgen.tools import yosys
 from hwgen.tools.ahead import completed
-from hwgen.tools.files import text_of
+from hwgen.tools.files import check_writable, text_of
 from hwgen.tools.progress import Progress
 from hwgen.tools.yosys import YosysError
 from synth.area import liberty
@@ -27,13 +27,26 @@ from synth.area.jobs import AS_EMITTED, MAX_SEED
 from synth.area.recipes import RECIPES, SIZING, STOCK
 from synth.cli.checks import check_jobs
 from synth.proof.everything import designs
-from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, UNPROVED, Evidence, EvidenceStore, power
+from synth.proof.evidence import (
+    DIFFERENT,
+    EQUAL,
+    INCOMPLETE,
+    UNPROVED,
+    Evidence,
+    EvidenceStore,
+    VerdictRow,
+    power,
+    read_verdicts,
+    write_verdicts,
+)
 from synth.proof.gates import Netlist, NetlistError
 from synth.proof.parts import IncompleteError
 from synth.proof.verify import Report, Subject, begin, emitted, verify
 
 AHEAD = 6
 """Modules that are emitted and mapped while others are checked."""
+SECONDS = 10
+"""Time between writes of the file of verdicts."""
 
 
 def one(design: Design, arguments: argparse.Namespace) -> int:
@@ -69,17 +82,24 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
 def everything(arguments: argparse.Namespace) -> int:
     """Check the modules of :mod:`synth.proof.everything` and print a table; return 0 if all are equal, else 1.
 
-    Modules with a verdict in the folder, for the same Verilog, reference model and tools, are not checked again.
+    Modules with a verdict in the folder, for the same Verilog, program and tools, are not checked again, nor those that
+    are equal in the file of verdicts, which gets the others.
     """
     check_jobs(arguments.jobs)
     progress = Progress()
     rows: list[Evidence] = []
     patterns = arguments.only.split(",")
-    plan = [design for design in designs() if any(fnmatch(design.name, pattern) for pattern in patterns)]
+    modules = designs()
+    plan = [design for design in modules if any(fnmatch(design.name, pattern) for pattern in patterns)]
     if not plan:
         raise BadValue("--only", f"must match the name of a module, which {arguments.only!r} does not")
     with about("-o"):
         store = EvidenceStore(Path(arguments.output))
+    with about("--verdicts"):
+        verdicts = Verdicts(arguments.verdicts, modules)
+    known = len(plan)
+    plan = [design for design in plan if not verdicts.has(design)]
+    known -= len(plan)
     start = time.monotonic()
     try:
         with ThreadPoolExecutor(os.cpu_count()) as executor:
@@ -90,6 +110,7 @@ def everything(arguments: argparse.Namespace) -> int:
                 report = _reporter(progress, title)
                 rows.append(record if netlist is None else verify(subject, netlist, store, arguments.jobs, report))
                 progress.clear()
+                verdicts.add(rows[-1])
                 if rows[-1].verdict != EQUAL:
                     print("\n".join(_summary(rows[-1], store)), file=sys.stderr)
     except (IncompleteError, KeyboardInterrupt) as error:
@@ -97,8 +118,49 @@ def everything(arguments: argparse.Namespace) -> int:
         done = f"{len(rows)} of {len(plan)} modules are done"
         print(f"hwgen: interrupted: {done}; run the same command again to resume", file=sys.stderr)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
-    print("\n".join(table(rows)))
+    finally:
+        verdicts.write()
+    if rows:
+        print("\n".join(table(rows)))
+    if known:
+        print(f"{known} modules are equal according to {arguments.verdicts}")
     return 0 if all(row.verdict == EQUAL for row in rows) else 1
+
+
+class Verdicts:
+    """A file of verdicts, in the order of ``modules``; written every few seconds, completely or not at all."""
+
+    def __init__(self, file: str | None, modules: Sequence[Design]):
+        self._file = None if file is None else Path(file)
+        self._order = {design.name: place for place, design in enumerate(modules)}
+        self._known = {} if self._file is None else read_verdicts(self._file)
+        self._new: dict[str, VerdictRow] = {}
+        self._written = time.monotonic()
+        if self._file is not None:
+            check_writable(self._file.parent, [self._file.name])
+
+    def has(self, design: Design) -> bool:
+        """Whether the module is equal by the method, program and tools of today, which fix its Verilog as well."""
+        subject, row = Subject(design, "", design.name, None, (), ""), self._known.get(design.name)
+        return (
+            row is not None
+            and row.verdict == EQUAL
+            and row.basis == subject.evidence(*subject.method()).verdict_row.basis
+        )
+
+    def add(self, record: Evidence) -> None:
+        """Add or replace the verdict of a module."""
+        self._new[record.module] = record.verdict_row
+        if time.monotonic() > self._written + SECONDS:
+            self.write()
+
+    def write(self) -> None:
+        """Write the file, without modules that exist no more."""
+        if self._file is not None:
+            every = read_verdicts(self._file) | self._new  # another process may have added some
+            rows = [row for row in every.values() if row.module in self._order]
+            write_verdicts(self._file, sorted(rows, key=lambda row: self._order[row.module]))
+        self._written = time.monotonic()
 
 
 def _prepared(design: Design, store: EvidenceStore) -> tuple[Subject, Evidence, Netlist | None]:

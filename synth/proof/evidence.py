@@ -4,16 +4,16 @@ import json
 import math
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from golden.refusal import BadValue
-from hwgen.tools.files import write_files
-from synth.area.digest import fingerprint
+from hwgen.tools.files import write_files, write_whole
+from synth.area.digest import fingerprint, sha256
 
 EMITTED = "emitted"
 """The :attr:`Evidence.source` of Verilog that ``hwgen generate`` writes."""
@@ -88,6 +88,14 @@ class Evidence:
         parts = [self.module, *([] if self.is_emitted else [self.source, self.place]), *cells]
         return re.sub(r"[^A-Za-z0-9_.-]", "_", ".".join(parts))[:200]
 
+    @property
+    def verdict_row(self) -> "VerdictRow":
+        """The record in short."""
+        program = sha256(*map(self.hashes.__getitem__, program_hashes()))[:16]
+        tools = ", ".join(f"{name} {version}" for name, version in sorted(self.tools.items()))
+        basis = " ".join(f"{self.method}; program {program}; {tools}".split())
+        return VerdictRow(self.module, self.hashes["verilog"][:12], power(self.inputs), self.verdict, basis)
+
     def continues(self, earlier: "Evidence") -> bool:
         """Whether an earlier record is of the same check, so that its parts are not checked again."""
         names = ("name", "command", "kind", "method", "inputs", "hashes", "tools")
@@ -100,6 +108,55 @@ class Evidence:
             del record["done"]
         record["seconds"] = round(self.seconds, 2)
         return record
+
+
+class VerdictRow(NamedTuple):
+    """A line of ``docs/proofs.csv``: a module, 12 digits of the SHA-256 of its Verilog, and what its verdict rests on.
+
+    The basis is the method with the program and the tools: where these are the same, so is the Verilog.
+    """
+
+    module: str
+    verilog: str
+    inputs: str
+    verdict: str
+    basis: str
+
+
+_HEAD = (
+    "# Verdicts of hwgen verify all. verilog: 12 digits of the SHA-256 of the Verilog. basis: what the verdict rests on"
+)
+
+
+def read_verdicts(file: Path) -> dict[str, VerdictRow]:
+    """The rows of a file that :func:`write_verdicts` wrote, by module; none if it is missing.
+
+    Raises
+    ------
+    BadValue
+        If it is another file.
+    """
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+        bases = dict(line[2:].split(": ", 1) for line in lines[1:] if line.startswith("# "))
+        rows = [line.split(",") for line in lines if not line.startswith("# ")]
+        if lines[:1] != [_HEAD] or rows[0] != list(VerdictRow._fields):
+            raise ValueError
+        return {row[0]: VerdictRow(*row[:4], bases[row[4]]) for row in rows[1:]}
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise BadValue("file", f"{str(file)!r} cannot be read: {error.strerror}") from error
+    except (ValueError, LookupError, TypeError):
+        raise BadValue("file", f"{str(file)!r} is not what hwgen verify all writes") from None
+
+
+def write_verdicts(file: Path, rows: Collection[VerdictRow]) -> None:
+    """Write rows, completely or not at all; each basis is written once."""
+    bases = {basis: str(number) for number, basis in enumerate(dict.fromkeys(row.basis for row in rows))}
+    lines = [_HEAD, *(f"# {number}: {basis}" for basis, number in bases.items()), ",".join(VerdictRow._fields)]
+    lines += [",".join([*row[:4], bases[row.basis]]) for row in rows]
+    write_whole(file, ("\n".join(lines) + "\n").encode())
 
 
 class EvidenceStore:

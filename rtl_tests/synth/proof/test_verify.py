@@ -22,13 +22,15 @@ from rtl_tests.support.optional import ASAP7, NEEDS_OSU018, NEEDS_SHARED, OSU018
 from rtl_tests.support.processes import running, wait_until
 from rtl_tests.support.selection import exhaustive
 from synth.area import liberty
+from synth.area.digest import sha256
 from synth.area.jobs import Job, execute, mapped_netlist
 from synth.area.recipes import RECIPES, SIZING, SPEED
 from synth.area.targets import LIBERTY
 from synth.area.timing import gates_with_drives
+from synth.cli import verify as commands
 from synth.proof import parts
 from synth.proof.cases import input_sweep
-from synth.proof.evidence import EvidenceStore
+from synth.proof.evidence import EvidenceStore, read_verdicts, write_verdicts
 from synth.proof.gates import NetlistError
 from synth.proof.mapping import prove_mapping, read_cells
 from synth.proof.verify import Subject, begin
@@ -221,6 +223,72 @@ def test_no_name_of_a_users_file_makes_it_ours(tmp_path, capsys, name):
     assert [record.is_emitted for record in EvidenceStore(folder)].count(True) == 1
     nameless = Subject(design, text, design.name, name, (), "")
     assert not nameless.evidence().is_emitted
+
+
+ALL = ["verify", "all", "--only", "hif8_decoder_binary16,ocp_e4m3_decoder_binary16"]
+
+
+def test_verdicts_are_a_table_that_resumes(tmp_path, capsys, monkeypatch):
+    """Rows of the same program and tools are not checked again; others are, and rows keep the order of the modules."""
+    file = tmp_path / "proofs.csv"
+    words = [*ALL, "--verdicts", str(file), "-o"]
+    assert main([*words[:2], "--only", "ocp_e4m3_decoder_binary16", *words[4:], str(tmp_path / "first")]) == 0
+    assert main([*words, str(tmp_path / "second")]) == 0
+    assert [path.stem for path in (tmp_path / "second").iterdir()] == ["hif8_decoder_binary16"]
+    assert capsys.readouterr().out.endswith(f"1 modules are equal according to {file}\n")
+    text = file.read_text()
+    head, basis, names, *rows = text.splitlines()
+    assert basis.startswith("# 0: every input, evaluated on the gates; program ")
+    assert [row.split(",")[0] for row in rows] == ["hif8_decoder_binary16", "ocp_e4m3_decoder_binary16"]
+    verilog = texts([build("decoder", "hif8")])["hif8_decoder_binary16"]
+    assert rows[0] == f"hif8_decoder_binary16,{sha256(verilog)[:12]},256,equal,0"
+    record = json.loads((tmp_path / "second" / "hif8_decoder_binary16.json").read_text())
+    assert all(tool in basis for tool in record["tools"].values())
+    changes = (
+        (",equal,0", ",different,0"),
+        ("program ", "program 0"),
+        ("yosys yowasp", "yosys other"),
+        ("on the gates", "on paper"),
+    )
+    for place, (old, new) in enumerate(changes):
+        file.write_text(text.replace(old, new))
+        assert main([*words, str(tmp_path / str(place))]) == 0
+        assert len(list((tmp_path / str(place)).iterdir())) == 2
+        assert file.read_text() == text
+    capsys.readouterr()
+    assert main([*words, str(tmp_path / "last")]) == 0
+    assert capsys.readouterr().out == f"2 modules are equal according to {file}\n"
+    file.write_text(text.replace("hif8_decoder_binary16", "a_module_that_no_longer_exists"))
+    assert main([*words, str(tmp_path / "gone")]) == 0
+    assert file.read_text() == text
+
+
+def test_an_interrupted_table_has_what_is_done(tmp_path, capsys, monkeypatch):
+    file, checked = tmp_path / "proofs.csv", commands.verify
+
+    def interrupt(subject, *rest):
+        if subject.top == "ocp_e4m3_decoder_binary16":
+            raise KeyboardInterrupt
+        return checked(subject, *rest)
+
+    monkeypatch.setattr(commands, "verify", interrupt)
+    assert main([*ALL, "--verdicts", str(file), "-o", str(tmp_path / "out")]) == 130
+    assert list(read_verdicts(file)) == ["hif8_decoder_binary16"]
+    assert list(tmp_path.iterdir()) != []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "proofs.csv"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "module,verilog\n", "\xff", "{head}\nmodule,verilog,inputs,verdict,basis\na,b,1,equal,0\n"]
+)
+def test_another_table_is_refused(tmp_path, capsys, text):
+    file = tmp_path / "proofs.csv"
+    write_verdicts(file, [])
+    content = text.format(head=file.read_text().splitlines()[0]).encode("latin-1")
+    file.write_bytes(content)
+    assert main([*ALL, "--verdicts", str(file), "-o", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == f"hwgen: --verdicts {str(file)!r} is not what hwgen verify all writes\n"
+    assert file.read_bytes() == content
 
 
 def test_equal_needs_every_input(tmp_path):

@@ -1,0 +1,63 @@
+"""docs/proofs.csv: verdicts on today's modules. All that README and docs name, and one of each kind, are compared."""
+
+import re
+from functools import cache
+
+import pytest
+
+from rtl_tests.support.blocks import texts
+from rtl_tests.support.paths import ROOT
+from synth.area.digest import sha256
+from synth.proof.everything import designs
+from synth.proof.evidence import EQUAL, read_verdicts
+
+ROWS = read_verdicts(ROOT / "docs" / "proofs.csv")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+WORDS = {word for page in PAGES for word in re.findall(r"\w+", page.read_text(encoding="utf-8"))}
+
+
+@cache
+def modules():
+    return {design.name: design for design in designs()}
+
+
+def hashes(names):
+    """Digits of the SHA-256 of the Verilog that the program writes today."""
+    return {name: sha256(text)[:12] for name, text in texts([modules()[name] for name in names]).items()}
+
+
+def test_modules_that_pages_name_are_proved():
+    named = hashes(WORDS & modules().keys())
+    assert len(named) >= 3
+    assert {name: (ROWS[name].verilog, ROWS[name].verdict) for name in named if name in ROWS} == {
+        name: (digits, EQUAL) for name, digits in named.items()
+    }, "make exhaustive checks these modules again"
+
+
+def sample():
+    """A module of each kind of block, accumulator or other wide format, and set of options."""
+    kinds = {}
+    for name, design in modules().items():
+        words = (design.options.get(option) for option in ("accumulator", "from", "to"))
+        options = (option for option, value in design.options.items() if value not in (None, False, 0, 1))
+        kinds.setdefault((design.kind, *words, *options), []).append(name)
+    return [names[len(names) // 2] for names in kinds.values()]
+
+
+def test_rows_of_other_modules_are_counted(record_property):
+    """A row of another module is no fault, as long as no page names it: the next whole run replaces it."""
+    today = hashes(name for name in sample() if name in ROWS)
+    stale = sum(ROWS[name].verilog != digits for name, digits in today.items())
+    missing = len(modules().keys() - ROWS.keys())
+    text = f"docs/proofs.csv: {stale} of {len(today)} sampled rows are of another Verilog than today's"
+    record_property("summary", f"{text}; {missing} of {len(modules())} modules have no row")
+    assert today
+
+
+@pytest.mark.exhaustive
+def test_every_module_has_an_equal_row():
+    """``make exhaustive`` writes them before it runs this test."""
+    today = hashes(modules())
+    assert {name: (row.verilog, row.verdict) for name, row in ROWS.items()} == {
+        name: (digits, EQUAL) for name, digits in today.items()
+    }
