@@ -56,7 +56,7 @@ speed: $(TESTED)       ## measure area against delay of the MACs, also after pla
 	$(BIN)/hwgen report --sweep build/speed/sweep.json -o build/speed
 verilog: $(READY)       ## write every default block of every format to build/verilog
 	$(BIN)/python examples/all_verilog.py build/verilog
-exhaustive: $(TESTED)       ## check every module on all inputs (an interrupted run resumes), and run the long tests
+exhaustive: $(TESTED)       ## check every module on all inputs, and run the long tests (an interrupted run resumes)
 	mkdir -p build
 	$(BIN)/hwgen verify all --verdicts docs/proofs.csv -o build/evidence > build/exhaustive.txt || { cat build/exhaustive.txt; exit 1; }
 	EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive $(TESTS)

@@ -1,19 +1,62 @@
 """Selection of the exhaustive tests, a fixture, and a check that tests do not damage the machine."""
 
 import gc
+import hashlib
 import os
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
 from amaranth.hdl import UnusedElaboratable
 
+from rtl_tests.support.paths import ROOT
+from synth.area.digest import sha256
+
+PASSED = "exhaustive/passed"
+"""Key of pytest's cache: the tests that an interrupted run of the exhaustive tests has passed, by the files tested."""
+
+
+@cache
+def _files() -> str:
+    """SHA-256 of all files of the packages and tests."""
+    files = [path for top in ("golden", "hwgen", "synth", "rtl_tests", "docs") for path in (ROOT / top).rglob("*")]
+    files = sorted(path for path in files if path.is_file() and path.suffix != ".pyc")
+    return sha256(*(f"{path} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files))
+
+
+class _Resumes:
+    """Remembers the exhaustive tests that passed, until all of them have."""
+
+    def __init__(self, config: pytest.Config):
+        self.cache = config.cache
+        self.passed = self.cache.get(PASSED, {}).get(_files(), [])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self.passed.append(report.nodeid)
+            self.cache.set(PASSED, {_files(): self.passed})
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        if exitstatus == 0:
+            self.cache.set(PASSED, {})
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the run of the exhaustive tests resume; of parallel runs only the process that starts the others writes."""
+    if os.environ.get("EXHAUSTIVE") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Resumes(config))
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests marked exhaustive, unless EXHAUSTIVE is set."""
+    """Deselect the tests marked exhaustive, or with EXHAUSTIVE those that passed before an interrupt."""
     if os.environ.get("EXHAUSTIVE"):
-        return
-    later = [item for item in items if item.get_closest_marker("exhaustive")]
+        passed = config.cache.get(PASSED, {}).get(_files(), [])
+        later = [item for item in items if item.nodeid in passed]
+        if all(item in later for item in items if item.get_closest_marker("exhaustive")):
+            return  # the run was interrupted after its last test
+    else:
+        later = [item for item in items if item.get_closest_marker("exhaustive")]
     if later:
         config.hook.pytest_deselected(items=later)
         items[:] = [item for item in items if item not in later]
