@@ -64,7 +64,7 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
     except YosysError as error:
         if error.killed or not (arguments.verilog or arguments.liberty):
             raise
-        option, reason = "--verilog" if arguments.verilog else "--liberty", _reason(error, subject.source)
+        option, reason = "--verilog" if arguments.verilog else "--liberty", _reason(error, subject.source or "module.v")
         is_misnamed = arguments.verilog and not arguments.top and "not found" in reason
         hint = "; name your module with --top" if is_misnamed else ""
         raise BadValue(option, f"{subject.top} cannot be mapped: {reason}{hint}", ": ") from error

@@ -142,7 +142,7 @@ def read_verdicts(file: Path) -> dict[str, VerdictRow]:
         rows = [line.split(",") for line in lines if not line.startswith("# ")]
         if lines[:1] != [_HEAD] or rows[0] != list(VerdictRow._fields):
             raise ValueError
-        return {row[0]: VerdictRow(*row[:4], bases[row[4]]) for row in rows[1:]}
+        return {row[0]: VerdictRow._make([*row[:4], bases[row[4]]]) for row in rows[1:]}
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -217,7 +217,7 @@ def _is_sound(record: Evidence) -> bool:
         return False
     if type(record.seconds) not in (int, float) or not 0 <= record.seconds < math.inf:
         return False
-    texts = [*record.hashes.values(), *record.tools.values(), *record.libraries]
+    texts: list[Any] = [*record.hashes.values(), *record.tools.values(), *record.libraries]
     texts += [case.get("sentence") if isinstance(case, dict) else None for case in record.counterexamples]
     if not all(isinstance(text, str) for text in texts) or "verilog" not in record.hashes:
         return False

@@ -1,6 +1,7 @@
 """Studies whose rows are a file of the program: rows that the file already has are not measured again.
 
-A row is the same if its netlists come from the same Verilog by the same scripts and tool.
+A row is the same if its netlists come from the same Verilog by the same scripts and tool, and the file was written by
+the same program.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from typing import Any
 from hwgen.tools import yosys
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
+from synth.area.digest import fingerprint
 from synth.area.jobs import Measurement
 from synth.area.pool import LocalPool
 from synth.area.rows import Row
@@ -48,9 +50,11 @@ def measured(
     ToolError
         If a measurement fails.
     """
-    store, known = Store(chosen.store), {} if chosen.again else _known(file)
+    store = Store(chosen.store)
+    todo = list(jobs(store))
+    known = {} if chosen.again else _known(file, program(todo))
     rows: dict[Measurement, list[Row] | None] = {
-        job: known.get((job.command, *job.hashes().values(), yosys.version())) for job in jobs(store)
+        job: known.get((job.command, *job.hashes().values(), yosys.version())) for job in todo
     }
     with LocalPool(chosen.jobs) as pool:
         todo = [job for job, group in rows.items() if group is None]
@@ -61,16 +65,22 @@ def measured(
     return {job: group or [] for job, group in rows.items()}
 
 
-def _known(file: Path) -> dict[tuple[str, ...], list[Row]]:
+def program(jobs: Iterable[Measurement]) -> str:
+    """SHA-256 of the program that runs the jobs."""
+    return fingerprint(*sorted({type(job).__module__ for job in jobs}))
+
+
+def _known(file: Path, by: str) -> dict[tuple[str, ...], list[Row]]:
     rows: dict[tuple[str, ...], list[Row]] = {}
-    for row in map(Row.from_json, json.loads(file.read_bytes())["rows"] if file.exists() else []):
+    content = json.loads(file.read_bytes()) if file.exists() else {}
+    for row in map(Row.from_json, content["rows"] if content.get("program") == by else []):
         rows.setdefault((row.command, row.verilog_sha256, row.script_sha256, row.tool), []).append(row)
     return rows
 
 
 def write(file: Path, rows: Mapping[Measurement, Iterable[Row]], **others: Any) -> None:
     """Write the file of a study: rows after other plain data; of lists an item a line."""
-    content = others | {"rows": [row.to_json() for group in rows.values() for row in group]}
+    content = others | {"program": program(rows), "rows": [row.to_json() for group in rows.values() for row in group]}
     texts = [f"{json.dumps(key)}: {_lines(value)}" for key, value in content.items()]
     file.write_text("{\n" + ",\n".join(texts) + "\n}\n", encoding="utf-8")
 

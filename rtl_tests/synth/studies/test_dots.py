@@ -85,13 +85,16 @@ def outcomes(monkeypatch, tmp_path):
 
 def test_the_study_writes_the_file(outcomes, tmp_path):
     assert status("dots", study.main) == 0
-    assert (tmp_path / "dots.json").read_text() == RESULTS.read_text()
+    lines = (tmp_path / "dots.json").read_text().splitlines()
+    assert f'"program": "{record.program([JOB])}",' in lines
+    kept = [line for line in RESULTS.read_text().splitlines() if not line.startswith('"program"')]
+    assert [line for line in lines if not line.startswith('"program"')] == kept
 
 
 @pytest.mark.parametrize(("words", "todo"), [([], []), (["--again"], [JOB])])
 def test_areas_of_the_same_verilog_are_not_measured_again(words, todo, outcomes, monkeypatch, tmp_path):
     row = rows(JOB, {"amap": [{"area": 2.0}, {"area": 3.0}]})[-1]
-    (tmp_path / "dots.json").write_text(json.dumps({"rows": [row.to_json()]}))
+    (tmp_path / "dots.json").write_text(json.dumps({"program": record.program([JOB]), "rows": [row.to_json()]}))
     outcomes[:] = [Outcome(JOB, (row,))] if todo else []
     monkeypatch.setattr(study, "jobs", lambda store: [JOB])
     monkeypatch.setattr(record, "measure_all", lambda jobs, *arguments: outcomes if jobs == todo else jobs)

@@ -163,11 +163,14 @@ def test_delays_are_those_of_the_program(measured_jobs):
 
 @NEEDS_SHARED
 @NEEDS_OPENSTA
-def test_rows_of_the_file_are_not_measured_again(monkeypatch, tmp_path):
+def test_rows_of_the_file_are_not_measured_again(monkeypatch, tmp_path, measured_jobs):
     file = tmp_path / "sky130.json"
-    file.write_text(sky130.RESULTS.read_text())
+    content = json.loads(sky130.RESULTS.read_text()) | {"program": record.program(measured_jobs)}
+    file.write_text(json.dumps(content))
     monkeypatch.setattr(sky130, "RESULTS", file)
     monkeypatch.setattr(record, "measure_all", lambda todo, *arguments: todo)
     chosen = record.parser("About").parse_args(["--store", str(tmp_path / "store")])
     assert sky130.measured(chosen, sky130.libraries(str(FILE))) == ROWS
-    assert json.loads(file.read_text()) == json.loads(sky130.RESULTS.read_text())
+    assert json.loads(file.read_text()) == content
+    file.write_text(json.dumps(content | {"program": "another one"}))
+    assert record._known(file, content["program"]) == {}
