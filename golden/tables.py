@@ -31,7 +31,7 @@ def read(path: str | Path, make: Callable[[dict[str, Any], bytes], _T], what: st
     name = f"{what}{str(path)!r}"
     try:
         raw = Path(path).read_bytes()
-        table = tomllib.loads(raw.decode())
+        table = tomllib.loads(raw.decode("utf-8-sig"))  # editors on Windows write a byte order mark
     except OSError as error:
         raise BadValue(None, f"{name} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

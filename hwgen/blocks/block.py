@@ -20,7 +20,7 @@ from amaranth.lib import wiring
 from golden import WIDE, ExactAccumulator, Format
 from golden.refusal import BadKind, BadValue, check_choice, check_flag, check_integer, past_checking
 from hwgen.netlist.component import plain
-from hwgen.netlist.emit import CLOCK, Port, check_name, emit
+from hwgen.netlist.emit import CLOCK, Port, check_module_name, emit
 from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
 
 Component = Any
@@ -258,7 +258,7 @@ class Design:
 
     def __post_init__(self) -> None:
         if self.given_name is not None:
-            check_name(self.given_name)
+            check_module_name(self.given_name)
             if any(port.name == self.given_name for port in self.ports):
                 raise BadValue("name", f"must not be that of one of the module's ports, which {self.given_name!r} is")
 

@@ -53,6 +53,11 @@ def _designs(table: dict[str, Any], folder: Path) -> list[Design]:
         first = numbers.setdefault(design.name.lower(), number)
         if first != number:
             raise BadValue(f"module {number}: name", f"{design.name!r} is taken by module {first}; choose another one")
+    for number, design in enumerate(designs, 1):
+        stem, _, ending = design.name.lower().rpartition("_")
+        if ending in ("tb", "properties") and stem in numbers:
+            taken = f"is that of a module in the bundle of module {numbers[stem]}"
+            raise BadValue(f"module {number}: name", f"{design.name!r} {taken}; choose another one")
     return designs
 
 

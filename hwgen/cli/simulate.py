@@ -93,7 +93,8 @@ def _verilog(design: Design, arguments: argparse.Namespace) -> tuple[str, str, P
     if arguments.verilog is None:
         return design.verilog(), ".v", None
     try:
-        return read_verilog(arguments.verilog)
+        with about("--verilog"):
+            return read_verilog(arguments.verilog)
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise BadValue("--verilog", f"{arguments.verilog!r} cannot be read: {reason}", ": ") from error

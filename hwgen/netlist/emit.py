@@ -55,6 +55,8 @@ with within wor xnor xor
 KEYWORDS = frozenset(_WORDS.split())
 """Reserved words of IEEE 1364-2005 (Verilog) and IEEE 1800-2017 (SystemVerilog)."""
 
+_TAKEN = {"TOP": "Verilator", "std": "Verilator", **dict.fromkeys(("bool", "wone", "wreal"), "Icarus Verilog")}
+"""Names that a simulator refuses for a module although they are no keywords."""
 
 CLOCK = "clk"
 """Name of the clock port, which all modules with registers have."""
@@ -93,6 +95,13 @@ def check_name(name: str, argument: str = "name") -> str:
     return name
 
 
+def check_module_name(name: str) -> str:
+    """:func:`check_name` for a module of ours, whose name no simulator may refuse."""
+    if check_name(name) in _TAKEN:
+        raise BadValue("name", f"must not be {name!r}, which {_TAKEN[name]} refuses as the name of a module")
+    return name
+
+
 def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> str:
     """Verilog-2005 text of ``component`` as one module called ``name``.
 
@@ -120,7 +129,7 @@ def emit(component: wiring.Component, name: str, header: Sequence[str] = ()) -> 
         If the module's or a port's name is not allowed, a port has no bits, or a string of the header has more than one
         line.
     """
-    check_name(name)
+    check_module_name(name)
     if not isinstance(component, wiring.Component):
         raise BadKind("component", f"must be a wiring.Component, not {component!r}")
     if isinstance(header, str) or not all(isinstance(line, str) for line in header):

@@ -14,6 +14,7 @@ from hwgen.reference import Pins, reference
 from hwgen.reference.trace import CARE
 from hwgen.simulate.case import Case, Explain
 from hwgen.tools.files import text_of
+from hwgen.tools.macros import check_macros
 
 
 def case(
@@ -113,9 +114,11 @@ def read_verilog(path: str) -> tuple[str, str, Path]:
 
     Raises
     ------
-    OSError, UnicodeError
-        If it cannot be read.
+    OSError, UnicodeError, BadValue
+        If it cannot be read, or a macro contains itself.
     """
     file = Path(path)
     suffix = file.suffix if file.suffix in (".v", ".sv") else ".v"
-    return text_of(file.read_bytes()), suffix, file.resolve().parent
+    text = text_of(file.read_bytes())
+    check_macros(text)
+    return text, suffix, file.resolve().parent

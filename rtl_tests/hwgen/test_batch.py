@@ -82,6 +82,18 @@ def test_nothing_is_written_if_one_module_cannot_be(tmp_path, capsys):
             "module 2: name 'sum' is taken by module 1; choose another one",
         ),
         (
+            "".join(f'[[module]]\nblock = "mac"\nformat = "hif8"\nname = "{name}"\n' for name in ("sum_tb", "Sum")),
+            "module 1: name 'sum_tb' is that of a module in the bundle of module 2; choose another one",
+        ),
+        (
+            "".join(f'[[module]]\nblock = "mac"\nformat = "hif8"\nname = "{name}"\n' for name in ("x", "x_properties")),
+            "module 2: name 'x_properties' is that of a module in the bundle of module 1; choose another one",
+        ),
+        (
+            '[[module]]\nblock = "mac"\nformat = "hif8"\nname = "TOP"',
+            "module 1: name must not be 'TOP', which Verilator refuses as the name of a module",
+        ),
+        (
             '[[module]]\nblock = "encoder"\nformat = "hif8"\nrandom-bits = 4',
             "module 1: random-bits needs a stochastic rounding, not 'ties_to_away'",
         ),
@@ -114,6 +126,14 @@ def test_random_bits_are_accepted_if_stochastic_is_the_default(tmp_path, capsys)
     )
     assert status == 0
     assert captured.out.strip().endswith("chance_encoder_bfloat16_stochastic_r4.v")
+
+
+def test_a_byte_order_mark_is_read(tmp_path, capsys):
+    (tmp_path / "tiny.toml").write_text("\ufeff" + TOML_FORMAT)
+    text = '\ufeff[[module]]\nblock = "decoder"\nformat = "tiny.toml"'
+    status, captured = run(tmp_path, text, capsys)
+    assert (status, captured.err) == (0, "")
+    assert captured.out.strip().endswith("tiny_decoder_binary16.v")
 
 
 def test_a_missing_file(tmp_path, capsys):

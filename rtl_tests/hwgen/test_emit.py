@@ -174,6 +174,34 @@ def test_name_must_not_be_a_keyword(name):
         check_name(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "simulator"),
+    [
+        ("TOP", "Verilator"),
+        ("std", "Verilator"),
+        ("bool", "Icarus Verilog"),
+        ("wone", "Icarus Verilog"),
+        ("wreal", "Icarus Verilog"),
+    ],
+)
+def test_name_must_not_be_one_that_a_simulator_refuses(name, simulator, tmp_path):
+    sentence = f"^name must not be '{name}', which {simulator} refuses as the name of a module$"
+    with pytest.raises(ValueError, match=sentence):
+        build("decoder", "e2m1", name=name)
+    toy = Toy()
+    emit(toy, "toy")  # Amaranth warns of a component that is never emitted
+    with pytest.raises(ValueError, match=sentence):
+        emit(toy, name)
+    text = build("decoder", "e2m1", name="other").verilog()
+    with pytest.raises(AssertionError, match=re.escape(f"{simulator.split()[0].lower()} (exit status")):
+        lint({name: re.sub(r"\bother\b", name, text)}, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["double", "namespace", "Top", "main", "process", "root", "a__b", "_", "ddt"])
+def test_other_words_of_simulators_are_names(name, tmp_path):
+    lint({name: build("decoder", "e2m1", name=name).verilog()}, tmp_path)
+
+
 @pytest.mark.parametrize("name", ["total", "operand_a__is_zero", "moved_right_8", "unused"])
 def test_a_module_may_have_the_name_of_a_signal_inside(name, tmp_path):
     assert re.search(rf"(wire|reg) (\[\S+\] )?{name}\b", build("mac", "e5m2b1").verilog())

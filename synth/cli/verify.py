@@ -19,6 +19,7 @@ from hwgen.netlist.emit import check_name
 from hwgen.tools import yosys
 from hwgen.tools.ahead import completed
 from hwgen.tools.files import check_writable, text_of
+from hwgen.tools.macros import check_macros
 from hwgen.tools.progress import Progress
 from hwgen.tools.yosys import YosysError
 from synth.area import liberty
@@ -200,6 +201,8 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise BadValue("--verilog", f"{arguments.verilog!r} cannot be read: {reason}", ": ") from error
+    with about("--verilog"):
+        check_macros(text)
     top = design.name if arguments.top is None else check_name(arguments.top, "--top")
     source = Path(arguments.verilog).name
     own = f"--verilog {shlex.quote(arguments.verilog)} --top {shlex.quote(top)}"

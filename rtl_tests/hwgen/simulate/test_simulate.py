@@ -180,6 +180,7 @@ def test_the_record_of_coverage(tmp_path):
         (["--top", "mine"], "--top needs --verilog"),
         (["--verilog", "none.v"], "--verilog: 'none.v' cannot be read: No such file or directory"),
         (["--verilog", "."], "--verilog: '.' cannot be read: Is a directory"),
+        (["--verilog", "endless.v"], "--verilog: the macro `A contains itself"),
         (["--verilog", "binary.v"], "--verilog: 'binary.v' cannot be read: it is not a text file"),
         (["--verilog", "other.v"], "--verilog: 'other.v' cannot be simulated: "),
         (["--verilog", "other.v", "--top", "2 tops"], "--top must be a Verilog identifier"),
@@ -192,6 +193,7 @@ def test_the_record_of_coverage(tmp_path):
 def test_refusals(words, sentence, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "binary.v").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "endless.v").write_text("`define A (`A + 1)\nmodule m;\n  wire [7:0] n = `A;\nendmodule\n")
     (tmp_path / "other.v").write_text("module other (input wire x, output wire y);\n  assign y = x;\nendmodule\n")
     format_words = [] if "--format" in words else ["--format", "hif8"]
     assert main(["simulate", "decoder", *format_words, *words]) == 2

@@ -147,6 +147,16 @@ def test_what_simulators_and_synthesis_see_differently_is_refused(tmp_path, caps
     assert not list(tmp_path.glob("*.json"))
 
 
+def test_a_macro_that_contains_itself_is_refused(tmp_path, capsys):
+    file = tmp_path / "mine.v"
+    file.write_text(
+        "`define A (`A + 1)\nmodule mine (input [15:0] bits, output [7:0] code); assign code = `A; endmodule"
+    )
+    assert main([*ENCODER, "--verilog", str(file), "--top", "mine", "-o", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == "hwgen: --verilog: the macro `A contains itself\n"
+    assert not list(tmp_path.glob("*.json"))
+
+
 @pytest.mark.parametrize("top", ["", "mine; log hi", "x\nwrite_verilog y.v", "\\a/b ", "nope"])
 def test_a_bad_top_is_refused(tmp_path, capsys, top):
     file = tmp_path / "mine.v"

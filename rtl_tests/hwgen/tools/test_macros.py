@@ -1,0 +1,33 @@
+"""Macros that tools would expand without end are refused."""
+
+import pytest
+
+from hwgen.tools.macros import check_macros
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("`define A (`A + 1)\n", "the macro `A contains itself"),
+        ("`define A(x) x \\\n  + `A(x)\n", "the macro `A contains itself"),
+        ("`define A `B\n`define B `C\n`define C `B\n", "the macro `(B|C) contains itself"),
+    ],
+)
+def test_macros_without_end(text, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        check_macros(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "wire a = `WIDTH;\n",
+        "`define A 1 // `A\n",
+        '`define A "`A"\n',
+        "/* `define A `A\n*/\n",
+        "`define A 1\n`undef A\n`define A 2\n`define B `A + `A\n",
+        "`define step_0 1\n" + "".join(f"`define step_{i} `step_{i - 1}\n" for i in range(1, 20_000)),
+    ],
+)
+def test_macros_with_an_end(text):
+    check_macros(text)
