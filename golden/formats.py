@@ -172,6 +172,15 @@ class Format:
         return float(self.magnitudes[-1])
 
     @cached_property
+    def largest_precise(self) -> float:
+        """Largest value of the largest binade with the most significant bits: the largest unless precision tapers."""
+        positive = self.magnitude_codes[self.magnitudes > 0]
+        values = self.values[positive]
+        binades = np.frexp(values)[1]
+        bits = binades - np.frexp(self.quanta(positive))[1]
+        return float(values[binades == binades[bits == bits.max()].max()].max())
+
+    @cached_property
     def above_largest(self) -> float:
         """The next grid point above the largest value, if its binade continued."""
         return self.largest + self.quantum(self.largest_code)

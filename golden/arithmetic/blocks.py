@@ -29,16 +29,18 @@ POLICIES = FLOOR, CEIL, NEAREST = "floor", "ceil", "nearest"
 _QUANTIZED = ("e8m0", "ue4m3")
 """Formats of scales that :func:`quantize_block` can choose."""
 
-_NEAREST = "ties_to_even", "saturate"
-"""Rounding and overflow of elements and scales."""
-
 
 def element_options(argument: str, fmt: Format) -> Options:
-    """How the elements of blocks are rounded; refuse formats that elements cannot have."""
+    """How the elements of blocks are rounded: by default, and saturated; refuse formats that elements cannot have."""
     if len(fmt.members) > 1 or not fmt.signed:
         raise BadValue(argument, f"must be one format with a sign, not {fmt.name!r}")
     with about(argument):
-        return target_options(fmt, *_NEAREST)
+        return target_options(fmt, overflow="saturate")
+
+
+def element_exponent(fmt: Format) -> int:
+    """Exponent of the elements' binade to which a power of two scales a block's largest magnitude."""
+    return int(np.frexp(fmt.largest_precise)[1]) - 1
 
 
 def scales_named(name: str | Format, argument: str = "scale_format") -> Format:
@@ -55,10 +57,11 @@ def quantize_block(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Quantize blocks of numbers, each to a scale and to elements (specification, section 11).
 
-    Elements are rounded to the nearest, ties to even, and saturate. With ``e8m0`` the scale is 2**k for
+    Elements are rounded as their format's encoder does by default, and saturate. With ``e8m0`` the scale is 2**k for
     k = policy(log2(largest magnitude)) - (exponent of the largest element), from -127 to 127 (OCP MX, version 1.0,
-    section 6.3). With ``ue4m3`` it is the largest magnitude over the largest element, rounded to the nearest, at least
-    the smallest scale; a scale of the whole tensor, as NVFP4 has it, is the caller's.
+    section 6.3). With ``ue4m3`` it is the largest magnitude over the largest element, rounded to the nearest, ties to
+    even, at least the smallest scale; a scale of the whole tensor, as NVFP4 has it, is the caller's. Where precision
+    tapers, the largest element is that of full precision, :attr:`golden.Format.largest_precise`.
 
     Parameters
     ----------
@@ -88,12 +91,14 @@ def quantize_block(
     numbers = np.where(finite, numbers, 0.0)
     largest = np.abs(numbers).max(axis=-1)
     if scales.name == "e8m0":
-        exponents = _exponents(largest, policy or FLOOR) - elements.exponent_range[1]
+        exponents = _exponents(largest, policy or FLOOR) - element_exponent(elements)
         exponents = np.where(largest == 0, -127, np.clip(exponents, -127, 127))
         scale_codes = (exponents + 127).astype(scales.code_dtype)
     else:
-        quotients = largest / elements.largest  # far from ties of the scale's few bits, unless it is exact
-        nearest = codes_of(scales, quotients, np.zeros(quotients.shape, np.bool_), target_options(scales, *_NEAREST))
+        quotients = largest / elements.largest_precise  # far from ties of the scale's few bits, unless it is exact
+        nearest = codes_of(
+            scales, quotients, np.zeros(quotients.shape, np.bool_), target_options(scales, overflow="saturate")
+        )
         scale_codes = np.maximum(nearest, 1)
     quotients = numbers / scales.values.take(scale_codes)[..., np.newaxis]
     codes = codes_of(elements, quotients, np.signbit(quotients), rounding)

@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Format, WideFormat, get
-from golden.arithmetic.blocks import CEIL, FLOOR, POLICIES, element_options
+from golden.arithmetic.blocks import CEIL, FLOOR, POLICIES, element_exponent, element_options
 from golden.explain import ROUNDING_RULES, hexadecimal, overflow_rule
 from golden.names import check_name
 from golden.refusal import check_choice, check_integer
@@ -125,8 +125,8 @@ class ScaleShape:
 
     @property
     def top(self) -> int:
-        """Exponent of the largest element."""
-        return self.fmt.exponent_range[1]
+        """Exponent of the largest element of full precision."""
+        return element_exponent(self.fmt)
 
     @property
     def reads_fields(self) -> bool:
@@ -263,7 +263,7 @@ def _rules(core: Quantizer) -> Rules:
 def _lines(core: Quantizer) -> list[str]:
     rules = _rules(core)
     low, high = SCALE_EXPONENTS
-    exponent = f"{core.policy}(log2(largest magnitude)) {_less(core.fmt.exponent_range[1])}"
+    exponent = f"{core.policy}(log2(largest magnitude)) {_less(element_exponent(core.fmt))}"
     return [
         f"Scale: 2^({exponent}), from 2^{low} to 2^{high}; {rules['nan']}",
         f"Rounding: {rules['rounding']}; {rules['overflow']}",

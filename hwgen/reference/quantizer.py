@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import golden
+from golden.arithmetic.blocks import element_exponent
 from golden.explain import describe, number
 from golden.rounding import grid
 from golden.wide import wide
@@ -52,7 +53,7 @@ class QuantizerReference(Reference):
         anything = rng.integers(0, 4, leader.shape) == 0
         numbers = np.where(anything, np.exp2(rng.uniform(low - 2, high + 1, leader.shape)), numbers)
         factors = rng.choice([1.0, 1.0, 1.5, 2**0.5, 1 + 2.0**-7, 2 - 2.0**-7], (count, 1))
-        boundaries = np.exp2(np.clip(scale + self.core.fmt.exponent_range[1], low, high)) * factors
+        boundaries = np.exp2(np.clip(scale + element_exponent(self.core.fmt), low, high)) * factors
         return np.where(leader & (rng.integers(0, 3, (count, 1)) > 0), boundaries, numbers)
 
     def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:

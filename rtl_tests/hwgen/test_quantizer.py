@@ -16,8 +16,9 @@ from synth.proof.choose import proof
 from synth.proof.evidence import EQUAL
 
 POLICIES = ("floor", "ceil", "nearest")
-FORMATS = ("e2m1", "ocp_e4m3", "e3m2", "ocp_e5m2", "hif8", "e5m2b1", "gc_1_0_7_b0", "gc_1_5_2_b33", "gc_1_4_3_b40")
-"""The last three have largest elements below 2, so that subnormals and zeros decide on scales too."""
+TAPERED = ("hif8", "e5m2b1", "e5m2b2", "e5m2b4", "e4m3b1", "e5m2b1_3", "e3m3b3")
+FORMATS = ("e2m1", "ocp_e4m3", "e3m2", "ocp_e5m2", *TAPERED, "gc_1_0_7_b0", "gc_1_5_2_b33", "gc_1_4_3_b40")
+"""The last four have largest elements below 2, so that subnormals and zeros decide on scales too."""
 DESIGNS = [
     build("quantizer", "e2m1"),
     build("quantizer", "e2m1", source="bfloat16", lanes=16, policy="nearest"),

@@ -64,33 +64,48 @@ def exponent_of(x):
     return exponent - (Fraction(2) ** exponent > x)
 
 
-def rounded(x, values):
-    """The code of the value nearest to a fraction, ties to the even code, saturating; values by code, ascending."""
-    return min(range(len(values)), key=lambda code: (abs(values[code] - x), code & 1))
+def rounded(x, values, away=False):
+    """The code of the value nearest to a fraction, ties to the even code or away, saturating; values by code."""
+    return min(values, key=lambda code: (abs(values[code] - x), -values[code] if away else code & 1))
+
+
+FULL = {"hif8": 15, "e5m2b1": 28672, "e5m2b2": 14336, "e5m2b4": 3584, "e4m3b1": 120, "e3m3b3": Fraction(15, 8)}
+"""The largest value with the most significant bits, where it is not the largest value; from the formats' papers."""
+
+
+@pytest.mark.parametrize("name", [*golden.names(), "e3m3b3", "bfloat16", "Binary8p1se", "Binary8p3ue"])
+def test_the_largest_precise_value_is_the_largest_unless_precision_tapers(name):
+    fmt = golden.get(name)
+    assert fmt.largest_precise == FULL.get(name, fmt.largest)
 
 
 def quantized(block, name, scale_name, policy):
     """One block by the rules."""
     fmt, scale_format = golden.get(name), golden.get(scale_name)
     largest = max((abs(Fraction(x)) for x in block), default=Fraction(0))
+    top = Fraction(FULL.get(name, fmt.largest))
     if scale_name == "e8m0":
         code = 0
         if largest:
             exponent = exponent_of(largest)
             ratio = largest / Fraction(2) ** exponent
             exponent += {"floor": False, "ceil": ratio > 1, "nearest": ratio**2 >= 2}[policy]
-            code = min(max(exponent - exponent_of(Fraction(fmt.largest)), -127), 127) + 127
+            code = min(max(exponent - exponent_of(top), -127), 127) + 127
     else:
-        values = [scale_format.exact_value(code) for code in range(127)]
-        code = max(rounded(largest / Fraction(fmt.largest), values), 1)
+        values = {code: scale_format.exact_value(code) for code in range(127)}
+        code = max(rounded(largest / top, values), 1)
     scale = scale_format.exact_value(code)
-    magnitudes = [Fraction(value) for value in fmt.magnitudes.tolist()]
-    codes = [rounded(abs(Fraction(x)) / scale, magnitudes) | (np.signbit(x) and fmt.sign_bit) for x in block]
+    magnitudes = {int(code): fmt.exact_value(int(code)) for code in fmt.magnitude_codes}
+    codes = []
+    for x in block:
+        magnitude = rounded(abs(Fraction(x)) / scale, magnitudes, name == "hif8")
+        is_negative = np.signbit(x) and (magnitude or fmt.kinds[fmt.sign_bit] is golden.Kind.ZERO)
+        codes.append(magnitude | fmt.sign_bit if is_negative else magnitude)
     return codes, code
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("name", ["e2m1", "e3m2", "ocp_e4m3"])
+@pytest.mark.parametrize("name", ["e2m1", "e3m2", "ocp_e4m3", *FULL])
 def test_powers_of_two_by_their_rule(name, policy):
     x = blocks(120, 16, seed=2)
     codes, scales = golden.quantize_block(x, name, "e8m0", policy)
@@ -98,13 +113,40 @@ def test_powers_of_two_by_their_rule(name, policy):
         assert (codes[place].tolist(), scales[place]) == quantized(block, name, "e8m0", policy)
 
 
-@pytest.mark.parametrize("name", ["e2m1", "e2m3", "ocp_e4m3"])
+@pytest.mark.parametrize("name", ["e2m1", "e2m3", "ocp_e4m3", "hif8", "e5m2b1"])
 def test_scales_of_nvfp4_by_their_rule(name):
     x = np.concatenate([blocks(60, 16, seed=3), np.random.default_rng(4).normal(size=(120, 16)).astype(np.float32)])
     x[-20:] *= np.float32(100)
     codes, scales = golden.quantize_block(x, name, "ue4m3")
     for place, block in enumerate(x.tolist()):
         assert (codes[place].tolist(), scales[place]) == quantized(block, name, "ue4m3", None)
+
+
+def signal_to_noise(x, values):
+    return 10 * np.log10(np.sum(x**2) / np.sum((values - x) ** 2))
+
+
+@pytest.mark.parametrize("name", ["hif8", "e5m2b1", "e5m2b2", "e5m2b3", "e5m2b4", "e5m2b1_3", "e4m3b1"])
+def test_a_block_of_gaussian_numbers_loses_at_most_half_a_decibel(name):
+    """Against the best power of two for all blocks, and for each block."""
+    x = np.random.default_rng(7).normal(size=(2000, 32)).astype(np.float32)
+    wide, fmt = x.astype(np.float64), golden.get(name)
+    codes, scales = golden.quantize_block(x, name)
+    ratio = signal_to_noise(wide, golden.dequantize_block(codes, scales, name))
+    tried = []
+    for power in range(-16, 30):
+        scaled = np.ldexp(x, power)
+        codes = fmt.encode(scaled.view(np.uint32), overflow="saturate")
+        tried.append(np.ldexp(fmt.decode(codes), -power))
+    errors = np.array([((values - wide) ** 2).sum(axis=1) for values in tried])
+    best = max(signal_to_noise(wide, values) for values in tried)
+    best_of_each = 10 * np.log10(np.sum(wide**2) / errors.min(axis=0).sum())
+    assert ratio > max(best, best_of_each) - 0.5
+
+
+def test_hifloat8_rounds_ties_away_in_blocks_too():
+    codes, scale = golden.quantize_block(np.array([18 / 256, 8, -18 / 256, 0.3125], np.float32), "hif8")
+    assert golden.dequantize_block(codes, scale, "hif8").tolist() == [20 / 256, 8, -20 / 256, 0.3125]
 
 
 @pytest.mark.parametrize(("scale", "spoiled"), [("e8m0", 0xFF), ("ue4m3", 0x7F)])
