@@ -216,7 +216,7 @@ class _Builder:
     def _element(self, model: PeReference, until_covered: bool) -> None:
         each = max(self.count // len(model.sequences), 8)
         for name in model.sequences:
-            self._append(name, self._cycles(model, name, each))
+            self._append(name, self._cycles(model, name, model.cycles_of(name, each, self.count)))
         if not until_covered:
             return
         tables, idle = [], 0

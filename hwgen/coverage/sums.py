@@ -322,8 +322,9 @@ class _Sums:
         """Classes of exact sums; none of them is subnormal or a tie."""
         unit, never = self._analysis.unit, np.zeros(self.is_finite.shape, np.bool_)
         assert unit is not None
-        top = 2.0 ** (unit.value_width - 2 + unit.lsb_exponent)
-        overflow = (np.abs(self.before) >= top) | (np.abs(self.after) >= top)
+        half = 2.0 ** (unit.value_width - 1 + unit.lsb_exponent)
+        with np.errstate(invalid="ignore"):
+            overflow = np.abs(self.after - self.before) >= half  # a wrap: no sum of products is so large
         crossing = np.signbit(self.before) != np.signbit(self.after)
         return _first(self._is_special, overflow, never, never, self.depth > 2, crossing, self._is_far)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import golden
 from golden import ExactAccumulator, Format, Kind
+from golden.arithmetic.exact import scale_range
 from golden.arithmetic.mac import exact
 from golden.explain import describe, number
 from golden.wide import state_format
@@ -245,6 +246,33 @@ class PeReference(SumReference):
         """Operands; most of them are moderate, so that sums stay finite."""
         return self._operands("random", count, rng)
 
+    @property
+    def run(self) -> int:
+        """Number of steps with the largest product after which exact accumulators overflow; 0 for other ones."""
+        unit, (fa, fb) = self.core.exact, self.formats
+        if unit is None:
+            return 0
+        largest = Fraction(fa.largest) * Fraction(fb.largest) * 2 ** scale_range(self.core.scale_bits)[1]
+        limit = Fraction(2) ** (unit.value_width - 1 + unit.lsb_exponent)
+        return self.core.interleave * (int(limit / (self.core.lanes * largest)) + 1)
+
+    def cycles_of(self, name: str, each: int, most: int) -> int:
+        """Number of operands of a sequence: ``each``, or as many as an overflow of both signs takes, up to ``most``."""
+        both = 2 * (self.run + 8 * self.core.interleave + self.core.stages)
+        return max(each, both) if name == "overflow" and self.run and both <= most else each
+
+    def _run(self, operands: list[dict[str, int]]) -> list[dict[str, int]]:
+        """Operands that begin with a run of the largest product; after the reset halfway with one of its negative."""
+        words = zip("ab", self.formats, strict=True)
+        codes = [(name, fmt, int(np.flatnonzero(fmt.values == fmt.largest)[0])) for name, fmt in words]
+        largest = {name: codes_word(fmt, [code] * self.core.lanes) for name, fmt, code in codes}
+        if self.core.scale_bits:
+            largest["scale"] = scale_range(self.core.scale_bits)[1]
+        for first, pins in ((0, largest), (len(operands) // 2, self._opposite(largest))):
+            last = min(first + self.run, first + len(operands) // 2)
+            operands[first:last] = [pins] * (last - first)
+        return operands
+
     def _operands(self, name: str, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         """Operands of a sequence."""
         every = [np.arange(1 << fmt.width) for fmt in self.formats]
@@ -304,7 +332,10 @@ class PeReference(SumReference):
 
     def sequence(self, name: str, count: int, rng: np.random.Generator) -> tuple[list[dict[str, int]], list[Step]]:
         """Values of the ports in each cycle of one of :attr:`sequences`, and its steps."""
-        return self._traced(self._operands(name, count, rng), _PATTERNS.get(name, trace.RANDOM), rng)
+        operands, pattern = self._operands(name, count, rng), _PATTERNS.get(name, trace.RANDOM)
+        if name == "overflow" and self.run:
+            operands, pattern = self._run(operands), trace.Pattern(1, 1, 0)
+        return self._traced(operands, pattern, rng)
 
     def _traced(
         self, products: list[dict[str, int]], pattern: trace.Pattern, rng: np.random.Generator

@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+import sysconfig
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,9 @@ from hwgen.simulate.case import RECORDED, TOP, VECTOR_STEPS, Case, write_bench
 from hwgen.simulate.simulators import environment, verilator_environment
 
 INSIDE = str(Path(__file__).parent / "inside")
+ENTRIES = ("cocotb.logging:_configure", "cocotb._init:init_package_from_simulation")
+ENTRIES += ("hwgen_compare:close_folder", "cocotb.regression:_run_regression")
+"""Functions that start Python in the simulator: cocotb's, and ours before the user's folder is on the path."""
 BUILD_ARGUMENTS = {
     "icarus": ("-Wportbind",),
     "verilator": ("-CFLAGS", "-O0", "--output-split", "0", "-Wno-fatal"),
@@ -125,12 +130,16 @@ def simulate(
 
 @contextmanager
 def _importable(folder: str) -> Iterator[None]:
-    """Put a folder on the path of Python in the simulator, which is that of this process."""
-    sys.path.append(folder)
+    """Put a folder, Python's modules and cocotb first on the path of Python in the simulator: that of this process."""
+    before, spec, standard = [*sys.path], find_spec("cocotb"), sysconfig.get_path("stdlib")
+    assert spec is not None
+    assert spec.origin is not None
+    ours = [folder, standard, f"{standard}/lib-dynload", str(Path(spec.origin).parents[1])]
+    sys.path[:] = [*ours, *filter(None, before)]
     try:
         yield
     finally:
-        sys.path.remove(folder)
+        sys.path[:] = before
 
 
 def _with_waves(simulator: str, cases: Sequence[Case], folders: Sequence[Path]) -> tuple[list[str], Path | None]:
@@ -196,7 +205,7 @@ def _simulate(
                 # in Icarus, $stop ends the simulation instead of asking at the terminal
                 test_args=["-n"] if simulator == "icarus" else ["--trace-file", str(folder / WAVES[simulator])],
                 results_xml=str(xml),
-                extra_env={"BENCH_FOLDER": str(folder), "BENCH_LIMIT": str(LIMIT)},
+                extra_env={"BENCH_FOLDER": str(folder), "BENCH_LIMIT": str(LIMIT), "PYGPI_USERS": ",".join(ENTRIES)},
                 waves=waves,
                 log_file=folder / "test.log",
             )

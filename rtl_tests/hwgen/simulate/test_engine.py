@@ -1,7 +1,9 @@
 """The engine: it detects errors, counts vectors, and reports how to repeat a run."""
 
+import os
 import re
 import struct
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -102,6 +104,55 @@ def test_unknown_bits_fail(tmp_path):
         match=r"^unknown: 1 of 256 vectors differ\n  vector 5: a=0x5, y=X{8} \(expected 0x8\)\nwaves of ",
     ):
         simulate([unknown], tmp_path, "icarus")
+
+
+FOREIGN = {"COCOTB_RESOLVE_X": "zeros", "COCOTB_TEST_FILTER": "none", "COCOTB_TESTCASE": "none", "PYTHONOPTIMIZE": "1"}
+FOREIGN |= {"COCOTB_RANDOM_TEST_ORDER": "1", "PYGPI_USERS": "none:none", "GPI_USERS": "none", "WAVES": "1", "GUI": "1"}
+FOREIGN |= {"SIM_CMD_PREFIX": "false", "PYTHONWARNINGS": "error"}
+
+
+@NEEDS_ICARUS
+def test_the_environment_changes_nothing(tmp_path, monkeypatch):
+    """An X is an X, and all tests run, whatever is exported."""
+    for name, value in FOREIGN.items():
+        monkeypatch.setenv(name, value)
+    before = dict(os.environ)
+    unknown = adder("unknown", "a == 8'd5 ? 8'bx : a + 8'd3")
+    with pytest.raises(AssertionError, match=r"^unknown: 1 of 256 vectors differ\n  vector 5: a=0x5, y=X{8} "):
+        simulate([unknown], tmp_path, "icarus")
+    simulate([adder()], tmp_path / "right", "icarus")
+    assert not [*tmp_path.glob("right/**/*.fst")]
+    assert dict(os.environ) == before
+
+
+IMPOSTOR = """
+import json, os, pathlib, cocotb
+folder = pathlib.Path(os.environ["BENCH_FOLDER"])
+plan = json.loads((folder / "plan.json").read_text())
+@cocotb.test()
+async def t(dut):
+    steps = max(case["vectors"] for case in plan["cases"])
+    (folder / "results.json").write_text(json.dumps({"steps": steps, "seconds": 1, "bad": [{}], "mismatches": []}))
+"""
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize("place", ["beside", "current", "path"])
+def test_python_files_of_the_user_are_not_run(place, tmp_path, monkeypatch):
+    """Modules of our names, Python's and cocotb's: beside the Verilog, in the current directory, on Python's path."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "hwgen_compare.py").write_text(IMPOSTOR)
+    for name in ("json", "signal", "cocotb", "cocotb_tools", "numpy", "golden", "pdb", "pytest"):
+        (folder / f"{name}.py").write_text("raise SystemExit('theirs')\n")
+    if place == "current":
+        monkeypatch.chdir(folder)
+    if place in ("current", "path"):
+        monkeypatch.setattr(sys, "path", ["" if place == "current" else str(folder), *sys.path])
+    wrong = adder("wrong", "a", folder=folder)
+    with pytest.raises(AssertionError, match=r"^wrong: 256 of 256 vectors differ\n"):
+        simulate([wrong], tmp_path, "icarus")
+    simulate([adder(folder=folder)], tmp_path / "right", "icarus")
 
 
 def with_lines(name: str, lines: str) -> Case:
