@@ -16,6 +16,20 @@ FLAGS = ("-march=native", "-shared", "-fPIC", "-w")
 """Options of every library; it runs on the machine that compiles it."""
 
 
+_KNOWN = """
+#ifdef __FAST_MATH__  // loading such a library flushes subnormals in the whole process
+#error sums must be computed as they are written, without -ffast-math
+#endif
+extern "C" int known_bits(const unsigned long long *a, const unsigned long long *b, int n) {
+  int bits = 0;
+  for (int i = 0; i < n; i++) bits += __builtin_popcountll(a[i] ^ b[i]);
+  return bits;
+}
+extern "C" int known_sums(const double *x) { return 2 * (x[0] + x[1] - x[0] == 0) + (x[2] != x[2]); }
+"""
+"""Part of every library: how many bits differ; sums in the order that is written, and a NaN, which are 3."""
+
+
 @cache
 def compiler() -> str | None:
     """Path of a C++ compiler that works on this machine, or None."""
@@ -46,10 +60,24 @@ def library(path: str, source: str, options: Sequence[str] = ("-O1",)) -> ctypes
     Raises
     ------
     OSError, subprocess.CalledProcessError
-        If that fails; ``stderr`` of the second has the compiler's messages.
+        If that fails, or known answers are wrong; ``stderr`` of the second has the compiler's messages.
     """
     with tempfile.TemporaryDirectory(prefix="golden-") as folder:
-        return ctypes.CDLL(str(_build(path, source, options, Path(folder))))
+        return _loaded(_build(path, source, options, Path(folder)))
+
+
+def _loaded(file: Path) -> ctypes.CDLL:
+    """A library whose known answers are right, equal ones and different ones; an OSError if they are not."""
+    code, words, last = ctypes.CDLL(str(file)), [(1 << 64) // 3 * place for place in range(9)], 1 << 63
+    first, same, other = ((ctypes.c_uint64 * 9)(*words[:-1], words[-1] ^ flip) for flip in (0, 0, last))
+    sums = (ctypes.c_double * 3)(2.0**53, 1.0, float("nan"))
+    try:
+        answers = code.known_bits(first, same, 9), code.known_bits(first, other, 9), code.known_sums(sums)
+    except AttributeError:
+        answers = (0, 0, 0)
+    if answers != (0, 1, 3):
+        raise OSError("what it compiles gives wrong answers")
+    return code
 
 
 def kept_library(path: str, source: str, options: Sequence[str], name: str) -> ctypes.CDLL:
@@ -61,18 +89,18 @@ def kept_library(path: str, source: str, options: Sequence[str], name: str) -> c
     command = [path, *options, *FLAGS, "-dM", "-E", "-x", "c++", os.devnull]
     predefined = subprocess.run(command, check=True, capture_output=True).stdout
     version = subprocess.run([path, "--version"], check=True, capture_output=True).stdout
-    key = hashlib.sha256("\0".join((source, *options, *FLAGS)).encode() + version + predefined).hexdigest()[:32]
+    key = hashlib.sha256("\0".join((source, _KNOWN, *options, *FLAGS)).encode() + version + predefined).hexdigest()[:32]
     try:
         file = cache_folder() / f"{name}-{key}.so"
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if file.exists():
             try:
-                return ctypes.CDLL(str(file))
+                return _loaded(file)
             except OSError:  # damaged: compile it again
                 file.unlink()
         with tempfile.TemporaryDirectory(prefix="compile-", dir=file.parent) as folder:
             os.replace(_build(path, source, options, Path(folder)), file)  # whole, or not at all
-        return ctypes.CDLL(str(file))
+        return _loaded(file)
     except (OSError, RuntimeError):  # there is no such folder, or no library can be written there or loaded from there
         return library(path, source, options)
 
@@ -84,7 +112,7 @@ def cache_folder() -> Path:
 
 
 def _build(path: str, source: str, options: Sequence[str], folder: Path) -> Path:
-    (folder / "code.cpp").write_text(source, encoding="utf-8")
+    (folder / "code.cpp").write_text(source + _KNOWN, encoding="utf-8")
     command = [path, *options, *FLAGS, "-o", "code.so", "code.cpp"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     return folder / "code.so"

@@ -2,7 +2,6 @@
 
 import ctypes
 import subprocess
-import tempfile
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from golden.compiler import compiler, library
 from hwgen.tools.process import ToolError
 from synth.energy.activity import Activity, Stimuli, selections
 from synth.energy.circuit import Circuit
-from synth.proof.bitslice import compiler
 
 ENGINE = Path(__file__).with_name("engine.cpp")
 
@@ -32,12 +31,11 @@ def _engine() -> ctypes.CDLL:
     path = compiler()
     if path is None:
         raise ToolError("there is no C++ compiler for the simulator")
-    with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
-        command = [path, "-O2", "-std=c++17", "-shared", "-fPIC", "-o", "engine.so", str(ENGINE)]
-        result = subprocess.run(command, cwd=folder, check=False, capture_output=True)
-        if result.returncode:
-            raise ToolError("the simulator cannot be compiled", result.stderr.decode(errors="replace"))
-        code = ctypes.CDLL(str(Path(folder) / "engine.so"))
+    try:
+        code = library(path, ENGINE.read_text(encoding="utf-8"), ("-O2", "-std=c++17"))
+    except (OSError, subprocess.CalledProcessError) as error:
+        text = getattr(error, "stderr", str(error).encode()).decode(errors="replace")
+        raise ToolError("the simulator cannot be compiled", text) from error
     code.simulate.restype = ctypes.c_int64
     return code
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golden.compiler import compiler, compiler_version, library
+from hwgen.tools.process import ToolError
 from synth.proof.gates import Netlist, apply
 
 VECTOR = 8
@@ -120,6 +121,23 @@ class Evaluator:
         self._code = None if path is None else library(path, self._source())
         if self._code is not None:
             self._code.compare.restype = ctypes.c_uint64
+            self._check(path or "")
+
+    def _check(self, path: str) -> None:
+        """Compare random cases with NumPy's outputs, and with outputs that differ: each in another case."""
+        rng = np.random.default_rng(1)
+        groups, running = (rng.integers(0, 1 << 64, size, np.uint64) for size in (2, (len(self.running), 2 * VECTOR)))
+        expected = np.empty((2, len(self.netlist.driven), 2 * VECTOR), np.uint64)
+        for held, out in zip(groups.tolist(), expected, strict=True):
+            self._walk(held, running, out)
+        right = self.compare(groups, running, expected) is None
+        right &= np.array_equal(self.evaluate(int(groups[1]), running), expected[1])
+        count = min(len(self.netlist.driven), CASES)
+        for bit in range(count):
+            place = CASES + CASES - 1 - bit
+            expected[1, bit, place // 64] ^= np.uint64(1 << place % 64)
+        if not right or self.compare(groups, running, expected) != Mismatch(count, 1, CASES):
+            raise ToolError(f"the C++ compiler {path} makes wrong code: set CXX to another one")
 
     def evaluate(self, held: int, running: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Output planes of one group, shape (output bits, words)."""

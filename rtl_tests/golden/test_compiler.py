@@ -1,0 +1,42 @@
+"""Compilers that make wrong code are not used, and libraries of wrong code are not kept."""
+
+import subprocess
+
+import pytest
+
+from golden import compiler
+
+REAL = compiler.compiler()
+pytestmark = pytest.mark.skipif(REAL is None, reason="there is no C++ compiler")
+
+WRONG = {
+    "fast sums": 'exec {real} -ffast-math "$@"',
+    "sums in another order": 'exec {real} -fassociative-math -fno-signed-zeros -fno-trapping-math "$@"',
+    "no NaN": 'exec {real} -ffinite-math-only "$@"',
+    "nothing differs": "[ -f code.cpp ] && sed -i 's/return bits/return 0/' code.cpp; exec {real} \"$@\"",
+    "all differs": "[ -f code.cpp ] && sed -i 's/int bits = 0/int bits = 1/' code.cpp; exec {real} \"$@\"",
+    "no code": '[ -f code.cpp ] && : > code.cpp; exec {real} "$@"',
+}
+"""Commands of compilers."""
+
+
+@pytest.fixture(params=WRONG)
+def wrong(request, tmp_path):
+    """The path of a compiler that makes wrong code."""
+    path = tmp_path / "wrong-c++"
+    path.write_text("#!/bin/sh\n" + WRONG[request.param].format(real=REAL) + "\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_a_compiler_that_makes_wrong_code_is_not_used(wrong, monkeypatch):
+    monkeypatch.setenv("CXX", wrong)
+    assert compiler.compiler.__wrapped__() not in (None, wrong)
+
+
+def test_a_library_of_wrong_code_is_refused_and_not_kept(wrong, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    text = 'extern "C" int n() { return 8; }'
+    with pytest.raises((OSError, subprocess.CalledProcessError)):
+        compiler.kept_library(wrong, text, ("-O3",), "n")
+    assert compiler.kept_library(REAL, text, ("-O3",), "n").n() == 8
