@@ -80,7 +80,7 @@ IGNORED = "has outputs that depend on {} in a cycle in which it must not affect 
         ("assign out_valid = v2;", "assign out_valid = v2 | rst;", IGNORED.format("rst")),
         ("r2 <= f;", "if (in_valid) r2 <= f;", IGNORED.format("in_valid")),
         ("assign bits = r2;", "assign bits = in_valid ? r2 : 0;", IGNORED.format("in_valid")),
-        ("if (enable) begin r1", "if (enable | ~in_valid) begin r1", "while enable is 0; it changes (r1|bits)"),
+        ("if (enable) begin r1", "if (enable | ~in_valid) begin r1", "while enable is 0; it changes (r1|bits|d.code)"),
         (
             "else if (enable)",
             "else if (enable | ~in_valid)",

@@ -6,16 +6,43 @@ from collections.abc import Mapping, Sequence
 from hwgen.blocks.block import Pipeline
 from hwgen.tools import yosys
 from synth.area.liberty import Library, richest_first
+from synth.proof.constructs import refuse_misread
 from synth.proof.gates import Netlist, NetlistError
 from synth.proof.unroll import COMBINATIONAL, parse, parse_rows, parse_step
 
 _READ = """\
-read_verilog {sv}module.v
+{functions}
+read_verilog {sv}{file}
 hierarchy -check -top {top}
 proc
 setattr -mod -unset keep_hierarchy
 flatten
+memory_map
+techmap -map shiftx.v
+setundef -undriven -anyseq
 """
+"""Every undefined value becomes a free one, which nothing simplifies: words of a memory that are never written, selects
+out of range, x itself. For the same reason opt must not touch registers: it takes a register that nothing writes for
+the constant that it likes best."""
+
+_SHIFTX = {
+    "shiftx.v": """\
+(* techmap_celltype = "$shiftx" *)
+module select (A, B, Y);
+  parameter A_SIGNED = 0, B_SIGNED = 0, A_WIDTH = 1, B_WIDTH = 1, Y_WIDTH = 1;
+  input [A_WIDTH-1:0] A;
+  input [B_WIDTH-1:0] B;
+  output [Y_WIDTH-1:0] Y;
+  wire [Y_WIDTH-1:0] inside, value;
+  \\$shift #(.A_SIGNED(0), .B_SIGNED(B_SIGNED), .A_WIDTH(A_WIDTH), .B_WIDTH(B_WIDTH), .Y_WIDTH(Y_WIDTH))
+    range (.A({A_WIDTH{1'b1}}), .B(B), .Y(inside)),
+    shift (.A(A), .B(B), .Y(value));
+  assign Y = value | ~inside & {Y_WIDTH{1'bx}};
+endmodule
+"""
+}
+
+_PARSE = "tee -q -o read.txt read_verilog {sv}-ppdump -dump_ast1 module.v"
 
 _LOOK = """\
 {functions}
@@ -29,33 +56,26 @@ check -assert
 write_json early.json
 """
 
-_SIMPLIFY = """\
-setundef -undriven -anyseq
-opt {full}
-memory_map
-"""
-
 _MAP = """\
+opt -noff {full}
 techmap
-opt
+opt -noff
 dfflegalize -cell $_DFF_P_ x
 abc {script}-g AND,OR,XOR,MUX
 opt_clean -purge
 write_json netlist.json
 """
 
-# opt must not move a register's reset into its cell, nor alumacc merge two sums: the words between would be lost.
+# alumacc must not merge two sums: the words between would be lost.
 _KEEP_ADDERS = """\
-setundef -undriven -anyseq
-opt -nodffe -nosdff
-memory_map
+opt -noff
 setattr -set keep 1 w:*products_sum w:*total w:product__significand w:product__exponent
 alumacc
 maccmap
-opt -nodffe -nosdff
+opt -noff
 select -set others t:* t:$fa %d t:$alu %d
 techmap @others
-opt -nodffe -nosdff
+opt -noff
 dfflegalize -cell $_DFF_P_ x
 opt_clean
 write_json netlist.json
@@ -63,24 +83,16 @@ write_json netlist.json
 
 _MAP_TO_CELLS = """\
 techmap
-opt
+opt -noff
 abc {liberty}
 opt_clean -purge
 write_verilog -noattr cells.v
 """
 
-_READ_CELLS = """\
-{liberty}
-read_verilog {sv}cells.v
-hierarchy -check -top {top}
-proc
-setattr -mod -unset keep_hierarchy
-flatten
-setundef -undriven -anyseq
+_SIMPLIFY_CELLS = """\
 opt_clean
-memory_map
 techmap
-opt -full
+opt -noff -full
 dfflegalize -cell $_DFF_P_ x
 opt_clean -purge
 """
@@ -125,8 +137,8 @@ def read(
     """
     # Without ifraig, abc would leave the undefined branch of a complete casez, which no input chooses.
     words = {"full": "-full", "script": ""} if thorough else {"full": "", "script": '-script "+strash;ifraig;map" '}
-    script = _READ.format(top=top, sv=_sv(system_verilog)) + (_SIMPLIFY + _MAP).format(**words)
-    return parse(yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"], top, pipeline)
+    script = _reading(top, system_verilog) + _MAP.format(**words)
+    return parse(_run(script, {"module.v": verilog}, "netlist.json"), top, pipeline)
 
 
 def read_adders(verilog: str, top: str, system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
@@ -145,8 +157,7 @@ def read_rows(verilog: str, top: str, system_verilog: bool, stages: int, interle
 
 
 def _with_adders(verilog: str, top: str, system_verilog: bool) -> str:
-    script = _READ.format(top=top, sv=_sv(system_verilog)) + _KEEP_ADDERS
-    return yosys.run(script, {"module.v": verilog}, ["netlist.json"])["netlist.json"]
+    return _run(_reading(top, system_verilog) + _KEEP_ADDERS, {"module.v": verilog}, "netlist.json")
 
 
 def check(
@@ -163,6 +174,8 @@ def check(
     """
     files = _files(libraries)
     script = _LOOK.format(functions=_functions(files), sv=_sv(system_verilog), top=top)
+    names = {cell.name for library in libraries for cell in library.cells}
+    refuse_misread(verilog, _run(_PARSE.format(sv=_sv(system_verilog)), {"module.v": verilog}, "read.txt"), top, names)
     whole, early = yosys.run(script, {"module.v": verilog, **files}, ["whole.json", "early.json"]).values()
     state = ("latch", "$sr", "memwr", *(() if registers else ("dff", "$ff", "$_ff_")))
     for cell in json.loads(early)["modules"][top]["cells"].values():
@@ -171,7 +184,6 @@ def check(
             raise NetlistError(f"{top} must be combinational; it contains a register or latch ({cell['type']})")
         if any("z" in bits for bits in cell["connections"].values()):
             raise NetlistError(f"{top} must not use the value z, which gates cannot represent")
-    names = {cell.name for library in libraries for cell in library.cells}
     modules = json.loads(whole)["modules"].values()
     return any(cell["type"] in names for module in modules for cell in module["cells"].values())
 
@@ -192,8 +204,8 @@ def read_cells(
 ) -> Netlist:
     """Read a netlist of library cells, which may have other logic; each cell is replaced by its function."""
     files = _files(libraries)
-    script = _cells_script(top, files, system_verilog) + _MAP.format(script="")
-    return parse(yosys.run(script, {"cells.v": cells, **files}, ["netlist.json"])["netlist.json"], top, pipeline)
+    script = _cells_script(top, files, system_verilog) + _MAP.format(full="", script="")
+    return parse(_run(script, {"cells.v": cells, **files}, "netlist.json"), top, pipeline)
 
 
 def prove_mapping(
@@ -211,15 +223,15 @@ def prove_mapping(
     source, cells = _mapped(verilog, top, libraries, False)
     files = _files(libraries if functions is None else functions)
     script = source + _EQUAL.format(top=top, cells=_cells_script(top, files))
-    return yosys.run(script, {"module.v": verilog, "cells.v": cells, **files}, ["equal.txt"])["equal.txt"]
+    return _run(script, {"module.v": verilog, "cells.v": cells, **files}, "equal.txt")
 
 
 def _mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool) -> tuple[str, str]:
     """The script that reads the module, and the mapped netlist."""
     files = _files(libraries)
-    source = _READ.format(top=top, sv=_sv(system_verilog)) + _SIMPLIFY.format(full="-full")
+    source = _reading(top, system_verilog) + "opt -noff -full\n"
     mapping = _MAP_TO_CELLS.format(liberty=" ".join(f"-liberty {file}" for file in files))
-    return source, yosys.run(source + mapping, {"module.v": verilog, **files}, ["cells.v"])["cells.v"]
+    return source, _run(source + mapping, {"module.v": verilog, **files}, "cells.v")
 
 
 def _files(libraries: Sequence[Library]) -> dict[str, str]:
@@ -236,4 +248,12 @@ def _functions(files: Mapping[str, str]) -> str:
 
 
 def _cells_script(top: str, files: Mapping[str, str], system_verilog: bool = False) -> str:
-    return _READ_CELLS.format(top=top, liberty=_functions(files), sv=_sv(system_verilog))
+    return _reading(top, system_verilog, "cells.v", _functions(files)) + _SIMPLIFY_CELLS
+
+
+def _reading(top: str, system_verilog: bool, file: str = "module.v", functions: str = "") -> str:
+    return _READ.format(top=top, sv=_sv(system_verilog), file=file, functions=functions)
+
+
+def _run(script: str, files: Mapping[str, str], output: str) -> str:
+    return yosys.run(script, {**files, **_SHIFTX}, [output])[output]
