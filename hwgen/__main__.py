@@ -5,7 +5,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from golden.refusal import Refusal
 from hwgen.cli.parser import Run, design_from, parser
@@ -66,12 +67,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     from hwgen.tools.process import ToolError
 
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exception, so that temporary folders are removed
     try:
         words = sys.argv[1:] if argv is None else list(argv)
         arguments = parser(COMMANDS, words[0] if words else "").parse_args(words)
-        status: int = arguments.run(arguments)
+        with _ending_in_order():
+            status: int = arguments.run(arguments)
         sys.stdout.flush()
     except Refusal as refusal:
         print(f"hwgen: {' '.join(_sentence(refusal).split())}", file=sys.stderr)
@@ -87,6 +87,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("hwgen: interrupted", file=sys.stderr)
         return 130
     return status
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Make the first SIGTERM an exception, so that tools are stopped and temporary folders removed.
+
+    ``timeout`` sends it twice, and an exception amid the clean-up would leave locks in the wrong state.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        sys.exit(143)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _drop_output() -> None:

@@ -3,16 +3,19 @@
 Usage: python fork_server.py PACKAGE FUNCTION, with a socket as standard input. Each message is a JSON list of a folder
 and the arguments of ``PACKAGE.FUNCTION``, which runs there and returns an exit status. Two file descriptors come with
 the message: one for the tool's output, and one on which the tool's process number and then its exit status are written.
-The server ends when the socket is closed.
+The server ends when the socket is closed. If the client is killed, its tools are, too, and their folders are removed.
 """
 
 import importlib
 import json
 import os
+import select
+import shutil
 import signal
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 
 Run = Callable[[Sequence[str]], int]
@@ -44,9 +47,24 @@ def _watch(run: Run, folder: str, words: Sequence[str], output: int, report: int
         os.close(report)
         _become(run, folder, words, output)
     os.close(output)
+
+    ended = threading.Event()
+
+    def end_with_client() -> None:
+        client = select.poll()
+        client.register(report, 0)  # an error: nobody reads the report any more
+        client.poll()
+        if not ended.is_set():
+            os.kill(number, signal.SIGKILL)
+
     os.write(report, f"{number}\n".encode())
+    threading.Thread(target=end_with_client, daemon=True).start()
     _, status = os.waitpid(number, 0)
-    os.write(report, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    ended.set()
+    try:
+        os.write(report, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    except BrokenPipeError:
+        shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 
 

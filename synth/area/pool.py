@@ -56,6 +56,7 @@ class LocalPool:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+        self._executor.shutdown()  # the workers remove their temporary folders
 
 
 def execute_with_retries(job: Measurement, timeout: float | None, closed: threading.Event | None = None) -> Samples:

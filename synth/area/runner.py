@@ -86,10 +86,17 @@ class _Known(Future[Samples]):
 
 
 def measure_all(
-    jobs: Sequence[Measurement], pool: Pool, store: Store | None = None, progress: Progress | None = None
+    jobs: Sequence[Measurement],
+    pool: Pool,
+    store: Store | None = None,
+    progress: Progress | None = None,
+    outcomes: dict[Measurement, Outcome] | None = None,
 ) -> list[Outcome]:
-    """Run jobs as :func:`measure` does, long ones first; return the outcomes in the order of ``jobs``."""
-    outcomes: dict[Measurement, Outcome] = {}
+    """Run jobs as :func:`measure` does, long ones first; return the outcomes in the order of ``jobs``.
+
+    ``outcomes`` receives them as well, so that those before an interrupt are not lost.
+    """
+    outcomes = {} if outcomes is None else outcomes
     todo = sorted(dict.fromkeys(jobs), key=lambda job: -job.effort)
     if progress is not None:
         progress.start(sum(job.effort for job in todo))

@@ -1,22 +1,18 @@
 """The command ``hwgen area``."""
 
 import argparse
-import json
-import sys
 from collections.abc import Iterator, Sequence
 
 from golden.refusal import about
 from hwgen.blocks.block import Design
-from hwgen.tools.progress import Progress
 from synth.area import liberty
 from synth.area.emission import verilog
 from synth.area.plan import area_jobs
 from synth.area.pool import LocalPool
 from synth.area.rows import Row
-from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.area.targets import LIBERTY, TARGETS, check_target
-from synth.cli.checks import check_jobs, check_renamings, print_failures
+from synth.cli.checks import check_jobs, check_renamings, measure_and_print
 from synth.report.figures import counted
 
 
@@ -36,15 +32,12 @@ def area(design: Design, arguments: argparse.Namespace) -> int:
             store = Store(arguments.store) if arguments.store else None
         text = verilog(design, store)
         jobs = area_jobs(design, text, targets, arguments.portfolio, arguments.renamings, libraries, arguments.seed)
-        outcomes = measure_all(jobs, pool, store, Progress() if sys.stderr.isatty() else None)
-    rows = [row for outcome in outcomes for row in outcome.rows]
-    print(json.dumps([row.to_json() for row in rows], indent=2) if arguments.json else "\n".join(_table(rows)))
-    return print_failures(outcomes)
+        return measure_and_print(jobs, pool, store, _table, arguments.json)
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
     places = [" + ".join(row.libraries) if row.target == LIBERTY else row.target for row in rows]
-    width, wide = max(map(len, places), default=0), max(14, *(len(row.recipe) + 2 for row in rows))
+    width, wide = max(map(len, places)), max(14, *(len(row.recipe) + 2 for row in rows))
     yield f"{'target':{width}} {'recipe':{wide}} {'metric':8} {'median':>10} {'min':>10} {'max':>10}  unit"
     for place, row in zip(places, rows, strict=True):
         if row.is_best and row.timing is not None:  # in a curve each row is a figure

@@ -1,12 +1,17 @@
 """Checks of options and messages that several commands share."""
 
 import argparse
+import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from golden.refusal import BadValue
-from synth.area.jobs import AS_EMITTED, MAX_RENAMINGS, MAX_SEED
-from synth.area.runner import Outcome
+from hwgen.tools.progress import Progress
+from synth.area.jobs import AS_EMITTED, MAX_RENAMINGS, MAX_SEED, Measurement
+from synth.area.pool import Pool
+from synth.area.rows import Row
+from synth.area.runner import Outcome, measure_all
+from synth.area.store import Store
 
 
 def check_jobs(jobs: int | None) -> None:
@@ -33,3 +38,27 @@ def print_failures(outcomes: Iterable[Outcome]) -> int:
         if outcome.log:
             print("\n".join(outcome.log.splitlines()[-10:]), file=sys.stderr)
     return 1 if failed else 0
+
+
+def measure_and_print(
+    jobs: Sequence[Measurement],
+    pool: Pool,
+    store: Store | None,
+    table: Callable[[Sequence[Row]], Iterable[str]],
+    as_json: bool,
+) -> int:
+    """Measure jobs and print their rows, also those before an interrupt, and the failures; return the exit status."""
+    outcomes: dict[Measurement, Outcome] = {}
+    try:
+        measure_all(jobs, pool, store, Progress() if sys.stderr.isatty() else None, outcomes)
+    finally:
+        done = [outcomes[job] for job in jobs if job in outcomes]
+        rows = [row for outcome in done for row in outcome.rows]
+        if as_json:
+            print(json.dumps([row.to_json() for row in rows], indent=2))
+        elif rows:
+            print("\n".join(table(rows)))
+        if len(done) < len(jobs):
+            print(f"hwgen: {len(done)} of {len(jobs)} jobs are done", file=sys.stderr)
+        status = print_failures(done)
+    return status

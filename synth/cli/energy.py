@@ -1,24 +1,20 @@
 """The command ``hwgen energy``."""
 
 import argparse
-import json
-import sys
 from collections.abc import Iterator, Sequence
 
 from golden.refusal import BadValue, about
 from hwgen.blocks.block import Design
 from hwgen.tools.process import ToolError
-from hwgen.tools.progress import Progress
 from synth.area import liberty
 from synth.area.emission import verilog
 from synth.area.liberty import Libraries
 from synth.area.pool import LocalPool
 from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, SPEED
 from synth.area.rows import Row
-from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.area.targets import LIBERTY
-from synth.cli.checks import check_jobs, check_renamings, print_failures
+from synth.cli.checks import check_jobs, check_renamings, measure_and_print
 from synth.energy import data, library
 from synth.energy.job import MAX_OPERATIONS, MAX_PERIOD
 from synth.energy.measure import ICARUS, Simulator, available, is_available
@@ -61,11 +57,7 @@ def energy(design: Design, arguments: argparse.Namespace) -> int:
             period=arguments.period,
             simulator=simulator,
         )
-        outcomes = measure_all(jobs, pool, store, Progress() if sys.stderr.isatty() else None)
-    rows = [row for outcome in outcomes for row in outcome.rows]
-    lines = _table(rows, arguments.recipe is None)
-    print(json.dumps([row.to_json() for row in rows], indent=2) if arguments.json else "\n".join(lines))
-    return print_failures(outcomes)
+        return measure_and_print(jobs, pool, store, lambda rows: _table(rows, arguments.recipe is None), arguments.json)
 
 
 def _targets(arguments: argparse.Namespace, libraries: Libraries) -> list[str]:

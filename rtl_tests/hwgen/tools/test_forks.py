@@ -97,3 +97,21 @@ def test_the_server_ends_with_its_client(forks, tmp_path):
     result = subprocess.run([sys.executable, "-c", text], cwd=ROOT, check=True, capture_output=True, text=True)
     (server,) = [line.split()[0] for line in result.stdout.splitlines() if "fork_server" in line]
     until(lambda: not Path(f"/proc/{server}").exists())
+
+
+def test_tools_of_a_client_that_was_killed_end_and_leave_no_folder(forks, tmp_path):
+    (folder := tmp_path / "work").mkdir()
+    (tmp_path / "slow_tool.py").write_text(
+        TOOL.replace("time.sleep(60)", "os.system('echo $PPID > ../number; sleep 60')")
+    )
+    text = (
+        "import os, pathlib, signal, threading, time\nfrom hwgen.tools.forks import Forks\n"
+        f"folder = pathlib.Path({str(folder)!r})\nrun = Forks('slow_tool', 'run').supervised\n"
+        "threading.Thread(target=run, args=(['wait', '0'], folder), daemon=True).start()\n"
+        "while not (folder.parent / 'number').exists():\n    time.sleep(0.01)\n"
+        "time.sleep(0.2)\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    client = subprocess.run([sys.executable, "-c", text], cwd=ROOT, check=False, stderr=subprocess.DEVNULL)
+    assert client.returncode == -signal.SIGKILL
+    until(lambda: not folder.exists())
+    until(lambda: not Path(f"/proc/{(tmp_path / 'number').read_text().strip()}").exists())
