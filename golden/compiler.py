@@ -93,16 +93,25 @@ def kept_library(path: str, source: str, options: Sequence[str], name: str) -> c
     try:
         file = cache_folder() / f"{name}-{key}.so"
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _check_own(file.parent)
         if file.exists():
             try:
+                _check_own(file)
                 return _loaded(file)
-            except OSError:  # damaged: compile it again
+            except OSError:  # damaged, or perhaps not ours: compile it again
                 file.unlink()
         with tempfile.TemporaryDirectory(prefix="compile-", dir=file.parent) as folder:
             os.replace(_build(path, source, options, Path(folder)), file)  # whole, or not at all
         return _loaded(file)
     except (OSError, RuntimeError):  # there is no such folder, or no library can be written there or loaded from there
         return library(path, source, options)
+
+
+def _check_own(path: Path) -> None:
+    """Refuse code that another user may have written, because loading runs it."""
+    status = path.stat()
+    if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise PermissionError(f"{path} belongs to another user, or others may write to it")
 
 
 def cache_folder() -> Path:
@@ -115,4 +124,5 @@ def _build(path: str, source: str, options: Sequence[str], folder: Path) -> Path
     (folder / "code.cpp").write_text(source + _KNOWN, encoding="utf-8")
     command = [path, *options, *FLAGS, "-o", "code.so", "code.cpp"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    (folder / "code.so").chmod(0o700)
     return folder / "code.so"

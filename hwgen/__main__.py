@@ -7,11 +7,13 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TextIO, cast
 
 from golden.refusal import Refusal
 from hwgen.cli.parser import Run, design_from, parser
 from hwgen.cli.show import doctor, explain, formats, table
 from hwgen.cli.write import build, generate
+from hwgen.tools.progress import Escaped
 
 
 def area(arguments: argparse.Namespace) -> int:
@@ -60,6 +62,17 @@ _COMMANDS = (formats, explain, table, doctor, generate, build, area, energy, ver
 COMMANDS: dict[str, Run] = {command.__name__: command for command in _COMMANDS}
 
 
+@contextmanager
+def _escaping() -> Iterator[None]:
+    streams = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (stream and cast(TextIO, Escaped(stream)) for stream in streams)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+@_escaping()
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0 for success, 1 for a failure such as a full disk, 2 for bad input.
 

@@ -1,8 +1,30 @@
-"""Progress of long work on standard error."""
+"""Progress of long work on standard error, and streams whose texts cannot control a terminal."""
 
+import re
 import sys
 import time
-from typing import TextIO
+from typing import Any, TextIO
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class Escaped:
+    """A stream that writes escapes instead of control characters, and of characters that its encoding lacks.
+
+    Names in users' files, and of the files themselves, reach tables and messages.
+    """
+
+    def __init__(self, stream: TextIO):
+        self.unescaped = stream
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        encoding = self.unescaped.encoding or "utf-8"
+        text = _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
+        return self.unescaped.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unescaped, name)
 
 
 class Progress:
@@ -18,7 +40,7 @@ class Progress:
     """
 
     def __init__(self, stream: TextIO | None = None, every: float | None = None):
-        self._stream = sys.stderr if stream is None else stream
+        self._stream: TextIO = getattr(sys.stderr, "unescaped", sys.stderr) if stream is None else stream
         self._terminal = self._stream.isatty()
         self._every = (0.2 if self._terminal else 60.0) if every is None else every
         self._shown = False

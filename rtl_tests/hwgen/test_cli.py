@@ -417,3 +417,27 @@ def test_an_output_that_is_a_file_is_refused(tmp_path, capsys):
     (tmp_path / "taken").write_text("x")
     assert main([*GENERATE, "-o", str(tmp_path / "taken")]) == 2
     assert "cannot be written to" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["explain", "evil.toml", "0"],
+        ["explain", "\x1b[2Jnone.toml", "0"],
+        ["verify", "decoder", "--format", "e2m1", "--verilog", "\x1b[2Jnone.v"],
+        ["area", "decoder", "--format", "e2m1", "--liberty", "\x1b[2Jnone.lib"],
+        ["report", "--compare", "\x9b2Jnone.json"],
+        ["\x1b[2J"],
+    ],
+)
+def test_texts_of_users_cannot_control_a_terminal(tmp_path, monkeypatch, capsys, words):
+    """Escapes in a format's source, in names of files, and in words of the command line."""
+    monkeypatch.chdir(tmp_path)
+    text = 'cite = "a\\u001b[2J\\u0007 paper"\n' + TOML_FORMAT
+    (tmp_path / "evil.toml").write_text(text)
+    streams = sys.stdout, sys.stderr
+    main(words)
+    printed = "".join(capsys.readouterr())
+    assert re.search(r"\\x(1b\[2J|9b2J)", printed), printed
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", printed)
+    assert streams == (sys.stdout, sys.stderr)

@@ -26,15 +26,14 @@ def sweep(arguments: argparse.Namespace) -> int:
     with about("-o"):
         check_writable(Path(arguments.output))
     with about("FILE"):
-        described = space.read(arguments.file)
+        described = space.read(arguments.file, Progress(every=None if sys.stderr.isatty() else 10.0))
     with about("--store"):
         store = Store(arguments.store)
-    total = sum(map(described.jobs, described.designs()))
     with about("--dask"):
         pool: Pool = DaskPool(arguments.dask) if arguments.dask else LocalPool(arguments.jobs)
     progress = Progress()
-    progress.start(total)
-    done = 0
+    progress.start(described.total)
+    done, total = 0, described.total
     failures: list[Outcome] = []
     try:
         for done, outcome in enumerate(measure(engine.jobs(described, store), pool, store, arguments.timeout), 1):

@@ -1,4 +1,4 @@
-"""Jobs on a Dask cluster: they are sent as text and return plain data.
+"""Jobs on a Dask cluster, which must be trusted: jobs, results and errors are pickled by Dask.
 
 If a worker is lost, its jobs run again, up to :data:`synth.area.pool.TRIES` times.
 """

@@ -18,9 +18,11 @@
 The options are those of ``hwgen area``, each with a list of values. Every valid combination is a design.
 """
 
+import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,7 @@ from golden.tables import read as read_table
 from hwgen.blocks.arguments import check_names, code_format
 from hwgen.blocks.block import PIPELINE, Block, Design, Option
 from hwgen.blocks.catalog import BLOCKS
+from hwgen.tools.progress import Progress
 from synth.area import liberty
 from synth.area.jobs import AS_EMITTED, MAX_RENAMINGS, MAX_SEED
 from synth.area.liberty import Libraries, check_flip_flop
@@ -65,6 +68,8 @@ class Space:
     blocks: Mapping[str, Mapping[str, tuple[Any, ...]]]
     energies: tuple[Data, ...] = ()
     """Data on which energies are measured."""
+    total: int = 0
+    """Number of jobs of all designs."""
 
     def jobs(self, design: Design) -> int:
         """Number of jobs of a design: one for each target or library, and the same with cells for each data."""
@@ -134,12 +139,12 @@ def _applies(option: Option, design: Design) -> bool:
     return bool(value) if required is None else value in required
 
 
-def read(path: str | Path) -> Space:
-    """Read the space that a file describes; a Refusal names the file and the problem."""
-    return read_table(path, lambda table, _: _space(table, Path(path).parent))
+def read(path: str | Path, progress: Progress | None = None) -> Space:
+    """Read the space that a file describes, and check all its designs; a Refusal names the file and the problem."""
+    return read_table(path, lambda table, _: _space(table, Path(path).parent, progress or Progress(io.StringIO())))
 
 
-def _space(table: dict[str, Any], folder: Path) -> Space:
+def _space(table: dict[str, Any], folder: Path, progress: Progress) -> Space:
     check_keys(table, _KEYS, "the file")
     formats = table.get("formats", "all")
     names = [beside(folder, name) for name in (golden.names() if formats == "all" else _strings(formats, "formats"))]
@@ -165,8 +170,7 @@ def _space(table: dict[str, Any], folder: Path) -> Space:
         for cells in libraries.values() if LIBERTY in targets else ():
             library.check(cells)
     space = Space(tuple(names), tuple(targets), libraries, portfolio, renamings, seed, blocks, energies)
-    _check_designs(space)
-    return space
+    return replace(space, total=_checked(space, progress))
 
 
 def _located(folder: Path, file: str) -> str:
@@ -189,17 +193,23 @@ def _energies(names: Iterable[str], folder: Path, targets: Iterable[str], kinds:
     return tuple(found.values())
 
 
-def _check_designs(space: Space) -> None:
-    """Refuse a table without designs, and registers for which a library has no flip-flop, before the first job."""
-    kinds = set()
-    for design in space.designs():
+def _checked(space: Space, progress: Progress) -> int:
+    """Number of jobs; refuse a table without designs, and registers for which a library has no flip-flop."""
+    kinds, total = set(), 0
+    most = sum(len(space.formats) * prod(map(len, options.values())) for options in space.blocks.values())
+    progress.start(most + 1)  # more than there are: the jobs follow
+    for number, design in enumerate(space.designs(), 1):
+        progress.advance(f"{number} of up to {most} designs are checked")
         kinds.add(design.kind)
+        total += space.jobs(design)
         for cells in space.libraries.values() if design.latency and LIBERTY in space.targets else ():
             check_flip_flop(cells, design.name)
     for kind in space.blocks:
         if kind not in kinds:
             first = next(_designs(kind, space.formats, space.blocks[kind]))
             raise BadValue(kind, f"no combination of format and options is valid; the first one fails: {first}", ": ")
+    progress.clear()
+    return total
 
 
 def _options(block: Block, table: Any, folder: Path) -> dict[str, tuple[Any, ...]]:

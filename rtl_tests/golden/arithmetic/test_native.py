@@ -1,5 +1,7 @@
 """Compiled matrix products, step by step, beside ``golden.mac``; without a compiler; with faults that must be found."""
 
+import os
+import shutil
 import subprocess
 import warnings
 from collections import Counter
@@ -283,3 +285,35 @@ def test_without_a_cache_folder_libraries_are_compiled_every_time(monkeypatch, t
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert compiler.kept_library(compiler.compiler(), 'extern "C" int n() { return 8; }', (), "n").n() == 8
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_code_that_others_may_have_written_is_not_loaded(monkeypatch, tmp_path, mode):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    path, text = compiler.compiler(), 'extern "C" int number() {{ return {}; }}'
+
+    def number(value):
+        return compiler.kept_library(path, text.format(value), (), "number").number()
+
+    def plant():
+        (file,) = folder.iterdir()
+        file.unlink()
+        shutil.copy(planted, file)
+        return file
+
+    number(666)
+    folder = tmp_path / "minifloat-rtl"
+    (other,) = folder.iterdir()
+    planted = other.rename(tmp_path / "planted.so")
+    assert number(9) == 9
+    file = plant()
+    file.chmod(mode)  # in a folder that is ours: it is compiled again
+    assert number(9) == 9
+    assert file.stat().st_mode & 0o777 == 0o700
+    plant().chmod(0o700)
+    folder.chmod(mode)  # compiled for this process alone
+    assert number(9) == 9
+    folder.chmod(0o700)
+    real = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: real + 1)
+    assert number(9) == 9

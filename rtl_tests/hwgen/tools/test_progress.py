@@ -5,7 +5,7 @@ import io
 import pytest
 
 from hwgen.tools import progress as module
-from hwgen.tools.progress import Progress
+from hwgen.tools.progress import Escaped, Progress
 
 
 class Terminal(io.StringIO):
@@ -79,3 +79,11 @@ def test_it_starts_anew(clock):
         progress.start(1)
         progress.advance("1/1 jobs", failed=True)
     assert stream.getvalue() == "1/1 jobs, 1 failed, about 0 s left\n" * 2
+
+
+def test_texts_cannot_control_a_terminal():
+    out = io.BytesIO()
+    stream = Escaped(io.TextIOWrapper(out, encoding="latin-1", write_through=True))
+    print("\x1b[2J\x9b1m\x07\r\u202e\udcff é €\tx", file=stream)
+    assert out.getvalue() == rb"\x1b[2J\x9b1m\x07\r\u202e\udcff " + "é".encode("latin-1") + b" \\u20ac\tx\n"
+    assert not stream.isatty()

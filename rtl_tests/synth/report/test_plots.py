@@ -50,6 +50,12 @@ def test_a_plot_has_a_title_and_units_and_the_same_bytes_every_time(draw):
     assert not any(word in picture.svg for word in ("dc:date", "matplotlib.org", "@import", "<image"))
 
 
+@pytest.mark.parametrize("name", ["$\\frac{$", "a$b$c", "\\$"])
+def test_names_are_no_formulas(name):
+    picture = plots.groups({name: {name: AREAS["hif8"], "hif8": AREAS["hif8"]}}, name, "area [ALM]")
+    assert name in words(picture)
+
+
 def test_a_format_looks_alike_in_every_report():
     alone, many = looks(["hif8"]), looks([*(f"mine{number}" for number in range(40)), "hif8"])
     assert alone["hif8"] == many["hif8"]

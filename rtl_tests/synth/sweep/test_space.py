@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from itertools import count
 
 import numpy as np
 import pytest
@@ -448,3 +449,22 @@ def test_an_interrupted_sweep_resumes(file, tmp_path, monkeypatch):
     assert main(words) == 0
     assert sorted(ran + done) == sorted(job.top for job in jobs)
     assert len({row["name"] for row in json.loads((tmp_path / "out" / "sweep.json").read_text())["rows"]}) == 7
+
+
+def test_checking_the_designs_is_reported(tmp_path, monkeypatch, capsys):
+    """Thousands of designs take a minute to check before the first job starts."""
+    (tmp_path / "space.toml").write_text(
+        'formats = ["hif8", "e2m1"]\ntargets = ["gates"]\n[decoder]\nto = ["bfloat16", "binary32"]\n[mac]\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("hwgen.tools.progress.time.monotonic", count(0, 6).__next__)
+    monkeypatch.setattr("synth.area.pool.execute", lambda job, timeout: failing())
+    assert main(["sweep", "space.toml", "-o", "out", "--store", "store"]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert re.match(r"[12] of up to 6 designs are checked, about \d+ s left$", lines[0])
+    described = space.read("space.toml")
+    assert described.total == sum(map(described.jobs, described.designs())) == 6
+
+
+def failing():
+    raise ToolError("no tool")

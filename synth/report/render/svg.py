@@ -20,6 +20,7 @@ _SETTINGS: Any = {
     "figure.constrained_layout.w_pad": 0.07, "figure.constrained_layout.h_pad": 0.07,
     "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True, "axes.edgecolor": "0.8",
     "axes.grid": True, "grid.color": "0.9", "xtick.bottom": False, "ytick.left": False, "errorbar.capsize": 2,
+    "text.parse_math": False,  # names of formats may have dollar signs
     "legend.frameon": False, "legend.handlelength": 1.4, "legend.columnspacing": 1.2,
 }  # fmt: skip
 
