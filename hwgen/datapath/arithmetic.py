@@ -195,15 +195,6 @@ def moved_right(m: Module, value: Value, distance: Value, prefix: str = "") -> t
     return value, lost
 
 
-def moved_left(m: Module, value: Value, distance: Value, limit: int, prefix: str = "") -> Value:
-    """``value << distance``, cut to ``limit`` bits."""
-    for k in reversed(range(len(distance))):
-        step = 1 << k
-        width = min(len(value) + step, limit)
-        value = named(m, f"{prefix}moved_left_{step}", Mux(distance[k], Cat(Const(0, step), value), value)[:width])
-    return value
-
-
 def normalized(
     m: Module, value: Value, steps: int, *, fill: Value | None = None, room: Value | None = None, name: str = ""
 ) -> tuple[Value, Value]:

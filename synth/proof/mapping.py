@@ -97,23 +97,6 @@ dfflegalize -cell $_DFF_P_ x
 opt_clean -purge
 """
 
-_EQUAL = """\
-rename {top} gold
-design -stash gold
-{cells}
-rename {top} gate
-design -stash gate
-design -copy-from gold -as gold gold
-design -copy-from gate -as gate gate
-equiv_make gold gate both
-hierarchy -top both
-opt_clean
-equiv_simple -short
-equiv_induct
-equiv_status -assert
-tee -q -o equal.txt equiv_status
-"""
-
 
 def read(
     verilog: str,
@@ -196,7 +179,11 @@ def read_mapped(
     pipeline: Pipeline = COMBINATIONAL,
 ) -> Netlist:
     """Map a module, except its registers, to library cells by Yosys's own recipe; then see :func:`read_cells`."""
-    return read_cells(_mapped(verilog, top, libraries, system_verilog)[1], top, libraries, pipeline=pipeline)
+    files = _files(libraries)
+    mapping = _MAP_TO_CELLS.format(liberty=" ".join(f"-liberty {file}" for file in files))
+    script = f"{_reading(top, system_verilog)}opt -noff -full\n{mapping}"
+    cells = _run(script, {"module.v": verilog, **files}, "cells.v")
+    return read_cells(cells, top, libraries, pipeline=pipeline)
 
 
 def read_cells(
@@ -204,34 +191,9 @@ def read_cells(
 ) -> Netlist:
     """Read a netlist of library cells, which may have other logic; each cell is replaced by its function."""
     files = _files(libraries)
-    script = _cells_script(top, files, system_verilog) + _MAP.format(full="", script="")
+    reading = _reading(top, system_verilog, "cells.v", _functions(files))
+    script = reading + _SIMPLIFY_CELLS + _MAP.format(full="", script="")
     return parse(_run(script, {"cells.v": cells, **files}, "netlist.json"), top, pipeline)
-
-
-def prove_mapping(
-    verilog: str, top: str, libraries: Sequence[Library], functions: Sequence[Library] | None = None
-) -> str:
-    """Map a module to library cells and prove with Yosys's ``equiv_simple`` that they are equivalent to the module.
-
-    ``functions`` are libraries with the functions of the cells, if these are not ``libraries``. Returns Yosys's report.
-
-    Raises
-    ------
-    YosysError
-        If Yosys finds no proof.
-    """
-    source, cells = _mapped(verilog, top, libraries, False)
-    files = _files(libraries if functions is None else functions)
-    script = source + _EQUAL.format(top=top, cells=_cells_script(top, files))
-    return _run(script, {"module.v": verilog, "cells.v": cells, **files}, "equal.txt")
-
-
-def _mapped(verilog: str, top: str, libraries: Sequence[Library], system_verilog: bool) -> tuple[str, str]:
-    """The script that reads the module, and the mapped netlist."""
-    files = _files(libraries)
-    source = _reading(top, system_verilog) + "opt -noff -full\n"
-    mapping = _MAP_TO_CELLS.format(liberty=" ".join(f"-liberty {file}" for file in files))
-    return source, _run(source + mapping, {"module.v": verilog, **files}, "cells.v")
 
 
 def _files(libraries: Sequence[Library]) -> dict[str, str]:
@@ -245,10 +207,6 @@ def _sv(system_verilog: bool) -> str:
 def _functions(files: Mapping[str, str]) -> str:
     command = "read_liberty -ignore_miss_func -ignore_miss_dir -setattr keep_hierarchy=0"
     return "\n".join(f"{command} {file}" for file in files)
-
-
-def _cells_script(top: str, files: Mapping[str, str], system_verilog: bool = False) -> str:
-    return _reading(top, system_verilog, "cells.v", _functions(files)) + _SIMPLIFY_CELLS
 
 
 def _reading(top: str, system_verilog: bool, file: str = "module.v", functions: str = "") -> str:

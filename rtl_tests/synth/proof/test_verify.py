@@ -18,6 +18,7 @@ from hwgen.blocks.catalog import build
 from hwgen.tools import yosys
 from hwgen.tools.yosys import YosysError
 from rtl_tests.support.blocks import texts
+from rtl_tests.support.formal import prove_mapping
 from rtl_tests.support.optional import ASAP7, NEEDS_OSU018, NEEDS_SHARED, OSU018, SINGLE_FILE_LIBRARIES
 from rtl_tests.support.processes import running, wait_until
 from rtl_tests.support.selection import exhaustive
@@ -32,7 +33,7 @@ from synth.proof import parts
 from synth.proof.cases import input_sweep
 from synth.proof.evidence import EvidenceStore, read_verdicts, write_verdicts
 from synth.proof.gates import NetlistError
-from synth.proof.mapping import prove_mapping, read_cells
+from synth.proof.mapping import read_cells
 from synth.proof.verify import Subject, begin
 from synth.report import speeds
 
