@@ -8,7 +8,7 @@ from typing import NamedTuple
 from golden.refusal import BadValue
 from synth.area.rows import Row
 from synth.report.chapters import speed
-from synth.report.figures import Figure, listing
+from synth.report.figures import Figure, have_spreads, listing
 from synth.report.measured import figure
 
 
@@ -65,10 +65,11 @@ class Change(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Changes, largest growth first, and how many figures are in both reports, new, and gone."""
+    """Changes, largest growth first, and how many figures are in both reports (with one sample), new, and gone."""
 
     changes: tuple[Change, ...]
     common: int
+    single: int
     added: int
     gone: int
     tools: tuple[str, str]
@@ -83,13 +84,14 @@ def compare(old: Sequence[Row], new: Sequence[Row]) -> Comparison:
     """Compare the rows of a new report with the rows of an old one."""
     before, after = figures(old), figures(new)
     common = [key for key in after if key in before]
+    single = sum(not have_spreads((before[key], after[key])) for key in common)
     changes = [Change(key, before[key], after[key]) for key in common if after[key].differs(before[key])]
     old_tools, new_tools = (
         listing(sorted({by_key[key].tool for key in common})) if common else "" for by_key in (before, after)
     )
     ordered = tuple(sorted(changes, key=attrgetter("growth"), reverse=True))
     added, gone = len(after) - len(common), len(before) - len(common)
-    return Comparison(ordered, len(common), added, gone, (old_tools, new_tools))
+    return Comparison(ordered, len(common), single, added, gone, (old_tools, new_tools))
 
 
 def lines(comparison: Comparison, above: float | None = None) -> Iterator[str]:
@@ -101,11 +103,13 @@ def lines(comparison: Comparison, above: float | None = None) -> Iterator[str]:
         for change in changes:
             mark = f"  above {100 * above:g}%" if above is not None and change.exceeds(above) else ""
             yield f"{change.key.text:{width}} {change.old.text:>22} {change.new.text:>22} {change.growth:>+8.1%}{mark}"
-    grown = len(comparison.grown(0))
+    grown, compared = len(comparison.grown(0)), comparison.common - comparison.single
     yield (
-        f"{len(changes)} of {comparison.common} figures changed beyond their spreads: {grown} grew, "
+        f"{len(changes)} of {compared} figures changed beyond their spreads: {grown} grew, "
         f"{len(changes) - grown} shrank; {comparison.added} new, {comparison.gone} gone."
     )
+    if comparison.single:
+        yield f"{comparison.single} more were not compared: one renaming has no spread (--renamings)."
     old_tools, new_tools = comparison.tools
     if old_tools != new_tools:
         yield f"The old figures are by {old_tools}, the new ones by {new_tools}."

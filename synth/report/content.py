@@ -43,8 +43,9 @@ class Content:
             f"{counted(len(self.measured.formats), 'format')}, {counted(places, 'target')}, "
             f"{counted(count, 'figure')}: multipliers, adders, fused multiply-accumulate units (MACs) and encoders "
             "from one Verilog generator, tested against a reference model. Several synthesis scripts (recipes) run on "
-            "each module, each of them several times with other signal names (renamings). A figure is the lowest "
-            "median of a recipe; its spread is the range from that recipe's smallest to its largest value."
+            f"each module, each of them under {counted(self.report.renamings, 'renaming')} (other signal names). A "
+            "figure is the lowest median of a recipe; its spread is the range from that recipe's smallest to its "
+            "largest value."
         )
 
     @property
@@ -54,7 +55,7 @@ class Content:
 
     @cached_property
     def sections(self) -> list[Section]:
-        """All sections for which the report has data."""
+        """All sections for which the report has data, without the empty sentences on single samples."""
         report, measured = self.report, self.measured
         sections = (
             parts.macs(measured),
@@ -76,7 +77,10 @@ class Content:
             method.method(report, measured),
             method.figures(report, measured),
         )
-        return [section for section in sections if section]
+        found = [section for section in sections if section]
+        for section in found:
+            section.findings = [finding for finding in section.findings if finding.text]
+        return found
 
     @cached_property
     def summary(self) -> list[Point]:

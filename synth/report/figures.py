@@ -1,6 +1,6 @@
 """Figures: medians with spreads, their text, and comparisons that claim no difference where spreads overlap."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -16,7 +16,7 @@ class Figure:
     tool: str = ""
     command: str = ""
     samples: int = 2
-    """Number of renamings. The spread of a single one is unknown: such a figure differs from no other."""
+    """Number of renamings. The spread of a single one is unknown: nothing is claimed of such a figure."""
     nand2: float | None = None
     """The median in NAND2 equivalents, where the unit is a library's own."""
 
@@ -27,8 +27,8 @@ class Figure:
 
     @property
     def spread(self) -> str:
-        """E.g. ``155 to 157.5``."""
-        return f"{number(self.low)} to {number(self.high)}"
+        """E.g. ``155 to 157.5``, or ``one sample``."""
+        return f"{number(self.low)} to {number(self.high)}" if self.samples > 1 else "one sample"
 
     @property
     def source(self) -> str:
@@ -60,8 +60,15 @@ def number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0") if value >= 10 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
+def have_spreads(figures: Iterable[Figure]) -> bool:
+    """Whether all figures have several samples; otherwise sentences on them are empty, and are left out."""
+    return all(value.samples > 1 for value in figures)
+
+
 def compared(value: Figure, base: Figure) -> str:
-    """``+12%``, ``-3%`` or ``no difference``; ``more`` if the base is 0."""
+    """``+12%``, ``-3%`` or ``no difference``; ``more`` if the base is 0; empty if one has a single sample."""
+    if not have_spreads((value, base)):
+        return ""
     if not value.differs(base):
         return "no difference"
     return f"{value.median / base.median - 1:+.0%}" if base.median else "more"
@@ -82,7 +89,9 @@ def smallest(figures: Mapping[str, Figure]) -> tuple[str, list[str], str | None]
 
 
 def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str) -> str:
-    """Sentence on the smallest, the ones that do not differ from it, and the largest."""
+    """Sentence on the smallest, the ones that do not differ from it, and the largest; empty if nothing compares."""
+    if len(figures) < 2 or not have_spreads(figures.values()):
+        return ""
     first, ties, last = smallest(figures)
     size = f"{number(figures[first].median)} {figures[first].unit}"
     most = f"; {last} has the largest ({compared(figures[last], figures[first])})" if last else ""
@@ -95,8 +104,10 @@ def ties_clause(ties: Sequence[str]) -> str:
 
 
 def pair_sentence(first: tuple[str, Figure], second: tuple[str, Figure], what: str, where: str) -> str:
-    """Sentence that compares the second with the first."""
+    """Sentence that compares the second with the first; empty if one has a single sample."""
     (base_name, base), (name, value) = first, second
+    if not have_spreads((base, value)):
+        return ""
     sizes = f"{number(value.median)} against {number(base.median)} {base.unit}"
     if not value.differs(base):
         return f"{where}: no difference between {what} with {name} and with {base_name} ({sizes})."

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from synth.report.figures import Figure, compared, number
+from synth.report.figures import Figure, compared, have_spreads, number
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,9 @@ def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:
     """A cell with a figure, its spread, and how it compares with a base; the tooltip is the figure's source."""
     if value is None:
         return Cell("–")
-    against = "" if base is None else "smallest" if value == base else compared(value, base)
-    spread = value.spread if value.low != value.high else "all samples equal" if value.samples > 1 else "one sample"
+    against = "" if base is None else compared(value, base)
+    against = "smallest" if against and value == base else against
+    spread = "all samples equal" if value.low == value.high and have_spreads([value]) else value.spread
     nand2 = "" if value.nand2 is None else f"{number(value.nand2)} NAND2"
     return Cell(
         number(value.median), " · ".join(part for part in (spread, nand2, against) if part), value.source, value.median

@@ -51,6 +51,21 @@ def test_nothing_changes_against_itself():
     ]
 
 
+def test_one_sample_is_compared_with_nothing():
+    """It is counted apart, not as unchanged."""
+    single = [replace(line, renamings=1, samples=(line.median,), min=line.median, max=line.median) for line in OLD[:4]]
+    comparison = compare([*single, *OLD[4:]], NEW)
+    assert (comparison.common, comparison.single) == (4, 2)
+    assert list(lines(comparison))[-3:-1] == [
+        "2 of 2 figures changed beyond their spreads: 1 grew, 1 shrank; 2 new, 1 gone.",
+        "2 more were not compared: one renaming has no spread (--renamings).",
+    ]
+    assert list(lines(compare(single, single))) == [
+        "0 of 0 figures changed beyond their spreads: 0 grew, 0 shrank; 0 new, 0 gone.",
+        "2 more were not compared: one renaming has no spread (--renamings).",
+    ]
+
+
 def test_a_curve_has_its_smallest_area_and_its_fastest_delay():
     old, new = timed_rows("hif8", [(40, 100), (10, 200)]), timed_rows("hif8", [(40, 110), (9, 200)])
     changes = {change.key.quantity: round(change.growth, 6) for change in compare(old, new).changes}

@@ -139,7 +139,8 @@ def made_up_report():
         for claim in CLAIMS:
             for name in (claim.base, claim.unit):
                 area = 200 if "+" in name else 180
-                rows += made_up(claim.part, target, area, format=name, **claim.options) if name not in FORMATS else []
+                if name not in FORMATS or claim.accumulator != "binary16":
+                    rows += made_up(claim.part, target, area, format=name, **claim.options)
     rows += p3109_rows()
     outcomes = [
         Outcome(JOB, tuple(rows)),
@@ -253,7 +254,7 @@ def test_the_summary_has_the_main_findings(data, content):
     assert texts["No difference"] == "0 of 275 pairs of MACs on 5 targets have overlapping spreads."
     exact = "Cyclone V: a MAC with an exact accumulator, compared with binary32: hif8 +60% (93 bits), "
     assert texts["Exact accumulators"].startswith(exact)
-    tradeoffs = "Gates, best trade-offs between area and SNR: hif8 (20.5 dB, 150 NAND2), "
+    tradeoffs = "Gates, best trade-offs between median area and SNR: hif8 (20.5 dB, 150 NAND2), "
     assert texts["Accuracy for area"].startswith(tradeoffs)
     small, fast = texts["Speed"].split(". ")
     assert small.startswith("MAC into binary16, built for area, Gates")
@@ -305,15 +306,15 @@ def test_every_plot_names_the_commands_of_its_figures(content):
 
 def test_p3109_beside_others(content):
     section = next(section for section in content.sections if section.anchor == "p3109")
-    smallest = "toward_zero is the smallest Binary8p4se encoder"
+    smallest = "toward_zero has the smallest Binary8p4se encoder"
     assert [finding.text for finding in section.findings] == [
         f"Gates: a MAC costs 5% less with {P3109_PAIR} than with ocp_e4m3+ocp_e5m2 (190 against 200 NAND2).",
         f"Gates: a MAC costs 27% more with {P3109_PAIR} than with hif8 (190 against 150 NAND2).",
         f"Cyclone V: a MAC costs 5% less with {P3109_PAIR} than with ocp_e4m3+ocp_e5m2 (190 against 200 ALM).",
         f"Cyclone V: a MAC costs 27% more with {P3109_PAIR} than with hif8 (190 against 150 ALM).",
-        f"Gates, none: {smallest} (60 NAND2), no different from to_odd; ties_to_even is the largest (80).",
-        f"Gates, saturate: {smallest} (65 NAND2), no different from to_odd; ties_to_even is the largest (85).",
-        f"Gates, propagate: {smallest} (70 NAND2), no different from to_odd; ties_to_even is the largest (90).",
+        f"Gates, none: {smallest} (60 NAND2), no different from to_odd; ties_to_even has the largest (+33%).",
+        f"Gates, saturate: {smallest} (65 NAND2), no different from to_odd; ties_to_even has the largest (+31%).",
+        f"Gates, propagate: {smallest} (70 NAND2), no different from to_odd; ties_to_even has the largest (+29%).",
     ]
     *units, encoders = section.tables
     assert [[cell.text for cell in table.rows[0]] for table in units] == [[P3109_PAIR, "60", "190", "191"]] * 2
@@ -402,11 +403,123 @@ def test_no_difference_where_spreads_overlap():
     assert smallest_sentence({"a": spread(4, 4), "b": spread(1, 2), "c": spread(2, 3)}, "MAC", "X") == (
         "X: b has the smallest MAC (1.5 ALM), no different from c; a has the largest (+167%)."
     )
-    assert smallest_sentence({"a": spread(3, 5)}, "MAC", "X") == "X: a has the smallest MAC (4 ALM)."
+    assert smallest_sentence({"a": spread(3, 5)}, "MAC", "X") == ""  # the smallest of one
     assert pair_sentence(("ta", spread(9, 11)), ("hybrid", spread(14, 16)), "it", "X") == (
         "X: it costs 50% more with hybrid than with ta (15 against 10 ALM)."
     )
     assert "no difference" in pair_sentence(("ta", spread(9, 11)), ("hybrid", spread(11, 12)), "it", "X")
+
+
+# -- one sample, and one format
+
+
+def single(row):
+    """A row as if it were measured under one renaming."""
+    timing = row.timing and replace(row.timing, samples=row.timing.samples[:1])
+    return replace(
+        row, renamings=1, samples=(row.median,), min=row.median, max=row.median, medians=row.medians, timing=timing
+    )
+
+
+def without_studies(report, rows):
+    """The report without what was measured before it, with these rows."""
+    return Content(
+        replace(report, rows=tuple(rows), renamings=1, dots=None, energies=None, speeds=None, study=None, accuracy=None)
+    )
+
+
+def cells(content):
+    return [cell for section in content.sections for table in section.tables for row in table.rows for cell in row]
+
+
+def test_nothing_is_claimed_of_one_sample(data):
+    """No summary, finding, caption, cell or line claims anything; the page says once why."""
+    content = without_studies(data, map(single, data.rows))
+    assert [point.subject for point in content.summary] == ["One sample", "Verified", "Measured"]
+    assert content.summary[0].text == (
+        "Some or all figures were measured under a single renaming, so that their spread is unknown. This page "
+        "compares nothing with them and judges no claim by them. More renamings (--renamings) show which differences "
+        "are real."
+    )
+    findings = {section.anchor: [finding.text for finding in section.findings] for section in content.sections}
+    assert {anchor for anchor, texts in findings.items() if texts} == {"evidence", "method"}
+    assert findings["method"] == [
+        "No cell library was measured. hwgen report --liberty FILE adds one, with a column in every table."
+    ]
+    captions = {plot.caption for section in content.sections for plot in section.plots}
+    assert captions == {
+        "",
+        "The exact accumulator never rounds, the others round after every product.",
+        "A format with each of its roundings.",
+        "Area relative to the encoder with ties_to_away.",
+        "Saturation: none, saturate and propagate.",
+        "Formats in the paper's order. A line that always rises has the same order.",
+    }
+    claimed = re.compile("no difference|smallest|reproduced|undecided|verdict|%")
+    assert [cell for cell in cells(content) if claimed.search(cell.small) or re.match(r"[+-]\d", cell.text)] == []
+    areas = [cell for cell in cells(content) if cell.small.startswith("one sample")]
+    assert len(areas) > 100
+    titles = {section.anchor: [plot.picture.title for plot in section.plots] for section in content.sections}
+    assert not {"tradeoff", "speed"} & titles.keys()  # no fronts
+    assert not any("compared with the smallest" in title for title in titles["mac"])
+    claims = next(section for section in content.sections if section.anchor == "claims")
+    assert {cell.text for row in claims.tables[0].rows for cell in row[1:]} == {"one sample"}
+
+
+def test_one_figure_of_one_sample_silences_what_compares_it(data):
+    """Other targets, and other blocks, are compared as before."""
+    rows = [
+        single(row) if (row.component, row.format, row.place) == ("mac", "hif8", "gates") else row for row in data.rows
+    ]
+    before, after = Content(data), Content(replace(data, rows=tuple(rows)))
+    texts = {
+        content: {
+            section.anchor: [(finding.place, finding.text) for finding in section.findings]
+            for section in content.sections
+        }
+        for content in (before, after)
+    }
+    for anchor in ("mac", "tradeoff"):
+        assert texts[after][anchor] == [finding for finding in texts[before][anchor] if finding[0] != "gates"]
+    assert texts[after]["parts"] == texts[before]["parts"]
+    assert dict(after.summary)["Cheapest"].endswith("hif8 on Cyclone V, Xilinx 7, iCE40 and ECP5.")
+    assert dict(after.summary)["No difference"].startswith("0 of 220 pairs of MACs on 4 targets have ")
+    assert after.summary[0].subject == "One sample"
+    assert before.summary[0].subject == "Cheapest"
+
+
+def test_the_smallest_of_one_format_is_no_finding(data):
+    rows = [row for row in data.rows if row.format == "hif8" and row.component in ("mac", "multiplier", "adder")]
+    content = without_studies(replace(data, formats=("hif8",)), rows)
+    assert [point.subject for point in content.summary][:2] == ["Exact accumulators", "Verified"]
+    texts = [finding.text for section in content.sections for finding in section.findings]
+    assert not any("smallest" in text or "largest" in text for text in texts)
+
+
+def test_the_summary_names_ties_and_only_a_largest_that_stands_alone(data):
+    """Where spreads overlap, neither the cheapest nor the most expensive format is one alone."""
+    rows = []
+    for target in ("gates", "xc7"):
+        for name, area in (
+            ("hif8", 100),
+            ("ocp_e4m3", 101),
+            ("ocp_e5m2", 110),
+            ("e5m3", 111 if target == "xc7" else 120),
+        ):
+            rows += made_up("mac", target, area, format=name, accumulator="binary16")
+    points = dict(without_studies(replace(data, formats=("hif8", "ocp_e4m3", "ocp_e5m2", "e5m3")), rows).summary)
+    assert points["Cheapest"] == (
+        "Format with the smallest MAC into binary16: hif8, no different from ocp_e4m3, on Gates and Xilinx 7."
+    )
+    assert points["Most expensive"] == ("Format with the largest MAC, compared with the smallest: e5m3, +20% on Gates.")
+
+
+def test_studies_within_the_program_have_spreads():
+    """Their chapters compare without asking for the number of samples."""
+    studies = [load.speeds().rows, load.study().rows.values()]
+    studies += [[row for rows in load.energies().rows.values() for row in rows]]
+    assert all(row.renamings > 1 for rows in studies for row in rows)
+    assert {row["renamings"] for row in load.dots().source["rows"]} == {4}
 
 
 def test_numbers():

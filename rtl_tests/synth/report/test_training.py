@@ -92,6 +92,26 @@ def test_one_seed_has_no_verdict():
     assert verdict(Claim("", "", "t", "a", Relation.LOWER, BASE), task).text == ONE_SEED
 
 
+def test_nothing_is_claimed_of_one_seed():
+    """No verdicts, and no policies that no other one beats; of areas of one renaming, neither."""
+    data = made_up_study(("digits",))
+    findings = [finding.text for finding in chapter.section(Study.from_json(data)).findings]
+    assert findings[-1].startswith("digits: no other policy has both a smaller MAC and a lower loss, ")
+    for line in data["rows"]:
+        line.update(renamings=1, samples=[line["median"]], min=line["median"], max=line["median"])
+    findings = [finding.text for finding in chapter.section(Study.from_json(data)).findings]
+    assert not any("no other policy" in text for text in findings)
+    data = made_up_study(("digits",))
+    data["seeds"] = data["seeds"][:1]
+    for policy_ in data["tasks"][0]["policies"]:
+        policy_.update(figures=policy_["figures"][:1], skipped=policy_["skipped"][:1])
+    section = chapter.section(Study.from_json(data))
+    assert [finding.text for finding in section.findings] == [
+        "These networks were trained from fewer seeds, or in fewer iterations, than the study has: no verdicts."
+    ]
+    assert [plot.picture.title for plot in section.plots] == ["Gradients that became zero: digits"]
+
+
 def test_every_claim_has_its_policies():
     known = {plan.task: {item.name for item in plan.policies} | {CAST_NAME, CALIBRATED_NAME} for plan in PLANS}
     for claim in CLAIMS:

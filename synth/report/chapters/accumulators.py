@@ -66,9 +66,9 @@ def sentence(measured: Measured) -> str | None:
     """Compares exact accumulators with binary32, on the last target that has both; None if there is no such target."""
     for target in reversed(WIDTH_TARGETS):
         costs = [
-            f"{name} {compared(macs['exact'].area, macs['binary32'].area)} ({macs['exact'].bits} bits)"
+            f"{name} {share} ({macs['exact'].bits} bits)"
             for name, macs in _macs(measured, target).items()
-            if {"exact", "binary32"} <= set(macs)
+            if {"exact", "binary32"} <= set(macs) and (share := compared(macs["exact"].area, macs["binary32"].area))
         ]
         if costs:
             title = measured.columns[target].title

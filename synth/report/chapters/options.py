@@ -19,12 +19,13 @@ def section(measured: Measured) -> Section | None:
                 cells.append(Cell("–"))
                 continue
             cells.append(figure_cell(other, plain))
-            sizes = f"{number(other.median)} against {number(plain.median)} {plain.unit}"
-            text = f"{extra.format} {extra.base_kind} with {extra.text}: {compared(other, plain)} ({sizes})"
-            section.findings.append(Finding(f"{column.title}: {text}.", column.key))
-    if not section.findings:
-        return None
+            if share := compared(other, plain):
+                sizes = f"{number(other.median)} against {number(plain.median)} {plain.unit}"
+                text = f"{extra.format} {extra.base_kind} with {extra.text}: {share} ({sizes})"
+                section.findings.append(Finding(f"{column.title}: {text}.", column.key))
     rows = tuple(tuple(cells) for cells in body if any(cell.value is not None for cell in cells))
+    if not rows:
+        return None
     head = ("option", *(column.head for column in columns))
     section.tables.append(Table("Blocks with an option, compared with the block without it", head, rows))
     return section

@@ -1,6 +1,6 @@
 """The chapter on IEEE P3109: its pair of formats beside others, and its encoder by rounding and saturation."""
 
-from synth.report.figures import Figure, listing, number, pair_sentence, ranked, smallest, ties_clause
+from synth.report.figures import Figure, listing, pair_sentence, ranked, smallest_sentence
 from synth.report.measured import Measured, figure, pick
 from synth.report.plan import (
     ENCODER_SOURCE,
@@ -74,11 +74,8 @@ def _projections(section: Section, measured: Measured, target: str) -> None:
     if not grid:
         return
     for overflow, figures in grid.items():
-        first, ties, last = smallest(figures)
-        most = f"; {last} is the largest ({number(figures[last].median)})" if last else ""
-        size = f"{number(figures[first].median)} {column.unit}"
-        text = f"{overflow}: {first} is the smallest {PROJECTION_STUDY} encoder ({size}){ties_clause(ties)}{most}."
-        section.findings.append(Finding(f"{column.title}, {text}", target))
+        text = smallest_sentence(figures, f"{PROJECTION_STUDY} encoder", f"{column.title}, {overflow}")
+        section.findings.append(Finding(text, target))
     title = f"{PROJECTION_STUDY} encoder from {ENCODER_SOURCE} by rounding and saturation, {column.title}"
     used = (value for figures in grid.values() for value in figures.values())
     picture = plots.groups(grid, title, column.axis)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from itertools import combinations
 
-from synth.report.figures import Figure, listing, number
+from synth.report.figures import Figure, have_spreads, listing, number
 from synth.report.measured import Measured, by_format, pick
 from synth.report.plan import CLAIMS, PARTS, Claim
 from synth.report.render import plots
@@ -18,8 +18,8 @@ def claims(measured: Measured) -> Section | None:
         "claims",
         "The papers' other claims, measured",
         "Each claim compares the area of two units. The verdict on a target depends on the ratio of their figures and "
-        "on the range of ratios that their spreads allow. The papers used other tools and other datapaths; the "
-        "question is whether their claims also hold here.",
+        "on the range of ratios that their spreads allow. A unit that is smaller than claimed does not refute a claim. "
+        "The papers used other tools and other datapaths; the question is whether their claims also hold here.",
     )
     columns = measured.columns.values()
     body = []
@@ -30,17 +30,17 @@ def claims(measured: Measured) -> Section | None:
                 pick(measured.rows, claim.part, column.key, format=name, format_b=None, **claim.options)
                 for name in (claim.unit, claim.base)
             )
-            if unit is None or base is None:
-                cells.append(Cell("–"))
+            if unit is None or base is None or not have_spreads((unit, base)):
+                cells.append(Cell("one sample" if unit and base else "–"))
                 continue
             shares = ratio(unit, base)
-            least, middle, most = (f"{share - 1:+.0%}" for share in shares)
+            least, middle, most = (f"{share - 1:+.1%}" for share in shares)
             judged = verdict(claim, unit, base)
             note = f"{number(unit.median)} against {number(base.median)} {base.unit}"
             cells.append(Cell(middle, f"{least} to {most} · {judged}", note, shares[1]))
             section.findings.append(Finding(f"{column.title}, {claim.comparison}: {middle}, {judged}.", column.key))
         body.append((Cell(claim.text, claim.comparison), *cells))
-    if not section.findings:
+    if all(cell.text == "–" for _, *cells in body for cell in cells):
         return None
     section.tables.append(Table("Claims and verdicts", ("claim", *(column.title for column in columns)), tuple(body)))
     return section
@@ -52,15 +52,13 @@ def ratio(unit: Figure, base: Figure) -> tuple[float, float, float]:
 
 
 def verdict(claim: Claim, unit: Figure, base: Figure) -> str:
-    """Whether all ratios that the spreads allow are in the claim's range, none of them, or some."""
+    """Whether all ratios that the spreads allow are within the claim, none of them, or some."""
     least, middle, most = ratio(unit, base)
-    if min(unit.samples, base.samples) < 2:
-        return "no verdict from one sample"
-    if claim.low <= least and most <= claim.high:
+    if most <= claim.most:
         return REPRODUCED
-    if most < claim.low or least > claim.high:
+    if least > claim.most:
         return NOT_REPRODUCED
-    return f"{UNDECIDED} (medians {'within' if claim.low <= middle <= claim.high else 'outside'} the claim)"
+    return f"{UNDECIDED} (medians {'within' if middle <= claim.most else 'outside'} the claim)"
 
 
 _PRINTED_PARTS = ("multiplier", "adder", "mac")
@@ -116,10 +114,12 @@ def table_2(measured: Measured) -> Section | None:
 
 
 def order_verdict(multipliers: Mapping[str, Figure], where: str) -> str:
-    """Whether a target reproduces the paper's order of the multipliers, and the figures."""
+    """Whether a target reproduces the paper's order of the multipliers, and the figures; empty for single samples."""
     missing = [name for name in PRINTED if name not in multipliers]
     if missing:
         return f"{where}: the paper's order cannot be checked without {listing(missing)}."
+    if not have_spreads(multipliers[name] for name in PRINTED):
+        return ""
     order = f"the paper's order ({' < '.join(number(printed[0]) for printed in PRINTED.values())})"
     pairs = list(combinations(PRINTED, 2))
     swapped = [(a, b) for a, b in pairs if multipliers[b].below(multipliers[a])]

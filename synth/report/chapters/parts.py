@@ -1,6 +1,6 @@
 """The chapters on MACs and on their parts."""
 
-from synth.report.figures import Figure, ranked, smallest_sentence
+from synth.report.figures import Figure, have_spreads, ranked, smallest_sentence
 from synth.report.measured import Measured
 from synth.report.plan import PARTS, REPORT_ACCUMULATOR
 from synth.report.render import plots
@@ -19,7 +19,8 @@ def macs(measured: Measured) -> Section | None:
         "plots, the black stroke at the end of a bar is the spread, the grey band is the spread of the smallest unit, "
         "and ≈ means no difference from the smallest: the spreads overlap.",
     )
-    if len(by_target) > 1 and any(len(figures) > 1 for figures in by_target.values()):
+    several = any(len(figures) > 1 for figures in by_target.values())
+    if len(by_target) > 1 and several and all(have_spreads(figures.values()) for figures in by_target.values()):
         title = f"MAC into {REPORT_ACCUMULATOR} compared with the smallest, on {len(by_target)} targets"
         by_title = {measured.columns[target].title: figures for target, figures in by_target.items()}
         picture = plots.ranges(by_title, title, "area above the smallest")
@@ -46,8 +47,8 @@ def parts(measured: Measured) -> Section | None:
         "The two parts of a MAC",
         "Decode + multiply contains both decoders, the exact product (neither rounded nor normalized), the sum of the "
         "exponents and the flags. The adder contains the rest of the MAC: alignment, addition and rounding into "
-        f"{REPORT_ACCUMULATOR}. Formats differ most in the first part. Each part is synthesized separately, so the sum "
-        "of their areas can differ from the area of the MAC.",
+        f"{REPORT_ACCUMULATOR}. Each part is synthesized separately, so the sum of their areas can differ from that of "
+        "the MAC.",
     )
     for target, column in measured.columns.items():
         if target in multipliers:
@@ -70,6 +71,8 @@ def parts(measured: Measured) -> Section | None:
 
 
 def _share(stacks: dict[str, plots.Stack], where: str) -> str:
+    if not all(have_spreads((first, second)) for first, second, _ in stacks.values()):
+        return ""
     shares = {name: first.median / ((first.median + second.median) or 1) for name, (first, second, _) in stacks.items()}
     ends = dict.fromkeys((min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)))
     return (

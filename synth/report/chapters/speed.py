@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hwgen.datapath.goal import AREA, SPEED
 from synth.area.rows import Row, Timing
 from synth.report.columns import Column, columns
-from synth.report.figures import Figure, counted, listing, number, smallest, ties_clause
+from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest, ties_clause
 from synth.report.measured import figure
 from synth.report.render import plots
 from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, other_tool
@@ -154,7 +154,7 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | 
         goal = f", built for {group.goal}" if len(both) > 1 else ""
         title = f"{group.block}{goal}, {column.title}" + (f" ({group.how})" if len(alike) > 1 else "")
         first, *others = sentences(curves, title, unit)
-        is_drawn = min(most, 2) <= len(curves) <= plots.MOST_NAMES  # no plots of single formats beside others
+        is_drawn = first != "" and min(most, 2) <= len(curves) <= plots.MOST_NAMES  # no single formats beside others
         if is_drawn:
             points = [point for curve in curves.values() for point in curve]
             axes = (f"delay [{unit}]", column.axis)
@@ -180,6 +180,8 @@ def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str]
         if group.goal == AREA or small is None:
             continue
         for name in (name for name in fast if name in small):
+            if not have_spreads(value for point in (*small[name], *fast[name]) for value in point):
+                continue
             phrase = crossing(small[name], fast[name], group.unit)
             found.append(Finding(f"{group.block}, {where(group.place)}, {name}: {phrase}.", group.place))
     return found
@@ -232,7 +234,9 @@ def deadlines(curves: Mapping[str, Front]) -> list[float]:
 
 
 def sentences(curves: Mapping[str, Front], where: str, unit: str) -> list[str]:
-    """The smallest format within each delay, and the fastest; of a single format the ends of its front."""
+    """The smallest format within each delay, and the fastest; of one format the ends of its front; "" if unknown."""
+    if not have_spreads(value for curve in curves.values() for point in curve for value in point):
+        return [""]
     if len(curves) == 1:
         ((name, curve),) = curves.items()
         ends = [f"{number(point.area.median)} {point.area.unit} at {number(point.delay)} {unit}" for point in curve]

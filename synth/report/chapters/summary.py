@@ -7,11 +7,15 @@ from typing import NamedTuple
 from synth.proof.evidence import EQUAL
 from synth.report.chapters import accumulators, evidence
 from synth.report.data import Report
-from synth.report.figures import Figure, compared, counted, listing, ranked
+from synth.report.figures import Figure, compared, counted, have_spreads, listing, smallest, ties_clause
 from synth.report.measured import Measured
 from synth.report.plan import REPORT_ACCUMULATOR
 from synth.report.sections import Section
 
+_ONE_SAMPLE = (
+    "Some or all figures were measured under a single renaming, so that their spread is unknown. This page compares "
+    "nothing with them and judges no claim by them. More renamings (--renamings) show which differences are real."
+)
 _TRADEOFFS = ("Accuracy for area", "Range for area")
 """Subjects of the trade-offs with the SNR at the best scale, and with its mean over scales."""
 
@@ -27,6 +31,8 @@ def summary(report: Report, measured: Measured, sections: Sequence[Section]) -> 
     """The most important findings of a report."""
     findings = {section.anchor: section.findings for section in sections}
     points = [*_macs(measured)]
+    if any(row.renamings < 2 for row in report.rows):
+        points.insert(0, Point("One sample", _ONE_SAMPLE))
     tradeoffs = findings.get("tradeoff", [])
     texts = (finding.text for finding in tradeoffs if finding.place == "gates")
     points += [Point(subject, text) for subject, text in zip(_TRADEOFFS, texts, strict=False)]
@@ -45,22 +51,24 @@ def summary(report: Report, measured: Measured, sections: Sequence[Section]) -> 
 
 
 def _macs(measured: Measured) -> Iterator[Point]:
-    by_target = measured.parts("mac")
+    macs = {target: figures for target, figures in measured.parts("mac").items() if have_spreads(figures.values())}
+    by_target = {target: figures for target, figures in macs.items() if len(figures) > 1}
     if not by_target:
         return
-    smallest: dict[str, list[str]] = {}
+    least: dict[str, list[str]] = {}
     largest: dict[str, list[str]] = {}
     for target, figures in by_target.items():
-        order = ranked(figures)
+        first, ties, last = smallest(figures)
         title = measured.columns[target].title
-        smallest.setdefault(order[0], []).append(title)
-        largest.setdefault(order[-1], []).append(f"{compared(figures[order[-1]], figures[order[0]])} on {title}")
-    least = "; ".join(f"{name} on {listing(titles)}" for name, titles in smallest.items())
-    yield Point("Cheapest", f"Format with the smallest MAC into {REPORT_ACCUMULATOR}: {least}.")
-    if any(len(figures) > 1 for figures in by_target.values()):
+        least.setdefault(f"{first}{ties_clause(ties)}{',' if ties else ''}", []).append(title)
+        if last:
+            largest.setdefault(last, []).append(f"{compared(figures[last], figures[first])} on {title}")
+    text = "; ".join(f"{name} on {listing(titles)}" for name, titles in least.items())
+    yield Point("Cheapest", f"Format with the smallest MAC into {REPORT_ACCUMULATOR}: {text}.")
+    if largest:
         most = "; ".join(f"{name}, {listing(shares)}" for name, shares in largest.items())
         yield Point("Most expensive", f"Format with the largest MAC, compared with the smallest: {most}.")
-        yield Point("No difference", _overlaps(list(by_target.values())))
+    yield Point("No difference", _overlaps(list(by_target.values())))
 
 
 def _overlaps(columns: Sequence[Mapping[str, Figure]]) -> str:

@@ -6,7 +6,7 @@ from statistics import fmean
 import golden
 from golden import Format, Refusal
 from synth.report.data import Ratio
-from synth.report.figures import Figure, listing, number, ranked
+from synth.report.figures import Figure, have_spreads, listing, number, ranked
 from synth.report.measured import Measured
 from synth.report.plan import REPORT_ACCUMULATOR
 from synth.report.render import plots
@@ -32,12 +32,14 @@ def ratios(formats: Iterable[Format | str]) -> dict[str, Ratio]:
 
 
 def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None:
-    """A plot for every target with MACs of more than one format; None if there is no such target."""
+    """A plot for every target with MACs of more than one format, all with spreads; None if there is none."""
     macs = {
         target: {name: value for name, value in figures.items() if name in accuracy}
         for target, figures in measured.parts("mac").items()
     }
-    by_target = {target: figures for target, figures in macs.items() if len(figures) > 1}
+    by_target = {
+        target: figures for target, figures in macs.items() if len(figures) > 1 and have_spreads(figures.values())
+    }
     if not by_target:
         return None
     section = Section(
@@ -45,17 +47,17 @@ def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None
         "Area against accuracy",
         f"Area of a MAC into {REPORT_ACCUMULATOR} over the signal-to-noise ratio (SNR) of Gaussian data rounded to its "
         "format. The data is scaled by the power of two that gives the format its highest SNR. The best trade-offs, "
-        "joined by the grey line, are the formats that no other format beats in both area and SNR. Formats of equal "
-        "precision have nearly the same SNR at that scale, which says nothing about range. What range and tapered "
-        "precision achieve shows in data that is not scaled to suit: in the mean and the lowest SNR over standard "
-        f"deviations of 2^{SCALES[0]} to 2^{SCALES[-1]}.",
+        "joined by the grey line, are the formats that no other format beats in both median area and SNR. Formats of "
+        "equal precision have nearly the same SNR at that scale, which says nothing about range. What range and "
+        "tapered precision achieve shows in data that is not scaled to suit: in the mean and the lowest SNR over "
+        f"standard deviations of 2^{SCALES[0]} to 2^{SCALES[-1]}.",
     )
     ratio = {name: round(known.snr_db, _DIGITS) for name, known in accuracy.items()}
     for target, figures in by_target.items():
         column = measured.columns[target]
         edge = front(figures, ratio)
         best = [f"{name} ({ratio[name]} dB, {number(figures[name].median)} {figures[name].unit})" for name in edge]
-        sentence = f"{column.title}, best trade-offs between area and SNR: {listing(best)}."
+        sentence = f"{column.title}, best trade-offs between median area and SNR: {listing(best)}."
         points = {name: (Figure.exact(ratio[name]), value) for name, value in figures.items()}
         title = f"Area against SNR, {column.title}"
         picture = plots.scatter(points, edge, title, "quantization SNR [dB]", column.axis)
@@ -85,7 +87,7 @@ def _over_scales(
     for target, figures in by_target.items():
         edge = front({name: figures[name] for name in figures if name in mean}, mean)
         best = [f"{name} ({mean[name]} dB, {number(figures[name].median)} {figures[name].unit})" for name in edge]
-        text = f"best trade-offs between area and the mean SNR over scales from 2^{SCALES[0]} to 2^{SCALES[-1]}"
+        text = f"best trade-offs between median area and the mean SNR over scales from 2^{SCALES[0]} to 2^{SCALES[-1]}"
         section.findings.append(Finding(f"{measured.columns[target].title}, {text}: {listing(best)}.", target))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from synth.area.targets import TARGETS
 from synth.report.chapters.tradeoff import front
-from synth.report.figures import Figure, counted, listing, number
+from synth.report.figures import Figure, counted, have_spreads, listing, number
 from synth.report.render import plots
 from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
 from synth.report.training.claims import (
@@ -237,10 +237,10 @@ def _lost_cell(trained: Trained, kind: str) -> Cell:
 
 
 def _area_plot(section: Section, task: Task, areas: Mapping[str, Figure]) -> None:
-    """Loss above binary32's against area, of the policies that have both."""
+    """Loss above binary32's against area, of the policies that have both; not of one seed or one renaming."""
     excess = {name: task.excess(name) for name in areas}
     finite = {name: value for name, value in excess.items() if math.isfinite(value.high)}
-    if len(finite) < 2:
+    if len(finite) < 2 or not have_spreads([*areas.values(), *finite.values()]):
         return
     edge = front({name: areas[name] for name in finite}, {name: -value.median for name, value in finite.items()})
     unit = TARGETS[TARGET].unit

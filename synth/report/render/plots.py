@@ -34,7 +34,7 @@ def bars(figures: Mapping[str, Figure], title: str, xlabel: str) -> Picture:
         page.axes.axvspan(smallest.low, smallest.high, color=_PALE)
         labels = []
         for value in (figures[name] for name in order):
-            share = compared(value, smallest) if value.differs(smallest) else "≈"
+            share = compared(value, smallest).replace("no difference", "≈")
             labels.append(f"{number(value.median)}{_EN}{'' if value == smallest else share}")
         boxes = _bars(page.axes, range(len(order)), [figures[name] for name in order])
         page.axes.bar_label(boxes, labels, padding=5)

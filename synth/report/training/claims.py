@@ -130,7 +130,7 @@ CLAIMS = (
     ),
     Claim(
         "HiF8 has the wider range.",
-        f"{_HIF8}, section 4.1", "range", "hif8", _LOWER, "e4m3/e5m2",
+        f"{_HIF8}, sections 2.2 and 4.1", "range", "hif8", _LOWER, "e4m3/e5m2",
         "unscaled, it trains better than FP8",
     ),
     Claim(
@@ -159,11 +159,11 @@ CLAIMS = (
     ),
     Claim(
         "With 1-4-3 forward and 1-5-2 backward, a transformer trains better than with 1-5-2 alone.",
-        f"{_IBM}, sections 1.1 and 2", "characters", "1-4-3/1-5-2, backoff", _LOWER, "1-5-2, backoff",
+        f"{_IBM}, sections 1.1 and 2.2", "characters", "1-4-3/1-5-2, backoff", _LOWER, "1-5-2, backoff",
     ),
     Claim(
         "With 1-4-3 forward and 1-5-2 backward, no significant accuracy is lost.",
-        f"{_IBM}, section 2", "characters", "1-4-3/1-5-2, backoff", _NO_HIGHER, BASE,
+        f"{_IBM}, section 2.2", "characters", "1-4-3/1-5-2, backoff", _NO_HIGHER, BASE,
     ),
     Claim(
         "E5M2 into binary16 needs scaling of the loss.",
