@@ -480,3 +480,54 @@ def places(text: str) -> list[str]:
     ):
         found += [f"{kind} {number.rstrip('.')}" for number in re.findall(r"\(\d\)|\d[\d.]*", numbers)]
     return found
+
+
+NAMES = {
+    "HiFloat8 paper": HIFLOAT8,
+    "HiF8 paper": HIFLOAT8,
+    HIFLOAT8: HIFLOAT8,
+    "Supernormals paper": SUPERNORMALS,
+    "Graphcore paper": GRAPHCORE,
+    GRAPHCORE: GRAPHCORE,
+    "FP8 paper": FP8,
+    FP8: FP8,
+    "Hybrid 8-bit Floating Point paper": HYBRID,
+    "Hybrid 8-bit Floating Point": HYBRID,
+}
+"""What texts call the papers."""
+
+CLAIMED_AT = {
+    "only 5% larger": (HYBRID, ["section 2.2"]),
+    "25% to 40% smaller without subnormal inputs": (SUPERNORMALS, ["section 1"]),
+    "HiFloat8 replaces the pair": (HIFLOAT8, ["section 2.2"]),
+    "makes very little difference": (HIFLOAT8, ["section 3.2"]),
+    "slightly better than stochastic rounding": (HIFLOAT8, ["section 3.2"]),
+    "one scale for the loss matches": (HIFLOAT8, ["section 4.1", "section 5.1"]),
+    "HiF8 needs a scale for the loss": (HIFLOAT8, ["section 4.1"]),
+    "FP8 needs scales of tensors": (HIFLOAT8, ["section 4.1"]),
+    "HiF8 needs no scales of tensors": (HIFLOAT8, ["section 4.1"]),
+    "HiF8 has the wider range": (HIFLOAT8, ["section 2.2", "section 4.1"]),
+    "can be cast to HiF8 after training": (HIFLOAT8, ["section 4.2", "Table 6"]),
+    "better than a direct cast": (HIFLOAT8, ["Table 6"]),
+    "reach the accuracy of binary32": (GRAPHCORE, ["Table 8"]),
+    "Larger biases than the natural ones": (GRAPHCORE, ["section 3.4"]),
+    "has the effect of a larger bias": (GRAPHCORE, ["section 4"]),
+    "a transformer trains better than with 1-5-2 alone": (HYBRID, ["section 1.1", "section 2.2"]),
+    "no significant accuracy is lost": (HYBRID, ["section 2.2"]),
+    "E5M2 into binary16 needs scaling": (SUPERNORMALS, ["Table 3"]),
+    "E5M2B1 into binary16 with scaling": (SUPERNORMALS, ["Table 3"]),
+    "E5M2B4 into binary16 reaches baseline": (SUPERNORMALS, ["Table 3"]),
+    "Supernormals extend the range": (SUPERNORMALS, ["section 3", "section 5"]),
+    "E5M2B1 trains as well as E5M2 with": (SUPERNORMALS, ["Table 3"]),
+}
+"""Where the papers make the claims that the report judges, by words of the report's text."""
+
+
+def citations(text: str) -> list[tuple[str, list[str]]]:
+    """The papers that a text cites, with the places, from all ``PAPER, section 1 and Table 2``."""
+    text = re.sub(r"\s+|\"\s*f?\"", " ", text)
+    known = "|".join(re.escape(name) for name in sorted(NAMES, key=len, reverse=True))
+    found = re.finditer(
+        rf"({known})(?:'s|,)? \(?((?:(?:and |, )?(?:sections?|Tables?|Figure|Algorithm|equation) [\d., ()and]+)+)", text
+    )
+    return [(NAMES[match[1]], places(match[2])) for match in found]
