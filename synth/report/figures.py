@@ -60,6 +60,11 @@ def number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0") if value >= 10 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
+def percent(share: float, sign: str = "") -> str:
+    """``12%``; with a decimal where a difference would read as 0%."""
+    return f"{share:{sign}.{0 if abs(share) >= 0.005 else 1}%}"
+
+
 def have_spreads(figures: Iterable[Figure]) -> bool:
     """Whether all figures have several samples; otherwise sentences on them are empty, and are left out."""
     return all(value.samples > 1 for value in figures)
@@ -71,7 +76,7 @@ def compared(value: Figure, base: Figure) -> str:
         return ""
     if not value.differs(base):
         return "no difference"
-    return f"{value.median / base.median - 1:+.0%}" if base.median else "more"
+    return percent(value.median / base.median - 1, "+") if base.median else "more"
 
 
 def ranked(figures: Mapping[str, Figure]) -> list[str]:
@@ -111,7 +116,7 @@ def pair_sentence(first: tuple[str, Figure], second: tuple[str, Figure], what: s
     sizes = f"{number(value.median)} against {number(base.median)} {base.unit}"
     if not value.differs(base):
         return f"{where}: no difference between {what} with {name} and with {base_name} ({sizes})."
-    share = f"{abs(value.median / base.median - 1):.0%} {'more' if value.median > base.median else 'less'}"
+    share = f"{percent(abs(value.median / base.median - 1))} {'more' if value.median > base.median else 'less'}"
     return f"{where}: {what} costs {share} with {name} than with {base_name} ({sizes})."
 
 

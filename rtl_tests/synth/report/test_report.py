@@ -397,6 +397,11 @@ def test_the_order_needs_all_four():
 def test_no_difference_where_spreads_overlap():
     assert compared(spread(10, 12), spread(12, 14)) == "no difference"
     assert compared(spread(13, 13), spread(10, 10)) == "+30%"
+    assert compared(spread(1003, 1003), spread(1000, 1000)) == "+0.3%"  # a difference does not read as none
+    assert compared(spread(997, 997), spread(1000, 1000)) == "-0.3%"
+    assert pair_sentence(("ta", spread(1000, 1000)), ("hybrid", spread(1003, 1003)), "it", "X") == (
+        "X: it costs 0.3% more with hybrid than with ta (1,003 against 1,000 ALM)."
+    )
     assert smallest_sentence({"a": spread(3, 5), "b": spread(1, 2), "c": spread(2, 3)}, "MAC", "X") == (
         "X: b has the smallest MAC (1.5 ALM), no different from c."
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from itertools import combinations
 
-from synth.report.figures import Figure, have_spreads, listing, number
+from synth.report.figures import Figure, have_spreads, listing, number, percent
 from synth.report.measured import Measured, by_format, pick
 from synth.report.plan import CLAIMS, PARTS, Claim
 from synth.report.render import plots
@@ -127,7 +127,9 @@ def order_verdict(multipliers: Mapping[str, Figure], where: str) -> str:
     ours = "Measured: " + ", ".join(f"{name} {number(multipliers[name].median)}" for name in PRINTED)
     same = f"no difference between {listing([f'{a} and {b}' for a, b in alike])}" if alike else ""
     if swapped:
-        above = [f"{a} is {multipliers[a].median / multipliers[b].median - 1:.0%} larger than {b}" for a, b in swapped]
+        above = [
+            f"{a} is {percent(multipliers[a].median / multipliers[b].median - 1)} larger than {b}" for a, b in swapped
+        ]
         rest = f"; {same}" if same else ""
         return f"{where}: {order} is not reproduced: {listing(above)}{rest}. {ours}."
     if alike:
