@@ -60,7 +60,8 @@ class WideFormat(Format):
         if self.has_subnormals and subnormal.any():
             multiples = np.rint(np.where(subnormal, magnitudes, 0.0) * 2.0**-self.ulp_exponent).astype(np.int64)
             codes = np.where(subnormal, multiples, codes)
-        return np.clip(codes, 0, self.largest_code + 1)
+        clipped: NDArray[np.int64] = np.clip(codes, 0, self.largest_code + 1)
+        return clipped
 
     def is_signaling(self, bits: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether bits are a signaling NaN: its first fraction bit is 0. ``dlfloat16`` has none."""

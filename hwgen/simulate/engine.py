@@ -26,8 +26,12 @@ from hwgen.simulate.case import RECORDED, TOP, VECTOR_STEPS, Case, write_bench
 from hwgen.simulate.simulators import environment, verilator_environment
 
 INSIDE = str(Path(__file__).parent / "inside")
-ENTRIES = ("cocotb.logging:_configure", "cocotb._init:init_package_from_simulation")
-ENTRIES += ("hwgen_compare:close_folder", "cocotb.regression:_run_regression")
+ENTRIES = (
+    "cocotb.logging:_configure",
+    "cocotb._init:init_package_from_simulation",
+    "hwgen_compare:close_folder",
+    "cocotb.regression:_run_regression",
+)
 """Functions that start Python in the simulator: cocotb's, and ours before the user's folder is on the path."""
 BUILD_ARGUMENTS = {
     "icarus": ("-Wportbind",),

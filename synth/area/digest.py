@@ -31,8 +31,8 @@ def program(*entries: str, root: Path = ROOT) -> dict[str, bytes]:
 
     These are the modules that they import or start, also inside functions, those that these import, and so on; the
     ``__init__.py`` of each package on the way; and files beside them that are no modules. Every byte counts: a changed
-    comment invalidates results just as changed code does. Of a package that is only on the way to a module, the imports
-    do not count.
+    comment invalidates results just as changed code does. Of a package that is only on the way to a module (``a`` in
+    ``from a.b import c``), the imports do not count.
 
     Raises
     ------
@@ -64,10 +64,9 @@ def _file(module: str, root: Path) -> Path | None:
 def _imported(path: Path, text: str, root: Path) -> Iterator[str]:
     """Absolute names of the modules that a file imports or starts; some are no modules but names inside one."""
     for package, names, plain in _IMPORT.findall(text):
-        inside = [f"{package}.{name}" for name in re.findall(r"[\w*]+", re.sub(r"\bas \w+", "", names))]
-        yield from inside
-        if not all(_file(name, root) for name in inside):
+        if package:
             yield package
+        yield from (f"{package}.{name}" for name in re.findall(r"[\w*]+", re.sub(r"\bas \w+", "", names)))
         for word in re.findall(r"[\w.]+", plain):  # a.b.c makes a, a.b and a.b.c available
             yield from (word[:end] for end in range(1, len(word) + 1) if word[end : end + 1] in (".", ""))
     yield from (".".join([*path.relative_to(root).parts[:-1], name]) for name in _SCRIPT.findall(text))

@@ -11,7 +11,7 @@ from hwgen.blocks.catalog import build
 from rtl_tests.support.paths import ROOT
 from rtl_tests.synth.area.test_jobs import JOB
 from rtl_tests.test_layers import loaded
-from synth.area import digest, jobs
+from synth.area import digest, emission, jobs
 from synth.area.digest import fingerprint, program
 from synth.energy import job as energy
 from synth.energy.data import Data
@@ -25,6 +25,7 @@ USERS = {
     "area": ("synth.area.jobs",),
     "energy": ("synth.energy.job",),
     "evidence": ("synth.proof.verify", "hwgen.blocks.catalog"),
+    "verilog": ("synth.area.emission", "hwgen.blocks.catalog"),
 }
 OUTSIDE = (
     *("hwgen/__main__.py", "hwgen/cli/parser.py", "hwgen/simulate/engine.py", "hwgen/bundle/files.py"),
@@ -70,6 +71,10 @@ def test_keys_have_the_fingerprint(monkeypatch):
     assert JOB.key != keys[0]
     assert work.key != keys[1]
     monkeypatch.setattr(evidence, "fingerprint", lambda *entries: entries)
+    monkeypatch.setattr(emission, "fingerprint", lambda *entries: " ".join(entries))
+    before = emission._program.__wrapped__()
+    monkeypatch.setattr(emission, "fingerprint", lambda *entries: f"changed {' '.join(entries)}")
+    assert emission._program.__wrapped__() != before
     assert program_hashes.__wrapped__() == {"golden": ("golden",), "checks": USERS["evidence"]}
 
 
@@ -79,6 +84,8 @@ def test_the_programs_have_what_they_use():
     assert area < work
     assert {"synth/energy/engine.cpp", "hwgen/blocks/mac.py", "hwgen/reference/sums.py", "golden/bits.py"} <= work
     assert {"golden/arithmetic/cpp/chain.cpp", "synth/proof/unroll.py", "hwgen/datapath/fast/far.py"} <= proof
+    assert {"hwgen/reference/encoder.py", "hwgen/reference/quantizer.py"} <= proof  # by the package's own imports
+    assert {"hwgen/datapath/fast/far.py", "hwgen/rounding/direct.py"} <= program(*USERS["verilog"]).keys()
     assert "golden/arithmetic/mac.py" not in area  # areas depend on the Verilog, not on the reference model
 
 
