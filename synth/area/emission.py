@@ -12,7 +12,9 @@ from synth.area.store import Store
 @cache
 def _program() -> str:
     """SHA-256 of the program that generates Verilog, and of the versions of its tools."""
-    return sha256(fingerprint(__name__, "hwgen.blocks.catalog"), version("minifloat-rtl"), version("amaranth"), yosys.version())
+    return sha256(
+        fingerprint(__name__, "hwgen.blocks.catalog"), version("minifloat-rtl"), version("amaranth"), yosys.version()
+    )
 
 
 def verilog(design: Design, store: Store | None = None) -> str:
