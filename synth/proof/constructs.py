@@ -33,11 +33,12 @@ class _Node:
 
     def all(self, *kinds: str, but: "_Node | None" = None) -> Iterator["_Node"]:
         """This node and those below it, of some kinds or all, without those of one below."""
-        if not kinds or self.kind in kinds:
-            yield self
-        for child in self.children:
-            if child is not but:
-                yield from child.all(*kinds, but=but)
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            waiting += [child for child in reversed(node.children) if child is not but]
+            if not kinds or node.kind in kinds:
+                yield node
 
     def names(self, *kinds: str) -> set[str]:
         return {node.name for node in self.all(*kinds)}
@@ -54,13 +55,14 @@ class _Node:
 
     def written(self, *kinds: str) -> dict[str, int]:
         """Lines of the variables that are written here, but not declared here."""
-        nodes = [target for node in self.all(*kinds) for target in node.targets()]
-        return {node.name: node.line for node in nodes if node.name not in self.names("WIRE") | self.counters()}
-
-    def read(self) -> dict[str, int]:
-        """The same for variables that are read."""
-        targets = [id(node) for assign in self.all(*_ASSIGN) for node in assign.targets()]
         inner = self.names("WIRE") | self.counters()
+        nodes = [target for node in self.all(*kinds) for target in node.targets()]
+        return {node.name: node.line for node in nodes if node.name not in inner}
+
+    def read(self, inner: Collection[str] | None = None) -> dict[str, int]:
+        """The same for variables that are read."""
+        targets = {id(node) for assign in self.all(*_ASSIGN) for node in assign.targets()}
+        inner = self.names("WIRE") | self.counters() if inner is None else inner
         nodes = [node for node in self.all("IDENTIFIER") if id(node) not in targets]
         return {node.name: node.line for node in nodes if node.name not in inner}
 
@@ -152,7 +154,7 @@ def _misread_block(block: _Node, module: _Node, fixed: Collection[str]) -> Itera
     if kinds & {"POSEDGE", "NEGEDGE"}:
         if "EDGE" in kinds:
             yield block.line, "mix edges and levels in one list"
-        for node in module.all(but=block):
+        for node in module.all(but=block) if at_once else ():
             if node.name in at_once and (node.kind == "IDENTIFIER" or re.search(r"\b(out|in)put\b", node.rest)):
                 yield at_once[node.name], f"assign {node.name[1:]} by = in a clocked block and use it elsewhere"
         for name in at_once.keys() & later.keys():
@@ -161,7 +163,7 @@ def _misread_block(block: _Node, module: _Node, fixed: Collection[str]) -> Itera
     for name, line in later.items():
         yield line, f"assign {name[1:]} by <= in a block without a clock"
     own = {node.name for assign in body.all("ASSIGN_EQ") for node in assign.targets()} - body.counters()
-    for node in body.read_early(own, set()):
+    for node in body.read_early(own, set()) if own & body.read(()).keys() else ():
         yield node.line, f"read {node.name[1:]} in its block before all of it is assigned there"
     needed = {name: line for name, line in read.items() if name not in fixed | at_once.keys()}
     listed = {
