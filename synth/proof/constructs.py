@@ -102,16 +102,17 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
     code, _, trees = log.partition("-- Verilog code after preprocessor --\n")[2].partition("-- END OF DUMP --")
     code = _COMMENT.sub(_blank, code.partition("\n")[2])
     modules = {node.name: node for node in _forest(trees)}
+    names = {*re.findall(r"\bmodule\s+([\w$]+)", code), *cells}  # a file with an error has no tree
     for match in re.finditer(r"([\w$]+|\S)\s*#\s*([\d.]*)", code):
         is_usual = code[: match.end(1)].endswith("<=") and match[2] in ("0", "1")
-        if not is_usual and rf"\{match[1]}" not in modules and match[1] not in cells:
+        if not is_usual and match[1] not in names:
             yield _line(code, match), "delay a signal, except by q <= #1 d"
     for match in re.finditer(r"\balways\b(?!\s*@)", code):
         yield _line(code, match), "use always without @"
     waiting, used = {top, *(name for name, node in modules.items() if node.kind == "PACKAGE")}, set[str]()
-    while names := waiting - used:
-        used |= names
-        waiting |= {cell for name in names if name in modules for cell in modules[name].names("CELLTYPE")}
+    while fresh := waiting - used:
+        used |= fresh
+        waiting |= {cell for name in fresh if name in modules for cell in modules[name].names("CELLTYPE")}
     for name in sorted(used & modules.keys()):
         yield from _misread(modules[name], modules)
 

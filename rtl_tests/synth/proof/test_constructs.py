@@ -273,6 +273,11 @@ def test_what_simulators_and_synthesis_read_differently_is_refused(tmp_path, cap
     pytest.fail(text)
 
 
+def test_what_yosys_cannot_parse_is_a_syntax_error(tmp_path, capsys):
+    text = message(tmp_path, capsys, module("right #(.N(1)) s (); assign bits = ;"), False)
+    assert text.startswith("hwgen: --verilog: mine cannot be mapped: mine.v:2: ERROR: syntax error")
+
+
 @pytest.mark.parametrize("body", [pytest.param(row[1], id=row[0]) for row in FREE])
 def test_a_value_that_nothing_defines_is_free(tmp_path, capsys, body):
     sentence = message(tmp_path, capsys, module(body), "clk" in body)
