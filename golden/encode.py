@@ -45,7 +45,7 @@ def encode(
         choice = "'binary16' or 'bfloat16'" if raw.dtype.itemsize == 2 else "the format of the codes"
         problem = f"must be given for {raw.dtype} bits: {choice} (or view bits of binary32 as uint32)"
         raise BadValue("source", problem)
-    if raw.dtype.kind == "f" and (raw.size or raw.dtype != np.float64):
+    if raw.dtype.name in FLOATS or (raw.dtype == np.float64 and raw.size):
         way = "quantize(x) rounds an array x of float32, and encode(x.view(np.uint32)) returns its codes"
         raise BadKind("bits", f"must be unsigned integers, not {raw.dtype}: {way}")
     chosen = options(fmt, "binary32" if source is None else source, rounding, overflow, nan_to_zero)

@@ -55,13 +55,13 @@ class WideFormat(Format):
         pattern = magnitudes.view(np.int64)
         below_half = (1 << (dropped - 1)) - 1
         ties_up = 1 if self.flush else pattern >> dropped & 1
-        codes = ((pattern + below_half + ties_up) >> dropped) - ((1023 - self.bias) << self.fraction_bits)
+        codes: NDArray[np.int64] = pattern + below_half + ties_up >> dropped
+        codes = codes - ((1023 - self.bias) << self.fraction_bits)
         subnormal = magnitudes < self.smallest_normal
         if self.has_subnormals and subnormal.any():
             multiples = np.rint(np.where(subnormal, magnitudes, 0.0) * 2.0**-self.ulp_exponent).astype(np.int64)
             codes = np.where(subnormal, multiples, codes)
-        clipped: NDArray[np.int64] = np.clip(codes, 0, self.largest_code + 1)
-        return clipped
+        return codes.clip(0, self.largest_code + 1)
 
     def is_signaling(self, bits: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether bits are a signaling NaN: its first fraction bit is 0. ``dlfloat16`` has none."""

@@ -370,6 +370,6 @@ def test_calibrating_refuses_a_product_of_no_numbers(activations, weights):
 def test_calibrating_subnormals_is_exact():
     """Numbers of any type become those of binary32, and scaled numbers are rounded there."""
     x = np.array([[3, 5]], np.uint32).view(np.float32)
-    wanted = golden.calibrate(x, np.ones((2, 1), np.float32), exponents=(0, 149))
-    assert golden.calibrate(x.astype(np.float64), np.ones((2, 1), int), exponents=(0, 149)) == wanted
-    assert wanted == (149, 0, 0.0)
+    expected = golden.calibrate(x, np.ones((2, 1), np.float32), exponents=(0, 149))
+    assert golden.calibrate(x.astype(np.float64), np.ones((2, 1), int), exponents=(0, 149)) == expected
+    assert expected == (149, 0, 0.0)

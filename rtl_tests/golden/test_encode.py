@@ -324,7 +324,7 @@ def test_encode_keeps_the_shape_of_a_million_inputs():
     assert np.shape(fmt.encode(0)) == ()
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float16, np.float64])
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.float64, ml_dtypes.bfloat16])
 def test_floats_are_no_bits_and_the_refusal_names_the_way(kind):
     x, name = np.array([1.0, 2.5], kind), np.dtype(kind).name
     way = "quantize(x) rounds an array x of float32, and encode(x.view(np.uint32)) returns its codes"
