@@ -42,11 +42,11 @@ def sweep(arguments: argparse.Namespace) -> int:
                 progress.clear()
                 failures.append(outcome)
                 print(f"hwgen: {outcome.error}", file=sys.stderr)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as reason:
         progress.clear()
         kept = f"{done} of {total} jobs are done and kept"
         print(f"hwgen: interrupted: {kept}; run the same command again to resume", file=sys.stderr)
-        return 130
+        return 130 if isinstance(reason, KeyboardInterrupt) else int(str(reason))
     finally:
         progress.clear()
         pool.close()

@@ -33,6 +33,8 @@ _EDGES = "fall", "rise"
 _TIMES = "cell_{}", "{}_transition"
 _OTHERS = {"latch", "latch_bank", "ff_bank", "statetable", "bus", "bundle"}
 """Groups of cells that cannot be simulated."""
+MOST_INPUTS = 16
+"""Truth tables of more inputs would take too much memory."""
 _ENERGIES = {
     re.compile(r"\binternal_power\b"): "internal energies (internal_power)",
     re.compile(r"leakage_power\b"): "leakage (leakage_power, cell_leakage_power or default_cell_leakage_power)",
@@ -147,6 +149,8 @@ class _CellReader:
         self._states = _words(self._flip_flop.argument) if self._flip_flop else []
         functions = {pin.argument: pin.attributes["function"] for pin in pins if "function" in pin.attributes}
         indexed = (*self._names, *self._states[:1])
+        if len(indexed) > MOST_INPUTS:
+            raise self._error(f"has more than {MOST_INPUTS} inputs, and cannot be simulated")
         self._size = 1 << len(indexed)
         self._ones = (1 << self._size) - 1
         self._bits = {pin: _column(place, self._size) for place, pin in enumerate(indexed)}

@@ -185,6 +185,15 @@ def test_cells_that_cannot_be_simulated():
         library.technology([SMALL], ["LATCH"])
 
 
+def test_cells_with_too_many_inputs():
+    pins = " ".join(f"pin (P{number}) {{ direction : input; }}" for number in range(40))
+    text = SMALL.text.replace(
+        "  cell (INV)", f'  cell (WIDE) {{ area : 1; {pins} pin (Y) {{ function : "P1"; }} }}\n  cell (INV)'
+    )
+    with pytest.raises(CellError, match=r"^the cell WIDE has more than 16 inputs, and cannot be simulated$"):
+        library.technology([Library("small", text)], ["WIDE"])
+
+
 def test_a_library_without_delays():
     with pytest.raises(CellError, match=r"^the library has no inverter with delays, which energies need$"):
         library.technology([read(GATES)], ["INV"])

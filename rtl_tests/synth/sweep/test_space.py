@@ -419,7 +419,8 @@ sys.exit(main())
 """``hwgen`` with jobs so slow that an interrupt arrives before the end on any machine."""
 
 
-def test_an_interrupted_sweep_resumes(file, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_sweep_resumes(file, tmp_path, monkeypatch, number, status):
     """Finished jobs are not run again."""
     store = Store(tmp_path / "store")
     jobs = list(engine.jobs(space.read(file), store))
@@ -430,10 +431,10 @@ def test_an_interrupted_sweep_resumes(file, tmp_path, monkeypatch):
 
     with running([sys.executable, "-c", SLOWLY, *words]) as process:
         wait_until(lambda: bool(kept()), process)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=60)
     done = kept()
-    assert (process.returncode, out) == (130, "")
+    assert (process.returncode, out) == (status, "")
     kept_jobs = r"(\d) of 7 jobs are done and kept"
     message = re.fullmatch(rf"hwgen: interrupted: {kept_jobs}; run the same command again to resume\n", err)
     assert message, err
