@@ -127,9 +127,8 @@ def order_verdict(multipliers: Mapping[str, Figure], where: str) -> str:
     ours = "Measured: " + ", ".join(f"{name} {number(multipliers[name].median)}" for name in PRINTED)
     same = f"no difference between {listing([f'{a} and {b}' for a, b in alike])}" if alike else ""
     if swapped:
-        above = [
-            f"{a} is {percent(multipliers[a].median / multipliers[b].median - 1)} larger than {b}" for a, b in swapped
-        ]
+        shares = (percent(multipliers[a].median / multipliers[b].median - 1) for a, b in swapped)
+        above = [f"{a} is {share} larger than {b}" for share, (a, b) in zip(shares, swapped, strict=True)]
         rest = f"; {same}" if same else ""
         return f"{where}: {order} is not reproduced: {listing(above)}{rest}. {ours}."
     if alike:

@@ -30,9 +30,8 @@ class Point(NamedTuple):
 def summary(report: Report, measured: Measured, sections: Sequence[Section]) -> list[Point]:
     """The most important findings of a report."""
     findings = {section.anchor: section.findings for section in sections}
-    points = [*_macs(measured)]
-    if any(row.renamings < 2 for row in report.rows):
-        points.insert(0, Point("One sample", _ONE_SAMPLE))
+    points = [Point("One sample", _ONE_SAMPLE)] if any(row.renamings < 2 for row in report.rows) else []
+    points += _macs(measured)
     tradeoffs = findings.get("tradeoff", [])
     texts = (finding.text for finding in tradeoffs if finding.place == "gates")
     points += [Point(subject, text) for subject, text in zip(_TRADEOFFS, texts, strict=False)]
