@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import hashlib
 import json
 import tomllib
@@ -30,7 +31,7 @@ def read(path: str | Path, make: Callable[[dict[str, Any], bytes], _T], what: st
     """
     name = f"{what}{str(path)!r}"
     try:
-        raw = Path(path).read_bytes()
+        raw = read_bytes(path)
         table = tomllib.loads(raw.decode("utf-8-sig"))  # editors on Windows write a byte order mark
     except OSError as error:
         raise BadValue(None, f"{name} cannot be read: {error.strerror}") from None
@@ -40,6 +41,22 @@ def read(path: str | Path, make: Callable[[dict[str, Any], bytes], _T], what: st
         return make(table, raw)
     except Refusal as refusal:
         raise BadValue(None, f"{name}: {' '.join(str(refusal).split())}") from None
+
+
+LARGEST = 1 << 28
+"""Most bytes of a user's file; ``/dev/zero`` has no end."""
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Content of a user's file; an OSError if it cannot be read or is larger than :data:`LARGEST`."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(LARGEST + 1)
+    except ValueError as error:  # a null character, or half of a pair of surrogates
+        raise OSError(errno.EINVAL, "no file can have this name") from error
+    if len(content) > LARGEST:
+        raise OSError(errno.EFBIG, f"it has more than {LARGEST >> 20} MiB")
+    return content
 
 
 def check_keys(table: Any, allowed: Collection[str], where: str, required: Collection[str] = ()) -> None:

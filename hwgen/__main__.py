@@ -65,7 +65,7 @@ COMMANDS: dict[str, Run] = {command.__name__: command for command in _COMMANDS}
 @contextmanager
 def _escaping() -> Iterator[None]:
     streams = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (stream and cast(TextIO, Escaped(stream)) for stream in streams)
+    sys.stdout, sys.stderr = (cast(TextIO, Escaped(stream or _nowhere())) for stream in streams)
     try:
         yield
     finally:
@@ -121,6 +121,11 @@ def _ending_in_order() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _nowhere() -> TextIO:
+    """In place of a stream that the caller has closed."""
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
 def _drop_output() -> None:

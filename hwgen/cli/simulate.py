@@ -18,14 +18,18 @@ from hwgen.coverage.suite import MAX_SEED, MAX_VECTORS, Suite, suite
 from hwgen.netlist.emit import check_name
 from hwgen.simulate.case import TOP, Case
 from hwgen.simulate.engine import Outcome, simulate
-from hwgen.simulate.regression import case, read_verilog
+from hwgen.simulate.regression import case
 from hwgen.simulate.simulators import check_simulator
 from hwgen.tools.files import check_writable, reserved, writing
+from hwgen.tools.macros import read_verilog
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 
 SHOWN = 1
 """Mismatches of a class that are printed."""
+
+_UNUSABLE = {"icarus": '"', "verilator": '" #'}
+"""Letters that a simulator cannot have in a path, of those that can be printed."""
 
 
 def run(design: Design, arguments: argparse.Namespace) -> int:
@@ -37,6 +41,7 @@ def run(design: Design, arguments: argparse.Namespace) -> int:
     folder = Path(arguments.output) / top
     with about("-o"):
         check_writable(folder, ["coverage.json", "results.xml"])
+        _check_letters(str(folder.resolve()), simulator)
     if arguments.junit is not None:
         junit = Path(arguments.junit)
         with about("--junit"):
@@ -67,6 +72,13 @@ def run(design: Design, arguments: argparse.Namespace) -> int:
     return 1 if outcome.complaints else 0
 
 
+def _check_letters(folder: str, simulator: str) -> None:
+    """Refuse a folder whose path the simulator, its makefile or cocotb's results cannot have."""
+    bad = [letter for letter in folder if not letter.isprintable() or letter in _UNUSABLE[simulator]]
+    if bad:
+        raise BadValue("folder", f"{simulator} cannot work in {folder!r}, whose path has {bad[0]!r}", ": ")
+
+
 def _copy_results(outcome: Outcome, folder: Path, junit: str | None) -> None:
     for file in outcome.junit:
         shutil.copy(file, folder / "results.xml")
@@ -90,14 +102,12 @@ def _top(design: Design, arguments: argparse.Namespace) -> str:
 
 
 def _verilog(design: Design, arguments: argparse.Namespace) -> tuple[str, str, Path | None]:
+    """Text and suffix of the file, and of a user's file the folder in which files that it includes or reads are."""
     if arguments.verilog is None:
         return design.verilog(), ".v", None
-    try:
-        with about("--verilog"):
-            return read_verilog(arguments.verilog)
-    except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise BadValue("--verilog", f"{arguments.verilog!r} cannot be read: {reason}", ": ") from error
+    file = Path(arguments.verilog)
+    suffix = file.suffix if file.suffix in (".v", ".sv") else ".v"
+    return read_verilog(arguments.verilog), suffix, file.resolve().parent
 
 
 def _suite(design: Design, arguments: argparse.Namespace, progress: Progress) -> Suite:
@@ -130,15 +140,16 @@ def _simulate(subject: Case, folder: Path, simulator: str, waves: bool, progress
 
 def _build_error(outcome: Outcome, arguments: argparse.Namespace, folder: Path) -> Exception:
     """The refusal of a user's Verilog that the simulator does not accept; ours does not build without a compiler."""
-    words = [line for line in outcome.complaints[1:] if "rror" in line] or list(outcome.complaints[1:2])
+    lines = outcome.complaints[1:]
+    words = [line for line in lines if re.search(r"rror|\*\*\* ", line)] or lines[:1]
     reason = words[0].strip() if words else "the simulator says nothing"
     reason = re.sub(rf"\S*{re.escape(str(folder.resolve()))}/\S*?/", "", reason)  # the tool's copies
     bench = rf"(%[\w-]+: )?{TOP}\.v:[\d:]+ ((error|warning): )?"
     reason = re.sub(bench, "", reason).replace("dut_0", folder.name)
-    reason = re.sub(rf"\b{folder.name}(\.s?v:)", rf"{Path(arguments.verilog).stem}\1", reason)
-    is_misnamed = arguments.top is None and re.search("nknown module|[Cc]annot find|not find", reason)
     if arguments.verilog is None:
         return ToolError(f"the simulator could not build {folder.name}: {reason}")
+    reason = re.sub(rf"\b{folder.name}(\.s?v:)", lambda end: Path(arguments.verilog).stem + end[1], reason)
+    is_misnamed = arguments.top is None and re.search("nknown module|[Cc]annot find|not find", reason)
     hint = "; name your module with --top" if is_misnamed else ""
     return BadValue("--verilog", f"{arguments.verilog!r} cannot be simulated: {reason}{hint}", ": ")
 

@@ -1,7 +1,6 @@
 """Regressions of designs: the cases of the engine from vectors in classes."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,6 @@ from hwgen.netlist.emit import CLOCK
 from hwgen.reference import Pins, reference
 from hwgen.reference.trace import CARE
 from hwgen.simulate.case import Case, Explain
-from hwgen.tools.files import text_of
-from hwgen.tools.macros import check_macros
 
 
 def case(
@@ -107,18 +104,3 @@ def _words(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
     places = np.array([64 * limb for limb in range(-(-width // 64))], object)
     words: NDArray[np.uint64] = (values.astype(object)[:, np.newaxis] >> places & (1 << 64) - 1).astype(np.uint64)
     return words
-
-
-def read_verilog(path: str) -> tuple[str, str, Path]:
-    """Text and suffix of a user's Verilog file, and the folder in which files that it includes or reads are.
-
-    Raises
-    ------
-    OSError, UnicodeError, BadValue
-        If it cannot be read, or a macro contains itself.
-    """
-    file = Path(path)
-    suffix = file.suffix if file.suffix in (".v", ".sv") else ".v"
-    text = text_of(file.read_bytes())
-    check_macros(text)
-    return text, suffix, file.resolve().parent

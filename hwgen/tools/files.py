@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from golden.refusal import BadValue
+from golden.tables import read_bytes
 
 
 def text_of(data: bytes) -> str:
@@ -29,6 +30,15 @@ def text_of(data: bytes) -> str:
     except UnicodeDecodeError:
         text = str(data, "latin-1")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_text(path: str, option: str) -> str:
+    """Text of the user's file that an option names; it is refused if it cannot be read."""
+    try:
+        return text_of(read_bytes(path))
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
+        raise BadValue(option, f"{path!r} cannot be read: {reason}", ": ") from error
 
 
 def _refused(folder: Path, reason: str | None) -> BadValue:

@@ -441,3 +441,21 @@ def test_texts_of_users_cannot_control_a_terminal(tmp_path, monkeypatch, capsys,
     assert re.search(r"\\x(1b\[2J|9b2J)", printed), printed
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", printed)
     assert streams == (sys.stdout, sys.stderr)
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{"PYTHONIOENCODING": "cp1252"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
+    ids=["cp1252", "C"],
+)
+def test_letters_that_the_output_lacks_are_escaped(environment):
+    command = [sys.executable, "-m", "hwgen", "table", "binary8p3"]
+    result = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, check=False)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert b"1.5 * 2^-16 \\u2248 2.28881835938e-05" in result.stdout
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_output_is_no_bug(closed):
+    result = subprocess.run(f"{sys.executable} -m hwgen formats {closed}", shell=True, capture_output=True, check=False)
+    assert (result.returncode, result.stderr) == (0, b"")

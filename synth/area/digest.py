@@ -16,7 +16,7 @@ _SCRIPT = re.compile(r'"(\w+)\.py"')
 
 def sha256(*texts: str) -> str:
     """SHA-256 of the texts, joined by NUL characters, in hexadecimal digits."""
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    return hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest()
 
 
 @cache

@@ -18,8 +18,8 @@ from hwgen.blocks.block import Design
 from hwgen.netlist.emit import check_name
 from hwgen.tools import yosys
 from hwgen.tools.ahead import completed
-from hwgen.tools.files import check_writable, text_of
-from hwgen.tools.macros import check_macros
+from hwgen.tools.files import check_writable
+from hwgen.tools.macros import read_verilog
 from hwgen.tools.progress import Progress
 from hwgen.tools.yosys import YosysError
 from synth.area import liberty
@@ -196,13 +196,7 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
         if arguments.top is not None:
             raise BadValue("--top", "needs --verilog")
         return emitted(design, libraries, words, placed)
-    try:
-        text = text_of(Path(arguments.verilog).read_bytes())
-    except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise BadValue("--verilog", f"{arguments.verilog!r} cannot be read: {reason}", ": ") from error
-    with about("--verilog"):
-        check_macros(text)
+    text = read_verilog(arguments.verilog)
     top = design.name if arguments.top is None else check_name(arguments.top, "--top")
     source = Path(arguments.verilog).name
     own = f"--verilog {shlex.quote(arguments.verilog)} --top {shlex.quote(top)}"

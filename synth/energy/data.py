@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +93,9 @@ def read(text: str) -> Data:
         array = np.load(text, allow_pickle=False)
     except OSError as error:
         raise BadValue("data", f"{text} cannot be read: {error.strerror or error}", ": ") from error
-    except (ValueError, EOFError, SyntaxError) as error:
+    except MemoryError as error:
+        raise BadValue("data", f"{text} has an array that does not fit into memory", ": ") from error
+    except (ValueError, EOFError, SyntaxError, RecursionError, OverflowError, TokenError) as error:
         raise BadValue("data", f"{text} is not an array of numbers in NumPy's format", ": ") from error
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
         kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 from golden.refusal import BadValue, Refusal
+from golden.tables import read_bytes
 from synth.report.data import Accuracy, Sweep
 from synth.report.dots import RESULTS, Dots
 from synth.report.energies import RESULTS as ENERGIES
@@ -56,7 +56,7 @@ def study(file: str | None = None, argument: str = "study") -> Study | None:
 def _read(file: str, argument: str, writer: str, content: Callable[[Any], Content]) -> Content:
     other = BadValue(argument, f"{file!r} is not what {writer} writes")
     try:
-        data = json.loads(Path(file).read_bytes())
+        data = json.loads(read_bytes(file))
     except OSError as error:
         raise BadValue(argument, f"{file!r} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

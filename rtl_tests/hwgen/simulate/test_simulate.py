@@ -1,6 +1,7 @@
 """``hwgen simulate``: every block passes, faults are reported, and bad input is refused."""
 
 import json
+import os
 import re
 import shlex
 import signal
@@ -295,3 +296,58 @@ def test_an_interrupt_ends_the_simulator(tmp_path):
         assert process.wait(30) == 143
     listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert str(tmp_path) not in listing
+
+
+DECODER = ["simulate", "decoder", "--format", "e2m1", "--vectors", "16", "--sim"]
+BROKEN = "#!/bin/sh\necho 'error: broken' >&2\nexit 1\n"
+
+
+@pytest.mark.parametrize("simulator", available())
+def test_our_own_module_that_cannot_be_built_is_a_failure(simulator, tmp_path, capsys, monkeypatch):
+    file = tmp_path / "bin" / {"icarus": "iverilog", "verilator": "make"}[simulator]
+    file.parent.mkdir()
+    file.write_text(BROKEN, encoding="utf-8")
+    file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{file.parent}:{os.environ['PATH']}")
+    assert main([*DECODER, simulator, "-o", str(tmp_path)]) == 1
+    error = capsys.readouterr().err
+    assert error == "hwgen: the simulator could not build e2m1_decoder_binary16: error: broken\n"
+
+
+@pytest.mark.parametrize("letter", [" ", "é", "#", '"', "\udcff", "\n"], ids=ascii)
+@pytest.mark.parametrize("simulator", available())
+def test_a_folder_with_any_letter_works_or_is_refused(letter, simulator, tmp_path, capsys):
+    folder = tmp_path / f"a{letter}b"
+    if letter in {"icarus": " é#", "verilator": "é"}[simulator]:
+        assert main([*DECODER, simulator, "-o", str(folder)]) == 0
+        return
+    assert main([*DECODER, simulator, "-o", str(folder)]) == 2
+    where = str(folder / "e2m1_decoder_binary16")
+    assert capsys.readouterr().err == f"hwgen: -o: {simulator} cannot work in {where!r}, whose path has {letter!r}\n"
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("command", ["verify", *(f"simulate --sim {name}" for name in available())])
+def test_a_users_verilog_may_have_a_byte_order_mark_and_latin_letters(command, tmp_path):
+    design = build("decoder", "e2m1")
+    text = f"// café\r\n{texts([design])[design.name]}".replace("endmodule", "endmodule  // Größe")
+    (tmp_path / "latin.v").write_bytes(text.encode("latin-1"))
+    (tmp_path / "marked.v").write_bytes(text.encode("utf-8-sig"))
+    for file in ("latin.v", "marked.v"):
+        words = ["decoder", "--format", "e2m1", "--verilog", str(tmp_path / file), "-o", str(tmp_path / "out")]
+        assert main([*command.split()[:1], *words, *command.split()[1:]]) == 0
+
+
+@pytest.mark.parametrize("command", ["verify", "simulate"])
+def test_hostile_verilog_files_are_refused(command, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop.v").symlink_to("loop.v")
+    for name, problem in (
+        ("/dev/zero", "it has more than 256 MiB"),
+        ("loop.v", "Too many levels of symbolic links"),
+        ("x" * 300, "File name too long"),
+        ("a\0.v", "no file can have this name"),
+        ("\ud800.v", "no file can have this name"),
+    ):
+        assert main([command, "decoder", "--format", "e2m1", "--verilog", name]) == 2
+        assert capsys.readouterr().err == f"hwgen: --verilog: {name!r} cannot be read: {problem}\n"

@@ -143,6 +143,23 @@ def test_files_that_are_refused(array, problem, tmp_path):
         read(path)
 
 
+@pytest.mark.parametrize(
+    ("shape", "problem"),
+    [
+        ("(1099511627776,)", "has an array that does not fit into memory"),
+        ("(99999999999999999999999,)", "is not an array of numbers in NumPy's format"),
+        ("(" * 5000, "is not an array of numbers in NumPy's format"),
+    ],
+    ids=["8 TiB", "beyond 64 bits", "deep"],
+)
+def test_a_hostile_header_is_refused(shape, problem, tmp_path):
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    path = tmp_path / "hostile.npy"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(80))
+    with pytest.raises(BadValue, match=rf"^data: {re.escape(str(path))} {problem}$"):
+        read(str(path))
+
+
 def test_names_that_are_refused(tmp_path):
     with pytest.raises(
         BadValue, match=r"^data must be one of gaussian, laplace, uniform, sparse, or a .npy file, not 'g'"
