@@ -173,8 +173,8 @@ def opensta() -> str | None:
     program = shutil.which("sta")
     if program is None:
         return None
-    stdout = subprocess.run([program, "-version"], capture_output=True, text=True, check=False, timeout=60).stdout
-    version = re.match(r"\s*(\d[\w.]*)(?!\S)", stdout)
+    stdout = subprocess.run([program, "-version"], capture_output=True, check=False, timeout=60).stdout
+    version = re.match(r"\s*(\d[\w.]*)(?!\S)", stdout.decode(errors="replace"))
     return f"opensta {version[1]}" if version else None
 
 
