@@ -26,7 +26,7 @@ def text_of(data: bytes) -> str:
         raise UnicodeError("a text has no null characters")
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
-        text = data.decode()
+        text = str(data, "utf-8")
     except UnicodeDecodeError:
         text = str(data, "latin-1")
     return text.replace("\r\n", "\n").replace("\r", "\n")
