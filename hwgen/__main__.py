@@ -104,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _ending_in_order() -> Iterator[None]:
-    """Make the first SIGTERM an exception, so that tools are stopped and temporary folders removed.
+    """Make the first SIGTERM or SIGHUP an exception, so that tools are stopped and temporary folders removed.
 
     ``timeout`` sends it twice, and an exception amid the clean-up would leave locks in the wrong state.
     """
@@ -112,15 +112,20 @@ def _ending_in_order() -> Iterator[None]:
         yield
         return
 
-    def end(*_: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        sys.exit(143)
+    def end(number: int, _: object) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        sys.exit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, end)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN:  # as nohup does
+            signal.signal(number, end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _nowhere() -> TextIO:

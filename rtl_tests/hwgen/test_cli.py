@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -212,7 +213,8 @@ def test_a_full_device_is_a_failure_in_one_sentence(unbuffered):
     assert re.fullmatch(r"hwgen: .*No space left on device\n", process.stderr)
 
 
-def test_a_terminated_run_leaves_nothing_behind(tmp_path):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_terminated_run_leaves_nothing_behind(number, status, tmp_path):
     command = [sys.executable, "-m", "hwgen", "area", "mac", "--format", "hif8"]
     with subprocess.Popen(
         command, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -221,8 +223,8 @@ def test_a_terminated_run_leaves_nothing_behind(tmp_path):
             if list(tmp_path.glob("hwgen-*")):
                 break
             time.sleep(0.1)
-        process.terminate()
-        assert process.wait(30) == 143
+        process.send_signal(number)
+        assert process.wait(30) == status
     assert not list(tmp_path.glob("hwgen-*"))
 
 

@@ -288,12 +288,13 @@ def test_a_missing_simulator_is_named(tmp_path, capsys, monkeypatch):
 
 
 @NEEDS_ICARUS
-def test_an_interrupt_ends_the_simulator(tmp_path):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_an_interrupt_ends_the_simulator(number, status, tmp_path):
     words = ["simulate", "mac", "--format", "hif8", "--vectors", "400000", "--sim", "icarus", "-o", str(tmp_path)]
     with running([sys.executable, "-m", "hwgen", *words]) as process:
         wait_until(lambda: bool(list(tmp_path.rglob("progress"))), process)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 143
+        process.send_signal(number)
+        assert process.wait(30) == status
     listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert str(tmp_path) not in listing
 
