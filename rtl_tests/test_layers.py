@@ -44,7 +44,7 @@ DESCRIPTIONS = {
 
 LIMITS = {
     *("check_scale", "scale_range", "MAX_SCALE_BITS", "MAX_TERMS", "ROUNDING_RULES", "overflow_rule", "hexadecimal"),
-    *("SCALES", "scales_named", "check_scales", "POLICIES", "CEIL", "FLOOR", "element_options"),
+    *("SCALES", "scales_named", "check_scales", "POLICIES", "CEIL", "FLOOR", "element_options", "element_exponent"),
 }
 """Names that hwgen may import from the algorithms: ranges of scales and terms, formats and policies of blocks, rules as
 text, but no results.

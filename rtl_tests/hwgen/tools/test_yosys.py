@@ -100,8 +100,7 @@ def test_a_lack_of_memory_is_not_blamed_on_a_users_file(tmp_path):
     result = hwgen(*words, limit=2 << 30)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
-        "hwgen: Yosys did not write whole.json and 1 more: "
-        "ERROR: the tool crashed: Cannot allocate memory (os error 12)\n"
+        "hwgen: Yosys did not write read.txt: ERROR: the tool crashed: Cannot allocate memory (os error 12)\n"
     )
 
 
