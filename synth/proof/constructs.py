@@ -14,9 +14,11 @@ _MACROS = r"SYNTHESIS|YOSYS|VERILATOR|verilator3?|__ICARUS__|SV_COV_\w+|MODEL_TE
 
 _FUNCTIONS = {rf"\${name}" for name in ("clog2", "bits", "size", "high", "low", "left", "right")}
 _WORDS = {"CONDX": "use casex", "EQX": "compare with ===", "NEX": "compare with !==", "DEFPARAM": "use defparam"}
-_ATTRIBUTES = "full_case", "parallel_case", "init", "blackbox", "whitebox", "lib_whitebox", "gclk"
+_ATTRIBUTES = "full_case", "parallel_case", "init", "blackbox", "whitebox", "lib_whitebox", "gclk", "defaultvalue"
 _ITEMS = (("COND", "bits='[01]*[xz?]", "x or z in an item of case"), ("CONDZ", "bits='[^']*x", "x in an item of casez"))
 _ASSIGN = "ASSIGN", "ASSIGN_EQ", "ASSIGN_LE"
+_SCOPES, _DECLARED = ("BLOCK", "GENBLOCK", "FUNCTION", "TASK"), ("WIRE", "MEMORY", "PARAMETER", "LOCALPARAM", "GENVAR")
+_SUMS = "ADD", "SUB", "MUL", "POW", "NEG", "BIT_NOT", "SHIFT_LEFT", "SHIFT_SLEFT"
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
 _NODE = re.compile(r"^( +)(?:AST_(\w+) <[^:>]*:(\d+)\.[^>]*> \[\w+\]|ATTR \\(\w+):)(?: str='(.*?)'(?= |$))?(.*)$", re.M)
 
@@ -51,7 +53,11 @@ class _Node:
         return [target for part in parts for target in part.targets()]
 
     def counters(self) -> set[str]:
-        return {node.name for loop in self.all("FOR", "GENFOR") for node in loop.targets()}
+        """The variables that loops count, and nothing else writes."""
+        loops = list(self.all("FOR", "GENFOR"))
+        heads = {id(step) for loop in loops for step in (loop.children[0], loop.children[2])}
+        written = {node.name for step in self.all(*_ASSIGN) if id(step) not in heads for node in step.targets()}
+        return {node.name for loop in loops for node in loop.targets()} - written
 
     def written(self, *kinds: str) -> dict[str, int]:
         """Lines of the variables that are written here, but not declared here."""
@@ -99,13 +105,14 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
         yield _line(text, match), f"depend on the macro {match[3]}"
     for match in re.finditer(r"(//|/\*)[^\n]*\b((translate|synthesis)_(off|on))\b", text):
         yield _line(text, match), f"use {match[2]}"
-    code, _, trees = log.partition("-- Verilog code after preprocessor --\n")[2].partition("-- END OF DUMP --")
+    code, _, trees = log.partition("-- Verilog code after preprocessor --\n")[2].partition("\n-- END OF DUMP --\n")
     code = _COMMENT.sub(_blank, code.partition("\n")[2])
     modules = {node.name: node for node in _forest(trees)}
     names = {*re.findall(r"\bmodule\s+([\w$]+)", code), *cells}  # a file with an error has no tree
-    for match in re.finditer(r"([\w$]+|\S)\s*#\s*([\d.]*)", code):
+    for match in re.finditer(r"([\w$]+|\S)\s*#\s*([\w.]*)", code):
         is_usual = code[: match.end(1)].endswith("<=") and match[2] in ("0", "1")
-        if not is_usual and match[1] not in names:
+        is_label = re.search(r"\b(begin|fork|end|join\w*)\s*:\s*$", code[: match.start(1)])
+        if not is_usual and (is_label or match[1] not in names):
             yield _line(code, match), "delay a signal, except by q <= #1 d"
     for match in re.finditer(r"\balways\b(?!\s*@)", code):
         yield _line(code, match), "use always without @"
@@ -122,8 +129,19 @@ def _misread(module: _Node, modules: Collection[str]) -> Iterator[tuple[int, str
     fixed = module.names("PARAMETER", "LOCALPARAM", "ENUM_ITEM", "GENVAR") | module.counters()
     fixed |= module.names("MEMORY") - changed
     initial, line = set[str](), module.line
+    integers = {node.name for node in module.all("WIRE") if "range=[31:0]" in node.rest}
+    lists = module.names("MEMORY") | {node.name for node in module.all("WIRE") if any(node.all("MULTIRANGE"))}
     for node in module.all():
         line = node.line or line
+        if problem := _odd_value(node):
+            yield line, problem
+        if node.kind == "FOR":
+            changed_inside = {target.name for step in node.children[3].all(*_ASSIGN) for target in step.targets()}
+            for name in {target.name for target in node.targets()} - (integers - changed_inside):
+                yield line, f"count a loop by {name[1:]}, unless it is an integer that the loop does not change"
+        terms = node.all(*_SUMS) if node.kind == "IDENTIFIER" and node.name in lists else ()
+        if any(term.names("IDENTIFIER") - fixed for term in terms):
+            yield line, f"select from {node.name[1:]} by a sum"
         if node.kind in _WORDS or (node.kind == "ATTR" and node.name in _ATTRIBUTES):
             yield line, _WORDS.get(node.kind, f"use {node.name}")
         for kind, digits, words in _ITEMS:
@@ -153,11 +171,15 @@ def _misread_block(block: _Node, module: _Node, fixed: Collection[str]) -> Itera
     body, kinds = block.children[-1], {node.kind for node in block.children}
     at_once, later, read = body.written("ASSIGN_EQ"), body.written("ASSIGN_LE"), body.read()
     if kinds & {"POSEDGE", "NEGEDGE"}:
+        for task in module.all("TASK"):
+            if task.name in body.names("TCALL") and any("output" in port.rest for port in task.children):
+                yield block.line, f"call {task.name[1:]}, which has outputs, in a clocked block"
         if "EDGE" in kinds:
             yield block.line, "mix edges and levels in one list"
         for node in module.all(but=block) if at_once else ():
-            if node.name in at_once and (node.kind == "IDENTIFIER" or re.search(r"\b(out|in)put\b", node.rest)):
-                yield at_once[node.name], f"assign {node.name[1:]} by = in a clocked block and use it elsewhere"
+            inner = next((name for name in at_once if node.name.endswith("." + name[1:])), node.name)
+            if inner in at_once and (node.kind == "IDENTIFIER" or re.search(r"\b(out|in)put\b", node.rest)):
+                yield at_once[inner], f"assign {inner[1:]} by = in a clocked block and use it elsewhere"
         for name in at_once.keys() & later.keys():
             yield later[name], f"assign {name[1:]} by = and <="
         return
@@ -176,6 +198,22 @@ def _misread_block(block: _Node, module: _Node, fixed: Collection[str]) -> Itera
         yield block.line, "have a block always that reads nothing"
 
 
+def _odd_value(node: _Node) -> str:
+    """What is wrong with a constant or type that Yosys reads in its own way; empty if nothing is."""
+    if node.kind == "CONSTANT" and (width := re.search(r"\((\d+)\).* unsized", node.rest)) and int(width[1]) > 32:
+        return "have a constant of more than 32 bits without its size"
+    if node.kind == "CASE" and any(
+        re.search("bits='[^']*[z?]", item.rest) for item in node.children[0].all("CONSTANT")
+    ):
+        return "choose by the value z"
+    if node.kind == "STRUCT_ITEM" and "signed" in node.rest:
+        return "have a signed member of a structure"
+    if node.kind == "ENUM_ITEM" and "signed" not in node.rest and "signed" in node.children[-1].rest:
+        return "have an enumeration without a type"
+    is_odd = node.kind == "WIRE" and "signed" in node.rest and any(node.all("MULTIRANGE"))
+    return "have a signed array of several dimensions" if is_odd else ""
+
+
 def _forest(dump: str) -> list[_Node]:
     """The modules in a dump of syntax trees; the indentation of a line is its depth."""
     path: list[tuple[int, _Node]] = [(0, _Node("", 0, "", ""))]
@@ -185,6 +223,11 @@ def _forest(dump: str) -> list[_Node]:
             path.pop()
         path[-1][1].children.append(node)
         path.append((len(indent), node))
+    # names that are declared in a scope become others, which begin with another character: inner scopes first
+    for number, scope in enumerate(reversed(list(path[0][1].all(*_SCOPES)))):
+        declared = {node.name for node in scope.children if node.kind in _DECLARED}
+        for node in scope.all("IDENTIFIER", *_DECLARED) if declared else ():
+            node.name = chr(0xE000 + number) + node.name[1:] if node.name in declared else node.name
     return path[0][1].children
 
 

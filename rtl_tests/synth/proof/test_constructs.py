@@ -176,6 +176,99 @@ TABLE = [
     ),
     ("cell of Yosys", "\\$_BUF_ b (.A(r[0]), .Y(bits[0])); assign bits[15:1] = r[15:1];", "use $_BUF_"),
     ("defparam", "defparam u.none = 1; assign bits = r;", "use defparam"),
+    ("mark of a log", 'localparam N = "-- END OF DUMP --"; wire [15:0] #20 n = r; assign bits = n;', DELAY),
+    ("delay behind a label", "reg [15:0] m; always @* begin : right #20 m = r; end assign bits = m;", DELAY),
+    ("delay with _", "reg [15:0] m; always @(posedge clk) m <= #1_000 r; assign bits = m;", DELAY),
+    ("delay with an exponent", "reg [15:0] m; always @(posedge clk) m <= #1e3 r; assign bits = m;", DELAY),
+    (
+        "parameter of the same name",
+        "reg [15:0] m; wire k = code[0]; generate if (1) begin : g localparam r = 1; end endgenerate"
+        " always @(k) m = k ? r : r; assign bits = m;",
+        "read r outside the list of its block always",
+    ),
+    (
+        "local variable of the same name",
+        "reg [15:0] m; reg n; wire k = code[0]; always @(k) begin begin : g reg [15:0] r; r = {16{k}}; n = r[0]; end"
+        " m = r; end assign bits = m;",
+        "read r outside the list of its block always",
+    ),
+    (
+        "counter that is assigned",
+        "reg [15:0] n; integer i; reg k; always @(posedge clk) begin for (i = 0; i < 1; i = i + 1) k <= code[0];"
+        " i = r; end always @(posedge clk) n <= i; assign bits = q ^ n ^ n;",
+        "assign i by = in a clocked block and use it elsewhere",
+    ),
+    (
+        "counter that its loop changes",
+        "reg [15:0] m; integer i, n; always @(posedge clk) begin n = 0; for (i = 0; i < 4; i = i + 1)"
+        " begin n = n + 1; i = i + 1; end m <= n == 4 ? r : 0; end assign bits = m;",
+        "count a loop by i, unless it is an integer that the loop does not change",
+    ),
+    (
+        "counter that overflows",
+        "reg [15:0] m; reg [1:0] i; always @(posedge clk) for (i = 0; i < 4; i = i + 1) m <= r; assign bits = m;",
+        "count a loop by i, unless it is an integer that the loop does not change",
+    ),
+    (
+        "output of a task",
+        "reg [15:0] m, n; task t; input [15:0] a; output [15:0] b; b = a; endtask always @(posedge clk) t(r, m);"
+        " always @(posedge clk) n <= m; assign bits = q ^ n ^ n;",
+        "call t, which has outputs, in a clocked block",
+    ),
+    (
+        "race by another name",
+        "generate if (1) begin : g reg [15:0] m; always @(posedge clk) m = r; end endgenerate reg [15:0] n;"
+        " always @(posedge clk) n <= g.m; assign bits = q ^ n ^ n;",
+        "assign m by = in a clocked block and use it elsewhere",
+    ),
+    (
+        "z in casez",
+        "reg [15:0] m; always @* casez ({code[0], 1'bz}) 2'b01: m = 0; 2'b11: m = 0; default: m = r; endcase"
+        " assign bits = m;",
+        "choose by the value z",
+    ),
+    (
+        "long constant",
+        "assign bits = ('hF_FFFF_FFFF > 'hFFFF_FFFF) ? 16'd0 : r;",
+        "have a constant of more than 32 bits without its size",
+    ),
+    (
+        "word at a sum",
+        "reg k [0:31]; integer i; initial for (i = 0; i < 32; i = i + 1) k[i] = i == 0;"
+        " assign bits = k[code[3:0] + 4'd1] == (code[3:0] == 15) ? r : 16'd0;",
+        "select from k by a sum",
+    ),
+    (
+        "default of an input",
+        "inner s (.k(), .y(bits), .a(r)); endmodule module inner (input [15:0] a, (* defaultvalue = 1'b1 *) input k,"
+        " output [15:0] y); assign y = k ? a : 16'd0;",
+        "use defaultvalue",
+    ),
+]
+# The same in SystemVerilog, whose readers differ in what is signed.
+SYSTEM_TABLE = [
+    (
+        "part at a sum",
+        "wire [31:0][1:0] n; assign n = 64'd1; wire [1:0] k = n[code[3:0] + 4'd1]; assign bits = k == 0 ? r : 16'd0;",
+        "select from n by a sum",
+    ),
+    (
+        "signed parts",
+        "wire signed [1:0][7:0] n; assign n = '1; wire [15:0] k = n[0]; assign bits = k == 255 ? r : 16'd0;",
+        "have a signed array of several dimensions",
+    ),
+    (
+        "signed member",
+        "struct packed {logic signed [3:0] a; logic b;} s; assign s = '1; wire [7:0] k = s.a;"
+        " assign bits = k == 255 ? r : 16'd0;",
+        "have a signed member of a structure",
+    ),
+    (
+        "enumeration",
+        "enum {A = -1, B} e; assign e = A; assign bits = e < 0 ? 16'd0 : r;",
+        "have an enumeration without a type",
+    ),
+    ("typed", "typedef enum logic [1:0] {A, B} t; t e; assign e = A; assign bits = e == A ? r : 16'd0;", None),
 ]
 FREE = [
     (
@@ -249,8 +342,8 @@ def right():
     return texts([DECODER])[DECODER.name].replace(f"module {DECODER.name} ", "module right ")
 
 
-def message(tmp_path, capsys, text, stages):
-    file = tmp_path / "mine.v"
+def message(tmp_path, capsys, text, stages, suffix=".v"):
+    file = tmp_path / f"mine{suffix}"
     file.write_text(text + right())
     words = ["--verilog", str(file), "--top", "mine", "-o", str(tmp_path / "evidence"), "--stages", str(int(stages))]
     status = main(["verify", "decoder", "--format", "hif8", *words])
@@ -259,9 +352,16 @@ def message(tmp_path, capsys, text, stages):
     return output.err or output.out
 
 
-@pytest.mark.parametrize(("body", "problem"), [pytest.param(*row[1:], id=row[0]) for row in TABLE])
-def test_what_simulators_and_synthesis_read_differently_is_refused(tmp_path, capsys, body, problem):
-    text = message(tmp_path, capsys, module(body), "clk" in body)
+@pytest.mark.parametrize(
+    ("body", "problem", "suffix"),
+    [
+        pytest.param(*row[1:], suffix, id=row[0])
+        for suffix, table in ((".v", TABLE), (".sv", SYSTEM_TABLE))
+        for row in table
+    ],
+)
+def test_what_simulators_and_synthesis_read_differently_is_refused(tmp_path, capsys, body, problem, suffix):
+    text = message(tmp_path, capsys, module(body), "clk" in body, suffix)
     if problem is None:
         assert text.startswith("mine: equal to the reference model on all 256 inputs")
         return
