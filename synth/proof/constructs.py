@@ -156,7 +156,8 @@ def _misread(module: _Node, modules: Collection[str]) -> Iterator[tuple[int, str
         ):
             yield line, f"use {node.name[1:]}"
         if node.kind in ("FUNCTION", "TASK"):
-            for name in (node.written(*_ASSIGN) | node.read()).keys() - fixed:
+            counted = {target.name for loop in node.all("FOR") for target in loop.targets()} - node.names("WIRE")
+            for name in (node.written(*_ASSIGN) | node.read()).keys() - fixed | counted:
                 yield line, f"use {name[1:]} in {node.name[1:]}, whose argument it is not"
         if node.kind == "INITIAL":
             for name, place in (node.written(*_ASSIGN) | node.read()).items():

@@ -216,6 +216,13 @@ TABLE = [
         "call t, which has outputs, in a clocked block",
     ),
     (
+        "counter of a function and its caller",
+        "reg [15:0] m; integer i, n; function f; input a; begin for (i = 0; i < 9; i = i + 1) f = a; end endfunction"
+        " always @* begin n = 0; for (i = 0; i < 4; i = i + 1) n = n + f(1'b1); m = n == 4 ? r : 0; end"
+        " assign bits = m;",
+        "use i in f, whose argument it is not",
+    ),
+    (
         "race by another name",
         "generate if (1) begin : g reg [15:0] m; always @(posedge clk) m = r; end endgenerate reg [15:0] n;"
         " always @(posedge clk) n <= g.m; assign bits = q ^ n ^ n;",
