@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 
 from synth.proof.gates import NetlistError
 
-_MACROS = r"SYNTHESIS|YOSYS|VERILATOR|verilator3?|__ICARUS__|SV_COV_\w+|MODEL_TECH|VCS|XILINX_SIMULATOR|COCOTB_\w+"
+_MACROS = (
+    r"SYNTHESIS|YOSYS|SYSTEMVERILOG|VERILATOR(?:_\w+)?|verilator3?|__ICARUS__|SV_COV_\w+|MODEL_TECH|VCS|XILINX_SIMULATOR"
+    r"|COCOTB_\w+"
+)
 """Macros that synthesis or a simulator defines by itself."""
 
 _FUNCTIONS = {rf"\${name}" for name in ("clog2", "bits", "size", "high", "low", "left", "right")}

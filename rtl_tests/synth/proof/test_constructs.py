@@ -136,6 +136,11 @@ TABLE = [
         "use translate_off",
     ),
     ("macro", "`ifdef SYNTHESIS\nassign bits = r;\n`else\nassign bits = 0;\n`endif", "depend on the macro SYNTHESIS"),
+    (
+        "macro of one simulator",
+        "`ifdef VERILATOR_TIMING\nassign bits = 0;\n`else\nassign bits = r;\n`endif",
+        "depend on the macro VERILATOR_TIMING",
+    ),
     ("macro's value", "assign bits = `YOSYS ? r : 16'd0;", "depend on the macro YOSYS"),
     ("formal function", "wire k = $anyconst; assign bits = k ? r : r;", "use $anyconst"),
     (
