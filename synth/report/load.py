@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from golden.refusal import BadValue, Refusal
@@ -16,6 +17,8 @@ from synth.report.training.results import RESULTS as STUDY
 from synth.report.training.results import Study
 
 Content = TypeVar("Content")
+LARGEST = 1e30
+"""Largest number of a file: no axis of a plot can show much larger ones."""
 
 
 def sweep(file: str, argument: str) -> Sweep:
@@ -56,7 +59,8 @@ def study(file: str | None = None, argument: str = "study") -> Study | None:
 def _read(file: str, argument: str, writer: str, content: Callable[[Any], Content]) -> Content:
     other = BadValue(argument, f"{file!r} is not what {writer} writes")
     try:
-        data = json.loads(read_bytes(file))
+        data = json.loads(read_bytes(file), parse_int=partial(_number, int), parse_float=partial(_number, float))
+        json.dumps(data, ensure_ascii=False).encode()  # refuses halves of surrogate pairs
     except OSError as error:
         raise BadValue(argument, f"{file!r} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
@@ -65,3 +69,10 @@ def _read(file: str, argument: str, writer: str, content: Callable[[Any], Conten
         return content(data)
     except Refusal as refusal:
         raise other from refusal
+
+
+def _number(kind: type[int] | type[float], digits: str) -> float:
+    number = kind(digits)
+    if abs(number) > LARGEST:
+        raise ValueError(digits)
+    return number

@@ -203,6 +203,23 @@ def test_files_of_other_programs_are_refused_as_sweeps(tmp_path, capsys, text):
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        {"samples": [10**400] * 2, "min": 10**400, "median": 10**400, "max": 10**400},
+        {"samples": [1e300] * 2, "min": 1e300, "median": 1e300, "max": 1e300},
+        {"median_nand2_equivalents": 10**400},
+        {"seed": 10**31},
+        {"tool": "\ud800"},
+        {"rounding": "\ud800"},
+    ],
+    ids=["integers", "floats", "median", "seed", "surrogate", "option"],
+)
+def test_numbers_and_texts_that_no_page_can_show_are_refused(swept, tmp_path, capsys, change):
+    rows = [row | change for row in swept["rows"] if row["component"] == "mac"]
+    refused(tmp_path, capsys, "--sweep", json.dumps(swept | {"rows": rows}), NOT_SWEPT)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",
@@ -230,6 +247,8 @@ def test_files_of_other_programs_are_refused_as_sweeps(tmp_path, capsys, text):
                 ("rtl_cases", 1.5),
                 ("snr_db", "x"),
                 ("snr_db", float("inf")),
+                ("snr_db", 10**400),
+                ("format", "\udfff"),
             )
         ),
         json.dumps({**ACCURACY, "rows": ["hif8"]}),

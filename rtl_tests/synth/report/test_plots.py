@@ -56,6 +56,11 @@ def test_names_are_no_formulas(name):
     assert name in words(picture)
 
 
+def test_a_title_is_no_formula():
+    title = "MACs by $_$"
+    assert plots.groups({"hif8": {"a": AREAS["hif8"], "b": AREAS["hif8"]}}, title, "area [ALM]").title == title
+
+
 def test_a_format_looks_alike_in_every_report():
     alone, many = looks(["hif8"]), looks([*(f"mine{number}" for number in range(40)), "hif8"])
     assert alone["hif8"] == many["hif8"]
