@@ -45,6 +45,8 @@ def run(design: Design, arguments: argparse.Namespace) -> int:
     if arguments.junit is not None:
         junit = Path(arguments.junit)
         with about("--junit"):
+            if junit.is_dir():
+                raise BadValue("file", f"{arguments.junit!r} is a folder", ": ")
             check_writable(junit.parent, [junit.name])
     progress = Progress()
     text, suffix, beside = _verilog(design, arguments)

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -81,7 +82,7 @@ def environment(changes: Mapping[str, str]) -> Iterator[None]:
         for name in before:
             if name.startswith(FOREIGN) and name != "PYTHONHOME":
                 del os.environ[name]
-        os.environ.update(changes)
+        os.environ.update({"TMPDIR": tempfile.gettempdir()}, **changes)  # simulators run in other folders
         yield
     finally:
         os.environ.clear()

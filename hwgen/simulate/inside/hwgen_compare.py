@@ -21,6 +21,7 @@ PLAN = json.loads((FOLDER / "plan.json").read_bytes())
 PROGRESS = os.open(FOLDER / "progress", os.O_WRONLY | os.O_CREAT)
 LIMIT = float(os.environ["BENCH_LIMIT"])
 """Seconds of processor time between two reports of progress, after which the operating system ends the simulator."""
+PARENT = os.getppid()
 REPORT_EVERY = 64
 """Steps between two reports of progress, a power of two."""
 
@@ -64,6 +65,8 @@ def _report(step: int) -> None:
 
     The limit also ends a loop without delay, in which the simulator never returns to Python.
     """
+    if os.getppid() != PARENT:  # which was killed
+        os._exit(1)
     os.pwrite(PROGRESS, b"%10d" % step, 0)
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
 

@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -352,3 +353,32 @@ def test_hostile_verilog_files_are_refused(command, tmp_path, capsys, monkeypatc
     ):
         assert main([command, "decoder", "--format", "e2m1", "--verilog", name]) == 2
         assert capsys.readouterr().err == f"hwgen: --verilog: {name!r} cannot be read: {problem}\n"
+
+
+@pytest.mark.parametrize("junit", [".", "/", ".."])
+def test_a_junit_file_that_is_a_folder_is_refused(tmp_path, capsys, monkeypatch, junit):
+    monkeypatch.chdir(tmp_path)
+    assert main(["simulate", "decoder", "--format", "e2m1", "--junit", junit]) == 2
+    assert capsys.readouterr().err == f"hwgen: --junit: {junit!r} is a folder\n"
+    assert not [*tmp_path.iterdir()]
+
+
+def test_the_temporary_folder_may_be_relative(tmp_path):
+    (tmp_path / "scratch").mkdir()
+    words = ["simulate", "decoder", "--format", "e2m1", "--vectors", "8", "-o", "out"]
+    environment = {**os.environ, "TMPDIR": "scratch"}
+    subprocess.run([sys.executable, "-m", "hwgen", *words], cwd=tmp_path, env=environment, check=True)
+
+
+def test_the_simulator_ends_when_the_command_is_killed(tmp_path):
+    words = ["simulate", "mac", "--format", "hif8", "--vectors", "100000", "--sim", "icarus", "-o", str(tmp_path)]
+    progress = tmp_path / "hif8_mac_binary16" / "bench_icarus_0" / "progress"
+    with subprocess.Popen([sys.executable, "-m", "hwgen", *words], cwd=tmp_path) as process:
+        while not progress.exists() or int(progress.read_bytes() or b"0") < 128:
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.kill()
+    time.sleep(1.0)
+    last = progress.read_bytes()
+    time.sleep(1.0)
+    assert progress.read_bytes() == last
