@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-FLAGS = ("-march=native", "-shared", "-fPIC", "-w")
+FLAGS = ("-march=native", "-shared", "-fPIC", "-w", "-pipe")
 """Options of every library; it runs on the machine that compiles it."""
 
 

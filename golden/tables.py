@@ -33,6 +33,7 @@ def read(path: str | Path, make: Callable[[dict[str, Any], bytes], _T], what: st
     try:
         raw = read_bytes(path)
         table = tomllib.loads(raw.decode("utf-8-sig"))  # editors on Windows write a byte order mark
+        repr(table)  # messages show values: refuses hexadecimal numbers of 4,300 digits, and tables 1,000 deep
     except OSError as error:
         raise BadValue(None, f"{name} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
