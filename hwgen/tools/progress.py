@@ -21,7 +21,7 @@ class Escaped:
         """Write a text."""
         encoding = self.unescaped.encoding or "utf-8"
         text = _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
-        return self.unescaped.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        return self.unescaped.write(str(bytes(text, encoding, "backslashreplace"), encoding))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.unescaped, name)

@@ -4,6 +4,7 @@
 """
 
 import json
+import os
 import subprocess
 import sys
 from functools import cache
@@ -11,13 +12,17 @@ from functools import cache
 import pytest
 
 from rtl_tests.golden import public
+from rtl_tests.support.selection import exhaustive
+
+FORMATS = ["", exhaustive("all")]
 
 
 @cache
-def digests(*environments):
+def digests(formats, *environments):
     """What the cases give in environments that follow each other in a process of their own."""
     command = [sys.executable, "-m", "rtl_tests.golden.public", *environments]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    variables = {**os.environ, "EVERY_FORMAT": formats}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=variables)
     assert done.stderr == ""
     return json.loads(done.stdout)
 
@@ -29,16 +34,18 @@ def test_every_public_function_and_method_has_a_case():
     assert public.CASES.keys() - functions - methods == {"explanations", "properties"}
 
 
-@pytest.mark.parametrize("order", ["flushed plain", "plain flushed"])
-def test_flushed_subnormals_change_nothing(order):
+@pytest.mark.parametrize("formats", FORMATS)
+@pytest.mark.parametrize("order", ["flushed plain", "raise flushed"])
+def test_flushed_subnormals_change_nothing(order, formats):
     """Tables are computed by whichever comes first, and used by both."""
     if public.registers() is None:
         pytest.skip("flushing is switched by the register MXCSR: it needs a processor of x86 and a C++ compiler")
-    ran, expected = digests(*order.split()), digests("raise")["raise"]
+    ran, expected = digests(formats, *order.split()), digests(formats, "raise", "flushed")["raise"]
     for environment in order.split():
         assert ran[environment] == expected
 
 
-def test_no_function_depends_on_the_error_state_of_numpy():
-    raised = digests("raise")["raise"]
+@pytest.mark.parametrize("formats", FORMATS)
+def test_no_function_depends_on_the_error_state_of_numpy(formats):
+    raised = digests(formats, "raise", "flushed")["raise"]
     assert [text for text in raised.values() if text.startswith("raise:")] == []

@@ -1,10 +1,13 @@
 """Cases that ``make test`` leaves to ``make exhaustive``."""
 
 from collections.abc import Callable, Hashable, Iterable
+from typing import TypeVar
 
 import pytest
 
 import golden
+
+T = TypeVar("T")
 
 
 def exhaustive(*values):
@@ -32,6 +35,11 @@ def one_of_each(kind: Callable[..., Hashable], cases: Iterable) -> list:
         chosen.append(exhaustive(*values) if kind(*values) in seen else case)
         seen.add(kind(*values))
     return chosen
+
+
+def first_of_each(kind: Callable[[T], Hashable], cases: Iterable[T]) -> list[T]:
+    """The first case of each kind, where the others need not be run."""
+    return list({kind(case): case for case in reversed([*cases])}.values())[::-1]
 
 
 def kind_of_format(name: str) -> tuple:
