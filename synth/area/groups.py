@@ -56,7 +56,8 @@ class Group:
                 place = self._ends[place - 1] + 1
             elif match["name"]:
                 value = match["argument"] if match["value"] is None else match["value"]
-                attributes[match["name"]] = value.replace('"', "").strip()
+                # as in Yosys, the first of several counts
+                attributes.setdefault(match["name"], value.replace('"', "").strip())
         return attributes, groups
 
     @property

@@ -186,6 +186,7 @@ NAND = """library (x) {
     [
         NAND.replace("area : 4;", "area : 4; // area : 0.5;\n"),
         NAND.replace("area : 4;", "/* area : 0.5; // */ area : 4;"),
+        NAND.replace("area : 4;", "area : 4; area : 8;"),
         NAND.replace("  cell", "  // cell (Z) { area : 1; }\n  cell"),
         NAND.replace("  cell", "  // it's a \" and a {\n  cell"),
         NAND.replace("  cell", '  /* " { */\n  cell'),
