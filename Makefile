@@ -13,6 +13,7 @@ INSTALLED := .venv/.installed
 READY := .venv/.ready
 EXTRAS := .venv/.extras
 TESTED := .venv/.tested
+STUDIED := .venv/.studied
 
 .PHONY: help setup report test lint types docs bench limits fast dots energy study ranking speed verilog exhaustive \
   mutants readme clean
@@ -47,8 +48,8 @@ dots: $(READY)       ## measure dot products by lanes, accumulator and format fo
 energy: $(READY)       ## measure energies by format, delay and data for the report (a quarter of an hour; it resumes)
 	$(BIN)/python -m synth.studies.energies
 	$(BIN)/python -m synth.report.readme
-study: $(READY)       ## train small networks in many formats for the report: build/study.json (an hour; it resumes)
-	$(BIN)/python -m synth.studies.learning
+study: $(STUDIED)       ## train small networks in many formats for the report: build/study.json (an hour; it resumes)
+	$(BIN)/python -m examples.training
 ranking: $(READY)       ## measure multipliers and MACs twice, also on LIBRARIES; list contradicting rankings
 	$(BIN)/python -m synth.studies.ranking $(LIBRARIES:%=--liberty %)
 speed: $(TESTED)       ## measure area against delay of the MACs, also after place and route: build/speed/index.html
@@ -78,6 +79,9 @@ $(READY): $(INSTALLED)
 	touch $@
 $(EXTRAS): $(INSTALLED)
 	$(INSTALL) -e '.[examples,test,lint,docs]'
+	touch $@
+$(STUDIED): $(READY)
+	$(INSTALL) -e '.[examples,jax]'
 	touch $@
 $(TESTED): $(INSTALLED)
 	$(MAKE) --no-print-directory -j2 $(READY) $(EXTRAS)

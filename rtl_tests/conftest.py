@@ -20,7 +20,11 @@ PASSED = "exhaustive/passed"
 @cache
 def _files() -> str:
     """SHA-256 of all files of the packages and tests."""
-    files = [path for top in ("golden", "hwgen", "synth", "rtl_tests", "docs") for path in (ROOT / top).rglob("*")]
+    files = [
+        path
+        for top in ("golden", "hwgen", "synth", "rtl_tests", "docs", "examples")
+        for path in (ROOT / top).rglob("*")
+    ]
     files = sorted(path for path in files if path.is_file() and path.suffix != ".pyc")
     return sha256(*(f"{path} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files))
 

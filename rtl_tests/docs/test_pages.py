@@ -104,9 +104,9 @@ NOT_RUN = {
     "docs/study.md": (
         "make study",
         "hwgen report --study build/study.json",
-        "python -m synth.studies.learning --tasks digits,range --jobs 1 -o build/some.json",
-        "python -m synth.studies.learning --small",
-        "python -m synth.studies.learning --dask tcp://127.0.0.1:8786",
+        "python -m examples.training --tasks digits,range --jobs 1 -o build/some.json",
+        "python -m examples.training --small",
+        "python -m examples.training --dask tcp://127.0.0.1:8786",
     ),
     "docs/verification.md": (
         "SEED=7 SIM=verilator .venv/bin/python -m pytest rtl_tests/hwgen/test_mac.py -k mixed",

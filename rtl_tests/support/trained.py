@@ -5,8 +5,7 @@ import math
 from synth.area.targets import TARGETS
 from synth.report.training.claims import CALIBRATED_NAME, CAST_NAME
 from synth.report.training.plan import PLANS, SEEDS, TARGET, macs
-from synth.report.training.results import recorded
-from synth.studies.training.runs import code_hash
+from synth.report.training.results import code_hash, recorded
 
 BASES = (1.0, 1.02, 0.98)
 """Losses in binary32, by seed."""

@@ -129,7 +129,6 @@ def test_plans():
         assert names[0] == BASE
         assert len(set(names)) == len(names) <= 12
         assert small.policies == plan.policies
-        assert len(plan.runs(SEEDS)) == 3 * len(names)
     by_name = [(item.name, item) for plan in PLANS for item in plan.policies]
     assert len(set(by_name)) == len(dict(by_name))
     without = [name for name, item in dict(by_name).items() if mac(item) is None]

@@ -23,17 +23,15 @@ from synth.report.training.claims import (
     verdict,
 )
 from synth.report.training.plan import BASE, PLANS, SEEDS, TARGET, mac
-from synth.report.training.results import ACCURACY, LOSS, Study, Task, Trained, recorded
-from synth.studies.training.policy import GRADIENT, KINDS
-from synth.studies.training.runs import code_hash
-from synth.studies.training.scaling import TENSOR, UNSCALED
+from synth.report.training.policy import GRADIENT, KINDS, TENSOR, UNSCALED
+from synth.report.training.results import ACCURACY, LOSS, Study, Task, Trained, code_hash, recorded
 
 TITLE = "Training in these formats, and the papers' claims about it"
 NO_FILE = (
     "This report has no results on training: the documentation has none yet. make study trains the networks and writes "
     "the results to build/study.json, which --study accepts."
 )
-COMMAND = "python -m synth.studies.learning"
+COMMAND = "python -m examples.training"
 """What ``make study`` runs."""
 _DIVERGED = "diverged"
 _OWN = "this study's own questions"
@@ -82,7 +80,7 @@ def section(study: Study | None) -> Section:
 
 def _is_current(study: Study) -> bool:
     """Whether the program and the plans of today would give the same results; data are fixed by the program."""
-    return study.program == code_hash() and all(_is_planned(task) for task in study.tasks.values())
+    return code_hash() in (None, study.program) and all(_is_planned(task) for task in study.tasks.values())
 
 
 def _is_planned(task: Task) -> bool:

@@ -7,7 +7,6 @@ from statistics import fmean, stdev
 
 from synth.report.training.plan import BASE
 from synth.report.training.results import Task
-from synth.studies.training.calibration import CALIBRATED, CAST
 
 REPRODUCED, NOT_REPRODUCED, INSIDE = "reproduced", "not reproduced", "inside the spread"
 ONE_SEED, BOTH_DIVERGED = "no verdict from one seed", "no verdict, both diverged"
@@ -17,6 +16,7 @@ MARGIN = 0.02
 QUANTILES = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833)
 """95% quantiles of Student's t distribution, from 1 degree of freedom; more seeds than 10 are taken for 10."""
 
+CAST, CALIBRATED = "cast", "calibrated"
 CAST_NAME, CALIBRATED_NAME = (f"{BASE}, then hif8 {kind}" for kind in (CAST, CALIBRATED))
 """Networks that are trained in binary32 and quantized afterwards."""
 

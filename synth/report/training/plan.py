@@ -1,15 +1,13 @@
 """What the study of training does: policies of each task, seeds and iterations, and the MACs whose area it measures."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from synth.report.plan import TERMS
-from synth.studies.training.policy import KINDS, Operand, Policy
-from synth.studies.training.runs import Run
-from synth.studies.training.scaling import TENSOR, UNSCALED
+from synth.report.training.policy import KINDS, TENSOR, UNSCALED, Operand, Policy
 
 BASE = "binary32"
 """The policy without formats, with which others are compared."""
@@ -51,10 +49,6 @@ class Plan:
     task: str
     iterations: int
     policies: tuple[Policy, ...]
-
-    def runs(self, seeds: Iterable[int]) -> list[Run]:
-        """The runs of all policies, from each of the seeds."""
-        return [Run(self.task, policy, seed, self.iterations) for policy in self.policies for seed in seeds]
 
 
 PLANS = (

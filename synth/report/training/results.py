@@ -3,23 +3,38 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from golden.refusal import BadValue
 from hwgen.blocks.block import Design
+from synth.area.digest import ROOT, fingerprint, sha256
 from synth.area.keys import Keys
 from synth.area.rows import Row
 from synth.report.figures import Figure
 from synth.report.measured import figure
 from synth.report.training.plan import BASE
-from synth.studies.training.policy import KINDS, Policy
+from synth.report.training.policy import KINDS, Policy
 
-RESULTS = Path(__file__).resolve().parents[3] / "docs" / "study.json"
+RESULTS = ROOT / "docs" / "study.json"
 """The results that are part of the documentation."""
+CODE = ROOT / "examples" / "training"
+"""The code of the study, which is part of the clone alone."""
+_RUNNERS = ("__main__.py", "workers.py")
+"""Its files that results do not depend on: they say what is trained where."""
 
 LOSS, ACCURACY = "loss", "accuracy"
+
+
+@cache
+def code_hash() -> str | None:
+    """SHA-256 of the code that results depend on, and of NumPy's version; None outside the clone."""
+    files = [path for path in sorted(CODE.glob("*.py")) if path.name not in _RUNNERS]
+    texts = (path.read_text(encoding="utf-8") for path in files)
+    return sha256(fingerprint("golden", "synth.report.training.policy"), *texts, np.__version__) if files else None
 
 
 def recorded(policy: Policy) -> dict[str, Any]:

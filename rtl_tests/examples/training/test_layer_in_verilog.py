@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import golden
+from examples.training.products import Products, encoded
+from examples.training.runs import Run, Trainer
 from hwgen.blocks.catalog import build
 from hwgen.reference.trace import RESET_CYCLES
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import clocked_case
-from synth.studies.training.policy import ACTIVATION, WEIGHT, Operand, Policy
-from synth.studies.training.products import Products
-from synth.studies.training.runs import Run, Trainer
+from synth.report.training.policy import ACTIVATION, WEIGHT, Operand, Policy
 
 LAYER = "0.joined"
 """The layer that joins the heads of attention."""
@@ -24,10 +24,10 @@ TRAINED = [pytest.param("letters", 2, 2, id="some"), pytest.param("characters", 
 class Operands(Products):
     """Products that also keep the layer's operands."""
 
-    def forward(self, x, y, kind, name):
+    def matmul(self, x, y, name, kind=WEIGHT):
         if name == LAYER:
-            self.kept = x, y
-        return super().forward(x, y, kind, name)
+            self.kept = np.asarray(x).reshape(-1, x.shape[-1]), y
+        return super().matmul(x, y, name, kind)
 
 
 @cache
@@ -40,10 +40,16 @@ def trained(task, iterations, fmt, accumulator):
     for _ in range(iterations):
         trainer.step()
     assert (trainer.weights[LAYER] != before).mean() > 0.9
-    products = Operands(trainer.run.policy, 0)
+    products = Operands(trainer.run.policy)
     inputs, _ = trainer.task.samples(np.random.default_rng(1), trainer.task.batch)
-    trainer.task.outputs(trainer.weights, inputs, products)
+    trainer.task.network.outputs(trainer.weights, inputs, products)
     return trainer.run.policy, *products.kept
+
+
+def codes(policy, x, y):
+    """Codes of activations and weights."""
+    rng = np.random.default_rng(0)
+    return (encoded(policy.operand(kind), operand, rng)[0] for kind, operand in ((ACTIVATION, x), (WEIGHT, y)))
 
 
 def cycles(a, b, sums):
@@ -68,9 +74,11 @@ def test_a_layer(task, iterations, rows, tmp_path):
     for fmt, accumulator in UNITS:
         policy, x, y = trained(task, iterations, fmt, accumulator)
         rng = np.random.default_rng(0)
-        a, b = (policy.operand(kind).codes(operand, rng)[0] for kind, operand in ((ACTIVATION, x[:rows]), (WEIGHT, y)))
+        a, b = (
+            encoded(policy.operand(kind), operand, rng)[0] for kind, operand in ((ACTIVATION, x[:rows]), (WEIGHT, y))
+        )
         sums = golden.matmul(a, b, fmt, accumulator=accumulator)
-        network = Products(policy, 0).forward(x, y, WEIGHT, LAYER)[2][:rows]
+        network = Products(policy).matmul(x, y, LAYER)[:rows]
         np.testing.assert_array_equal(golden.get(accumulator).decode(sums), network)
         assert min(np.unique(a).size, np.unique(b).size) > 20
         assert np.unique(sums).size > min(sums.size // 2, 1000)
@@ -85,8 +93,7 @@ def test_a_layer(task, iterations, rows, tmp_path):
 def test_a_wrong_weight_is_found(tmp_path):
     fmt, accumulator = UNITS[0]
     policy, x, y = trained("letters", 3, fmt, accumulator)
-    rng = np.random.default_rng(0)
-    a, b = (policy.operand(ACTIVATION).codes(operand, rng)[0] for operand in (x[:1], y))
+    a, b = codes(policy, x[:1], y)
     sums = golden.matmul(a, b, fmt, accumulator=accumulator)
     b[0, 0] ^= 1
     with pytest.raises(AssertionError, match=r"hif8_pe_binary16: 1 of \d+ cycles differ"):

@@ -7,13 +7,8 @@ Ascend HiFloat8 Format for Deep Learning, section 5.1: backward loss scaling, an
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-
-UNSCALED, TENSOR = "none", "tensor"
-RULES = (UNSCALED, "backoff", "adaptive", "logmax", TENSOR)
-"""Names of the rules. ``tensor`` scales every operand (:mod:`synth.studies.training.products`), and not the loss."""
 
 WINDOW = 200
 """Iterations without overflow after which ``backoff`` doubles the scale; the papers have 2000, for longer runs."""
@@ -27,8 +22,6 @@ DECAY = 0.9
 """Weight of the past in LogMax's mean."""
 LIMIT = 100
 """Largest magnitude of a scale's exponent."""
-STATE = ("exponent", "since", "place", "increases", "decreases", "mean")
-"""Attributes on which the next scale depends."""
 
 
 @dataclass
@@ -38,7 +31,7 @@ class LossScale:
     Parameters
     ----------
     rule : str
-        One of :data:`RULES`.
+        One of :data:`synth.report.training.policy.RULES`.
     largest : float
         The largest value of the gradients' format.
     exponent, since, place, increases, decreases, mean
@@ -67,8 +60,7 @@ class LossScale:
         overflowed : bool
             Whether an operand of a product with gradients was out of range, even if it saturated.
         """
-        finite = bool(np.isfinite(largest_gradient))
-        used = finite
+        used = finite = bool(np.isfinite(largest_gradient))
         if self.rule == "logmax":
             self._logmax(largest_gradient, finite)
         elif self.rule in ("backoff", "adaptive"):
@@ -109,12 +101,3 @@ class LossScale:
             self.mean = logarithm
         self.mean += (1 - DECAY) * (logarithm - self.mean)
         self.exponent = int(np.floor(np.log2(self.largest) - self.mean))
-
-    def state(self) -> dict[str, Any]:
-        """What the next iteration depends on."""
-        return {name: getattr(self, name) for name in STATE}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a :meth:`state`."""
-        for name in STATE:
-            setattr(self, name, state[name])

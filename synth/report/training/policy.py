@@ -3,22 +3,17 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 import golden
-from golden import Flag
 from golden.options import options
 from golden.refusal import BadValue, about
 from golden.wide import check_accumulator
-from synth.studies.training.scaling import RULES, UNSCALED
-
-Numbers = NDArray[np.float32]
 
 ACTIVATION, WEIGHT, GRADIENT = KINDS = ("activation", "weight", "gradient")
 """Kinds of operands."""
 
-RANDOM_BITS = 16
+UNSCALED, TENSOR = "none", "tensor"
+RULES = (UNSCALED, "backoff", "adaptive", "logmax", TENSOR)
+"""Ways of scaling. All but the first and the last scale the loss; ``tensor`` scales every operand, and not the loss."""
 
 
 @dataclass(frozen=True)
@@ -34,37 +29,6 @@ class Operand:
             fmt = golden.get(self.fmt)
         options(fmt, "binary32", self.rounding, self.overflow)
 
-    @property
-    def is_stochastic(self) -> bool:
-        """Whether rounding takes random bits."""
-        fmt = golden.get(self.fmt)
-        return options(fmt, "binary32", self.rounding, self.overflow).rounding.is_stochastic
-
-    def codes(self, x: Numbers, random: np.random.Generator) -> tuple[NDArray[Any], "Losses"]:
-        """Codes of numbers, and which part of them was lost."""
-        words: dict[str, Any] = {}
-        if self.is_stochastic:
-            words = {"random": random.integers(0, 1 << RANDOM_BITS, x.shape, np.uint16), "random_bits": RANDOM_BITS}
-        bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
-        fmt = golden.get(self.fmt)
-        codes, flags = fmt.encode_with_flags(bits, "binary32", self.rounding, self.overflow, **words)
-        is_nonzero = x != 0
-        vanished = is_nonzero & (fmt.decode(codes) == 0)
-        overflowed = (flags & Flag.OVERFLOW != 0) | np.isinf(x)  # an infinity may come from an accumulator
-        return codes, Losses(int(is_nonzero.sum()), int(vanished.sum()), int(overflowed.sum()))
-
-
-@dataclass(frozen=True)
-class Losses:
-    """Numbers other than zero; those among them that became zero, and those out of range, also infinite ones."""
-
-    numbers: int = 0
-    underflows: int = 0
-    overflows: int = 0
-
-    def __add__(self, other: "Losses") -> "Losses":
-        return Losses(*(a + b for a, b in zip(asdict(self).values(), asdict(other).values(), strict=True)))
-
 
 @dataclass(frozen=True)
 class Policy:
@@ -74,11 +38,11 @@ class Policy:
     ----------
     name : str
     activation, weight, gradient : Operand, optional
-        Either all or none; without them, products are NumPy's in float32.
+        Either all or none; without them, products are plain ones in float32.
     accumulator : str
         Of :func:`golden.matmul`. Sums of ``exact`` ones are rounded once, to binary32.
     scaling : str
-        One of :data:`synth.studies.training.scaling.RULES`.
+        One of :data:`RULES`.
     """
 
     name: str

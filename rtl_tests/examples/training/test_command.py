@@ -1,46 +1,41 @@
 """The command of the study of training: a killed study ends with the same file, and the report shows it."""
 
 import json
-import math
 import os
 import signal
 import subprocess
 import sys
 import time
 
-import numpy as np
 import pytest
 
+from examples.training import __main__ as command
+from examples.training.__main__ import main
 from golden.refusal import Refusal
 from hwgen.__main__ import main as hwgen
+from rtl_tests.support.paths import ROOT
 from synth.report import load
 from synth.report.training.claims import CALIBRATED_NAME, CAST_NAME
-from synth.report.training.plan import SMALL, SMALL_SEEDS, Plan
-from synth.report.training.results import Study
-from synth.studies import learning
-from synth.studies.learning import main, results, text
-from synth.studies.training.calibration import CALIBRATED, CAST
-from synth.studies.training.policy import Operand, Policy
-from synth.studies.training.runs import code_hash, finished, train
-from synth.studies.training.tasks import TASKS
+from synth.report.training.plan import SMALL, SMALL_SEEDS
+from synth.report.training.results import code_hash
 
 TASK = "range"
 (PLAN,) = (plan for plan in SMALL if plan.task == TASK)
 
 
-def command(folder):
+def words(folder):
     files = ["-o", str(folder / "study.json"), "--runs", str(folder / "runs"), "--store", str(folder / "store")]
-    return [sys.executable, "-m", "synth.studies.learning", "--small", "--tasks", TASK, "--jobs", "1", *files]
+    return [sys.executable, "-m", "examples.training", "--small", "--tasks", TASK, "--jobs", "1", *files]
 
 
 def run(folder):
-    subprocess.run(command(folder), check=True, capture_output=True)
+    subprocess.run(words(folder), check=True, capture_output=True, cwd=ROOT)
     return (folder / "study.json").read_bytes()
 
 
 def killed(folder):
     """Start a study and kill it when some of its runs are finished."""
-    process = subprocess.Popen(command(folder), start_new_session=True, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(words(folder), cwd=ROOT, start_new_session=True, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and len([*folder.glob("runs/*.json")]) < 5:
         time.sleep(0.01)
@@ -65,8 +60,18 @@ def test_a_killed_study_ends_with_the_same_file_and_the_report_shows_it(tmp_path
     ]
     sweep, out = tmp_path / "sweep.json", tmp_path / "out"
     sweep.write_text('{"rows": [], "failures": []}')
-    words = ["report", "--sweep", str(sweep), "--study", str(file), "-o", str(out), "--store", str(tmp_path / "store")]
-    assert hwgen(words) == 0
+    command = [
+        "report",
+        "--sweep",
+        str(sweep),
+        "--study",
+        str(file),
+        "-o",
+        str(out),
+        "--store",
+        str(tmp_path / "store"),
+    ]
+    assert hwgen(command) == 0
     page = (out / "index.html").read_text()
     assert '<section id="training">' in page
     assert "These networks were trained from fewer seeds, or in fewer iterations, than the study has" in page
@@ -77,36 +82,11 @@ def test_a_killed_study_ends_with_the_same_file_and_the_report_shows_it(tmp_path
     assert capsys.readouterr().err == f"hwgen: --study {str(sweep)!r} is not what make study writes\n"
 
 
-def test_the_file_has_the_figures_of_the_runs(tmp_path):
-    hif8 = Operand("hif8")
-    plan = Plan("range", 3, (Policy("binary32"), Policy("hif8", hif8, hif8, hif8)))
-    runs = plan.runs((5, 6))
-    for item in runs:
-        train(item, tmp_path)
-    trained = [finished(item, tmp_path) for item in runs]
-    (task,) = results([plan], (5, 6), dict(zip(runs, trained, strict=True)))
-    by_name = {policy["name"]: policy for policy in task["policies"]}
-    assert list(by_name) == ["binary32", CAST_NAME, CALIBRATED_NAME, "hif8"]
-    for place in range(2):
-        assert by_name["binary32"]["figures"][place]["loss"] == pytest.approx(trained[place]["figures"]["loss"], 1e-4)
-        assert by_name["hif8"]["figures"][place]["loss"] == pytest.approx(trained[2 + place]["figures"]["loss"], 1e-4)
-        for kind, name in ((CAST, CAST_NAME), (CALIBRATED, CALIBRATED_NAME)):
-            expected = trained[place]["quantized"][kind]["loss"]
-            assert by_name[name]["figures"][place]["loss"] == pytest.approx(expected, 1e-4)
-    assert by_name["hif8"]["gradient"] == {"fmt": "hif8", "rounding": None, "overflow": None}
-    assert (task["parameters"], task["data"]) == (16 * 64 + 64 * 5, TASKS["range"]().digest())
-    content = {"program": "0", "versions": {"numpy": "0"}, "seeds": [5, 6], "tasks": [task], "rows": []}
-    written = text(content)
-    assert json.loads(written) == content
-    assert sum('"name": "hif8"' in line for line in written.splitlines()) == 1
-    assert len(written.splitlines()) < 25
-    losses = Study.from_json(content).tasks["range"].policies["hif8"].losses()
-    assert losses == tuple(figures["loss"] for figures in by_name["hif8"]["figures"])
-
-
-def test_numbers_keep_five_digits():
-    numbers = {"a": [1.234567, math.inf, 3], "b": "text", "c": np.float64(2.0).item()}
-    assert learning._rounded(numbers) == {"a": [1.2346, None, 3], "b": "text", "c": 2.0}
+def test_what_is_missing_is_named(monkeypatch):
+    monkeypatch.setattr(command, "find_spec", lambda name: None if name == "jax" else name)
+    sentence = r"^The study needs JAX and scikit-learn: pip install '.\[examples,jax\]' in the clone$"
+    with pytest.raises(Refusal, match=sentence):
+        main(["--small"])
 
 
 def test_bad_input(tmp_path):

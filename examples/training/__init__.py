@@ -1,0 +1,9 @@
+"""The study of training: small networks on JAX whose matrix products are those of hardware, bit for bit.
+
+JAX's CPU client has one thread, so that the last bits of sums do not depend on the machine's number of processors.
+"""
+
+import os
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"

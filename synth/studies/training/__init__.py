@@ -1,1 +1,0 @@
-"""Training of small networks whose matrix products are those of hardware, bit for bit."""
