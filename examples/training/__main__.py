@@ -29,8 +29,6 @@ from synth.report.training.results import code_hash
 from synth.studies.script import status
 from synth.sweep.pools import DaskPool
 
-PACKAGES = ("minifloat-rtl", "numpy", "jax", "scikit-learn")
-
 
 def areas(plans: Sequence[Plan], store: Store, pool: Pool) -> list[dict[str, Any]]:
     """The best row of each MAC; those that the store has are not measured again."""
@@ -86,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         trained = study(runs, folder, trainers, Progress())
         content = {
             "program": code_hash(),
-            "versions": {name: version(name) for name in PACKAGES},
+            "versions": {name: version(name) for name in ("minifloat-rtl", "numpy", "jax", "scikit-learn")},
             "seeds": list(seeds),
             "tasks": results(plans, seeds, trained),
             "rows": [] if chosen.small else areas(plans, store, measurers),

@@ -1,6 +1,7 @@
 """The networks: a transformer for characters, a convolutional one for digits, one with gradients of many sizes."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -25,6 +26,14 @@ def normalized(x: Any, gain: Any) -> Any:
     """Layer normalization of the last axis without its offset: mean 0, variance 1, times ``gain``."""
     centered = x - x.mean(axis=-1, keepdims=True)
     return centered / jnp.sqrt((centered**2).mean(axis=-1, keepdims=True) + 1e-5) * gain
+
+
+@partial(jax.jit, static_argnums=1)
+def heads(three: Any, count: int) -> list[Any]:
+    """Queries, keys and values, each of shape (texts * heads, length, size), of shape (texts, length, 3 * width)."""
+    texts, length, width = three.shape
+    parts = three.reshape(texts, length, 3, count, width // 3 // count).transpose(2, 0, 3, 1, 4)
+    return [part.reshape(texts * count, length, -1) for part in parts]
 
 
 @jax.jit
@@ -88,8 +97,7 @@ class Transformer:
     def _attention(self, three: Any, layer: int, products: Products) -> Any:
         """The heads' mixed values, joined, from queries, keys and values of shape (texts, length, 3 * width)."""
         texts, length, size = *three.shape[:2], self.width // self.heads
-        parts = three.reshape(texts, length, 3, self.heads, size).transpose(2, 0, 3, 1, 4)
-        query, key, value = (parts[part].reshape(-1, length, size) for part in range(3))
+        query, key, value = heads(three, self.heads)
         scores = products.matmul(query, key.swapaxes(1, 2), f"{layer}.scores", ACTIVATION) * size**-0.5
         mixed = products.matmul(shares(scores), value, f"{layer}.mixed", ACTIVATION)
         return mixed.reshape(texts, self.heads, length, size).transpose(0, 2, 1, 3).reshape(texts, length, self.width)

@@ -110,19 +110,16 @@ class Products:
 
     def product(self, x: Rounded, y: Rounded) -> Numbers:
         """``x @ y``."""
-        a, b = np.asarray(x.codes), np.asarray(y.codes)
+        a, b, accumulator = np.asarray(x.codes), np.asarray(y.codes), self.policy.accumulator
         formats = self.policy.operand(x.kind).fmt, self.policy.operand(y.kind).fmt
         pairs = [(a, b)] if a.ndim == 2 else zip(a, b, strict=True)
-        sums = np.stack([self._sums(a, b, formats) for a, b in pairs]).reshape(*a.shape[:-1], b.shape[-1])
-        return np.ldexp(sums, -(x.exponent + y.exponent))
-
-    def _sums(self, a: NDArray[Any], b: NDArray[Any], formats: tuple[str, str]) -> Numbers:
-        accumulator = self.policy.accumulator
-        bits = golden.matmul(a, b, *formats, accumulator, threads=self.threads)
+        bits = np.stack([golden.matmul(*pair, *formats, accumulator, threads=self.threads) for pair in pairs])
         if accumulator == "exact":
-            unit = golden.ExactAccumulator(*formats, max(a.shape[1], 1))
-            return unit.encode(bits, "binary32").view(np.float32)
-        return state_format(accumulator).numbers(bits).astype(np.float32)
+            unit = golden.ExactAccumulator(*formats, max(a.shape[-1], 1))
+            sums = unit.encode(bits, "binary32").view(np.float32)
+        else:
+            sums = state_format(accumulator).numbers(bits).astype(np.float32)
+        return np.ldexp(sums, -(x.exponent + y.exponent)).reshape(*a.shape[:-1], b.shape[-1])
 
     def shares(self) -> dict[str, tuple[float, float]]:
         """Shares of the numbers other than zero that became zero, and that were out of range, by kind of operand."""
