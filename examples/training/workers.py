@@ -24,21 +24,20 @@ from synth.sweep.cluster import checked, program, threads
 
 PART = 60.0
 """Most seconds of a part of a run."""
-WORKERS = 60.0
-"""Seconds to wait for the first worker of a cluster."""
 
 
 @dataclass(frozen=True)
 class Trainers:
     """Where parts of runs are trained: ``slots()`` at the same time, with ``threads`` each for their products.
 
-    A part whose worker is lost fails with one of the ``losses``.
+    A part whose worker is lost fails with one of the ``losses``, which ``sentence`` reports.
     """
 
     executor: Executor
     slots: Callable[[], int]
     threads: int
     losses: tuple[type[Exception], ...]
+    sentence: str
 
 
 @contextmanager
@@ -48,7 +47,8 @@ def local(jobs: int | None = None) -> Iterator[Trainers]:
     slots = processors if jobs is None else check_integer("jobs", jobs, 1, 1 << 10)
     executor = ProcessPoolExecutor(slots, multiprocessing.get_context("spawn"))  # a fork would share JAX's locks
     try:
-        yield Trainers(executor, lambda: slots, max(processors // slots, 1), (BrokenProcessPool,))
+        sentence = "a worker of the study was killed; start it again to resume"
+        yield Trainers(executor, lambda: slots, max(processors // slots, 1), (BrokenProcessPool,), sentence)
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
 
@@ -68,14 +68,15 @@ def cluster(address: str) -> Iterator[Trainers]:
 
     with closing(client):
         try:
-            client.wait_for_workers(1, timeout=WORKERS)
+            client.wait_for_workers(1, timeout=60)
             client.run(exec, "import examples.training.runs")
         except TimeoutError:
             raise BadValue("dask", f"the scheduler at {address!r} has no workers", ": ") from None
         except ImportError as error:
             raise BadValue("dask", f"a worker cannot import the study: {error}", ": ") from None
-        executor = client.get_executor(pure=False)
-        yield Trainers(executor, lambda: threads(client), 1, (KilledWorker, CancelledError, OSError))
+        sentence = "the cluster was lost ({}); start the study again to resume"
+        losses = (KilledWorker, CancelledError, ImportError, OSError)
+        yield Trainers(client.get_executor(pure=False), lambda: threads(client), 1, losses, sentence)
 
 
 def study(
@@ -106,8 +107,7 @@ def study(
                 active[trainers.executor.submit(train, run, keys[run], state, seconds, trainers.threads)] = run
             done = {part: part.result() for part in wait(active, return_when=FIRST_COMPLETED).done}
         except trainers.losses as error:
-            problem = " ".join(str(error).split())
-            raise ToolError(f"a worker of the study was lost ({problem}); start it again to resume") from error
+            raise ToolError(trainers.sentence.format(" ".join(str(error).split()))) from error
         for part, (before, after, content) in done.items():
             run = active.pop(part)
             if after < run.iterations:

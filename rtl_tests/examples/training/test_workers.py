@@ -85,7 +85,7 @@ def test_a_cluster_that_loses_a_worker_has_the_results_of_whole_runs(tmp_path, i
 def test_a_cluster_that_is_lost_is_reported(tmp_path, importing):
     with cluster_of_two(tmp_path) as two, cluster(two.address) as pool:
         two.stop()
-        with pytest.raises(ToolError, match=r"^a worker of the study was lost \(.*\); start it again to resume$"):
+        with pytest.raises(ToolError, match=r"^the cluster was lost \(.*\); start the study again to resume$"):
             study(RUNS, tmp_path / "study", pool)
     for address, sentence in {
         "tcp://127.0.0.1:1": "dask: there is no Dask scheduler at 'tcp://127.0.0.1:1'",
@@ -112,7 +112,7 @@ def test_a_killed_worker_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(workers, "train", die)
     with (
         local(1) as pool,
-        pytest.raises(ToolError, match=r"^a worker of the study was lost \(.*\); start it again to resume$"),
+        pytest.raises(ToolError, match=r"^a worker of the study was killed; start it again to resume$"),
     ):
         study(RUNS, tmp_path, pool)
 
