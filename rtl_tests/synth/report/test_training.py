@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 
 import pytest
 
@@ -10,6 +11,7 @@ from rtl_tests.support.trained import made_up_study, policy
 from synth.area.rows import Row
 from synth.report import load
 from synth.report.chapters import training as chapter
+from synth.report.training import results
 from synth.report.training.claims import (
     BOTH_DIVERGED,
     CALIBRATED_NAME,
@@ -209,6 +211,26 @@ def test_an_older_file_is_named(change):
         "The code or the policies of the study, the reference model or NumPy have changed since these networks were "
         "trained. make study trains them again."
     )
+
+
+def test_the_hash_is_that_of_the_code_that_results_depend_on(tmp_path, monkeypatch):
+    code_hash = results.code_hash.__wrapped__
+    before, copy = code_hash(), tmp_path / "training"
+    shutil.copytree(results.CODE, copy)
+    monkeypatch.setattr(results, "CODE", copy)
+    assert code_hash() == before
+    for name, changes in {"workers.py": False, "__main__.py": False, "products.py": True}.items():
+        (copy / name).write_text((copy / name).read_text() + "# changed\n")
+        assert (code_hash() != before) is changes, name
+    monkeypatch.setattr(results, "CODE", tmp_path / "nowhere")
+    assert code_hash() is None
+
+
+def test_outside_the_clone_no_file_is_called_old(monkeypatch):
+    data = made_up_study()
+    data["program"] = "0"
+    monkeypatch.setattr(chapter, "code_hash", lambda: None)
+    assert not chapter.section(Study.from_json(data)).findings[0].text.startswith("The code")
 
 
 def test_without_a_file_there_is_a_sentence(tmp_path, monkeypatch):
