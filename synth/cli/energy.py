@@ -20,6 +20,7 @@ from synth.energy.job import MAX_OPERATIONS, MAX_PERIOD
 from synth.energy.measure import ICARUS, Simulator, available, is_available
 from synth.energy.plan import PLACES, energy_jobs
 from synth.report.figures import counted
+from synth.report.metrics import WITHOUT_GLITCHES
 
 _PARTS = ("switching", "internal", "leakage", "clock", "glitch_free")
 
@@ -115,7 +116,7 @@ def _table(rows: Sequence[Row], is_smallest: bool) -> Iterator[str]:
         yield f"{place:{width}} {row.recipe:{wide}} {'total':11} {spread}  {row.unit}"
         for name in _PARTS:
             yield f"{indent}{name:11} {medians.pop(name):10.1f}"
-        counts = (f"{name} {value:g}" for name, value in medians.items() if not name.startswith("glitch_free"))
+        counts = (f"{name} {value:g}" for name, value in medians.items() if name not in WITHOUT_GLITCHES)
         yield f"{indent}{', '.join(counts)}"
     for row in figures[:1]:
         operations = f"{counted(int(row.conditions['operations']), 'operation')} on {row.data} data"

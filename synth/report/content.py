@@ -55,7 +55,7 @@ class Content:
 
     @cached_property
     def sections(self) -> list[Section]:
-        """All sections for which the report has data, without the empty sentences on single samples."""
+        """All sections for which the report has data."""
         report, measured = self.report, self.measured
         sections = (
             parts.macs(measured),
@@ -77,10 +77,7 @@ class Content:
             method.method(report, measured),
             method.figures(report, measured),
         )
-        found = [section for section in sections if section]
-        for section in found:
-            section.findings = [finding for finding in section.findings if finding.text]
-        return found
+        return [section for section in sections if section]
 
     @cached_property
     def summary(self) -> list[Point]:

@@ -2,20 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import golden
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
-from synth.area.keys import Keys
-from synth.area.rows import Row
 from synth.report.figures import Figure
-from synth.report.measured import figure
-
-RESULTS = Path(__file__).with_name("dots.json")
+from synth.report.study import Point, Study
 
 FORMAT = "ocp_e4m3"
 """The format of the products whose accumulators are compared."""
@@ -86,22 +82,6 @@ def readout() -> Design:
     return build("readout", FORMAT, target="binary32")
 
 
-def designs() -> Iterator[tuple[Design, str]]:
-    """Each design of the study with its target; some designs occur twice."""
-    for target, numbers in LANES.items():
-        yield readout(), target
-        for lanes in numbers:
-            for accumulator in ACCUMULATORS:
-                yield dot(FORMAT, accumulator, lanes, target), target
-    for fmt in FORMATS:
-        for accumulator in FORMAT_ACCUMULATORS:
-            yield dot(fmt, accumulator, STEP), "gates"
-    for accumulator in ALIGNED:
-        yield dot(FORMAT, accumulator, STEP), "gates"
-    for block in (*BLOCKS.values(), HALF):
-        yield block.design, "gates"
-
-
 class Errors(NamedTuple):
     """Errors of sums, divided by the sum of the products' magnitudes: root mean square and 99th percentile."""
 
@@ -110,51 +90,53 @@ class Errors(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Dots:
-    """The results of the study."""
+class Dots(Study):
+    """The study of dot products; its rows are the best ones of each design."""
 
-    rows: tuple[Row, ...]
-    """The best row of each design."""
-    numpy: str
-    """Version of NumPy, whose random numbers are the data."""
-    errors: Mapping[tuple[str, int, str], Errors]
-    """By kind of data, lanes and accumulator; those of :data:`OPERANDS` have as many lanes as terms."""
-    snr: Mapping[tuple[str, str], Figure]
-    """Signal-to-noise ratios in dB, by block and kind of data."""
-    source: Mapping[str, Any]
-    """Content of the file."""
+    file: ClassVar[Path] = Path(__file__).with_name("dots.json")
+
+    @classmethod
+    def points(cls) -> Iterator[Point]:
+        """See :class:`Study`."""
+        for target, numbers in LANES.items():
+            yield Point(readout(), target)
+            for lanes in numbers:
+                for accumulator in ACCUMULATORS:
+                    yield Point(dot(FORMAT, accumulator, lanes, target), target)
+        for fmt in FORMATS:
+            for accumulator in FORMAT_ACCUMULATORS:
+                yield Point(dot(fmt, accumulator, STEP))
+        for accumulator in ALIGNED:
+            yield Point(dot(FORMAT, accumulator, STEP))
+        for block in (*BLOCKS.values(), HALF):
+            yield Point(block.design)
 
     @property
-    def tool(self) -> str:
-        """The tool that measured the areas."""
-        return ", ".join(sorted({row.tool for row in self.rows}))
+    def numpy(self) -> str:
+        """Version of NumPy, whose random numbers are the data."""
+        return str(self.source["numpy"])
+
+    @cached_property
+    def errors(self) -> Mapping[tuple[str, int, str], Errors]:
+        """By kind of data, lanes and accumulator; those of :data:`OPERANDS` have as many lanes as terms."""
+        return {
+            (data, lanes, name): Errors(_samples(rms), _samples(p99))
+            for data, lanes, name, rms, p99 in self.source["errors"]
+        }
+
+    @cached_property
+    def snr(self) -> Mapping[tuple[str, str], Figure]:
+        """Signal-to-noise ratios in dB, by block and kind of data."""
+        return {(block, data): _samples(ratios) for block, data, ratios in self.source["snr"]}
 
     def operands(self, kind: str) -> Errors:
         """Errors of rounding the operands."""
         return self.errors[kind, TERMS, OPERANDS]
 
-    def row(self, design: Design, target: str = "gates") -> Row:
-        """The row of a design."""
-        (row,) = (row for row in self.rows if (row.name, row.target) == (design.name, target))
-        return row
-
     def area(self, design: Design, lanes: int, target: str = "gates") -> Figure:
         """The area of a design with these ``lanes``, per product."""
-        value = figure(self.row(design, target))
+        value = self.figure(Point(design, target))
         return replace(value, low=value.low / lanes, median=value.median / lanes, high=value.high / lanes)
-
-    @classmethod
-    def from_json(cls, data: Any) -> "Dots":
-        """Read the content of ``dots.json``; BadValue or BadKind if it is something else."""
-        keys = Keys(data, "dots")
-        rows, numpy = tuple(map(Row.from_json, keys.items("rows"))), keys.text("numpy")
-        errors, snr = {}, {}
-        for line in (Keys(item, "errors") for item in keys.items("errors")):
-            place = line.text("data"), line.count("lanes"), line.text("accumulator")
-            errors[place] = Errors(_samples(line.numbers("rms")), _samples(line.numbers("p99")))
-        for line in (Keys(item, "snr") for item in keys.items("snr")):
-            snr[line.text("block"), line.text("data")] = _samples(line.numbers("db"))
-        return cls(rows, numpy, errors, snr, data)
 
 
 def _samples(values: tuple[float, ...]) -> Figure:

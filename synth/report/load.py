@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 from golden.refusal import BadValue, Refusal
 from golden.tables import read_bytes
 from synth.report.data import Accuracy, Sweep
-from synth.report.dots import RESULTS, Dots
-from synth.report.energies import RESULTS as ENERGIES
+from synth.report.dots import Dots
 from synth.report.energies import Energies
-from synth.report.speeds import RESULTS as SPEEDS
 from synth.report.speeds import Speeds
 from synth.report.training.results import RESULTS as STUDY
 from synth.report.training.results import Study
+
+dots, energies, speeds = Dots.load, Energies.load, Speeds.load
+"""The results of the studies that are part of the program."""
 
 Content = TypeVar("Content")
 LARGEST = 1e30
@@ -29,21 +30,6 @@ def sweep(file: str, argument: str) -> Sweep:
 def accuracy(file: str, argument: str = "accuracy") -> Accuracy:
     """Read the output of ``examples/digits.py --json``; BadValue if it cannot be read or is something else."""
     return _read(file, argument, "examples/digits.py --json", Accuracy.from_json)
-
-
-def dots() -> Dots:
-    """The results of the study of dot products, which are part of the program."""
-    return Dots.from_json(json.loads(RESULTS.read_bytes()))
-
-
-def energies() -> Energies:
-    """The results of the study of energies, which are part of the program."""
-    return Energies.from_json(json.loads(ENERGIES.read_bytes()))
-
-
-def speeds() -> Speeds:
-    """The results of the study of speed, which are part of the program."""
-    return Speeds.from_json(json.loads(SPEEDS.read_bytes()))
 
 
 def study(file: str | None = None, argument: str = "study") -> Study | None:

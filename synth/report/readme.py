@@ -6,7 +6,7 @@ Usage: python -m synth.report.readme [REPORT.json]: with a report, copy its figu
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from math import inf
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -25,10 +25,12 @@ from synth.report.data import Report
 from synth.report.dots import ACCUMULATORS, FORMAT, LANES, Dots, dot
 from synth.report.energies import Energies
 from synth.report.figures import Figure, counted, number, ranked
+from synth.report.measured import Measured
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
 from synth.report.render.markdown import table_lines
 from synth.report.speeds import BLOCKS, Speeds
+from synth.report.study import text_of
 from synth.report.training.results import Study
 from synth.studies import sky130
 from synth.studies.fast import Limit, Point, limits, points, smallest
@@ -38,20 +40,6 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PICTURE = Path("docs/results.json"), Path("docs/mac_area.svg")
 README, ACCURACY, DOT = Path("README.md"), Path("docs/accuracy.md"), Path("docs/dot.md")
 STUDY, FAST, ENERGY = Path("docs/study.md"), Path("docs/fast.md"), Path("docs/energy.md")
-_KEPT = (
-    "component",
-    "format",
-    "accumulator",
-    "target",
-    "recipe",
-    "best_recipe",
-    "min",
-    "median",
-    "max",
-    "unit",
-    "tool",
-    "command",
-)
 _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 
 _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc_1_4_3_b7", "gc_1_3_4_b3")
@@ -78,24 +66,27 @@ class Results(NamedTuple):
     def from_json(cls, data: Mapping[str, Any]) -> "Results":
         """Read docs/results.json."""
         figures: dict[tuple[str, str], dict[str, Figure]] = {}
-        keys = ("min", "median", "max", "unit", "best_recipe", "tool", "command")
-        for row in data["rows"]:
-            by_format = figures.setdefault((row["component"], row["target"]), {})
-            by_format[row["format"]] = Figure(*(row[key] for key in keys))
+        for design, (command, *rows) in data["designs"].items():
+            component, name = design.split()
+            for target, recipe, *spread in rows:
+                source = TARGETS[target].unit, recipe, data["tool"], f"{command} --target {target}"
+                figures.setdefault((component, target), {})[name] = Figure(*spread, *source)
         return cls(data["tool"], data["renamings"], figures)
 
 
 def results(report: Report) -> dict[str, Any]:
-    """The part of a report that docs/results.json keeps: plain blocks into the report's accumulator."""
-    plain = [{"format": name, "accumulator": REPORT_ACCUMULATOR} for name in report.formats]
-    rows = []
-    for row in report.rows:
-        options = {"accumulator": REPORT_ACCUMULATOR, **row.options}
-        is_area = row.is_best and row.timing is None and not row.is_energy
-        if is_area and row.component in ("mac", "multiplier") and options in plain:
-            line = row.to_json()
-            rows.append({key: line[key] for key in _KEPT if key in line})
-    return {"tool": report.tool, "renamings": report.renamings, "rows": rows}
+    """The part of a report that docs/results.json keeps: plain blocks into the report's accumulator.
+
+    A design has its command without the target, then target, recipe, minimum, median and maximum of each target.
+    """
+    designs: dict[str, list[Any]] = {}
+    measured = Measured(report.rows, report.formats)
+    for component, target in product(("mac", "multiplier"), TARGETS):
+        for name, value in measured.part(component, target).items():
+            command, _, _ = value.command.partition(" --target ")
+            row = [target, value.recipe, value.low, value.median, value.high]
+            designs.setdefault(f"{component} {name}", [command]).append(row)
+    return {"tool": report.tool, "renamings": report.renamings, "designs": designs}
 
 
 def picture(data: Results) -> str:
@@ -242,14 +233,14 @@ def main(arguments: Sequence[str]) -> None:
     """Rewrite the picture and the sections of README and docs; with a report's path, the data file first."""
     if arguments:
         report = Report.from_json(json.loads(Path(arguments[0]).read_bytes()))
-        (ROOT / RESULTS).write_text(json.dumps(results(report), indent=1) + "\n", encoding="utf-8")
+        (ROOT / RESULTS).write_text(text_of(results(report)), encoding="utf-8")
     data = Results.from_json(json.loads((ROOT / RESULTS).read_bytes()))
     (ROOT / PICTURE).write_text(picture(data), encoding="utf-8")
     _insert(README, section(data))
     _insert(ACCURACY, accuracy())
     _insert(DOT, dots(load.dots()))
     _insert(STUDY, study(load.study()))
-    _insert(FAST, speeds(load.speeds(), sky130.recorded()))
+    _insert(FAST, speeds(load.speeds(), sky130.Sky130.load().rows))
     _insert(ENERGY, energies(load.energies()))
 
 

@@ -23,6 +23,10 @@ class Command(Cell):
     """A cell whose text is a command line."""
 
 
+Content = Cell | Figure | str | float | None
+"""What a cell can be made of: see :func:`cell`."""
+
+
 @dataclass(frozen=True)
 class Table:
     """A table; ``columns`` are its heads, and the first cell of each row names the row."""
@@ -52,19 +56,17 @@ class Plot:
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence that follows from the figures."""
+    """A sentence that follows from the figures; empty if they allow none, and then not shown."""
 
     text: str
     place: str = ""
     """Key of its column; empty if it is about several columns or none."""
     is_caption: bool = False
     """Whether it is the caption of a plot, and so not listed again on the page."""
-
-
-def other_tool(subject: str, tool: str, others: str, command: str) -> list[Finding]:
-    """A warning if the ``tool`` of a study's figures is not that of the ``others``; the command measures them again."""
-    text = f"{subject} by {tool}, other figures by {others}: do not compare them. {command} measures them again."
-    return [] if tool == others else [Finding(text)]
+    key: str = ""
+    """Its name in the summary; empty if the summary does not have it."""
+    is_listed: bool = True
+    """Whether the section has it as well as the summary."""
 
 
 @dataclass
@@ -79,6 +81,64 @@ class Section:
     tables: list[Table] = field(default_factory=list)
     folded: bool = False
     """Whether the page hides its tables until the reader opens them."""
+    keys: tuple[str, ...] = ()
+    """Keys that its findings may have."""
+
+    def find(
+        self, text: str, place: str = "", key: str = "", *, is_caption: bool = False, is_listed: bool = True
+    ) -> None:
+        """Add a :class:`Finding`; KeyError if the section has no such key."""
+        if key and key not in self.keys:
+            raise KeyError(f"section {self.anchor} has no finding {key!r}")
+        self.findings.append(Finding(text, place, is_caption, key, is_listed))
+
+    def plot(self, caption: str, picture: Picture, figures: Iterable[Figure], *others: str) -> None:
+        """Add a plot with the commands that repeat its figures, and other commands."""
+        self.plots.append(Plot(caption, picture, commands(figures) + others))
+
+    def plot_finding(
+        self, text: str, picture: Picture, figures: Iterable[Figure], place: str, key: str = "", *others: str
+    ) -> None:
+        """Add a :meth:`plot` whose caption is a finding."""
+        self.plot(text, picture, figures, *others)
+        self.find(text, place, key, is_caption=True)
+
+    def table(self, caption: str, columns: Iterable[str], rows: Iterable[Iterable[Content]], note: str = "") -> None:
+        """Add a :func:`table`."""
+        self.tables.append(table(caption, columns, rows, note))
+
+    def warn_of_other_tool(self, subject: str, tool: str, others: str, command: str) -> None:
+        """Warn if the ``tool`` of a study's figures is not that of the ``others``; the command measures them again."""
+        text = f"{subject} by {tool}, other figures by {others}: do not compare them. {command} measures them again."
+        self.find("" if tool == others else text)
+
+    @property
+    def shown(self) -> list[Finding]:
+        """The findings of the section that say something."""
+        return [finding for finding in self.findings if finding.text and finding.is_listed]
+
+    def headline(self, key: str) -> str:
+        """The findings with a key as one text, empty if they say nothing; KeyError if the section has no such key."""
+        if key not in self.keys:
+            raise KeyError(f"section {self.anchor} has no finding {key!r}")
+        return " ".join(dict.fromkeys(finding.text for finding in self.findings if finding.key == key and finding.text))
+
+
+def table(caption: str, columns: Iterable[str], rows: Iterable[Iterable[Content]], note: str = "") -> Table:
+    """A table; cells may be given as their content."""
+    return Table(caption, tuple(columns), tuple(tuple(map(cell, row)) for row in rows), note)
+
+
+def cell(content: Content) -> Cell:
+    """A cell with a text, a number, a figure or, if that is unknown, a dash."""
+    match content:
+        case Cell():
+            return content
+        case str():
+            return Cell(content)
+        case float() | int():
+            return Cell(number(content), value=content)
+    return figure_cell(content)
 
 
 def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:

@@ -2,20 +2,17 @@
 ``make fast`` writes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from golden.refusal import BadValue
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
-from synth.area.keys import Keys
-from synth.area.rows import Row
+from synth.area.recipes import SPEED
 from synth.report.plan import REPORT_ACCUMULATOR
-
-RESULTS = Path(__file__).with_name("speeds.json")
+from synth.report.study import Point, Study
 
 FORMATS = ("hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3", "e5m2_nosub", "e5m2b1", "e5m3")
 """Formats whose MAC is measured; ``make speed`` measures more of them, on more targets."""
@@ -39,44 +36,19 @@ def mac(name: str, goal: str, **options: Any) -> Design:
     return build("mac", name, **{"accumulator": REPORT_ACCUMULATOR, "optimize": goal} | options)
 
 
-def designs() -> Iterator[Design]:
-    """Each design of the study once."""
-    for name in FORMATS:
-        for goal in GOALS:
-            yield mac(name, goal)
-    for options in OTHERS:
-        for goal in GOALS:
-            yield mac(VARIED, goal, **options)
-    for block, name, options in BLOCKS:
-        for goal in GOALS:
-            yield build(block, name, optimize=goal, **options)
-
-
 @dataclass(frozen=True)
-class Speeds:
-    """The results of the study.
+class Speeds(Study):
+    """The study of speed."""
 
-    Attributes
-    ----------
-    rows : tuple of Row
-        Of each design the rows of all recipes of the portfolio ``speed``.
-    source : mapping
-        Content of the file.
-    """
-
-    rows: tuple[Row, ...]
-    source: Mapping[str, Any]
-
-    @property
-    def tool(self) -> str:
-        """The tool that made the netlists."""
-        return ", ".join(sorted({row.tool for row in self.rows}))
+    file: ClassVar[Path] = Path(__file__).with_name("speeds.json")
 
     @classmethod
-    def from_json(cls, data: Any) -> "Speeds":
-        """Read the content of ``speeds.json``; BadValue or BadKind if it is something else."""
-        rows = tuple(map(Row.from_json, Keys(data, "speeds").items("rows")))
-        for row in rows:
-            if row.timing is None:
-                raise BadValue("portfolio", f"must be one whose netlists are timed, not {row.portfolio!r}")
-        return cls(rows, data)
+    def points(cls) -> Iterator[Point]:
+        """See :class:`Study`."""
+        macs = [(name, {}) for name in FORMATS] + [(VARIED, options) for options in OTHERS]
+        for name, options in macs:
+            for goal in GOALS:
+                yield Point(mac(name, goal, **options), portfolio=SPEED)
+        for block, name, options in BLOCKS:
+            for goal in GOALS:
+                yield Point(build(block, name, optimize=goal, **options), portfolio=SPEED)

@@ -11,7 +11,7 @@ already has, of the same Verilog by the same scripts and tool, are not measured 
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,6 @@ from numpy.typing import NDArray
 import golden
 from golden import Format
 from golden.wide import state_format
-from synth.area.emission import verilog
-from synth.area.jobs import Job
-from synth.area.plan import area_jobs
-from synth.area.store import Store
 from synth.report.dots import (
     BLOCK_DATA,
     BLOCKS,
@@ -33,17 +29,15 @@ from synth.report.dots import (
     GAUSSIAN,
     HEAVY,
     OPERANDS,
-    RESULTS,
     SEEDS,
     SUMMED,
     SUMS,
     TERMS,
     VARYING,
     Block,
-    designs,
+    Dots,
 )
-from synth.studies import record
-from synth.studies.script import status
+from synth.studies.script import parser, status
 
 Codes = NDArray[Any]
 Numbers = NDArray[np.float32]
@@ -139,19 +133,21 @@ def snr(block: Block, data: str, seed: int) -> float:
     return float(10 * np.log10(signal / noise))
 
 
-def error_lines(data: str, lanes: int) -> Iterator[dict[str, Any]]:
-    """The lines of ``dots.json`` on errors with a kind of data in steps of ``lanes``, with a sample for each seed."""
-    samples = [errors(data, lanes, seed) for seed in SEEDS]
-    for name in samples[0]:
-        rms, p99 = zip(*(sample[name] for sample in samples), strict=True)
-        yield {"data": data, "lanes": lanes, "accumulator": name, "rms": _rounded(rms), "p99": _rounded(p99)}
-
-
-def snr_lines() -> Iterator[dict[str, Any]]:
-    """The lines of ``dots.json`` on blocks."""
-    for name, block in BLOCKS.items():
-        for data in BLOCK_DATA:
-            yield {"block": name, "data": data, "db": _rounded([snr(block, data, seed) for seed in SEEDS])}
+def computed() -> dict[str, Any]:
+    """The errors and ratios of ``dots.json``, with a sample for each seed."""
+    lines: list[list[Any]] = []
+    for data in DATA:
+        for lanes in (*SUMMED, TERMS):
+            samples = [errors(data, lanes, seed) for seed in SEEDS]
+            for name in samples[0]:
+                rms, p99 = zip(*(sample[name] for sample in samples), strict=True)
+                lines.append([data, lanes, name, _rounded(rms), _rounded(p99)])
+    ratios = [
+        [name, data, _rounded([snr(block, data, seed) for seed in SEEDS])]
+        for name, block in BLOCKS.items()
+        for data in BLOCK_DATA
+    ]
+    return {"numpy": np.__version__, "errors": lines, "snr": ratios}
 
 
 def _rounded(values: Sequence[float]) -> list[float]:
@@ -159,18 +155,9 @@ def _rounded(values: Sequence[float]) -> list[float]:
     return [float(f"{value:.6g}") for value in values]
 
 
-def jobs(store: Store) -> list[Job]:
-    """The jobs of all designs, each once."""
-    todo = [job for design, target in designs() for job in area_jobs(design, verilog(design, store), (target,))]
-    return list(dict.fromkeys(todo))
-
-
 def main() -> None:
     """Measure, and write the file."""
-    best = record.measured(record.options(__doc__), RESULTS, jobs, lambda _, row: row.is_best)
-    steps = [(data, lanes) for data in DATA for lanes in (*SUMMED, TERMS)]
-    errors = [line for data, lanes in steps for line in error_lines(data, lanes)]
-    record.write(RESULTS, best, numpy=np.__version__, errors=errors, snr=list(snr_lines()))
+    Dots.measure(parser(__doc__, files=True).parse_args(), computed=computed)
 
 
 if __name__ == "__main__":

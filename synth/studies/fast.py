@@ -12,8 +12,6 @@ Verilog by the same scripts and tool, are not measured again unless ``--again`` 
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain
 from math import inf
 from operator import attrgetter
 from statistics import median
@@ -21,17 +19,13 @@ from typing import Any, NamedTuple
 
 from hwgen.blocks.block import Design
 from hwgen.datapath.goal import GOALS
-from synth.area.emission import verilog
-from synth.area.jobs import Job
-from synth.area.plan import area_jobs
-from synth.area.recipes import SPEED
 from synth.area.rows import Row
 from synth.area.store import Store
-from synth.area.timing import ABC
 from synth.report.figures import number
-from synth.report.speeds import RESULTS, VARIED, designs, mac
-from synth.studies import record, sky130
-from synth.studies.script import status
+from synth.report.speeds import VARIED, Speeds, mac
+from synth.studies import sky130
+from synth.studies.script import Check, parser, status
+from synth.studies.sky130 import Sky130
 
 ALLOWED = 1.02
 """Areas that a figure may have, as multiples of the limit."""
@@ -91,13 +85,6 @@ def smallest(found: Iterable[Point], delay: float = inf) -> Point | None:
     return min((point for point in found if point.delay <= delay), key=attrgetter("area"), default=None)
 
 
-class Check(NamedTuple):
-    """A line of the table, and whether the limit is kept."""
-
-    text: str
-    kept: bool
-
-
 def checked(limit: Limit, rows: Sequence[Row]) -> list[Check]:
     """A check for each delay of a limit, from the rows of all recipes and modules."""
     found = [point for design in limit.designs() for point in points(design, rows)]
@@ -113,32 +100,27 @@ def checked(limit: Limit, rows: Sequence[Row]) -> list[Check]:
     return checks
 
 
-def jobs(store: Store) -> list[Job]:
-    """The jobs of all designs; delays are ABC's, which every machine has."""
-    return [
-        replace(job, timer=ABC)
-        for design in designs()
-        for job in area_jobs(design, verilog(design, store), ["gates"], SPEED)
-    ]
-
-
 def main() -> int:
     """Measure, write the files and print the tables; return 0 if all limits that were measured are kept, else 1."""
-    parser = record.parser(__doc__)
+    options = parser(__doc__, files=True)
     text = f"cell library of the limits in ns, {sky130.LIBRARY} (default: they are not measured)"
-    parser.add_argument("--liberty", metavar="FILE", help=text)
-    chosen = parser.parse_args()
+    options.add_argument("--liberty", metavar="FILE", help=text)
+    chosen = options.parse_args()
     libraries = None if chosen.liberty is None else sky130.libraries(chosen.liberty)
-    groups = record.measured(chosen, RESULTS, jobs, lambda _, row: not row.is_best)
-    record.write(RESULTS, groups)
-    rows = list(chain(*groups.values()))
+    Speeds.measure(chosen)
+    rows = Speeds.load().rows
     checks = [check for limit in limits() for check in checked(limit, rows)]
     print(f"{'module':34} {'within':>6} {'at most':>7} {'FO4':>8} {'NAND2':>8}  recipe")
     for check in checks:
         print(f"{check.text}: {'kept' if check.kept else 'NOT KEPT'}")
-    timed = [] if libraries is None else list(sky130.checked(sky130.measured(chosen, libraries)))
-    print("\n".join([sky130.HEAD, *(check.text for check in timed)]) if timed else sky130.WITHOUT)
-    return 0 if all(check.kept for check in checks) and all(check.kept is not False for check in timed) else 1
+    if libraries is None:
+        print(sky130.WITHOUT)
+    else:
+        Sky130.measure(chosen, Sky130.jobs_on(libraries, Store(chosen.store)))
+        timed = list(sky130.checked(Sky130.load().rows))
+        print("\n".join([sky130.HEAD, *(check.text for check in timed)]))
+        checks += timed
+    return int(any(check.kept is False for check in checks))
 
 
 if __name__ == "__main__":

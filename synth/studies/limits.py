@@ -8,7 +8,6 @@ a delay is that of any recipe of the portfolio speed.
 Usage: python -m synth.studies.limits [--liberty osu018_stdcells.lib] [--renamings 8]
 """
 
-import argparse
 import os
 import sys
 from collections import defaultdict
@@ -31,7 +30,7 @@ from synth.area.rows import Row
 from synth.area.runner import measure_all
 from synth.report.figures import Figure, number
 from synth.report.measured import figure
-from synth.studies.script import status
+from synth.studies.script import Check, parser, status
 
 FLOWS = {"cyclonev": "stock", "xc7": "stock", "liberty": "amap"}
 """Recipe of each target."""
@@ -123,12 +122,13 @@ def dot_limits() -> Iterator[Limit]:
 
 def main() -> int:
     """Print the table; return 0 if no limit is exceeded, else 1."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options = parser(__doc__, stores=False)
     default = OSU018 if os.path.exists(OSU018) else None
-    parser.add_argument("--liberty", metavar="FILE", default=default, help="osu018_stdcells.lib (default: %(default)s)")
+    text = "osu018_stdcells.lib (default: %(default)s)"
+    options.add_argument("--liberty", metavar="FILE", default=default, help=text)
     text = "number of renamings that the median is taken over (default: %(default)s)"
-    parser.add_argument("--renamings", type=int, default=8, metavar="N", help=text)
-    arguments = parser.parse_args()
+    options.add_argument("--renamings", type=int, default=8, metavar="N", help=text)
+    arguments = options.parse_args()
     libraries = liberty.read_all([arguments.liberty] if arguments.liberty else [])
     for library, *_ in libraries.values():
         if not library.name.startswith("osu018"):
@@ -138,13 +138,6 @@ def main() -> int:
         checks = measured(libraries, arguments.renamings, pool)
     print("\n".join(table(checks)))
     return 0 if all(check.kept is not False for check in checks) else 1
-
-
-class Check(NamedTuple):
-    """Whether a limit is kept; None if it was not measured."""
-
-    text: str
-    kept: bool | None
 
 
 def table(checks: Iterable[Check]) -> Iterator[str]:

@@ -4,7 +4,6 @@ Usage: python -m synth.studies.ranking [--liberty FILE]... prints Markdown. The 
 of formats in opposite orders or a measurement fails, and 2 for bad input. A pair that only one run ranks is counted.
 """
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, permutations, product
@@ -31,7 +30,7 @@ from synth.report.columns import columns
 from synth.report.figures import Figure, listing, number, ranked
 from synth.report.measured import by_format
 from synth.report.plan import FORMATS, PARTS
-from synth.studies.script import status
+from synth.studies.script import parser, status
 
 MEASURED = ("multiplier", "mac")
 Pair = tuple[str, str]
@@ -108,17 +107,15 @@ def jobs(formats: Mapping[str, Format], libraries: Libraries, renamings: int, se
 
 def main() -> int:
     """Measure and print the document; return 1 if a ranking is contradicted, else 0."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options = parser(__doc__)
     text = "cell library; may be repeated"
-    parser.add_argument("--liberty", action="append", default=[], metavar="FILE[,FILE...]", help=text)
-    parser.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings of each run (default: 4)")
+    options.add_argument("--liberty", action="append", default=[], metavar="FILE[,FILE...]", help=text)
+    options.add_argument("--renamings", type=int, default=4, metavar="N", help="renamings of each run (default: 4)")
     text = "first seeds of the runs (default: 1 1001)"
-    parser.add_argument("--seeds", type=int, nargs=2, default=(1, 1001), metavar="N", help=text)
+    options.add_argument("--seeds", type=int, nargs=2, default=(1, 1001), metavar="N", help=text)
     text = "formats to rank (default: the report's)"
-    parser.add_argument("--formats", default=",".join(FORMATS), metavar="F[,F...]", help=text)
-    text = "reuse the results in this file and add new ones (default: %(default)s)"
-    parser.add_argument("--store", default="build/store.sqlite", metavar="FILE", help=text)
-    arguments = parser.parse_args()
+    options.add_argument("--formats", default=",".join(FORMATS), metavar="F[,F...]", help=text)
+    arguments = options.parse_args()
     first, second = sorted(arguments.seeds)
     if arguments.renamings < 2:
         raise BadValue("renamings", f"must be at least 2, because one has no spread, not {arguments.renamings}")

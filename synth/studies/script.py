@@ -1,10 +1,35 @@
-"""Exit statuses and messages of the studies that run as scripts."""
+"""The command lines of studies: options, exit statuses and messages."""
 
+import argparse
 import sys
 from collections.abc import Callable
+from typing import NamedTuple
 
 from golden.refusal import Refusal
 from hwgen.tools.process import ToolError
+
+
+class Check(NamedTuple):
+    """A line of a table, and whether its limit is kept; None if it was not measured, or is no limit."""
+
+    text: str
+    kept: bool | None
+
+
+def parser(about: str | None, stores: bool = True, files: bool = False) -> argparse.ArgumentParser:
+    """The options of a study; ``about`` is the docstring of its module.
+
+    ``stores``: it keeps results in a store. ``files``: and in a file of the program.
+    """
+    options = argparse.ArgumentParser(description=(about or "").splitlines()[0])
+    if stores:
+        text = "reuse the results in this file and add new ones (default: %(default)s)"
+        options.add_argument("--store", default="build/store.sqlite", metavar="FILE", help=text)
+    if files:
+        options.add_argument("--jobs", type=int, metavar="N", help="jobs that run at the same time")
+        text = "measure everything again, also what the study's file has"
+        options.add_argument("--again", action="store_true", help=text)
+    return options
 
 
 def status(name: str, study: Callable[[], int | None]) -> int:

@@ -5,21 +5,18 @@ their median and spread are shown beside it. The library has another licence and
 measured with it are in docs/sky130.json.
 """
 
-import argparse
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from golden.refusal import BadValue
 from hwgen.blocks.block import Design
 from hwgen.datapath.goal import GOALS
 from synth.area.emission import verilog
-from synth.area.jobs import AS_EMITTED, DEFAULT_RENAMINGS, Job
+from synth.area.jobs import AS_EMITTED, DEFAULT_RENAMINGS, Measurement
 from synth.area.liberty import Libraries, read_all
 from synth.area.plan import area_jobs
 from synth.area.recipes import SPEED
@@ -29,9 +26,9 @@ from synth.area.targets import LIBERTY
 from synth.area.timing import opensta
 from synth.report.figures import number
 from synth.report.speeds import mac
-from synth.studies import record
+from synth.report.study import Point, Study
+from synth.studies.script import Check
 
-RESULTS = Path(__file__).resolve().parents[2] / "docs" / "sky130.json"
 LIBRARY = "sky130_fd_sc_hd__tt_025C_1v80"
 """Name of the library group: sky130hd, typical corner."""
 
@@ -79,28 +76,29 @@ def libraries(file: str) -> Libraries:
     return {(f"{LIBRARY}.lib",): parts}
 
 
-def jobs(known: Libraries, store: Store) -> list[Job]:
-    """A job for each MAC and recipe, and one more for the module as emitted if the MAC is built for speed."""
-    todo = []
-    for limit in LIMITS:
-        for goal, design in limit.designs().items():
-            for seed, renamings in ((AS_EMITTED, 1), (1, DEFAULT_RENAMINGS)):
-                if seed != AS_EMITTED or goal == "speed":
-                    (job,) = area_jobs(design, verilog(design, store), [LIBERTY], SPEED, renamings, known, seed)
-                    todo += [replace(job, recipe=recipe) for recipe in RECIPES]
-    return todo
+@dataclass(frozen=True)
+class Sky130(Study):
+    """The delays of both MACs of each limit: of renamings and, if it is built for speed, of the module as emitted."""
 
+    file: ClassVar[Path] = Path(__file__).resolve().parents[2] / "docs" / "sky130.json"
 
-def measured(chosen: argparse.Namespace, known: Libraries) -> list[Row]:
-    """Measure what the file does not have, write the file and return its rows."""
-    groups = record.measured(chosen, RESULTS, partial(jobs, known), lambda _, row: not row.is_best)
-    record.write(RESULTS, groups)
-    return list(chain(*groups.values()))
+    @classmethod
+    def points(cls) -> Iterator[Point]:
+        """See :class:`Study`."""
+        for limit in LIMITS:
+            for goal, design in limit.designs().items():
+                for seed in (AS_EMITTED, 1) if goal == "speed" else (1,):
+                    yield Point(design, LIBERTY, SPEED, seed=seed)
 
-
-def recorded() -> list[Row]:
-    """The rows of the file."""
-    return [Row.from_json(row) for row in json.loads(RESULTS.read_bytes())["rows"]]
+    @classmethod
+    def jobs_on(cls, known: Libraries, store: Store) -> dict[str, list[Measurement]]:
+        """The jobs of each point, one for each recipe."""
+        todo: dict[str, list[Measurement]] = {}
+        for label, (design, target, portfolio, _, seed) in cls.labelled().items():
+            renamings = 1 if seed == AS_EMITTED else DEFAULT_RENAMINGS
+            (job,) = area_jobs(design, verilog(design, store), [target], portfolio, renamings, known, seed)
+            todo[label] = [replace(job, recipe=recipe) for recipe in RECIPES]
+        return todo
 
 
 class Delay(NamedTuple):
@@ -134,13 +132,6 @@ def _nanoseconds(row: Row) -> Iterator[float]:
     assert row.timing.metric == FO4
     unit = row.medians[PS] / median(row.timing.delays) / 1000
     return (sample * unit for sample in row.timing.delays)
-
-
-class Check(NamedTuple):
-    """A line of the table, and whether the limit is kept; None for a recipe without a limit."""
-
-    text: str
-    kept: bool | None
 
 
 _FIGURES = f"{'within':>6} {'emitted':>8} {'median':>6} {'renamings':>14} {'NAND2':>8}"

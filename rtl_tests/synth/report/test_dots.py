@@ -1,5 +1,7 @@
 """The chapter on dot products: sentences that follow from the study's file, with made-up results and with the real."""
 
+from dataclasses import replace
+
 import pytest
 
 from golden.refusal import BadKind, BadValue
@@ -21,10 +23,10 @@ from synth.report.dots import (
     SUMMED,
     TERMS,
     Dots,
-    designs,
     dot,
     readout,
 )
+from synth.report.study import Point
 
 AREA = {
     "binary16": 600,
@@ -47,26 +49,24 @@ def study(**areas):
     binary16 has larger errors with fewer than 8 lanes.
     """
     areas, rows = AREA | areas, {}
-    for design, target in designs():
+    for label, (design, target, *_) in Dots.labelled().items():
         name = str(design.options.get("accumulator", design.kind))
         lanes = int(design.options.get("lanes", 8))
         (row, _) = made_up(design.kind, target, areas.get(name, 500) * lanes / 8 + 80, format="ocp_e4m3")
-        best = row.best().to_json() | {"name": design.name, "tool": "yosys 0"}
-        rows[design.name, target] = best
+        rows[label] = [replace(row.best(), name=design.name, tool="yosys 0")]
     all_errors = {**dict.fromkeys(SUMMED[STEP], 1e-5), **ERRORS, "exact": 0.0}
     errors = []
     for kind in DATA:
         for lanes, names in {**SUMMED, TERMS: (OPERANDS,)}.items():
             for name in names:
                 error = all_errors[name] * (2 if name == "binary16" and lanes < STEP else 1)
-                line = {"data": kind, "lanes": lanes, "accumulator": name}
-                errors.append(line | {"rms": [error, 1.01 * error], "p99": [2 * error, 3 * error]})
-    snr = [{"block": name, "data": kind, "db": [SNR[name], SNR[name] + 0.5]} for name in BLOCKS for kind in BLOCK_DATA]
-    return {"numpy": "0", "errors": errors, "snr": snr, "rows": list(rows.values())}
+                errors.append([kind, lanes, name, [error, 1.01 * error], [2 * error, 3 * error]])
+    snr = [[name, kind, [SNR[name], SNR[name] + 0.5]] for name in BLOCKS for kind in BLOCK_DATA]
+    return {"numpy": "0", "errors": errors, "snr": snr, **Dots.packed(rows)}
 
 
 def findings(data, tool="yosys 0"):
-    return [finding.text for finding in chapter.section(Dots.from_json(data), tool).findings]
+    return [finding.text for finding in chapter.section(Dots.from_json(data), tool).shown]
 
 
 def test_the_smallest_accumulators_by_lanes():
@@ -138,7 +138,7 @@ def test_areas_of_another_tool_are_not_compared():
     assert new[1:] == old
 
 
-@pytest.mark.parametrize("change", [{"rows": None}, {"numpy": 2}, {"errors": [{}]}, {"snr": [{"block": "a"}]}])
+@pytest.mark.parametrize("change", [{"points": None}, {"columns": 2}, {"recipes": None}, {"constants": {"tool": ""}}])
 def test_a_file_of_something_else_is_refused(change):
     with pytest.raises((BadValue, BadKind)):
         Dots.from_json(study() | change)
@@ -151,7 +151,7 @@ def test_every_figure_that_is_shown_is_in_the_file():
     shown |= {value.median for errors in dots.errors.values() for value in errors}
     cases = [(target, lanes) for target in LANES for lanes in LANES[target]]
     both = [(readout(), dot(FORMAT, "exact", lanes, target), target) for target, lanes in cases]
-    sums = [dots.row(last, target).median + dots.row(first, target).median for last, first, target in both]
+    sums = [dots.row(Point(a, target)).median + dots.row(Point(b, target)).median for a, b, target in both]
     shown |= {value / n for value in sums for n in numbers}
     shown |= {value.median for value in dots.snr.values()} | {block.bits for block in BLOCKS.values()}
     tables = chapter.section(dots, dots.tool).tables

@@ -6,10 +6,11 @@ from golden.refusal import BadKind, BadValue
 from hwgen.__main__ import main
 from hwgen.datapath.goal import GOALS
 from synth.area.recipes import PORTFOLIOS, SPEED
+from synth.area.rows import Row
 from synth.cli import report as commands
 from synth.report import load
 from synth.report.chapters import energy as chapter
-from synth.report.energies import CURVES, RESULTS, Energies, Point, mac, points
+from synth.report.energies import CURVES, Energies
 from synth.report.plan import FORMATS
 
 AREA = 800.0
@@ -54,9 +55,9 @@ def line(point, energy, recipe="amap", best=True, area=AREA, delay=60.0):
 
 
 def study(**energies):
-    """The content of a file: energies by format, by default 2000; curves have a fast and a slow point."""
+    """Rows: energies by format, by default 2000; curves have a fast and a slow point."""
     rows = []
-    for point in points():
+    for point in Energies.labelled().values():
         energy = energies.get(str(point.design.options["format"]), 2000)
         if point.portfolio == SPEED:
             rows.append(line(point, energy * 2, "depth_map", False, 1600.0, 60.0))
@@ -67,11 +68,12 @@ def study(**energies):
         else:
             scale = {"sparse": 0.5, "laplace": 1.0}.get(point.data, 1.0)
             rows.append(line(point, energy * scale * (1 + point.design.latency)))
-    return {"rows": rows}
+    return rows
 
 
-def findings(data, tool="yosys 0"):
-    return [finding.text for finding in chapter.section(Energies.from_json(data), [], tool).findings]
+def findings(rows, tool="yosys 0"):
+    energies = Energies(tuple(map(Row.from_json, rows)), {})
+    return [finding.text for finding in chapter.section(energies, [], tool).shown]
 
 
 def test_formats_by_energy():
@@ -86,7 +88,7 @@ def test_formats_by_energy():
 
 def test_a_larger_format_that_needs_less_energy_is_named():
     data = study(ocp_e5m2=1000)
-    for row in data["rows"]:
+    for row in data:
         if row["name"] == "hif8_mac_binary16" and row["portfolio"] != SPEED:
             row["median_area"] = AREA - 1
         if row["name"] == "ocp_e5m2_mac_binary16" and row["portfolio"] != SPEED:
@@ -116,7 +118,7 @@ def test_energy_within_a_delay():
 
 def test_energy_of_both_architectures_against_delay():
     data = study()
-    for row in data["rows"]:
+    for row in data:
         if row["name"] == "hif8_mac_binary16_speed":
             row["median_delay_fo4"] -= 30
     assert (
@@ -147,35 +149,37 @@ def test_figures_of_another_tool_are_not_compared():
     assert new[1:] == old
 
 
-@pytest.mark.parametrize("change", [{"rows": None}, {"rows": [{}]}])
-def test_a_file_of_something_else_is_refused(change):
-    with pytest.raises((BadValue, BadKind)):
-        Energies.from_json(study() | change)
+def test_a_file_of_something_else_is_refused():
+    content = dict(load.energies().source)
+    for change in ({"points": None}, {"columns": ["samples"]}, {"constants": content["constants"] | {"metric": ""}}):
+        with pytest.raises((BadValue, BadKind, ValueError)):
+            Energies.from_json(content | change)
 
 
 def test_an_area_is_no_energy():
-    row = line(Point(mac("hif8")), 100) | {"metric": "area"}
+    content = dict(load.energies().source)
+    content["constants"] |= {"metric": "area"}
+    content["points"] = {"hif8_mac_binary16": content["points"]["hif8_mac_binary16"]}
     with pytest.raises(BadValue, match=r"^metric must be that of an energy, not 'area'$"):
-        Energies.from_json({"rows": [row]})
+        Energies.from_json(content)
 
 
 def test_energies_of_a_sweep_have_a_table():
-    rows = [row for group in Energies.from_json(study()).rows.values() for row in group]
+    rows = [*map(Row.from_json, study())]
     section = chapter.section(None, rows, "yosys 0")
     (table,) = section.tables
     assert len(table.rows) == len(rows)
-    assert not section.findings
+    assert not section.shown
+    assert {row[8].text for row in table.rows} == {"–", "60 FO4", "160 FO4"}
     assert chapter.section(None, [], "yosys 0") is None
 
 
 def test_the_file_has_every_point_once():
     energies = load.energies()
-    assert list(energies.rows) == [point.key for point in points()]
-    for point in points():
-        rows = energies.rows[point.key]
-        names = [row.recipe for row in rows]
+    for point in Energies.labelled().values():
+        names = [row.recipe for row in energies.curve(point)]
         assert names == list(PORTFOLIOS[SPEED]["cells"]) if point.portfolio == SPEED else len(names) == 1
-    assert len(RESULTS.read_text()) < 410_000
+    assert list(energies.source["points"]) == list(Energies.labelled())
 
 
 def test_the_chapter_shows_the_file():

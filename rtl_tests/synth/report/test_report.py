@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import synth
+from rtl_tests.support.paths import ROOT
 from rtl_tests.support.trained import made_up_study
 from rtl_tests.synth.area.test_jobs import JOB
 from rtl_tests.synth.report.test_accuracy import DIGITS
@@ -279,7 +280,20 @@ def test_the_summary_does_not_depend_on_the_words_of_findings(content):
     ]
     points = summary(content.report, content.measured, reworded)
     assert [point.subject for point in points] == [point.subject for point in content.summary]
-    assert {point.text for point in points} >= {"tradeoff", "speed", "encoders", "dots", "energy", "paper"}
+    anchors = {"tradeoff", "speed", "encoders", "accumulators", "dots", "energy", "paper"}
+    assert anchors < {word for point in points for word in point.text.split()}
+
+
+def test_the_summary_finds_findings_by_key(content):
+    """In another order they are the same, and a key that a chapter does not have is an error."""
+    turned = [replace(section, findings=section.findings[::-1]) for section in content.sections]
+    points = summary(content.report, content.measured, turned)
+    assert [sorted(point.text.split()) for point in points] == [sorted(point.text.split()) for point in content.summary]
+    unkeyed = [replace(section, keys=()) if section.anchor == "dots" else section for section in content.sections]
+    with pytest.raises(KeyError, match="section dots has no finding 'smallest'"):
+        summary(content.report, content.measured, unkeyed)
+    with pytest.raises(KeyError, match="section method has no finding 'smallest'"):
+        next(section for section in content.sections if section.anchor == "method").find("text", key="smallest")
 
 
 def test_commands_are_set_as_code(folder, content):
@@ -446,7 +460,7 @@ def test_nothing_is_claimed_of_one_sample(data):
         "compares nothing with them and judges no claim by them. More renamings (--renamings) show which differences "
         "are real."
     )
-    findings = {section.anchor: [finding.text for finding in section.findings] for section in content.sections}
+    findings = {section.anchor: [finding.text for finding in section.shown] for section in content.sections}
     assert {anchor for anchor, texts in findings.items() if texts} == {"evidence", "method"}
     assert findings["method"] == [
         "No cell library was measured. hwgen report --liberty FILE adds one, with a column in every table."
@@ -479,8 +493,7 @@ def test_one_figure_of_one_sample_silences_what_compares_it(data):
     before, after = Content(data), Content(replace(data, rows=tuple(rows)))
     texts = {
         content: {
-            section.anchor: [(finding.place, finding.text) for finding in section.findings]
-            for section in content.sections
+            section.anchor: [(finding.place, finding.text) for finding in section.shown] for section in content.sections
         }
         for content in (before, after)
     }
@@ -521,10 +534,14 @@ def test_the_summary_names_ties_and_only_a_largest_that_stands_alone(data):
 
 def test_studies_within_the_program_have_spreads():
     """Their chapters compare without asking for the number of samples."""
-    studies = [load.speeds().rows, load.study().rows.values()]
-    studies += [[row for rows in load.energies().rows.values() for row in rows]]
+    studies = [load.speeds().rows, load.energies().rows, load.dots().rows, load.study().rows.values()]
     assert all(row.renamings > 1 for rows in studies for row in rows)
-    assert {row["renamings"] for row in load.dots().source["rows"]} == {4}
+
+
+def test_files_of_results_are_small():
+    files = [*ROOT.glob("docs/*.json"), *ROOT.glob("synth/report/*.json")]
+    assert len(files) == 7
+    assert sum(file.stat().st_size for file in files) < 300_000
 
 
 def test_numbers():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from golden.refusal import BadValue
+from golden.refusal import BadKind
 from rtl_tests.synth.area.test_jobs import JOB
 from synth.area.rows import Row
 from synth.area.runner import Outcome
@@ -107,9 +107,9 @@ def test_no_point_beats_the_front_in_both():
 def test_both_goals_are_compared(small, fast, phrase):
     rows = timed_rows("hif8", small) + timed_rows("hif8", fast, optimize="speed") + timed_rows("e2m1", small)
     curves = {group: speed.fronts(found) for group, found in speed.groups(rows).items()}
-    (finding,) = speed.crossings(curves, lambda place: place.upper())
-    assert finding.text == f"MAC into binary16, GATES, hif8: {phrase}"
-    assert not speed.crossings({group: curve for group, curve in curves.items() if group.goal == "area"}, str)
+    ((place, text),) = speed.crossings(curves, lambda place: place.upper())
+    assert (place, text) == ("gates", f"MAC into binary16, GATES, hif8: {phrase}")
+    assert not [*speed.crossings({group: curve for group, curve in curves.items() if group.goal == "area"}, str)]
 
 
 def test_the_cheapest_at_each_speed():
@@ -154,14 +154,15 @@ def test_the_section_shows_the_file():
     assert len(section.plots) == len(several)
     assert several[:2] == [len(FORMATS)] * 2
     text = f"The figures on our own gates are by {speeds.tool}, other figures by yosys 1: do not compare them."
-    assert speed.section([], speeds, "yosys 1").findings[0].text.startswith(text)
-    assert speed.section([], speeds, "yosys 1").findings[1:] == section.findings
+    assert speed.section([], speeds, "yosys 1").shown[0].text.startswith(text)
+    assert speed.section([], speeds, "yosys 1").shown[1:] == section.shown
 
 
 def test_an_area_without_a_delay_is_refused():
-    (row, _) = timed_rows("hif8", [(40, 100)], portfolio="standard")
-    with pytest.raises(BadValue, match=r"^portfolio must be one whose netlists are timed, not 'standard'$"):
-        Speeds.from_json({"rows": [row.to_json()]})
+    content = dict(load.speeds().source)
+    content["constants"] = {key: value for key, value in content["constants"].items() if key != "delay"}
+    with pytest.raises(BadKind, match=r"^delay must be one of delay_fo4, delay_ps, not None$"):
+        Speeds.from_json(content)
 
 
 def test_rows_of_a_sweep_are_not_repeated():
@@ -244,7 +245,7 @@ def test_no_speed_is_claimed_of_one_sample():
         for row in timed_rows(name, [(10, areas[0]), (20, areas[1])], optimize=goal)
     ]
     chapter = speed.section(rows, None, "t")
-    assert {finding.text for finding in chapter.findings} == {""}
+    assert chapter.shown == []
     assert chapter.plots == []
     assert chapter.tables[0].rows[0][2].small == "one sample at 10 FO4"
 

@@ -8,51 +8,47 @@ from synth.area.jobs import DEFAULT_RENAMINGS, execute, rows
 from synth.area.recipes import SPEED
 from synth.area.store import Store
 from synth.report import load
-from synth.report.energies import Point, encoder, points
-from synth.studies import energies as study
+from synth.report.energies import Energies, encoder, point
 
 STALE = "`make energy` measures it again"
-POINTS = {point.key: point for point in points()}
-ROWS = load.energies().rows
+POINTS = Energies.labelled()
+ENERGIES = load.energies()
 
 
-def job_of(key, monkeypatch, tmp_path):
-    monkeypatch.setattr(study, "points", lambda: [POINTS[key]])
-    (job,) = study.jobs(Store(tmp_path / "store"))
+def job_of(label, monkeypatch, tmp_path):
+    monkeypatch.setattr(Energies, "points", lambda: [POINTS[label]])
+    ((job,),) = Energies.jobs(Store(tmp_path / "store")).values()
     return job
 
 
 def test_all_rows_are_by_one_tool():
-    assert {(row.tool, row.renamings) for group in ROWS.values() for row in group} == {
-        (yosys.version(), DEFAULT_RENAMINGS)
-    }, STALE
+    assert {(row.tool, row.renamings) for row in ENERGIES.rows} == {(yosys.version(), DEFAULT_RENAMINGS)}, STALE
 
 
-@pytest.mark.parametrize(("name", "portfolio", "data"), every(10, POINTS))
-def test_the_netlists_are_those_of_the_verilog(name, portfolio, data, monkeypatch, tmp_path):
-    key = name, portfolio, data
-    job = job_of(key, monkeypatch, tmp_path)
-    for row in ROWS[key]:
+@pytest.mark.parametrize("label", every(10, POINTS))
+def test_the_netlists_are_those_of_the_verilog(label, monkeypatch, tmp_path):
+    job = job_of(label, monkeypatch, tmp_path)
+    for row in ENERGIES.curve(POINTS[label]):
         hashes = {"verilog_sha256": row.verilog_sha256, "script_sha256": row.script_sha256}
         assert job.area.hashes() == hashes, STALE
         assert job.command == row.command
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("name", "portfolio", "data"), POINTS)
-def test_the_energies_are_those_of_the_program(name, portfolio, data, monkeypatch, tmp_path):
-    check((name, portfolio, data), monkeypatch, tmp_path)
+@pytest.mark.parametrize("label", POINTS)
+def test_the_energies_are_those_of_the_program(label, monkeypatch, tmp_path):
+    check(label, monkeypatch, tmp_path)
 
 
 def test_an_energy_is_that_of_the_program(monkeypatch, tmp_path):
-    check(Point(encoder("hybrid")).key, monkeypatch, tmp_path)
+    check(point(encoder("hybrid")).label, monkeypatch, tmp_path)
 
 
-def check(key, monkeypatch, tmp_path):
-    job = job_of(key, monkeypatch, tmp_path)
+def check(label, monkeypatch, tmp_path):
+    job, known = job_of(label, monkeypatch, tmp_path), ENERGIES.curve(POINTS[label])
     again = [row for row in rows(job, execute(job)) if row.is_figure]
-    assert [row.recipe for row in again] == [row.recipe for row in ROWS[key]]
-    for new, old in zip(again, ROWS[key], strict=True):
+    assert [row.recipe for row in again] == [row.recipe for row in known]
+    for new, old in zip(again, known, strict=True):
         assert new.samples == pytest.approx(old.samples, rel=1e-6), STALE
         assert len(new.medians) == len(old.medians) >= 12
-        assert (new.is_best, old.is_best) == (key[1] != SPEED,) * 2
+        assert (new.is_best, old.is_best) == (POINTS[label].portfolio != SPEED,) * 2

@@ -10,13 +10,14 @@ from synth.area.jobs import DEFAULT_RENAMINGS, Job, execute, rows
 from synth.area.recipes import PORTFOLIOS, SPEED
 from synth.area.store import Store
 from synth.report import load
-from synth.report.speeds import designs
+from synth.report.speeds import Speeds
 from synth.studies import fast
 
 STALE = "`make fast` measures it again"
 LIMIT = fast.limits()[0]
 SMALL, LARGE = LIMIT.designs()
-DESIGNS = {design.name: design for design in designs()}
+POINTS = Speeds.labelled()
+DESIGNS = {point.design.name: point for point in POINTS.values()}
 SPEEDS = load.speeds()
 
 
@@ -60,8 +61,8 @@ def rows_of(name):
 
 
 def job_of(name, monkeypatch, tmp_path):
-    monkeypatch.setattr(fast, "designs", lambda: [DESIGNS[name]])
-    (job,) = fast.jobs(Store(tmp_path / "store"))
+    monkeypatch.setattr(Speeds, "points", lambda: [DESIGNS[name]])
+    ((job,),) = Speeds.jobs(Store(tmp_path / "store")).values()
     return job
 
 

@@ -4,19 +4,25 @@ import json
 import re
 import sys
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 
 from hwgen.tools import yosys
 from rtl_tests.support.optional import LIBERTY_FOLDER, NEEDS_OPENSTA, NEEDS_SHARED
+from synth.area.digest import fingerprint
 from synth.area.jobs import AS_EMITTED, DEFAULT_RENAMINGS, execute, rows
 from synth.area.liberty import GATES
 from synth.area.store import Store
-from synth.studies import fast, record, sky130
-from synth.studies.script import status
+from synth.report import study
+from synth.report.speeds import Speeds
+from synth.studies import fast, sky130
+from synth.studies.script import parser, status
+from synth.studies.sky130 import Sky130
 
 STALE = "`make fast` with the library measures it again"
-ROWS = sky130.recorded()
+SKY130 = Sky130.load()
+ROWS = list(SKY130.rows)
 LIMIT = sky130.LIMITS[1]
 FILE = LIBERTY_FOLDER / "sky130hd_tt.lib.gz"
 
@@ -71,7 +77,9 @@ def test_without_a_library_a_line_says_so(monkeypatch, capsys, tmp_path):
 @pytest.mark.parametrize(("emitted", "number"), [(3.5, 0), (3.51, 1)])
 def test_the_limits_take_part_in_the_exit_status(emitted, number, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(sky130, "libraries", lambda file: {(file,): ()})
-    monkeypatch.setattr(sky130, "measured", lambda chosen, known: delayed(emitted, AS_EMITTED))
+    monkeypatch.setattr(Sky130, "jobs_on", lambda known, store: {})
+    monkeypatch.setattr(Sky130, "measure", lambda chosen, jobs: None)
+    monkeypatch.setattr(Sky130, "load", lambda: replace(SKY130, rows=delayed(emitted, AS_EMITTED)))
     lines = run(monkeypatch, tmp_path, ["--liberty", "cells.lib"], capsys)
     assert lines[-9] == sky130.HEAD
     assert lines[-1].endswith(f"exit status {number}")
@@ -79,8 +87,7 @@ def test_the_limits_take_part_in_the_exit_status(emitted, number, monkeypatch, c
 
 def run(monkeypatch, folder, words, capsys):
     """Lines that the study prints if all other limits are kept; the last one ends with the exit status."""
-    monkeypatch.setattr(fast, "RESULTS", folder / "speeds.json")
-    monkeypatch.setattr(fast, "jobs", lambda store: [])
+    monkeypatch.setattr(Speeds, "measure", lambda chosen: None)
     monkeypatch.setattr(fast, "limits", list)
     monkeypatch.setattr(sys, "argv", ["fast", "--store", str(folder / "store"), *words])
     number = status("fast", fast.main)
@@ -119,8 +126,8 @@ def test_without_opensta_a_library_is_refused(library, monkeypatch, capsys):
 def test_jobs_and_commands_do_not_depend_on_the_place_of_the_library(library, monkeypatch, tmp_path):
     monkeypatch.setattr(sky130, "opensta", lambda: "opensta 0")
     monkeypatch.setattr(sky130, "verilog", lambda design, store: f"module {design.name};\nendmodule\n")
-    todo = sky130.jobs(sky130.libraries(library), Store(tmp_path / "store"))
-    assert [(job.top, job.recipe, job.seed, job.command) for job in todo] == [
+    todo = Sky130.jobs_on(sky130.libraries(library), Store(tmp_path / "store"))
+    assert [(job.top, job.recipe, job.seed, job.command) for jobs in todo.values() for job in jobs] == [
         (row.name, row.recipe, row.seed, row.command) for row in ROWS
     ]
 
@@ -140,14 +147,14 @@ def test_the_file_has_every_mac_with_both_recipes():
 
 @pytest.fixture
 def measured_jobs(tmp_path):
-    return sky130.jobs(sky130.libraries(str(FILE)), Store(tmp_path / "store"))
+    return Sky130.jobs_on(sky130.libraries(str(FILE)), Store(tmp_path / "store"))
 
 
 # Without the library nobody can measure the file again: a clone's change of the Verilog must not fail for that.
 @NEEDS_SHARED
 @NEEDS_OPENSTA
 def test_the_rows_are_those_of_the_verilog(measured_jobs):
-    for job, row in zip(measured_jobs, ROWS, strict=True):
+    for job, row in zip(chain(*measured_jobs.values()), ROWS, strict=True):
         assert job.hashes() == {"verilog_sha256": row.verilog_sha256, "script_sha256": row.script_sha256}, STALE
 
 
@@ -155,7 +162,7 @@ def test_the_rows_are_those_of_the_verilog(measured_jobs):
 @NEEDS_OPENSTA
 @pytest.mark.exhaustive
 def test_delays_are_those_of_the_program(measured_jobs):
-    for job, old in zip(measured_jobs, ROWS, strict=True):
+    for job, old in zip(chain(*measured_jobs.values()), ROWS, strict=True):
         new, best = rows(job, execute(job))
         assert best.is_best
         assert (new.samples, new.timing, new.medians) == (old.samples, old.timing, old.medians), STALE
@@ -164,13 +171,10 @@ def test_delays_are_those_of_the_program(measured_jobs):
 @NEEDS_SHARED
 @NEEDS_OPENSTA
 def test_rows_of_the_file_are_not_measured_again(monkeypatch, tmp_path, measured_jobs):
-    file = tmp_path / "sky130.json"
-    content = json.loads(sky130.RESULTS.read_text()) | {"program": record.program(measured_jobs)}
-    file.write_text(json.dumps(content))
-    monkeypatch.setattr(sky130, "RESULTS", file)
-    monkeypatch.setattr(record, "measure_all", lambda todo, *arguments: todo)
-    chosen = record.parser("About").parse_args(["--store", str(tmp_path / "store")])
-    assert sky130.measured(chosen, sky130.libraries(str(FILE))) == ROWS
-    assert json.loads(file.read_text()) == content
-    file.write_text(json.dumps(content | {"program": "another one"}))
-    assert record._known(file, content["program"]) == {}
+    content = {"program": fingerprint("synth.area.jobs"), **SKY130.source}
+    monkeypatch.setattr(Sky130, "file", tmp_path / "sky130.json")
+    Sky130.file.write_text(json.dumps(content))
+    monkeypatch.setattr(study, "measure_all", lambda todo, *arguments: todo)
+    chosen = parser("About", files=True).parse_args(["--store", str(tmp_path / "store")])
+    Sky130.measure(chosen, measured_jobs)
+    assert json.loads(Sky130.file.read_text()) == content

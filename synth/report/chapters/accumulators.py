@@ -6,7 +6,7 @@ from synth.report.figures import Figure, compared, listing, pair_sentence
 from synth.report.measured import Measured, figure
 from synth.report.plan import ACCUMULATORS, TERMS, WIDTH_STUDY, WIDTH_TARGETS
 from synth.report.render import plots
-from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
+from synth.report.sections import Section
 
 
 def section(measured: Measured) -> Section | None:
@@ -16,6 +16,7 @@ def section(measured: Measured) -> Section | None:
         "Exact against rounded accumulators",
         "MACs that add the same products into different accumulators. The accumulator exact is a fixed-point register "
         f"that holds the sum of {TERMS:,} products of any size without rounding; its width depends on the format.",
+        keys=("exact",),
     )
     for target in WIDTH_TARGETS:
         by_format = _macs(measured, target)
@@ -34,16 +35,14 @@ def section(measured: Measured) -> Section | None:
         picture = plots.groups(areas, title, column.axis)
         caption = "The exact accumulator never rounds, the others round after every product."
         used = (value for figures in areas.values() for value in figures.values())
-        section.plots.append(Plot(caption, picture, commands(used)))
+        section.plot(caption, picture, used)
         for name, macs in by_format.items():
             if {"exact", "binary32"} <= set(macs):
                 pair = (("a binary32 one", macs["binary32"].area), ("an exact accumulator", macs["exact"].area))
-                section.findings.append(Finding(pair_sentence(*pair, f"the {name} MAC", column.title), target))
-        body = tuple(
-            (Cell(name), *(figure_cell(figures.get(head)) for head in heads.values()))
-            for name, figures in areas.items()
-        )
-        section.tables.append(Table(f"{title} [{column.unit}]", ("format", *heads.values()), body))
+                section.find(pair_sentence(*pair, f"the {name} MAC", column.title), target)
+        rows = ((name, *map(figures.get, heads.values())) for name, figures in areas.items())
+        section.table(f"{title} [{column.unit}]", ("format", *heads.values()), rows)
+    section.find(_sentence(measured), key="exact", is_listed=False)
     return section if section.tables else None
 
 
@@ -62,8 +61,8 @@ def _macs(measured: Measured, target: str) -> dict[str, dict[str, _Mac]]:
     return by_format
 
 
-def sentence(measured: Measured) -> str | None:
-    """Compares exact accumulators with binary32, on the last target that has both; None if there is no such target."""
+def _sentence(measured: Measured) -> str:
+    """Compares exact accumulators with binary32, on the last target that has both; empty if there is no such target."""
     for target in reversed(WIDTH_TARGETS):
         costs = [
             f"{name} {share} ({macs['exact'].bits} bits)"
@@ -73,4 +72,4 @@ def sentence(measured: Measured) -> str | None:
         if costs:
             title = measured.columns[target].title
             return f"{title}: a MAC with an exact accumulator, compared with binary32: {listing(costs)}."
-    return None
+    return ""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from synth.report.data import Accuracy, Score
 from synth.report.figures import listing, number
-from synth.report.sections import Cell, Finding, Section, Table
+from synth.report.sections import Cell, Section
 
 EXACT, NONE, CALIBRATED = "exact", "none", "calibrated"
 _SHOWN_DB, _FEW_DB = 0.1, 1.0
@@ -25,27 +25,26 @@ def section(accuracy: Accuracy | None) -> Section | None:
     )
     body = []
     for score in accuracy.scores:
-        steps = Cell(f"equal in {score.rtl_cases:,} steps", value=score.rtl_cases) if score.rtl_cases else Cell("")
-        share = Cell(f"{score.accuracy:.1%}", value=score.accuracy)
-        body.append((Cell(score.format), share, _snr(score), steps))
+        steps = Cell(f"equal in {score.rtl_cases:,} steps", value=score.rtl_cases) if score.rtl_cases else ""
+        body.append((score.format, Cell(f"{score.accuracy:.1%}", value=score.accuracy), _snr(score), steps))
     columns = ("format", "accuracy", "SNR of outputs", "Verilog and reference model")
     caption = f"Accuracy by format, calibrated scales, sums in {accuracy.accumulator}"
-    section.tables.append(Table(caption, columns, tuple(body)))
+    section.table(caption, columns, body)
     if accuracy.study:
-        sentences = [*_accumulators(accuracy.study), *_scales(accuracy.study, accuracy.accumulator)]
-        section.findings = [Finding(sentence) for sentence in sentences]
-        section.tables.append(_study(accuracy.study))
+        section.find(_accumulators(accuracy.study))
+        section.find(_scales(accuracy.study, accuracy.accumulator))
+        _study(section, accuracy.study)
     return section
 
 
-def _study(scores: Sequence[Score]) -> Table:
+def _study(section: Section, scores: Sequence[Score]) -> None:
     """SNR and accuracy: a row for each format, a column for each scaling and accumulator."""
     cells = {(score.format, score.scaling, score.accumulator): _snr(score, f"{score.accuracy:.1%}") for score in scores}
     formats, scalings, accumulators = (dict.fromkeys(key[place] for key in cells) for place in range(3))
     columns = [(scaling, accumulator) for scaling in scalings for accumulator in accumulators]
     head = (f"{accumulator}, {'unscaled' if scaling == NONE else scaling}" for scaling, accumulator in columns)
-    body = tuple((Cell(name), *(cells.get((name, *column), Cell("–")) for column in columns)) for name in formats)
-    return Table("SNR of outputs, and accuracy, by format, accumulator and scaling", ("format", *head), body)
+    rows = ((name, *(cells.get((name, *column)) for column in columns)) for name in formats)
+    section.table("SNR of outputs, and accuracy, by format, accumulator and scaling", ("format", *head), rows)
 
 
 def _ratios(scores: Sequence[Score], scaling: str, accumulator: str) -> dict[str, float]:
@@ -54,7 +53,7 @@ def _ratios(scores: Sequence[Score], scaling: str, accumulator: str) -> dict[str
     return {score.format: score.snr_db for score in alike if score.snr_db is not None}
 
 
-def _accumulators(scores: Sequence[Score]) -> list[str]:
+def _accumulators(scores: Sequence[Score]) -> str:
     exact = _ratios(scores, CALIBRATED, EXACT)
     costs = []
     for accumulator in dict.fromkeys(score.accumulator for score in scores if score.accumulator != EXACT):
@@ -64,20 +63,20 @@ def _accumulators(scores: Sequence[Score]) -> list[str]:
             worst = max(losses, key=lambda name: losses[name])
             most = f"up to {losses[worst]:.1f} dB with {accumulator} ({worst})"
             costs.append(most if losses[worst] >= _SHOWN_DB else f"less than {_SHOWN_DB} dB with {accumulator}")
-    return [f"With calibrated scales, rounding the sums costs {listing(costs)}."] if costs else []
+    return f"With calibrated scales, rounding the sums costs {listing(costs)}." if costs else ""
 
 
-def _scales(scores: Sequence[Score], accumulator: str) -> list[str]:
+def _scales(scores: Sequence[Score], accumulator: str) -> str:
     before, after = (_ratios(scores, scaling, accumulator) for scaling in (NONE, CALIBRATED))
     gains = {name: after[name] - before[name] for name in before if name in after}
     if not gains:
-        return []
+        return ""
     helped = sorted((name for name in gains if gains[name] >= _FEW_DB), key=lambda name: -gains[name])
     hurt = [name for name in gains if gains[name] <= -_FEW_DB]
     text = f"calibrated scales gain {number(_FEW_DB)} dB or more for {len(helped)} of {len(gains)} formats"
     text += f": {listing([f'{name} ({gains[name]:+.1f} dB)' for name in helped])}" if helped else ""
     text += f"; they lose {number(_FEW_DB)} dB or more for {listing(hurt)}" if hurt else ""
-    return [f"With sums in {accumulator}, {text}."]
+    return f"With sums in {accumulator}, {text}."
 
 
 def _snr(score: Score, small: str = "") -> Cell:

@@ -5,28 +5,8 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 from synth.area.targets import TARGETS
-from synth.report.dots import (
-    ACCUMULATORS,
-    ALIGNED,
-    BLOCK_DATA,
-    BLOCKS,
-    DATA,
-    FORMAT,
-    FORMAT_ACCUMULATORS,
-    FORMATS,
-    HALF,
-    LANES,
-    OPERANDS,
-    SEEDS,
-    STEP,
-    SUMMED,
-    SUMS,
-    TERMS,
-    TITLES,
-    Dots,
-    dot,
-    readout,
-)
+from synth.report import dots as study
+from synth.report.dots import ACCUMULATORS, ALIGNED, BLOCKS, DATA, FORMAT, LANES, STEP, SUMMED, TERMS, TITLES, Dots, dot
 from synth.report.figures import (
     Figure,
     compared,
@@ -40,7 +20,8 @@ from synth.report.figures import (
     ties_clause,
 )
 from synth.report.render import plots
-from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell, other_tool
+from synth.report.sections import Cell, Content, Section
+from synth.report.study import Point
 
 _ROUNDED = "binary32"
 """The accumulator with which others are compared."""
@@ -65,8 +46,9 @@ def section(dots: Dots | None, tool: str) -> Section | None:
         f"models of them, and keeps its state in {_ROUNDED}. Each area is that of the smallest netlist found; delays "
         "are not compared. These figures were not measured with this report: make dots measures them and writes them "
         f"to a file of the program. Tools: {dots.tool}, NumPy {dots.numpy}.",
+        keys=("smallest",),
     )
-    section.findings += other_tool("The areas of this section are", dots.tool, tool, "make dots")
+    section.warn_of_other_tool("The areas of this section are", dots.tool, tool, "make dots")
     for target in LANES:
         _lanes(section, dots, target)
     _errors(section, dots)
@@ -82,16 +64,18 @@ def _lanes(section: Section, dots: Dots, target: str) -> None:
         name: {lanes: dots.area(dot(FORMAT, name, lanes, target), lanes, target) for lanes in LANES[target]}
         for name in ACCUMULATORS
     }
-    areas[_READ] = {lanes: _sum(area, dots.area(readout(), lanes, target)) for lanes, area in areas["exact"].items()}
+    reads = {lanes: dots.area(study.readout(), lanes, target) for lanes in LANES[target]}
+    areas[_READ] = {lanes: _sum(area, reads[lanes]) for lanes, area in areas["exact"].items()}
     title = f"{FORMAT}, area per product by lanes, {place.title}"
     picture = plots.lines(areas, title, "lanes", f"area per product [{place.unit}]")
     used = (value for figures in areas.values() for value in figures.values())
-    section.plots.append(Plot("Lanes share the accumulator and its rounding.", picture, commands(used)))
-    bits = {name: str(dots.row(dot(FORMAT, name, 1, target), target).accumulator_bits) for name in ACCUMULATORS}
+    section.plot("Lanes share the accumulator and its rounding.", picture, used)
+    singles = {name: dots.row(Point(dot(FORMAT, name, 1, target), target)) for name in ACCUMULATORS}
+    bits = {name: str(row.accumulator_bits) for name, row in singles.items()}
     bits[_READ] = bits["exact"]
-    body = tuple((Cell(name), Cell(bits[name]), *map(figure_cell, figures.values())) for name, figures in areas.items())
+    rows = ((name, bits[name], *figures.values()) for name, figures in areas.items())
     head = ("accumulator", "state bits", *(counted(lanes, "lane") for lanes in LANES[target]))
-    section.tables.append(Table(f"{title} [{place.unit}]", head, body))
+    section.table(f"{title} [{place.unit}]", head, rows)
     for need, names in (
         ("", dict.fromkeys(LANES[target], ACCUMULATORS)),
         (" with negligible errors", {lanes: negligible(dots, lanes) for lanes in LANES[target]}),
@@ -108,17 +92,15 @@ def _lanes(section: Section, dots: Dots, target: str) -> None:
         )
         both = bare if bare == whole else f"{bare}. With a readout for each unit with an exact accumulator: {whole}"
         text = f"{place.title}, {FORMAT}, the smallest accumulator{need} in the table, by area per product: {both}."
-        section.findings.append(Finding(text, target))
+        section.find(text, target, "smallest" if target == "gates" and not need else "")
     first, *_, last = LANES[target]
     shares = [f"{compared(figures[last], figures[first])} with {name}" for name, figures in areas.items()]
     text = f"{place.title}, {FORMAT}, from {first} to {last} lanes the area per product changes: {listing(shares)}."
-    section.findings.append(Finding(text, target))
+    section.find(text, target)
     base = areas[_ROUNDED][STEP]
     for name, value in (("an exact accumulator", areas["exact"]), ("an exact accumulator and a readout", areas[_READ])):
         what = f"a product of {FORMAT} with {STEP} lanes"
-        section.findings.append(
-            Finding(pair_sentence((_ROUNDED, base), (name, value[STEP]), what, place.title), target)
-        )
+        section.find(pair_sentence((_ROUNDED, base), (name, value[STEP]), what, place.title), target)
 
 
 def _sum(first: Figure, second: Figure) -> Figure:
@@ -170,10 +152,10 @@ def _errors(section: Section, dots: Dots) -> None:
         "products' magnitudes. Dashed: the error of rounding the operands. No mark: no error, because no sum had more "
         "bits than the accumulator."
     )
-    section.plots.append(Plot(caption, picture, commands(areas.values())))
+    section.plot(caption, picture, areas.values())
     samples = (
-        f"Operands: the error of rounding them. Errors are root mean squares (RMS) of {SUMS:,} sums of {TERMS:,} "
-        f"products, as medians of {len(SEEDS)} samples; negligible ones "
+        f"Operands: the error of rounding them. Errors are root mean squares (RMS) of {study.SUMS:,} sums of {TERMS:,} "
+        f"products, as medians of {len(study.SEEDS)} samples; negligible ones "
         f"are below {_NEGLIGIBLE:.0%} of the error of rounding the operands to {FORMAT}, on "
         "all three kinds of data unless one is named. Heavy-tailed data is Student's t with 3 degrees of freedom. In "
         "cancelling data the first half of the products is positive and the second half the same, negated, of other "
@@ -182,29 +164,27 @@ def _errors(section: Section, dots: Dots) -> None:
     for kind in DATA:
         enough = {name: areas[name] for name in negligible(dots, STEP, [kind])}
         first, ties, _ = smallest(enough)
-        text = (
+        section.find(
             f"{TITLES[kind].capitalize()} data, {FORMAT}, steps of {STEP} products: {first}{ties_clause(ties)} is the "
             f"smallest accumulator with negligible errors (of all in the picture), by area per product without a "
             f"readout ({number(enough[first].median)} {enough[first].unit})."
         )
-        section.findings.append(Finding(text))
-    section.findings.append(Finding(_widest(dots, areas)))
+    section.find(_widest(dots, areas))
     head = ["accumulator", place.title]
-    body = [[Cell(OPERANDS), Cell("–")], *([Cell(name), figure_cell(areas[name])] for name in names)]
+    body: list[list[Content]] = [[study.OPERANDS, None], *([name, areas[name]] for name in names)]
     for kind in DATA:
         head += [f"{TITLES[kind]}, RMS", f"{TITLES[kind]}, 99th percentile"]
-        for cells in body:
-            name = cells[0].text
-            cells.extend(map(_error_cell, dots.operands(kind) if name == OPERANDS else dots.errors[kind, STEP, name]))
-    caption = f"{title}, sums in steps of {STEP} products"
-    section.tables.append(Table(caption, tuple(head), tuple(map(tuple, body)), samples))
-    by_lanes = tuple(
-        (Cell(name), Cell(TITLES[kind]), *(_error_cell(dots.errors[kind, lanes, name].rms) for lanes in SUMMED))
+        of_kind = [dots.operands(kind), *(dots.errors[kind, STEP, name] for name in names)]
+        for cells, both in zip(body, of_kind, strict=True):
+            cells.extend(map(_error_cell, both))
+    section.table(f"{title}, sums in steps of {STEP} products", head, body, samples)
+    by_lanes = (
+        (name, TITLES[kind], *(_error_cell(dots.errors[kind, lanes, name].rms) for lanes in SUMMED))
         for name in ACCUMULATORS
         for kind in DATA
     )
     columns = ("accumulator", "data", *(counted(lanes, "lane") for lanes in SUMMED))
-    section.tables.append(Table(f"{FORMAT}, error (RMS) by lanes", columns, by_lanes))
+    section.table(f"{FORMAT}, error (RMS) by lanes", columns, by_lanes)
 
 
 def _widest(dots: Dots, areas: Mapping[str, Figure]) -> str:
@@ -233,14 +213,14 @@ def _formats(section: Section, dots: Dots) -> None:
     """Area by format and accumulator."""
     place = TARGETS["gates"]
     areas = {
-        accumulator: {name: dots.area(dot(name, accumulator, STEP), STEP) for name in FORMATS}
-        for accumulator in FORMAT_ACCUMULATORS
+        accumulator: {name: dots.area(dot(name, accumulator, STEP), STEP) for name in study.FORMATS}
+        for accumulator in study.FORMAT_ACCUMULATORS
     }
     for accumulator, figures in areas.items():
-        text = smallest_sentence(figures, f"area per product, of {STEP} lanes into {accumulator}", place.title)
-        section.findings.append(Finding(text, "gates"))
+        what = f"area per product, of {STEP} lanes into {accumulator}"
+        section.find(smallest_sentence(figures, what, place.title), "gates")
     orders: dict[str, list[str]] = {}
-    for name in FORMATS:
+    for name in study.FORMATS:
         first, *others = ranked({accumulator: areas[accumulator][name] for accumulator in areas})
         order = first
         for previous, accumulator in pairwise([first, *others]):
@@ -248,12 +228,10 @@ def _formats(section: Section, dots: Dots) -> None:
             order += f"{', then ' if differs else ' and, no different, '}{accumulator}"
         orders.setdefault(order, []).append(name)
     text = "; ".join(f"{order} for {listing(names)}" for order, names in orders.items())
-    section.findings.append(
-        Finding(f"{place.title}, {STEP} lanes, accumulators by area per product, without a readout: {text}.", "gates")
-    )
-    body = tuple((Cell(name), *(figure_cell(figures[name]) for figures in areas.values())) for name in FORMATS)
+    section.find(f"{place.title}, {STEP} lanes, accumulators by area per product, without a readout: {text}.", "gates")
+    rows = ((name, *(figures[name] for figures in areas.values())) for name in study.FORMATS)
     caption = f"Area per product by format, {STEP} lanes, without a readout, {place.title} [{place.unit}]"
-    section.tables.append(Table(caption, ("format", *areas), body))
+    section.table(caption, ("format", *areas), rows)
 
 
 def _blocks(section: Section, dots: Dots) -> None:
@@ -263,11 +241,10 @@ def _blocks(section: Section, dots: Dots) -> None:
     body = []
     for name, block in BLOCKS.items():
         one = Cell("one for all numbers", "the best power of two for Gaussian or heavy-tailed data")
-        scale = Cell(f"{block.scale} for {block.lanes} elements") if block.scale else one
-        bits = Cell(number(block.bits), value=block.bits)
-        snr = (_ratio_cell(dots.snr[name, kind]) for kind in BLOCK_DATA)
-        body.append((Cell(name, block.format), scale, Cell(str(block.lanes)), bits, figure_cell(areas[name]), *snr))
-    heads = (f"{TITLES[kind]}, SNR" for kind in BLOCK_DATA)
+        scale = f"{block.scale} for {block.lanes} elements" if block.scale else one
+        snr = (_ratio_cell(dots.snr[name, kind]) for kind in study.BLOCK_DATA)
+        body.append((Cell(name, block.format), scale, str(block.lanes), block.bits, areas[name], *snr))
+    heads = (f"{TITLES[kind]}, SNR" for kind in study.BLOCK_DATA)
     head = ("", "scale", "lanes", "bits per value", f"area per product, {place.title} [{place.unit}]", *heads)
     caption = f"Blocks with scales, and formats without, summed in {_ROUNDED}; area without quantizers"
     note = (
@@ -277,30 +254,28 @@ def _blocks(section: Section, dots: Dots) -> None:
         "and tensors have no further scale. In varying data each vector is Gaussian times a power of two from 2^-8 to "
         "2^8, which one scale for all numbers cannot follow; scales of single vectors could."
     )
-    section.tables.append(Table(caption, head, tuple(body), note))
+    section.table(caption, head, body, note)
     what = f"area per product, into {_ROUNDED} with these lanes"
-    section.findings.append(Finding(smallest_sentence(areas, what, place.title), "gates"))
-    half, other = dots.area(HALF.design, HALF.lanes), "NVFP4"
-    text = pair_sentence(
-        ("MXFP4", half), (other, areas[other]), f"a product with {HALF.lanes} lanes into {_ROUNDED}", place.title
-    )
-    section.findings.append(Finding(text, "gates"))
-    for kind in BLOCK_DATA:
+    section.find(smallest_sentence(areas, what, place.title), "gates")
+    half, other = dots.area(study.HALF.design, study.HALF.lanes), "NVFP4"
+    what = f"a product with {study.HALF.lanes} lanes into {_ROUNDED}"
+    section.find(pair_sentence(("MXFP4", half), (other, areas[other]), what, place.title), "gates")
+    for kind in study.BLOCK_DATA:
         ratios = {name: dots.snr[name, kind] for name in BLOCKS}
         first, ties, last = smallest({name: _negated(value) for name, value in ratios.items()})
         least = f"; {last} has the lowest ({ratios[last].median:.1f} dB)" if last else ""
         best = f"{listing([first, *ties])} {'have' if ties else 'has'} the highest SNR of sums"
         text = f"{best} ({ratios[first].median:.1f} dB{', no different' if ties else ''}){least}"
-        section.findings.append(Finding(f"{TITLES[kind].capitalize()} data, {_ROUNDED}: {text}."))
+        section.find(f"{TITLES[kind].capitalize()} data, {_ROUNDED}: {text}.")
     for name, better in _beaten(dots, areas).items():
         respects = "no more area, no more bits, no lower SNR on any of these data, and better in one of them"
-        section.findings.append(Finding(f"{name} is beaten by {listing(better)}: {respects}."))
+        section.find(f"{name} is beaten by {listing(better)}: {respects}.")
 
 
 def _beaten(dots: Dots, areas: Mapping[str, Figure]) -> dict[str, list[str]]:
     """For each block, those that are better in one respect and worse in none; overlapping spreads are neither."""
     costs = {
-        name: (areas[name], Figure.exact(block.bits), *(_negated(dots.snr[name, kind]) for kind in BLOCK_DATA))
+        name: (areas[name], Figure.exact(block.bits), *(_negated(dots.snr[name, kind]) for kind in study.BLOCK_DATA))
         for name, block in BLOCKS.items()
     }
 

@@ -4,7 +4,7 @@ from synth.report.figures import Figure, pair_sentence, smallest_sentence
 from synth.report.measured import Measured, figure, pick
 from synth.report.plan import ENCODER_SOURCE, ROUNDING_STUDY
 from synth.report.render import plots
-from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
+from synth.report.sections import Section, figure_cell
 
 
 def section(measured: Measured) -> Section | None:
@@ -27,20 +27,19 @@ def section(measured: Measured) -> Section | None:
         "Encoders, and what a rounding costs",
         f"An encoder rounds a {ENCODER_SOURCE} number to a code of the format, by the format's default rounding unless "
         "another one is named.",
+        keys=("rounding",),
     )
     column = measured.columns["gates"]
     defaults: dict[str, Figure] = {}
     for (name, _), value in gates.items():
         defaults.setdefault(name, value)
     picture = plots.bars(defaults, f"Encoders from {ENCODER_SOURCE} by format, {column.title}", column.axis)
-    section.plots.append(
-        Plot(smallest_sentence(defaults, "encoder", column.title), picture, commands(defaults.values()))
-    )
+    section.plot(smallest_sentence(defaults, "encoder", column.title), picture, defaults.values())
     several = [key for key in gates if sum(name == key[0] for name, _ in gates) > 1]
     if several:
         by_rounding = {f"{rounding}, {name}": gates[name, rounding] for name, rounding in several}
         picture = plots.bars(by_rounding, f"Encoders from {ENCODER_SOURCE} by rounding, {column.title}", column.axis)
-        section.plots.append(Plot("A format with each of its roundings.", picture, commands(by_rounding.values())))
+        section.plot("A format with each of its roundings.", picture, by_rounding.values())
     studied, (first, second) = ROUNDING_STUDY
     pairs: dict[str, tuple[Figure, Figure]] = {}
     for target, where in measured.columns.items():
@@ -48,7 +47,7 @@ def section(measured: Measured) -> Section | None:
         if base is not None and other is not None:
             pairs[where.head] = base, other
             sentence = pair_sentence((first, base), (second, other), f"the {studied} encoder", where.title)
-            section.findings.append(Finding(sentence, target))
+            section.find(sentence, target, "" if section.headline("rounding") else "rounding")
     if pairs:
         title = f"{studied} encoder: {first} against {second}"
         scaled = {
@@ -57,11 +56,11 @@ def section(measured: Measured) -> Section | None:
         }
         picture = plots.groups(scaled, title, f"area relative to {first}")
         used = (value for pair in pairs.values() for value in pair)
-        section.plots.append(Plot(f"Area relative to the encoder with {first}.", picture, commands(used)))
-        body = tuple((Cell(name), figure_cell(pair[0]), figure_cell(pair[1], pair[0])) for name, pair in pairs.items())
-        section.tables.append(Table(title, ("target", first, second), body))
+        section.plot(f"Area relative to the encoder with {first}.", picture, used)
+        rows_by_target = ((name, base, figure_cell(other, base)) for name, (base, other) in pairs.items())
+        section.table(title, ("target", first, second), rows_by_target)
     order = sorted(gates, key=lambda key: gates[key].median)
     least = gates[order[0]]
-    alone = tuple((Cell(name), Cell(rounding), figure_cell(gates[name, rounding], least)) for name, rounding in order)
-    section.tables.append(Table("Encoders on gates", ("format", "rounding", column.head), alone))
+    alone = ((*key, figure_cell(gates[key], least)) for key in order)
+    section.table("Encoders on gates", ("format", "rounding", column.head), alone)
     return section

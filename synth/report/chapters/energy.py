@@ -9,30 +9,17 @@ from synth.area.recipes import SPEED
 from synth.area.rows import Row
 from synth.energy.data import KINDS
 from synth.energy.plan import DEFAULT_DATA
+from synth.report import energies as study
 from synth.report.chapters import speed
 from synth.report.columns import columns
-from synth.report.energies import (
-    ACCUMULATORS,
-    COSTS,
-    CURVES,
-    ROUNDED,
-    ROUNDINGS,
-    SAMPLED,
-    STAGES,
-    Energies,
-    Point,
-    area,
-    delay,
-    element,
-    encoder,
-    glitches,
-    mac,
-)
+from synth.report.energies import CURVES, SAMPLED, Energies, area, delay, glitches, mac, point
 from synth.report.figures import Figure, compared, listing, number, ranked, smallest, smallest_sentence, ties_clause
 from synth.report.measured import figure
+from synth.report.metrics import DELAYS
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
-from synth.report.sections import Cell, Command, Finding, Plot, Section, Table, commands, figure_cell, other_tool
+from synth.report.sections import Cell, Command, Section, Table, table
+from synth.report.study import Point
 
 _GATES = "gates"
 _TITLE = "Gates"
@@ -59,11 +46,11 @@ def section(energies: Energies | None, rows: Sequence[Row], tool: str) -> Sectio
     """
     if energies is None and not rows:
         return None
-    section = Section("energy", "Energy of an operation", _INTRO)
+    section = Section("energy", "Energy of an operation", _INTRO, keys=("formats", "delays"))
     if energies is not None:
         _study(section, energies, tool)
     if rows:
-        section.tables.append(_measured(rows))
+        _measured(section, rows)
     return section
 
 
@@ -72,7 +59,7 @@ def _study(section: Section, energies: Energies, tool: str) -> None:
         " Findings and plots are those of synth/report/energies.json, which make energy writes; this report did not "
         f"measure them again. Tool: {energies.tool}."
     )
-    section.findings += other_tool("The energies of this section are", energies.tool, tool, "make energy")
+    section.warn_of_other_tool("The energies of this section are", energies.tool, tool, "make energy")
     _formats(section, energies)
     _curves(section, energies)
     _data(section, energies)
@@ -84,36 +71,26 @@ def _study(section: Section, energies: Energies, tool: str) -> None:
 
 def _formats(section: Section, energies: Energies) -> None:
     """Energy of a MAC by format, beside its area."""
-    points = {name: Point(mac(name)) for name in FORMATS}
-    figures = {name: energies.energy(point) for name, point in points.items()}
+    rows = {name: energies.row(point(mac(name))) for name in FORMATS}
+    figures = {name: figure(row) for name, row in rows.items()}
     title = f"MAC into {REPORT_ACCUMULATOR}, energy by format"
     unit = next(iter(figures.values())).unit
     picture = plots.bars(figures, title, f"energy of an operation [{unit}]")
     first = smallest_sentence(figures, f"energy of a MAC into {REPORT_ACCUMULATOR}", _TITLE)
-    section.plots.append(Plot(first, picture, commands(figures.values())))
-    section.findings.append(Finding(first, _GATES, is_caption=True))
-    shares = {name: glitches(energies.row(point)) for name, point in points.items()}
+    section.plot_finding(first, picture, figures.values(), _GATES, "formats")
+    shares = {name: glitches(row) for name, row in rows.items()}
     least, most = min(shares.values()), max(shares.values())
     macs = f"{_TITLE}, {len(FORMATS)} MACs into {REPORT_ACCUMULATOR} built for area, {DEFAULT_DATA} data"
-    text = f"{macs}: glitches are {least:.0%} to {most:.0%} of their energy."
-    section.findings.append(Finding(text, _GATES))
-    areas = {name: area(energies.row(point)) for name, point in points.items()}
-    section.findings.append(Finding(f"{macs}: {_orders(figures, areas)}", _GATES))
+    section.find(f"{macs}: glitches are {least:.0%} to {most:.0%} of their energy.", _GATES)
+    areas = {name: area(row) for name, row in rows.items()}
+    section.find(f"{macs}: {_orders(figures, areas)}", _GATES)
     head = ("format", f"energy [{unit}]", f"without glitches [{unit}]", "glitches", f"area [{_AREA}]", "energy / area")
     body = []
     for name in ranked(figures):
-        still, ratio = energies.row(points[name]).medians["glitch_free"], figures[name].median / areas[name].median
-        body.append(
-            (
-                Cell(name),
-                figure_cell(figures[name]),
-                Cell(number(still), value=still),
-                Cell(f"{shares[name]:.0%}", value=shares[name]),
-                Cell(number(areas[name].median), value=areas[name].median),
-                Cell(f"{ratio:.2f}", value=ratio),
-            )
-        )
-    section.tables.append(Table(f"{title}, {DEFAULT_DATA} data, {_TITLE}", head, tuple(body)))
+        still, ratio = rows[name].medians["glitch_free"], figures[name].median / areas[name].median
+        share = Cell(f"{shares[name]:.0%}", value=shares[name])
+        body.append((name, figures[name], still, share, areas[name].median, Cell(f"{ratio:.2f}", value=ratio)))
+    section.table(f"{title}, {DEFAULT_DATA} data, {_TITLE}", head, body)
 
 
 def _orders(figures: Mapping[str, Figure], areas: Mapping[str, Figure]) -> str:
@@ -149,7 +126,7 @@ def curves(energies: Energies) -> dict[str, dict[str, Curve]]:
     """By format, and by what the MAC is built for."""
     found: dict[str, dict[str, Curve]] = {}
     for name, goal in product(CURVES, GOALS):
-        rows = energies.rows[Point(mac(name, goal=goal), SPEED).key]
+        rows = energies.curve(point(mac(name, goal=goal), SPEED))
         front = speed.front(speed.Point(delay(row), figure(row)) for row in rows)
         found.setdefault(name, {})[goal] = Curve(rows, front)
     return found
@@ -188,22 +165,22 @@ def _curves(section: Section, energies: Energies) -> None:
             f"lowest energy ({number(met[first].median)} {unit}){ties_clause(ties)}; {least} has the smallest median "
             f"area ({number(row.medians['area'])} {_AREA}, at {number(row.median)} {unit})."
         )
-    section.plots.append(Plot(sentences[0], picture, commands(point.area for point in points)))
-    section.findings.append(Finding(sentences[0], _GATES, is_caption=True))
-    section.findings += [Finding(sentence, _GATES) for sentence in sentences[1:]]
+    section.plot_finding(sentences[0], picture, (point.area for point in points), _GATES, "delays")
+    for sentence in sentences[1:]:
+        section.find(sentence, _GATES)
     fastest = []
     for name, curve in fronts.items():
         share = curve[0].area.median / curve[-1].area.median
         fastest.append(f"{name} {share:.2f} ({number(curve[0].delay)} against {number(curve[-1].delay)} {_FO4})")
-    text = (
+    section.find(
         f"{_TITLE}, {same}: energy of a format's fastest one, in multiples of that of the one with the least "
-        f"energy, medians: {listing(fastest)}."
+        f"energy, medians: {listing(fastest)}.",
+        _GATES,
     )
-    section.findings.append(Finding(text, _GATES))
     for name, pair in by_format.items():
         small, fast = (pair[goal].energy for goal in GOALS)
         phrase = speed.crossing(small, fast, _FO4, *_BETTER)
-        section.findings.append(Finding(f"MAC into {REPORT_ACCUMULATOR}, {_TITLE}, {name}: {phrase}.", _GATES))
+        section.find(f"MAC into {REPORT_ACCUMULATOR}, {_TITLE}, {name}: {phrase}.", _GATES)
     section.tables.append(within_delays(energies))
 
 
@@ -218,21 +195,11 @@ def within_delays(energies: Energies) -> Table:
     """The least energies of MACs within delays."""
     by_format = curves(energies)
     limits = speed.deadlines(_fronts(by_format))
-    body, unit = [], ""
-    for name, pair in _named(by_format).items():
-        curve = pair.energy
-        cells = (_within(speed.at(curve, limit)) for limit in limits)
-        body.append((Cell(name), Cell(number(curve[0].delay), value=curve[0].delay), *cells))
-        unit = curve[0].area.unit
+    both = _named(by_format)
+    unit = next(iter(both.values())).energy[0].area.unit
+    rows = (speed.delay_cells(name, curve.energy, limits, _FO4) for name, curve in both.items())
     head = ("format", f"fastest [{_FO4}]", *(f"within {number(limit)} {_FO4} [{unit}]" for limit in limits))
-    return Table(f"MAC into {REPORT_ACCUMULATOR}: the least energy within a delay, {_TITLE}", head, tuple(body))
-
-
-def _within(point: speed.Point | None) -> Cell:
-    if point is None:
-        return Cell("–")
-    small = f"{point.area.spread} at {number(point.delay)} {_FO4}"
-    return Cell(number(point.area.median), small, point.area.source, point.area.median)
+    return table(f"MAC into {REPORT_ACCUMULATOR}: the least energy within a delay, {_TITLE}", head, rows)
 
 
 # -- data
@@ -240,31 +207,30 @@ def _within(point: speed.Point | None) -> Cell:
 
 def _data(section: Section, energies: Energies) -> None:
     """Energy by kind of data."""
-    series = {kind: {name: energies.energy(Point(mac(name), data=kind)) for name in SAMPLED} for kind in KINDS}
+    series = {kind: {name: energies.figure(point(mac(name), data=kind)) for name in SAMPLED} for kind in KINDS}
     base = series[DEFAULT_DATA]
     unit = next(iter(base.values())).unit
     title = f"MAC into {REPORT_ACCUMULATOR}, energy by data"
     picture = plots.groups(series, title, f"energy of an operation [{unit}]")
-    sentences = []
+    used = (value for values in series.values() for value in values.values())
+    caption = "Energy of a MAC by data; numbers are multiplied by the power of two that suits the format best."
+    section.plot(caption, picture, used)
     for kind in KINDS:
         if kind != DEFAULT_DATA:
             changes = [f"{_change(energies, name, kind)} for {name}" for name in SAMPLED]
-            sentences.append(
+            section.find(
                 f"{_TITLE}, {kind} instead of {DEFAULT_DATA} data, in the same netlists, one set of numbers of each "
-                f"kind: {listing(changes)}."
+                f"kind: {listing(changes)}.",
+                _GATES,
             )
-    used = (value for values in series.values() for value in values.values())
-    caption = "Energy of a MAC by data; numbers are multiplied by the power of two that suits the format best."
-    section.plots.append(Plot(caption, picture, commands(used)))
-    section.findings += [Finding(sentence, _GATES) for sentence in sentences]
-    body = tuple((Cell(name), *(figure_cell(series[kind][name]) for kind in KINDS)) for name in SAMPLED)
+    rows = ((name, *(series[kind][name] for kind in KINDS)) for name in SAMPLED)
     note = "; ".join(f"{kind}: {text}" for kind, text in KINDS.items())
-    section.tables.append(Table(f"{title} [{unit}], {_TITLE}", ("format", *KINDS), body, note))
+    section.table(f"{title} [{unit}], {_TITLE}", ("format", *KINDS), rows, note)
 
 
 def _change(energies: Energies, name: str, kind: str) -> str:
     """The smallest and the largest change of energy with other data, among netlists, which are the same for both."""
-    rows = (energies.row(Point(mac(name), data=data)) for data in (kind, DEFAULT_DATA))
+    rows = (energies.row(point(mac(name), data=data)) for data in (kind, DEFAULT_DATA))
     changes = [value / base - 1 for value, base in zip(*(row.samples for row in rows), strict=True)]
     return f"{min(changes):+.1%} to {max(changes):+.1%}"
 
@@ -274,44 +240,36 @@ def _change(energies: Energies, name: str, kind: str) -> str:
 
 def comparisons() -> Iterator[tuple[str, str, Point, Point]]:
     """Subject, change, base and unit of each comparison."""
-    base, other = ROUNDINGS
-    yield (
-        f"the {ROUNDED} encoder from binary32",
-        f"{other} instead of {base}",
-        Point(encoder(base)),
-        Point(encoder(other)),
-    )
-    for name in COSTS:
-        subject, plain = f"the {name} MAC", Point(mac(name))
-        for accumulator in ACCUMULATORS[1:]:
-            yield subject, f"{accumulator} instead of {ACCUMULATORS[0]}", plain, Point(mac(name, accumulator))
-        for stages in STAGES[1:]:
+    base, other = (point(study.encoder(rounding)) for rounding in study.ROUNDINGS)
+    first, second = study.ROUNDINGS
+    yield f"the {study.ROUNDED} encoder from binary32", f"{second} instead of {first}", base, other
+    for name in study.COSTS:
+        subject, plain = f"the {name} MAC", point(mac(name))
+        first, *others = study.ACCUMULATORS
+        for accumulator in others:
+            yield subject, f"{accumulator} instead of {first}", plain, point(mac(name, accumulator))
+        for stages in study.STAGES[1:]:
             ranks = f"{stages} rank{'s' if stages > 1 else ''} of registers instead of none"
-            yield subject, ranks, plain, Point(mac(name, stages=stages))
-        yield subject, "its accumulator's register inside (a processing element)", plain, Point(element(name))
+            yield subject, ranks, plain, point(mac(name, stages=stages))
+        inside = "its accumulator's register inside (a processing element)"
+        yield subject, inside, plain, point(study.element(name))
 
 
 def _costs(section: Section, energies: Energies) -> None:
     """What rounding, accumulators and registers cost."""
     body, sentences = [], dict[str, list[str]]()
     for subject, change, base, unit in comparisons():
-        first, second = energies.energy(base), energies.energy(unit)
-        areas = [area(energies.row(point)).median for point in (base, unit)]
+        first, second = energies.figure(base), energies.figure(unit)
+        areas = [area(energies.row(each)).median for each in (base, unit)]
         clock, growth = energies.row(unit).medians["clock"], areas[1] / areas[0] - 1
-        sentences.setdefault(subject, []).append(f"{compared(second, first)} with {change}")
-        body.append(
-            (
-                Cell(f"{subject.removeprefix('the ')}, {change}"),
-                figure_cell(first),
-                figure_cell(second),
-                Cell(compared(second, first), value=second.median / first.median),
-                Cell(number(clock), value=clock),
-                Cell(f"{growth:+.0%}", value=growth),
-            )
-        )
+        share = compared(second, first)
+        sentences.setdefault(subject, []).append(f"{share} with {change}")
+        name = f"{subject.removeprefix('the ')}, {change}"
+        larger = Cell(share, value=second.median / first.median), clock, Cell(f"{growth:+.0%}", value=growth)
+        body.append((name, first, second, *larger))
     for subject, changes in sentences.items():
-        section.findings.append(Finding(f"{_TITLE}, energy of {subject}: {listing(changes)}.", _GATES))
-    value = energies.energy(Point(mac(COSTS[0])))
+        section.find(f"{_TITLE}, energy of {subject}: {listing(changes)}.", _GATES)
+    value = energies.figure(point(mac(study.COSTS[0])))
     head = (
         "",
         f"before [{value.unit}]",
@@ -327,33 +285,21 @@ def _costs(section: Section, energies: Energies) -> None:
         "accumulator comes from outside: the register of an exact one has several times the bits of binary16, and may "
         "take back what the MAC saves. Neither it nor readouts are included."
     )
-    section.tables.append(Table(f"What options cost in energy, {_TITLE}", head, tuple(body), note))
+    section.table(f"What options cost in energy, {_TITLE}", head, body, note)
 
 
 # -- rows of sweeps
 
 
-def _measured(rows: Sequence[Row]) -> Table:
+def _measured(section: Section, rows: Sequence[Row]) -> None:
     """The energies that a sweep has measured."""
     titles = {column.key: column.title for column in columns(rows)}
     body = []
-    for row in rows:
-        if row.is_figure:
-            still = row.medians["glitch_free"]
-            times = [f"{value:g} {name.rpartition('_')[2]}" for name, value in row.medians.items() if "delay" in name]
-            body.append(
-                (
-                    Cell(row.name),
-                    Cell(titles[row.place]),
-                    Cell(row.data),
-                    Cell(row.recipe),
-                    figure_cell(figure(row)),
-                    Cell(row.unit),
-                    Cell(number(still), value=still),
-                    Cell(number(row.medians["area"]), value=row.medians["area"]),
-                    Cell(", ".join(times) or "–"),
-                    Command(row.command),
-                )
-            )
+    for row in (row for row in rows if row.is_figure):
+        medians = row.medians
+        times = [f"{medians[name]:g} {metric.unit}" for name, metric in DELAYS.items() if name in medians]
+        names = row.name, titles[row.place], row.data, row.recipe
+        figures = figure(row), row.unit, medians["glitch_free"], medians["area"], ", ".join(times) or "–"
+        body.append((*names, *figures, Command(row.command)))
     head = ("module", "target", "data", "recipe", "energy", "unit", "without glitches", "area", "delay", "command")
-    return Table("Energies of the sweep", head, tuple(body))
+    section.table("Energies of the sweep", head, body)

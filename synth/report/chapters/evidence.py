@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, PROVED, UNPROVED, Evidence, power
 from synth.report.figures import number
-from synth.report.sections import Cell, Command, Finding, Section, Table
+from synth.report.sections import Cell, Command, Section
 
 
 def section(evidence: Sequence[Evidence]) -> Section:
@@ -22,16 +22,16 @@ def section(evidence: Sequence[Evidence]) -> Section:
             "exhaustive checks every module."
         )
         return section
-    section.findings.append(Finding(sentence(evidence)))
+    section.find(sentence(evidence))
     head = ("module", "verdict", "inputs", "method", "time", "SHA-256 of the Verilog", "command")
     body = []
     for check in evidence:
         sources = ([] if check.is_emitted else [check.source]) + check.libraries
         inputs = Cell(power(check.cases), value=check.cases)
         seconds = Cell(f"{check.seconds:.1f} s", value=check.seconds)
-        cells = (Cell(check.verdict), inputs, Cell(check.method), seconds, Cell(check.hashes["verilog"][:12]))
+        cells = (check.verdict, inputs, check.method, seconds, check.hashes["verilog"][:12])
         body.append((Cell(check.module, ", ".join(sources)), *cells, Command(check.command)))
-    section.tables.append(Table("Evidence", head, tuple(body)))
+    section.table("Evidence", head, body)
     return section
 
 

@@ -4,9 +4,9 @@ from synth.area.recipes import RECIPES
 from synth.area.targets import LIBERTY, TARGETS
 from synth.proof.evidence import EQUAL
 from synth.report.data import Report
-from synth.report.figures import counted, number
+from synth.report.figures import counted
 from synth.report.measured import Measured, figure
-from synth.report.sections import Cell, Command, Finding, Section, Table
+from synth.report.sections import Command, Section
 
 
 def method(report: Report, measured: Measured) -> Section:
@@ -22,21 +22,21 @@ def method(report: Report, measured: Measured) -> Section:
         f"portfolio speed, each recipe is a point of a curve. Tools: {report.tool}. Nothing is placed and routed, "
         "unless a section says so.",
     )
-    notes = tuple((Cell(column.title), Cell(column.unit), Cell(column.note)) for column in measured.columns.values())
-    section.tables.append(Table("Targets", ("target", "unit", "note"), notes))
+    notes = ((column.title, column.unit, column.note) for column in measured.columns.values())
+    section.table("Targets", ("target", "unit", "note"), notes)
     if not any(row.target == LIBERTY for row in report.rows):
         text = "No cell library was measured. hwgen report --liberty FILE adds one, with a column in every table."
-        section.findings.append(Finding(text))
+        section.find(text)
     kinds = {"lut": "LUT targets", "cells": "gates, libraries"}
     target_kinds = {LIBERTY: "cells"} | {name: target.kind for name, target in TARGETS.items()}
     used = {(target_kinds[row.target], row.recipe) for row in report.rows if not row.is_best}
-    recipes = tuple(
-        (Cell(name), Cell(kinds[kind]), Cell(script or "Yosys's default"))
+    recipes = (
+        (name, kinds[kind], script or "Yosys's default")
         for kind, scripts in RECIPES.items()
         for name, script in scripts.items()
         if (kind, name) in used
     )
-    section.tables.append(Table("Recipes: scripts for ABC", ("recipe", "for", "script"), recipes))
+    section.table("Recipes: scripts for ABC", ("recipe", "for", "script"), recipes)
     return section
 
 
@@ -46,11 +46,8 @@ def failures(report: Report) -> Section | None:
         return None
     intro = "Their figures are missing above. The logs are in the folder of this page."
     section = Section("failures", "Jobs that failed", intro)
-    body = tuple(
-        (Cell(failure.name), Cell(failure.target), Cell(failure.error), Cell(failure.log))
-        for failure in report.failures
-    )
-    section.tables.append(Table("Failed jobs", ("module", "target", "error", "log"), body))
+    rows = ((failure.name, failure.target, failure.error, failure.log) for failure in report.failures)
+    section.table("Failed jobs", ("module", "target", "error", "log"), rows)
     return section
 
 
@@ -63,8 +60,7 @@ def figures(report: Report, measured: Measured) -> Section:
     body = []
     for row in (row for row in (*measured.rows, *measured.optional) if row.is_best):
         checked = "equal on all inputs" if row.verilog_sha256 in equal else ""
-        cells = map(Cell, (row.unit, figure(row).spread, row.recipe, row.tool, checked))
-        median = Cell(number(row.median), value=row.median)
-        body.append((Cell(row.name), Cell(row.place), median, *cells, Command(row.command)))
-    section.tables.append(Table("Figures", head, tuple(body)))
+        cells = row.name, row.place, row.median, row.unit, figure(row).spread, row.recipe, row.tool, checked
+        body.append((*cells, Command(row.command)))
+    section.table("Figures", head, body)
     return section

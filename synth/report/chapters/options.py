@@ -3,7 +3,7 @@
 from synth.report.figures import Figure, compared, number
 from synth.report.measured import Measured, pick
 from synth.report.plan import EXTRA_TARGETS, EXTRAS, Extra
-from synth.report.sections import Cell, Finding, Section, Table, figure_cell
+from synth.report.sections import Cell, Content, Section, figure_cell
 
 
 def section(measured: Measured) -> Section | None:
@@ -11,23 +11,23 @@ def section(measured: Measured) -> Section | None:
     intro = "Each row compares a block that has an option with the same block without it."
     section = Section("options", "What options cost", intro)
     columns = [measured.columns[target] for target in EXTRA_TARGETS if target in measured.columns]
-    body = [[Cell(extra.text, extra.comparison)] for extra in EXTRAS]
+    body: list[list[Content]] = [[Cell(extra.text, extra.comparison)] for extra in EXTRAS]
     for column in columns:
         for extra, cells in zip(EXTRAS, body, strict=True):
             plain, other = _figures(measured, extra, column.key)
             if plain is None or other is None:
-                cells.append(Cell("–"))
+                cells.append(None)
                 continue
             cells.append(figure_cell(other, plain))
             if share := compared(other, plain):
                 sizes = f"{number(other.median)} against {number(plain.median)} {plain.unit}"
                 text = f"{extra.format} {extra.base_kind} with {extra.text}: {share} ({sizes})"
-                section.findings.append(Finding(f"{column.title}: {text}.", column.key))
-    rows = tuple(tuple(cells) for cells in body if any(cell.value is not None for cell in cells))
+                section.find(f"{column.title}: {text}.", column.key)
+    rows = [cells for cells in body if any(cells[1:])]
     if not rows:
         return None
     head = ("option", *(column.head for column in columns))
-    section.tables.append(Table("Blocks with an option, compared with the block without it", head, rows))
+    section.table("Blocks with an option, compared with the block without it", head, rows)
     return section
 
 

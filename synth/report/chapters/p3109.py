@@ -14,7 +14,7 @@ from synth.report.plan import (
     UNITS,
 )
 from synth.report.render import plots
-from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
+from synth.report.sections import Section
 
 _POSITIVE = ", zero results +0"
 
@@ -52,15 +52,15 @@ def _units(section: Section, measured: Measured, target: str) -> None:
         )
         if figures[1] is not None:
             macs[unit] = figures[1]
-            body.append((Cell(unit), *map(figure_cell, figures)))
+            body.append((unit, *figures))
     if P3109_PAIR not in macs:
         return
     ours = P3109_PAIR, macs[P3109_PAIR]
     for unit in (unit for unit in macs if unit != P3109_PAIR):
-        section.findings.append(Finding(pair_sentence((unit, macs[unit]), ours, "a MAC", column.title), target))
+        section.find(pair_sentence((unit, macs[unit]), ours, "a MAC", column.title), target)
     head = ("unit", PARTS["multiplier"], PARTS["mac"], f"{PARTS['mac']}{_POSITIVE}")
     title = f"P3109's pair, OCP's pair and HiF8: {column.head}; MACs into {REPORT_ACCUMULATOR}"
-    section.tables.append(Table(title, head, tuple(body)))
+    section.table(title, head, body)
 
 
 def _projections(section: Section, measured: Measured, target: str) -> None:
@@ -74,14 +74,12 @@ def _projections(section: Section, measured: Measured, target: str) -> None:
     if not grid:
         return
     for overflow, figures in grid.items():
-        text = smallest_sentence(figures, f"{PROJECTION_STUDY} encoder", f"{column.title}, {overflow}")
-        section.findings.append(Finding(text, target))
+        where = f"{column.title}, {overflow}"
+        section.find(smallest_sentence(figures, f"{PROJECTION_STUDY} encoder", where), target)
     title = f"{PROJECTION_STUDY} encoder from {ENCODER_SOURCE} by rounding and saturation, {column.title}"
     used = (value for figures in grid.values() for value in figures.values())
     picture = plots.groups(grid, title, column.axis)
-    section.plots.append(Plot(f"Saturation: {listing(list(grid))}.", picture, commands(used)))
+    section.plot(f"Saturation: {listing(list(grid))}.", picture, used)
     order = ranked(next(iter(grid.values())))
-    body = tuple(
-        (Cell(rounding), *(figure_cell(figures.get(rounding)) for figures in grid.values())) for rounding in order
-    )
-    section.tables.append(Table(f"{title} [{column.unit}]", ("rounding", *grid), body))
+    rows = ((rounding, *(figures.get(rounding) for figures in grid.values())) for rounding in order)
+    section.table(f"{title} [{column.unit}]", ("rounding", *grid), rows)

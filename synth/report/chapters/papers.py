@@ -7,7 +7,7 @@ from synth.report.figures import Figure, have_spreads, listing, number, percent
 from synth.report.measured import Measured, by_format, pick
 from synth.report.plan import CLAIMS, PARTS, Claim
 from synth.report.render import plots
-from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
+from synth.report.sections import Cell, Section
 
 REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
 
@@ -31,18 +31,18 @@ def claims(measured: Measured) -> Section | None:
                 for name in (claim.unit, claim.base)
             )
             if unit is None or base is None or not have_spreads((unit, base)):
-                cells.append(Cell("one sample" if unit and base else "–"))
+                cells.append("one sample" if unit and base else None)
                 continue
             shares = ratio(unit, base)
             least, middle, most = (f"{share - 1:+.1%}" for share in shares)
             judged = verdict(claim, unit, base)
             note = f"{number(unit.median)} against {number(base.median)} {base.unit}"
             cells.append(Cell(middle, f"{least} to {most} · {judged}", note, shares[1]))
-            section.findings.append(Finding(f"{column.title}, {claim.comparison}: {middle}, {judged}.", column.key))
+            section.find(f"{column.title}, {claim.comparison}: {middle}, {judged}.", column.key)
         body.append((Cell(claim.text, claim.comparison), *cells))
-    if all(cell.text == "–" for _, *cells in body for cell in cells):
+    if not any(cell for _, *cells in body for cell in cells):
         return None
-    section.tables.append(Table("Claims and verdicts", ("claim", *(column.title for column in columns)), tuple(body)))
+    section.table("Claims and verdicts", ("claim", *(column.title for column in columns)), body)
     return section
 
 
@@ -84,21 +84,21 @@ def table_2(measured: Measured) -> Section | None:
         "Yosys. Tools and datapaths differ, so only the order and the ratios can be compared. The paper's e5m2 is "
         "P3109's binary8p3.",
         folded=True,
+        keys=("order",),
     )
     columns = measured.columns.values()
     ours = {column.key: {part: by_format(measured.rows, part, column.key) for part in PARTS} for column in columns}
-    section.findings = [
-        Finding(order_verdict(ours[column.key]["multiplier"], column.title), column.key) for column in columns
-    ]
+    for column in columns:
+        text = order_verdict(ours[column.key]["multiplier"], column.title)
+        section.find(text, column.key, "order" if column.key == "cyclonev" else "")
     order = [*PRINTED, *(name for name in measured.formats if name not in PRINTED)]
     for place, part in enumerate(_PRINTED_PARTS):
-        printed = {name: Cell(number(alms[place]), value=alms[place]) for name, alms in PRINTED.items()}
-        body = []
+        rows = []
         for name in order:
-            areas = (figure_cell(ours[column.key][part].get(name)) for column in columns)
-            body.append((Cell(name), printed.get(name, Cell("not printed")), *areas))
+            printed = PRINTED[name][place] if name in PRINTED else "not printed"
+            rows.append((name, printed, *(ours[column.key][part].get(name) for column in columns)))
         head = ("format", "paper [ALM]", *(column.head for column in columns))
-        section.tables.append(Table(f"{PARTS[part]}: the paper's ALMs and this report", head, tuple(body)))
+        section.table(f"{PARTS[part]}: the paper's ALMs and this report", head, rows)
     series = {"paper": {name: printed[0] / PRINTED[_BASE][0] for name, printed in PRINTED.items()}}
     used: list[Figure] = []
     for column in columns:
@@ -109,7 +109,7 @@ def table_2(measured: Measured) -> Section | None:
     title = "Decode + multiply: the paper's Table 2 and this report"
     picture = plots.slopes(series, title, f"area relative to {_BASE}")
     caption = "Formats in the paper's order. A line that always rises has the same order."
-    section.plots.append(Plot(caption, picture, commands(used)))
+    section.plot(caption, picture, used)
     return section
 
 

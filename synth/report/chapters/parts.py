@@ -4,7 +4,7 @@ from synth.report.figures import Figure, have_spreads, ranked, smallest_sentence
 from synth.report.measured import Measured
 from synth.report.plan import PARTS, REPORT_ACCUMULATOR
 from synth.report.render import plots
-from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
+from synth.report.sections import Section, figure_cell
 
 
 def macs(measured: Measured) -> Section | None:
@@ -24,16 +24,13 @@ def macs(measured: Measured) -> Section | None:
         title = f"MAC into {REPORT_ACCUMULATOR} compared with the smallest, on {len(by_target)} targets"
         by_title = {measured.columns[target].title: figures for target, figures in by_target.items()}
         picture = plots.ranges(by_title, title, "area above the smallest")
-        section.plots.append(
-            Plot("All targets in one plot. The next plots have the figures and their commands.", picture)
-        )
+        section.plot("All targets in one plot. The next plots have the figures and their commands.", picture, ())
     for target, figures in by_target.items():
         where = measured.columns[target]
         sentence = smallest_sentence(figures, "MAC", where.title)
         picture = plots.bars(figures, f"MAC into {REPORT_ACCUMULATOR}, {where.title}", where.axis)
-        section.plots.append(Plot(sentence, picture, commands(figures.values())))
-        section.findings.append(Finding(sentence, target, is_caption=True))
-    section.tables.append(_table(measured, "mac"))
+        section.plot_finding(sentence, picture, figures.values(), target)
+    _table(section, measured, "mac")
     return section
 
 
@@ -52,8 +49,7 @@ def parts(measured: Measured) -> Section | None:
     )
     for target, column in measured.columns.items():
         if target in multipliers:
-            sentence = smallest_sentence(multipliers[target], PARTS["multiplier"].lower(), column.title)
-            section.findings.append(Finding(sentence, target))
+            section.find(smallest_sentence(multipliers[target], PARTS["multiplier"].lower(), column.title), target)
         stacks = {
             name: plots.Stack(first, adders[target][name], whole.get(target, {}).get(name))
             for name, first in multipliers.get(target, {}).items()
@@ -63,10 +59,9 @@ def parts(measured: Measured) -> Section | None:
             names = ("decode + multiply", "adder", "MAC, synthesized whole")
             picture = plots.stacks(stacks, names, f"Decode + multiply and adder, {column.title}", column.axis)
             used = (value for stack in stacks.values() for value in (stack.first, stack.second))
-            section.plots.append(Plot(_share(stacks, column.title), picture, commands(used)))
-    section.tables += [
-        _table(measured, part) for part, by_target in (("multiplier", multipliers), ("adder", adders)) if by_target
-    ]
+            section.plot(_share(stacks, column.title), picture, used)
+    for part in ("multiplier", "adder"):
+        _table(section, measured, part)
     return section
 
 
@@ -80,12 +75,14 @@ def _share(stacks: dict[str, plots.Stack], where: str) -> str:
     )
 
 
-def _table(measured: Measured, part: str) -> Table:
+def _table(section: Section, measured: Measured, part: str) -> None:
     by_target = measured.parts(part)
+    if not by_target:
+        return
     smallest: dict[str, Figure] = {target: figures[ranked(figures)[0]] for target, figures in by_target.items()}
-    body = tuple(
-        (Cell(name), *(figure_cell(figures.get(name), smallest[target]) for target, figures in by_target.items()))
+    rows = (
+        (name, *(figure_cell(figures.get(name), smallest[target]) for target, figures in by_target.items()))
         for name in measured.order(by_target)
     )
     head = ("format", *(measured.columns[target].head for target in by_target))
-    return Table(f"{PARTS[part]} by format: median, spread, and difference from the smallest", head, body)
+    section.table(f"{PARTS[part]} by format: median, spread, and difference from the smallest", head, rows)

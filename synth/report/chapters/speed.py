@@ -1,17 +1,17 @@
 """The chapter on area against delay: each recipe is a point, each format the front of its points."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from statistics import median
 from typing import NamedTuple
 
 from hwgen.datapath.goal import AREA, SPEED
 from synth.area.rows import Row, Timing
-from synth.report.columns import Column, columns
+from synth.report.columns import columns
 from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest, ties_clause
 from synth.report.measured import figure
 from synth.report.render import plots
-from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, other_tool
+from synth.report.sections import Cell, Content, Section
 from synth.report.speeds import Speeds
 
 DEADLINES = (1.0, 1.25, 1.6, 2.7)
@@ -138,15 +138,18 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | 
         f"{listing([number(share) for share in DEADLINES])} times the shortest delay that all formats reach. The "
         "portfolio has other recipes than the one that areas are quoted from, and its cells have sizes: smallest areas "
         "differ slightly from those of other chapters.",
+        keys=("smallest",),
     )
     if speeds is not None:
         section.intro += (
             " Figures on our own gates are those of synth/report/speeds.json, which make fast writes; this report did "
             f"not measure them again. Tool: {speeds.tool}."
         )
-        section.findings += other_tool("The figures on our own gates are", speeds.tool, tool, "make fast")
+        section.warn_of_other_tool("The figures on our own gates are", speeds.tool, tool, "make fast")
     by_name = {group: fronts(timed) for group, timed in by_group.items()}
     most = max(len(curves) for curves in by_name.values())
+    drawn = [group for group, curves in by_name.items() if is_drawn(curves, most)]
+    named = drawn[:2] or [*by_name][:1]  # one of each goal
     for group, curves in by_name.items():
         column, unit = titles[group.place], group.unit
         alike = [other for other in by_name if other._replace(how=group.how) == group]
@@ -154,27 +157,35 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | 
         goal = f", built for {group.goal}" if len(both) > 1 else ""
         title = f"{group.block}{goal}, {column.title}" + (f" ({group.how})" if len(alike) > 1 else "")
         first, *others = sentences(curves, title, unit)
-        is_drawn = first != "" and min(most, 2) <= len(curves) <= plots.MOST_NAMES  # no single formats beside others
-        if is_drawn:
+        if group in drawn:
             points = [point for curve in curves.values() for point in curve]
             axes = (f"delay [{unit}]", column.axis)
             picture = plots.curves(curves, front(points), f"Area against delay: {title}", *axes)
-            section.plots.append(Plot(first, picture, commands(point.area for point in points)))
-        section.findings += [
-            Finding(first, group.place, is_drawn),
-            *(Finding(sentence, group.place) for sentence in others),
-        ]
-        section.tables.append(_table(curves, title, unit, column))
-    section.findings += crossings(by_name, lambda place: titles[place].title)
+            section.plot(first, picture, (point.area for point in points))
+        section.find(first, group.place, "smallest" if group in named else "", is_caption=group in drawn)
+        for sentence in others:
+            section.find(sentence, group.place)
+        limits = deadlines(curves)
+        head = ("format", f"fastest [{unit}]", *(f"within {number(limit)} {unit} [{column.unit}]" for limit in limits))
+        ordered = sorted(curves.items(), key=lambda item: item[1][-1].area.median)
+        rows = (delay_cells(name, curve, limits, unit) for name, curve in ordered)
+        section.table(f"{title}: the smallest area within a delay", head, rows)
+    for place, sentence in crossings(by_name, lambda place: titles[place].title):
+        section.find(sentence, place)
     return section
 
 
-def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str], str]) -> list[Finding]:
-    """Where a block is smaller if it is built for speed, and where if it is built for area.
+def is_drawn(curves: Mapping[str, Front], most: int) -> bool:
+    """Whether curves get a plot: single formats beside others, where ``most`` are in one group, and many do not."""
+    points = (value for curve in curves.values() for point in curve for value in point)
+    return min(most, 2) <= len(curves) <= plots.MOST_NAMES and have_spreads(points)
+
+
+def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    """Places, and sentences on where a block is smaller if it is built for speed, and where if it is built for area.
 
     ``where`` returns the title of a place.
     """
-    found = []
     for group, fast in curves.items():
         small = curves.get(group._replace(goal=AREA))
         if group.goal == AREA or small is None:
@@ -183,8 +194,7 @@ def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str]
             if not have_spreads(value for point in (*small[name], *fast[name]) for value in point):
                 continue
             phrase = crossing(small[name], fast[name], group.unit)
-            found.append(Finding(f"{group.block}, {where(group.place)}, {name}: {phrase}.", group.place))
-    return found
+            yield group.place, f"{group.block}, {where(group.place)}, {name}: {phrase}."
 
 
 def crossing(small: Front, fast: Front, unit: str, better: str = "is smaller", also: str = "is also smaller") -> str:
@@ -257,18 +267,10 @@ def sentences(curves: Mapping[str, Front], where: str, unit: str) -> list[str]:
     return [*texts, f"{where}: {first} is fastest ({delay}){ties_clause(ties)}{slowest}."]
 
 
-def _table(curves: Mapping[str, Front], title: str, unit: str, column: Column) -> Table:
-    limits = deadlines(curves)
-    head = ("format", f"fastest [{unit}]", *(f"within {number(limit)} {unit} [{column.unit}]" for limit in limits))
-    body = []
-    for name, curve in sorted(curves.items(), key=lambda item: item[1][-1].area.median):
-        areas = [_cell(at(curve, limit), unit) for limit in limits]
-        body.append((Cell(name), Cell(number(curve[0].delay), value=curve[0].delay), *areas))
-    return Table(f"{title}: the smallest area within a delay", head, tuple(body))
-
-
-def _cell(point: Point | None, unit: str) -> Cell:
-    if point is None:
-        return Cell("–")
-    small = f"{point.area.spread} at {number(point.delay)} {unit}"
-    return Cell(number(point.area.median), small, point.area.source, point.area.median)
+def delay_cells(name: str, curve: Front, limits: Iterable[float], unit: str) -> Iterator[Content]:
+    """A row of a table: the shortest delay of a front, and its least figure within each limit."""
+    yield from (name, curve[0].delay)
+    for point in (at(curve, limit) for limit in limits):
+        figure = point and point.area
+        small = f"{point.area.spread} at {number(point.delay)} {unit}" if point else ""
+        yield figure and Cell(number(figure.median), small, figure.source, figure.median)

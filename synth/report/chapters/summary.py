@@ -5,7 +5,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from synth.proof.evidence import EQUAL
-from synth.report.chapters import accumulators, evidence
+from synth.report.chapters import evidence
 from synth.report.data import Report
 from synth.report.figures import Figure, compared, counted, have_spreads, listing, smallest, ties_clause
 from synth.report.measured import Measured
@@ -16,8 +16,17 @@ _ONE_SAMPLE = (
     "Some or all figures were measured under a single renaming, so that their spread is unknown. This page compares "
     "nothing with them and judges no claim by them. More renamings (--renamings) show which differences are real."
 )
-_TRADEOFFS = ("Accuracy for area", "Range for area")
-"""Subjects of the trade-offs with the SNR at the best scale, and with its mean over scales."""
+_HEADLINES = {
+    "Accuracy for area": ("tradeoff", "best scale"),
+    "Range for area": ("tradeoff", "all scales"),
+    "Speed": ("speed", "smallest"),
+    "Rounding": ("encoders", "rounding"),
+    "Exact accumulators": ("accumulators", "exact"),
+    "Dot products": ("dots", "smallest"),
+    "Energy": ("energy", "formats", "delays"),
+    "Table 2 of the supernormal paper": ("paper", "order"),
+}
+"""Subjects, each with a section and the keys of its findings; see :meth:`synth.report.sections.Section.headline`."""
 
 
 class Point(NamedTuple):
@@ -29,23 +38,13 @@ class Point(NamedTuple):
 
 def summary(report: Report, measured: Measured, sections: Sequence[Section]) -> list[Point]:
     """The most important findings of a report."""
-    findings = {section.anchor: section.findings for section in sections}
+    by_anchor = {section.anchor: section for section in sections}
     points = [Point("One sample", _ONE_SAMPLE)] if any(row.renamings < 2 for row in report.rows) else []
     points += _macs(measured)
-    tradeoffs = findings.get("tradeoff", [])
-    texts = (finding.text for finding in tradeoffs if finding.place == "gates")
-    points += [Point(subject, text) for subject, text in zip(_TRADEOFFS, texts, strict=False)]
-    if timed := findings.get("speed"):
-        drawn = [finding.text for finding in timed if finding.is_caption]  # one of each goal
-        points.append(Point("Speed", " ".join(dict.fromkeys(drawn[:2])) or timed[0].text))
-    points += [Point("Rounding", finding.text) for finding in findings.get("encoders", [])[:1]]
-    points += [Point("Exact accumulators", text) for text in [accumulators.sentence(measured)] if text]
-    dots = [finding for finding in findings.get("dots", []) if finding.place == "gates"]
-    points += [Point("Dot products", finding.text) for finding in dots[:1]]
-    energies = [finding.text for finding in findings.get("energy", []) if finding.is_caption]
-    points += [Point("Energy", " ".join(dict.fromkeys(energies[:2])))] if energies else []
-    orders = [finding for finding in findings.get("paper", []) if finding.place == "cyclonev"]
-    points += [Point("Table 2 of the supernormal paper", finding.text) for finding in orders]
+    for subject, (anchor, *keys) in _HEADLINES.items():
+        if anchor in by_anchor:
+            text = " ".join(filter(None, map(by_anchor[anchor].headline, keys)))
+            points += [Point(subject, text)] if text else []
     return [*points, Point("Verified", _verified(report)), Point("Measured", _measured(report))]
 
 

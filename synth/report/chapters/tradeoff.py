@@ -10,7 +10,7 @@ from synth.report.figures import Figure, have_spreads, listing, number, ranked
 from synth.report.measured import Measured
 from synth.report.plan import REPORT_ACCUMULATOR
 from synth.report.render import plots
-from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
+from synth.report.sections import Cell, Section
 
 _DIGITS = 1
 """Decimals of a ratio in dB; formats with the same rounded ratio count as equally accurate."""
@@ -51,21 +51,21 @@ def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None
         "equal precision have nearly the same SNR at that scale, which says nothing about range. What range and "
         "tapered precision achieve shows in data that is not scaled to suit: in the mean and the lowest SNR over "
         f"standard deviations of 2^{SCALES[0]} to 2^{SCALES[-1]}.",
+        keys=("best scale", "all scales"),
     )
     ratio = {name: round(known.snr_db, _DIGITS) for name, known in accuracy.items()}
     for target, figures in by_target.items():
         column = measured.columns[target]
         edge = front(figures, ratio)
-        best = [f"{name} ({ratio[name]} dB, {number(figures[name].median)} {figures[name].unit})" for name in edge]
-        sentence = f"{column.title}, best trade-offs between median area and SNR: {listing(best)}."
+        sentence = f"{column.title}, best trade-offs between median area and SNR: {_points(edge, ratio, figures)}."
         points = {name: (Figure.exact(ratio[name]), value) for name, value in figures.items()}
         title = f"Area against SNR, {column.title}"
         picture = plots.scatter(points, edge, title, "quantization SNR [dB]", column.axis)
         snr = tuple(f"python -c \"import golden; print(golden.best_scale('{name}'))\"" for name in figures)
-        section.plots.append(Plot(sentence, picture, commands(figures.values()) + snr))
-        section.findings.append(Finding(sentence, target, is_caption=True))
+        key = "best scale" if target == "gates" else ""
+        section.plot_finding(sentence, picture, figures.values(), target, key, *snr)
     _over_scales(section, measured, by_target, accuracy)
-    section.tables.append(_table(measured, by_target, accuracy))
+    _table(section, measured, by_target, accuracy)
     return section
 
 
@@ -82,13 +82,18 @@ def _over_scales(
         picture = plots.profiles(known, SCALES, title, "standard deviation, 2^n", "quantization SNR [dB]")
         caption = "One scale for all data: formats with range keep their SNR where others lose it."
         snr = (f"python -c \"import golden; print(golden.quantization_snr('{name}', 1.0))\"" for name in known)
-        section.plots.append(Plot(caption, picture, tuple(snr)))
+        section.plot(caption, picture, (), *snr)
     mean = {name: round(fmean(ratios), _DIGITS) for name, ratios in known.items()}
     for target, figures in by_target.items():
         edge = front({name: figures[name] for name in figures if name in mean}, mean)
-        best = [f"{name} ({mean[name]} dB, {number(figures[name].median)} {figures[name].unit})" for name in edge]
         text = f"best trade-offs between median area and the mean SNR over scales from 2^{SCALES[0]} to 2^{SCALES[-1]}"
-        section.findings.append(Finding(f"{measured.columns[target].title}, {text}: {listing(best)}.", target))
+        sentence = f"{measured.columns[target].title}, {text}: {_points(edge, mean, figures)}."
+        section.find(sentence, target, "all scales" if target == "gates" else "")
+
+
+def _points(names: Iterable[str], ratio: Mapping[str, float], figures: Mapping[str, Figure]) -> str:
+    areas = {name: f"{number(figures[name].median)} {figures[name].unit}" for name in names}
+    return listing([f"{name} ({ratio[name]} dB, {area})" for name, area in areas.items()])
 
 
 def front(figures: Mapping[str, Figure], ratio: Mapping[str, float]) -> list[str]:
@@ -100,15 +105,17 @@ def front(figures: Mapping[str, Figure], ratio: Mapping[str, float]) -> list[str
     return kept
 
 
-def _table(measured: Measured, by_target: Mapping[str, Mapping[str, Figure]], accuracy: Mapping[str, Ratio]) -> Table:
-    body = []
+def _table(
+    section: Section, measured: Measured, by_target: Mapping[str, Mapping[str, Figure]], accuracy: Mapping[str, Ratio]
+) -> None:
+    rows = []
     for name in dict.fromkeys(name for figures in by_target.values() for name in ranked(figures)):
         snr_db, exponent = accuracy[name].snr_db, accuracy[name].exponent
         snr = Cell(f"{snr_db:.{_DIGITS}f}", f"at scale 2^{exponent}", value=snr_db)
         ratios = accuracy[name].by_scale
         over = (fmean(ratios), min(ratios)) if ratios else ()
-        scaled = [Cell(f"{value:.{_DIGITS}f}", value=value) for value in over] or [Cell("–"), Cell("–")]
-        body.append((Cell(name), snr, *scaled, *(figure_cell(figures.get(name)) for figures in by_target.values())))
+        scaled = [Cell(f"{value:.{_DIGITS}f}", value=value) for value in over] or [None, None]
+        rows.append((name, snr, *scaled, *(figures.get(name) for figures in by_target.values())))
     head = (
         "format",
         "best SNR [dB]",
@@ -116,4 +123,4 @@ def _table(measured: Measured, by_target: Mapping[str, Mapping[str, Figure]], ac
         "lowest SNR over scales",
         *(measured.columns[target].head for target in by_target),
     )
-    return Table(f"Accuracy and area of MACs into {REPORT_ACCUMULATOR}", head, tuple(body))
+    section.table(f"Accuracy and area of MACs into {REPORT_ACCUMULATOR}", head, rows)

@@ -41,7 +41,7 @@ def page(content: Content) -> str:
 def _section(section: Section) -> str:
     head = f'<section id="{section.anchor}">\n<h2>{escape(section.title)}</h2>\n'
     intro = f'<p class="intro">{escape(section.intro)}</p>\n'
-    findings = "".join(f"<li>{escape(finding.text)}</li>" for finding in section.findings if not finding.is_caption)
+    findings = "".join(f"<li>{escape(finding.text)}</li>" for finding in section.shown if not finding.is_caption)
     plots = "".join(map(_plot, section.plots)) + (f'<ul class="findings">{findings}</ul>\n' if findings else "")
     plots = f'<div class="plots">\n{plots}</div>\n' if plots else ""
     tables = "".join(map(_table, section.tables))

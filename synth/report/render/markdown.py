@@ -16,8 +16,8 @@ def document(content: Content) -> str:
 
 def _section(section: Section) -> list[str]:
     lines = ["", f"## {section.title}", "", section.intro]
-    if section.findings:
-        lines += ["", *(f"- {finding.text}" for finding in section.findings)]
+    if section.shown:
+        lines += ["", *(f"- {finding.text}" for finding in section.shown)]
     for table in section.tables:
         lines += ["", f"**{table.caption}**", "", *((table.note, "") if table.note else ()), *table_lines(table)]
     return lines

@@ -1,0 +1,269 @@
+"""Studies: what each of them measures, and its results in a file of the program, one entry for each measurement.
+
+Rows that the file already has are not measured again. A row is the same if its netlists come from the same Verilog by
+the same scripts and tool, and the file was written by the same program.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import median
+from typing import Any, ClassVar, NamedTuple, Self
+
+from golden.refusal import BadValue
+from hwgen.blocks.block import Design
+from hwgen.tools import yosys
+from hwgen.tools.process import ToolError
+from hwgen.tools.progress import Progress
+from synth.area.digest import fingerprint
+from synth.area.emission import verilog
+from synth.area.jobs import Measurement
+from synth.area.keys import Keys
+from synth.area.plan import area_jobs
+from synth.area.pool import LocalPool
+from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
+from synth.area.rows import BEST, Row
+from synth.area.runner import measure_all
+from synth.area.store import Store
+from synth.area.targets import LIBERTY
+from synth.area.timing import ABC
+from synth.energy.data import read
+from synth.energy.measure import COMPILED, available
+from synth.energy.plan import DEFAULT_DATA, GATES, energy_jobs
+from synth.report.figures import Figure
+from synth.report.measured import figure
+
+_SUMMARIES = {"min": min, "median": median, "max": max}
+"""What rows have of their samples; files do not repeat it."""
+
+
+class Point(NamedTuple):
+    """A measurement of a study: a design, and how it is measured."""
+
+    design: Design
+    target: str = GATES
+    portfolio: str = DEFAULT_PORTFOLIO
+    data: str = ""
+    """Kind of data of an energy; empty for areas and delays."""
+    seed: int = 1
+
+    @property
+    def label(self) -> str:
+        """What distinguishes it from the others of a study."""
+        usual = GATES, DEFAULT_PORTFOLIO, DEFAULT_DATA, "", "1"
+        others = (word for word in (self.target, self.portfolio, self.data, str(self.seed)) if word not in usual)
+        return " ".join((self.design.name, *others))
+
+    def job(self, text: str, simulator: Any = COMPILED) -> Measurement:
+        """Its job, unless it needs a library; delays are ABC's, which every machine has.
+
+        ``text`` is the design's Verilog.
+        """
+        if self.data:
+            options = {"portfolio": self.portfolio, "simulator": simulator}
+            (job,) = energy_jobs(self.design, text, [self.target], read(self.data), **options)
+            return replace(job, area=replace(job.area, timer=ABC))
+        (area,) = area_jobs(self.design, text, [self.target], self.portfolio)
+        return replace(area, timer=ABC)
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The part of its rows' JSON that does not depend on measurements."""
+        design = self.design
+        widths = [port.width for port in design.ports if port.name == "acc_out"]
+        return {
+            "component": design.kind,
+            **{name.replace("-", "_"): value for name, value in design.options.items()},
+            **({"accumulator_bits": widths[0]} if widths else {}),
+            **{key: getattr(self, key) for key in ("target", "portfolio", "seed")},
+            "name": design.name,
+            **({} if self.target == LIBERTY else {"command": self.job("").command}),
+            **({"data": self.data} if self.data else {}),
+        }
+
+
+@dataclass(frozen=True)
+class Study:
+    """The results of a study; a subclass says what it measures.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        Of each point the row of the best recipe, or the rows of all recipes of the portfolio ``speed``.
+    source : mapping
+        Content of the file.
+    """
+
+    rows: tuple[Row, ...]
+    source: Mapping[str, Any]
+
+    file: ClassVar[Path]
+
+    @classmethod
+    def points(cls) -> Iterator[Point]:
+        """Each point of the study; some may occur twice."""
+        raise NotImplementedError
+
+    @classmethod
+    def labelled(cls) -> dict[str, Point]:
+        """The points, each once."""
+        return {point.label: point for point in cls.points()}
+
+    @property
+    def tool(self) -> str:
+        """The tool that made the netlists."""
+        return ", ".join(sorted({row.tool for row in self.rows}))
+
+    @cached_property
+    def _by_point(self) -> dict[tuple[str, str, str, str, int], list[Row]]:
+        groups: dict[tuple[str, str, str, str, int], list[Row]] = {}
+        for row in self.rows:
+            key = row.name, row.target, row.portfolio, str(row.conditions.get("data", "")), row.seed
+            groups.setdefault(key, []).append(row)
+        return groups
+
+    def curve(self, point: Point) -> list[Row]:
+        """The rows of a point; none if the file does not have it."""
+        return self._by_point.get((point.design.name, *point[1:]), [])
+
+    def row(self, point: Point) -> Row:
+        """The row of a point that is no curve."""
+        (row,) = self.curve(point)
+        return row
+
+    def figure(self, point: Point) -> Figure:
+        """The figure of a point that is no curve."""
+        return figure(self.row(point))
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """Read the content of the study's file; BadValue or BadKind if it is something else."""
+        keys = Keys(data, cls.file.stem)
+        fields, columns, recipes = (keys.items(key) for key in ("fields", "columns", "recipes"))
+        entries, constants = (Keys(keys.take(key), key).rest for key in ("points", "constants"))
+        rows: list[Row] = []
+        for label, point in cls.labelled().items():
+            *facts, table = entries.get(label, [()])
+            for place, values in enumerate(table):
+                cells = zip((*fields, *columns), (*facts, *values), strict=True)
+                line = point.known | constants | {key: value for key, value in cells if value is not None}
+                line["recipe"] = recipes[place] if point.portfolio == SPEED else BEST
+                line |= {key: of(line["samples"]) for key, of in _SUMMARIES.items()}
+                if "delay" in line:
+                    line[f"median_{line['delay']}"] = median(line["delay_samples"])
+                rows.append(Row.from_json(line))
+                if rows[-1].is_energy != bool(point.data):
+                    raise BadValue("metric", f"must be that of an energy, not {rows[-1].metric!r}")
+        return cls(tuple(rows), data)
+
+    @classmethod
+    def load(cls) -> Self:
+        """The results in the file."""
+        return cls.from_json(json.loads(cls.file.read_bytes()))
+
+    @classmethod
+    def jobs(cls, store: Store) -> dict[str, list[Measurement]]:
+        """The jobs of each point by its label; the store keeps their Verilog."""
+        simulator = available() or COMPILED
+        return {label: [point.job(verilog(point.design, store), simulator)] for label, point in cls.labelled().items()}
+
+    @classmethod
+    def measure(
+        cls,
+        chosen: argparse.Namespace,
+        jobs: Mapping[str, Sequence[Measurement]] | None = None,
+        computed: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
+        """Measure what the file does not have, and write it with what is ``computed`` beside rows.
+
+        Raises
+        ------
+        ToolError
+            If a measurement fails.
+        """
+        store = Store(chosen.store)
+        by_label = cls.jobs(store) if jobs is None else jobs
+        program = fingerprint(*sorted({type(job).__module__ for group in by_label.values() for job in group}))
+        known = {} if chosen.again else cls._known(program)
+        rows: dict[Measurement, list[Row] | None] = {
+            job: known.get((job.command, *job.hashes().values(), yosys.version()))
+            for group in by_label.values()
+            for job in group
+        }
+        with LocalPool(chosen.jobs) as pool:
+            todo = [job for job, group in rows.items() if group is None]
+            for outcome in measure_all(todo, pool, store, Progress()):
+                if outcome.error:
+                    raise ToolError(outcome.error)
+                rows[outcome.job] = [row for row in outcome.rows if row.is_figure]
+        measured = {label: [row for job in group for row in rows[job] or []] for label, group in by_label.items()}
+        content = {"program": program, **computed(), **cls.packed(measured)}
+        cls.file.write_text(text_of(content), encoding="utf-8")
+
+    @classmethod
+    def _known(cls, program: str) -> dict[tuple[str, ...], list[Row]]:
+        content = json.loads(cls.file.read_bytes()) if cls.file.exists() else {}
+        rows: dict[tuple[str, ...], list[Row]] = {}
+        for row in cls.from_json(content).rows if content.get("program") == program else ():
+            rows.setdefault((row.command, row.verilog_sha256, row.script_sha256, row.tool), []).append(row)
+        return rows
+
+    @classmethod
+    def packed(cls, rows: Mapping[str, Iterable[Row]]) -> dict[str, Any]:
+        """The rows of each point as the file has them; :meth:`from_json` is the inverse.
+
+        The file does not repeat what a point says, or what all rows have in common, and has samples and medians of
+        each recipe as the columns of a table.
+        """
+        lines: dict[str, list[dict[str, Any]]] = {}
+        recipes: dict[str, None] = {}
+        for label, point in cls.labelled().items():
+            lines[label] = [row.to_json() for row in rows[label]]
+            for line in lines[label]:
+                recipes |= {line["recipe"]: None} if point.portfolio == SPEED else {}
+                for key in (*point.known, *_SUMMARIES, "recipe", f"median_{line.get('delay')}"):
+                    line.pop(key, None)
+        every = [line for group in lines.values() for line in group]
+        keys = dict.fromkeys(key for line in every for key in line)
+        texts = {key: {json.dumps(line.get(key)) for line in every} for key in keys}
+        constants = {key: json.loads(*values) for key, values in texts.items() if len(values) == 1}
+        columns = [
+            key for key in keys
+            if key not in constants and (key.startswith("median_") or key.endswith("samples")
+            or any(line.get(key) != group[0].get(key) for group in lines.values() for line in group))
+        ]  # fmt: skip
+        fields = [key for key in keys if key not in constants and key not in columns]
+        points = {
+            label: [*(group[0].get(key) for key in fields), [[line.get(key) for key in columns] for line in group]]
+            for label, group in lines.items()
+        }
+        tables = {"fields": fields, "columns": columns, "recipes": [*recipes]}
+        return {"constants": constants, **tables, "points": points}
+
+
+def text_of(content: Mapping[str, Any]) -> str:
+    """JSON with a line for each value, and for each item of the longest ones."""
+    return "{\n" + ",\n".join(f"{_compact(key)}: {_lines(value)}" for key, value in content.items()) + "\n}\n"
+
+
+def _lines(value: Any) -> str:
+    match value:
+        case {**items} if all(isinstance(item, list) for item in items.values()):
+            return "{\n" + ",\n".join(f"{_compact(key)}: {_compact(item)}" for key, item in items.items()) + "\n}"
+        case [list(), *_]:
+            return "[\n" + ",\n".join(map(_compact, value)) + "\n]"
+    return _compact(value)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(_plain(value), separators=(",", ":"))
+
+
+def _plain(value: Any) -> Any:
+    """Integers without a fraction."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
