@@ -68,9 +68,9 @@ class Results(NamedTuple):
         figures: dict[tuple[str, str], dict[str, Figure]] = {}
         for design, (command, *rows) in data["designs"].items():
             component, name = design.split()
-            for target, recipe, *spread in rows:
+            for target, recipe, low, middle, high in rows:
                 source = TARGETS[target].unit, recipe, data["tool"], f"{command} --target {target}"
-                figures.setdefault((component, target), {})[name] = Figure(*spread, *source)
+                figures.setdefault((component, target), {})[name] = Figure(low, middle, high, *source)
         return cls(data["tool"], data["renamings"], figures)
 
 

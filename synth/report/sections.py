@@ -23,10 +23,6 @@ class Command(Cell):
     """A cell whose text is a command line."""
 
 
-Content = Cell | Figure | str | float | None
-"""What a cell can be made of: see :func:`cell`."""
-
-
 @dataclass(frozen=True)
 class Table:
     """A table; ``columns`` are its heads, and the first cell of each row names the row."""
@@ -103,7 +99,7 @@ class Section:
         self.plot(text, picture, figures, *others)
         self.find(text, place, key, is_caption=True)
 
-    def table(self, caption: str, columns: Iterable[str], rows: Iterable[Iterable[Content]], note: str = "") -> None:
+    def table(self, caption: str, columns: Iterable[str], rows: Iterable[Iterable[object]], note: str = "") -> None:
         """Add a :func:`table`."""
         self.tables.append(table(caption, columns, rows, note))
 
@@ -124,12 +120,12 @@ class Section:
         return " ".join(dict.fromkeys(finding.text for finding in self.findings if finding.key == key and finding.text))
 
 
-def table(caption: str, columns: Iterable[str], rows: Iterable[Iterable[Content]], note: str = "") -> Table:
+def table(caption: str, columns: Iterable[str], rows: Iterable[Iterable[object]], note: str = "") -> Table:
     """A table; cells may be given as their content."""
     return Table(caption, tuple(columns), tuple(tuple(map(cell, row)) for row in rows), note)
 
 
-def cell(content: Content) -> Cell:
+def cell(content: object) -> Cell:
     """A cell with a text, a number, a figure or, if that is unknown, a dash."""
     match content:
         case Cell():
@@ -138,7 +134,9 @@ def cell(content: Content) -> Cell:
             return Cell(content)
         case float() | int():
             return Cell(number(content), value=content)
-    return figure_cell(content)
+        case Figure() | None:
+            return figure_cell(content)
+    raise TypeError(f"a cell cannot be made of {content!r}")
 
 
 def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:

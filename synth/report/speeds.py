@@ -45,8 +45,7 @@ class Speeds(Study):
     @classmethod
     def points(cls) -> Iterator[Point]:
         """See :class:`Study`."""
-        macs = [(name, {}) for name in FORMATS] + [(VARIED, options) for options in OTHERS]
-        for name, options in macs:
+        for name, options in (*((name, {}) for name in FORMATS), *((VARIED, options) for options in OTHERS)):
             for goal in GOALS:
                 yield Point(mac(name, goal, **options), portfolio=SPEED)
         for block, name, options in BLOCKS:

@@ -36,7 +36,7 @@ from synth.energy.plan import DEFAULT_DATA, GATES, energy_jobs
 from synth.report.figures import Figure
 from synth.report.measured import figure
 
-_SUMMARIES = {"min": min, "median": median, "max": max}
+_SUMMARIES: dict[str, Callable[[list[float]], float]] = {"min": min, "median": median, "max": max}
 """What rows have of their samples; files do not repeat it."""
 
 

@@ -20,7 +20,7 @@ from synth.report.figures import (
     ties_clause,
 )
 from synth.report.render import plots
-from synth.report.sections import Cell, Content, Section
+from synth.report.sections import Cell, Section
 from synth.report.study import Point
 
 _ROUNDED = "binary32"
@@ -171,7 +171,7 @@ def _errors(section: Section, dots: Dots) -> None:
         )
     section.find(_widest(dots, areas))
     head = ["accumulator", place.title]
-    body: list[list[Content]] = [[study.OPERANDS, None], *([name, areas[name]] for name in names)]
+    body: list[list[object]] = [[study.OPERANDS, None], *([name, areas[name]] for name in names)]
     for kind in DATA:
         head += [f"{TITLES[kind]}, RMS", f"{TITLES[kind]}, 99th percentile"]
         of_kind = [dots.operands(kind), *(dots.errors[kind, STEP, name] for name in names)]

@@ -3,7 +3,7 @@
 from synth.report.figures import Figure, compared, number
 from synth.report.measured import Measured, pick
 from synth.report.plan import EXTRA_TARGETS, EXTRAS, Extra
-from synth.report.sections import Cell, Content, Section, figure_cell
+from synth.report.sections import Cell, Section, figure_cell
 
 
 def section(measured: Measured) -> Section | None:
@@ -11,7 +11,7 @@ def section(measured: Measured) -> Section | None:
     intro = "Each row compares a block that has an option with the same block without it."
     section = Section("options", "What options cost", intro)
     columns = [measured.columns[target] for target in EXTRA_TARGETS if target in measured.columns]
-    body: list[list[Content]] = [[Cell(extra.text, extra.comparison)] for extra in EXTRAS]
+    body: list[list[object]] = [[Cell(extra.text, extra.comparison)] for extra in EXTRAS]
     for column in columns:
         for extra, cells in zip(EXTRAS, body, strict=True):
             plain, other = _figures(measured, extra, column.key)

@@ -24,7 +24,7 @@ def claims(measured: Measured) -> Section | None:
     columns = measured.columns.values()
     body = []
     for claim in CLAIMS:
-        cells = []
+        cells: list[object] = []
         for column in columns:
             unit, base = (
                 pick(measured.rows, claim.part, column.key, format=name, format_b=None, **claim.options)

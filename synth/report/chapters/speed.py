@@ -11,7 +11,7 @@ from synth.report.columns import columns
 from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest, ties_clause
 from synth.report.measured import figure
 from synth.report.render import plots
-from synth.report.sections import Cell, Content, Section
+from synth.report.sections import Cell, Section
 from synth.report.speeds import Speeds
 
 DEADLINES = (1.0, 1.25, 1.6, 2.7)
@@ -168,8 +168,8 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | 
         limits = deadlines(curves)
         head = ("format", f"fastest [{unit}]", *(f"within {number(limit)} {unit} [{column.unit}]" for limit in limits))
         ordered = sorted(curves.items(), key=lambda item: item[1][-1].area.median)
-        rows = (delay_cells(name, curve, limits, unit) for name, curve in ordered)
-        section.table(f"{title}: the smallest area within a delay", head, rows)
+        body = (delay_cells(name, curve, limits, unit) for name, curve in ordered)
+        section.table(f"{title}: the smallest area within a delay", head, body)
     for place, sentence in crossings(by_name, lambda place: titles[place].title):
         section.find(sentence, place)
     return section
@@ -267,10 +267,10 @@ def sentences(curves: Mapping[str, Front], where: str, unit: str) -> list[str]:
     return [*texts, f"{where}: {first} is fastest ({delay}){ties_clause(ties)}{slowest}."]
 
 
-def delay_cells(name: str, curve: Front, limits: Iterable[float], unit: str) -> Iterator[Content]:
+def delay_cells(name: str, curve: Front, limits: Iterable[float], unit: str) -> Iterator[object]:
     """A row of a table: the shortest delay of a front, and its least figure within each limit."""
     yield from (name, curve[0].delay)
     for point in (at(curve, limit) for limit in limits):
-        figure = point and point.area
+        value = point and point.area
         small = f"{point.area.spread} at {number(point.delay)} {unit}" if point else ""
-        yield figure and Cell(number(figure.median), small, figure.source, figure.median)
+        yield value and Cell(number(value.median), small, value.source, value.median)

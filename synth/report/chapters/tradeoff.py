@@ -114,7 +114,7 @@ def _table(
         snr = Cell(f"{snr_db:.{_DIGITS}f}", f"at scale 2^{exponent}", value=snr_db)
         ratios = accuracy[name].by_scale
         over = (fmean(ratios), min(ratios)) if ratios else ()
-        scaled = [Cell(f"{value:.{_DIGITS}f}", value=value) for value in over] or [None, None]
+        scaled = (Cell(f"{value:.{_DIGITS}f}", value=value) for value in over) if over else (None, None)
         rows.append((name, snr, *scaled, *(figures.get(name) for figures in by_target.values())))
     head = (
         "format",
