@@ -74,16 +74,16 @@ def _over_scales(
 ) -> None:
     """SNR over the scale of the data, and the best trade-offs between area and its mean."""
     names = dict.fromkeys(name for figures in by_target.values() for name in figures)
-    known = {name: accuracy[name].by_scale for name in names if accuracy[name].by_scale}
+    known = {name: dict(zip(SCALES, accuracy[name].by_scale, strict=True)) for name in names if accuracy[name].by_scale}
     if len(known) < 2:
         return
     if len(known) <= plots.MOST_NAMES:
         title = "SNR over the scale of Gaussian data"
-        picture = plots.profiles(known, SCALES, title, "standard deviation, 2^n", "quantization SNR [dB]")
+        picture = plots.profiles(known, title, "standard deviation, 2^n", "quantization SNR [dB]")
         caption = "One scale for all data: formats with range keep their SNR where others lose it."
         snr = (f"python -c \"import golden; print(golden.quantization_snr('{name}', 1.0))\"" for name in known)
         section.plot(caption, picture, (), *snr)
-    mean = {name: round(fmean(ratios), _DIGITS) for name, ratios in known.items()}
+    mean = {name: round(fmean(ratios.values()), _DIGITS) for name, ratios in known.items()}
     for target, figures in by_target.items():
         edge = front({name: figures[name] for name in figures if name in mean}, mean)
         text = f"best trade-offs between median area and the mean SNR over scales from 2^{SCALES[0]} to 2^{SCALES[-1]}"

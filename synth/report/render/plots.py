@@ -73,7 +73,7 @@ def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str
     """Bars of two parts with their spreads, and a stroke at the whole; ``parts`` name first, second and whole."""
     order = sorted(by_name, key=lambda name: by_name[name].first.median + by_name[name].second.median)
     stacked, places = [by_name[name] for name in order], range(len(order))
-    with sheet(title, 1.6 + 0.22 * len(order)) as page:
+    with sheet(title, 1.6 + 0.22 * len(order), legend=3) as page:
         _bars(page.axes, places, [stack.first for stack in stacked], label=parts[0])
         starts = [stack.first.median for stack in stacked]
         boxes = _bars(page.axes, places, [stack.second for stack in stacked], left=starts, label=parts[1])
@@ -83,7 +83,6 @@ def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str
         if wholes:
             page.axes.plot(*zip(*wholes, strict=True), "k|", markersize=13, markeredgewidth=2, label=parts[2])
         _rows(page.axes, order, xlabel)
-        page.legend(3)
     return page.picture
 
 
@@ -91,13 +90,12 @@ def groups(series: Mapping[str, Mapping[str, Figure]], title: str, xlabel: str) 
     """For each row a bar of every series, in one unit."""
     rows = list(dict.fromkeys(row for values in series.values() for row in values))
     height = 0.8 / len(series)
-    with sheet(title, 1.5 + 0.18 * len(rows) * len(series)) as page:
+    with sheet(title, 1.5 + 0.18 * len(rows) * len(series), legend=3) as page:
         for index, (name, values) in enumerate(series.items()):
             places = [rows.index(row) + (index - (len(series) - 1) / 2) * height for row in values]
             boxes = _bars(page.axes, places, list(values.values()), height=0.9 * height, label=name)
             page.axes.bar_label(boxes, [number(value.median) for value in values.values()], padding=5)
         _rows(page.axes, rows, xlabel, 0.2)
-        page.legend(3)
     return page.picture
 
 
@@ -109,7 +107,7 @@ def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, xlabel: str)
         for name, value in figures.items():
             shares.setdefault(name, {})[where] = value.median / least - 1
     order = sorted(shares, key=lambda name: median(shares[name].values()))
-    with sheet(title, 1.6 + 0.22 * len(order)) as page:
+    with sheet(title, 1.6 + 0.22 * len(order), legend=5) as page:
         ends = [(min(shares[name].values()), max(shares[name].values())) for name in order]
         page.axes.hlines(range(len(order)), *zip(*ends, strict=True), color=_PALE, linewidth=4)
         for marker, where in zip(_MARKERS * len(columns), columns, strict=False):
@@ -117,7 +115,6 @@ def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, xlabel: str)
             page.axes.plot(*zip(*points, strict=True), marker, markersize=5, label=where)
         _rows(page.axes, order, xlabel, 0.05)
         page.axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-        page.legend(5)
     return page.picture
 
 
@@ -141,12 +138,10 @@ def curves(
 ) -> Picture:
     """Area over delay: steps through each format's points from fast to small, on top of the ``edge`` of all formats."""
     styles = looks(series)
-    with sheet(title, 3.7 + 0.1 * len(series)) as page:
+    with sheet(title, 3.7 + 0.1 * len(series), legend=2, xlabel=xlabel, ylabel=ylabel) as page:
         _edge(page.axes, edge, "post")
         for name, points in series.items():
             _points(page.axes, points, drawstyle="steps-post", linewidth=1.1, markersize=4, label=name, **styles[name])
-        page.axes.set(xlabel=xlabel, ylabel=ylabel)
-        page.legend(2)
     return page.picture
 
 
@@ -156,7 +151,7 @@ def scatter(points: Mapping[str, Point], edge: Collection[str], title: str, xlab
     The legend names at most :data:`MOST_NAMES` formats; if there are more, it names the edge.
     """
     styles = looks(points)
-    with sheet(title, 3.6) as page:
+    with sheet(title, 3.6, xlabel=xlabel, ylabel=ylabel) as page:
         _edge(page.axes, sorted((points[name] for name in edge), key=lambda point: point[0].median), "pre")
         for name in sorted(
             points, key=lambda name: -points[name][1].median
@@ -164,24 +159,45 @@ def scatter(points: Mapping[str, Point], edge: Collection[str], title: str, xlab
             is_named = len(points) <= MOST_NAMES or name in edge
             look = {"label": name, **styles[name]} if is_named else {"color": "0.6", "marker": "."}
             _points(page.axes, [points[name]], linestyle="", **look)
-        page.axes.set(xlabel=xlabel, ylabel=ylabel)
         page.axes.margins(x=0.15)
         page.axes.figure.legend(loc="outside right upper")
     return page.picture
 
 
-def profiles(
-    series: Mapping[str, Sequence[float]], places: Sequence[int], title: str, xlabel: str, ylabel: str
+def _plain_lines(
+    series: Mapping[str, Mapping[Any, float]],
+    styles: Mapping[str, Mapping[str, Any]],
+    title: str,
+    height: float,
+    legend: int,
+    formatter: PercentFormatter | None = None,
+    **labels: str,
 ) -> Picture:
-    """Numbers over integers, a line for each format."""
-    styles = looks(series)
-    with sheet(title, 3.7 + 0.1 * len(series)) as page:
+    """Numbers without spreads, from 0: a line for each series; see :func:`sheet`."""
+    with sheet(title, height, legend, **labels) as page:
         for name, values in series.items():
-            page.axes.plot(places, values, label=name, linewidth=1.1, markersize=3, **styles[name])
+            page.axes.plot(list(values), list(values.values()), label=name, **styles[name])
+        if formatter:
+            page.axes.yaxis.set_major_formatter(formatter)
         page.axes.set_ylim(bottom=0)
-        page.axes.set(xlabel=xlabel, ylabel=ylabel)
-        page.legend(3)
     return page.picture
+
+
+def profiles(series: Mapping[str, Mapping[int, float]], title: str, xlabel: str, ylabel: str) -> Picture:
+    """Numbers over integers, a line for each format."""
+    styles = {name: {**look, "linewidth": 1.1, "markersize": 3} for name, look in looks(series).items()}
+    return _plain_lines(series, styles, title, 3.7 + 0.1 * len(series), 3, xlabel=xlabel, ylabel=ylabel)
+
+
+def shares(series: Mapping[str, Mapping[int, float]], title: str, xlabel: str) -> Picture:
+    """Shares over integers, a line for each series."""
+    styles = {
+        name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)], "markersize": 3, "linewidth": 1.1}
+        for place, name in enumerate(series)
+    }
+    return _plain_lines(
+        series, styles, title, 3.4 + 0.1 * len(series), 2, PercentFormatter(1, decimals=0), xlabel=xlabel
+    )
 
 
 def losses(
@@ -198,7 +214,7 @@ def losses(
     styles = {
         name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} for place, name in enumerate(points)
     }
-    with sheet(title, 3.4 + 0.17 * len(points)) as page:
+    with sheet(title, 3.4 + 0.17 * len(points), legend=2, xlabel=labels[0], ylabel=labels[1]) as page:
         _edge(page.axes, sorted((points[name] for name in edge), key=lambda point: point[0].median), "post", "best")
         for name, point in points.items():
             look = styles[name] | ({"markerfacecolor": "white"} if name in hollow else {})
@@ -206,40 +222,20 @@ def losses(
         page.axes.set_xscale("symlog", linthresh=1)
         page.axes.xaxis.set_major_formatter("{x:g}")
         page.axes.axvline(0, color="0.6", linewidth=1)
-        page.axes.set(xlabel=labels[0], ylabel=labels[1])
         page.axes.margins(x=0.1)
-        page.legend(2)
-    return page.picture
-
-
-def shares(series: Mapping[str, Mapping[int, float]], title: str, xlabel: str) -> Picture:
-    """Shares over integers, a line for each series."""
-    with sheet(title, 3.4 + 0.1 * len(series)) as page:
-        for place, (name, values) in enumerate(series.items()):
-            look: Any = {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)], "markersize": 3}
-            page.axes.plot(list(values), list(values.values()), label=name, linewidth=1.1, **look)
-        page.axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-        page.axes.set_ylim(bottom=0)
-        page.axes.set_xlabel(xlabel)
-        page.legend(2)
     return page.picture
 
 
 def slopes(series: Mapping[str, Mapping[str, float]], title: str, ylabel: str) -> Picture:
     """A line over the formats for each series; the first series, the reference, has a thick line."""
-    with sheet(title, 3.8) as page:
-        for place, (name, values) in enumerate(series.items()):
-            look: Any = {} if place else {"color": "black", "linewidth": 3}
-            page.axes.plot(list(values), list(values.values()), marker="o", label=name, **look)
-        page.axes.set_ylabel(ylabel)
-        page.axes.set_ylim(bottom=0)
-        page.legend(3)
-    return page.picture
+    first, *_ = series
+    styles = {name: {"marker": "o"} | ({"color": "black", "linewidth": 3} if name == first else {}) for name in series}
+    return _plain_lines(series, styles, title, 3.8, 3, ylabel=ylabel)
 
 
 def lines(series: Mapping[str, Mapping[int, Figure]], title: str, xlabel: str, ylabel: str) -> Picture:
     """Figures over numbers that are powers of two, a line for each series."""
-    with sheet(title, 3.8) as page:
+    with sheet(title, 3.8, legend=3, xlabel=xlabel, ylabel=ylabel) as page:
         for marker, (name, values) in zip(_MARKERS * len(series), series.items(), strict=False):
             medians, errors = [value.median for value in values.values()], _errors(list(values.values()))
             page.axes.errorbar(list(values), medians, errors, marker=marker, markersize=4, label=name)
@@ -247,8 +243,6 @@ def lines(series: Mapping[str, Mapping[int, Figure]], title: str, xlabel: str, y
         ticks = sorted({number for values in series.values() for number in values})
         page.axes.set_xticks(ticks, map(str, ticks))
         page.axes.set_ylim(bottom=0)
-        page.axes.set(xlabel=xlabel, ylabel=ylabel)
-        page.legend(3)
     return page.picture
 
 
@@ -263,7 +257,7 @@ def bars_and_errors(
 
     ``levels`` are dashed lines across the points of a series.
     """
-    with sheet(title, 1.6 + 0.22 * len(figures), columns=2) as page:
+    with sheet(title, 1.6 + 0.22 * len(figures), legend=3, columns=2) as page:
         boxes = _bars(page.axes, range(len(figures)), list(figures.values()))
         page.axes.bar_label(boxes, [number(value.median) for value in figures.values()], padding=5)
         _rows(page.axes, list(figures), xlabels[0])
@@ -278,5 +272,4 @@ def bars_and_errors(
         _rows(right, list(figures), xlabels[1], 0.05)
         right.set_yticklabels([])
         right.set_xscale("log")
-        page.legend(3)
     return page.picture

@@ -32,18 +32,20 @@ class Sheet:
     others: list[Axes]
     picture: Picture
 
-    def legend(self, columns: int) -> None:
-        """Add a legend below the axes."""
-        self.axes.figure.legend(loc="outside lower center", ncols=columns)
-
 
 @contextmanager
-def sheet(title: str, height: float, columns: int = 1) -> Iterator[Sheet]:
-    """A sheet with a title, ``height`` inches high, with a number of axes side by side, for use as a context."""
+def sheet(title: str, height: float, legend: int = 0, columns: int = 1, **labels: str) -> Iterator[Sheet]:
+    """A sheet with a title, ``height`` inches high, with a number of axes side by side, for use as a context.
+
+    ``labels`` are those of the first axes, ``xlabel`` and ``ylabel``; a ``legend`` below has this number of columns.
+    """
     with style.context(["petroff10", _SETTINGS, {"svg.hashsalt": title}], after_reset=True):
         figure, page, out = Figure((_WIDTH, height)), Sheet(), io.StringIO()
         figure.suptitle(title, x=0.02, ha="left", wrap="$" not in title)  # wrapping parses it
         page.axes, *page.others = (figure.add_subplot(1, columns, place + 1) for place in range(columns))
         yield page
+        page.axes.set(**labels)
+        if legend:
+            figure.legend(loc="outside lower center", ncols=legend)
         FigureCanvasSVG(figure).print_svg(out, metadata={"Title": title, "Date": None, "Creator": None})
         page.picture = Picture(title, out.getvalue())
