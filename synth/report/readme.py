@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, product
 from math import inf
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from hwgen.datapath.goal import GOALS
 from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.report import load
-from synth.report.chapters import energy, training
+from synth.report.chapters import energy, speed, training
 from synth.report.data import Report
 from synth.report.dots import ACCUMULATORS, FORMAT, LANES, Dots, dot
 from synth.report.energies import Energies
@@ -33,7 +33,7 @@ from synth.report.speeds import BLOCKS, Speeds
 from synth.report.study import text_of
 from synth.report.training.results import Study
 from synth.studies import sky130
-from synth.studies.fast import Limit, Point, limits, points, smallest
+from synth.studies.fast import Limit, front, limits
 from synth.studies.script import status
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -183,21 +183,17 @@ def energies(data: Energies) -> str:
 
 def _corners(designs: Iterable[Design], data: Speeds) -> list[str]:
     """Delay and area of the fastest and of the smallest netlist of each design."""
-    curves = [points(design, data.rows) for design in designs]
-    return [f"{number(point.delay)} FO4, {number(point.area)}" for curve in curves for point in _ends(curve)]
+    ends = (end for design in designs for curve in [front(design, data)] for end in (curve[0], curve[-1]))
+    return [f"{number(end.delay)} FO4, {number(end.area.median)}" for end in ends]
 
 
 def _within(limit: Limit, data: Speeds, delay: float) -> str:
     """The smallest area within a delay, with a star if that MAC is built for area."""
-    small, fast = (smallest(points(design, data.rows), delay) for design in limit.designs())
-    found = [point for point in (small, fast) if point is not None]
-    best = smallest(found)
-    return "–" if best is None else number(best.area) + ("*" if best is small else "")
-
-
-def _ends(curve: Sequence[Point]) -> tuple[Point, Point]:
-    """The fastest and the smallest point."""
-    return min(curve), min(curve, key=attrgetter("area"))
+    met = [
+        (speed.at(front(design, data), delay), star) for design, star in zip(limit.designs(), ("*", ""), strict=True)
+    ]
+    area, star = min(((point.area.median, star) for point, star in met if point), default=(None, ""))
+    return "–" if area is None else f"{number(area)}{star}"
 
 
 def study(data: Study | None) -> str:

@@ -11,18 +11,18 @@ Verilog by the same scripts and tool, are not measured again unless ``--again`` 
 """
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import inf
-from operator import attrgetter
-from statistics import median
 from typing import Any, NamedTuple
 
 from hwgen.blocks.block import Design
 from hwgen.datapath.goal import GOALS
-from synth.area.rows import Row
+from synth.area.recipes import SPEED
 from synth.area.store import Store
+from synth.report.chapters import speed
 from synth.report.figures import number
 from synth.report.speeds import VARIED, Speeds, mac
+from synth.report.study import Point
 from synth.studies import sky130
 from synth.studies.script import Check, parser, status
 from synth.studies.sky130 import Sky130
@@ -65,39 +65,23 @@ def limits() -> list[Limit]:
     ]
 
 
-class Point(NamedTuple):
-    """Median delay in FO4 and median area in NAND2 equivalents of a recipe's netlists of a module."""
-
-    delay: float
-    area: float
-    module: str
-    recipe: str
+def front(design: Design, speeds: Speeds) -> speed.Front:
+    """The netlists of a design that no other one beats in both area and delay."""
+    return speed.front(speed.points(speeds.curve(Point(design, portfolio=SPEED))))
 
 
-def points(design: Design, rows: Iterable[Row]) -> list[Point]:
-    """The points of a design, one for each recipe."""
-    timed = ((row, row.timing) for row in rows if row.name == design.name)
-    return [Point(median(timing.delays), row.median, row.name, row.recipe) for row, timing in timed if timing]
-
-
-def smallest(found: Iterable[Point], delay: float = inf) -> Point | None:
-    """The smallest point within a delay; None if all are slower."""
-    return min((point for point in found if point.delay <= delay), key=attrgetter("area"), default=None)
-
-
-def checked(limit: Limit, rows: Sequence[Row]) -> list[Check]:
-    """A check for each delay of a limit, from the rows of all recipes and modules."""
-    found = [point for design in limit.designs() for point in points(design, rows)]
-    checks = []
+def checked(limit: Limit, speeds: Speeds) -> Iterator[Check]:
+    """A check for each delay of a limit."""
+    curves = {design.name: front(design, speeds) for design in limit.designs()}
+    fastest = min(curves, key=lambda name: curves[name][0].delay)
     for delay, area in limit.within:
-        met = smallest(found, delay)
-        point = met or min(found)
+        met = {name: point for name, curve in curves.items() if (point := speed.at(curve, delay))}
+        name = min(met, key=lambda name: met[name].area.median, default=fastest)
+        point = met.get(name, curves[name][0])
         most = "any" if area == inf else number(round(ALLOWED * area))
-        text = (
-            f"{point.module:34} {number(delay):>6} {most:>7} {point.delay:8.2f} {number(point.area):>8}  {point.recipe}"
-        )
-        checks.append(Check(text, met is not None and met.area <= ALLOWED * area))
-    return checks
+        figures = f"{number(delay):>6} {most:>7} {point.delay:8.2f} {number(point.area.median):>8}"
+        is_kept = name in met and point.area.median <= ALLOWED * area
+        yield Check(f"{name:34} {figures}  {point.area.recipe}: {'kept' if is_kept else 'NOT KEPT'}", is_kept)
 
 
 def main() -> int:
@@ -108,19 +92,16 @@ def main() -> int:
     chosen = options.parse_args()
     libraries = None if chosen.liberty is None else sky130.libraries(chosen.liberty)
     Speeds.measure(chosen)
-    rows = Speeds.load().rows
-    checks = [check for limit in limits() for check in checked(limit, rows)]
-    print(f"{'module':34} {'within':>6} {'at most':>7} {'FO4':>8} {'NAND2':>8}  recipe")
-    for check in checks:
-        print(f"{check.text}: {'kept' if check.kept else 'NOT KEPT'}")
-    if libraries is None:
-        print(sky130.WITHOUT)
-    else:
+    speeds = Speeds.load()
+    head = Check(f"{'module':34} {'within':>6} {'at most':>7} {'FO4':>8} {'NAND2':>8}  recipe", None)
+    first = [head, *(check for limit in limits() for check in checked(limit, speeds))]
+    print("\n".join(check.text for check in first))
+    second = [Check(sky130.WITHOUT, None)]
+    if libraries is not None:
         Sky130.measure(chosen, Sky130.jobs_on(libraries, Store(chosen.store)))
-        timed = list(sky130.checked(Sky130.load().rows))
-        print("\n".join([sky130.HEAD, *(check.text for check in timed)]))
-        checks += timed
-    return int(any(check.kept is False for check in checks))
+        second = [Check(sky130.HEAD, None), *sky130.checked(Sky130.load().rows)]
+    print("\n".join(check.text for check in second))
+    return int(any(check.kept is False for check in (*first, *second)))
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def curve(design, points):
     ],
 )
 def test_the_smallest_area_within_a_delay_counts(small, large, kept):
-    checks = fast.checked(LIMIT, [*curve(SMALL, small), *curve(LARGE, large)])
+    checks = fast.checked(LIMIT, Speeds((*curve(SMALL, small), *curve(LARGE, large)), {}))
     assert [check.kept for check in checks] == kept
 
 
