@@ -1,17 +1,18 @@
 """The study of dot products: what it measures, and its results in ``dots.json``, which ``make dots`` writes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from statistics import median
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import golden
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
+from synth.report.designs import Family, Point, only
 from synth.report.figures import Figure
-from synth.report.study import Point, Study
+from synth.report.study import Study
 
 FORMAT = "ocp_e4m3"
 """The format of the products whose accumulators are compared."""
@@ -70,11 +71,16 @@ HALF = BLOCKS["MXFP4"]._replace(lanes=BLOCKS["NVFP4"].lanes)
 """MXFP4 half a block at a time, to compare its area with that of NVFP4."""
 
 
+_FABRICS: dict[str, dict[str, Sequence[Any]]] = {"gates": {}, "cyclonev": only(fabric="fpga")}
+"""Options of dot products by target: on an FPGA their sums use carry chains."""
+
+
 @cache
 def dot(fmt: str, accumulator: str, lanes: int, target: str = "gates", scale: str | None = None) -> Design:
-    """A dot product of the study; on an FPGA its sums use carry chains."""
-    fabric = {"fabric": "fpga"} if target == "cyclonev" else {}
-    return build("dot", fmt, accumulator=accumulator, lanes=lanes, block_scale=scale, **fabric)
+    """A dot product of the study."""
+    choices = only(accumulator=accumulator, lanes=lanes, block_scale=scale) | _FABRICS[target]
+    (point,) = Family("dot", (fmt,), choices).expand()
+    return point.design
 
 
 def readout() -> Design:
@@ -95,21 +101,26 @@ class Dots(Study):
 
     file: ClassVar[Path] = Path(__file__).with_name("dots.json")
 
-    @classmethod
-    def points(cls) -> Iterator[Point]:
-        """See :class:`Study`."""
-        for target, numbers in LANES.items():
-            yield Point(readout(), target)
-            for lanes in numbers:
-                for accumulator in ACCUMULATORS:
-                    yield Point(dot(FORMAT, accumulator, lanes, target), target)
-        for fmt in FORMATS:
-            for accumulator in FORMAT_ACCUMULATORS:
-                yield Point(dot(fmt, accumulator, STEP))
-        for accumulator in ALIGNED:
-            yield Point(dot(FORMAT, accumulator, STEP))
-        for block in (*BLOCKS.values(), HALF):
-            yield Point(block.design)
+    families: ClassVar[Sequence[Family]] = (
+        *(
+            family
+            for target, numbers in LANES.items()
+            for family in (
+                Family("readout", (FORMAT,), only(target="binary32"), (target,)),
+                Family(
+                    "dot", (FORMAT,), {"lanes": numbers, "accumulator": ACCUMULATORS, **_FABRICS[target]}, (target,)
+                ),
+            )
+        ),
+        Family("dot", FORMATS, {"accumulator": FORMAT_ACCUMULATORS, "lanes": (STEP,)}),
+        Family("dot", (FORMAT,), {"accumulator": ALIGNED, "lanes": (STEP,)}),
+        *(
+            Family(
+                "dot", (block.format,), only(accumulator="binary32", lanes=block.lanes, block_scale=block.scale or None)
+            )
+            for block in (*BLOCKS.values(), HALF)
+        ),
+    )
 
     @property
     def numpy(self) -> str:

@@ -1,6 +1,6 @@
 """The study of energies: what it measures, and its results in ``energies.json``, which ``make energy`` writes."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,9 +15,10 @@ from synth.area.rows import Row
 from synth.energy.data import KINDS
 from synth.energy.plan import DEFAULT_DATA
 from synth.report import speeds
+from synth.report.designs import Family, Point, only
 from synth.report.figures import Figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
-from synth.report.study import Point, Study
+from synth.report.study import Study
 
 CURVES = speeds.FORMATS
 """Formats whose MAC is measured from small to fast."""
@@ -55,31 +56,24 @@ def encoder(rounding: str) -> Design:
     return build("encoder", ROUNDED, source="binary32", rounding=rounding)
 
 
+_INTO = only(accumulator=REPORT_ACCUMULATOR)
+
+
 @dataclass(frozen=True)
 class Energies(Study):
     """The study of energies."""
 
     file: ClassVar[Path] = Path(__file__).with_name("energies.json")
 
-    @classmethod
-    def points(cls) -> Iterator[Point]:
-        """See :class:`Study`."""
-        for fmt in FORMATS:
-            yield point(mac(fmt))
-        for fmt in CURVES:
-            for goal in GOALS:
-                yield point(mac(fmt, goal=goal), SPEED)
-        for fmt in SAMPLED:
-            for kind in KINDS:
-                yield point(mac(fmt), data=kind)
-        for fmt in COSTS:
-            for accumulator in ACCUMULATORS:
-                yield point(mac(fmt, accumulator))
-            for stages in STAGES:
-                yield point(mac(fmt, stages=stages))
-            yield point(element(fmt))
-        for rounding in ROUNDINGS:
-            yield point(encoder(rounding))
+    families: ClassVar[Sequence[Family]] = (
+        Family("mac", FORMATS, _INTO, data=(DEFAULT_DATA,)),
+        Family("mac", CURVES, {**_INTO, "optimize": GOALS}, portfolio=SPEED, data=(DEFAULT_DATA,)),
+        Family("mac", SAMPLED, _INTO, data=tuple(KINDS)),
+        Family("mac", COSTS, {"accumulator": ACCUMULATORS}, data=(DEFAULT_DATA,)),
+        Family("mac", COSTS, {**_INTO, "stages": STAGES}, data=(DEFAULT_DATA,)),
+        Family("pe", COSTS, _INTO, data=(DEFAULT_DATA,)),
+        Family("encoder", (ROUNDED,), {"source": ("binary32",), "rounding": ROUNDINGS}, data=(DEFAULT_DATA,)),
+    )
 
 
 def delay(row: Row) -> Figure:

@@ -4,19 +4,18 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from typing import Any
 
 import golden
 from golden import DEFAULT_TERMS, Format
-from hwgen.blocks.block import Design
-from hwgen.blocks.catalog import BLOCKS, build
+from hwgen.blocks.catalog import BLOCKS
 from synth.area.emission import verilog
 from synth.area.jobs import DEFAULT_RENAMINGS, Job
 from synth.area.liberty import Libraries
 from synth.area.plan import NO_LIBRARIES, area_jobs
 from synth.area.store import Store
 from synth.area.targets import LIBERTY, TARGETS
+from synth.report.designs import Family, only
 
 FORMATS = (
     "hif8",
@@ -175,62 +174,47 @@ CLAIMS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """A design and its targets."""
-
-    design: Design
-    targets: tuple[str, ...]
-
-
-def measurements(formats: Mapping[str, Format], libraries: bool = False, whole: bool = True) -> Iterator[Measurement]:
-    """All measurements of a report on ``formats``.
+def families(formats: Mapping[str, Format], libraries: bool = False, whole: bool = True) -> Iterator[Family]:
+    """All designs of a report on ``formats``.
 
     They are the parts of every format's MAC, encoders by rounding, MACs by accumulator, and options. ``libraries``:
     also measure on cell libraries. ``whole``: also measure what does not depend on ``formats``: the papers' claims, and
     P3109's pair and projections.
     """
     everywhere = (*TARGETS, LIBERTY) if libraries else tuple(TARGETS)
-
-    def block(kind: str, name: str, **options: Any) -> Design:
-        return build(kind, formats.get(name, name), **options)
-
+    into, source = only(accumulator=REPORT_ACCUMULATOR), only(source=ENCODER_SOURCE)
     for name in formats:
         for part in PARTS:
-            options = {} if part == "multiplier" else {"accumulator": REPORT_ACCUMULATOR}
-            yield Measurement(block(part, name, **options), everywhere)
+            yield Family(part, (name,), {} if part == "multiplier" else into, everywhere)
     studied, roundings = ROUNDING_STUDY
     for name in formats:
         if name == studied:
-            for rounding in roundings:
-                yield Measurement(block("encoder", name, source=ENCODER_SOURCE, rounding=rounding), everywhere)
+            yield Family("encoder", (name,), source | {"rounding": roundings}, everywhere)
         elif "+" not in name:  # two formats in one unit have no encoder
-            yield Measurement(block("encoder", name, source=ENCODER_SOURCE), ENCODER_TARGETS)
+            yield Family("encoder", (name,), source, ENCODER_TARGETS)
     for name in (name for name in formats if name in EVERY_ROUNDING):
-        for mode in formats[name].roundings:
-            yield Measurement(block("encoder", name, source=ENCODER_SOURCE, rounding=mode.value), ENCODER_TARGETS)
+        modes = [mode.value for mode in formats[name].roundings]
+        yield Family("encoder", (name,), source | {"rounding": modes}, ENCODER_TARGETS)
     for name in (name for name in formats if name in WIDTH_STUDY):
-        for accumulator in ACCUMULATORS:
-            if accumulator != REPORT_ACCUMULATOR:
-                terms = TERMS if accumulator == "exact" else None
-                yield Measurement(block("mac", name, accumulator=accumulator, terms=terms), WIDTH_TARGETS)
+        for accumulator in ACCUMULATORS[1:]:
+            terms = TERMS if accumulator == "exact" else None
+            yield Family("mac", (name,), only(accumulator=accumulator, terms=terms), WIDTH_TARGETS)
     for extra in EXTRAS:
         if extra.format in formats:
-            yield Measurement(block(extra.base_kind, extra.format, **extra.base), EXTRA_TARGETS)
-            yield Measurement(block(extra.kind, extra.unit, **extra.options), EXTRA_TARGETS)
+            yield Family(extra.base_kind, (extra.format,), only(**extra.base), EXTRA_TARGETS)
+            yield Family(extra.kind, (extra.unit,), only(**extra.options), EXTRA_TARGETS)
     if not whole:
         return
     for claim in CLAIMS:
-        for name in (claim.base, claim.unit):
-            yield Measurement(block(claim.part, name, **claim.options), everywhere)
+        yield Family(claim.part, (claim.base, claim.unit), only(**claim.options), everywhere)
     for unit in UNITS:
-        yield Measurement(block("multiplier", unit), EXTRA_TARGETS)
+        yield Family("multiplier", (unit,), targets=EXTRA_TARGETS)
         for zero in ({}, POSITIVE_ZERO):
-            yield Measurement(block("mac", unit, accumulator=REPORT_ACCUMULATOR, **zero), EXTRA_TARGETS)
+            yield Family("mac", (unit,), into | only(**zero), EXTRA_TARGETS)
     projected = golden.get(PROJECTION_STUDY)
-    for mode, overflow in product(projected.roundings, projected.overflows):
-        projection = {"rounding": mode.value, "overflow": overflow.value}
-        yield Measurement(block("encoder", PROJECTION_STUDY, source=ENCODER_SOURCE, **projection), ENCODER_TARGETS)
+    rules = {"rounding": projected.roundings, "overflow": projected.overflows}
+    choices = {name: [rule.value for rule in values] for name, values in rules.items()}
+    yield Family("encoder", (PROJECTION_STUDY,), {**source, **choices}, ENCODER_TARGETS)
 
 
 def report_jobs(
@@ -242,15 +226,14 @@ def report_jobs(
     whole: bool = True,
     seed: int = 1,
 ) -> list[Job]:
-    """The jobs of all :func:`measurements`, without repetitions.
+    """The jobs of all :func:`families`, without repetitions.
 
     The ``executor`` generates the Verilog of the designs, 0.5 s each; the ``store`` keeps it.
     """
-    planned = list(measurements(formats, bool(libraries), whole))
-    designs = {item.design.name: item.design for item in planned}
+    planned = [point for family in families(formats, bool(libraries), whole) for point in family.expand(formats)]
+    designs = {point.design.name: point.design for point in planned}
     texts = dict(zip(designs, executor.map(partial(verilog, store=store), designs.values()), strict=True))
     jobs: list[Job] = []
-    for item in planned:
-        text = texts[item.design.name]
-        jobs += area_jobs(item.design, text, item.targets, renamings=renamings, libraries=libraries, seed=seed)
+    for design, target, *_ in planned:
+        jobs += area_jobs(design, texts[design.name], [target], renamings=renamings, libraries=libraries, seed=seed)
     return list(dict.fromkeys(jobs))

@@ -2,7 +2,7 @@
 ``make fast`` writes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,8 +11,9 @@ from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
 from synth.area.recipes import SPEED
+from synth.report.designs import Family, only
 from synth.report.plan import REPORT_ACCUMULATOR
-from synth.report.study import Point, Study
+from synth.report.study import Study
 
 FORMATS = ("hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3", "e5m2_nosub", "e5m2b1", "e5m3")
 """Formats whose MAC is measured; ``make speed`` measures more of them, on more targets."""
@@ -36,18 +37,21 @@ def mac(name: str, goal: str, **options: Any) -> Design:
     return build("mac", name, **{"accumulator": REPORT_ACCUMULATOR, "optimize": goal} | options)
 
 
+_GOALS = {"optimize": GOALS}
+
+
 @dataclass(frozen=True)
 class Speeds(Study):
     """The study of speed."""
 
     file: ClassVar[Path] = Path(__file__).with_name("speeds.json")
-
-    @classmethod
-    def points(cls) -> Iterator[Point]:
-        """See :class:`Study`."""
-        for name, options in (*((name, {}) for name in FORMATS), *((VARIED, options) for options in OTHERS)):
-            for goal in GOALS:
-                yield Point(mac(name, goal, **options), portfolio=SPEED)
-        for block, name, options in BLOCKS:
-            for goal in GOALS:
-                yield Point(build(block, name, optimize=goal, **options), portfolio=SPEED)
+    families: ClassVar[Sequence[Family]] = (
+        Family("mac", FORMATS, {**only(accumulator=REPORT_ACCUMULATOR), **_GOALS}, portfolio=SPEED),
+        *(
+            Family(
+                "mac", (VARIED,), {**only(**{"accumulator": REPORT_ACCUMULATOR} | options), **_GOALS}, portfolio=SPEED
+            )
+            for options in OTHERS
+        ),
+        *(Family(block, (name,), {**only(**options), **_GOALS}, portfolio=SPEED) for block, name, options in BLOCKS),
+    )

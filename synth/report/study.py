@@ -7,14 +7,13 @@ the same scripts and tool, and the file was written by the same program.
 import argparse
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 from golden.refusal import BadValue
-from hwgen.blocks.block import Design
 from hwgen.tools import yosys
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
@@ -22,67 +21,18 @@ from synth.area.digest import fingerprint
 from synth.area.emission import verilog
 from synth.area.jobs import Measurement
 from synth.area.keys import Keys
-from synth.area.plan import area_jobs
 from synth.area.pool import LocalPool
-from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
+from synth.area.recipes import SPEED
 from synth.area.rows import BEST, Row
 from synth.area.runner import measure_all
 from synth.area.store import Store
-from synth.area.targets import LIBERTY
-from synth.area.timing import ABC
-from synth.energy.data import read
 from synth.energy.measure import COMPILED, available
-from synth.energy.plan import DEFAULT_DATA, GATES, energy_jobs
+from synth.report.designs import Family, Point, expanded
 from synth.report.figures import Figure
 from synth.report.measured import figure
 
 _SUMMARIES: dict[str, Callable[[list[float]], float]] = {"min": min, "median": median, "max": max}
 """What rows have of their samples; files do not repeat it."""
-
-
-class Point(NamedTuple):
-    """A measurement of a study: a design, and how it is measured."""
-
-    design: Design
-    target: str = GATES
-    portfolio: str = DEFAULT_PORTFOLIO
-    data: str = ""
-    """Kind of data of an energy; empty for areas and delays."""
-    seed: int = 1
-
-    @property
-    def label(self) -> str:
-        """What distinguishes it from the others of a study."""
-        usual = GATES, DEFAULT_PORTFOLIO, DEFAULT_DATA, "", "1"
-        others = (word for word in (self.target, self.portfolio, self.data, str(self.seed)) if word not in usual)
-        return " ".join((self.design.name, *others))
-
-    def job(self, text: str, simulator: Any = COMPILED) -> Measurement:
-        """Its job, unless it needs a library; delays are ABC's, which every machine has.
-
-        ``text`` is the design's Verilog.
-        """
-        if self.data:
-            options = {"portfolio": self.portfolio, "simulator": simulator}
-            (job,) = energy_jobs(self.design, text, [self.target], read(self.data), **options)
-            return replace(job, area=replace(job.area, timer=ABC))
-        (area,) = area_jobs(self.design, text, [self.target], self.portfolio)
-        return replace(area, timer=ABC)
-
-    @property
-    def known(self) -> dict[str, Any]:
-        """The part of its rows' JSON that does not depend on measurements."""
-        design = self.design
-        widths = [port.width for port in design.ports if port.name == "acc_out"]
-        return {
-            "component": design.kind,
-            **{name.replace("-", "_"): value for name, value in design.options.items()},
-            **({"accumulator_bits": widths[0]} if widths else {}),
-            **{key: getattr(self, key) for key in ("target", "portfolio", "seed")},
-            "name": design.name,
-            **({} if self.target == LIBERTY else {"command": self.job("").command}),
-            **({"data": self.data} if self.data else {}),
-        }
 
 
 @dataclass(frozen=True)
@@ -101,11 +51,12 @@ class Study:
     source: Mapping[str, Any]
 
     file: ClassVar[Path]
+    families: ClassVar[Sequence[Family]]
 
     @classmethod
     def points(cls) -> Iterator[Point]:
         """Each point of the study; some may occur twice."""
-        raise NotImplementedError
+        return expanded(cls.families)
 
     @classmethod
     def labelled(cls) -> dict[str, Point]:

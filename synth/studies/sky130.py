@@ -24,9 +24,10 @@ from synth.area.rows import FO4, PS, Row
 from synth.area.store import Store
 from synth.area.targets import LIBERTY
 from synth.area.timing import opensta
+from synth.report.designs import Point
 from synth.report.figures import number
 from synth.report.speeds import mac
-from synth.report.study import Point, Study
+from synth.report.study import Study
 from synth.studies.script import Check
 
 LIBRARY = "sky130_fd_sc_hd__tt_025C_1v80"

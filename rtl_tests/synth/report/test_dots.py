@@ -10,6 +10,7 @@ from rtl_tests.synth.report.test_report import made_up
 from synth.cli import report as commands
 from synth.report import load
 from synth.report.chapters import dots as chapter
+from synth.report.designs import Point
 from synth.report.dots import (
     ACCUMULATORS,
     BLOCK_DATA,
@@ -26,7 +27,6 @@ from synth.report.dots import (
     dot,
     readout,
 )
-from synth.report.study import Point
 
 AREA = {
     "binary16": 600,

@@ -6,15 +6,16 @@ from rtl_tests.synth.report.test_report import made_up
 from synth.report import plan
 from synth.report.chapters import options as extras
 from synth.report.measured import Measured
-from synth.report.plan import FORMATS, measurements
+from synth.report.plan import FORMATS, families
 
 PAIR = "ocp_e4m3+ocp_e5m2"
 
 
 def planned(formats, whole):
     """Modules and targets that a report measures."""
-    items = measurements({name: golden.get(name) for name in formats}, whole=whole)
-    return {(item.design.name, target) for item in items for target in item.targets}
+    known = {name: golden.get(name) for name in formats}
+    points = (point for family in families(known, whole=whole) for point in family.expand(known))
+    return {(point.design.name, point.target) for point in points}
 
 
 def test_a_pair_beside_either_format_alone():

@@ -6,6 +6,7 @@ from itertools import groupby, pairwise
 
 from synth.area.targets import TARGETS
 from synth.report import dots as study
+from synth.report.designs import Point
 from synth.report.dots import ACCUMULATORS, ALIGNED, BLOCKS, DATA, FORMAT, LANES, STEP, SUMMED, TERMS, TITLES, Dots, dot
 from synth.report.figures import (
     Figure,
@@ -21,7 +22,6 @@ from synth.report.figures import (
 )
 from synth.report.render import plots
 from synth.report.sections import Cell, Section
-from synth.report.study import Point
 
 _ROUNDED = "binary32"
 """The accumulator with which others are compared."""

@@ -171,7 +171,7 @@ def _plain_lines(
     height: float,
     legend: int,
     formatter: PercentFormatter | None = None,
-    **labels: str,
+    **labels: Any,
 ) -> Picture:
     """Numbers without spreads, from 0: a line for each series; see :func:`sheet`."""
     with sheet(title, height, legend, **labels) as page:
