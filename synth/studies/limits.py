@@ -10,8 +10,8 @@ Usage: python -m synth.studies.limits [--liberty osu018_stdcells.lib] [--renamin
 
 import os
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from statistics import median
 from typing import NamedTuple
 
@@ -49,22 +49,49 @@ SOURCES = (
 """Where the limits come from. No script repeats the peers' runs: their figures are quoted, not measured here."""
 
 
+DOT_RENAMINGS = 4
+"""Most renamings of dot products."""
+
+
 class Limit(NamedTuple):
     """The largest area allowed on each target, in its unit, and where it comes from: see :data:`SOURCES`.
 
-    ``best`` says whether the best recipe of the standard portfolio counts, not the target's recipe in :data:`FLOWS`.
-    With a ``delay`` in FO4, the smallest figure of the portfolio speed counts that is not slower.
+    Of the portfolio ``full`` the target's recipe in :data:`FLOWS` counts, of ``standard`` the best one, and of
+    ``speed`` the smallest one that is not slower than ``delay`` in FO4.
     """
 
     design: Design
     must: dict[str, float]
     peer: str
-    best: bool = False
-    delay: float | None = None
+    portfolio: str = "full"
+    delay: float = 0
 
+    def jobs(self, renamings: int, libraries: Libraries) -> list[Job]:
+        """The jobs on all targets."""
+        few = renamings if self.portfolio == "full" else min(renamings, DOT_RENAMINGS)
+        return area_jobs(self.design, self.design.verilog(), self.must, self.portfolio, few, libraries)
 
-DOT_RENAMINGS = 4
-"""Renamings of dot products, unless fewer are asked for."""
+    def figure(self, target: str, rows: Iterable[Row]) -> Figure | None:
+        """The area on a target; None if it was not measured, or all netlists are slower."""
+        place = self.design.name, target, self.portfolio
+        counting = (row for row in rows if (row.name, row.target, row.portfolio) == place and self._counts(row))
+        return min(map(figure, counting), key=attrgetter("median"), default=None)
+
+    def _counts(self, row: Row) -> bool:
+        if self.portfolio == DEFAULT_PORTFOLIO or row.is_best:
+            return row.is_best == (self.portfolio == DEFAULT_PORTFOLIO)
+        return row.recipe == FLOWS.get(row.target) if row.timing is None else median(row.timing.delays) <= self.delay
+
+    def check(self, target: str, rows: Iterable[Row]) -> Check:
+        """Whether the limit is kept on a target."""
+        figures, source, kept = f"{'–':>9} {'':18}", "not measured: no library (--liberty FILE)", None
+        most, area, within = self.must[target], self.figure(target, rows), f"{number(self.delay)} FO4"
+        if area:
+            source = f"{self.peer}, at {within}" if self.delay else self.peer
+            figures, kept = f"{number(area.median):>9} {area.spread:>18}", area.median <= most
+        elif self.delay:
+            source, kept = f"{self.peer}: all are slower than {within}", False
+        return Check(f"{self.design.name:34} {target:9} {figures} {number(most):>8}  {source}", kept)
 
 
 def limits() -> list[Limit]:
@@ -113,11 +140,11 @@ def dot_limits() -> Iterator[Limit]:
     for name, accumulator, block_scale, areas in gates:
         for lanes, most in areas.items():
             design = build("dot", name, accumulator=accumulator, lanes=lanes, block_scale=block_scale)
-            yield Limit(design, {"gates": most}, "dot prototype", best=True)
+            yield Limit(design, {"gates": most}, "dot prototype", DEFAULT_PORTFOLIO)
     for accumulator, lanes, most in (("binary32", 8, 120), ("exact", 4, 78), ("exact", 8, 78), ("aligned13", 8, 76)):
         design = build("dot", "ocp_e4m3", accumulator=accumulator, lanes=lanes, fabric="fpga")
-        yield Limit(design, {"cyclonev": lanes * most}, "dot prototype", best=True)
-    yield Limit(build("compressor", "ocp_e4m3", lanes=4), {"gates": 3050}, "dot prototype", delay=39)
+        yield Limit(design, {"cyclonev": lanes * most}, "dot prototype", DEFAULT_PORTFOLIO)
+    yield Limit(build("compressor", "ocp_e4m3", lanes=4), {"gates": 3050}, "dot prototype", SPEED, 39)
 
 
 def main() -> int:
@@ -152,56 +179,25 @@ def table(checks: Iterable[Check]) -> Iterator[str]:
 def measured(libraries: Libraries, renamings: int, pool: Pool) -> list[Check]:
     """Check all limits, and that some modules are smaller than others; a ToolError if a measurement fails."""
     known = limits()
-    exact = build("mac", "ocp_e4m3", accumulator="exact", terms=1024)
-    rounded = build("mac", "ocp_e4m3", accumulator="binary32")
-    lane = build("dot", "ocp_e4m3", accumulator="exact", lanes=1)
-    others = (Limit(exact, {"cyclonev": 0}, ""), Limit(rounded, {"cyclonev": 0}, ""))
-    lanes = (Limit(exact, {"gates": 0}, "", best=True), Limit(lane, {"gates": 0}, "", best=True))
-    todo: list[Job] = []
-    for limit in (*known, *others, *lanes):
-        design, must = limit.design, limit.must
-        if limit.best or limit.delay is not None:
-            portfolio = DEFAULT_PORTFOLIO if limit.best else SPEED
-            todo += area_jobs(design, design.verilog(), must, portfolio, min(renamings, DOT_RENAMINGS))
-        else:
-            todo += area_jobs(design, design.verilog(), must, "full", renamings, libraries)
-    areas: dict[tuple[str, str], Figure] = {}
-    bests: dict[tuple[str, str], Figure] = {}
-    curves: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    exact = Limit(build("mac", "ocp_e4m3", accumulator="exact", terms=1024), {"cyclonev": 0}, "")
+    rounded = exact._replace(design=build("mac", "ocp_e4m3", accumulator="binary32"))
+    small = exact._replace(must={"gates": 0}, portfolio=DEFAULT_PORTFOLIO)
+    lane = small._replace(design=build("dot", "ocp_e4m3", accumulator="exact", lanes=1))
+    todo = [job for limit in (*known, exact, rounded, small, lane) for job in limit.jobs(renamings, libraries)]
+    rows: list[Row] = []
     for outcome in measure_all(todo, pool, progress=Progress() if sys.stderr.isatty() else None):
         if outcome.error:
             raise ToolError(outcome.error)
-        for row in outcome.rows:
-            if row.timing is not None:
-                curves[row.name, row.target].append(row)
-            elif row.is_best:
-                bests[row.name, row.target] = figure(row)
-            elif row.recipe == FLOWS.get(row.target):
-                areas[row.name, row.target] = figure(row)
-    checks = []
-    for design, must, peer, best, delay in known:
-        for target, most in must.items():
-            place = design.name, target
-            figures, source, kept = f"{'–':>9} {'':18}", "not measured: no library (--liberty FILE)", None
-            area = (bests if best else areas).get(place) if delay is None else _within(curves[place], delay)
-            if area:
-                source = peer if delay is None else f"{peer}, at {number(delay)} FO4"
-                figures, kept = f"{number(area.median):>9} {area.spread:>18}", area.median <= most
-            elif delay is not None:
-                source, kept = f"{peer}: all are slower than {number(delay)} FO4", False
-            checks.append(Check(f"{design.name:34} {target:9} {figures} {number(most):>8}  {source}", kept))
-    first, second = areas[exact.name, "cyclonev"], areas[rounded.name, "cyclonev"]
-    text = f"{exact.name} {number(first.median)} ALM below {rounded.name} {number(second.median)} ALM"
-    checks.append(Check(text, first.high < second.low))
-    first, second = bests[lane.name, "gates"], bests[exact.name, "gates"]
-    text = f"{lane.name} {number(first.median)} NAND2 not above {exact.name} {number(second.median)} NAND2"
-    return [*checks, Check(text, first.low <= second.high)]
-
-
-def _within(curve: Iterable[Row], delay: float) -> Figure | None:
-    """The smallest area in a curve that is not slower; None if there is none."""
-    fast = [row for row in curve if row.timing is not None and median(row.timing.delays) <= delay]
-    return figure(min(fast, key=lambda row: row.median)) if fast else None
+        rows += outcome.rows
+    checks = [limit.check(target, rows) for limit in known for target in limit.must]
+    for first, relation, second in ((exact, "below", rounded), (lane, "not above", small)):
+        (target,) = first.must
+        pair = {limit.design.name: area for limit in (first, second) if (area := limit.figure(target, rows))}
+        least, most = pair.values()
+        is_kept = least.high < most.low if relation == "below" else least.low <= most.high
+        names = (f"{name} {number(area.median)} {area.unit}" for name, area in pair.items())
+        checks.append(Check(f" {relation} ".join(names), is_kept))
+    return checks
 
 
 if __name__ == "__main__":
