@@ -19,8 +19,7 @@ from synth.energy import data, library
 from synth.energy.job import MAX_OPERATIONS, MAX_PERIOD
 from synth.energy.measure import ICARUS, Simulator, available, is_available
 from synth.energy.plan import PLACES, energy_jobs
-from synth.report.figures import counted
-from synth.report.metrics import WITHOUT_GLITCHES
+from synth.report.figures import WITHOUT_GLITCHES, counted
 
 _PARTS = ("switching", "internal", "leakage", "clock", "glitch_free")
 

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+from synth.area.rows import FO4, PS
 
 
 @dataclass(frozen=True)
@@ -128,3 +131,16 @@ def listing(names: Sequence[str]) -> str:
 def counted(count: int, what: str) -> str:
     """``1 job``, ``2 jobs``."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+class Metric(NamedTuple):
+    """A measured quantity of which less is better."""
+
+    name: str
+    unit: str
+
+
+DELAYS = {metric.name: metric for metric in (Metric(FO4, "FO4"), Metric(PS, "ps"))}
+"""Delays by name."""
+WITHOUT_GLITCHES = ("glitch_free", "glitch_free_switching", "glitch_free_internal", "glitch_free_transitions")
+"""What an energy and its parts are if nets change once in an operation at most."""

@@ -26,9 +26,8 @@ from synth.area.rows import Row
 from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.area.targets import LIBERTY, TARGETS
-from synth.report.columns import columns
 from synth.report.figures import Figure, listing, number, ranked
-from synth.report.measured import by_format
+from synth.report.measured import by_format, columns
 from synth.report.plan import FORMATS, PARTS
 from synth.studies.script import parser, status
 

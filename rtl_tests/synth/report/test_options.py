@@ -23,7 +23,7 @@ def test_a_pair_beside_either_format_alone():
     for target in (*plan.EXTRA_TARGETS, "xc7"):
         for name, area in (("ocp_e4m3", 100), (PAIR, 120), ("ocp_e5m2", 119)):
             rows += made_up("mac", target, area, format=name, accumulator="binary16")
-    section = extras.section(Measured(rows, ["ocp_e4m3", "ocp_e5m2"]))
+    section = extras.options(Measured(rows, ["ocp_e4m3", "ocp_e5m2"]))
     assert [finding.text for finding in section.findings] == [
         f"{title}: {text}."
         for title, unit in (("Gates", "NAND2"), ("Cyclone V", "ALM"))
@@ -64,4 +64,4 @@ def test_a_pair_adds_a_job_per_target_unless_the_claims_have_it(monkeypatch):
 
 def test_without_measurements_there_is_no_section():
     rows = made_up("mac", "gates", 100, format="ocp_e4m3", accumulator="binary16")
-    assert extras.section(Measured(rows, ["ocp_e4m3"])) is None
+    assert extras.options(Measured(rows, ["ocp_e4m3"])) is None

@@ -11,12 +11,20 @@ from synth.energy.data import KINDS
 from synth.energy.plan import DEFAULT_DATA
 from synth.report import energies as study
 from synth.report.chapters import speed
-from synth.report.columns import columns
 from synth.report.designs import Point
 from synth.report.energies import CURVES, SAMPLED, Energies, area, delay, glitches, mac, point
-from synth.report.figures import Figure, compared, listing, number, ranked, smallest, smallest_sentence, ties_clause
-from synth.report.measured import figure
-from synth.report.metrics import DELAYS
+from synth.report.figures import (
+    DELAYS,
+    Figure,
+    compared,
+    listing,
+    number,
+    ranked,
+    smallest,
+    smallest_sentence,
+    ties_clause,
+)
+from synth.report.measured import columns, figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
 from synth.report.sections import Cell, Command, Section, Table, table

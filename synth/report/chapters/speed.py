@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from hwgen.datapath.goal import AREA, SPEED
 from synth.area.rows import Row, Timing
-from synth.report.columns import columns
 from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest, ties_clause
-from synth.report.measured import figure
+from synth.report.measured import columns, figure
 from synth.report.render import plots
 from synth.report.sections import Cell, Section
 from synth.report.speeds import Speeds

@@ -5,7 +5,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from synth.proof.evidence import EQUAL
-from synth.report.chapters import evidence
+from synth.report.chapters import method
 from synth.report.data import Report
 from synth.report.figures import Figure, compared, counted, have_spreads, listing, smallest, ties_clause
 from synth.report.measured import Measured
@@ -87,7 +87,7 @@ def _verified(report: Report) -> str:
         return "No module had been checked on all inputs when this report was written. hwgen verify checks one."
     measured = {row.verilog_sha256 for row in report.rows}
     equal = [check.module for check in checks if check.verdict == EQUAL and check.hashes["verilog"] in measured]
-    return f"{evidence.sentence(checks)} Equal and measured in this report: {listing(equal) if equal else 'none'}."
+    return f"{method.sentence(checks)} Equal and measured in this report: {listing(equal) if equal else 'none'}."
 
 
 def _measured(report: Report) -> str:
