@@ -121,16 +121,13 @@ class Ratio:
     snr_db: float
     exponent: int
     by_scale: tuple[float, ...] = ()
-    """Ratios at the standard deviations of :data:`synth.report.chapters.tradeoff.SCALES`; empty in older files."""
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Ratio":
-        """Read an entry of a ``report.json``."""
-        return cls(data["snr_db"], data["exponent"], tuple(data.get("by_scale", ())))
+    """Ratios at the standard deviations of :data:`synth.report.chapters.tradeoff.SCALES`; empty if unknown."""
 
 
 _PLAIN = ("formats", "tool", "versions", "portfolio", "renamings")
 """Attributes of a report that are plain data."""
+_PARTS: dict[str, Any] = {"accuracy": Accuracy, "dots": Dots, "energies": Energies, "speeds": Speeds, "study": Study}
+"""Attributes that are the content of a file."""
 
 
 @dataclass(frozen=True)
@@ -157,33 +154,32 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """Content of ``report.json``."""
-        report = {key: getattr(self, key) for key in _PLAIN} | {
+        parts = {name: getattr(self, name) for name in _PARTS}
+        return {
+            **{key: getattr(self, key) for key in _PLAIN},
             "rows": [row.to_json() for row in self.rows],
-            "accuracy": None if self.accuracy is None else dict(self.accuracy.source),
             "evidence": [known.record() for known in self.evidence],
             "failures": [failure.to_json() for failure in self.failures],
+            "snr": self.ratios and {name: asdict(ratio) for name, ratio in self.ratios.items()},
+            **{name: part and dict(part.source) for name, part in parts.items()},
         }
-        if self.ratios is not None:
-            report["snr"] = {name: asdict(ratio) for name, ratio in self.ratios.items()}
-        studies = {"dots": self.dots, "energies": self.energies, "speeds": self.speeds, "study": self.study}
-        return report | {name: dict(study.source) for name, study in studies.items() if study is not None}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Report":
         """Read a ``report.json`` of this version."""
-        accuracy, snr = data["accuracy"], data.get("snr")
-        dots, energies, speeds, study = (data.get(name) for name in ("dots", "energies", "speeds", "study"))
+        snr = {
+            name: replace(Ratio(**known), by_scale=(*known["by_scale"],)) for name, known in (data["snr"] or {}).items()
+        }
+        parts: dict[str, Any] = {
+            name: of.from_json(data[name]) for name, of in _PARTS.items() if data[name] is not None
+        }
         return cls(
             **{key: data[key] for key in _PLAIN} | {"formats": tuple(data["formats"])},
             rows=tuple(map(Row.from_json, data["rows"])),
-            accuracy=None if accuracy is None else Accuracy.from_json(accuracy),
             evidence=tuple(Evidence(**record) for record in data["evidence"]),
             failures=tuple(replace(Failure.from_json(item), command=item["command"]) for item in data["failures"]),
-            ratios=None if snr is None else {name: Ratio.from_json(ratio) for name, ratio in snr.items()},
-            dots=None if dots is None else Dots.from_json(dots),
-            energies=None if energies is None else Energies.from_json(energies),
-            speeds=None if speeds is None else Speeds.from_json(speeds),
-            study=None if study is None else Study.from_json(study),
+            ratios=snr or None,
+            **parts,
         )
 
 

@@ -20,7 +20,7 @@ from synth.area.jobs import AS_EMITTED, DEFAULT_RENAMINGS, Measurement
 from synth.area.liberty import Libraries, read_all
 from synth.area.plan import area_jobs
 from synth.area.recipes import SPEED
-from synth.area.rows import FO4, PS, Row
+from synth.area.rows import PS, Row
 from synth.area.store import Store
 from synth.area.targets import LIBERTY
 from synth.area.timing import opensta
@@ -120,19 +120,13 @@ def delay(design: Design, recipe: str, rows: Sequence[Row]) -> Delay:
     """The delays of a design by a recipe; the rows must have them."""
     by_seed = {row.seed: row for row in rows if (row.name, row.recipe) == (design.name, recipe)}
     emitted = by_seed.pop(AS_EMITTED, None)
-    (renamed,) = by_seed.values()
-    samples = tuple(_nanoseconds(renamed))
+    ((timing, medians),) = ((row.timing, row.medians) for row in by_seed.values())
+    assert timing is not None
+    unit = medians[PS] / median(timing.delays) / 1000  # rows have samples in FO4; within a picosecond
+    samples = tuple(sample * unit for sample in timing.delays)
     if emitted is None:
         return Delay(samples, None, None)
     return Delay(samples, emitted.medians[PS] / 1000, emitted.medians["nand2_equivalents"])
-
-
-def _nanoseconds(row: Row) -> Iterator[float]:
-    """Delays of each renaming: a row has them in FO4, which the median converts to within a picosecond."""
-    assert row.timing is not None
-    assert row.timing.metric == FO4
-    unit = row.medians[PS] / median(row.timing.delays) / 1000
-    return (sample * unit for sample in row.timing.delays)
 
 
 _FIGURES = f"{'within':>6} {'emitted':>8} {'median':>6} {'renamings':>14} {'NAND2':>8}"
