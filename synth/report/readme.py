@@ -22,8 +22,6 @@ from synth.area.targets import TARGETS
 from synth.report import load
 from synth.report.chapters import energy, speed, training
 from synth.report.data import Report
-from synth.report.dots import ACCUMULATORS, FORMAT, LANES, Dots, dot
-from synth.report.energies import Energies
 from synth.report.figures import Figure, counted, number, ranked
 from synth.report.measured import Measured
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
@@ -33,6 +31,8 @@ from synth.report.speeds import BLOCKS, Speeds
 from synth.report.study import text_of
 from synth.report.training.results import Study
 from synth.studies import sky130
+from synth.studies.dots import ACCUMULATORS, FORMAT, LANES, Dots, dot
+from synth.studies.energies import Energies
 from synth.studies.fast import Limit, front, limits
 from synth.studies.script import status
 

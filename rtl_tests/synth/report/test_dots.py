@@ -11,7 +11,7 @@ from synth.cli import report as commands
 from synth.report import load
 from synth.report.chapters import dots as chapter
 from synth.report.designs import Point
-from synth.report.dots import (
+from synth.studies.dots import (
     ACCUMULATORS,
     BLOCK_DATA,
     BLOCKS,

@@ -10,8 +10,8 @@ from synth.area.rows import Row
 from synth.cli import report as commands
 from synth.report import load
 from synth.report.chapters import energy as chapter
-from synth.report.energies import CURVES, Energies
 from synth.report.plan import FORMATS
+from synth.studies.energies import CURVES, Energies
 
 AREA = 800.0
 

@@ -8,7 +8,7 @@ from synth.area.jobs import DEFAULT_RENAMINGS, execute, rows
 from synth.area.recipes import SPEED
 from synth.area.store import Store
 from synth.report import load
-from synth.report.energies import Energies, encoder, point
+from synth.studies.energies import Energies, encoder, point
 
 STALE = "`make energy` measures it again"
 POINTS = Energies.labelled()

@@ -5,9 +5,7 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 from synth.area.targets import TARGETS
-from synth.report import dots as study
 from synth.report.designs import Point
-from synth.report.dots import ACCUMULATORS, ALIGNED, BLOCKS, DATA, FORMAT, LANES, STEP, SUMMED, TERMS, TITLES, Dots, dot
 from synth.report.figures import (
     Figure,
     compared,
@@ -22,6 +20,21 @@ from synth.report.figures import (
 )
 from synth.report.render import plots
 from synth.report.sections import Cell, Section
+from synth.studies import dots as study
+from synth.studies.dots import (
+    ACCUMULATORS,
+    ALIGNED,
+    BLOCKS,
+    DATA,
+    FORMAT,
+    LANES,
+    STEP,
+    SUMMED,
+    TERMS,
+    TITLES,
+    Dots,
+    dot,
+)
 
 _ROUNDED = "binary32"
 """The accumulator with which others are compared."""

@@ -9,10 +9,8 @@ from synth.area.recipes import SPEED
 from synth.area.rows import Row
 from synth.energy.data import KINDS
 from synth.energy.plan import DEFAULT_DATA
-from synth.report import energies as study
 from synth.report.chapters import speed
 from synth.report.designs import Point
-from synth.report.energies import CURVES, SAMPLED, Energies, area, delay, glitches, mac, point
 from synth.report.figures import (
     DELAYS,
     Figure,
@@ -28,6 +26,8 @@ from synth.report.measured import columns, figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
 from synth.report.sections import Cell, Command, Section, Table, table
+from synth.studies import energies as study
+from synth.studies.energies import CURVES, SAMPLED, Energies, area, delay, glitches, mac, point
 
 _GATES = "gates"
 _TITLE = "Gates"
