@@ -2,19 +2,7 @@
 
 from functools import cached_property
 
-from synth.report.chapters import (
-    accuracy,
-    dots,
-    energy,
-    method,
-    options,
-    p3109,
-    papers,
-    parts,
-    speed,
-    tradeoff,
-    training,
-)
+from synth.report.chapters import accuracy, dots, energy, method, options, papers, parts, speed, tradeoff, training
 from synth.report.chapters.summary import Point, summary
 from synth.report.data import Report
 from synth.report.figures import counted
@@ -64,7 +52,7 @@ class Content:
             energy.section(report.energies, measured.energies, report.tool),
             options.encoders(measured),
             options.options(measured),
-            p3109.section(measured),
+            papers.p3109(measured),
             papers.table_2(measured),
             papers.claims(measured),
             accuracy.section(report.accuracy),

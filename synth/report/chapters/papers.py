@@ -1,11 +1,21 @@
-"""The chapters on the papers: their claims about hardware, and Table 2 of the supernormal paper, with verdicts."""
+"""The chapters on papers and standards: claims about hardware, Table 2 of the supernormal paper, and IEEE P3109."""
 
 from collections.abc import Mapping
 from itertools import combinations
 
-from synth.report.figures import Figure, have_spreads, listing, number, percent
-from synth.report.measured import Measured, by_format, pick
-from synth.report.plan import CLAIMS, PARTS, Claim
+from synth.report import plan
+from synth.report.figures import (
+    Figure,
+    have_spreads,
+    listing,
+    number,
+    pair_sentence,
+    percent,
+    ranked,
+    smallest_sentence,
+)
+from synth.report.measured import Measured, by_format, figure, pick
+from synth.report.plan import CLAIMS, ENCODER_SOURCE, P3109_PAIR, PARTS, PROJECTION_STUDY, Claim
 from synth.report.render import plots
 from synth.report.sections import Cell, Section
 
@@ -134,3 +144,69 @@ def order_verdict(multipliers: Mapping[str, Figure], where: str) -> str:
     if alike:
         return f"{where}: {order} is not contradicted, but spreads overlap: {same}. {ours}."
     return f"{where}: {order} is reproduced. {ours}."
+
+
+def p3109(measured: Measured) -> Section | None:
+    """Units for P3109's pair, OCP's pair and HiF8, then the encoder's projections; None if nothing was measured."""
+    section = Section(
+        "p3109",
+        "IEEE P3109: formats, roundings and saturation",
+        f"A standard in preparation. Section 4.5 of its draft 4.0 demands {P3109_PAIR}, selected here by a pin per "
+        "operand, and zero results that are always +0. OCP's pair and HiF8 serve the same purpose. Saturation decides "
+        "what becomes of numbers past the largest: infinity (none), the largest number (saturate), or infinity only "
+        "if the input is infinite (propagate).",
+    )
+    for target in plan.EXTRA_TARGETS:
+        if target in measured.columns:
+            _units(section, measured, target)
+    for target in plan.ENCODER_TARGETS:
+        if target in measured.columns:
+            _projections(section, measured, target)
+    return section if section.tables else None
+
+
+def _units(section: Section, measured: Measured, target: str) -> None:
+    column = measured.columns[target]
+    macs: dict[str, Figure] = {}
+    body = []
+    for unit in plan.UNITS:
+        plain = {"format": unit, "format_b": None}
+        mac = plain | {"accumulator": plan.REPORT_ACCUMULATOR}
+        figures = (
+            pick(measured.rows, "multiplier", target, **plain),
+            pick(measured.rows, "mac", target, **mac),
+            pick(measured.optional, "mac", target, **mac | plan.POSITIVE_ZERO),
+        )
+        if figures[1] is not None:
+            macs[unit] = figures[1]
+            body.append((unit, *figures))
+    if P3109_PAIR not in macs:
+        return
+    ours = P3109_PAIR, macs[P3109_PAIR]
+    for unit in (unit for unit in macs if unit != P3109_PAIR):
+        section.find(pair_sentence((unit, macs[unit]), ours, "a MAC", column.title), target)
+    head = ("unit", PARTS["multiplier"], PARTS["mac"], f"{PARTS['mac']}, zero results +0")
+    title = f"P3109's pair, OCP's pair and HiF8: {column.head}; MACs into {plan.REPORT_ACCUMULATOR}"
+    section.table(title, head, body)
+
+
+def _projections(section: Section, measured: Measured, target: str) -> None:
+    column = measured.columns[target]
+    grid: dict[str, dict[str, Figure]] = {}
+    for row in measured.rows:
+        is_studied = (row.component, row.format, row.place, row.is_best) == ("encoder", PROJECTION_STUDY, target, True)
+        if is_studied and row.options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE:
+            rounding, overflow = str(row.options["rounding"]), str(row.options["overflow"])
+            grid.setdefault(overflow, {}).setdefault(rounding, figure(row))
+    if not grid:
+        return
+    for overflow, figures in grid.items():
+        where = f"{column.title}, {overflow}"
+        section.find(smallest_sentence(figures, f"{PROJECTION_STUDY} encoder", where), target)
+    title = f"{PROJECTION_STUDY} encoder from {ENCODER_SOURCE} by rounding and saturation, {column.title}"
+    used = (value for figures in grid.values() for value in figures.values())
+    picture = plots.groups(grid, title, column.axis)
+    section.plot(f"Saturation: {listing(list(grid))}.", picture, used)
+    order = ranked(next(iter(grid.values())))
+    rows = ((rounding, *(figures.get(rounding) for figures in grid.values())) for rounding in order)
+    section.table(f"{title} [{column.unit}]", ("rounding", *grid), rows)
