@@ -1,0 +1,73 @@
+"""Families of designs, their points, and files of results: one entry for each point, of which no fact is repeated."""
+
+import json
+
+import pytest
+
+from hwgen.blocks.catalog import build
+from synth.report import load
+from synth.report.designs import Family, Point, expanded, only
+from synth.report.figures import Figure
+from synth.report.sections import Cell, Section, cell
+from synth.report.study import text_of
+from synth.studies.sky130 import Sky130
+
+STUDIES = [load.dots, load.speeds, load.energies, Sky130.load]
+
+
+def test_a_family_expands_in_the_order_of_its_fields():
+    family = Family("mac", ("hif8", "e5m3"), {"accumulator": ("binary16", "binary32")}, ("gates", "xc7"))
+    points = [(point.design.options["format"], point.design.options["accumulator"]) for point in family.expand()]
+    assert points == [(fmt, acc) for fmt in ("hif8", "e5m3") for acc in ("binary16", "binary32") for _ in range(2)]
+    assert [point.target for point in expanded([family, family])] == ["gates", "xc7"] * 8
+    (named,) = Family("mac", ("mine",), only(accumulator="binary16")).expand({"mine": build("mac", "e5m3").formats[0]})
+    assert named.design.options["format"] == "e5m3"
+
+
+def test_labels_name_what_is_unusual():
+    mac = build("mac", "hif8")
+    assert Point(mac, data="gaussian").label == "hif8_mac_binary16"
+    assert Point(mac, "xc7", "speed", "sparse", 0).label == "hif8_mac_binary16 xc7 speed sparse 0"
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_files_are_read_and_written_without_loss(study):
+    results = study()
+    assert results.labelled().keys() == results.source["points"].keys()
+    again = results.packed({label: results.curve(point) for label, point in results.labelled().items()})
+    assert again.items() <= dict(results.source).items()
+    others = {key: value for key, value in results.source.items() if key not in again}
+    assert text_of({**others, **again}) == results.file.read_text()
+    assert json.loads(text_of({"key": [[1.5, 2.0]]})) == {"key": [[1.5, 2]]}
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_point_that_the_file_lacks_has_no_rows(study):
+    results = study()
+    first, *others = results.labelled()
+    without = type(results).from_json(
+        {**results.source, "points": {label: results.source["points"][label] for label in others}}
+    )
+    assert without.curve(results.labelled()[first]) == []
+    assert without.rows == results.rows[len(results.curve(results.labelled()[first])) :]
+
+
+def test_cells_are_made_of_their_content():
+    shown = Cell("2", "1 to 3", "recipe r, t: c", 2)
+    assert [cell(Figure(1, 2, 3, "u", "r", "t", "c")), cell("a"), cell(shown)] == [shown, Cell("a"), shown]
+    assert [cell(1234.5), cell(None)] == [Cell("1,234", value=1234.5), Cell("–")]
+    with pytest.raises(TypeError, match=r"^a cell cannot be made of \[\]$"):
+        cell([])
+
+
+def test_headlines_join_findings_with_a_key_and_refuse_other_keys():
+    section = Section("anchor", "Title", "Intro.", keys=("first", "second"))
+    for text in ("One.", "", "Two.", "One."):
+        section.find(text, key="first")
+    section.find("Three.", key="second", is_listed=False)
+    section.find("Four.")
+    assert [section.headline(key) for key in section.keys] == ["One. Two.", "Three."]
+    assert [finding.text for finding in section.shown] == ["One.", "Two.", "One.", "Four."]
+    for use in (section.headline, lambda key: section.find("Five.", key=key)):
+        with pytest.raises(KeyError, match="section anchor has no finding 'third'"):
+            use("third")
