@@ -178,7 +178,7 @@ class Study:
                 for key in (*point.known, *_SUMMARIES, "recipe", f"median_{line.get('delay')}"):
                     line.pop(key, None)
         every = [line for group in lines.values() for line in group]
-        keys = dict.fromkeys(key for line in every for key in line)
+        keys = sorted({key for line in every for key in line})
         texts = {key: {json.dumps(line.get(key)) for line in every} for key in keys}
         constants = {key: json.loads(*values) for key, values in texts.items() if len(values) == 1}
         columns = [
