@@ -63,7 +63,7 @@ exhaustive: $(TESTED)       ## check every module on all inputs, and run the lon
 	EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive $(TESTS)
 	cat build/exhaustive.txt
 mutants: $(TESTED)       ## after a change of the Verilog, find again the vectors that detect every fault
-	$(BIN)/python -m synth.studies.mutation > build/mutants.json
+	$(BIN)/python -m rtl_tests.support.mutation > build/mutants.json
 	mv build/mutants.json rtl_tests/synth/studies/mutants.json
 clean:       ## remove build, .venv and caches
 	rm -rf build .venv .pytest_cache .mypy_cache .ruff_cache *.egg-info

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from rtl_tests.support.mutation import FORMATS, MUTANTS, designs, killed, killing_vectors, mutate
 from rtl_tests.support.selection import every
-from synth.studies.mutation import FORMATS, MUTANTS, designs, killed, killing_vectors, mutate
 
 RECORDS = json.loads((Path(__file__).parent / "mutants.json").read_text())
 
