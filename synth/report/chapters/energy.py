@@ -1,8 +1,7 @@
 """The chapter on energy: what an operation costs by format, delay and data, and what options cost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import NamedTuple
 
 from hwgen.datapath.goal import GOALS
 from synth.area.recipes import SPEED
@@ -118,45 +117,28 @@ def _orders(figures: Mapping[str, Figure], areas: Mapping[str, Figure]) -> str:
 # -- energy against delay
 
 
-class Curve(NamedTuple):
-    """The netlists of a MAC by recipe, and the front of energy against delay."""
-
-    rows: Sequence[Row]
-    energy: speed.Front
-
-    def smallest(self, limit: float) -> Row | None:
-        """The recipe with the smallest median area within a delay."""
-        met = [row for row in self.rows if row.medians["delay_fo4"] <= limit * (1 + 1e-9)]
-        return min(met, key=lambda row: row.medians["area"], default=None)
-
-
-def curves(energies: Energies) -> dict[str, dict[str, Curve]]:
-    """By format, and by what the MAC is built for."""
-    found: dict[str, dict[str, Curve]] = {}
-    for name, goal in product(CURVES, GOALS):
-        rows = energies.curve(point(mac(name, goal=goal), SPEED))
-        front = speed.front(speed.Point(delay(row), figure(row)) for row in rows)
-        found.setdefault(name, {})[goal] = Curve(rows, front)
-    return found
-
-
-def _named(by_format: Mapping[str, Mapping[str, Curve]]) -> dict[str, Curve]:
-    """Both curves of a format under names of their own."""
-    return {f"{name} built for {goal}": pair for name, pairs in by_format.items() for goal, pair in pairs.items()}
-
-
-def _fronts(by_format: Mapping[str, Mapping[str, Curve]]) -> dict[str, speed.Front]:
-    """By format: energy against delay, of whatever the MAC is built for."""
+def _rows(energies: Energies) -> dict[str, list[Row]]:
+    """The netlists of both MACs of each format, by recipe."""
     return {
-        name: speed.front(point for pair in pairs.values() for point in pair.energy)
-        for name, pairs in by_format.items()
+        f"{name} built for {goal}": energies.curve(point(mac(name, goal=goal), SPEED))
+        for name, goal in product(CURVES, GOALS)
     }
+
+
+def _front(rows: Iterable[Row]) -> speed.Front:
+    """The front of energy against delay."""
+    return speed.front(speed.Point(delay(row), figure(row)) for row in rows)
+
+
+def _fronts(rows: Mapping[str, list[Row]]) -> dict[str, speed.Front]:
+    """The front of each format, of whatever the MAC is built for."""
+    return {name: _front(row for goal in GOALS for row in rows[f"{name} built for {goal}"]) for name in CURVES}
 
 
 def _curves(section: Section, energies: Energies) -> None:
     """Which format needs the least energy, and the least area, at which speed."""
-    by_format = curves(energies)
-    both, fronts = _named(by_format), _fronts(by_format)
+    rows = _rows(energies)
+    both, fronts = {name: _front(group) for name, group in rows.items()}, _fronts(rows)
     points = [point for curve in fronts.values() for point in curve]
     unit = points[0].area.unit
     title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
@@ -165,13 +147,14 @@ def _curves(section: Section, energies: Energies) -> None:
     how = f"into {REPORT_ACCUMULATOR}, built for area or for speed"
     macs, same = f"MACs of {listing(CURVES)} {how}", f"MACs of {len(CURVES)} formats {how}"
     for limit in speed.deadlines(fronts):
-        met = {name: point.area for name, curve in both.items() if (point := speed.at(curve.energy, limit))}
+        met = {name: point.area for name, curve in both.items() if (point := speed.at(curve, limit))}
         first, ties, _ = smallest(met)
-        least, row = _smallest(both, limit)
+        fast = ((name, row) for name, group in rows.items() for row in group if delay(row).median <= limit * (1 + 1e-9))
+        least, row = min(fast, key=lambda pair: area(pair[1]).median)
         sentences.append(
             f"{_TITLE}, {same if sentences else macs}, within {number(limit)} {_FO4}: {first} has the "
             f"lowest energy ({number(met[first].median)} {unit}){ties_clause(ties)}; {least} has the smallest median "
-            f"area ({number(row.medians['area'])} {_AREA}, at {number(row.median)} {unit})."
+            f"area ({number(area(row).median)} {_AREA}, at {number(row.median)} {unit})."
         )
     section.plot_finding(sentences[0], picture, (point.area for point in points), _GATES, "delays")
     for sentence in sentences[1:]:
@@ -185,27 +168,20 @@ def _curves(section: Section, energies: Energies) -> None:
         f"energy, medians: {listing(fastest)}.",
         _GATES,
     )
-    for name, pair in by_format.items():
-        small, fast = (pair[goal].energy for goal in GOALS)
-        phrase = speed.crossing(small, fast, _FO4, *_BETTER)
+    for name in CURVES:
+        small, large = (both[f"{name} built for {goal}"] for goal in GOALS)
+        phrase = speed.crossing(small, large, _FO4, *_BETTER)
         section.find(f"MAC into {REPORT_ACCUMULATOR}, {_TITLE}, {name}: {phrase}.", _GATES)
     section.tables.append(within_delays(energies))
 
 
-def _smallest(both: Mapping[str, Curve], limit: float) -> tuple[str, Row]:
-    """The MAC with the smallest median area within a delay."""
-    found = {name: row for name, curve in both.items() if (row := curve.smallest(limit))}
-    name = min(found, key=lambda name: found[name].medians["area"])
-    return name, found[name]
-
-
 def within_delays(energies: Energies) -> Table:
     """The least energies of MACs within delays."""
-    by_format = curves(energies)
-    limits = speed.deadlines(_fronts(by_format))
-    both = _named(by_format)
-    unit = next(iter(both.values())).energy[0].area.unit
-    rows = (speed.delay_cells(name, curve.energy, limits, _FO4) for name, curve in both.items())
+    by_name = _rows(energies)
+    limits = speed.deadlines(_fronts(by_name))
+    fronts = {name: _front(group) for name, group in by_name.items()}
+    unit = next(iter(fronts.values()))[0].area.unit
+    rows = (speed.delay_cells(name, curve, limits, _FO4) for name, curve in fronts.items())
     head = ("format", f"fastest [{_FO4}]", *(f"within {number(limit)} {_FO4} [{unit}]" for limit in limits))
     return table(f"MAC into {REPORT_ACCUMULATOR}: the least energy within a delay, {_TITLE}", head, rows)
 
