@@ -98,9 +98,10 @@ class Study:
         rows: list[Row] = []
         for label, point in cls.labelled().items():
             *facts, table = entries.get(label, [()])
+            known = constants | point.known
             for place, values in enumerate(table):
                 cells = zip((*fields, *columns), (*facts, *values), strict=True)
-                line = point.known | constants | {key: value for key, value in cells if value is not None}
+                line = known | {key: value for key, value in cells if value is not None}
                 line["recipe"] = recipes[place] if point.portfolio == SPEED else BEST
                 line |= {key: of(line["samples"]) for key, of in _SUMMARIES.items()}
                 if "delay" in line:
@@ -172,10 +173,10 @@ class Study:
         lines: dict[str, list[dict[str, Any]]] = {}
         recipes: dict[str, None] = {}
         for label, point in cls.labelled().items():
-            lines[label] = [row.to_json() for row in rows[label]]
+            lines[label], known = [row.to_json() for row in rows[label]], point.known
             for line in lines[label]:
                 recipes |= {line["recipe"]: None} if point.portfolio == SPEED else {}
-                for key in (*point.known, *_SUMMARIES, "recipe", f"median_{line.get('delay')}"):
+                for key in (*known, *_SUMMARIES, "recipe", f"median_{line.get('delay')}"):
                     line.pop(key, None)
         every = [line for group in lines.values() for line in group]
         keys = sorted({key for line in every for key in line})
