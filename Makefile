@@ -63,6 +63,7 @@ exhaustive: $(TESTED)       ## check every module on all inputs, and run the lon
 	EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive $(TESTS)
 	cat build/exhaustive.txt
 mutants: $(TESTED)       ## after a change of the Verilog, find again the vectors that detect every fault
+	mkdir -p build
 	$(BIN)/python -m rtl_tests.support.mutation > build/mutants.json
 	mv build/mutants.json rtl_tests/synth/studies/mutants.json
 clean:       ## remove build, .venv and caches

@@ -84,7 +84,7 @@ def study(
 ) -> dict[Run, dict[str, Any]]:
     """The result of each run; those finished in ``folder`` are not repeated, others resume there.
 
-    They are trained in parts of some seconds, after each of which the state is saved. The ``progress`` is that of
+    They are trained in parts of some seconds, and the state is saved after each part. The ``progress`` is that of
     iterations, weighted by the tasks' costs. If a worker is killed, or the cluster lost, there is a ToolError, and what
     was saved is used the next time.
     """

@@ -18,6 +18,7 @@ from golden.explain import explain
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from rtl_tests.support.optional import NEEDS_FULL_DEVICE
+from rtl_tests.support.processes import HEARS_HANGUPS
 from rtl_tests.support.toys import TOML_FORMAT
 
 GENERATE = ["generate", "mac", "--format", "hif8"]
@@ -215,9 +216,12 @@ def test_a_full_device_is_a_failure_in_one_sentence(unbuffered):
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_terminated_run_leaves_nothing_behind(number, status, tmp_path):
-    command = [sys.executable, "-m", "hwgen", "area", "mac", "--format", "hif8"]
+    command = [*HEARS_HANGUPS, sys.executable, "-m", "hwgen", "area", "mac", "--format", "hif8"]
     with subprocess.Popen(
-        command, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as process:
         for _ in range(300):
             if list(tmp_path.glob("hwgen-*")):

@@ -49,9 +49,8 @@ def measure_and_print(
 ) -> int:
     """Measure jobs and print their rows, also those before an interrupt, and the failures; return the exit status."""
     outcomes: dict[Measurement, Outcome] = {}
-    try:
-        measure_all(jobs, pool, store, Progress() if sys.stderr.isatty() else None, outcomes)
-    finally:
+
+    def print_all() -> int:
         done = [outcomes[job] for job in jobs if job in outcomes]
         rows = [row for outcome in done for row in outcome.rows]
         if as_json:
@@ -60,5 +59,11 @@ def measure_and_print(
             print("\n".join(table(rows)))
         if len(done) < len(jobs):
             print(f"hwgen: {len(done)} of {len(jobs)} jobs are done", file=sys.stderr)
-        status = print_failures(done)
-    return status
+        return print_failures(done)
+
+    try:
+        measure_all(jobs, pool, store, Progress() if sys.stderr.isatty() else None, outcomes)
+    except (KeyboardInterrupt, SystemExit):
+        print_all()
+        raise
+    return print_all()

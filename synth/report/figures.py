@@ -134,7 +134,7 @@ def counted(count: int, what: str) -> str:
 
 
 class Metric(NamedTuple):
-    """A measured quantity of which less is better."""
+    """A measured quantity; less is better."""
 
     name: str
     unit: str

@@ -45,7 +45,8 @@ def ends_well(job):
 
 
 def terminated(_):
-    """As ``timeout`` does it: the signal comes twice."""
+    """As ``timeout`` does it: the signal comes twice, here after the outcome of the job before."""
+    time.sleep(0.5)
     for _ in range(2):
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(0.02)

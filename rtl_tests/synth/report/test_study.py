@@ -1,4 +1,4 @@
-"""Families of designs, their points, and files of results: one entry for each point, of which no fact is repeated."""
+"""Families of designs, their points, and files of results: one entry for each point, without repeated facts."""
 
 import json
 

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import log10
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from synth.report.sections import Picture
 _EN = "\N{EN SPACE}"  # keeps its width in SVG
 _PALE = "0.87"  # grey, for lines and bands behind the figures
 _MARKERS = "osD^v<>"
+_RAISED = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 MOST_NAMES = 12
 """Most formats in one legend; sections draw no curves of more."""
 
@@ -315,4 +317,5 @@ def bars_and_errors(
         _rows(right, list(figures), xlabels[1], 0.05)
         right.set_yticklabels([])
         right.set_xscale("log")
+        right.xaxis.set_major_formatter(lambda power, _: "10" + f"{log10(power):.0f}".translate(_RAISED))
     return page.picture
