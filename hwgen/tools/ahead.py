@@ -10,9 +10,9 @@ Result = TypeVar("Result")
 
 
 def completed(
-    parts: Iterable[Part], submit: Callable[[Part], Future[Result]], ahead: int, in_order: bool = False
+    parts: Iterable[Part], submit: Callable[[Part], Future[Result]], ahead: int
 ) -> Iterator[tuple[Part, Future[Result]]]:
-    """Yield each part with its finished future.
+    """Yield each part with its finished future, in the order of completion.
 
     A part is taken from ``parts`` only when it can be submitted, so memory use stays bounded. Leaving the iteration
     cancels the parts that have not started.
@@ -23,8 +23,6 @@ def completed(
         Starts a part and returns its future.
     ahead : int
         Largest number of parts in progress.
-    in_order : bool
-        Whether to yield parts in the order of ``parts``; default: in the order of completion.
     """
     source = iter(parts)
     running: dict[Future[Result], Part] = {}
@@ -33,8 +31,7 @@ def completed(
             running.update((submit(part), part) for part in islice(source, ahead - len(running)))
             if not running:
                 return
-            first = [next(iter(running))]
-            finished = wait(first if in_order else running, return_when=FIRST_COMPLETED).done
+            finished = wait(running, return_when=FIRST_COMPLETED).done
             for future in [future for future in running if future in finished]:
                 yield running.pop(future), future
     finally:

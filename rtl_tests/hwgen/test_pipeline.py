@@ -15,9 +15,10 @@ from hwgen.netlist.schedule import schedule
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.lint import lint
 from synth.proof.evidence import EQUAL
+from synth.proof.files import UserFile
 from synth.proof.gates import NetlistError
 from synth.proof.mapping import read
-from synth.proof.verify import Subject, emitted, verify
+from synth.proof.verify import emitted, verify
 
 MORE = [
     *(build("mac", name, stages=stages) for name in ("hif8", "e5m2b1", "ocp_e4m3") for stages in (2, 8)),
@@ -94,7 +95,7 @@ IGNORED = "has outputs that depend on {} in a cycle in which it must not affect 
 def test_controls_matter_only_where_they_may(old, new, sentence):
     inner = build("decoder", "ocp_e4m3", target="bfloat16")
     design = build("decoder", "ocp_e4m3", target="bfloat16", stages=2, clock_enable=True)
-    subject = Subject(design, texts([inner])[inner.name] + CORRECT.replace(old, new, 1), "p", "p.v", (), "")
+    subject = UserFile(design, texts([inner])[inner.name] + CORRECT.replace(old, new, 1), "p", "p.v", (), "")
     if sentence is None:
         assert verify(subject, subject.netlist()).verdict == EQUAL
     else:

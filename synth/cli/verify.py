@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import multiprocessing
 import os
 import re
 import shlex
@@ -9,7 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -40,12 +41,11 @@ from synth.proof.evidence import (
     read_verdicts,
     write_verdicts,
 )
-from synth.proof.gates import Netlist, NetlistError
+from synth.proof.files import UserFile
+from synth.proof.gates import NetlistError
 from synth.proof.parts import IncompleteError
-from synth.proof.verify import Report, Subject, begin, emitted, verify
+from synth.proof.verify import Report, Subject, begin, emitted, processes, verify
 
-AHEAD = 6
-"""Modules that are emitted and mapped while others are checked."""
 SECONDS = 10
 """Time between writes of the file of verdicts."""
 
@@ -88,7 +88,7 @@ def everything(arguments: argparse.Namespace) -> int:
     """
     check_jobs(arguments.jobs)
     progress = Progress()
-    rows: list[Evidence] = []
+    rows: dict[str, Evidence] = {}
     patterns = arguments.only.split(",")
     modules = designs()
     plan = [design for design in modules if any(fnmatch(design.name, pattern) for pattern in patterns)]
@@ -101,31 +101,35 @@ def everything(arguments: argparse.Namespace) -> int:
     known = len(plan)
     plan = [design for design in plan if not verdicts.has(design)]
     known -= len(plan)
-    start = time.monotonic()
+    progress.start(len(plan))
+    yosys.version()  # its very first call compiles the tool, which two processes must not do at once
+    workers = arguments.jobs or os.cpu_count() or 1
+    executor = processes(workers)
     try:
-        with ThreadPoolExecutor(os.cpu_count()) as executor:
-            yosys.version()  # its very first call compiles the tool, which two threads must not do at once
-            ahead = completed(plan, lambda design: executor.submit(_prepared, design, store), AHEAD, in_order=True)
-            for subject, record, netlist in (future.result() for _, future in ahead):
-                title = f"{len(rows) + 1} of {len(plan)}, {(time.monotonic() - start) / 60:.0f} min: "
-                report = _reporter(progress, title)
-                rows.append(record if netlist is None else verify(subject, netlist, store, arguments.jobs, report))
+        checks = completed(plan, lambda design: executor.submit(checked, design, store), 2 * workers)
+        for design, record in ((design, future.result()) for design, future in checks):
+            rows[design.name] = record
+            progress.advance(f"{len(rows)} of {len(plan)} modules", label=design.name)
+            verdicts.add(record)
+            if record.verdict != EQUAL:
                 progress.clear()
-                verdicts.add(rows[-1])
-                if rows[-1].verdict != EQUAL:
-                    print("\n".join(_summary(rows[-1], store)), file=sys.stderr)
-    except (IncompleteError, KeyboardInterrupt) as error:
+                print("\n".join(_summary(record, store)), file=sys.stderr)
+    except (BrokenExecutor, KeyboardInterrupt) as error:
         progress.clear()
         done = f"{len(rows)} of {len(plan)} modules are done"
         print(f"hwgen: interrupted: {done}; run the same command again to resume", file=sys.stderr)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     finally:
+        for process in multiprocessing.active_children():
+            process.terminate()
+        executor.shutdown(cancel_futures=True)
         verdicts.write()
+    progress.clear()
     if rows:
-        print("\n".join(table(rows)))
+        print("\n".join(table([rows[design.name] for design in plan])))
     if known:
         print(f"{known} modules are equal according to {arguments.verdicts}")
-    return 0 if all(row.verdict == EQUAL for row in rows) else 1
+    return 0 if all(row.verdict == EQUAL for row in rows.values()) else 1
 
 
 class Verdicts:
@@ -164,11 +168,11 @@ class Verdicts:
         self._written = time.monotonic()
 
 
-def _prepared(design: Design, store: EvidenceStore) -> tuple[Subject, Evidence, Netlist | None]:
-    """A module, its record, and its gates unless the record has a verdict."""
+def checked(design: Design, store: EvidenceStore) -> Evidence:
+    """The record of an emitted module, which is checked in this process unless the store has a verdict."""
     subject = emitted(design)
     record = begin(subject, store)
-    return subject, record, subject.netlist() if record.verdict == INCOMPLETE else None
+    return verify(subject, subject.netlist(), store, workers=0) if record.verdict == INCOMPLETE else record
 
 
 def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
@@ -201,7 +205,7 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
     source = Path(arguments.verilog).name
     own = f"--verilog {shlex.quote(arguments.verilog)} --top {shlex.quote(top)}"
     place = sha256(str(Path(arguments.verilog).resolve()), design.command())[:8]
-    return Subject(design, text, top, source, libraries, f"hwgen verify {design.command()} {own}{words}", place)
+    return UserFile(design, text, top, source, libraries, f"hwgen verify {design.command()} {own}{words}", place)
 
 
 def _reason(error: YosysError, source: str) -> str:
@@ -240,7 +244,7 @@ def table(rows: Sequence[Evidence]) -> Iterator[str]:
     yield f"{len(rows)} modules: {verdicts}; {sum(row.seconds for row in rows) / 60:.0f} minutes of checking"
 
 
-def _reporter(progress: Progress, title: str = "") -> Report:
+def _reporter(progress: Progress) -> Report:
     begun = False
 
     def report(record: Evidence) -> None:
@@ -248,7 +252,7 @@ def _reporter(progress: Progress, title: str = "") -> Report:
         if not begun:
             progress.start(record.inputs)
         if record.verdict == INCOMPLETE:
-            text = f"{title}{record.module}: {record.cases / record.inputs:.0%} of {power(record.inputs)}"
+            text = f"{record.module}: {record.cases / record.inputs:.0%} of {power(record.inputs)}"
             progress.advance(text, record.cases - progress.done, known=not begun)
         begun = True
 

@@ -91,7 +91,7 @@ class Evidence:
     @property
     def verdict_row(self) -> "VerdictRow":
         """The record in short."""
-        program = sha256(*map(self.hashes.__getitem__, program_hashes()))[:16]
+        program = sha256(*map(self.hashes.__getitem__, program_hashes(self.is_emitted)))[:16]
         tools = ", ".join(f"{name} {version}" for name, version in sorted(self.tools.items()))
         basis = " ".join(f"{self.method}; program {program}; {tools}".split())
         return VerdictRow(self.module, self.hashes["verilog"][:12], power(self.inputs), self.verdict, basis)
@@ -229,7 +229,10 @@ def _is_sound(record: Evidence) -> bool:
 
 
 @cache
-def program_hashes() -> Mapping[str, str]:
-    """SHA-256 of the reference model, and of the whole program that writes modules and compares gates with it."""
-    checks = fingerprint("synth.proof.verify", "hwgen.blocks.catalog")
+def program_hashes(is_emitted: bool) -> Mapping[str, str]:
+    """SHA-256 of the reference model, and of the whole program that writes modules and compares gates with it.
+
+    Of a user's file, what judges files belongs to that program.
+    """
+    checks = fingerprint("synth.proof.verify" if is_emitted else "synth.proof.files", "hwgen.blocks.catalog")
     return MappingProxyType({"golden": fingerprint("golden"), "checks": checks})

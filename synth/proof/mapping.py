@@ -1,13 +1,11 @@
 """Maps modules with Yosys to simple gates, or to library cells that are replaced by their functions in the library."""
 
-import json
 from collections.abc import Mapping, Sequence
 
 from hwgen.blocks.block import Pipeline
 from hwgen.tools import yosys
 from synth.area.liberty import Library, richest_first
-from synth.proof.constructs import refuse_misread
-from synth.proof.gates import Netlist, NetlistError
+from synth.proof.gates import Netlist
 from synth.proof.unroll import COMBINATIONAL, parse, parse_rows, parse_step
 
 _READ = """\
@@ -41,20 +39,6 @@ module select (A, B, Y);
 endmodule
 """
 }
-
-_PARSE = "tee -q -o read.txt read_verilog {sv}-ppdump -dump_ast1 module.v"
-
-_LOOK = """\
-{functions}
-read_verilog {sv}module.v
-hierarchy -check -top {top}
-proc
-write_json whole.json
-setattr -mod -unset keep_hierarchy
-flatten
-check -assert
-write_json early.json
-"""
 
 _MAP = """\
 opt -noff {full}
@@ -143,34 +127,6 @@ def _with_adders(verilog: str, top: str, system_verilog: bool) -> str:
     return _run(_reading(top, system_verilog) + _KEEP_ADDERS, {"module.v": verilog}, "netlist.json")
 
 
-def check(
-    verilog: str, top: str, system_verilog: bool = False, registers: bool = False, libraries: Sequence[Library] = ()
-) -> bool:
-    """Refuse a user's module that synthesis and simulators treat differently, with the errors of :func:`read`.
-
-    Emitted modules do not need this check: linters accept them.
-
-    Returns
-    -------
-    bool
-        Whether the module is a netlist that uses cells of the libraries.
-    """
-    files = _files(libraries)
-    script = _LOOK.format(functions=_functions(files), sv=_sv(system_verilog), top=top)
-    names = {cell.name for library in libraries for cell in library.cells}
-    refuse_misread(verilog, _run(_PARSE.format(sv=_sv(system_verilog)), {"module.v": verilog}, "read.txt"), top, names)
-    whole, early = yosys.run(script, {"module.v": verilog, **files}, ["whole.json", "early.json"]).values()
-    state = ("latch", "$sr", "memwr", *(() if registers else ("dff", "$ff", "$_ff_")))
-    for cell in json.loads(early)["modules"][top]["cells"].values():
-        kind = cell["type"].lower()
-        if any(part in kind for part in state):
-            raise NetlistError(f"{top} must be combinational; it contains a register or latch ({cell['type']})")
-        if any("z" in bits for bits in cell["connections"].values()):
-            raise NetlistError(f"{top} must not use the value z, which gates cannot represent")
-    modules = json.loads(whole)["modules"].values()
-    return any(cell["type"] in names for module in modules for cell in module["cells"].values())
-
-
 def read_mapped(
     verilog: str,
     top: str,
@@ -179,7 +135,7 @@ def read_mapped(
     pipeline: Pipeline = COMBINATIONAL,
 ) -> Netlist:
     """Map a module, except its registers, to library cells by Yosys's own recipe; then see :func:`read_cells`."""
-    files = _files(libraries)
+    files = library_files(libraries)
     mapping = _MAP_TO_CELLS.format(liberty=" ".join(f"-liberty {file}" for file in files))
     script = f"{_reading(top, system_verilog)}opt -noff -full\n{mapping}"
     cells = _run(script, {"module.v": verilog, **files}, "cells.v")
@@ -190,27 +146,30 @@ def read_cells(
     cells: str, top: str, libraries: Sequence[Library], system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL
 ) -> Netlist:
     """Read a netlist of library cells, which may have other logic; each cell is replaced by its function."""
-    files = _files(libraries)
-    reading = _reading(top, system_verilog, "cells.v", _functions(files))
+    files = library_files(libraries)
+    reading = _reading(top, system_verilog, "cells.v", functions(files))
     script = reading + _SIMPLIFY_CELLS + _MAP.format(full="", script="")
     return parse(_run(script, {"cells.v": cells, **files}, "netlist.json"), top, pipeline)
 
 
-def _files(libraries: Sequence[Library]) -> dict[str, str]:
+def library_files(libraries: Sequence[Library]) -> dict[str, str]:
+    """Libraries as files for Yosys."""
     return {f"cells{number}.lib": library.for_tools for number, library in enumerate(richest_first(libraries))}
 
 
-def _sv(system_verilog: bool) -> str:
+def sv_option(system_verilog: bool) -> str:
+    """The option of ``read_verilog`` for a language."""
     return "-sv " if system_verilog else ""
 
 
-def _functions(files: Mapping[str, str]) -> str:
+def functions(files: Mapping[str, str]) -> str:
+    """The commands that read the cells of libraries as modules with their functions."""
     command = "read_liberty -ignore_miss_func -ignore_miss_dir -setattr keep_hierarchy=0"
     return "\n".join(f"{command} {file}" for file in files)
 
 
 def _reading(top: str, system_verilog: bool, file: str = "module.v", functions: str = "") -> str:
-    return _READ.format(top=top, sv=_sv(system_verilog), file=file, functions=functions)
+    return _READ.format(top=top, sv=sv_option(system_verilog), file=file, functions=functions)
 
 
 def _run(script: str, files: Mapping[str, str], output: str) -> str:

@@ -1,7 +1,8 @@
 """The proofs of encoders and readouts with stochastic rounding, over all inputs and random words."""
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,15 +44,23 @@ class _Stochastic(Proof):
         """Width of a random word."""
         return self.inputs["random"]
 
-    def _signed(self, solver: Solver, values: NDArray[np.float64], sign: "Term") -> "Term":
-        """The expected code of a value, or of its negative if ``sign`` is 1; ``values`` has both."""
-        positive, negative = (solver.word(code, self.fmt.width) for code in self._codes(values).tolist())
+    def _signed(self, solver: Solver, codes: NDArray[Any], sign: "Term") -> "Term":
+        """The first of two codes, or the second one if ``sign`` is 1."""
+        positive, negative = (solver.word(code, self.fmt.width) for code in codes.tolist())
         return solver.choose(solver.equal(sign, solver.word(1, 1)), negative, positive)
 
-    def _codes(self, values: NDArray[np.float64]) -> NDArray[np.uint32]:
-        """Codes of a value that the format has, or of a special one, and of its negative."""
-        never = np.full(2, 2.0**self.random_bits)  # a threshold that is never reached
-        return codes_of(self.fmt, values, np.array([False, True]), self.options, never, self.random_bits)
+    def _codes(self, magnitudes: NDArray[np.float64]) -> NDArray[Any]:
+        """Pairs of codes: of each magnitude that the format has, or of a special one, and of its negative."""
+        values = np.stack([magnitudes, -magnitudes], axis=-1)
+        never = np.full(values.shape, 2.0**self.random_bits)  # a threshold that is never reached
+        negative = np.broadcast_to([False, True], values.shape)
+        return codes_of(self.fmt, values, negative, self.options, never, self.random_bits)
+
+    @cached_property
+    def _grid(self) -> tuple[list[Fraction], NDArray[Any]]:
+        """The magnitudes of the format, and their codes with both signs."""
+        values = grid(self.fmt).values
+        return [Fraction(value) for value in values.tolist()], self._codes(values)
 
     def _up(self, solver: Solver, position: "Term", threshold: "Term", gap: int) -> "Term":
         """Whether a number ``position`` above its lower neighbour is rounded up, in integers.
@@ -79,7 +88,7 @@ class _Stochastic(Proof):
         The number's magnitude is a multiple of ``ulp``, and between the two ``ends``.
         """
         r, bits = self.random_bits, magnitude.sort().bv_size()
-        points = [Fraction(value) for value in grid(self.fmt).values.tolist()]
+        points, pairs = self._grid
         unit = min(ulp, Fraction(2) ** self.fmt.ulp_exponent)
         places = [int(point / unit) for point in points]
         scale = int(ulp / unit)
@@ -89,8 +98,7 @@ class _Stochastic(Proof):
         number = solver.term("BV_MUL", number, solver.word(scale, width))
         threshold = solver.term("BV_ZERO_EXTEND", random, indices=(width - r,))
         threshold = solver.term("BV_SUB", solver.word(1 << r, width), threshold)
-        codes = [self._signed(solver, np.array([float(point), -float(point)]), sign) for point in points]
-        code, past = codes[-1], solver.true  # overflow is certain
+        code, past = self._signed(solver, pairs[-1], sign), solver.true  # overflow is certain
         negative = solver.equal(sign, solver.word(1, 1))
         for place in reversed(range(len(points) - 1)):
             low, high = places[place], places[place + 1]
@@ -102,7 +110,8 @@ class _Stochastic(Proof):
             up = self._up(solver, position, threshold, high - low)
             if place == 0 and not self.fmt.has_zero:  # all numbers but zero become the smallest value
                 up = solver.negate(solver.equal(number, solver.word(0, width)))
-            here = solver.choose(up, codes[place + 1], codes[place])
+            below, above = (self._signed(solver, pair, sign) for pair in pairs[place : place + 2])
+            here = solver.choose(up, above, below)
             under = solver.term("BV_ULT", number, solver.word(high, width))
             code = solver.choose(under, here, code)
             leaves = up if place + 2 == len(points) else solver.false
@@ -164,7 +173,7 @@ class StochasticProof(_Stochastic):
     def _special(self, solver: Solver, kind: Kind, sign: "Term", fraction: "Term") -> "Term":
         """The expected code of a special value of the source, with its flags."""
         value = {Kind.ZERO: 0.0, Kind.INF: np.inf, Kind.NAN: np.nan}[kind]
-        code = self._signed(solver, np.copysign(value, [1.0, -1.0]), sign)
+        code = self._signed(solver, self._codes(np.array(value)), sign)
         if not self.design.has_flags:
             return code
         invalid = solver.false
@@ -173,8 +182,7 @@ class StochasticProof(_Stochastic):
             quiet = solver.true if self.source.nan_keeps_sign else solver.bits(fraction, self.fraction_bits)[-1]
             invalid = solver.negate(quiet) if kept else solver.true
         elif kind is Kind.INF:
-            infinities = np.array([np.inf, -np.inf])
-            kept, minus_kept = (self.fmt.decode(self._codes(infinities)) == infinities).tolist()
+            kept, minus_kept = (self.fmt.decode(self._codes(np.array(np.inf))) == [np.inf, -np.inf]).tolist()
             lost, minus_lost = (solver.false if same else solver.true for same in (kept, minus_kept))
             invalid = solver.choose(solver.equal(sign, solver.word(1, 1)), minus_lost, lost)
         return solver.term("BV_CONCAT", solver.join([solver.false, solver.false, solver.false, invalid]), code)

@@ -38,7 +38,7 @@ from synth.proof.evidence import (
     program_hashes,
 )
 from synth.proof.gates import Netlist, NotShownError, arrange
-from synth.proof.mapping import check, read, read_adders, read_cells, read_mapped, read_rows, read_step
+from synth.proof.mapping import read, read_adders, read_cells, read_mapped, read_rows, read_step
 from synth.proof.parts import Check, Counterexamples, Save, require
 from synth.proof.solver import Proof
 from synth.proof.twofold import RowsNetlist
@@ -85,8 +85,14 @@ class Subject:
             object.__setattr__(self, "place", sha256(self.source, self.design.command())[:8])
 
     @property
-    def _is_system_verilog(self) -> bool:
+    def is_system_verilog(self) -> bool:
+        """Whether the file is SystemVerilog, by its name."""
         return self.source is not None and self.source.endswith(".sv")
+
+    @cached_property
+    def has_cells(self) -> bool:
+        """Whether the module uses cells of the libraries: no emitted one does."""
+        return False
 
     @cached_property
     def cells(self) -> str:
@@ -97,21 +103,17 @@ class Subject:
     def netlist(self) -> Netlist:
         """The gates of the module, with the ports of the reference model."""
         top, libraries, pipeline = self.top, self.libraries, self.design.pipeline
-        system_verilog = self._is_system_verilog
+        has_cells, system_verilog = self.has_cells, self.is_system_verilog
         core = self.design.core
+        if isinstance(core, Pe) and core.carry_save:
+            return self._rows(core)
         if isinstance(core, Pe):
-            if self.source is not None:
-                check(self.verilog, top, system_verilog, True, libraries)
-            if core.carry_save:
-                return self._rows(core)
             netlist = read_step(self.verilog, top, system_verilog, core.stages, core.interleave)
         elif self._keeps_adders:
-            if self.source is not None:
-                check(self.verilog, top, system_verilog, bool(pipeline.stages), libraries)
             netlist = read_adders(self.verilog, top, system_verilog, pipeline)
         elif self.placed is not None:
             netlist = read_cells(self.cells, top, libraries, pipeline=pipeline)
-        elif self.source is not None and check(self.verilog, top, system_verilog, bool(pipeline.stages), libraries):
+        elif has_cells:
             netlist = read_cells(self.verilog, top, libraries, system_verilog, pipeline)
         elif libraries:
             netlist = read_mapped(self.verilog, top, libraries, system_verilog, pipeline)
@@ -121,7 +123,7 @@ class Subject:
         return arrange(netlist, model.arguments, model.results, model.made_of)
 
     def _rows(self, core: Pe) -> RowsNetlist:
-        netlist = read_rows(self.verilog, self.top, self._is_system_verilog, core.stages, core.interleave)
+        netlist = read_rows(self.verilog, self.top, self.is_system_verilog, core.stages, core.interleave)
         model = reference(self.design)
         state = 2 * (model.arguments["acc_in"] - 2) + 3  # two rows with one bit more than the value, and sticky bits
         inputs = {**model.arguments, "acc_in": state, "enable": 1}
@@ -152,7 +154,7 @@ class Subject:
     def evidence(self, kind: str = "", method: str = "") -> Evidence:
         """A new record without any checked inputs."""
         formats = sha256(*(hashlib.sha256(fmt.values.tobytes()).hexdigest() + str(fmt) for fmt in self.design.formats))
-        hashes = {"verilog": sha256(self.verilog), "formats": formats, **program_hashes()}
+        hashes = {"verilog": sha256(self.verilog), "formats": formats, **program_hashes(self.source is None)}
         if self.libraries:
             hashes["libraries"] = sha256(*(library.text for library in self.libraries))
         if self.placed is not None:
@@ -183,7 +185,7 @@ def is_current(record: Evidence) -> bool:
 
     Its module is then the one that this program writes, or the user's file.
     """
-    return record.hashes.items() >= program_hashes().items() and record.tools == tools(record.kind)
+    return record.hashes.items() >= program_hashes(record.is_emitted).items() and record.tools == tools(record.kind)
 
 
 def emitted(
@@ -214,7 +216,7 @@ def verify(
     """Check a module with the gates ``netlist`` on all its inputs against the reference model.
 
     The store keeps the evidence; if it has an incomplete record, only the remaining inputs are checked. The default for
-    ``workers`` is one per core.
+    ``workers`` is one per core; 0 starts no processes.
 
     Raises
     ------
@@ -257,10 +259,10 @@ def prove(
         _refute(subject, netlist, evidence, problem)
         return
     executor: Executor
-    if prover.quick:
+    if prover.quick or workers == 0:
         executor, work = ThreadPoolExecutor(1), claim.prove
     else:
-        executor, work = _processes((prover, subject.design, netlist), workers), _prove
+        executor, work = processes(workers, (prover, subject.design, netlist)), _prove
 
     def judge(_: int, pins: dict[str, int] | None) -> Counterexamples:
         """Evaluate the solver's counterexample: gates and reference model must differ there."""
@@ -299,24 +301,27 @@ def _refute(subject: Subject, netlist: Netlist, evidence: Evidence, problem: Not
     evidence.method = f"there are too many inputs to enumerate, and the proof does not go through: {problem}"
 
 
-def _processes(claim: tuple[type[Proof], Design, Netlist], workers: int | None) -> ProcessPoolExecutor:
-    """Processes that prove parts of a claim; threads would block each other, because the solver holds Python's lock.
+Claim = tuple[type[Proof], Design, Netlist]
+
+
+def processes(workers: int | None, *claims: Claim) -> ProcessPoolExecutor:
+    """Processes that check modules, or parts of a claim; threads would not, as the solver holds Python's lock.
 
     They are forks of a server that has imported this module once: importing takes longer than many proofs.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__, claim[0].__module__])
-    return ProcessPoolExecutor(workers or os.cpu_count(), context, initializer=_start, initargs=claim)
+    context.set_forkserver_preload([__name__])
+    return ProcessPoolExecutor(workers or os.cpu_count(), context, initializer=_start, initargs=claims)
 
 
-_claim: list[Proof] = []
-"""The proof that this worker process works on."""
+_claims: list[Proof] = []
+"""The proof that this worker process works on, if its work is parts of one."""
 
 
-def _start(prover: type[Proof], design: Design, netlist: Netlist) -> None:
+def _start(*claims: Claim) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent reports an interrupt and ends its processes
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _claim[:] = [prover(design, netlist)]
+    _claims[:] = [prover(design, netlist) for prover, design, netlist in claims]
 
 
 def _end_with_parent() -> None:
@@ -327,4 +332,4 @@ def _end_with_parent() -> None:
 
 
 def _prove(part: int) -> dict[str, int] | None:
-    return _claim[0].prove(part)
+    return _claims[0].prove(part)

@@ -34,11 +34,6 @@ def test_parts_come_as_they_are_finished():
     assert next(results, None) is None
 
 
-def test_parts_come_in_their_own_order():
-    executor = Executor(3)
-    assert [part for part, _ in completed(range(9), executor.submit, 3, in_order=True)] == list(range(9))
-
-
 def test_no_more_is_taken_than_there_is_room_for():
     """Memory use stays bounded."""
     source, executor = count(), Executor(1)

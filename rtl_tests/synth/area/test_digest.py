@@ -25,6 +25,7 @@ USERS = {
     "area": ("synth.area.jobs",),
     "energy": ("synth.energy.job",),
     "evidence": ("synth.proof.verify", "hwgen.blocks.catalog"),
+    "files": ("synth.proof.files", "hwgen.blocks.catalog"),
     "verilog": ("synth.area.emission", "hwgen.blocks.catalog"),
 }
 OUTSIDE = (
@@ -75,7 +76,8 @@ def test_keys_have_the_fingerprint(monkeypatch):
     before = emission._program.__wrapped__()
     monkeypatch.setattr(emission, "fingerprint", lambda *entries: f"changed {' '.join(entries)}")
     assert emission._program.__wrapped__() != before
-    assert program_hashes.__wrapped__() == {"golden": ("golden",), "checks": USERS["evidence"]}
+    for is_emitted, user in ((True, "evidence"), (False, "files")):
+        assert program_hashes.__wrapped__(is_emitted) == {"golden": ("golden",), "checks": USERS[user]}
 
 
 def test_the_programs_have_what_they_use():
@@ -83,6 +85,8 @@ def test_the_programs_have_what_they_use():
     assert {"synth/area/timing.py", "synth/area/data/swap.v", "hwgen/tools/fork_server.py", "golden/refusal.py"} <= area
     assert area < work
     assert {"synth/energy/engine.cpp", "hwgen/blocks/mac.py", "hwgen/reference/sums.py", "golden/bits.py"} <= work
+    assert "synth/proof/constructs.py" in program(*USERS["files"])
+    assert "synth/proof/constructs.py" not in proof  # what judges users' files does not change verdicts on our modules
     assert {"golden/arithmetic/cpp/chain.cpp", "synth/proof/unroll.py", "hwgen/datapath/fast/far.py"} <= proof
     assert {"hwgen/reference/encoder.py", "hwgen/reference/quantizer.py"} <= proof  # by the package's own imports
     assert {"hwgen/datapath/fast/far.py", "hwgen/rounding/direct.py"} <= program(*USERS["verilog"]).keys()

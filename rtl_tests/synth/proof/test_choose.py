@@ -12,10 +12,11 @@ from rtl_tests.support.proofs import check, inputs, prover
 from rtl_tests.support.selection import exhaustive
 from synth.proof.choose import proof
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED
+from synth.proof.files import UserFile
 from synth.proof.mac import Binary32Proof, ExactProof
 from synth.proof.split import SplitMacProof, TwoPathMacProof
 from synth.proof.stochastic import StochasticProof, StochasticReadoutProof
-from synth.proof.verify import Subject, verify
+from synth.proof.verify import verify
 
 TAPERED = """
 name = "wide_range"
@@ -28,7 +29,7 @@ overflows = ["saturate"]
 
 def users_own(design, text=None):
     """The text of a design, or another one, as a user's file."""
-    return Subject(design, texts([design])[design.name] if text is None else text, design.name, "mine.v", (), "")
+    return UserFile(design, texts([design])[design.name] if text is None else text, design.name, "mine.v", (), "")
 
 
 # -- correct modules ---------------------------------------------------------------------------------------------------

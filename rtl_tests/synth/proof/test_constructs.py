@@ -12,8 +12,8 @@ from hwgen.simulate.simulators import verilator_environment
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.optional import NEEDS_ICARUS
 from synth.area import liberty
+from synth.proof.files import UserFile
 from synth.proof.gates import NetlistError
-from synth.proof.verify import Subject
 
 DECODER = build("decoder", "hif8")
 HEADS = {
@@ -336,7 +336,7 @@ def test_a_register_that_nothing_writes_is_free_for_every_reader(design, librari
         f"wire [{width - 1}:0] operand = k ? {width}'d0 : {operand};\n"
     )
     text = head + end + used + re.sub(rf"\b{operand}\b", "operand", body)
-    subject = Subject(design, text, design.name, "mine.v", libraries, "")
+    subject = UserFile(design, text, design.name, "mine.v", libraries, "")
     with pytest.raises(
         NetlistError, match=r"must have a latency of|depend on rst|undefined value x|depend on a register"
     ):
