@@ -14,8 +14,8 @@ def completed(
 ) -> Iterator[tuple[Part, Future[Result]]]:
     """Yield each part with its finished future, in the order of completion.
 
-    A part is taken from ``parts`` only when it can be submitted, so memory use stays bounded. Leaving the iteration
-    cancels the parts that have not started.
+    A part is taken from ``parts`` only when it can be submitted, so memory use stays bounded. Who leaves the iteration
+    shuts the executor down.
 
     Parameters
     ----------
@@ -26,14 +26,10 @@ def completed(
     """
     source = iter(parts)
     running: dict[Future[Result], Part] = {}
-    try:
-        while True:
-            running.update((submit(part), part) for part in islice(source, ahead - len(running)))
-            if not running:
-                return
-            finished = wait(running, return_when=FIRST_COMPLETED).done
-            for future in [future for future in running if future in finished]:
-                yield running.pop(future), future
-    finally:
-        for future in running:
-            future.cancel()
+    while True:
+        running.update((submit(part), part) for part in islice(source, ahead - len(running)))
+        if not running:
+            return
+        finished = wait(running, return_when=FIRST_COMPLETED).done
+        for future in [future for future in running if future in finished]:
+            yield running.pop(future), future

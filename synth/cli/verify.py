@@ -147,11 +147,10 @@ class Verdicts:
     def has(self, design: Design) -> bool:
         """Whether the module is equal by the method, program and tools of today, which fix its Verilog as well."""
         subject, row = Subject(design, "", design.name, None, (), ""), self._known.get(design.name)
-        return (
-            row is not None
-            and row.verdict == EQUAL
-            and row.basis == subject.evidence(*subject.method()).verdict_row.basis
-        )
+        if row is None or row.verdict != EQUAL:
+            return False
+        today = subject.evidence(*subject.method()).verdict_row
+        return (row.inputs, row.basis) == (today.inputs, today.basis)
 
     def add(self, record: Evidence) -> None:
         """Add or replace the verdict of a module."""

@@ -138,11 +138,14 @@ def read_verdicts(file: Path) -> dict[str, VerdictRow]:
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
-        bases = dict(line[2:].split(": ", 1) for line in lines[1:] if line.startswith("# "))
-        rows = [line.split(",") for line in lines if not line.startswith("# ")]
-        if lines[:1] != [_HEAD] or rows[0] != list(VerdictRow._fields):
+        numbered = [line[2:].split(": ", 1) for line in lines[1:] if line.startswith("# ")]
+        header, *rows = (line.split(",") for line in lines if not line.startswith("# "))
+        bases = dict(numbered)
+        verdicts = {row[0]: VerdictRow._make([*row[:4], bases[row[4]]]) for row in rows}
+        repeats = len(bases) < len(numbered) or len(verdicts) < len(rows)  # as in a merge of two versions
+        if lines[0] != _HEAD or header != list(VerdictRow._fields) or repeats:
             raise ValueError
-        return {row[0]: VerdictRow._make([*row[:4], bases[row[4]]]) for row in rows[1:]}
+        return verdicts
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -187,7 +190,7 @@ class EvidenceStore:
         if not isinstance(record, dict) or not needed <= record.keys() <= names:
             return None
         evidence = Evidence(**record)
-        return evidence if _is_sound(evidence) else None
+        return evidence if _is_sound(evidence) and evidence.name == name else None
 
     def save(self, evidence: Evidence) -> None:
         """Write a record, completely or not at all."""
@@ -225,7 +228,9 @@ def _is_sound(record: Evidence) -> bool:
         return False
     if record.verdict not in (EQUAL, DIFFERENT, INCOMPLETE, UNPROVED) or not 0 <= record.cases <= record.inputs > 0:
         return False
-    return record.verdict != EQUAL or (record.cases == record.inputs and record.kind in (SWEPT, PROVED))
+    if record.verdict != EQUAL:
+        return True
+    return record.cases == record.inputs and record.kind in (SWEPT, PROVED) and not record.counterexamples
 
 
 @cache

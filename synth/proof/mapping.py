@@ -118,7 +118,7 @@ def read_step(verilog: str, top: str, system_verilog: bool, stages: int, interle
     return parse_step(_with_adders(verilog, top, system_verilog), top, stages, interleave)
 
 
-def read_rows(verilog: str, top: str, system_verilog: bool, stages: int, interleave: int) -> Netlist:
+def read_rows(verilog: str, top: str, system_verilog: bool, stages: int, interleave: int) -> tuple[Netlist, Netlist]:
     """The same for an accumulator in carry-save form, see :func:`synth.proof.unroll.parse_rows`."""
     return parse_rows(_with_adders(verilog, top, system_verilog), top, stages, interleave)
 

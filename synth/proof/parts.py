@@ -49,7 +49,7 @@ class Check:
     def __init__(self, evidence: Evidence, cases: Sequence[int], save: Save):
         self.stopping = threading.Event()
         self._evidence, self._cases, self._save = evidence, cases, save
-        evidence.done = [part for part in evidence.done if part < len(cases)]
+        evidence.done = [part for part in evidence.done if part < len(cases) > 1]
         evidence.cases = sum(cases[part] for part in evidence.done)
 
     def run(

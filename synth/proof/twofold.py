@@ -1,7 +1,7 @@
 """Processing elements whose accumulator is in carry-save form: two rows of bits, whose sum is the value."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,15 @@ _TOTAL = "total"
 
 @dataclass(frozen=True)
 class RowsNetlist(Netlist):
-    """A step from two rows and ``enable``; inputs of the reference model have the value in the first row."""
+    """A step from two rows and ``enable``; inputs of the reference model have the value in the first row.
+
+    Attributes
+    ----------
+    now : Netlist
+        The outputs as they follow from the state in the same cycle.
+    """
+
+    now: Netlist = field(kw_only=True)
 
     def answers(self, cases: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
         """The outputs for each case."""
@@ -89,8 +97,23 @@ def linear_form_of_rows(netlist: Netlist, word: Sequence[int]) -> LinearForm:
         netlist = replace(netlist, gates=tuple(gates))
 
 
+def weights_of_rows(netlist: Netlist, bits: int) -> dict[int, int]:
+    """The weights of the state's bits in the sum of its two rows."""
+    nets, zeros = netlist.input_nets("acc_in")[: 2 * bits], netlist.named[ALWAYS_0]
+    return {net: 1 << place % bits for place, net in enumerate(nets) if net not in zeros}
+
+
+def past(solver: Solver, word: "Term") -> "Term":
+    """Whether a number needs its first bit."""
+    first, second = solver.bits(word, word.sort().bv_size())[-2:]
+    return solver.term("XOR", first, second)
+
+
 class CarrySaveProof(ExactDotProof):
     """A step of a processing element whose state is two rows, with one bit more than the value V, and sticky flags.
+
+    The outputs follow from the state in the same cycle: they are the sum of the rows, the sticky bits, and the flags so
+    far, with overflow if the sum needs its first bit. So what a step does to the outputs it does to the state.
 
     The step is shown for all rows, also those that no sum leads to. With ``enable`` the rows afterwards add up to V and
     all products, otherwise to V, modulo one more bit than the value has. The reference model's value is V without its
@@ -106,7 +129,9 @@ class CarrySaveProof(ExactDotProof):
     knows = ExactDotProof.knows | {"carry-save"}
 
     def prove(self, _part: int) -> dict[str, int] | None:
-        """The step with and without ``enable``."""
+        """The outputs of a state, and the step with and without ``enable``."""
+        assert isinstance(self.netlist, RowsNetlist)
+        self._outputs(self.netlist.now)
         step, total = self._step({})
         try:  # enable masks the products
             for adds in (True, False):
@@ -116,6 +141,34 @@ class CarrySaveProof(ExactDotProof):
                 step, total = self._step(dict.fromkeys(self.netlist.input_nets("enable"), int(adds)))
                 _Step(self.design, step, adds).prove_with(total)
         return None
+
+    def _outputs(self, now: Netlist) -> None:
+        """Show that the outputs are what the class says of the state."""
+        width, netlist = self.unit.value_width, full_adders(now)
+        total, zeros = netlist.named.get(_TOTAL, ()), netlist.named[ALWAYS_0]
+        form, rows = linear_form_of_rows(netlist, total), weights_of_rows(netlist, width + 1)
+        if len(total) != width + 1 or form.terms != rows or form.constant:
+            raise NotShownError(f"{_TOTAL} is not the sum of the rows of its cycle")
+        solver, words = Solver(), {name: netlist.input_nets(name) for name in ("acc_in", "sticky")}
+        variables = {name: solver.variable(name, len(nets)) for name, nets in words.items()}
+        bits = {
+            name: [
+                solver.false if net in zeros else bit
+                for net, bit in zip(nets, solver.bits(word, len(nets)), strict=True)
+            ]
+            for (name, nets), word in zip(words.items(), variables.values(), strict=True)
+        }
+        number = solver.variable(_TOTAL, width + 1)
+        known = {net: bit for name, nets in words.items() for net, bit in zip(nets, bits[name], strict=True)}
+        known |= dict(zip(total, solver.bits(number, width + 1), strict=True))
+        sticky = bits["sticky"] if len(bits["sticky"]) > 1 else [solver.false] * 2 + bits["sticky"] + [solver.false]
+        overflow = solver.either([sticky[2], past(solver, number)])
+        right = [*solver.bits(number, width), *bits["acc_in"][-3:]]
+        right += self.expected_flags([*sticky[:2], overflow, sticky[3]])
+        out = solver.bits(solver.outputs(netlist, known), sum(netlist.outputs.values()))
+        claim = solver.all([solver.equal(*pair) for pair in zip(out, right, strict=True)])
+        if solver.search(claim, variables):
+            raise NotShownError("the outputs are not those of the state in their cycle")
 
     def _step(self, constants: Mapping[int, int]) -> tuple[Netlist, Sequence[int]]:
         """The step with full adders and some constants, and the nets of the sum of the rows afterwards."""
@@ -149,9 +202,7 @@ class _Step(ExactDotProof):
             raise NotShownError(f"{_TOTAL} is not the value with one more bit")
         form = linear_form_of_rows(self.netlist, total)
         *parts, others = self.split(form, 1 << self.enable)
-        zeros = self.netlist.named[ALWAYS_0]
-        rows = {net: 1 << place % bits for place, net in enumerate(self.acc_nets[: 2 * bits]) if net not in zeros}
-        if others != rows:
+        if others != weights_of_rows(self.netlist, bits):
             raise NotShownError("the rows afterwards are not a sum of the rows before and of words of one lane each")
         level = ~np.uint64(0) if self.adds else np.uint64(0)
         self.check_lanes(form, parts, unit.lsb_exponent, {self.enable: level}, int(self.adds))
@@ -178,13 +229,7 @@ class _Step(ExactDotProof):
         expected, invalid = self.specials(solver, choices if self.adds else [], acc_bits[2 * bits :])
         rows = [solver.extract(acc, first + bits - 1, first) for first in (0, bits)]
         before = solver.term("BV_ADD", *rows)
-
-        def past(word: "Term") -> "Term":
-            """Whether a number needs its first bit."""
-            first, second = solver.bits(word, bits)[-2:]
-            return solver.term("XOR", first, second)
-
-        overflow = solver.either([past(before), past(number)])
+        overflow = solver.either([past(solver, before), past(solver, number)])
         expected += self.expected_flags([solver.false, solver.false, overflow, invalid])
         pairs = zip(out[width:], expected, strict=True)
         claim = solver.all([solver.equal(*pair) for pair in pairs])

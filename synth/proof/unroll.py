@@ -59,12 +59,13 @@ def parse_step(text: str, top: str, stages: int, interleave: int) -> Netlist:
     return _Module(json.loads(text)["modules"][top], top, True).step(stages, interleave)
 
 
-def parse_rows(text: str, top: str, stages: int, interleave: int) -> Netlist:
+def parse_rows(text: str, top: str, stages: int, interleave: int) -> tuple[Netlist, Netlist]:
     """The same if the registers are ``state``, not ``acc``, and ``overflow_so_far`` or ``flags_so_far``.
 
     ``acc_in`` is then that state, and ``acc_out`` is ``acc`` in the cycle after the step, as are ``flags`` and
-    ``overflow``. ``enable`` remains an input: what it does is not checked here. The named word :data:`ALWAYS_0` has the
-    bits of the state that are no registers, but 0.
+    ``overflow``. ``enable`` remains an input: what it does is not checked here. The second netlist has the same outputs
+    in the cycle of the state; its inputs are the state and, as ``sticky``, the other register. In both, the named word
+    :data:`ALWAYS_0` has the inputs that are no registers, but 0.
     """
     return _Module(json.loads(text)["modules"][top], top, True).step_of_rows(stages, interleave)
 
@@ -145,7 +146,7 @@ class _Module:
                 if self._constants(held).get(self.outputs["out_valid"][0]) != 0:
                     problem = f"out_valid may be 1 in cycle {cycle} after that"
                     raise self._error(f"must clear its valid bits while rst is 1; {problem}")
-                known = self._constants(held | self.levels(rst=0, enable=1, in_valid=0))
+                known = self._constants(held | self.levels(rst=0, enable=1))
 
     def _is_kept(self, output: _Bit, data: _Bit, constants: _Levels) -> bool:
         """Whether a register keeps its value, for all values of the registers and inputs that its logic reads."""
@@ -209,7 +210,7 @@ class _Module:
                 raise self._error(f"must be 0 after rst is 1; {cycle} cycles later an output may be 1")
             known = self._constants(self._held(known) | self.levels(rst=0))
 
-    def step_of_rows(self, stages: int, interleave: int) -> Netlist:
+    def step_of_rows(self, stages: int, interleave: int) -> tuple[Netlist, Netlist]:
         """See :func:`parse_rows`."""
         nets = self._module["netnames"]
         sticky = [name for name in ("flags", "overflow") if f"{name}_so_far" in nets]
@@ -228,9 +229,12 @@ class _Module:
         results |= {name: self.outputs[name] for name in names}
         running = [self.levels(rst=0)] * (stages + 2)
         before = {"acc_in": rows, "sticky": flags}
+        try:
+            now = self.follow({}, results, state=before)
+        except NetlistError as error:
+            raise self._error(f"must have outputs that follow from {' and '.join(state)} alone") from error
         whole = self.follow({**data, **controls}, results, running, before, stages + 1 - interleave)
-        zeros = [net for net, bit in zip(whole.input_nets("acc_in"), rows, strict=True) if bit not in self._registers]
-        whole = replace(whole, named={**whole.named, ALWAYS_0: tuple(zeros)})
+        whole, now = (self._with_zeros(netlist, before) for netlist in (whole, now))
         folder = Folder(whole)
         (clear,) = whole.input_nets("clear")
         (enable,), acc, old = whole.input_nets("enable"), whole.input_nets("acc_in"), whole.input_nets("sticky")
@@ -249,7 +253,7 @@ class _Module:
             raise self._error("must have an accumulator that does not depend on earlier flags")
         status = whole.driven[first:]
         for output, net in enumerate((*old, *old[2:3]) if len(status) > len(old) else old, first):
-            levels = [outputs({clear: 0, **dict.fromkeys(old, 0), net: level})[output] for level in (0, 1)]
+            levels = [outputs({clear: 0, net: level})[output] for level in (0, 1)]
             if levels != [fresh[output], 1]:
                 raise self._error("must keep its flags until clear is 1")
         numbers = folder.fold({clear: 0, **dict.fromkeys(old, 0)})
@@ -257,7 +261,16 @@ class _Module:
         for name, width in whole.outputs.items():
             words[name] = whole.driven[place : place + width]
             place += width
-        return folder.netlist_of(numbers, {name: whole.input_nets(name) for name in (*data, "enable", "acc_in")}, words)
+        inputs = {name: whole.input_nets(name) for name in (*data, "enable", "acc_in")}
+        return folder.netlist_of(numbers, inputs, words), now
+
+    def _with_zeros(self, netlist: Netlist, words: _Ports) -> Netlist:
+        """The netlist with :data:`ALWAYS_0`."""
+        bits = [
+            (net, bit) for name, word in words.items() for net, bit in zip(netlist.input_nets(name), word, strict=True)
+        ]
+        zeros = tuple(net for net, bit in bits if bit not in self._registers)
+        return replace(netlist, named={**netlist.named, ALWAYS_0: zeros})
 
     def _controlled(self, whole: Netlist, data: _Ports, sticky_places: Sequence[int]) -> Netlist:
         """The step with ``enable`` and without ``clear``, if a step with other controls follows from it."""

@@ -123,12 +123,12 @@ class Subject:
         return arrange(netlist, model.arguments, model.results, model.made_of)
 
     def _rows(self, core: Pe) -> RowsNetlist:
-        netlist = read_rows(self.verilog, self.top, self.is_system_verilog, core.stages, core.interleave)
+        step, now = read_rows(self.verilog, self.top, self.is_system_verilog, core.stages, core.interleave)
         model = reference(self.design)
         state = 2 * (model.arguments["acc_in"] - 2) + 3  # two rows with one bit more than the value, and sticky bits
         inputs = {**model.arguments, "acc_in": state, "enable": 1}
-        netlist = arrange(netlist, inputs, model.results, model.made_of)
-        return RowsNetlist(*(getattr(netlist, field.name) for field in fields(Netlist)))
+        step = arrange(step, inputs, model.results, model.made_of)
+        return RowsNetlist(*(getattr(step, field.name) for field in fields(Netlist)), now=now)
 
     @property
     def prover(self) -> type[Proof] | str:

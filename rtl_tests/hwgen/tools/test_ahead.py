@@ -3,8 +3,6 @@
 from concurrent.futures import Future
 from itertools import count
 
-import pytest
-
 from hwgen.tools.ahead import completed
 
 
@@ -41,17 +39,6 @@ def test_no_more_is_taken_than_there_is_room_for():
     for number in range(100):
         next(results)
         assert len(executor.futures) <= number + 4
-
-
-@pytest.mark.parametrize("end", [GeneratorExit, KeyboardInterrupt])
-def test_what_has_not_begun_is_cancelled_when_the_loop_is_left(end):
-    futures = {part: Future() for part in "abc"}
-    futures["b"].set_result(None)
-    results = completed("abcd", futures.__getitem__, 3)
-    assert next(results)[0] == "b"
-    with pytest.raises(end):
-        results.throw(end)
-    assert [future.cancelled() for future in futures.values()] == [True, False, True]
 
 
 def test_an_error_of_a_part_is_the_callers_to_see():
