@@ -144,6 +144,21 @@ def test_a_fault_is_found(change, sentence):
         read(text, design.name, pipeline=design.pipeline)
 
 
+def test_what_comes_in_beside_a_reset_must_not_leave_after_it():
+    """Also if what comes in next could let it through."""
+    design = build("decoder", "e2m1", stages=2)
+    text = texts([design])[design.name]
+    for old, new in (
+        ("valid_1 <= rst ? 1'b0 : in_valid;", "valid_1 <= in_valid; late <= rst;"),
+        ("out_valid <= rst ? 1'b0 : valid_1;", "out_valid <= rst ? 1'b0 : valid_1 & ~(late & ~in_valid);"),
+        (");\n", ");\n  reg late;\n"),
+    ):
+        assert old in text
+        text = text.replace(old, new, 1)
+    with pytest.raises(NetlistError, match="out_valid may be 1 in cycle 2 after that"):
+        read(text, design.name, pipeline=design.pipeline)
+
+
 def test_ranks_shorten_the_slowest_stage_until_an_operation_is_left():
     parts = netlist(Mac("hif8"), "core")
     periods = [schedule(parts, ranks).period for ranks in range(0, 13, 3)]

@@ -440,6 +440,77 @@ def test_controls_that_do_not_work_are_refused(control):
         subject(ELEMENT, broken(ELEMENT, pattern, replacement)).netlist()
 
 
+ROWS = build("pe", "binary8p4", accumulator="exact", terms=1, carry_save=True, flags=True)
+_NEXT, _NONE = r"state <= rst \? (\S+) : acc_out;", "must have outputs that follow from state and flags_so_far alone"
+STATES = {
+    "an accumulator beside the state": (
+        (_NEXT, r"state <= rst ? \1 : state; shadow <= rst ? \1 : acc_out;"),
+        (r"assign acc = \{state(\S+) ", r"assign acc = {shadow\1 "),
+        (r"total = state([^;]+)state", r"total = shadow\1shadow"),
+        (r"(\);\n)", r"\1  reg [78:0] shadow;\n"),
+        _NONE,
+    ),
+    "a flag of one cycle": (
+        (r"(flags_so_far <= rst \? 4'b0000 : flags_before) \| ([^;]+);", r"\1; now <= rst ? 4'b0000 : \2;"),
+        (r"assign flags = ", "assign flags = now | "),
+        (r"(\);\n)", r"\1  reg [3:0] now;\n"),
+        _NONE,
+    ),
+    "a reset at the output": ((r"assign acc = ([^;]+);", r"assign acc = rst ? 40'd0 : \1;"), _NONE),
+    "a reset before the output": (
+        (r"assign acc = ([^;]+);", r"assign acc = \1 | {40{late}};"),
+        (_NEXT, r"state <= rst ? \1 : acc_out; late <= rst;"),
+        (r"(\);\n)", r"\1  reg late;\n"),
+        _NONE,
+    ),
+    "a flag that another one takes": (
+        (r"(4'b0000 : )flags_before", r"\1(flags_before & ~{flags_so_far[2] & flags_so_far[3], 3'b000})"),
+        "must keep its flags",
+    ),
+    "a flag that another one sets": (
+        (r"(4'b0000 : flags_before)", r"\1 | {3'b000, flags_so_far[3] & ~clear}"),
+        "must keep its flags",
+    ),
+    "a flag that is kept inverted": (
+        (r"assign flags = flags_so_far", "assign flags = (flags_so_far ^ 4'b1000)"),
+        (r"(flags_so_far <= rst \? 4'b0000 : )([^;]+);", r"\1(\2) ^ 4'b1000;"),
+        "must keep its flags|must clear its",
+    ),
+}
+"""Carry-save elements with a wrong state, or outputs that are not its own."""
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_outputs_that_are_not_those_of_the_state_are_refused(state):
+    *changes, sentence = STATES[state]
+    text = texts([ROWS])[ROWS.name]
+    for pattern, replacement in changes:
+        text, changed = re.subn(pattern, replacement, text, count=1)
+        assert changed
+    with pytest.raises(NetlistError, match=sentence):
+        subject(ROWS, text).netlist()
+
+
+def disguised(place):
+    """Edits that keep a bit of the state inverted, which the outputs know, but the next step does not."""
+    return (
+        (_NEXT, rf"state <= rst ? \1 : acc_out ^ (79'd1 << {place});"),
+        (r"total = state([^;]+)state", r"total = read\1read"),
+        (r"assign acc = \{state", "assign acc = {read"),
+        (r"(\);\n)", rf"\1  wire [78:0] read = state ^ (79'd1 << {place});\n"),
+    )
+
+
+@pytest.mark.parametrize("place", [0, 78])
+def test_a_state_that_is_not_what_the_outputs_say_is_found(place):
+    """The outputs of each step are right, for the state before it; but not for the outputs before it."""
+    text = texts([ROWS])[ROWS.name]
+    for pattern, replacement in disguised(place):
+        text, changed = re.subn(pattern, replacement, text, count=1)
+        assert changed
+    assert check(ROWS, text).verdict in (DIFFERENT, UNPROVED)
+
+
 # -- modules without a proof -------------------------------------------------------------------------------------------
 
 

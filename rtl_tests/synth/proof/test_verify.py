@@ -216,6 +216,16 @@ def test_a_broken_record_is_ignored(tmp_path, key, value):
     assert begin(subject, store).done == []
 
 
+def test_only_a_verdict_without_contradiction_under_its_own_name_counts(tmp_path):
+    assert main([*ENCODER, "-o", str(tmp_path)]) == 0
+    (path,), store = tmp_path.iterdir(), EvidenceStore(tmp_path)
+    record = json.loads(path.read_text())
+    path.with_name("copy.json").write_text(path.read_text())
+    assert [evidence.name for evidence in store] == [path.stem]
+    path.write_text(json.dumps({**record, "counterexamples": [{"sentence": "bits 0x1: code 0x2"}]}))
+    assert not list(store)
+
+
 @pytest.mark.parametrize("name", ["emitted", "mine.v"])
 def test_no_name_of_a_users_file_makes_it_ours(tmp_path, capsys, name):
     """Checks that our own modules pass by construction are made of every other file, and its record says so."""
@@ -267,6 +277,7 @@ def test_verdicts_are_a_table_that_resumes(tmp_path, capsys):
         ("program ", "program 0"),
         ("yosys yowasp", "yosys other"),
         ("on the gates", "on paper"),
+        (",256,equal", ",99,equal"),
     )
     for place, (old, new) in enumerate(changes):
         file.write_text(text.replace(old, new))
@@ -296,7 +307,15 @@ def test_an_interrupted_table_has_what_is_done(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "module,verilog\n", "\xff", "{head}\nmodule,verilog,inputs,verdict,basis\na,b,1,equal,0\n"]
+    "text",
+    [
+        "",
+        "module,verilog\n",
+        "\xff",
+        "{head}\nmodule,verilog,inputs,verdict,basis\na,b,1,equal,0\n",
+        "{head}\n# 0: x\nmodule,verilog,inputs,verdict,basis\na,b,1,equal,0\na,b,1,different,0\n",
+        "{head}\n# 0: x\n# 0: y\nmodule,verilog,inputs,verdict,basis\na,b,1,equal,0\n",
+    ],
 )
 @pytest.mark.usefixtures("three_modules")
 def test_another_table_is_refused(tmp_path, capsys, text):
