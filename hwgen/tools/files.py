@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,12 +90,12 @@ def check_writable(folder: Path, files: Iterable[str] = ()) -> None:
 
 
 @contextmanager
-def reserved(folder: Path) -> Iterator[None]:
-    """Hold an existing folder, and refuse it if another process holds it; does nothing where folders have no locks."""
+def reserved(folder: Path, wait: bool = False) -> Iterator[None]:
+    """Hold an existing folder; refuse it if another process holds it, or ``wait``. Folders may have no locks."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError as error:
             raise _refused(folder, "another run is using it") from error
         except OSError:  # some network file systems
@@ -125,10 +126,15 @@ def staging(folder: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file, whole or not at all."""
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_bytes(content)
-    os.replace(partial, path)
+    """Write a file, whole or not at all; of a link, the file that it leads to."""
+    path = path.resolve()
+    partial = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
+    try:
+        partial.write_bytes(content)
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:

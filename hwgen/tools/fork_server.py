@@ -6,6 +6,7 @@ the message: one for the tool's output, and one on which the tool's process numb
 The server ends when the socket is closed. If the client is killed, its tools are, too, and their folders are removed.
 """
 
+import contextlib
 import importlib
 import json
 import os
@@ -57,8 +58,9 @@ def _watch(run: Run, folder: str, words: Sequence[str], output: int, report: int
         if not ended.is_set():
             os.kill(number, signal.SIGKILL)
 
-    os.write(report, f"{number}\n".encode())
     threading.Thread(target=end_with_client, daemon=True).start()
+    with contextlib.suppress(BrokenPipeError):  # the client has ended, and so does the tool
+        os.write(report, f"{number}\n".encode())
     _, status = os.waitpid(number, 0)
     ended.set()
     try:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from hwgen.tools.process import ToolError, environment, stoppable
+from hwgen.tools.process import ToolError, environment, stoppable, stops
 
 _SERVER = Path(__file__).with_name("fork_server.py")
 
@@ -49,7 +49,7 @@ class Forks:
 
     def supervised(self, words: Sequence[str], folder: Path, timeout: float | None = None) -> tuple[str, int]:
         """:func:`hwgen.tools.process.supervised` for the function with arguments ``words``."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline, since = None if timeout is None else time.monotonic() + timeout, stops()
         (output, output_end), (report, report_end) = os.pipe(), os.pipe()
         with os.fdopen(output, "rb", 0) as text, os.fdopen(report, "rb", 0) as status:
             with self._lock:  # one message at a time
@@ -60,7 +60,7 @@ class Forks:
             if not number:
                 raise ToolError(f"{self._command[-2]} cannot be started", killed=True)
             run = _Run(int(number))
-            with stoppable(run):
+            with stoppable(run, since):
                 try:
                     printed = b"".join(iter(lambda: _read(text, deadline), b""))
                     ended = status.readline()

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -21,6 +22,10 @@ class Killable(Protocol):
 
 
 _running: set[Killable] = set()
+_stops: list[None] = []
+"""One item for each call of :func:`stop`."""
+_job = threading.local()
+"""What :func:`job` keeps for each thread."""
 
 
 class ToolError(RuntimeError):
@@ -61,10 +66,10 @@ def supervised(command: Sequence[str], folder: Path, timeout: float | None = Non
     subprocess.TimeoutExpired
         After ``timeout`` seconds; the tool is killed.
     """
-    pipe, merged = subprocess.PIPE, subprocess.STDOUT
+    pipe, merged, since = subprocess.PIPE, subprocess.STDOUT, stops()
     with (
         subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=merged, env=environment()) as process,
-        stoppable(process),
+        stoppable(process, since),
     ):
         try:
             output, _ = process.communicate(timeout=timeout)
@@ -110,16 +115,35 @@ def _is_writable(folder: Path) -> bool:
 
 
 @contextmanager
-def stoppable(tool: Killable) -> Iterator[None]:
-    """While this lasts, :func:`stop` ends the tool."""
+def job() -> Iterator[None]:
+    """A call of :func:`stop` while this lasts also ends the tools that this thread starts after it."""
+    _job.stops = len(_stops)
+    try:
+        yield
+    finally:
+        del _job.stops
+
+
+def stops() -> int:
+    """Number of calls of :func:`stop` before the job of this thread began; without a job, before now."""
+    count: int = getattr(_job, "stops", len(_stops))
+    return count
+
+
+@contextmanager
+def stoppable(tool: Killable, since: int) -> Iterator[None]:
+    """While this lasts, :func:`stop` ends the tool; so did a call after the first ``since`` ones."""
     _running.add(tool)
     try:
+        if len(_stops) > since:
+            tool.kill()
         yield
     finally:
         _running.discard(tool)
 
 
 def stop() -> None:
-    """Kill every tool that a thread of this process is running."""
+    """Kill every tool that a thread of this process is running, or about to run in a :func:`job`."""
+    _stops.append(None)
     for tool in tuple(_running):
         tool.kill()

@@ -61,10 +61,11 @@ class LocalPool:
 
 def execute_with_retries(job: Measurement, timeout: float | None, closed: threading.Event | None = None) -> Samples:
     """Run a job, and run it again if its process was killed, unless its pool is ``closed``."""
-    for _ in range(TRIES - 1):
-        try:
-            return execute(job, timeout)
-        except ToolError as error:
-            if not error.killed or (closed is not None and closed.is_set()):
-                raise
-    return execute(job, timeout)
+    with process.job():
+        for _ in range(TRIES - 1):
+            try:
+                return execute(job, timeout)
+            except ToolError as error:
+                if not error.killed or (closed is not None and closed.is_set()):
+                    raise
+        return execute(job, timeout)

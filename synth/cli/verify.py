@@ -19,7 +19,7 @@ from hwgen.blocks.block import Design
 from hwgen.netlist.emit import check_name
 from hwgen.tools import yosys
 from hwgen.tools.ahead import completed
-from hwgen.tools.files import check_writable
+from hwgen.tools.files import check_writable, reserved
 from hwgen.tools.macros import read_verilog
 from hwgen.tools.progress import Progress
 from hwgen.tools.yosys import YosysError
@@ -143,6 +143,7 @@ class Verdicts:
         self._written = time.monotonic()
         if self._file is not None:
             check_writable(self._file.parent, [self._file.name])
+            self._file.parent.mkdir(parents=True, exist_ok=True)
 
     def has(self, design: Design) -> bool:
         """Whether the module is equal by the method, program and tools of today, which fix its Verilog as well."""
@@ -161,9 +162,10 @@ class Verdicts:
     def write(self) -> None:
         """Write the file, without modules that exist no more."""
         if self._file is not None:
-            every = read_verdicts(self._file) | self._new  # another process may have added some
-            rows = [row for row in every.values() if row.module in self._order]
-            write_verdicts(self._file, sorted(rows, key=lambda row: self._order[row.module]))
+            with reserved(self._file.parent, wait=True):  # another process may have added some
+                every = read_verdicts(self._file) | self._new
+                rows = [row for row in every.values() if row.module in self._order]
+                write_verdicts(self._file, sorted(rows, key=lambda row: self._order[row.module]))
         self._written = time.monotonic()
 
 

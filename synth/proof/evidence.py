@@ -1,7 +1,6 @@
 """Evidence: records of what was checked of a module, how and with which tools; and the folder that stores them."""
 
 import json
-import math
 import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
@@ -23,6 +22,10 @@ EQUAL, DIFFERENT, INCOMPLETE, UNPROVED = "equal", "different", "incomplete", "un
 
 SWEPT, PROVED = "swept", "proved"
 """Kinds of method: all inputs are evaluated; a solver proves a claim about all inputs."""
+
+
+MOST_INPUTS, MOST_SECONDS = 1 << 4096, 1e9
+"""More than any module has, and than any check takes."""
 
 
 @dataclass
@@ -218,7 +221,7 @@ def _is_sound(record: Evidence) -> bool:
         return False
     if not all(type(part) is int and part >= 0 for part in record.done) or len(set(record.done)) < len(record.done):
         return False
-    if type(record.seconds) not in (int, float) or not 0 <= record.seconds < math.inf:
+    if type(record.seconds) not in (int, float) or not 0 <= record.seconds < MOST_SECONDS:
         return False
     texts: list[Any] = [*record.hashes.values(), *record.tools.values(), *record.libraries]
     texts += [case.get("sentence") if isinstance(case, dict) else None for case in record.counterexamples]
@@ -226,11 +229,15 @@ def _is_sound(record: Evidence) -> bool:
         return False
     if record.libraries and "libraries" not in record.hashes:
         return False
-    if record.verdict not in (EQUAL, DIFFERENT, INCOMPLETE, UNPROVED) or not 0 <= record.cases <= record.inputs > 0:
+    if not record.module or (record.source != EMITTED and not record.place):
+        return False
+    if not 0 <= record.cases <= record.inputs or not 0 < record.inputs <= MOST_INPUTS:
+        return False
+    if bool(record.counterexamples) != (record.verdict == DIFFERENT):
         return False
     if record.verdict != EQUAL:
-        return True
-    return record.cases == record.inputs and record.kind in (SWEPT, PROVED) and not record.counterexamples
+        return record.verdict in (DIFFERENT, INCOMPLETE, UNPROVED)
+    return record.cases == record.inputs and record.kind in (SWEPT, PROVED)
 
 
 @cache

@@ -77,6 +77,15 @@ def test_a_tool_can_be_stopped(forks, tmp_path):
     assert not process._running
 
 
+def test_a_stop_ends_the_tools_that_its_job_starts_later(forks, tmp_path):
+    """Also those that are about to start; other jobs go on."""
+    with process.job():
+        process.stop()
+        assert forks.supervised(["wait", "0"], tmp_path, 30)[1] == -signal.SIGKILL
+        assert process.supervised([sys.executable, "-c", "import time; time.sleep(60)"], tmp_path, 30)[1] < 0
+    assert forks.supervised(["a", "0"], tmp_path, 30)[1] == 0
+
+
 def test_a_server_that_was_killed_is_replaced(forks, tmp_path):
     forks.supervised(["a", "0"], tmp_path)
     forks._server._process.kill()

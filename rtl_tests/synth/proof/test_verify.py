@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -205,6 +206,12 @@ def test_inputs_checked_as_one_block_do_not_count_for_another(tmp_path):
         ("module", "\ud800"),
         ("counterexamples", [{}]),
         ("counterexamples", {}),
+        ("counterexamples", [{"sentence": "of a check without a verdict"}]),
+        ("module", ""),
+        ("place", ""),
+        ("inputs", 10**4000),
+        ("seconds", 10**400),
+        ("verdict", "different"),
     ],
 )
 def test_a_broken_record_is_ignored(tmp_path, key, value):
@@ -326,6 +333,32 @@ def test_another_table_is_refused(tmp_path, capsys, text):
     assert main([*ALL, "--verdicts", str(file), "-o", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err == f"hwgen: --verdicts {str(file)!r} is not what hwgen verify all writes\n"
     assert file.read_bytes() == content
+
+
+@pytest.mark.usefixtures("three_modules")
+def test_two_writers_of_a_table_lose_no_row(tmp_path, monkeypatch):
+    """The file may be behind a link, in a folder that does not exist yet."""
+    (tmp_path / "link.csv").symlink_to("new/proofs.csv")
+    (tmp_path / "new").mkdir()
+    records = [Subject(design, "", design.name, None, (), "").evidence() for design in commands.designs()]
+    tables = [commands.Verdicts(str(tmp_path / "link.csv"), commands.designs()) for _ in records]
+
+    def write(table, record):
+        table.add(record)
+        for _ in range(20):
+            table.write()
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(write, tables, records))
+    assert list(read_verdicts(tmp_path / "new" / "proofs.csv")) == [record.module for record in records]
+    assert (tmp_path / "link.csv").is_symlink()
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["proofs.csv"]
+    monkeypatch.setattr(os, "replace", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        tables[0].write()
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["proofs.csv"]
+    commands.Verdicts(str(tmp_path / "other" / "proofs.csv"), [])
+    assert (tmp_path / "other").is_dir()
 
 
 def test_equal_needs_every_input(tmp_path):
