@@ -196,7 +196,9 @@ def _simulate(
         )
     except RuntimeError:
         return Outcome(("the build failed", *logs.tail(folder / "build.log")), built=False, junit=(), seconds=0.0)
-    if other := logs.other_ports(folder / "build.log", TOP):
+    other = logs.other_ports(folder / "build.log", TOP)
+    other += logs.open_outputs(folder / "build" / "sim.vvp", TOP, [case.ports for case in cases])
+    if other:
         return Outcome(("the module has other ports", *other), built=False, junit=(), seconds=0.0)
     _keep_runtime(folder / "build", waves)
     failure, seconds, complete = "", 0.0, False

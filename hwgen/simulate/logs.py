@@ -1,6 +1,7 @@
 """What the logs of simulators say."""
 
 import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 
@@ -11,6 +12,24 @@ def other_ports(log: Path, top: str) -> list[str]:
     """
     here = re.compile(rf"{top}\.v:.*(expects|dangling|pin)|PINMISSING.*{top}\.v:")
     return [line for line in lines(log) if "arning" in line and here.search(line)]
+
+
+def open_outputs(compiled: Path, top: str, known: Sequence[Collection[str]]) -> list[str]:
+    """Sentences on outputs that the top leaves open, which Icarus does without a warning.
+
+    ``compiled`` is what Icarus made; ``known`` has the ports that the top connects of its instances ``dut_0``, ...
+    """
+    found, tops, number = [], set(), None
+    for line in lines(compiled):
+        if scope := re.match(r'(\w+) \.scope \w+, "(.*?)" "(.*?)" [^,;]*(?:,[^,;]*, (\w+))?;', line):
+            name, module, parent = scope.group(2, 3, 4)
+            tops |= {scope[1]} if parent is None and name == top else set()
+            number = int(name[4:]) if parent in tops and re.fullmatch(r"dut_\d+", name) else None
+        elif number is not None:
+            port = re.match(r' +\.port_info \d+ /(\w+) \d+ "(.*)";', line)
+            if port and port[2] not in known[number]:
+                found.append(f"{module} has the {port[1].lower()} {port[2]}, which is not connected")
+    return found
 
 
 def unread_files(log: Path) -> list[str]:

@@ -219,6 +219,8 @@ HEADER = "module mine (input wire [15:0] bits, output wire [3:0] code);"
         (HEADER.replace("input", "input wire more, input"), "Instantiating module mine with dangling input port 1"),
         (HEADER.replace("bits", "word"), "port ``bits'' is not a port of mine."),
         (HEADER.replace("mine", "yours"), "Unknown module type: mine"),
+        (HEADER.replace("output", "output wire more, output"), "mine has the output more, which is not connected"),
+        (HEADER.replace("output", "inout wire more, output"), "mine has the inout more, which is not connected"),
     ],
 )
 def test_other_ports_are_refused(header, sentence, tmp_path, capsys):
