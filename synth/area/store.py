@@ -40,6 +40,8 @@ class Store:
             # the file may belong to another program that has a table with this name
             self._connection.execute("select key, value from results limit 0")
         except (OSError, sqlite3.Error) as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL):
+                raise StoreError(f"Store {str(self.path)!r} cannot be used: {error}") from error
             raise BadValue("store", f"{str(self.path)!r} cannot be used: {error}") from error
 
     def _run(self, statement: str, *values: str) -> tuple[Any, ...] | None:

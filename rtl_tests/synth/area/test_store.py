@@ -42,6 +42,17 @@ def test_threads_and_processes_share_it(tmp_path):
     assert store.get("p199") == 199
 
 
+def test_a_full_disk_is_no_bad_input(tmp_path):
+    program = (
+        "import resource, signal, sys\nfrom synth.area.store import Store, StoreError\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nresource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
+        "try:\n    Store(sys.argv[1])\nexcept StoreError as error:\n    print(error)\n"
+    )
+    words = [sys.executable, "-c", program, str(tmp_path / "store")]
+    out = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert out.startswith(f"Store '{tmp_path / 'store'}' cannot be used: ")
+
+
 def test_results_keep_their_order(tmp_path):
     """A row lists metrics in the order in which they were measured, also if they come from the store."""
     store = Store(tmp_path / "store")
