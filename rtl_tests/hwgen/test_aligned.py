@@ -13,7 +13,7 @@ from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import answer, suite_case, texts
 from rtl_tests.support.gates import mismatches
-from rtl_tests.support.selection import every, exhaustive
+from rtl_tests.support.selection import exhaustive, kind_of_design, one_of_each
 
 FORMATS = ("hif8", "ocp_e4m3", "ocp_e5m2", "e5m2b1", "e2m1")
 WIDTHS = ("aligned6", "aligned13", "aligned23", "aligned25", "aligned40")
@@ -45,7 +45,7 @@ def near(design, count):
 
 @pytest.mark.parametrize(
     "design",
-    [*every(2, OTHERS), *map(exhaustive, SLOW)],
+    [*one_of_each(kind_of_design, OTHERS), *map(exhaustive, SLOW)],
     ids=lambda design: design.name,
 )
 def test_options_and_formats(design):

@@ -10,7 +10,7 @@ from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import answer, suite_case, texts
 from rtl_tests.support.gates import mismatches
-from rtl_tests.support.selection import every
+from rtl_tests.support.selection import kind_of_design, one_of_each
 
 DESIGNS = [
     build("dot", "e2m1", accumulator="binary32", lanes=4, block_scale="e8m0"),
@@ -43,7 +43,7 @@ def near(design, count):
 @pytest.mark.parametrize(
     ("design", "count"),
     [
-        *every(2, [(design, 5000) for design in DESIGNS]),
+        *one_of_each(kind_of_design, [(design, 5000) for design in DESIGNS]),
         *(pytest.param(design, 100_000, marks=pytest.mark.exhaustive) for design in (*DESIGNS, *MORE)),
     ],
     ids=lambda value: getattr(value, "name", value),

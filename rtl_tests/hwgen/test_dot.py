@@ -17,7 +17,7 @@ from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import answer, stimuli, suite_case, texts
 from rtl_tests.support.gates import mismatches
-from rtl_tests.support.selection import every, kind_of_format, one_of_each
+from rtl_tests.support.selection import every, kind_of_design, kind_of_format, one_of_each
 
 DESIGNS = [
     build("dot", "hif8"),
@@ -120,7 +120,7 @@ def near(design, count):
 @pytest.mark.parametrize(
     ("design", "count"),
     [
-        *every(2, [(design, 4000) for design in (*BOUNDED, *SPANNING, *FLOATED, *CHAINED)]),
+        *one_of_each(kind_of_design, [(design, 4000) for design in (*BOUNDED, *SPANNING, *FLOATED, *CHAINED)]),
         *((design, COUNT // 10) for design in TENTH),
         *(pytest.param(design, COUNT, marks=pytest.mark.exhaustive) for design in (*ENGINES, *MORE)),
     ],

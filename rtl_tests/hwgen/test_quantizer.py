@@ -10,7 +10,7 @@ from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import answer, stimuli, suite_case, texts
 from rtl_tests.support.gates import mismatches
 from rtl_tests.support.proofs import check
-from rtl_tests.support.selection import every, exhaustive
+from rtl_tests.support.selection import exhaustive, kind_of_design, one_of_each
 from synth.proof.cases import is_enumerated
 from synth.proof.choose import proof
 from synth.proof.evidence import EQUAL
@@ -54,7 +54,7 @@ def some(design, count):
 @pytest.mark.parametrize(
     ("design", "count"),
     [
-        *every(2, [(design, 4000) for design in DESIGNS]),
+        *one_of_each(kind_of_design, [(design, 4000) for design in DESIGNS]),
         *(exhaustive(design, COUNT) for design in (*DESIGNS, *MORE)),
     ],
     ids=lambda value: getattr(value, "name", value),

@@ -6,6 +6,7 @@ from typing import TypeVar
 import pytest
 
 import golden
+from hwgen.blocks.block import Design
 
 T = TypeVar("T")
 
@@ -58,6 +59,12 @@ def _kind(name: str) -> tuple:
         fmt.twos_complement,
         fmt.signed,
     )
+
+
+def kind_of_design(design: Design, *_: object) -> tuple:
+    """The block, its accumulator's kind, and the names of its options: what sets the structures of designs apart."""
+    accumulator = str(design.options.get("accumulator", ""))
+    return design.kind, accumulator.rstrip("0123456789") + accumulator[-2:-1], *sorted(design.options)
 
 
 def kind_of_module(block: str, name: str, options: dict) -> tuple:
