@@ -6,7 +6,7 @@ from synth.area.recipes import RECIPES
 from synth.area.targets import LIBERTY, TARGETS
 from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, PROVED, UNPROVED, Evidence, power
 from synth.report.data import Report
-from synth.report.figures import counted, number
+from synth.report.figures import counted
 from synth.report.measured import Measured, figure
 from synth.report.sections import Cell, Command, Section
 
@@ -58,7 +58,8 @@ def figures(report: Report, measured: Measured) -> Section:
     title = "Every figure, and the command that repeats it"
     section = Section("figures", title, "report.json has all samples.", folded=True)
     head = ("module", "target", "figure", "unit", "spread", "recipe", "tool", "proof", "command")
-    equal = {known.hashes["verilog"] for known in report.evidence if known.verdict == EQUAL}
+    ours = (known for known in report.evidence if known.is_emitted)  # a user's file may be equal to another block
+    equal = {known.hashes["verilog"] for known in ours if known.verdict == EQUAL}
     body = []
     for row in (row for row in (*measured.rows, *measured.optional) if row.is_best):
         checked = "equal on all inputs" if row.verilog_sha256 in equal else ""
@@ -102,7 +103,7 @@ def sentence(checks: Sequence[Evidence]) -> str:
     cases = sum(check.cases for check in equal if check.kind != PROVED)
     proved = sum(check.kind == PROVED for check in equal)
     text = f"{len(equal)} of {len(checks)} modules equal the reference model on all inputs: "
-    text += f"{number(cases)} inputs evaluated"
+    text += f"{cases:,} inputs evaluated"
     text += f", {proved} module{'s' * (proved > 1)} proved by a solver" if proved else ""
     for verdict in (DIFFERENT, INCOMPLETE, UNPROVED):
         count = sum(check.verdict == verdict for check in checks)

@@ -32,7 +32,13 @@ def table_lines(table: Table) -> Iterable[str]:
 
 
 def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return f"| {' | '.join(map(_literal, cells))} |"
+
+
+def _literal(text: str) -> str:
+    """A text in one line of Markdown; it may come from a user's file."""
+    text = " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def _cell(cell: Cell) -> str:
