@@ -1,7 +1,8 @@
 """Figures: medians with spreads, their text, and comparisons that claim no difference where spreads overlap."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
 from typing import NamedTuple
 
 from synth.area.rows import FO4, PS
@@ -43,9 +44,15 @@ class Figure:
         """A value without a spread."""
         return cls(value, value, value)
 
+    @classmethod
+    def of(cls, values: Sequence[float], unit: str = "") -> "Figure":
+        """Samples without a source."""
+        return cls(min(values), median(values), max(values), unit, samples=len(values))
+
     def over(self, base: float) -> "Figure":
-        """The figure in multiples of ``base``."""
-        return Figure(self.low / base, self.median / base, self.high / base)
+        """The figure in multiples of ``base``; the largest becomes the smallest if that is negative."""
+        low, high = sorted((self.low / base, self.high / base))
+        return replace(self, low=low, median=self.median / base, high=high)
 
     def below(self, other: "Figure") -> bool:
         """Whether every sample is below every sample of the other."""

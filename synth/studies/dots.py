@@ -12,10 +12,9 @@ already has, of the same Verilog by the same scripts and tool, are not measured 
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from statistics import median
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -153,14 +152,14 @@ class Dots(Study):
     def errors(self) -> Mapping[tuple[str, int, str], Errors]:
         """By kind of data, lanes and accumulator; those of :data:`OPERANDS` have as many lanes as terms."""
         return {
-            (data, lanes, name): Errors(_samples(rms), _samples(p99))
+            (data, lanes, name): Errors(Figure.of(rms), Figure.of(p99))
             for data, lanes, name, rms, p99 in self.source["errors"]
         }
 
     @cached_property
     def snr(self) -> Mapping[tuple[str, str], Figure]:
         """Signal-to-noise ratios in dB, by block and kind of data."""
-        return {(block, data): _samples(ratios) for block, data, ratios in self.source["snr"]}
+        return {(block, data): Figure.of(ratios) for block, data, ratios in self.source["snr"]}
 
     def operands(self, kind: str) -> Errors:
         """Errors of rounding the operands."""
@@ -168,12 +167,7 @@ class Dots(Study):
 
     def area(self, design: Design, lanes: int, target: str = "gates") -> Figure:
         """The area of a design with these ``lanes``, per product."""
-        value = self.figure(Point(design, target))
-        return replace(value, low=value.low / lanes, median=value.median / lanes, high=value.high / lanes)
-
-
-def _samples(values: tuple[float, ...]) -> Figure:
-    return Figure(min(values), median(values), max(values), samples=len(values))
+        return self.figure(Point(design, target)).over(lanes)
 
 
 def operands(data: str, seed: int) -> Numbers:

@@ -14,7 +14,7 @@ from synth.report.sections import Picture
 TITLE = "A <title> long enough to need two lines, & with characters that XML escapes"
 AREAS = {name: Figure(99 + place, 100 + place, 102 + place, "ALM") for place, name in enumerate(FORMATS)}
 POINTS = {name: (Figure.exact(20 + place % 3), area) for place, (name, area) in enumerate(AREAS.items())}
-RATIOS = dict.fromkeys(FORMATS[:4], 1.5)
+RATIOS = dict.fromkeys(FORMATS[:4], Figure.exact(1.5))
 LABELS = ("delay [ns]", "area [ALM]")
 PLOTS: dict[str, Callable[[], Picture]] = {
     "bars": lambda: plots.bars({"hif8": AREAS["hif8"]}, TITLE, "area [ALM]"),

@@ -59,7 +59,6 @@ def section(dots: Dots | None, tool: str) -> Section | None:
         f"models of them, and keeps its state in {_ROUNDED}. Each area is that of the smallest netlist found; delays "
         "are not compared. These figures were not measured with this report: make dots measures them and writes them "
         f"to a file of the program. Tools: {dots.tool}, NumPy {dots.numpy}.",
-        keys=("smallest",),
     )
     section.warn_of_other_tool("The areas of this section are", dots.tool, tool, "make dots")
     for target in LANES:
@@ -81,8 +80,7 @@ def _lanes(section: Section, dots: Dots, target: str) -> None:
     areas[_READ] = {lanes: _sum(area, reads[lanes]) for lanes, area in areas["exact"].items()}
     title = f"{FORMAT}, area per product by lanes, {place.title}"
     picture = plots.lines(areas, title, "lanes", f"area per product [{place.unit}]")
-    used = (value for figures in areas.values() for value in figures.values())
-    section.plot("Lanes share the accumulator and its rounding.", picture, used)
+    section.plot("Lanes share the accumulator and its rounding.", picture)
     singles = {name: dots.row(Point(dot(FORMAT, name, 1, target), target)) for name in ACCUMULATORS}
     bits = {name: str(row.accumulator_bits) for name, row in singles.items()}
     bits[_READ] = bits["exact"]
@@ -105,15 +103,15 @@ def _lanes(section: Section, dots: Dots, target: str) -> None:
         )
         both = bare if bare == whole else f"{bare}. With a readout for each unit with an exact accumulator: {whole}"
         text = f"{place.title}, {FORMAT}, the smallest accumulator{need} in the table, by area per product: {both}."
-        section.find(text, target, "smallest" if target == "gates" and not need else "")
+        section.find(text, "Dot products" if target == "gates" and not need else "")
     first, *_, last = LANES[target]
     shares = [f"{compared(figures[last], figures[first])} with {name}" for name, figures in areas.items()]
     text = f"{place.title}, {FORMAT}, from {first} to {last} lanes the area per product changes: {listing(shares)}."
-    section.find(text, target)
+    section.find(text)
     base = areas[_ROUNDED][STEP]
     for name, value in (("an exact accumulator", areas["exact"]), ("an exact accumulator and a readout", areas[_READ])):
         what = f"a product of {FORMAT} with {STEP} lanes"
-        section.find(pair_sentence((_ROUNDED, base), (name, value[STEP]), what, place.title), target)
+        section.find(pair_sentence((_ROUNDED, base), (name, value[STEP]), what, place.title))
 
 
 def _sum(first: Figure, second: Figure) -> Figure:
@@ -165,7 +163,7 @@ def _errors(section: Section, dots: Dots) -> None:
         "products' magnitudes. Dashed: the error of rounding the operands. No mark: no error, because no sum had more "
         "bits than the accumulator."
     )
-    section.plot(caption, picture, areas.values())
+    section.plot(caption, picture)
     samples = (
         f"Operands: the error of rounding them. Errors are root mean squares (RMS) of {study.SUMS:,} sums of {TERMS:,} "
         f"products, as medians of {len(study.SEEDS)} samples; negligible ones "
@@ -231,7 +229,7 @@ def _formats(section: Section, dots: Dots) -> None:
     }
     for accumulator, figures in areas.items():
         what = f"area per product, of {STEP} lanes into {accumulator}"
-        section.find(smallest_sentence(figures, what, place.title), "gates")
+        section.find(smallest_sentence(figures, what, place.title))
     orders: dict[str, list[str]] = {}
     for name in study.FORMATS:
         first, *others = ranked({accumulator: areas[accumulator][name] for accumulator in areas})
@@ -241,7 +239,7 @@ def _formats(section: Section, dots: Dots) -> None:
             order += f"{', then ' if differs else ' and, no different, '}{accumulator}"
         orders.setdefault(order, []).append(name)
     text = "; ".join(f"{order} for {listing(names)}" for order, names in orders.items())
-    section.find(f"{place.title}, {STEP} lanes, accumulators by area per product, without a readout: {text}.", "gates")
+    section.find(f"{place.title}, {STEP} lanes, accumulators by area per product, without a readout: {text}.")
     rows = ((name, *(figures[name] for figures in areas.values())) for name in study.FORMATS)
     caption = f"Area per product by format, {STEP} lanes, without a readout, {place.title} [{place.unit}]"
     section.table(caption, ("format", *areas), rows)
@@ -269,13 +267,13 @@ def _blocks(section: Section, dots: Dots) -> None:
     )
     section.table(caption, head, body, note)
     what = f"area per product, into {_ROUNDED} with these lanes"
-    section.find(smallest_sentence(areas, what, place.title), "gates")
+    section.find(smallest_sentence(areas, what, place.title))
     half, other = dots.area(study.HALF.design, study.HALF.lanes), "NVFP4"
     what = f"a product with {study.HALF.lanes} lanes into {_ROUNDED}"
-    section.find(pair_sentence(("MXFP4", half), (other, areas[other]), what, place.title), "gates")
+    section.find(pair_sentence(("MXFP4", half), (other, areas[other]), what, place.title))
     for kind in study.BLOCK_DATA:
         ratios = {name: dots.snr[name, kind] for name in BLOCKS}
-        first, ties, last = smallest({name: _negated(value) for name, value in ratios.items()})
+        first, ties, last = smallest({name: value.over(-1) for name, value in ratios.items()})
         least = f"; {last} has the lowest ({ratios[last].median:.1f} dB)" if last else ""
         best = f"{listing([first, *ties])} {'have' if ties else 'has'} the highest SNR of sums"
         text = f"{best} ({ratios[first].median:.1f} dB{', no different' if ties else ''}){least}"
@@ -288,7 +286,7 @@ def _blocks(section: Section, dots: Dots) -> None:
 def _beaten(dots: Dots, areas: Mapping[str, Figure]) -> dict[str, list[str]]:
     """For each block, those that are better in one respect and worse in none; overlapping spreads are neither."""
     costs = {
-        name: (areas[name], Figure.exact(block.bits), *(_negated(dots.snr[name, kind]) for kind in study.BLOCK_DATA))
+        name: (areas[name], Figure.exact(block.bits), *(dots.snr[name, kind].over(-1) for kind in study.BLOCK_DATA))
         for name, block in BLOCKS.items()
     }
 
@@ -298,10 +296,6 @@ def _beaten(dots: Dots, areas: Mapping[str, Figure]) -> dict[str, list[str]]:
 
     better = {name: [other for other in BLOCKS if beats(other, name)] for name in BLOCKS}
     return {name: others for name, others in better.items() if others}
-
-
-def _negated(value: Figure) -> Figure:
-    return replace(value, low=-value.high, median=-value.median, high=-value.low)
 
 
 def _ratio_cell(value: Figure) -> Cell:

@@ -28,7 +28,6 @@ from synth.report.sections import Cell, Command, Section, Table, table
 from synth.studies import energies as study
 from synth.studies.energies import CURVES, SAMPLED, Energies, area, delay, glitches, mac, point
 
-_GATES = "gates"
 _TITLE = "Gates"
 _AREA = "NAND2"
 _FO4 = "FO4"
@@ -53,7 +52,7 @@ def section(energies: Energies | None, rows: Sequence[Row], tool: str) -> Sectio
     """
     if energies is None and not rows:
         return None
-    section = Section("energy", "Energy of an operation", _INTRO, keys=("formats", "delays"))
+    section = Section("energy", "Energy of an operation", _INTRO)
     if energies is not None:
         _study(section, energies, tool)
     if rows:
@@ -84,13 +83,13 @@ def _formats(section: Section, energies: Energies) -> None:
     unit = next(iter(figures.values())).unit
     picture = plots.bars(figures, title, f"energy of an operation [{unit}]")
     first = smallest_sentence(figures, f"energy of a MAC into {REPORT_ACCUMULATOR}", _TITLE)
-    section.plot_finding(first, picture, figures.values(), _GATES, "formats")
+    section.plot_finding(first, picture, "Energy")
     shares = {name: glitches(row) for name, row in rows.items()}
     least, most = min(shares.values()), max(shares.values())
     macs = f"{_TITLE}, {len(FORMATS)} MACs into {REPORT_ACCUMULATOR} built for area, {DEFAULT_DATA} data"
-    section.find(f"{macs}: glitches are {least:.0%} to {most:.0%} of their energy.", _GATES)
+    section.find(f"{macs}: glitches are {least:.0%} to {most:.0%} of their energy.")
     areas = {name: area(row) for name, row in rows.items()}
-    section.find(f"{macs}: {_orders(figures, areas)}", _GATES)
+    section.find(f"{macs}: {_orders(figures, areas)}")
     head = ("format", f"energy [{unit}]", f"without glitches [{unit}]", "glitches", f"area [{_AREA}]", "energy / area")
     body = []
     for name in ranked(figures):
@@ -156,22 +155,21 @@ def _curves(section: Section, energies: Energies) -> None:
             f"lowest energy ({number(met[first].median)} {unit}){ties_clause(ties)}; {least} has the smallest median "
             f"area ({number(area(row).median)} {_AREA}, at {number(row.median)} {unit})."
         )
-    section.plot_finding(sentences[0], picture, (point.area for point in points), _GATES, "delays")
+    section.plot_finding(sentences[0], picture, "Energy")
     for sentence in sentences[1:]:
-        section.find(sentence, _GATES)
+        section.find(sentence)
     fastest = []
     for name, curve in fronts.items():
         share = curve[0].area.median / curve[-1].area.median
         fastest.append(f"{name} {share:.2f} ({number(curve[0].delay)} against {number(curve[-1].delay)} {_FO4})")
     section.find(
         f"{_TITLE}, {same}: energy of a format's fastest one, in multiples of that of the one with the least "
-        f"energy, medians: {listing(fastest)}.",
-        _GATES,
+        f"energy, medians: {listing(fastest)}."
     )
     for name in CURVES:
         small, large = (both[f"{name} built for {goal}"] for goal in GOALS)
         phrase = speed.crossing(small, large, _FO4, *_BETTER)
-        section.find(f"MAC into {REPORT_ACCUMULATOR}, {_TITLE}, {name}: {phrase}.", _GATES)
+        section.find(f"MAC into {REPORT_ACCUMULATOR}, {_TITLE}, {name}: {phrase}.")
     section.tables.append(within_delays(energies))
 
 
@@ -196,16 +194,14 @@ def _data(section: Section, energies: Energies) -> None:
     unit = next(iter(base.values())).unit
     title = f"MAC into {REPORT_ACCUMULATOR}, energy by data"
     picture = plots.groups(series, title, f"energy of an operation [{unit}]")
-    used = (value for values in series.values() for value in values.values())
     caption = "Energy of a MAC by data; numbers are multiplied by the power of two that suits the format best."
-    section.plot(caption, picture, used)
+    section.plot(caption, picture)
     for kind in KINDS:
         if kind != DEFAULT_DATA:
             changes = [f"{_change(energies, name, kind)} for {name}" for name in SAMPLED]
             section.find(
                 f"{_TITLE}, {kind} instead of {DEFAULT_DATA} data, in the same netlists, one set of numbers of each "
-                f"kind: {listing(changes)}.",
-                _GATES,
+                f"kind: {listing(changes)}."
             )
     rows = ((name, *(series[kind][name] for kind in KINDS)) for name in SAMPLED)
     note = "; ".join(f"{kind}: {text}" for kind, text in KINDS.items())
@@ -252,7 +248,7 @@ def _costs(section: Section, energies: Energies) -> None:
         larger = Cell(share, value=second.median / first.median), clock, Cell(f"{growth:+.0%}", value=growth)
         body.append((name, first, second, *larger))
     for subject, changes in sentences.items():
-        section.find(f"{_TITLE}, energy of {subject}: {listing(changes)}.", _GATES)
+        section.find(f"{_TITLE}, energy of {subject}: {listing(changes)}.")
     value = energies.figure(point(mac(study.COSTS[0])))
     head = (
         "",

@@ -35,7 +35,7 @@ def options(measured: Measured) -> Section | None:
             if share := compared(other, plain):
                 sizes = f"{number(other.median)} against {number(plain.median)} {plain.unit}"
                 text = f"{extra.format} {extra.base_kind} with {extra.text}: {share} ({sizes})"
-                section.find(f"{column.title}: {text}.", column.key)
+                section.find(f"{column.title}: {text}.")
     rows = [cells for cells in body if any(cells[1:])]
     if not rows:
         return None
@@ -71,19 +71,18 @@ def encoders(measured: Measured) -> Section | None:
         "Encoders, and what a rounding costs",
         f"An encoder rounds a {ENCODER_SOURCE} number to a code of the format, by the format's default rounding unless "
         "another one is named.",
-        keys=("rounding",),
     )
     column = measured.columns["gates"]
     defaults: dict[str, Figure] = {}
     for (name, _), value in gates.items():
         defaults.setdefault(name, value)
     picture = plots.bars(defaults, f"Encoders from {ENCODER_SOURCE} by format, {column.title}", column.axis)
-    section.plot(smallest_sentence(defaults, "encoder", column.title), picture, defaults.values())
+    section.plot(smallest_sentence(defaults, "encoder", column.title), picture)
     several = [key for key in gates if sum(name == key[0] for name, _ in gates) > 1]
     if several:
         by_rounding = {f"{rounding}, {name}": gates[name, rounding] for name, rounding in several}
         picture = plots.bars(by_rounding, f"Encoders from {ENCODER_SOURCE} by rounding, {column.title}", column.axis)
-        section.plot("A format with each of its roundings.", picture, by_rounding.values())
+        section.plot("A format with each of its roundings.", picture)
     studied, (first, second) = ROUNDING_STUDY
     pairs: dict[str, tuple[Figure, Figure]] = {}
     for target, where in measured.columns.items():
@@ -91,7 +90,7 @@ def encoders(measured: Measured) -> Section | None:
         if base is not None and other is not None:
             pairs[where.head] = base, other
             sentence = pair_sentence((first, base), (second, other), f"the {studied} encoder", where.title)
-            section.find(sentence, target, "" if section.headline("rounding") else "rounding")
+            section.find(sentence, "" if any(finding.text for finding in section.findings) else "Rounding")
     if pairs:
         title = f"{studied} encoder: {first} against {second}"
         scaled = {
@@ -99,8 +98,7 @@ def encoders(measured: Measured) -> Section | None:
             for place, name in enumerate((first, second))
         }
         picture = plots.groups(scaled, title, f"area relative to {first}")
-        used = (value for pair in pairs.values() for value in pair)
-        section.plot(f"Area relative to the encoder with {first}.", picture, used)
+        section.plot(f"Area relative to the encoder with {first}.", picture)
         rows_by_target = ((name, base, figure_cell(other, base)) for name, (base, other) in pairs.items())
         section.table(title, ("target", first, second), rows_by_target)
     order = sorted(gates, key=lambda key: gates[key].median)
@@ -117,7 +115,6 @@ def accumulators(measured: Measured) -> Section | None:
         "Exact against rounded accumulators",
         "MACs that add the same products into different accumulators. The accumulator exact is a fixed-point register "
         f"that holds the sum of {TERMS:,} products of any size without rounding; its width depends on the format.",
-        keys=("exact",),
     )
     for target in WIDTH_TARGETS:
         by_format = _macs(measured, target)
@@ -135,15 +132,14 @@ def accumulators(measured: Measured) -> Section | None:
         }
         picture = plots.groups(areas, title, column.axis)
         caption = "The exact accumulator never rounds, the others round after every product."
-        used = (value for figures in areas.values() for value in figures.values())
-        section.plot(caption, picture, used)
+        section.plot(caption, picture)
         for name, macs in by_format.items():
             if {"exact", "binary32"} <= set(macs):
                 pair = (("a binary32 one", macs["binary32"].area), ("an exact accumulator", macs["exact"].area))
-                section.find(pair_sentence(*pair, f"the {name} MAC", column.title), target)
+                section.find(pair_sentence(*pair, f"the {name} MAC", column.title))
         rows = ((name, *map(figures.get, heads.values())) for name, figures in areas.items())
         section.table(f"{title} [{column.unit}]", ("format", *heads.values()), rows)
-    section.find(_sentence(measured), key="exact", is_listed=False)
+    section.find(_sentence(measured), "Exact accumulators", is_listed=False)
     return section if section.tables else None
 
 

@@ -48,7 +48,7 @@ def claims(measured: Measured) -> Section | None:
             judged = verdict(claim, unit, base)
             note = f"{number(unit.median)} against {number(base.median)} {base.unit}"
             cells.append(Cell(middle, f"{least} to {most} · {judged}", note, shares[1]))
-            section.find(f"{column.title}, {claim.comparison}: {middle}, {judged}.", column.key)
+            section.find(f"{column.title}, {claim.comparison}: {middle}, {judged}.")
         body.append((Cell(claim.text, claim.comparison), *cells))
     if not any(cell for _, *cells in body for cell in cells):
         return None
@@ -94,13 +94,12 @@ def table_2(measured: Measured) -> Section | None:
         "Yosys. Tools and datapaths differ, so only the order and the ratios can be compared. The paper's e5m2 is "
         "P3109's binary8p3.",
         folded=True,
-        keys=("order",),
     )
     columns = measured.columns.values()
     ours = {column.key: {part: by_format(measured.rows, part, column.key) for part in PARTS} for column in columns}
     for column in columns:
         text = order_verdict(ours[column.key]["multiplier"], column.title)
-        section.find(text, column.key, "order" if column.key == "cyclonev" else "")
+        section.find(text, "Table 2 of the supernormal paper" if column.key == "cyclonev" else "")
     order = [*PRINTED, *(name for name in measured.formats if name not in PRINTED)]
     for place, part in enumerate(_PRINTED_PARTS):
         rows = []
@@ -109,17 +108,15 @@ def table_2(measured: Measured) -> Section | None:
             rows.append((name, printed, *(ours[column.key][part].get(name) for column in columns)))
         head = ("format", "paper [ALM]", *(column.head for column in columns))
         section.table(f"{PARTS[part]}: the paper's ALMs and this report", head, rows)
-    series = {"paper": {name: printed[0] / PRINTED[_BASE][0] for name, printed in PRINTED.items()}}
-    used: list[Figure] = []
+    series = {"paper": {name: Figure.exact(printed[0]).over(PRINTED[_BASE][0]) for name, printed in PRINTED.items()}}
     for column in columns:
         multipliers = ours[column.key]["multiplier"]
         if all(name in multipliers for name in PRINTED):
-            series[column.title] = {name: multipliers[name].median / multipliers[_BASE].median for name in PRINTED}
-            used += [multipliers[name] for name in PRINTED]
+            series[column.title] = {name: multipliers[name].over(multipliers[_BASE].median) for name in PRINTED}
     title = "Decode + multiply: the paper's Table 2 and this report"
     picture = plots.slopes(series, title, f"area relative to {_BASE}")
     caption = "Formats in the paper's order. A line that always rises has the same order."
-    section.plot(caption, picture, used)
+    section.plot(caption, picture)
     return section
 
 
@@ -184,7 +181,7 @@ def _units(section: Section, measured: Measured, target: str) -> None:
         return
     ours = P3109_PAIR, macs[P3109_PAIR]
     for unit in (unit for unit in macs if unit != P3109_PAIR):
-        section.find(pair_sentence((unit, macs[unit]), ours, "a MAC", column.title), target)
+        section.find(pair_sentence((unit, macs[unit]), ours, "a MAC", column.title))
     head = ("unit", PARTS["multiplier"], PARTS["mac"], f"{PARTS['mac']}, zero results +0")
     title = f"P3109's pair, OCP's pair and HiF8: {column.head}; MACs into {plan.REPORT_ACCUMULATOR}"
     section.table(title, head, body)
@@ -202,11 +199,10 @@ def _projections(section: Section, measured: Measured, target: str) -> None:
         return
     for overflow, figures in grid.items():
         where = f"{column.title}, {overflow}"
-        section.find(smallest_sentence(figures, f"{PROJECTION_STUDY} encoder", where), target)
+        section.find(smallest_sentence(figures, f"{PROJECTION_STUDY} encoder", where))
     title = f"{PROJECTION_STUDY} encoder from {ENCODER_SOURCE} by rounding and saturation, {column.title}"
-    used = (value for figures in grid.values() for value in figures.values())
     picture = plots.groups(grid, title, column.axis)
-    section.plot(f"Saturation: {listing(list(grid))}.", picture, used)
+    section.plot(f"Saturation: {listing(list(grid))}.", picture)
     order = ranked(next(iter(grid.values())))
     rows = ((rounding, *(figures.get(rounding) for figures in grid.values())) for rounding in order)
     section.table(f"{title} [{column.unit}]", ("rounding", *grid), rows)

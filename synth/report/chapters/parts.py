@@ -24,12 +24,12 @@ def macs(measured: Measured) -> Section | None:
         title = f"MAC into {REPORT_ACCUMULATOR} compared with the smallest, on {len(by_target)} targets"
         by_title = {measured.columns[target].title: figures for target, figures in by_target.items()}
         picture = plots.ranges(by_title, title, "area above the smallest")
-        section.plot("All targets in one plot. The next plots have the figures and their commands.", picture, ())
+        section.plot("All targets in one plot. The next plots have the figures and their commands.", picture)
     for target, figures in by_target.items():
         where = measured.columns[target]
         sentence = smallest_sentence(figures, "MAC", where.title)
         picture = plots.bars(figures, f"MAC into {REPORT_ACCUMULATOR}, {where.title}", where.axis)
-        section.plot_finding(sentence, picture, figures.values(), target)
+        section.plot_finding(sentence, picture)
     _table(section, measured, "mac")
     return section
 
@@ -49,7 +49,7 @@ def parts(measured: Measured) -> Section | None:
     )
     for target, column in measured.columns.items():
         if target in multipliers:
-            section.find(smallest_sentence(multipliers[target], PARTS["multiplier"].lower(), column.title), target)
+            section.find(smallest_sentence(multipliers[target], PARTS["multiplier"].lower(), column.title))
         stacks = {
             name: plots.Stack(first, adders[target][name], whole.get(target, {}).get(name))
             for name, first in multipliers.get(target, {}).items()
@@ -58,8 +58,7 @@ def parts(measured: Measured) -> Section | None:
         if stacks:
             names = ("decode + multiply", "adder", "MAC, synthesized whole")
             picture = plots.stacks(stacks, names, f"Decode + multiply and adder, {column.title}", column.axis)
-            used = (value for stack in stacks.values() for value in (stack.first, stack.second))
-            section.plot(_share(stacks, column.title), picture, used)
+            section.plot(_share(stacks, column.title), picture)
     for part in ("multiplier", "adder"):
         _table(section, measured, part)
     return section

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from statistics import median
 from typing import NamedTuple
 
 from hwgen.datapath.goal import AREA, SPEED
-from synth.area.rows import Row, Timing
+from synth.area.rows import Row
 from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest, ties_clause
 from synth.report.measured import columns, figure
 from synth.report.render import plots
@@ -50,12 +49,8 @@ def at(curve: Front, deadline: float) -> Point | None:
 
 def points(rows: Iterable[Row]) -> list[Point]:
     """The points of one design on one target."""
-    return [Point(_time(row.timing), figure(row)) for row in rows if row.timing is not None and not row.is_best]
-
-
-def _time(timing: Timing) -> Figure:
-    delays = timing.delays
-    return Figure(min(delays), median(delays), max(delays), timing.unit, samples=len(delays))
+    timed = ((row.timing, row) for row in rows if not row.is_best)
+    return [Point(Figure.of(timing.delays, timing.unit), figure(row)) for timing, row in timed if timing is not None]
 
 
 def fronts(rows: Iterable[Row]) -> dict[str, Front]:
@@ -137,7 +132,6 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | 
         f"{listing([number(share) for share in DEADLINES])} times the shortest delay that all formats reach. The "
         "portfolio has other recipes than the one that areas are quoted from, and its cells have sizes: smallest areas "
         "differ slightly from those of other chapters.",
-        keys=("smallest",),
     )
     if speeds is not None:
         section.intro += (
@@ -160,17 +154,17 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | 
             points = [point for curve in curves.values() for point in curve]
             axes = (f"delay [{unit}]", column.axis)
             picture = plots.curves(curves, front(points), f"Area against delay: {title}", *axes)
-            section.plot(first, picture, (point.area for point in points))
-        section.find(first, group.place, "smallest" if group in named else "", is_caption=group in drawn)
+            section.plot(first, picture)
+        section.find(first, "Speed" if group in named else "", is_caption=group in drawn)
         for sentence in others:
-            section.find(sentence, group.place)
+            section.find(sentence)
         limits = deadlines(curves)
         head = ("format", f"fastest [{unit}]", *(f"within {number(limit)} {unit} [{column.unit}]" for limit in limits))
         ordered = sorted(curves.items(), key=lambda item: item[1][-1].area.median)
         body = (delay_cells(name, curve, limits, unit) for name, curve in ordered)
         section.table(f"{title}: the smallest area within a delay", head, body)
-    for place, sentence in crossings(by_name, lambda place: titles[place].title):
-        section.find(sentence, place)
+    for sentence in crossings(by_name, lambda place: titles[place].title):
+        section.find(sentence)
     return section
 
 
@@ -180,8 +174,8 @@ def is_drawn(curves: Mapping[str, Front], most: int) -> bool:
     return min(most, 2) <= len(curves) <= plots.MOST_NAMES and have_spreads(points)
 
 
-def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    """Places, and sentences on where a block is smaller if it is built for speed, and where if it is built for area.
+def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str], str]) -> Iterator[str]:
+    """Sentences on where a block is smaller if it is built for speed, and where if it is built for area.
 
     ``where`` returns the title of a place.
     """
@@ -193,7 +187,7 @@ def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str]
             if not have_spreads(value for point in (*small[name], *fast[name]) for value in point):
                 continue
             phrase = crossing(small[name], fast[name], group.unit)
-            yield group.place, f"{group.block}, {where(group.place)}, {name}: {phrase}."
+            yield f"{group.block}, {where(group.place)}, {name}: {phrase}."
 
 
 def crossing(small: Front, fast: Front, unit: str, better: str = "is smaller", also: str = "is also smaller") -> str:

@@ -51,7 +51,6 @@ def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None
         "equal precision have nearly the same SNR at that scale, which says nothing about range. What range and "
         "tapered precision achieve shows in data that is not scaled to suit: in the mean and the lowest SNR over "
         f"standard deviations of 2^{SCALES[0]} to 2^{SCALES[-1]}.",
-        keys=("best scale", "all scales"),
     )
     ratio = {name: round(known.snr_db, _DIGITS) for name, known in accuracy.items()}
     for target, figures in by_target.items():
@@ -62,8 +61,7 @@ def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None
         title = f"Area against SNR, {column.title}"
         picture = plots.scatter(points, edge, title, "quantization SNR [dB]", column.axis)
         snr = tuple(f"python -c \"import golden; print(golden.best_scale('{name}'))\"" for name in figures)
-        key = "best scale" if target == "gates" else ""
-        section.plot_finding(sentence, picture, figures.values(), target, key, *snr)
+        section.plot_finding(sentence, picture, "Accuracy for area" if target == "gates" else "", *snr)
     _over_scales(section, measured, by_target, accuracy)
     _table(section, measured, by_target, accuracy)
     return section
@@ -82,13 +80,13 @@ def _over_scales(
         picture = plots.profiles(known, title, "standard deviation, 2^n", "quantization SNR [dB]")
         caption = "One scale for all data: formats with range keep their SNR where others lose it."
         snr = (f"python -c \"import golden; print(golden.quantization_snr('{name}', 1.0))\"" for name in known)
-        section.plot(caption, picture, (), *snr)
+        section.plot(caption, picture, *snr)
     mean = {name: round(fmean(ratios.values()), _DIGITS) for name, ratios in known.items()}
     for target, figures in by_target.items():
         edge = front({name: figures[name] for name in figures if name in mean}, mean)
         text = f"best trade-offs between median area and the mean SNR over scales from 2^{SCALES[0]} to 2^{SCALES[-1]}"
         sentence = f"{measured.columns[target].title}, {text}: {_points(edge, mean, figures)}."
-        section.find(sentence, target, "all scales" if target == "gates" else "")
+        section.find(sentence, "Range for area" if target == "gates" else "")
 
 
 def _points(names: Iterable[str], ratio: Mapping[str, float], figures: Mapping[str, Figure]) -> str:

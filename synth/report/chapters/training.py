@@ -8,7 +8,7 @@ from synth.area.targets import TARGETS
 from synth.report.chapters.tradeoff import front
 from synth.report.figures import Figure, counted, have_spreads, listing, number
 from synth.report.render import plots
-from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
+from synth.report.sections import Cell, Section, Table, figure_cell
 from synth.report.training.claims import (
     BOTH_DIVERGED,
     CLAIMS,
@@ -67,10 +67,10 @@ def section(study: Study | None) -> Section:
             "The code or the policies of the study, the reference model or NumPy have changed since these networks "
             "were trained."
         )
-        section.findings.append(Finding(f"{text} make study trains them again."))
+        section.find(f"{text} make study trains them again.")
     if _is_shorter(study):
         text = "These networks were trained from fewer seeds, or in fewer iterations, than the study has: no verdicts."
-        section.findings.append(Finding(text))
+        section.find(text)
     else:
         _claims(section, study)
     for task in study.tasks.values():
@@ -124,7 +124,7 @@ def _claims(section: Section, study: Study) -> None:
             for text in (REPRODUCED, NOT_REPRODUCED, INSIDE, ONE_SEED, BOTH_DIVERGED)
             if texts[text]
         ]
-        section.findings.append(Finding(f"Training, {origin}: {listing(shares)}."))
+        section.find(f"Training, {origin}: {listing(shares)}.")
     if not body:
         return
     note = (
@@ -257,8 +257,8 @@ def _area_plot(section: Section, task: Task, areas: Mapping[str, Figure]) -> Non
         f"{sentence} Differences inside the spread decide some of these places. Accumulators differ, too; policies "
         "without a MAC and the hardware for scales are not in the picture. Hollow marks: policies with scaling."
     )
-    section.plots.append(Plot(caption, picture, (COMMAND, *commands(areas.values()))))
-    section.findings.append(Finding(sentence, TARGET, is_caption=True))
+    section.plot(caption, picture, COMMAND)
+    section.find(sentence, is_caption=True)
 
 
 def _history_plot(section: Section, task: Task) -> None:
@@ -272,4 +272,4 @@ def _history_plot(section: Section, task: Task) -> None:
         return
     picture = plots.shares(shown, f"Gradients that became zero: {task.name}", "iteration")
     caption = "Of all gradients other than zero that are operands of products, those that became zero; first seed."
-    section.plots.append(Plot(caption, picture, (COMMAND,)))
+    section.plot(caption, picture, COMMAND)

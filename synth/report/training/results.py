@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -139,8 +138,7 @@ class Task:
     def excess(self, name: str) -> Figure:
         """The loss above binary32's from the same seed, as a share of it, over the seeds."""
         pairs = zip(self.policies[name].losses(), self.base.losses(), strict=True)
-        values = [loss / base - 1 for loss, base in pairs]
-        return Figure(min(values), median(values), max(values), samples=len(values))
+        return Figure.of([loss / base - 1 for loss, base in pairs])
 
     @property
     def others(self) -> list[str]:
@@ -149,8 +147,7 @@ class Task:
 
     def figure(self, name: str, figure: str) -> Figure:
         """A figure of a policy, over the seeds."""
-        values = [figures[figure] for figures in self.policies[name].figures]
-        return Figure(min(values), median(values), max(values), samples=len(values))
+        return Figure.of([figures[figure] for figures in self.policies[name].figures])
 
     @classmethod
     def from_json(cls, data: object) -> "Task":
