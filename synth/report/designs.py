@@ -85,6 +85,19 @@ class Family(NamedTuple):
                 yield Point(design, target, self.portfolio, data)
 
 
+class Block(NamedTuple):
+    """A single block of a comparison."""
+
+    kind: str
+    format: str
+    """Its format, or pair of formats behind a select pin."""
+    options: Mapping[str, Any] = _NONE
+
+    def family(self, targets: Sequence[str]) -> Family:
+        """The block on these targets."""
+        return Family(self.kind, (self.format,), only(**self.options), targets)
+
+
 def expanded(families: Sequence[Family]) -> Iterator[Point]:
     """The points of several families; some may occur twice."""
     for family in families:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from synth.area.rows import Option, Row
 from synth.area.targets import TARGETS
+from synth.report.designs import Block
 from synth.report.figures import Figure, ranked
 from synth.report.plan import OPTIONAL, REPORT_ACCUMULATOR
 
@@ -95,6 +96,11 @@ class Measured:
         """:func:`by_format` for the formats that are compared."""
         figures = by_format(self.rows, part, place)
         return {name: figures[name] for name in self.formats if name in figures}
+
+    def block(self, block: Block, place: str) -> Figure | None:
+        """The figure of a block in a place, if it was measured."""
+        rows = self.rows if OPTIONAL.isdisjoint(block.options) else self.optional
+        return pick(rows, block.kind, place, format=block.format, format_b=None, **block.options)
 
     def parts(self, part: str) -> dict[str, dict[str, Figure]]:
         """:meth:`part` for every place that has figures."""

@@ -13,7 +13,6 @@ from synth.report.plan import (
     TERMS,
     WIDTH_STUDY,
     WIDTH_TARGETS,
-    Extra,
 )
 from synth.report.render import plots
 from synth.report.sections import Cell, Section, figure_cell
@@ -27,14 +26,14 @@ def options(measured: Measured) -> Section | None:
     body: list[list[object]] = [[Cell(extra.text, extra.comparison)] for extra in EXTRAS]
     for column in columns:
         for extra, cells in zip(EXTRAS, body, strict=True):
-            plain, other = _figures(measured, extra, column.key)
+            plain, other = (measured.block(block, column.key) for block in (extra.base, extra.block))
             if plain is None or other is None:
                 cells.append(None)
                 continue
             cells.append(figure_cell(other, plain))
             if share := compared(other, plain):
                 sizes = f"{number(other.median)} against {number(plain.median)} {plain.unit}"
-                text = f"{extra.format} {extra.base_kind} with {extra.text}: {share} ({sizes})"
+                text = f"{extra.base.format} {extra.base.kind} with {extra.text}: {share} ({sizes})"
                 section.find(f"{column.title}: {text}.")
     rows = [cells for cells in body if any(cells[1:])]
     if not rows:
@@ -42,13 +41,6 @@ def options(measured: Measured) -> Section | None:
     head = ("option", *(column.head for column in columns))
     section.table("Blocks with an option, compared with the block without it", head, rows)
     return section
-
-
-def _figures(measured: Measured, extra: Extra, place: str) -> tuple[Figure | None, Figure | None]:
-    """The block without the option, and the block with it."""
-    plain = pick(measured.rows, extra.base_kind, place, format=extra.format, format_b=None, **extra.base)
-    rows = measured.rows if extra.pair else measured.optional
-    return plain, pick(rows, extra.kind, place, format=extra.unit, format_b=None, **extra.options)
 
 
 def encoders(measured: Measured) -> Section | None:

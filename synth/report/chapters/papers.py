@@ -14,7 +14,7 @@ from synth.report.figures import (
     ranked,
     smallest_sentence,
 )
-from synth.report.measured import Measured, by_format, figure, pick
+from synth.report.measured import Measured, by_format, figure
 from synth.report.plan import CLAIMS, ENCODER_SOURCE, P3109_PAIR, PARTS, PROJECTION_STUDY, Claim
 from synth.report.render import plots
 from synth.report.sections import Cell, Section
@@ -36,10 +36,7 @@ def claims(measured: Measured) -> Section | None:
     for claim in CLAIMS:
         cells: list[object] = []
         for column in columns:
-            unit, base = (
-                pick(measured.rows, claim.part, column.key, format=name, format_b=None, **claim.options)
-                for name in (claim.unit, claim.base)
-            )
+            base, unit = (measured.block(block, column.key) for block in claim.blocks)
             if unit is None or base is None or not have_spreads((unit, base)):
                 cells.append("one sample" if unit and base else None)
                 continue
@@ -167,16 +164,10 @@ def _units(section: Section, measured: Measured, target: str) -> None:
     macs: dict[str, Figure] = {}
     body = []
     for unit in plan.UNITS:
-        plain = {"format": unit, "format_b": None}
-        mac = plain | {"accumulator": plan.REPORT_ACCUMULATOR}
-        figures = (
-            pick(measured.rows, "multiplier", target, **plain),
-            pick(measured.rows, "mac", target, **mac),
-            pick(measured.optional, "mac", target, **mac | plan.POSITIVE_ZERO),
-        )
-        if figures[1] is not None:
-            macs[unit] = figures[1]
-            body.append((unit, *figures))
+        multiplier, mac, positive = (measured.block(block, target) for block in plan.unit_blocks(unit))
+        if mac is not None:
+            macs[unit] = mac
+            body.append((unit, multiplier, mac, positive))
     if P3109_PAIR not in macs:
         return
     ours = P3109_PAIR, macs[P3109_PAIR]
