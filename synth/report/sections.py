@@ -1,7 +1,8 @@
 """The elements of a report: sections with findings, tables and plots."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import NamedTuple
 
 from synth.report.figures import Figure, compared, have_spreads, number
@@ -135,6 +136,18 @@ def cell(content: object) -> Cell:
         case Figure() | None:
             return figure_cell(content)
     raise TypeError(f"a cell cannot be made of {content!r}")
+
+
+def spread_cell(value: Figure, text: Callable[[float], str], unit: str = "") -> Cell:
+    """A cell with a figure and its spread, each number as its ``text``."""
+    low, middle, high = map(text, (value.low, value.median, value.high))
+    spread = "" if low == high else f"{low} to {high}"
+    return Cell(middle + unit, spread, value=value.median if isfinite(value.median) else None)
+
+
+def number_cell(value: float, digits: str, small: str = "") -> Cell:
+    """A cell with a number in a format, such as ``.1%``."""
+    return Cell(f"{value:{digits}}", small, value=value)
 
 
 def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:

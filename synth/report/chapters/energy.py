@@ -24,7 +24,7 @@ from synth.report.figures import (
 from synth.report.measured import columns, figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
-from synth.report.sections import Cell, Command, Section, Table, table
+from synth.report.sections import Cell, Command, Section, Table, number_cell, table
 from synth.studies import energies as study
 from synth.studies.energies import CURVES, SAMPLED, Energies, area, delay, glitches, mac, point
 
@@ -94,8 +94,8 @@ def _formats(section: Section, energies: Energies) -> None:
     body = []
     for name in ranked(figures):
         still, ratio = rows[name].medians["glitch_free"], figures[name].median / areas[name].median
-        share = Cell(f"{shares[name]:.0%}", value=shares[name])
-        body.append((name, figures[name], still, share, areas[name].median, Cell(f"{ratio:.2f}", value=ratio)))
+        cells = number_cell(shares[name], ".0%"), areas[name].median, number_cell(ratio, ".2f")
+        body.append((name, figures[name], still, *cells))
     section.table(f"{title}, {DEFAULT_DATA} data, {_TITLE}", head, body)
 
 
@@ -245,7 +245,7 @@ def _costs(section: Section, energies: Energies) -> None:
         share = compared(second, first)
         sentences.setdefault(subject, []).append(f"{share} with {change}")
         name = f"{subject.removeprefix('the ')}, {change}"
-        larger = Cell(share, value=second.median / first.median), clock, Cell(f"{growth:+.0%}", value=growth)
+        larger = Cell(share, value=second.median / first.median), clock, number_cell(growth, "+.0%")
         body.append((name, first, second, *larger))
     for subject, changes in sentences.items():
         section.find(f"{_TITLE}, energy of {subject}: {listing(changes)}.")

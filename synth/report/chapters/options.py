@@ -2,18 +2,10 @@
 
 from typing import NamedTuple
 
+from synth.report import plan
 from synth.report.figures import Figure, compared, listing, number, pair_sentence, smallest_sentence
 from synth.report.measured import Measured, figure, pick
-from synth.report.plan import (
-    ACCUMULATORS,
-    ENCODER_SOURCE,
-    EXTRA_TARGETS,
-    EXTRAS,
-    ROUNDING_STUDY,
-    TERMS,
-    WIDTH_STUDY,
-    WIDTH_TARGETS,
-)
+from synth.report.plan import ENCODER_SOURCE, EXTRAS, WIDTH_TARGETS
 from synth.report.render import plots
 from synth.report.sections import Cell, Section, figure_cell
 
@@ -22,7 +14,7 @@ def options(measured: Measured) -> Section | None:
     """Each block with an option, compared with the block without it; None if nothing was measured."""
     intro = "Each row compares a block that has an option with the same block without it."
     section = Section("options", "What options cost", intro)
-    columns = [measured.columns[target] for target in EXTRA_TARGETS if target in measured.columns]
+    columns = [measured.columns[target] for target in plan.EXTRA_TARGETS if target in measured.columns]
     body: list[list[object]] = [[Cell(extra.text, extra.comparison)] for extra in EXTRAS]
     for column in columns:
         for extra, cells in zip(EXTRAS, body, strict=True):
@@ -75,7 +67,7 @@ def encoders(measured: Measured) -> Section | None:
         by_rounding = {f"{rounding}, {name}": gates[name, rounding] for name, rounding in several}
         picture = plots.bars(by_rounding, f"Encoders from {ENCODER_SOURCE} by rounding, {column.title}", column.axis)
         section.plot("A format with each of its roundings.", picture)
-    studied, (first, second) = ROUNDING_STUDY
+    studied, (first, second) = plan.ROUNDING_STUDY
     pairs: dict[str, tuple[Figure, Figure]] = {}
     for target, where in measured.columns.items():
         base, other = (pick(rows, "encoder", target, format=studied, rounding=mode) for mode in (first, second))
@@ -106,11 +98,11 @@ def accumulators(measured: Measured) -> Section | None:
         "accumulators",
         "Exact against rounded accumulators",
         "MACs that add the same products into different accumulators. The accumulator exact is a fixed-point register "
-        f"that holds the sum of {TERMS:,} products of any size without rounding; its width depends on the format.",
+        f"that holds the sum of {plan.TERMS:,} products of any size without rounding; its width depends on the format.",
     )
     for target in WIDTH_TARGETS:
         by_format = _macs(measured, target)
-        kinds = [kind for kind in ACCUMULATORS if any(kind in macs for macs in by_format.values())]
+        kinds = [kind for kind in plan.ACCUMULATORS if any(kind in macs for macs in by_format.values())]
         if len(kinds) < 2:
             continue
         column = measured.columns[target]
@@ -144,7 +136,7 @@ def _macs(measured: Measured, target: str) -> dict[str, dict[str, _Mac]]:
     by_format: dict[str, dict[str, _Mac]] = {}
     for row in measured.rows:
         is_mac = (row.component, row.place, row.is_best) == ("mac", target, True) and "format_b" not in row.options
-        if is_mac and row.format in WIDTH_STUDY and row.accumulator_bits is not None:
+        if is_mac and row.format in plan.WIDTH_STUDY and row.accumulator_bits is not None:
             mac = _Mac(row.accumulator_bits, figure(row))
             by_format.setdefault(row.format, {}).setdefault(str(row.options["accumulator"]), mac)
     return by_format

@@ -10,7 +10,7 @@ from synth.report.figures import Figure, have_spreads, listing, number, ranked
 from synth.report.measured import Measured
 from synth.report.plan import REPORT_ACCUMULATOR
 from synth.report.render import plots
-from synth.report.sections import Cell, Section
+from synth.report.sections import Section, number_cell
 
 _DIGITS = 1
 """Decimals of a ratio in dB; formats with the same rounded ratio count as equally accurate."""
@@ -109,10 +109,10 @@ def _table(
     rows = []
     for name in dict.fromkeys(name for figures in by_target.values() for name in ranked(figures)):
         snr_db, exponent = accuracy[name].snr_db, accuracy[name].exponent
-        snr = Cell(f"{snr_db:.{_DIGITS}f}", f"at scale 2^{exponent}", value=snr_db)
+        snr = number_cell(snr_db, f".{_DIGITS}f", f"at scale 2^{exponent}")
         ratios = accuracy[name].by_scale
         over = (fmean(ratios), min(ratios)) if ratios else ()
-        scaled = (Cell(f"{value:.{_DIGITS}f}", value=value) for value in over) if over else (None, None)
+        scaled = (number_cell(value, f".{_DIGITS}f") for value in over) if over else (None, None)
         rows.append((name, snr, *scaled, *(figures.get(name) for figures in by_target.values())))
     head = (
         "format",
