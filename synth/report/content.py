@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from synth.proof.evidence import EQUAL
-from synth.report.chapters import accuracy, dots, energy, method, options, papers, parts, speed, tradeoff, training
+from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, tradeoff, training
 from synth.report.data import Report
 from synth.report.figures import Figure, compared, counted, have_spreads, listing, smallest, ties_clause
 from synth.report.measured import Measured
@@ -125,15 +125,15 @@ class Content:
         """All sections for which the report has data."""
         report, measured = self.report, self.measured
         sections = (
-            parts.macs(measured),
+            blocks.macs(measured),
             tradeoff.section(measured, report.ratios or {}),
             speed.section(measured.timed, report.speeds, report.tool),
-            parts.parts(measured),
-            options.accumulators(measured),
+            blocks.parts(measured),
+            blocks.accumulators(measured),
             dots.section(report.dots, report.tool),
             energy.section(report.energies, measured.energies, report.tool),
-            options.encoders(measured),
-            options.options(measured),
+            blocks.encoders(measured),
+            blocks.options(measured),
             papers.p3109(measured),
             papers.table_2(measured),
             papers.claims(measured),

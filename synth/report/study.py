@@ -37,17 +37,10 @@ _SUMMARIES: dict[str, Callable[[list[float]], float]] = {"min": min, "median": m
 
 @dataclass(frozen=True)
 class Study:
-    """The results of a study; a subclass says what it measures.
-
-    Attributes
-    ----------
-    rows : tuple of Row
-        Of each point the row of the best recipe, or the rows of all recipes of the portfolio ``speed``.
-    source : mapping
-        Content of the file.
-    """
+    """The results of a study, whose file has the content ``source``; a subclass says what it measures."""
 
     rows: tuple[Row, ...]
+    """Of each point the row of the best recipe, or the rows of all recipes of the portfolio ``speed``."""
     source: Mapping[str, Any]
 
     file: ClassVar[Path]

@@ -4,7 +4,7 @@ import golden
 from hwgen.blocks.catalog import build
 from rtl_tests.synth.report.test_report import made_up
 from synth.report import plan
-from synth.report.chapters import options as extras
+from synth.report.chapters import blocks as extras
 from synth.report.measured import Measured
 from synth.report.plan import FORMATS, families
 

@@ -1,7 +1,7 @@
 """The chapter on energy: what an operation costs by format, delay and data, and what options cost."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, product
 
 from hwgen.datapath.goal import GOALS
 from synth.area.recipes import SPEED
@@ -24,7 +24,7 @@ from synth.report.figures import (
 from synth.report.measured import columns, figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
-from synth.report.sections import Cell, Command, Section, Table, number_cell, table
+from synth.report.sections import Cell, Command, Section, Table, number_cell
 from synth.studies import energies as study
 from synth.studies.energies import CURVES, SAMPLED, Energies, area, delay, glitches, mac, point
 
@@ -116,50 +116,54 @@ def _orders(figures: Mapping[str, Figure], areas: Mapping[str, Figure]) -> str:
 # -- energy against delay
 
 
-def _rows(energies: Energies) -> dict[str, list[Row]]:
-    """The netlists of both MACs of each format, by recipe."""
-    return {
-        f"{name} built for {goal}": energies.curve(point(mac(name, goal=goal), SPEED))
-        for name, goal in product(CURVES, GOALS)
-    }
+class _Curves:
+    """Energy against delay: the netlists of both MACs of each format, and the fronts of each MAC and each format."""
+
+    def __init__(self, energies: Energies):
+        macs = {name: [f"{name} built for {goal}" for goal in GOALS] for name in CURVES}
+        rows = (energies.curve(point(mac(name, goal=goal), SPEED)) for name, goal in product(CURVES, GOALS))
+        self.rows = dict(zip(chain(*macs.values()), rows, strict=True))
+        self.macs = {name: self._front(name) for name in self.rows}
+        self.formats = {name: self._front(*both) for name, both in macs.items()}
+        self.limits = speed.deadlines(self.formats)
+        self.unit = self.formats[CURVES[0]][0].area.unit
+
+    def _front(self, *names: str) -> speed.Front:
+        return speed.front(speed.Point(delay(row), figure(row)) for name in names for row in self.rows[name])
 
 
-def _front(rows: Iterable[Row]) -> speed.Front:
-    """The front of energy against delay."""
-    return speed.front(speed.Point(delay(row), figure(row)) for row in rows)
-
-
-def _fronts(rows: Mapping[str, list[Row]]) -> dict[str, speed.Front]:
-    """The front of each format, of whatever the MAC is built for."""
-    return {name: _front(row for goal in GOALS for row in rows[f"{name} built for {goal}"]) for name in CURVES}
+def within_delays(energies: Energies) -> Table:
+    """The least energies of MACs within delays."""
+    curves, caption = _Curves(energies), f"MAC into {REPORT_ACCUMULATOR}: the least energy within a delay, {_TITLE}"
+    return speed.delay_table(caption, curves.macs, curves.limits, _FO4, curves.unit)
 
 
 def _curves(section: Section, energies: Energies) -> None:
     """Which format needs the least energy, and the least area, at which speed."""
-    rows = _rows(energies)
-    both, fronts = {name: _front(group) for name, group in rows.items()}, _fronts(rows)
-    points = [point for curve in fronts.values() for point in curve]
-    unit = points[0].area.unit
+    curves = _Curves(energies)
+    points, unit = [point for curve in curves.formats.values() for point in curve], curves.unit
     title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
-    picture = plots.curves(fronts, speed.front(points), title, f"delay [{_FO4}]", f"energy of an operation [{unit}]")
-    sentences: list[str] = []
+    axes = f"delay [{_FO4}]", f"energy of an operation [{unit}]"
+    picture = plots.curves(curves.formats, speed.front(points), title, *axes)
     how = f"into {REPORT_ACCUMULATOR}, built for area or for speed"
     macs, same = f"MACs of {listing(CURVES)} {how}", f"MACs of {len(CURVES)} formats {how}"
-    for limit in speed.deadlines(fronts):
-        met = {name: point.area for name, curve in both.items() if (point := speed.at(curve, limit))}
+    for place, limit in enumerate(curves.limits):
+        met = {name: point.area for name, curve in curves.macs.items() if (point := speed.at(curve, limit))}
         first, ties, _ = smallest(met)
-        fast = ((name, row) for name, group in rows.items() for row in group if delay(row).median <= limit * (1 + 1e-9))
+        every = ((name, row) for name, group in curves.rows.items() for row in group)
+        fast = ((name, row) for name, row in every if delay(row).median <= limit * (1 + 1e-9))
         least, row = min(fast, key=lambda pair: area(pair[1]).median)
-        sentences.append(
-            f"{_TITLE}, {same if sentences else macs}, within {number(limit)} {_FO4}: {first} has the "
+        sentence = (
+            f"{_TITLE}, {same if place else macs}, within {number(limit)} {_FO4}: {first} has the "
             f"lowest energy ({number(met[first].median)} {unit}){ties_clause(ties)}; {least} has the smallest median "
             f"area ({number(area(row).median)} {_AREA}, at {number(row.median)} {unit})."
         )
-    section.plot_finding(sentences[0], picture, "Energy")
-    for sentence in sentences[1:]:
-        section.find(sentence)
+        if place:
+            section.find(sentence)
+        else:
+            section.plot_finding(sentence, picture, "Energy")
     fastest = []
-    for name, curve in fronts.items():
+    for name, curve in curves.formats.items():
         share = curve[0].area.median / curve[-1].area.median
         fastest.append(f"{name} {share:.2f} ({number(curve[0].delay)} against {number(curve[-1].delay)} {_FO4})")
     section.find(
@@ -167,21 +171,10 @@ def _curves(section: Section, energies: Energies) -> None:
         f"energy, medians: {listing(fastest)}."
     )
     for name in CURVES:
-        small, large = (both[f"{name} built for {goal}"] for goal in GOALS)
+        small, large = (curves.macs[f"{name} built for {goal}"] for goal in GOALS)
         phrase = speed.crossing(small, large, _FO4, *_BETTER)
         section.find(f"MAC into {REPORT_ACCUMULATOR}, {_TITLE}, {name}: {phrase}.")
     section.tables.append(within_delays(energies))
-
-
-def within_delays(energies: Energies) -> Table:
-    """The least energies of MACs within delays."""
-    by_name = _rows(energies)
-    limits = speed.deadlines(_fronts(by_name))
-    fronts = {name: _front(group) for name, group in by_name.items()}
-    unit = next(iter(fronts.values()))[0].area.unit
-    rows = (speed.delay_cells(name, curve, limits, _FO4) for name, curve in fronts.items())
-    head = ("format", f"fastest [{_FO4}]", *(f"within {number(limit)} {_FO4} [{unit}]" for limit in limits))
-    return table(f"MAC into {REPORT_ACCUMULATOR}: the least energy within a delay, {_TITLE}", head, rows)
 
 
 # -- data

@@ -9,7 +9,7 @@ from synth.area.rows import Row
 from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest, ties_clause
 from synth.report.measured import columns, figure
 from synth.report.render import plots
-from synth.report.sections import Cell, Section
+from synth.report.sections import Cell, Section, Table, table
 from synth.report.speeds import Speeds
 
 DEADLINES = (1.0, 1.25, 1.6, 2.7)
@@ -158,11 +158,9 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | 
         section.find(first, "Speed" if group in named else "", is_caption=group in drawn)
         for sentence in others:
             section.find(sentence)
-        limits = deadlines(curves)
-        head = ("format", f"fastest [{unit}]", *(f"within {number(limit)} {unit} [{column.unit}]" for limit in limits))
-        ordered = sorted(curves.items(), key=lambda item: item[1][-1].area.median)
-        body = (delay_cells(name, curve, limits, unit) for name, curve in ordered)
-        section.table(f"{title}: the smallest area within a delay", head, body)
+        ordered = dict(sorted(curves.items(), key=lambda item: item[1][-1].area.median))
+        caption = f"{title}: the smallest area within a delay"
+        section.tables.append(delay_table(caption, ordered, deadlines(curves), unit, column.unit))
     for sentence in crossings(by_name, lambda place: titles[place].title):
         section.find(sentence)
     return section
@@ -184,10 +182,9 @@ def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str]
         if group.goal == AREA or small is None:
             continue
         for name in (name for name in fast if name in small):
-            if not have_spreads(value for point in (*small[name], *fast[name]) for value in point):
-                continue
-            phrase = crossing(small[name], fast[name], group.unit)
-            yield f"{group.block}, {where(group.place)}, {name}: {phrase}."
+            if have_spreads(value for point in (*small[name], *fast[name]) for value in point):
+                phrase = crossing(small[name], fast[name], group.unit)
+                yield f"{group.block}, {where(group.place)}, {name}: {phrase}."
 
 
 def crossing(small: Front, fast: Front, unit: str, better: str = "is smaller", also: str = "is also smaller") -> str:
@@ -260,10 +257,15 @@ def sentences(curves: Mapping[str, Front], where: str, unit: str) -> list[str]:
     return [*texts, f"{where}: {first} is fastest ({delay}){ties_clause(ties)}{slowest}."]
 
 
-def delay_cells(name: str, curve: Front, limits: Iterable[float], unit: str) -> Iterator[object]:
-    """A row of a table: the shortest delay of a front, and its least figure within each limit."""
-    yield from (name, curve[0].delay)
-    for point in (at(curve, limit) for limit in limits):
-        value = point and point.area
-        small = f"{point.area.spread} at {number(point.delay)} {unit}" if point else ""
-        yield value and Cell(number(value.median), small, value.source, value.median)
+def delay_table(caption: str, curves: Mapping[str, Front], limits: Sequence[float], unit: str, area: str) -> Table:
+    """For each front its shortest delay, and its least figure within each limit; ``area`` is the figures' unit."""
+
+    def within(point: Point | None) -> Cell | None:
+        if point is None:
+            return None
+        value = point.area
+        return Cell(number(value.median), f"{value.spread} at {number(point.delay)} {unit}", value.source, value.median)
+
+    head = ("format", f"fastest [{unit}]", *(f"within {number(limit)} {unit} [{area}]" for limit in limits))
+    rows = ((name, curve[0].delay, *(within(at(curve, limit)) for limit in limits)) for name, curve in curves.items())
+    return table(caption, head, rows)

@@ -43,26 +43,17 @@ def recorded(policy: Policy) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Trained:
-    """A policy of a task, trained from each seed; or a network that was quantized after training.
-
-    Attributes
-    ----------
-    name : str
-    choices : mapping
-        The policy's formats, accumulator and scaling; empty if it was quantized after training.
-    figures : tuple of mapping
-        For each seed the task's figures by name; infinite ones were not finite numbers.
-    skipped : tuple of int
-        For each seed the iterations whose gradients were not used.
-    history : tuple of mapping
-        Of the first seed: loss, scale of the loss, and lost shares of operands, over iterations.
-    """
+    """A policy of a task, trained from each seed; or a network that was quantized after training."""
 
     name: str
     choices: Mapping[str, Any]
+    """The policy's formats, accumulator and scaling; empty if it was quantized after training."""
     figures: tuple[Mapping[str, float], ...]
+    """For each seed the task's figures by name; infinite ones were not finite numbers."""
     skipped: tuple[int, ...]
+    """For each seed the iterations whose gradients were not used."""
     history: tuple[Mapping[str, Any], ...]
+    """Of the first seed: loss, scale of the loss, and lost shares of operands, over iterations."""
 
     def losses(self) -> tuple[float, ...]:
         """The loss of each seed."""
@@ -170,27 +161,16 @@ class Task:
 
 @dataclass(frozen=True)
 class Study:
-    """The content of the file.
-
-    Attributes
-    ----------
-    program : str
-        SHA-256 of the code that the results depend on, and of NumPy's version.
-    versions : mapping of str
-        Versions of packages.
-    seeds : tuple of int
-    tasks : dict of str to Task
-    rows : dict of str to Row
-        The best row of each measured MAC, by its name.
-    source : mapping
-        All of it.
-    """
+    """The content of the file, ``source``, with the tasks by name."""
 
     program: str
+    """SHA-256 of the code that the results depend on, and of NumPy's version."""
     versions: Mapping[str, str]
+    """Versions of packages."""
     seeds: tuple[int, ...]
     tasks: Mapping[str, Task]
     rows: Mapping[str, Row]
+    """The best row of each measured MAC, by its name."""
     source: Mapping[str, Any]
 
     def area(self, design: Design | None) -> Figure | None:
