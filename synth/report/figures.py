@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import NamedTuple
 
 from synth.area.rows import FO4, PS
 
@@ -140,14 +139,7 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-class Metric(NamedTuple):
-    """A measured quantity; less is better."""
-
-    name: str
-    unit: str
-
-
-DELAYS = {metric.name: metric for metric in (Metric(FO4, "FO4"), Metric(PS, "ps"))}
-"""Delays by name."""
+DELAYS = {FO4: "FO4", PS: "ps"}
+"""Units of delays by their names in rows."""
 WITHOUT_GLITCHES = ("glitch_free", "glitch_free_switching", "glitch_free_internal", "glitch_free_transitions")
 """What an energy and its parts are if nets change once in an operation at most."""

@@ -69,27 +69,18 @@ def columns(rows: Iterable[Row]) -> list[Column]:
 
 
 class Measured:
-    """The rows of a report by kind, and its columns.
-
-    Attributes
-    ----------
-    rows, optional, timed : list of Row
-        Areas of plain blocks, areas of blocks with :data:`synth.report.plan.OPTIONAL` options, and timed rows.
-    energies : list of Row
-        Energies.
-    columns : dict of str to Column
-        Targets and cell libraries of the areas, by place.
-    formats : tuple of str
-        Formats that are compared.
-    """
+    """The rows of a report by kind, and its columns; ``formats`` are compared."""
 
     def __init__(self, rows: Sequence[Row], formats: Sequence[str]):
         areas = [row for row in rows if row.timing is None and not row.is_energy]
         self.rows = [row for row in areas if OPTIONAL.isdisjoint(row.options)]
+        """Areas of plain blocks."""
         self.optional = [row for row in areas if not OPTIONAL.isdisjoint(row.options)]
+        """Areas of blocks with :data:`synth.report.plan.OPTIONAL` options."""
         self.timed = [row for row in rows if row.timing is not None]
         self.energies = [row for row in rows if row.is_energy]
         self.columns: dict[str, Column] = {column.key: column for column in columns(areas)}
+        """Targets and cell libraries of the areas, by place."""
         self.formats = tuple(formats)
 
     def part(self, part: str, place: str) -> dict[str, Figure]:

@@ -30,14 +30,17 @@ BLOCKS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("encoder", "hif8", {}),
 )
 """Other blocks that are measured."""
+_INTO: dict[str, Any] = {"accumulator": REPORT_ACCUMULATOR}
 
 
 def mac(name: str, goal: str, **options: Any) -> Design:
     """A MAC of the study, built for area or for speed."""
-    return build("mac", name, **{"accumulator": REPORT_ACCUMULATOR, "optimize": goal} | options)
+    return build("mac", name, **_INTO | {"optimize": goal} | options)
 
 
-_GOALS = {"optimize": GOALS}
+def _both(**options: Any) -> dict[str, Sequence[Any]]:
+    """Choices of a family with a single value for each option, and both goals."""
+    return {**only(**options), "optimize": GOALS}
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,7 @@ class Speeds(Study):
 
     file: ClassVar[Path] = Path(__file__).with_name("speeds.json")
     families: ClassVar[Sequence[Family]] = (
-        Family("mac", FORMATS, {**only(accumulator=REPORT_ACCUMULATOR), **_GOALS}, portfolio=SPEED),
-        *(
-            Family(
-                "mac", (VARIED,), {**only(**{"accumulator": REPORT_ACCUMULATOR} | options), **_GOALS}, portfolio=SPEED
-            )
-            for options in OTHERS
-        ),
-        *(Family(block, (name,), {**only(**options), **_GOALS}, portfolio=SPEED) for block, name, options in BLOCKS),
+        Family("mac", FORMATS, _both(**_INTO), portfolio=SPEED),
+        *(Family("mac", (VARIED,), _both(**_INTO | options), portfolio=SPEED) for options in OTHERS),
+        *(Family(block, (name,), _both(**options), portfolio=SPEED) for block, name, options in BLOCKS),
     )

@@ -11,6 +11,7 @@ from synth.area.jobs import rows
 from synth.area.liberty import GATES, read_all
 from synth.area.recipes import SPEED
 from synth.area.runner import Outcome
+from synth.report import study
 from synth.studies import limits
 from synth.studies.script import status
 
@@ -31,7 +32,7 @@ def areas(monkeypatch):
         (LANE, "gates"): 799,
     }
 
-    def measure(jobs, pool, progress=None):
+    def measure(jobs, pool, store=None, progress=None):
         for job in jobs:
             if (job.top, job.target) not in areas:
                 yield Outcome(job, (), f"{job.label}: no")
@@ -55,7 +56,7 @@ def areas(monkeypatch):
                     ),
                 )
 
-    monkeypatch.setattr(limits, "measure_all", measure)
+    monkeypatch.setattr(study, "measure_all", measure)
     ports = "input wire a,\n  output wire [15:0] acc_out"
     monkeypatch.setattr(Design, "verilog", lambda self: f"module {self.name} (\n  {ports}\n);\nendmodule\n")
     return areas
@@ -119,9 +120,9 @@ def test_an_exceeded_delay_is_reported(areas):
 
 
 def test_commands_name_the_library(areas, monkeypatch):
-    jobs, measure = [], limits.measure_all
+    jobs, measure = [], study.measure_all
     monkeypatch.setattr(
-        limits, "measure_all", lambda todo, *args, **names: measure(jobs.extend(todo) or todo, *args, **names)
+        study, "measure_all", lambda todo, *args, **names: measure(jobs.extend(todo) or todo, *args, **names)
     )
     table(LIBRARIES)
     commands = [job.command for job in jobs if job.target == "liberty"]

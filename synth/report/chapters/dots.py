@@ -117,19 +117,19 @@ def _by_lanes(areas: Mapping[int, Mapping[str, Figure]]) -> str:
     )
 
 
-def negligible(dots: Dots, lanes: int, kinds: Sequence[str] = study.DATA) -> list[str]:
+def negligible(dots: Dots, lanes: int, kinds: Sequence[str] = study.DATA) -> tuple[str, ...]:
     """Accumulators whose errors are below :data:`_NEGLIGIBLE` of those of rounding the operands, on all these data."""
     limits = [_NEGLIGIBLE * dots.operands(kind).rms.low for kind in kinds]
     errors = {name: [dots.errors[kind, lanes, name].rms for kind in kinds] for name in study.SUMMED[lanes]}
     pairs = {name: zip(own, limits, strict=True) for name, own in errors.items()}
-    return [name for name, both in pairs.items() if all(error.high < limit for error, limit in both)]
+    return tuple(name for name, both in pairs.items() if all(error.high < limit for error, limit in both))
 
 
-def no_worse(dots: Dots, lanes: int) -> list[str]:
+def no_worse(dots: Dots, lanes: int) -> tuple[str, ...]:
     """Accumulators whose errors are not above those of binary32 on any data."""
     errors = {name: [dots.errors[kind, lanes, name].rms for kind in study.DATA] for name in study.SUMMED[lanes]}
     pairs = {name: zip(errors[_ROUNDED], own, strict=True) for name, own in errors.items()}
-    return [name for name, both in pairs.items() if not any(base.below(error) for base, error in both)]
+    return tuple(name for name, both in pairs.items() if not any(base.below(error) for base, error in both))
 
 
 def _errors(section: Section, dots: Dots) -> None:

@@ -270,7 +270,7 @@ def _measured(section: Section, rows: Sequence[Row]) -> None:
     body = []
     for row in (row for row in rows if row.is_figure):
         medians = row.medians
-        times = [f"{medians[name]:g} {metric.unit}" for name, metric in DELAYS.items() if name in medians]
+        times = [f"{medians[name]:g} {unit}" for name, unit in DELAYS.items() if name in medians]
         names = row.name, titles[row.place], row.data, row.recipe
         figures = figure(row), row.unit, medians["glitch_free"], medians["area"], ", ".join(times) or "–"
         body.append((*names, *figures, Command(row.command)))

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 from synth.area.targets import TARGETS
 from synth.report.chapters.tradeoff import front
@@ -10,7 +11,7 @@ from synth.report.figures import Figure, counted, have_spreads, listing, number
 from synth.report.render import plots
 from synth.report.sections import Cell, Section, figure_cell, number_cell, spread_cell
 from synth.report.training import claims
-from synth.report.training.claims import NOT_REPRODUCED, OWN, REPRODUCED, Claim, Verdict
+from synth.report.training.claims import NOT_REPRODUCED, OWN, REPRODUCED
 from synth.report.training.plan import BASE, PLANS, SEEDS, TARGET, mac
 from synth.report.training.policy import GRADIENT, KINDS, TENSOR, UNSCALED
 from synth.report.training.results import ACCURACY, LOSS, Study, Task, Trained, code_hash, recorded
@@ -69,15 +70,14 @@ def section(study: Study | None) -> Section:
 
 def _is_current(study: Study) -> bool:
     """Whether the program and the plans of today would give the same results; data are fixed by the program."""
-    return code_hash() in (None, study.program) and all(_is_planned(task) for task in study.tasks.values())
+    plans = {plan.task: (plan.iterations, [recorded(policy) for policy in plan.policies]) for plan in PLANS}
 
+    def trained(task: Task) -> tuple[int, list[dict[str, Any]]]:
+        policies = [{"name": policy.name, **policy.choices} for policy in task.policies.values() if policy.choices]
+        return task.iterations, policies
 
-def _is_planned(task: Task) -> bool:
-    plan = next((plan for plan in PLANS if plan.task == task.name), None)
-    if plan is None or task.iterations != plan.iterations:
-        return False
-    trained = [{"name": policy.name, **policy.choices} for policy in task.policies.values() if policy.choices]
-    return trained == [recorded(policy) for policy in plan.policies]
+    is_planned = all(plans.get(task.name) == trained(task) for task in study.tasks.values())
+    return is_planned and code_hash() in (None, study.program)
 
 
 def _is_shorter(study: Study) -> bool:
@@ -99,14 +99,16 @@ def _claims(section: Section, study: Study) -> None:
         judged = None if task is None else claims.verdict(claim, task)
         if task is None or judged is None:
             continue
-        origin = _OWN if claim.source == OWN else f"{claim.source.partition(',')[0]}, {_form(claim)}"
+        form = "what would follow from claims" if claim.here else "claims as they are"
+        origin = _OWN if claim.source == OWN else f"{claim.source.partition(',')[0]}, {form}"
         counts.setdefault(origin, Counter())[judged.text] += 1
         compared = f"loss of {claim.first} is {claim.relation} that of {claim.second}"
         excesses = (spread_cell(task.excess(name), _excess) for name in (claim.first, claim.second))
         statement = f"{claim.text} Checked here: {claim.here}." if claim.here else claim.text
-        body.append(
-            (Cell(statement, claim.source), Cell(claim.task, compared), *excesses, _verdict_cell(claim, judged))
-        )
+        text = _OWN_WORDS.get(judged.text, (judged.text,))[0] if claim.source == OWN else judged.text
+        bounds = f"{_excess(judged.mean)} ({_excess(judged.low)} to {_excess(judged.high)})"
+        judgement = Cell(text, "" if math.isnan(judged.mean) else bounds)
+        body.append((Cell(statement, claim.source), Cell(claim.task, compared), *excesses, judgement))
     for origin, texts in counts.items():
         shares = [
             f"{texts[text]} {_OWN_WORDS.get(text, (text,) * 2)[texts[text] > 1] if origin == _OWN else text}"
@@ -127,18 +129,6 @@ def _claims(section: Section, study: Study) -> None:
     )
     head = ("claim", "task, and what is compared", "first loss", "second loss", "verdict")
     section.table("The papers' claims about training, and verdicts", head, body, note)
-
-
-def _form(claim: Claim) -> str:
-    """Whether the claim itself is compared."""
-    return "what would follow from claims" if claim.here else "claims as they are"
-
-
-def _verdict_cell(claim: Claim, judged: Verdict) -> Cell:
-    text = _OWN_WORDS.get(judged.text, (judged.text,))[0] if claim.source == OWN else judged.text
-    if math.isnan(judged.mean):
-        return Cell(text)
-    return Cell(text, f"{_excess(judged.mean)} ({_excess(judged.low)} to {_excess(judged.high)})")
 
 
 def _excess(value: float) -> str:
