@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from synth.area.rows import Option, Row
 from synth.area.targets import TARGETS
-from synth.report.designs import Block
 from synth.report.figures import Figure, ranked
-from synth.report.plan import OPTIONAL, REPORT_ACCUMULATOR
+from synth.report.plan import OPTIONAL, REPORT_ACCUMULATOR, Block
 
 _LIBRARY_NOTE = "Area in the library's own unit; NAND2: divided by the area of its smallest two-input NAND."
 

@@ -11,8 +11,7 @@ from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
 from synth.area.recipes import SPEED
-from synth.report.designs import Family, only
-from synth.report.plan import REPORT_ACCUMULATOR
+from synth.report.plan import REPORT_ACCUMULATOR, Family, only
 from synth.report.study import Study
 
 FORMATS = ("hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3", "e5m2_nosub", "e5m2b1", "e5m3")

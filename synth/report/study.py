@@ -27,9 +27,9 @@ from synth.area.rows import BEST, Row
 from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.energy.measure import COMPILED, available
-from synth.report.designs import Family, Point, expanded
 from synth.report.figures import Figure
 from synth.report.measured import figure
+from synth.report.plan import Family, Point, expanded
 
 _SUMMARIES: dict[str, Callable[[list[float]], float]] = {"min": min, "median": median, "max": max}
 """What rows have of their samples; files do not repeat it."""

@@ -26,8 +26,8 @@ from golden.wide import state_format
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from synth import report
-from synth.report.designs import Family, Point, only
 from synth.report.figures import Figure
+from synth.report.plan import Family, Point, only
 from synth.report.study import Study
 from synth.studies.script import parser, status
 

@@ -24,9 +24,8 @@ from synth.area.rows import Row
 from synth.energy.data import KINDS
 from synth.energy.plan import DEFAULT_DATA
 from synth.report import speeds
-from synth.report.designs import Family, Point, only
 from synth.report.figures import Figure
-from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
+from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Family, Point, only
 from synth.report.study import Study
 from synth.studies.script import parser, status
 

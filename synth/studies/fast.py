@@ -20,8 +20,8 @@ from hwgen.datapath.goal import GOALS
 from synth.area.recipes import SPEED
 from synth.area.store import Store
 from synth.report.chapters import speed
-from synth.report.designs import Point
 from synth.report.figures import number
+from synth.report.plan import Point
 from synth.report.speeds import VARIED, Speeds, mac
 from synth.studies import sky130
 from synth.studies.script import Check, parser, status

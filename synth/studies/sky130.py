@@ -24,8 +24,8 @@ from synth.area.rows import PS, Row
 from synth.area.store import Store
 from synth.area.targets import LIBERTY
 from synth.area.timing import opensta
-from synth.report.designs import Point
 from synth.report.figures import number
+from synth.report.plan import Point
 from synth.report.speeds import mac
 from synth.report.study import Study
 from synth.studies.script import Check

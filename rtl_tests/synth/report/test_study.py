@@ -6,8 +6,8 @@ import pytest
 
 from hwgen.blocks.catalog import build
 from synth.report import load
-from synth.report.designs import Family, Point, expanded, only
 from synth.report.figures import Figure
+from synth.report.plan import Family, Point, expanded, only
 from synth.report.sections import SUBJECTS, Cell, Section, cell
 from synth.report.study import text_of
 from synth.studies.sky130 import Sky130

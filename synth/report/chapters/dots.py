@@ -6,7 +6,6 @@ from functools import partial
 from itertools import groupby, pairwise
 
 from synth.area.targets import TARGETS
-from synth.report.designs import Point
 from synth.report.figures import (
     Figure,
     compared,
@@ -19,6 +18,7 @@ from synth.report.figures import (
     smallest_sentence,
     ties_clause,
 )
+from synth.report.plan import Point
 from synth.report.render import plots
 from synth.report.sections import Cell, Section, spread_cell
 from synth.studies import dots as study

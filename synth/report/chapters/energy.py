@@ -9,7 +9,6 @@ from synth.area.rows import Row
 from synth.energy.data import KINDS
 from synth.energy.plan import DEFAULT_DATA
 from synth.report.chapters import speed
-from synth.report.designs import Point
 from synth.report.figures import (
     DELAYS,
     Figure,
@@ -22,7 +21,7 @@ from synth.report.figures import (
     ties_clause,
 )
 from synth.report.measured import columns, figure
-from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
+from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Point
 from synth.report.render import plots
 from synth.report.sections import Cell, Command, Section, Table, number_cell
 from synth.studies import energies as study

@@ -68,15 +68,14 @@ def verdict(claim: Claim, unit: Figure, base: Figure) -> str:
     return f"{UNDECIDED} (medians {'within' if middle <= claim.most else 'outside'} the claim)"
 
 
-_PRINTED_PARTS = ("multiplier", "adder", "mac")
 PRINTED = {
     "e5m3_nosub": (20.0, 188.0, 208.5),
     "e5m2b1": (24.5, 185.0, 210.0),
     "binary8p3": (27.0, 182.5, 210.0),
     "e5m3": (34.0, 188.0, 222.5),
 }
-"""ALMs of these parts by Intel's tools, adder and MAC into binary16, in Table 2 of the supernormal paper; in the order
-of the multipliers, rows (b), (d), (c), (a)."""
+"""ALMs of multiplier, adder and MAC by Intel's tools, the last two into binary16, in Table 2 of the supernormal paper;
+in the order of the multipliers, rows (b), (d), (c), (a)."""
 _BASE = "e5m3_nosub"
 
 
@@ -98,12 +97,10 @@ def table_2(measured: Measured) -> Section | None:
         text = order_verdict(ours[column.key]["multiplier"], column.title)
         section.find(text, "Table 2 of the supernormal paper" if column.key == "cyclonev" else "")
     order = [*PRINTED, *(name for name in measured.formats if name not in PRINTED)]
-    for place, part in enumerate(_PRINTED_PARTS):
-        rows = []
-        for name in order:
-            printed = PRINTED[name][place] if name in PRINTED else "not printed"
-            rows.append((name, printed, *(ours[column.key][part].get(name) for column in columns)))
-        head = ("format", "paper [ALM]", *(column.head for column in columns))
+    head = ("format", "paper [ALM]", *(column.head for column in columns))
+    for place, part in enumerate(("multiplier", "adder", "mac")):
+        printed = {name: PRINTED[name][place] if name in PRINTED else "not printed" for name in order}
+        rows = ((name, printed[name], *(ours[column.key][part].get(name) for column in columns)) for name in order)
         section.table(f"{PARTS[part]}: the paper's ALMs and this report", head, rows)
     series = {"paper": {name: Figure.exact(printed[0]).over(PRINTED[_BASE][0]) for name, printed in PRINTED.items()}}
     for column in columns:
@@ -130,14 +127,12 @@ def order_verdict(multipliers: Mapping[str, Figure], where: str) -> str:
     alike = [(a, b) for a, b in pairs if not multipliers[a].differs(multipliers[b])]
     ours = "Measured: " + ", ".join(f"{name} {number(multipliers[name].median)}" for name in PRINTED)
     same = f"no difference between {listing([f'{a} and {b}' for a, b in alike])}" if alike else ""
+    verdict = f"not contradicted, but spreads overlap: {same}" if alike else "reproduced"
     if swapped:
         shares = (percent(multipliers[a].median / multipliers[b].median - 1) for a, b in swapped)
         above = [f"{a} is {share} larger than {b}" for share, (a, b) in zip(shares, swapped, strict=True)]
-        rest = f"; {same}" if same else ""
-        return f"{where}: {order} is not reproduced: {listing(above)}{rest}. {ours}."
-    if alike:
-        return f"{where}: {order} is not contradicted, but spreads overlap: {same}. {ours}."
-    return f"{where}: {order} is reproduced. {ours}."
+        verdict = "; ".join(filter(None, (f"not reproduced: {listing(above)}", same)))
+    return f"{where}: {order} is {verdict}. {ours}."
 
 
 def p3109(measured: Measured) -> Section | None:

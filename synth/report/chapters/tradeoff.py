@@ -33,13 +33,11 @@ def ratios(formats: Iterable[Format | str]) -> dict[str, Ratio]:
 
 def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None:
     """A plot for every target with MACs of more than one format, all with spreads; None if there is none."""
-    macs = {
-        target: {name: value for name, value in figures.items() if name in accuracy}
-        for target, figures in measured.parts("mac").items()
-    }
-    by_target = {
-        target: figures for target, figures in macs.items() if len(figures) > 1 and have_spreads(figures.values())
-    }
+    by_target = {}
+    for target, macs in measured.parts("mac").items():
+        figures = {name: value for name, value in macs.items() if name in accuracy}
+        if len(figures) > 1 and have_spreads(figures.values()):
+            by_target[target] = figures
     if not by_target:
         return None
     section = Section(
@@ -108,17 +106,10 @@ def _table(
 ) -> None:
     rows = []
     for name in dict.fromkeys(name for figures in by_target.values() for name in ranked(figures)):
-        snr_db, exponent = accuracy[name].snr_db, accuracy[name].exponent
-        snr = number_cell(snr_db, f".{_DIGITS}f", f"at scale 2^{exponent}")
-        ratios = accuracy[name].by_scale
-        over = (fmean(ratios), min(ratios)) if ratios else ()
-        scaled = (number_cell(value, f".{_DIGITS}f") for value in over) if over else (None, None)
-        rows.append((name, snr, *scaled, *(figures.get(name) for figures in by_target.values())))
-    head = (
-        "format",
-        "best SNR [dB]",
-        "mean SNR over scales",
-        "lowest SNR over scales",
-        *(measured.columns[target].head for target in by_target),
-    )
+        known = accuracy[name]
+        snr = number_cell(known.snr_db, f".{_DIGITS}f", f"at scale 2^{known.exponent}")
+        over = [number_cell(of(known.by_scale), f".{_DIGITS}f") for of in (fmean, min) if known.by_scale]
+        rows.append((name, snr, *(over or (None, None)), *(figures.get(name) for figures in by_target.values())))
+    ratios_head = ("best SNR [dB]", "mean SNR over scales", "lowest SNR over scales")
+    head = ("format", *ratios_head, *(measured.columns[target].head for target in by_target))
     section.table(f"Accuracy and area of MACs into {REPORT_ACCUMULATOR}", head, rows)
