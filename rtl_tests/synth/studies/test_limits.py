@@ -38,6 +38,7 @@ def areas(monkeypatch):
                 yield Outcome(job, (), f"{job.label}: no")
                 continue
             area = areas[job.top, job.target]
+            known = []
             for recipe in job.recipes():
                 # Neither other recipes nor the best of all count for MACs, nor single recipes for dot products.
                 is_mac = job.portfolio == "full"
@@ -46,15 +47,13 @@ def areas(monkeypatch):
                 if job.portfolio == SPEED:  # the smallest that is fast enough counts
                     metrics["delay_fo4"] = areas[LOOP, "delay"] + (recipe == "amap")
                     counts = {False: recipe in ("amap", "shallow_map"), True: recipe == "amap"}
-                yield Outcome(
-                    job,
-                    tuple(
-                        replace(
-                            row, min=area - 1, median=area + (0 if counts[row.is_best] else 1e6), max=area + 1, tool="t"
-                        )
-                        for row in rows(job, {recipe: [metrics]})
-                    ),
-                )
+                known += [
+                    replace(
+                        row, min=area - 1, median=area + (0 if counts[row.is_best] else 1e6), max=area + 1, tool="t"
+                    )
+                    for row in rows(job, {recipe: [metrics]})
+                ]
+            yield Outcome(job, tuple(known))
 
     monkeypatch.setattr(study, "measure_all", measure)
     ports = "input wire a,\n  output wire [15:0] acc_out"
