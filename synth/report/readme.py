@@ -32,7 +32,7 @@ from synth.report.sections import Table, table
 from synth.report.speeds import BLOCKS, Speeds
 from synth.report.study import text_of
 from synth.report.training.results import Study
-from synth.studies import sky130
+from synth.studies import fast
 from synth.studies.dots import ACCUMULATORS, FORMAT, LANES, Dots, dot
 from synth.studies.energies import Energies
 from synth.studies.fast import Limit, front, limits
@@ -180,7 +180,7 @@ def speeds(data: Speeds, timed: Sequence[Row]) -> str:
             words = (f"`--{option.replace('_', '-')} {value}`" for option, value in options.items())
             ends.append((" ".join((name, *words)).removesuffix(","), *_corners(designs, data)))
         tables.append(table("", (noun, *head), ends))
-    columns, *times = sky130.table_rows(timed)
+    columns, *times = fast.table_rows(timed)
     return _paragraphs(*tables, _SKY130, table("", columns, times))
 
 
@@ -228,7 +228,7 @@ def main(arguments: Sequence[str]) -> None:
     _insert(ACCURACY, accuracy())
     _insert(DOT, dots(load.dots()))
     _insert(STUDY, study(load.study()))
-    _insert(FAST, speeds(load.speeds(), sky130.Sky130.load().rows))
+    _insert(FAST, speeds(load.speeds(), fast.Sky130.load().rows))
     _insert(ENERGY, energies(load.energies()))
 
 

@@ -10,7 +10,7 @@ from synth.report.figures import Figure
 from synth.report.plan import Family, Point, expanded, only
 from synth.report.sections import SUBJECTS, Cell, Section, cell
 from synth.report.study import text_of
-from synth.studies.sky130 import Sky130
+from synth.studies.fast import Sky130
 
 STUDIES = [load.dots, load.speeds, load.energies, Sky130.load]
 
