@@ -1,10 +1,13 @@
 """Figures: medians with spreads, their text, and comparisons that claim no difference where spreads overlap."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import TypeVar
 
 from synth.area.rows import FO4, PS
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,15 @@ def compared(value: Figure, base: Figure) -> str:
     if not value.differs(base):
         return "no difference"
     return percent(value.median / base.median - 1, "+") if base.median else "more"
+
+
+def front(items: Iterable[Item], costs: Callable[[Item], tuple[float, float]]) -> list[Item]:
+    """The items that no other one beats in both costs, by the first of them."""
+    kept: list[Item] = []
+    for item in sorted(items, key=costs):
+        if not kept or costs(item)[1] < costs(kept[-1])[1]:
+            kept.append(item)
+    return kept
 
 
 def ranked(figures: Mapping[str, Figure]) -> list[str]:

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -92,16 +93,14 @@ HALF = BLOCKS["MXFP4"]._replace(lanes=BLOCKS["NVFP4"].lanes)
 """MXFP4 half a block at a time, to compare its area with that of NVFP4."""
 
 
-_FABRICS: dict[str, dict[str, Sequence[Any]]] = {"gates": {}, "cyclonev": only(fabric="fpga")}
+_FABRICS: dict[str, dict[str, Any]] = {"gates": {}, "cyclonev": {"fabric": "fpga"}}
 """Options of dot products by target: on an FPGA their sums use carry chains."""
 
 
 @cache
 def dot(fmt: str, accumulator: str, lanes: int, target: str = "gates", scale: str | None = None) -> Design:
     """A dot product of the study."""
-    choices = only(accumulator=accumulator, lanes=lanes, block_scale=scale) | _FABRICS[target]
-    (point,) = Family("dot", (fmt,), choices).expand()
-    return point.design
+    return build("dot", fmt, accumulator=accumulator, lanes=lanes, block_scale=scale, **_FABRICS[target])
 
 
 def readout() -> Design:
@@ -116,6 +115,12 @@ class Errors(NamedTuple):
     p99: Figure
 
 
+def _by_lanes(target: str) -> tuple[Family, Family]:
+    """The readout, and the dot products by lanes and accumulator."""
+    choices, where = {"lanes": LANES[target], "accumulator": ACCUMULATORS, **only(**_FABRICS[target])}, (target,)
+    return Family("readout", (FORMAT,), only(target="binary32"), where), Family("dot", (FORMAT,), choices, where)
+
+
 @dataclass(frozen=True)
 class Dots(Study):
     """The study of dot products; its rows are the best ones of each design."""
@@ -123,23 +128,12 @@ class Dots(Study):
     file: ClassVar[Path] = Path(report.__file__).with_name("dots.json")
 
     families: ClassVar[Sequence[Family]] = (
-        *(
-            family
-            for target, numbers in LANES.items()
-            for family in (
-                Family("readout", (FORMAT,), only(target="binary32"), (target,)),
-                Family(
-                    "dot", (FORMAT,), {"lanes": numbers, "accumulator": ACCUMULATORS, **_FABRICS[target]}, (target,)
-                ),
-            )
-        ),
+        *chain(*(_by_lanes(target) for target in LANES)),
         Family("dot", FORMATS, {"accumulator": FORMAT_ACCUMULATORS, "lanes": (STEP,)}),
         Family("dot", (FORMAT,), {"accumulator": ALIGNED, "lanes": (STEP,)}),
         *(
-            Family(
-                "dot", (block.format,), only(accumulator="binary32", lanes=block.lanes, block_scale=block.scale or None)
-            )
-            for block in (*BLOCKS.values(), HALF)
+            Family("dot", (fmt,), only(accumulator="binary32", lanes=lanes, block_scale=scale or None))
+            for fmt, lanes, scale in (*BLOCKS.values(), HALF)
         ),
     )
 

@@ -53,22 +53,16 @@ def section(energies: Energies | None, rows: Sequence[Row], tool: str) -> Sectio
         return None
     section = Section("energy", "Energy of an operation", _INTRO)
     if energies is not None:
-        _study(section, energies, tool)
+        section.intro += (
+            " Findings and plots are those of synth/report/energies.json, which make energy writes; this report did "
+            f"not measure them again. Tool: {energies.tool}."
+        )
+        section.warn_of_other_tool("The energies of this section are", energies.tool, tool, "make energy")
+        for part in (_formats, _curves, _data, _costs):
+            part(section, energies)
     if rows:
         _measured(section, rows)
     return section
-
-
-def _study(section: Section, energies: Energies, tool: str) -> None:
-    section.intro += (
-        " Findings and plots are those of synth/report/energies.json, which make energy writes; this report did not "
-        f"measure them again. Tool: {energies.tool}."
-    )
-    section.warn_of_other_tool("The energies of this section are", energies.tool, tool, "make energy")
-    _formats(section, energies)
-    _curves(section, energies)
-    _data(section, energies)
-    _costs(section, energies)
 
 
 # -- formats
@@ -181,30 +175,27 @@ def _curves(section: Section, energies: Energies) -> None:
 
 def _data(section: Section, energies: Energies) -> None:
     """Energy by kind of data."""
-    series = {kind: {name: energies.figure(point(mac(name), data=kind)) for name in SAMPLED} for kind in KINDS}
-    base = series[DEFAULT_DATA]
-    unit = next(iter(base.values())).unit
+    rows = {kind: {name: energies.row(point(mac(name), data=kind)) for name in SAMPLED} for kind in KINDS}
+    series = {kind: {name: figure(row) for name, row in by_name.items()} for kind, by_name in rows.items()}
+    unit = rows[DEFAULT_DATA][SAMPLED[0]].unit
     title = f"MAC into {REPORT_ACCUMULATOR}, energy by data"
     picture = plots.groups(series, title, f"energy of an operation [{unit}]")
     caption = "Energy of a MAC by data; numbers are multiplied by the power of two that suits the format best."
     section.plot(caption, picture)
     for kind in KINDS:
         if kind != DEFAULT_DATA:
-            changes = [f"{_change(energies, name, kind)} for {name}" for name in SAMPLED]
+            changes = []
+            for name in SAMPLED:  # the netlists are the same for all kinds
+                pairs = zip(rows[kind][name].samples, rows[DEFAULT_DATA][name].samples, strict=True)
+                shares = [value / base - 1 for value, base in pairs]
+                changes.append(f"{min(shares):+.1%} to {max(shares):+.1%} for {name}")
             section.find(
                 f"{_TITLE}, {kind} instead of {DEFAULT_DATA} data, in the same netlists, one set of numbers of each "
                 f"kind: {listing(changes)}."
             )
-    rows = ((name, *(series[kind][name] for kind in KINDS)) for name in SAMPLED)
+    body = ((name, *(series[kind][name] for kind in KINDS)) for name in SAMPLED)
     note = "; ".join(f"{kind}: {text}" for kind, text in KINDS.items())
-    section.table(f"{title} [{unit}], {_TITLE}", ("format", *KINDS), rows, note)
-
-
-def _change(energies: Energies, name: str, kind: str) -> str:
-    """The smallest and the largest change of energy with other data, among netlists, which are the same for both."""
-    rows = (energies.row(point(mac(name), data=data)) for data in (kind, DEFAULT_DATA))
-    changes = [value / base - 1 for value, base in zip(*(row.samples for row in rows), strict=True)]
-    return f"{min(changes):+.1%} to {max(changes):+.1%}"
+    section.table(f"{title} [{unit}], {_TITLE}", ("format", *KINDS), body, note)
 
 
 # -- what options cost

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from hwgen.datapath.goal import AREA, SPEED
 from synth.area.rows import Row
+from synth.report import figures
 from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest, ties_clause
 from synth.report.measured import columns, figure
 from synth.report.render import plots
@@ -34,11 +35,7 @@ Front = Sequence[Point]
 
 def front(points: Iterable[Point]) -> Front:
     """The points that no other point beats in both area and delay."""
-    kept: list[Point] = []
-    for point in sorted(points, key=lambda point: (point.delay, point.area.median)):
-        if not kept or point.area.median < kept[-1].area.median:
-            kept.append(point)
-    return kept
+    return figures.front(points, lambda point: (point.delay, point.area.median))
 
 
 def at(curve: Front, deadline: float) -> Point | None:

@@ -7,6 +7,7 @@ import golden
 from golden import Format, Refusal
 from synth.report.data import Ratio
 from synth.report.figures import Figure, have_spreads, listing, number, ranked
+from synth.report.figures import front as pareto
 from synth.report.measured import Measured
 from synth.report.plan import REPORT_ACCUMULATOR
 from synth.report.render import plots
@@ -60,8 +61,17 @@ def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None
         picture = plots.scatter(points, edge, title, "quantization SNR [dB]", column.axis)
         snr = tuple(f"python -c \"import golden; print(golden.best_scale('{name}'))\"" for name in figures)
         section.plot_finding(sentence, picture, "Accuracy for area" if target == "gates" else "", *snr)
+    names = dict.fromkeys(name for figures in by_target.values() for name in ranked(figures))
     _over_scales(section, measured, by_target, accuracy)
-    _table(section, measured, by_target, accuracy)
+    rows = []
+    for name in names:
+        known = accuracy[name]
+        best = number_cell(known.snr_db, f".{_DIGITS}f", f"at scale 2^{known.exponent}")
+        over = [number_cell(of(known.by_scale), f".{_DIGITS}f") for of in (fmean, min) if known.by_scale]
+        rows.append((name, best, *(over or (None, None)), *(figures.get(name) for figures in by_target.values())))
+    heads = ("format", "best SNR [dB]", "mean SNR over scales", "lowest SNR over scales")
+    head = (*heads, *(measured.columns[target].head for target in by_target))
+    section.table(f"Accuracy and area of MACs into {REPORT_ACCUMULATOR}", head, rows)
     return section
 
 
@@ -94,22 +104,4 @@ def _points(names: Iterable[str], ratio: Mapping[str, float], figures: Mapping[s
 
 def front(figures: Mapping[str, Figure], ratio: Mapping[str, float]) -> list[str]:
     """The formats that no other format beats in both area and accuracy, from small to large."""
-    kept: list[str] = []
-    for name in sorted(figures, key=lambda name: (figures[name].median, -ratio[name])):
-        if not kept or ratio[name] > ratio[kept[-1]]:
-            kept.append(name)
-    return kept
-
-
-def _table(
-    section: Section, measured: Measured, by_target: Mapping[str, Mapping[str, Figure]], accuracy: Mapping[str, Ratio]
-) -> None:
-    rows = []
-    for name in dict.fromkeys(name for figures in by_target.values() for name in ranked(figures)):
-        known = accuracy[name]
-        snr = number_cell(known.snr_db, f".{_DIGITS}f", f"at scale 2^{known.exponent}")
-        over = [number_cell(of(known.by_scale), f".{_DIGITS}f") for of in (fmean, min) if known.by_scale]
-        rows.append((name, snr, *(over or (None, None)), *(figures.get(name) for figures in by_target.values())))
-    ratios_head = ("best SNR [dB]", "mean SNR over scales", "lowest SNR over scales")
-    head = ("format", *ratios_head, *(measured.columns[target].head for target in by_target))
-    section.table(f"Accuracy and area of MACs into {REPORT_ACCUMULATOR}", head, rows)
+    return pareto(figures, lambda name: (figures[name].median, -ratio[name]))
