@@ -67,7 +67,7 @@ def _lanes(section: Section, dots: Dots, target: str) -> None:
     reads = {lanes: dots.area(study.readout(), lanes, target) for lanes in counts}
     areas[_READ] = {lanes: _sum(area, reads[lanes]) for lanes, area in areas["exact"].items()}
     title = f"{FORMAT}, area per product by lanes, {place.title}"
-    picture = plots.lines(areas, title, "lanes", f"area per product [{place.unit}]")
+    picture = plots.lines(areas, title, "lanes", f"area per product [{place.unit}]", are_powers=True)
     section.plot("Lanes share the accumulator and its rounding.", picture)
     singles = {name: dots.row(Point(dot(FORMAT, name, 1, target), target)) for name in study.ACCUMULATORS}
     bits = {name: str(row.accumulator_bits) for name, row in singles.items()}

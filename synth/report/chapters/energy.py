@@ -137,7 +137,7 @@ def _curves(section: Section, energies: Energies) -> None:
     points, unit = [point for curve in curves.formats.values() for point in curve], curves.unit
     title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
     axes = f"delay [{_FO4}]", f"energy of an operation [{unit}]"
-    picture = plots.curves(curves.formats, speed.front(points), title, *axes)
+    picture = plots.fronts(curves.formats, speed.front(points), title, *axes)
     how = f"into {REPORT_ACCUMULATOR}, built for area or for speed"
     macs, same = f"MACs of {listing(CURVES)} {how}", f"MACs of {len(CURVES)} formats {how}"
     for place, limit in enumerate(curves.limits):

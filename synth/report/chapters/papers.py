@@ -108,7 +108,7 @@ def table_2(measured: Measured) -> Section | None:
         if all(name in multipliers for name in PRINTED):
             series[column.title] = {name: multipliers[name].over(multipliers[_BASE].median) for name in PRINTED}
     title = "Decode + multiply: the paper's Table 2 and this report"
-    picture = plots.slopes(series, title, f"area relative to {_BASE}")
+    picture = plots.lines(series, title, "", f"area relative to {_BASE}", "paper")
     caption = "Formats in the paper's order. A line that always rises has the same order."
     section.plot(caption, picture)
     return section

@@ -150,7 +150,7 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | 
         if group in drawn:
             points = [point for curve in curves.values() for point in curve]
             axes = (f"delay [{unit}]", column.axis)
-            picture = plots.curves(curves, front(points), f"Area against delay: {title}", *axes)
+            picture = plots.fronts(curves, front(points), f"Area against delay: {title}", *axes)
             section.plot(first, picture)
         section.find(first, "Speed" if group in named else "", is_caption=group in drawn)
         for sentence in others:

@@ -56,9 +56,10 @@ def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None
         column = measured.columns[target]
         edge = front(figures, ratio)
         sentence = f"{column.title}, best trade-offs between median area and SNR: {_points(edge, ratio, figures)}."
-        points = {name: (Figure.exact(ratio[name]), value) for name, value in figures.items()}
+        points = {name: [(Figure.exact(ratio[name]), value)] for name, value in figures.items()}
+        best = [point for name in edge for point in points[name]]
         title = f"Area against SNR, {column.title}"
-        picture = plots.scatter(points, edge, title, "quantization SNR [dB]", column.axis)
+        picture = plots.fronts(points, best, title, "quantization SNR [dB]", column.axis, "pre")
         snr = tuple(f"python -c \"import golden; print(golden.best_scale('{name}'))\"" for name in figures)
         section.plot_finding(sentence, picture, "Accuracy for area" if target == "gates" else "", *snr)
     names = dict.fromkeys(name for figures in by_target.values() for name in ranked(figures))
@@ -66,9 +67,9 @@ def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None
     rows = []
     for name in names:
         known = accuracy[name]
-        best = number_cell(known.snr_db, f".{_DIGITS}f", f"at scale 2^{known.exponent}")
+        own = number_cell(known.snr_db, f".{_DIGITS}f", f"at scale 2^{known.exponent}")
         over = [number_cell(of(known.by_scale), f".{_DIGITS}f") for of in (fmean, min) if known.by_scale]
-        rows.append((name, best, *(over or (None, None)), *(figures.get(name) for figures in by_target.values())))
+        rows.append((name, own, *(over or (None, None)), *(figures.get(name) for figures in by_target.values())))
     heads = ("format", "best SNR [dB]", "mean SNR over scales", "lowest SNR over scales")
     head = (*heads, *(measured.columns[target].head for target in by_target))
     section.table(f"Accuracy and area of MACs into {REPORT_ACCUMULATOR}", head, rows)
@@ -80,16 +81,17 @@ def _over_scales(
 ) -> None:
     """SNR over the scale of the data, and the best trade-offs between area and its mean."""
     names = dict.fromkeys(name for figures in by_target.values() for name in figures)
-    known = {name: dict(zip(SCALES, accuracy[name].by_scale, strict=True)) for name in names if accuracy[name].by_scale}
+    known = {name: accuracy[name].by_scale for name in names if accuracy[name].by_scale}
     if len(known) < 2:
         return
     if len(known) <= plots.MOST_NAMES:
         title = "SNR over the scale of Gaussian data"
-        picture = plots.profiles(known, title, "standard deviation, 2^n", "quantization SNR [dB]")
+        series = {name: dict(zip(SCALES, map(Figure.exact, ratios), strict=True)) for name, ratios in known.items()}
+        picture = plots.lines(series, title, "standard deviation, 2^n", "quantization SNR [dB]")
         caption = "One scale for all data: formats with range keep their SNR where others lose it."
         snr = (f"python -c \"import golden; print(golden.quantization_snr('{name}', 1.0))\"" for name in known)
         section.plot(caption, picture, *snr)
-    mean = {name: round(fmean(ratios.values()), _DIGITS) for name, ratios in known.items()}
+    mean = {name: round(fmean(ratios), _DIGITS) for name, ratios in known.items()}
     for target, figures in by_target.items():
         edge = front({name: figures[name] for name in figures if name in mean}, mean)
         text = f"best trade-offs between median area and the mean SNR over scales from 2^{SCALES[0]} to 2^{SCALES[-1]}"

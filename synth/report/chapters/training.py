@@ -216,10 +216,11 @@ def _area_plot(section: Section, task: Task, areas: Mapping[str, Figure]) -> Non
     )
     others = [name for name in excess if name not in finite]
     sentence += f" Not in the picture, because a loss was not finite: {listing(others)}." if others else ""
-    points = {name: (value.over(0.01), areas[name]) for name, value in finite.items()}
+    points = {name: [(value.over(0.01), areas[name])] for name, value in finite.items()}
     labels = "loss above binary32's [%]", f"area of the MAC [{unit}]"
     scaled = [name for name in points if _POLICIES[name].scaling != UNSCALED]
-    picture = plots.losses(points, edge, scaled, f"Loss against area: {task.name}", labels)
+    least, title = [point for name in edge for point in points[name]], f"Loss against area: {task.name}"
+    picture = plots.fronts(points, least, title, *labels, hollow=scaled, are_losses=True)
     caption = (
         f"{sentence} Differences inside the spread decide some of these places. Accumulators differ, too; policies "
         "without a MAC and the hardware for scales are not in the picture. Hollow marks: policies with scaling."
@@ -231,12 +232,16 @@ def _area_plot(section: Section, task: Task, areas: Mapping[str, Figure]) -> Non
 def _history_plot(section: Section, task: Task) -> None:
     """Shares of gradients that became zero, over iterations."""
     series = {
-        name: {point["iteration"]: point["lost"][GRADIENT][0] for point in trained.history if GRADIENT in point["lost"]}
+        name: {
+            point["iteration"]: Figure.exact(point["lost"][GRADIENT][0])
+            for point in trained.history
+            if GRADIENT in point["lost"]
+        }
         for name, trained in task.policies.items()
     }
     shown = {name: shares for name, shares in series.items() if len(shares) > 1}
     if not shown:
         return
-    picture = plots.shares(shown, f"Gradients that became zero: {task.name}", "iteration")
+    picture = plots.lines(shown, f"Gradients that became zero: {task.name}", "iteration", "", are_shares=True)
     caption = "Of all gradients other than zero that are operands of products, those that became zero; first seed."
     section.plot(caption, picture, COMMAND)

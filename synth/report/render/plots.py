@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import log10
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from matplotlib import style
 from matplotlib.axes import Axes
@@ -17,6 +17,7 @@ from synth.report.figures import Figure, compared, number, ranked
 from synth.report.plan import FORMATS
 from synth.report.sections import Picture
 
+_SHORT = 20  # characters of names of which three fit beside each other
 _EN = "\N{EN SPACE}"  # keeps its width in SVG
 _PALE = "0.87"  # grey, for lines and bands behind the figures
 _MARKERS = "osD^v<>"
@@ -222,118 +223,72 @@ Point = tuple[Figure, Figure]
 """A point of a plot: its horizontal and its vertical figure."""
 
 
-def _points(axes: Axes, points: Sequence[Point], **look: Any) -> None:
-    xs, ys = zip(*points, strict=True)
-    look |= {"xerr": _errors(xs), "yerr": _errors(ys), "capsize": 0, "markeredgecolor": "black", "markeredgewidth": 0.5}
-    axes.errorbar([x.median for x in xs], [y.median for y in ys], **look)
-
-
-def _edge(axes: Axes, points: Iterable[Point], where: Any, label: str = "best of all formats") -> None:
-    """Steps through the best points, which are sorted from left to right."""
-    ends = sorted((x.median, y.median) for x, y in points)
-    axes.step(*zip(*ends, strict=True), where=where, color=_PALE, linewidth=7, label=label)
-
-
-def curves(
-    series: Mapping[str, Sequence[Point]], edge: Sequence[Point], title: str, xlabel: str, ylabel: str
+def fronts(
+    series: Mapping[str, Sequence[Point]],
+    edge: Sequence[Point],
+    title: str,
+    xlabel: str,
+    ylabel: str,
+    where: Literal["pre", "post"] = "post",
+    hollow: Collection[str] = (),
+    *,
+    are_losses: bool = False,
 ) -> Picture:
-    """Area over delay: steps through each format's points from fast to small, on top of the ``edge`` of all formats."""
-    used, styles = [area for points in series.values() for _, area in points], looks(series)
+    """Steps through each name's points, with spreads, on top of the ``edge``, which no other point beats in both.
+
+    The legend names at most :data:`MOST_NAMES` names; if there are more, those on the edge. ``where`` the edge has its
+    steps, before or after its points, depends on which values are better. The axis of losses, in percent, is linear up
+    to 1%, then logarithmic.
+    """
+    used, styles = [y for points in series.values() for _, y in points], looks(series)
+    best = zip(*sorted((x.median, y.median) for x, y in edge), strict=True)
     with sheet(title, 3.7 + 0.1 * len(series), used, legend=2, xlabel=xlabel, ylabel=ylabel) as page:
-        _edge(page.axes, edge, "post")
+        page.axes.step(*best, where=where, color=_PALE, linewidth=7, label="best of all")
         for name, points in series.items():
-            _points(page.axes, points, drawstyle="steps-post", linewidth=1.1, markersize=4, label=name, **styles[name])
-    return page.picture
-
-
-def scatter(points: Mapping[str, Point], edge: Collection[str], title: str, xlabel: str, ylabel: str) -> Picture:
-    """A point for each format; a line joins the formats on the ``edge``, which no other format beats in both.
-
-    The legend names at most :data:`MOST_NAMES` formats; if there are more, it names the edge.
-    """
-    used, styles = [area for _, area in points.values()], looks(points)
-    with sheet(title, 3.6, used, xlabel=xlabel, ylabel=ylabel) as page:
-        _edge(page.axes, (points[name] for name in edge), "pre")
-        for name in sorted(points, key=lambda name: -points[name][1].median):  # the order of the legend
-            is_named = len(points) <= MOST_NAMES or name in edge
+            is_named = len(series) <= MOST_NAMES or not set(edge).isdisjoint(points)
             look = {"label": name, **styles[name]} if is_named else {"color": "0.6", "marker": "."}
-            _points(page.axes, [points[name]], linestyle="", **look)
-        page.axes.margins(x=0.15)
-        page.axes.figure.legend(loc="outside right upper")
-    return page.picture
-
-
-def losses(
-    points: Mapping[str, Point],
-    edge: Collection[str],
-    hollow: Collection[str],
-    title: str,
-    labels: tuple[str, str],
-) -> Picture:
-    """Area over loss in percent, a point for each policy; the axis of losses is linear up to 1%, then logarithmic.
-
-    Steps join the policies on the ``edge``, which no other policy beats in both. ``labels`` are those of the axes.
-    """
-    used, styles = [area for _, area in points.values()], looks(points, ())
-    with sheet(title, 3.4 + 0.17 * len(points), used, legend=2, xlabel=labels[0], ylabel=labels[1]) as page:
-        _edge(page.axes, (points[name] for name in edge), "post", "best")
-        for name, point in points.items():
-            look = styles[name] | ({"markerfacecolor": "white"} if name in hollow else {})
-            _points(page.axes, [point], linestyle="", label=name, **look)
-        page.axes.set_xscale("symlog", linthresh=1)
-        page.axes.xaxis.set_major_formatter("{x:g}")
-        page.axes.axvline(0, color="0.6", linewidth=1)
+            look |= {"markerfacecolor": "white"} if name in hollow else {}
+            xs, ys = zip(*points, strict=True)
+            page.axes.errorbar(
+                [x.median for x in xs], [y.median for y in ys], _errors(ys), _errors(xs), capsize=0, linewidth=1.1,
+                drawstyle="steps-post", markersize=5, markeredgecolor="black", markeredgewidth=0.5, **look,
+            )  # fmt: skip
         page.axes.margins(x=0.1)
+        if are_losses:
+            page.axes.set_xscale("symlog", linthresh=1)
+            page.axes.xaxis.set_major_formatter("{x:g}")
+            page.axes.axvline(0, color="0.6", linewidth=1)
     return page.picture
 
 
-def _plain_lines(
-    series: Mapping[str, Mapping[Any, float]],
-    styles: Mapping[str, Mapping[str, Any]],
+def lines(
+    series: Mapping[str, Mapping[Any, Figure]],
     title: str,
-    height: float,
-    legend: int,
-    figures: Iterable[Figure] = (),
-    **labels: Any,
+    xlabel: str,
+    ylabel: str,
+    reference: str = "",
+    *,
+    are_powers: bool = False,
+    are_shares: bool = False,
 ) -> Picture:
-    """Numbers without spreads, from 0, a line for each series; shares, if their axis has no name, as percentages."""
-    with sheet(title, height, figures, legend, **labels) as page:
+    """Figures over numbers, which may be powers of two, or over names: a line for each series, from 0.
+
+    The ``reference`` is a thick line.
+    """
+    styles = looks(series, FORMATS if set(FORMATS) & series.keys() else ())
+    styles |= {reference: {"color": "black", "marker": "o", "linewidth": 3}}
+    height, legend = 3.7 + 0.1 * len(series), 3 if max(map(len, series)) < _SHORT else 2
+    with sheet(title, height, _all(series), legend, xlabel=xlabel, ylabel=ylabel) as page:
         for name, values in series.items():
-            page.axes.plot(list(values), list(values.values()), label=name, **styles[name])
-        if "ylabel" not in labels:
+            figures = list(values.values())
+            errors = _errors(figures) if any(value.low < value.high for value in figures) else None
+            look: dict[str, Any] = {"linewidth": 1.1, "markersize": 3, "label": name, **styles[name]}
+            page.axes.errorbar(list(values), [value.median for value in figures], errors, **look)
+        if are_powers:
+            ticks = sorted({number for values in series.values() for number in values})
+            page.axes.set_xscale("log", base=2)
+            page.axes.set_xticks(ticks, map(str, ticks))
+        if are_shares:
             page.axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-        page.axes.set_ylim(bottom=0)
-    return page.picture
-
-
-def profiles(series: Mapping[str, Mapping[int, float]], title: str, xlabel: str, ylabel: str) -> Picture:
-    """Numbers over integers, a line for each format."""
-    styles = {name: {**look, "linewidth": 1.1, "markersize": 3} for name, look in looks(series).items()}
-    return _plain_lines(series, styles, title, 3.7 + 0.1 * len(series), 3, xlabel=xlabel, ylabel=ylabel)
-
-
-def shares(series: Mapping[str, Mapping[int, float]], title: str, xlabel: str) -> Picture:
-    """Shares over integers, a line for each series."""
-    styles = {name: {**look, "linewidth": 1.1, "markersize": 3} for name, look in looks(series, ()).items()}
-    return _plain_lines(series, styles, title, 3.4 + 0.1 * len(series), 2, xlabel=xlabel)
-
-
-def slopes(series: Mapping[str, Mapping[str, Figure]], title: str, ylabel: str) -> Picture:
-    """A line over the formats for each series; the first series, the reference, has a thick line."""
-    first, *_ = series
-    styles = {name: {"marker": "o"} | ({"color": "black", "linewidth": 3} if name == first else {}) for name in series}
-    medians = {name: {row: value.median for row, value in values.items()} for name, values in series.items()}
-    return _plain_lines(medians, styles, title, 3.8, 3, _all(series), ylabel=ylabel)
-
-
-def lines(series: Mapping[str, Mapping[int, Figure]], title: str, xlabel: str, ylabel: str) -> Picture:
-    """Figures over numbers that are powers of two, a line for each series."""
-    with sheet(title, 3.8, _all(series), legend=3, xlabel=xlabel, ylabel=ylabel) as page:
-        for marker, (name, values) in zip(_MARKERS * len(series), series.items(), strict=False):
-            medians, errors = [value.median for value in values.values()], _errors(list(values.values()))
-            page.axes.errorbar(list(values), medians, errors, marker=marker, markersize=4, label=name)
-        page.axes.set_xscale("log", base=2)
-        ticks = sorted({number for values in series.values() for number in values})
-        page.axes.set_xticks(ticks, map(str, ticks))
         page.axes.set_ylim(bottom=0)
     return page.picture
