@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hwgen.datapath.goal import AREA, SPEED
 from synth.area.rows import Row
 from synth.report import figures
-from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest, ties_clause
+from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest_sentence
 from synth.report.measured import columns, figure
 from synth.report.render import plots
 from synth.report.sections import Cell, Section, Table, table
@@ -240,18 +240,11 @@ def sentences(curves: Mapping[str, Front], where: str, unit: str) -> list[str]:
         if len(curve) == 1:
             return [f"{where}: {name} has {ends[0]}."]
         return [f"{where}: {name} has {ends[0]} if it is fastest, {ends[-1]} if it is smallest."]
-    texts = []
-    for deadline in deadlines(curves):
-        met = {name: point.area for name, curve in curves.items() if (point := at(curve, deadline))}
-        best, ties, _ = smallest(met)
-        size = f"{number(met[best].median)} {met[best].unit}"
-        words = f"{best} is smallest of {counted(len(curves), 'format')} ({size}){ties_clause(ties)}"
-        texts.append(f"{where}, within {number(deadline)} {unit}: {words}.")
-    times = {name: curve[0].time for name, curve in curves.items()}
-    first, ties, last = smallest(times)
-    slowest = f"; {last} is slowest ({number(times[last].median)} {unit})" if last else ""
-    delay = f"{number(times[first].median)} {unit}"
-    return [*texts, f"{where}: {first} is fastest ({delay}){ties_clause(ties)}{slowest}."]
+    texts, what = [], f"area of {counted(len(curves), 'format')}"
+    for limit in deadlines(curves):
+        met = {name: point.area for name, curve in curves.items() if (point := at(curve, limit))}
+        texts.append(smallest_sentence(met, what, f"{where}, within {number(limit)} {unit}"))
+    return [*texts, smallest_sentence({name: curve[0].time for name, curve in curves.items()}, "delay", where)]
 
 
 def delay_table(caption: str, curves: Mapping[str, Front], limits: Sequence[float], unit: str, area: str) -> Table:
