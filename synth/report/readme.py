@@ -21,7 +21,7 @@ from hwgen.datapath.goal import GOALS
 from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.report import load
-from synth.report.chapters import energy, speed, training
+from synth.report.chapters import energy, training
 from synth.report.data import Report
 from synth.report.figures import Figure, counted, number, ranked
 from synth.report.measured import Measured
@@ -192,11 +192,8 @@ def _corners(designs: Iterable[Design], data: Speeds) -> list[str]:
 
 def _within(limit: Limit, data: Speeds, delay: float) -> str:
     """The smallest area within a delay, with a star if that MAC is built for area."""
-    met = [
-        (speed.at(front(design, data), delay), star) for design, star in zip(limit.designs(), ("*", ""), strict=True)
-    ]
-    area, star = min(((point.area.median, star) for point, star in met if point), default=(None, ""))
-    return "–" if area is None else f"{number(area)}{star}"
+    met = fast.best(limit, data, delay)
+    return f"{number(met[1].area.median)}{'' if 'optimize' in met[0].options else '*'}" if met else "–"
 
 
 def energies(data: Energies) -> str:

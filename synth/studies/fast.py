@@ -100,18 +100,23 @@ def front(design: Design, speeds: Speeds) -> speed.Front:
     return speed.front(speed.points(speeds.curve(Point(design, portfolio=SPEED))))
 
 
+def best(limit: Limit, speeds: Speeds, delay: float) -> tuple[Design, speed.Point] | None:
+    """The design and the netlist of a MAC with the smallest area within a delay; None if none is fast enough."""
+    curves = ((design, speed.at(front(design, speeds), delay)) for design in limit.designs())
+    met = [(design, point) for design, point in curves if point]
+    return min(met, key=lambda pair: pair[1].area.median, default=None)
+
+
 def checked(limit: Limit, speeds: Speeds) -> Iterator[Check]:
     """A check for each delay of a limit."""
-    curves = {design.name: front(design, speeds) for design in limit.designs()}
-    fastest = min(curves, key=lambda name: curves[name][0].delay)
+    fastest = min(((design, front(design, speeds)[0]) for design in limit.designs()), key=lambda pair: pair[1].delay)
     for delay, area in limit.within:
-        met = {name: point for name, curve in curves.items() if (point := speed.at(curve, delay))}
-        name = min(met, key=lambda name: met[name].area.median, default=fastest)
-        point = met.get(name, curves[name][0])
+        met = best(limit, speeds, delay)
+        design, point = met or fastest
         most = "any" if area == inf else number(round(ALLOWED * area))
         figures = f"{number(delay):>6} {most:>7} {point.delay:8.2f} {number(point.area.median):>8}"
-        is_kept = name in met and point.area.median <= ALLOWED * area
-        yield Check(f"{name:34} {figures}  {point.area.recipe}: {'kept' if is_kept else 'NOT KEPT'}", is_kept)
+        is_kept = met is not None and point.area.median <= ALLOWED * area
+        yield Check(f"{design.name:34} {figures}  {point.area.recipe}: {'kept' if is_kept else 'NOT KEPT'}", is_kept)
 
 
 # -- delays in nanoseconds
