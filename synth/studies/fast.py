@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
-from math import inf, nan
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar, NamedTuple
@@ -37,7 +37,7 @@ from synth.area.store import Store
 from synth.area.targets import LIBERTY
 from synth.area.timing import opensta
 from synth.report.chapters import speed
-from synth.report.figures import number
+from synth.report.figures import Figure, number
 from synth.report.plan import REPORT_ACCUMULATOR, Point
 from synth.report.speeds import VARIED, Speeds, mac
 from synth.report.study import Study
@@ -162,47 +162,30 @@ class Sky130(Study):
         return todo
 
 
-class Delay(NamedTuple):
-    """Delays in ns of a MAC by one recipe."""
-
-    samples: tuple[float, ...]
-    """Of renamings."""
-    emitted: float
-    """Of the module as emitted; NaN if it was not measured."""
-    area: float
-    """NAND2 equivalents of the module as emitted; NaN if it was not measured."""
-
-    @property
-    def spread(self) -> str:
-        """The fastest and the slowest renaming."""
-        return f"{min(self.samples):.2f} to {max(self.samples):.2f}"
-
-
-def delay(design: Design, recipe: str, rows: Sequence[Row]) -> Delay:
-    """The delays of a design by a recipe; the rows must have them."""
+def delay(design: Design, recipe: str, rows: Sequence[Row]) -> tuple[Figure, Row | None]:
+    """Delays in ns of the renamings of a design by a recipe, and the row of the module as emitted, if it has one."""
     by_seed = {row.seed: row for row in rows if (row.name, row.recipe) == (design.name, recipe)}
     emitted = by_seed.pop(AS_EMITTED, None)
     ((timing, medians),) = ((row.timing, row.medians) for row in by_seed.values())
     assert timing is not None
     unit = medians[PS] / median(timing.delays) / 1000  # rows have samples in FO4; within a picosecond
-    samples = tuple(sample * unit for sample in timing.delays)
-    known = {PS: nan, "nand2_equivalents": nan} if emitted is None else emitted.medians
-    return Delay(samples, known[PS] / 1000, known["nand2_equivalents"])
+    return Figure.of([sample * unit for sample in timing.delays], "ns"), emitted
 
 
 def timed(rows: Sequence[Row]) -> Iterator[Check]:
     """A check for each limit in ns, and the delays of the same MAC by the other recipe."""
     for limit, recipe in product(LIMITS_IN_NS, RECIPES):
         _, design = limit.designs()
-        known = delay(design, recipe, rows)
-        middle, within, verdict, kept = median(known.samples), "–", "", None
+        renamed, row = delay(design, recipe, rows)
+        assert row is not None
+        emitted, within, verdict, kept = row.medians[PS] / 1000, "–", "", None
         if recipe == RECIPE:
-            within, kept = f"{limit.nanoseconds:.2f}", known.emitted <= limit.nanoseconds
+            within, kept = f"{limit.nanoseconds:.2f}", emitted <= limit.nanoseconds
             verdict = ": kept" if kept else ": NOT KEPT"
-            if kept != (middle <= limit.nanoseconds):
+            if kept != (renamed.median <= limit.nanoseconds):
                 verdict += " (median: NOT kept)" if kept else " (median: kept)"
-        area = number(round(known.area))
-        figures = f"{within:>6} {known.emitted:8.3f} {middle:6.2f} {known.spread:>14} {area:>8}"
+        spread, area = f"{renamed.low:.2f} to {renamed.high:.2f}", number(round(row.medians["nand2_equivalents"]))
+        figures = f"{within:>6} {emitted:8.3f} {renamed.median:6.2f} {spread:>14} {area:>8}"
         yield Check(f"{design.name:34} {figures}  {recipe}{verdict}", kept)
 
 
@@ -211,8 +194,10 @@ def table_rows(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     yield ("MAC", *(f"built for {goal}: `{recipe}`" for goal in GOALS for recipe in RECIPES), "as emitted", "limit")
     for limit in LIMITS_IN_NS:
         delays = [delay(design, recipe, rows) for design, recipe in product(limit.designs(), RECIPES)]
-        times = (*(median(each.samples) for each in delays), delays[RECIPES.index(RECIPE) - len(RECIPES)].emitted)
+        _, emitted = delay(limit.designs()[1], RECIPE, rows)
+        assert emitted is not None
         name = f"`{limit.format}` into {limit.options.get('accumulator', REPORT_ACCUMULATOR)}"
+        times = (*(renamed.median for renamed, _ in delays), emitted.medians[PS] / 1000)
         yield (name, *(f"{time:.2f} ns" for time in times), f"{limit.nanoseconds:g} ns")
 
 

@@ -218,10 +218,8 @@ def crossing(small: Front, fast: Front, unit: str, better: str = "is smaller", a
 
 def _better(small: Front, fast: Front, limit: float) -> str | None:
     """What the better block within a delay is built for; None if the spreads overlap."""
-    one, other = at(small, limit), at(fast, limit)
-    assert one is not None
-    assert other is not None
-    return AREA if one.area.below(other.area) else SPEED if other.area.below(one.area) else None
+    one, other = (point.area for curve in (small, fast) if (point := at(curve, limit)))
+    return AREA if one.below(other) else SPEED if other.below(one) else None
 
 
 def deadlines(curves: Mapping[str, Front]) -> list[float]:
