@@ -17,7 +17,7 @@ from synth.report.figures import Figure, compared, number, ranked
 from synth.report.plan import FORMATS
 from synth.report.sections import Picture
 
-_SHORT = 20  # characters of names of which three fit beside each other
+_SHORT = 20  # characters; three such names fit beside each other
 _EN = "\N{EN SPACE}"  # keeps its width in SVG
 _PALE = "0.87"  # grey, for lines and bands behind the figures
 _MARKERS = "osD^v<>"
