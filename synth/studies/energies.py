@@ -16,7 +16,6 @@ from statistics import median
 from typing import ClassVar
 
 from hwgen.blocks.block import Design
-from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import AREA, GOALS
 from synth import report
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
@@ -51,18 +50,6 @@ def point(design: Design, portfolio: str = DEFAULT_PORTFOLIO, data: str = DEFAUL
 def mac(fmt: str, accumulator: str = REPORT_ACCUMULATOR, stages: int = 0, goal: str = AREA) -> Design:
     """A MAC of the study, built for area or for speed."""
     return speeds.mac(fmt, goal, accumulator=accumulator, stages=stages)
-
-
-@cache
-def element(fmt: str) -> Design:
-    """A processing element of the study."""
-    return build("pe", fmt, accumulator=REPORT_ACCUMULATOR)
-
-
-@cache
-def encoder(rounding: str) -> Design:
-    """An encoder of the study."""
-    return build("encoder", ROUNDED, source="binary32", rounding=rounding)
 
 
 _INTO = only(accumulator=REPORT_ACCUMULATOR)

@@ -1,5 +1,6 @@
 """The chapters on MACs and their parts, and on the cost of options, of rounding and of accumulators."""
 
+from synth.area.rows import Row
 from synth.report import plan
 from synth.report.figures import (
     Figure,
@@ -188,25 +189,21 @@ def accumulators(measured: Measured) -> Section | None:
     )
     summary = ""
     for target in WIDTH_TARGETS:
-        areas: dict[str, dict[str, Figure]] = {}
-        widths: dict[str, list[int]] = {}
-        bits: dict[str, int] = {}
+        by_format: dict[str, dict[str, Row]] = {}
         for row in measured.rows:
             is_mac = (row.component, row.place, row.is_best) == ("mac", target, True) and "format_b" not in row.options
             if is_mac and row.format in plan.WIDTH_STUDY and row.accumulator_bits is not None:
-                kind = str(row.options["accumulator"])
-                if kind not in areas.setdefault(row.format, {}):
-                    areas[row.format][kind] = figure(row)
-                    widths.setdefault(kind, []).append(row.accumulator_bits)
-                    bits[row.format] = row.accumulator_bits if kind == "exact" else bits.get(row.format, 0)
-        kinds = [kind for kind in plan.ACCUMULATORS if kind in widths]
-        if len(kinds) < 2:
+                by_format.setdefault(row.format, {}).setdefault(str(row.options["accumulator"]), row)
+        heads = {}
+        for kind in plan.ACCUMULATORS:
+            if bits := sorted({macs[kind].accumulator_bits or 0 for macs in by_format.values() if kind in macs}):
+                heads[kind] = f"{kind}, {' to '.join(map(str, dict.fromkeys((bits[0], bits[-1]))))} bits"
+        if len(heads) < 2:
             continue
         column = measured.columns[target]
         title = f"MAC by accumulator, {column.title}"
-        ends = {kind: dict.fromkeys((str(min(widths[kind])), str(max(widths[kind])))) for kind in kinds}
-        heads = {kind: f"{kind}, {' to '.join(ends[kind])} bits" for kind in kinds}
-        series = {name: {heads[kind]: macs[kind] for kind in kinds if kind in macs} for name, macs in areas.items()}
+        areas = {name: {kind: figure(macs[kind]) for kind in heads if kind in macs} for name, macs in by_format.items()}
+        series = {name: {heads[kind]: area for kind, area in macs.items()} for name, macs in areas.items()}
         picture = plots.groups(series, title, column.axis)
         section.plot("The exact accumulator never rounds, the others round after every product.", picture)
         costs = []
@@ -214,8 +211,8 @@ def accumulators(measured: Measured) -> Section | None:
             if {"exact", "binary32"} <= set(macs):
                 pair = ("a binary32 one", macs["binary32"]), ("an exact accumulator", macs["exact"])
                 section.find(pair_sentence(*pair, f"the {name} MAC", column.title))
-                share = compared(macs["exact"], macs["binary32"])
-                costs += [f"{name} {share} ({bits[name]} bits)"] if share else []
+                share, width = compared(macs["exact"], macs["binary32"]), by_format[name]["exact"].accumulator_bits
+                costs += [f"{name} {share} ({width} bits)"] if share else []
         if costs:
             text = "a MAC with an exact accumulator, compared with binary32"
             summary = f"{column.title}: {text}: {listing(costs)}."

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, product
 
+from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
 from synth.area.recipes import SPEED
 from synth.area.rows import Row
@@ -203,8 +204,9 @@ def _data(section: Section, energies: Energies) -> None:
 
 def comparisons() -> Iterator[tuple[str, str, Point, Point]]:
     """Subject, change, base and unit of each comparison."""
-    base, other = (point(study.encoder(rounding)) for rounding in study.ROUNDINGS)
     first, second = study.ROUNDINGS
+    encoders = (build("encoder", study.ROUNDED, source="binary32", rounding=rounding) for rounding in study.ROUNDINGS)
+    base, other = map(point, encoders)
     yield f"the {study.ROUNDED} encoder from binary32", f"{second} instead of {first}", base, other
     for name in study.COSTS:
         subject, plain = f"the {name} MAC", point(mac(name))
@@ -215,7 +217,7 @@ def comparisons() -> Iterator[tuple[str, str, Point, Point]]:
             ranks = f"{stages} rank{'s' if stages > 1 else ''} of registers instead of none"
             yield subject, ranks, plain, point(mac(name, stages=stages))
         inside = "its accumulator's register inside (a processing element)"
-        yield subject, inside, plain, point(study.element(name))
+        yield subject, inside, plain, point(build("pe", name, accumulator=REPORT_ACCUMULATOR))
 
 
 def _costs(section: Section, energies: Energies) -> None:
