@@ -5,7 +5,7 @@ import re
 
 from rtl_tests.support.paths import ROOT
 from synth.report import load, readme
-from synth.studies import sky130
+from synth.studies import fast
 
 
 def test_figures_in_readme_match_the_data_file():
@@ -23,7 +23,7 @@ def test_figures_of_dot_products_match_the_study():
 
 
 def test_figures_of_speed_match_the_study():
-    assert readme.speeds(load.speeds(), sky130.Sky130.load().rows) in (ROOT / readme.FAST).read_text()
+    assert readme.speeds(load.speeds(), fast.Sky130.load().rows) in (ROOT / readme.FAST).read_text()
 
 
 def test_energies_match_the_study():

@@ -48,7 +48,7 @@ def figures(rows: Iterable[Row]) -> dict[Key, Figure]:
 
 
 class Change(NamedTuple):
-    """A figure whose old and new spreads do not overlap."""
+    """A figure of both reports."""
 
     key: Key
     old: Figure
@@ -83,15 +83,13 @@ class Comparison(NamedTuple):
 def compare(old: Sequence[Row], new: Sequence[Row]) -> Comparison:
     """Compare the rows of a new report with the rows of an old one."""
     before, after = figures(old), figures(new)
-    common = [key for key in after if key in before]
-    single = sum(not have_spreads((before[key], after[key])) for key in common)
-    changes = [Change(key, before[key], after[key]) for key in common if after[key].differs(before[key])]
-    old_tools, new_tools = (
-        listing(sorted({by_key[key].tool for key in common})) if common else "" for by_key in (before, after)
-    )
-    ordered = tuple(sorted(changes, key=attrgetter("growth"), reverse=True))
-    added, gone = len(after) - len(common), len(before) - len(common)
-    return Comparison(ordered, len(common), single, added, gone, (old_tools, new_tools))
+    pairs = [Change(key, before[key], value) for key, value in after.items() if key in before]
+    changes = sorted((pair for pair in pairs if pair.new.differs(pair.old)), key=attrgetter("growth"), reverse=True)
+    single = sum(not have_spreads((pair.old, pair.new)) for pair in pairs)
+    tools = [sorted({figure.tool for figure in side}) for side in zip(*(pair[1:] for pair in pairs), strict=True)]
+    old_tools, new_tools = map(listing, tools or [[""], [""]])
+    added, gone = len(after) - len(pairs), len(before) - len(pairs)
+    return Comparison(tuple(changes), len(pairs), single, added, gone, (old_tools, new_tools))
 
 
 def lines(comparison: Comparison, above: float | None = None) -> Iterator[str]:

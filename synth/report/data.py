@@ -78,9 +78,8 @@ class Score:
         """Read a row, or a row of the study, of ``examples/digits.py --json``; BadValue or BadKind otherwise."""
         keys = Keys(data, "row")
         is_reference, ratio = "snr_db" not in keys.rest, keys.take("snr_db")
-        if (in_study and is_reference) or (
-            ratio is not None and not (isinstance(ratio, float | int) and math.isfinite(ratio))
-        ):
+        is_number = ratio is None or (isinstance(ratio, float | int) and math.isfinite(ratio))
+        if not is_number or (in_study and is_reference):
             raise BadValue("snr_db", f"must be a finite number or null, not {ratio!r}")
         score = cls(keys.text("format"), keys.number("accuracy"), ratio, is_reference)
         if in_study:
@@ -167,12 +166,9 @@ class Report:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Report":
         """Read a ``report.json`` of this version."""
-        snr = {
-            name: replace(Ratio(**known), by_scale=(*known["by_scale"],)) for name, known in (data["snr"] or {}).items()
-        }
-        parts: dict[str, Any] = {
-            name: of.from_json(data[name]) for name, of in _PARTS.items() if data[name] is not None
-        }
+        ratios = (data["snr"] or {}).items()
+        snr = {name: Ratio(**known | {"by_scale": (*known["by_scale"],)}) for name, known in ratios}
+        parts: dict[str, Any] = {name: of.from_json(data[name]) for name, of in _PARTS.items() if data[name]}
         return cls(
             **{key: data[key] for key in _PLAIN} | {"formats": tuple(data["formats"])},
             rows=tuple(map(Row.from_json, data["rows"])),

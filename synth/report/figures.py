@@ -1,10 +1,13 @@
 """Figures: medians with spreads, their text, and comparisons that claim no difference where spreads overlap."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import TypeVar
 
 from synth.area.rows import FO4, PS
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,15 @@ class Figure:
         """A value without a spread."""
         return cls(value, value, value)
 
+    @classmethod
+    def of(cls, values: Sequence[float], unit: str = "") -> "Figure":
+        """Samples without a source."""
+        return cls(min(values), median(values), max(values), unit, samples=len(values))
+
     def over(self, base: float) -> "Figure":
-        """The figure in multiples of ``base``."""
-        return Figure(self.low / base, self.median / base, self.high / base)
+        """The figure in multiples of ``base``; the largest becomes the smallest if that is negative."""
+        low, high = sorted((self.low / base, self.high / base))
+        return replace(self, low=low, median=self.median / base, high=high)
 
     def below(self, other: "Figure") -> bool:
         """Whether every sample is below every sample of the other."""
@@ -80,6 +89,15 @@ def compared(value: Figure, base: Figure) -> str:
     if not value.differs(base):
         return "no difference"
     return percent(value.median / base.median - 1, "+") if base.median else "more"
+
+
+def front(items: Iterable[Item], costs: Callable[[Item], tuple[float, float]]) -> list[Item]:
+    """The items that no other one beats in both costs, by the first of them."""
+    kept: list[Item] = []
+    for item in sorted(items, key=costs):
+        if not kept or costs(item)[1] < costs(kept[-1])[1]:
+            kept.append(item)
+    return kept
 
 
 def ranked(figures: Mapping[str, Figure]) -> list[str]:
@@ -133,14 +151,7 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-class Metric(NamedTuple):
-    """A measured quantity; less is better."""
-
-    name: str
-    unit: str
-
-
-DELAYS = {metric.name: metric for metric in (Metric(FO4, "FO4"), Metric(PS, "ps"))}
-"""Delays by name."""
+DELAYS = {FO4: "FO4", PS: "ps"}
+"""Units of delays by their names in rows."""
 WITHOUT_GLITCHES = ("glitch_free", "glitch_free_switching", "glitch_free_internal", "glitch_free_transitions")
 """What an energy and its parts are if nets change once in an operation at most."""

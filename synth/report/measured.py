@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from synth.area.rows import Option, Row
 from synth.area.targets import TARGETS
 from synth.report.figures import Figure, ranked
-from synth.report.plan import OPTIONAL, REPORT_ACCUMULATOR
+from synth.report.plan import OPTIONAL, REPORT_ACCUMULATOR, Block
 
 _LIBRARY_NOTE = "Area in the library's own unit; NAND2: divided by the area of its smallest two-input NAND."
 
@@ -68,33 +68,29 @@ def columns(rows: Iterable[Row]) -> list[Column]:
 
 
 class Measured:
-    """The rows of a report by kind, and its columns.
-
-    Attributes
-    ----------
-    rows, optional, timed : list of Row
-        Areas of plain blocks, areas of blocks with :data:`synth.report.plan.OPTIONAL` options, and timed rows.
-    energies : list of Row
-        Energies.
-    columns : dict of str to Column
-        Targets and cell libraries of the areas, by place.
-    formats : tuple of str
-        Formats that are compared.
-    """
+    """The rows of a report by kind, and its columns; ``formats`` are compared."""
 
     def __init__(self, rows: Sequence[Row], formats: Sequence[str]):
         areas = [row for row in rows if row.timing is None and not row.is_energy]
         self.rows = [row for row in areas if OPTIONAL.isdisjoint(row.options)]
+        """Areas of plain blocks."""
         self.optional = [row for row in areas if not OPTIONAL.isdisjoint(row.options)]
+        """Areas of blocks with :data:`synth.report.plan.OPTIONAL` options."""
         self.timed = [row for row in rows if row.timing is not None]
         self.energies = [row for row in rows if row.is_energy]
         self.columns: dict[str, Column] = {column.key: column for column in columns(areas)}
+        """Targets and cell libraries of the areas, by place."""
         self.formats = tuple(formats)
 
     def part(self, part: str, place: str) -> dict[str, Figure]:
         """:func:`by_format` for the formats that are compared."""
         figures = by_format(self.rows, part, place)
         return {name: figures[name] for name in self.formats if name in figures}
+
+    def block(self, block: Block, place: str) -> Figure | None:
+        """The figure of a block in a place, if it was measured."""
+        rows = self.rows if OPTIONAL.isdisjoint(block.options) else self.optional
+        return pick(rows, block.kind, place, format=block.format, format_b=None, **block.options)
 
     def parts(self, part: str) -> dict[str, dict[str, Figure]]:
         """:meth:`part` for every place that has figures."""

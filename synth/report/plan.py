@@ -1,21 +1,119 @@
-"""What the report measures: its formats, studies and claims, and their jobs."""
+"""What the report and its studies measure: families of designs as data, which expand to points, and their jobs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from itertools import product
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import golden
 from golden import DEFAULT_TERMS, Format
-from hwgen.blocks.catalog import BLOCKS
+from hwgen.blocks.block import Design
+from hwgen.blocks.catalog import BLOCKS, build
 from synth.area.emission import verilog
-from synth.area.jobs import DEFAULT_RENAMINGS, Job
+from synth.area.jobs import DEFAULT_RENAMINGS, Job, Measurement
 from synth.area.liberty import Libraries
 from synth.area.plan import NO_LIBRARIES, area_jobs
+from synth.area.recipes import DEFAULT_PORTFOLIO
 from synth.area.store import Store
 from synth.area.targets import LIBERTY, TARGETS
-from synth.report.designs import Family, only
+from synth.area.timing import ABC
+from synth.energy.data import read
+from synth.energy.measure import COMPILED
+from synth.energy.plan import DEFAULT_DATA, GATES, energy_jobs
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class Point(NamedTuple):
+    """A measurement of a study: a design, and how it is measured."""
+
+    design: Design
+    target: str = GATES
+    portfolio: str = DEFAULT_PORTFOLIO
+    data: str = ""
+    """Kind of data of an energy; empty for areas and delays."""
+    seed: int = 1
+
+    @property
+    def label(self) -> str:
+        """What distinguishes it from the others of a study."""
+        usual = GATES, DEFAULT_PORTFOLIO, DEFAULT_DATA, "", "1"
+        others = (word for word in (self.target, self.portfolio, self.data, str(self.seed)) if word not in usual)
+        return " ".join((self.design.name, *others))
+
+    def job(self, text: str, simulator: Any = COMPILED) -> Measurement:
+        """Its job, unless it needs a library; delays are ABC's, which every machine has.
+
+        ``text`` is the design's Verilog.
+        """
+        if self.data:
+            options = {"portfolio": self.portfolio, "simulator": simulator}
+            (job,) = energy_jobs(self.design, text, [self.target], read(self.data), **options)
+            return replace(job, area=replace(job.area, timer=ABC))
+        (area,) = area_jobs(self.design, text, [self.target], self.portfolio)
+        return replace(area, timer=ABC)
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The part of its rows' JSON that does not depend on measurements."""
+        design = self.design
+        widths = [port.width for port in design.ports if port.name == "acc_out"]
+        return {
+            "component": design.kind,
+            **{name.replace("-", "_"): value for name, value in design.options.items()},
+            **({"accumulator_bits": widths[0]} if widths else {}),
+            **{key: getattr(self, key) for key in ("target", "portfolio", "seed")},
+            "name": design.name,
+            **({} if self.target == LIBERTY else {"command": self.job("").command}),
+            **({"data": self.data} if self.data else {}),
+        }
+
+
+class Family(NamedTuple):
+    """Blocks of a kind: each of the formats with each combination of options, on each target."""
+
+    kind: str
+    formats: Sequence[str]
+    choices: Mapping[str, Sequence[Any]] = _NONE
+    """Values by option."""
+    targets: Sequence[str] = (GATES,)
+    portfolio: str = DEFAULT_PORTFOLIO
+    data: Sequence[str] = ("",)
+
+    def expand(self, formats: Mapping[str, Format] = _NONE) -> Iterator[Point]:
+        """The points, in the order of the fields; ``formats`` are those that a name does not suffice for."""
+        for name, values in product(self.formats, product(*self.choices.values())):
+            design = build(self.kind, formats.get(name, name), **dict(zip(self.choices, values, strict=True)))
+            for target, data in product(self.targets, self.data):
+                yield Point(design, target, self.portfolio, data)
+
+
+class Block(NamedTuple):
+    """A single block of a comparison."""
+
+    kind: str
+    format: str
+    """Its format, or pair of formats behind a select pin."""
+    options: Mapping[str, Any] = _NONE
+
+    def family(self, targets: Sequence[str]) -> Family:
+        """The block on these targets."""
+        return Family(self.kind, (self.format,), only(**self.options), targets)
+
+
+def expanded(families: Sequence[Family]) -> Iterator[Point]:
+    """The points of several families; some may occur twice."""
+    for family in families:
+        yield from family.expand()
+
+
+def only(**options: Any) -> dict[str, Sequence[Any]]:
+    """Choices of a family with a single value for each option."""
+    return {name: (value,) for name, value in options.items()}
+
 
 FORMATS = (
     "hif8",
@@ -50,64 +148,51 @@ PROJECTION_STUDY = "Binary8p4se"
 """The P3109 format whose encoder is measured in all its roundings and overflows, on :data:`ENCODER_TARGETS`."""
 
 
-@dataclass(frozen=True)
-class Extra:
-    """An option whose cost is measured: ``kind`` with ``options`` is compared with ``base_kind`` with ``base``.
-
-    The option can also be a second format: ``pair`` is compared with ``format``.
-    """
+class Extra(NamedTuple):
+    """An option whose cost is measured: a block that has it, or a second format, and the block that lacks it."""
 
     text: str
-    kind: str
-    format: str
-    options: dict[str, Any]
-    base: dict[str, Any]
-    base_kind: str
-    pair: str = ""
-    """Formats of the block with the option, if a pin selects one of two."""
-
-    @property
-    def unit(self) -> str:
-        """The format, or the pair of formats, of the block with the option."""
-        return self.pair or self.format
+    block: Block
+    base: Block
 
     @property
     def comparison(self) -> str:
         """The two blocks that are compared."""
-        changed = {name: value for name, value in self.options.items() if self.base.get(name) != value}
-        options = (f"{name.replace('_', '-')} {value}" for name, value in changed.items())
-        block = ", ".join([f"{self.unit} {self.kind}", *options])
-        return f"{block}, against {self.format} {self.base_kind}, {' '.join(map(str, self.base.values()))}"
+        (kind, fmt, options), base = self.block, self.base
+        changed = (item for item in options.items() if item not in base.options.items())
+        words = [f"{fmt} {kind}", *(f"{name.replace('_', '-')} {value}" for name, value in changed)]
+        return f"{', '.join(words)}, against {base.format} {base.kind}, {' '.join(map(str, base.options.values()))}"
 
 
-def _extra_of_mac(text: str, fmt: str, kind: str = "mac", pair: str = "", **options: Any) -> Extra:
-    base = {"accumulator": REPORT_ACCUMULATOR}
-    return Extra(text, kind, fmt, base | options, base, "mac", pair)
+def _mac(fmt: str, **options: Any) -> Block:
+    return Block("mac", fmt, {"accumulator": REPORT_ACCUMULATOR, **options})
 
 
-_PINNED = {"rounding": "hybrid"}
+def _encoder(**options: Any) -> Block:
+    return Block("encoder", "hif8", {"rounding": "hybrid", **options})
+
+
 _PAIR = "ocp_e4m3+ocp_e5m2"
 P3109_PAIR = "Binary8p4se+Binary8p3se"
 """The two formats of eight bits that an implementation of P3109 must have (draft 4.0, section 4.5)."""
 UNITS = (P3109_PAIR, _PAIR, "hif8")
 """Units that serve weights, activations and gradients: two formats behind a pin, or one that replaces both."""
-POSITIVE_ZERO = {"zero": "positive"}
+
+
+def unit_blocks(unit: str) -> tuple[Block, ...]:
+    """The blocks of a unit that are measured: its multiplier, and its MAC, also with zero results that are +0."""
+    return Block("multiplier", unit), _mac(unit), _mac(unit, zero="positive")
+
+
 EXTRAS = (
-    _extra_of_mac("a port for a scale of 8 bits", "hif8", scale_bits=8),
-    Extra(
-        "a pin that selects half away or hybrid",
-        "encoder",
-        "hif8",
-        _PINNED | {"rounding_pin": True},
-        _PINNED,
-        "encoder",
-    ),
-    Extra("status flags", "encoder", "hif8", _PINNED | {"flags": True}, _PINNED, "encoder"),
-    _extra_of_mac("status flags", "hif8", flags=True),
-    _extra_of_mac("zero results that are always +0, as in P3109", "hif8", **POSITIVE_ZERO),
-    _extra_of_mac("a second product before the rounding", "ocp_e4m3", "dot", lanes=2),
-    _extra_of_mac("ocp_e5m2 as a second format, selected by a pin per operand", "ocp_e4m3", pair=_PAIR),
-    _extra_of_mac("ocp_e4m3 as a second format, selected by a pin per operand", "ocp_e5m2", pair=_PAIR),
+    Extra("a port for a scale of 8 bits", _mac("hif8", scale_bits=8), _mac("hif8")),
+    Extra("a pin that selects half away or hybrid", _encoder(rounding_pin=True), _encoder()),
+    Extra("status flags", _encoder(flags=True), _encoder()),
+    Extra("status flags", _mac("hif8", flags=True), _mac("hif8")),
+    Extra("zero results that are always +0, as in P3109", _mac("hif8", zero="positive"), _mac("hif8")),
+    Extra("a second product before the rounding", _mac("ocp_e4m3", lanes=2)._replace(kind="dot"), _mac("ocp_e4m3")),
+    Extra("ocp_e5m2 as a second format, selected by a pin per operand", _mac(_PAIR), _mac("ocp_e4m3")),
+    Extra("ocp_e4m3 as a second format, selected by a pin per operand", _mac(_PAIR), _mac("ocp_e5m2")),
 )
 """Options whose cost the report shows, on :data:`EXTRA_TARGETS`."""
 EXTRA_TARGETS = ("gates", "cyclonev")
@@ -120,8 +205,7 @@ OPTIONAL = frozenset(
 """Options that rows of plain blocks lack. If a default is None, the component chooses a value, and all rows have it."""
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """A paper's claim that a unit has at most ``most`` times the area of its base; one that has less holds, too."""
 
     text: str
@@ -138,6 +222,12 @@ class Claim:
     def options(self) -> dict[str, str]:
         """Options of both blocks, without their formats."""
         return {} if self.part == "multiplier" else {"accumulator": self.accumulator}
+
+    @property
+    def blocks(self) -> tuple[Block, Block]:
+        """The base and the unit."""
+        base, unit = (Block(self.part, name, self.options) for name in (self.base, self.unit))
+        return base, unit
 
     @property
     def comparison(self) -> str:
@@ -159,14 +249,11 @@ _HYBRID = (
     "2.2). Checked here:"
 )
 CLAIMS = (
-    Claim(
-        f"{_HYBRID} a pin for each operand selects its format.",
-        "mac", "ibm_1_5_2", "ibm_1_4_3+ibm_1_5_2", 1.05, "dlfloat16",
-    ),
+    Claim(f"{_HYBRID} a pin for each operand selects its format.",
+        "mac", "ibm_1_5_2", "ibm_1_4_3+ibm_1_5_2", 1.05, "dlfloat16"),
     Claim(
         f"{_HYBRID} FP9, as the HiFloat8 paper (section 1) calls their hardware: operands of 1-5-3 hold both formats.",
-        "mac", "ibm_1_5_2", "ibm_fp9_1_5_3", 1.05, "dlfloat16",
-    ),
+        "mac", "ibm_1_5_2", "ibm_fp9_1_5_3", 1.05, "dlfloat16"),
     Claim(f"{_SUBNORMALS} E5M2.", "multiplier", "binary8p3", "e5m2_nosub", 0.75),
     Claim(f"{_SUBNORMALS} E4M3.", "multiplier", "binary8p4", "e4m3_nosub", 0.75),
     Claim(_REPLACES, "multiplier", "ocp_e4m3+ocp_e5m2", "hif8", 1.0),
@@ -200,17 +287,12 @@ def families(formats: Mapping[str, Format], libraries: bool = False, whole: bool
             terms = TERMS if accumulator == "exact" else None
             yield Family("mac", (name,), only(accumulator=accumulator, terms=terms), WIDTH_TARGETS)
     for extra in EXTRAS:
-        if extra.format in formats:
-            yield Family(extra.base_kind, (extra.format,), only(**extra.base), EXTRA_TARGETS)
-            yield Family(extra.kind, (extra.unit,), only(**extra.options), EXTRA_TARGETS)
+        if extra.base.format in formats:
+            yield from (block.family(EXTRA_TARGETS) for block in (extra.base, extra.block))
     if not whole:
         return
-    for claim in CLAIMS:
-        yield Family(claim.part, (claim.base, claim.unit), only(**claim.options), everywhere)
-    for unit in UNITS:
-        yield Family("multiplier", (unit,), targets=EXTRA_TARGETS)
-        for zero in ({}, POSITIVE_ZERO):
-            yield Family("mac", (unit,), into | only(**zero), EXTRA_TARGETS)
+    yield from (block.family(everywhere) for claim in CLAIMS for block in claim.blocks)
+    yield from (block.family(EXTRA_TARGETS) for unit in UNITS for block in unit_blocks(unit))
     projected = golden.get(PROJECTION_STUDY)
     rules = {"rounding": projected.roundings, "overflow": projected.overflows}
     choices = {name: [rule.value for rule in values] for name, values in rules.items()}

@@ -6,6 +6,7 @@ Usage: python -m synth.report.readme [REPORT.json]: with a report, copy its figu
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby, product
 from math import inf
 from operator import itemgetter
@@ -20,17 +21,18 @@ from hwgen.datapath.goal import GOALS
 from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.report import load
-from synth.report.chapters import energy, speed, training
+from synth.report.chapters import energy, training
 from synth.report.data import Report
 from synth.report.figures import Figure, counted, number, ranked
 from synth.report.measured import Measured
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
-from synth.report.render.markdown import table_lines
+from synth.report.render.markdown import shown
+from synth.report.sections import Table, table
 from synth.report.speeds import BLOCKS, Speeds
 from synth.report.study import text_of
 from synth.report.training.results import Study
-from synth.studies import sky130
+from synth.studies import fast
 from synth.studies.dots import ACCUMULATORS, FORMAT, LANES, Dots, dot
 from synth.studies.energies import Energies
 from synth.studies.fast import Limit, front, limits
@@ -50,8 +52,7 @@ _SCALES = range(-16, 17, 4)
 _SKY130 = """\
 Sky130 (high density, typical corner), timed by OpenSTA without wires and loads: medians of four renamings, and the
 netlist of the module as emitted, built for speed, by `depth_map`, whose limit `make fast` checks where it finds the
-library:
-"""
+library:"""
 
 
 class Results(NamedTuple):
@@ -99,22 +100,26 @@ def section(data: Results) -> str:
     """The lines of README between its markers."""
     targets = [name for name in TARGETS if ("mac", name) in data.figures]
     units = (f"{TARGETS[name].title} [{TARGETS[name].unit}]" for name in targets)
-    head = ["format", *units, f"multiplier alone [{TARGETS['cyclonev'].unit}]"]
+    head = ("format", *units, f"multiplier alone [{TARGETS['cyclonev'].unit}]")
     text = (
         f"Area of a fused multiply-accumulate unit (MAC) into {REPORT_ACCUMULATOR}, by format: the lowest median over "
         f"several synthesis scripts (recipes), each run {data.renamings} times with other signal names (renamings). "
         "Small figures are the spread, the smallest and the largest result of that recipe. Synthesis is by "
         f"{data.tool}; ALMs are estimated, and nothing is placed and routed."
     )
-    lines = [fill(text, 120), "", f"![Area of the MAC by format, in NAND2 equivalents]({PICTURE})", ""]
-    lines += [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    image = f"![Area of the MAC by format, in NAND2 equivalents]({PICTURE})"
     columns = [data.figures[key] for key in (*(("mac", target) for target in targets), ("multiplier", "cyclonev"))]
-    body = (f"| {name} | {' | '.join(_cell(column[name]) for column in columns)} |" for name in ranked(columns[0]))
-    return "\n".join([*lines, *body, ""])
+    rows = ((name, *(_cell(column[name]) for column in columns)) for name in ranked(columns[0]))
+    return _paragraphs(fill(text, 120), image, table("", head, rows))
 
 
 def _cell(value: Figure) -> str:
     return number(value.median) if value.low == value.high else f"{number(value.median)} <sub>{value.spread}</sub>"
+
+
+def _paragraphs(*parts: str | Table) -> str:
+    texts = [part if isinstance(part, str) else shown(replace(part, note=fill(part.note, 120))) for part in parts]
+    return "\n\n".join(texts) + "\n"
 
 
 def accuracy() -> str:
@@ -128,57 +133,55 @@ def accuracy() -> str:
         ratios = golden.quantization_snr(name, [2.0**e for e in _SCALES]).tolist()
         scaled.append((name, *(f"{ratio:.1f}" for ratio in ratios)))
     bits = [(name, _bits(name)) for name in _ACCURACY_FORMATS]
-    tables = (
-        ("Table 1 of the Graphcore paper, in dB: as printed, all rows.", ("format", "D", "SNR"), ranges),
-        (
-            "Dynamic range, and SNR on data at the best power-of-two scale σ, in dB.",
-            ("format", "dynamic range", *golden.DISTRIBUTIONS),
-            best,
-        ),
-        ("SNR on Gaussian data over the scale σ, in dB.", ("format", *(f"2^{e}" for e in _SCALES)), scaled),
-        ("Significand bits over exponents, as in Figure 1 of the HiFloat8 paper.", ("format", "bits: exponents"), bits),
+    exponents = [f"2^{e}" for e in _SCALES]
+    title = "Dynamic range, and SNR on data at the best power-of-two scale σ, in dB."
+    figure_1 = "Significand bits over exponents, as in Figure 1 of the HiFloat8 paper."
+    return _paragraphs(
+        table("Table 1 of the Graphcore paper, in dB: as printed, all rows.", ("format", "D", "SNR"), ranges),
+        table(title, ("format", "dynamic range", *golden.DISTRIBUTIONS), best),
+        table("SNR on Gaussian data over the scale σ, in dB.", ("format", *exponents), scaled),
+        table(figure_1, ("format", "bits: exponents"), bits),
     )
-    return "\n".join(f"**{caption}**\n\n{_markdown(head, rows)}" for caption, head, rows in tables)
+
+
+def _bits(name: str) -> str:
+    """Runs of exponents with the same number of bits."""
+    pairs = zip(*(column.tolist() for column in golden.significand_bits(name)), strict=True)
+    runs = [list(run) for _, run in groupby(pairs, key=itemgetter(1))]
+    return ", ".join(f"{run[0][1]}: {run[0][0]}" + (f" to {run[-1][0]}" if run[1:] else "") for run in runs)
 
 
 def dots(data: Dots) -> str:
     """The lines of docs/dot.md between its markers: area per product by lanes and accumulator."""
     numbers = LANES["gates"]
-    rows = [
-        (name, *(number(data.area(dot(FORMAT, name, lanes), lanes).median) for lanes in numbers))
-        for name in ACCUMULATORS
-    ]
-    return _markdown((f"{FORMAT}, NAND2 per product", *(counted(lanes, "lane") for lanes in numbers)), rows)
+    head = (f"{FORMAT}, NAND2 per product", *(counted(lanes, "lane") for lanes in numbers))
+    rows = ((name, *(data.area(dot(FORMAT, name, lanes), lanes).median for lanes in numbers)) for name in ACCUMULATORS)
+    return _paragraphs(table("", head, rows))
 
 
 def speeds(data: Speeds, timed: Sequence[Row]) -> str:
     """The lines of docs/fast.md between its markers: areas within the delays of limits, the ends of each curve, and
     delays in ns, from the rows ``timed``.
     """
-    texts = []
+    tables: list[Table] = []
     bounded = [limit for limit in limits() if max(limit.within)[1] < inf]
     for delays, group in groupby(bounded, lambda limit: tuple(delay for delay, _ in limit.within)):
-        rows = [(f"`{limit.format}`", *(_within(limit, data, delay) for delay in delays)) for limit in group]
-        texts.append(_markdown(("NAND2", *(f"within {number(delay)} FO4" for delay in delays)), rows))
-    ends = []
-    for limit in limits():
-        words = (f", `--{name} {value}`" for name, value in limit.options.items())
-        ends.append((f"`{limit.format}`" + "".join(words), *_corners(limit.designs(), data)))
-    others = []
-    for block, name, options in BLOCKS:
-        words = (f" `--{option.replace('_', '-')} {value}`" for option, value in options.items())
-        designs = [build(block, name, optimize=goal, **options) for goal in GOALS]
-        others.append((f"`{block} --format {name}`" + "".join(words), *_corners(designs, data)))
+        areas = [(f"`{limit.format}`", *(_within(limit, data, delay) for delay in delays)) for limit in group]
+        tables.append(table("", ("NAND2", *(f"within {number(delay)} FO4" for delay in delays)), areas))
+    macs = [(f"`{limit.format}`,", limit.options, limit.designs()) for limit in limits()]
+    others = [
+        (f"`{block} --format {name}`", options, [build(block, name, optimize=goal, **options) for goal in GOALS])
+        for block, name, options in BLOCKS
+    ]
     head = [f"built for {goal}: {end}" for goal in GOALS for end in ("fastest", "smallest")]
-    columns, *lines = sky130.table_rows(timed)
-    tables = _markdown(("MAC", *head), ends), _markdown(("block", *head), others)
-    return "\n".join([*texts, *tables, _SKY130, _markdown(columns, lines)])
-
-
-def energies(data: Energies) -> str:
-    """The lines of docs/energy.md between its markers: the least energies within delays."""
-    table = energy.within_delays(data)
-    return "\n".join([f"{table.caption}:", "", *table_lines(table), ""])
+    for noun, lines in (("MAC", macs), ("block", others)):
+        ends = []
+        for name, options, designs in lines:
+            words = (f"`--{option.replace('_', '-')} {value}`" for option, value in options.items())
+            ends.append((" ".join((name, *words)).removesuffix(","), *_corners(designs, data)))
+        tables.append(table("", (noun, *head), ends))
+    columns, *times = fast.table_rows(timed)
+    return _paragraphs(*tables, _SKY130, table("", columns, times))
 
 
 def _corners(designs: Iterable[Design], data: Speeds) -> list[str]:
@@ -189,34 +192,20 @@ def _corners(designs: Iterable[Design], data: Speeds) -> list[str]:
 
 def _within(limit: Limit, data: Speeds, delay: float) -> str:
     """The smallest area within a delay, with a star if that MAC is built for area."""
-    met = [
-        (speed.at(front(design, data), delay), star) for design, star in zip(limit.designs(), ("*", ""), strict=True)
-    ]
-    area, star = min(((point.area.median, star) for point, star in met if point), default=(None, ""))
-    return "–" if area is None else f"{number(area)}{star}"
+    met = fast.best(limit, data, delay)
+    return f"{number(met[1].area.median)}{'' if 'optimize' in met[0].options else '*'}" if met else "–"
+
+
+def energies(data: Energies) -> str:
+    """The lines of docs/energy.md between its markers: the least energies within delays."""
+    return _paragraphs(energy.within_delays(data))
 
 
 def study(data: Study | None) -> str:
     """The lines of docs/study.md between its markers: verdicts, and the policies of each task."""
     chapter = training.section(data)
-    if data is None:
-        return fill(chapter.intro, 120) + "\n"
-    parts = [fill(chapter.intro, 120), "\n".join(fill(f"* {finding.text}", 120) for finding in chapter.findings)]
-    for table in chapter.tables:
-        note = [fill(table.note, 120)] if table.note else []
-        parts += [f"**{table.caption}**", *note, "\n".join(table_lines(table))]
-    return "\n\n".join(parts) + "\n"
-
-
-def _bits(name: str) -> str:
-    """Runs of exponents with the same number of bits."""
-    pairs = zip(*(column.tolist() for column in golden.significand_bits(name)), strict=True)
-    runs = [list(run) for _, run in groupby(pairs, key=itemgetter(1))]
-    return ", ".join(f"{run[0][1]}: {run[0][0]}" + (f" to {run[-1][0]}" if run[1:] else "") for run in runs)
-
-
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *rows))
+    findings = "\n".join(fill(f"* {finding.text}", 120) for finding in chapter.findings)
+    return _paragraphs(fill(chapter.intro, 120), *([findings] if findings else []), *chapter.tables)
 
 
 def _insert(page: Path, text: str) -> None:
@@ -236,7 +225,7 @@ def main(arguments: Sequence[str]) -> None:
     _insert(ACCURACY, accuracy())
     _insert(DOT, dots(load.dots()))
     _insert(STUDY, study(load.study()))
-    _insert(FAST, speeds(load.speeds(), sky130.Sky130.load().rows))
+    _insert(FAST, speeds(load.speeds(), fast.Sky130.load().rows))
     _insert(ENERGY, energies(load.energies()))
 
 

@@ -1,7 +1,8 @@
 """The elements of a report: sections with findings, tables and plots."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import NamedTuple
 
 from synth.report.figures import Figure, compared, have_spreads, number
@@ -35,19 +36,31 @@ class Table:
 
 
 class Picture(NamedTuple):
-    """The title of a drawing, which is also its alternative text, and its SVG file."""
+    """The title of a drawing, which is also its alternative text, its SVG file, and the commands of its figures."""
 
     title: str
     svg: str
+    commands: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Plot:
-    """A picture with its caption and the commands that repeat its figures."""
+class Plot(NamedTuple):
+    """A picture with its caption."""
 
     caption: str
     picture: Picture
-    commands: tuple[str, ...] = ()
+
+
+SUBJECTS = (
+    "Accuracy for area",
+    "Range for area",
+    "Speed",
+    "Rounding",
+    "Exact accumulators",
+    "Dot products",
+    "Energy",
+    "Table 2 of the supernormal paper",
+)
+"""What the summary has findings on, in its order."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +68,10 @@ class Finding:
     """A sentence that follows from the figures; empty if they allow none, and then not shown."""
 
     text: str
-    place: str = ""
-    """Key of its column; empty if it is about several columns or none."""
+    subject: str = ""
+    """Its subject in the summary; empty if the summary does not have it."""
     is_caption: bool = False
     """Whether it is the caption of a plot, and so not listed again on the page."""
-    key: str = ""
-    """Its name in the summary; empty if the summary does not have it."""
     is_listed: bool = True
     """Whether the section has it as well as the summary."""
 
@@ -77,27 +88,21 @@ class Section:
     tables: list[Table] = field(default_factory=list)
     folded: bool = False
     """Whether the page hides its tables until the reader opens them."""
-    keys: tuple[str, ...] = ()
-    """Keys that its findings may have."""
 
-    def find(
-        self, text: str, place: str = "", key: str = "", *, is_caption: bool = False, is_listed: bool = True
-    ) -> None:
-        """Add a :class:`Finding`; KeyError if the section has no such key."""
-        if key and key not in self.keys:
-            raise KeyError(f"section {self.anchor} has no finding {key!r}")
-        self.findings.append(Finding(text, place, is_caption, key, is_listed))
+    def find(self, text: str, subject: str = "", *, is_caption: bool = False, is_listed: bool = True) -> None:
+        """Add a :class:`Finding`; KeyError if the summary has no such subject."""
+        if subject and subject not in SUBJECTS:
+            raise KeyError(f"the summary has no subject {subject!r}")
+        self.findings.append(Finding(text, subject, is_caption, is_listed))
 
-    def plot(self, caption: str, picture: Picture, figures: Iterable[Figure], *others: str) -> None:
-        """Add a plot with the commands that repeat its figures, and other commands."""
-        self.plots.append(Plot(caption, picture, commands(figures) + others))
+    def plot(self, caption: str, picture: Picture, *others: str) -> None:
+        """Add a plot; ``others`` are further commands."""
+        self.plots.append(Plot(caption, picture._replace(commands=picture.commands + others)))
 
-    def plot_finding(
-        self, text: str, picture: Picture, figures: Iterable[Figure], place: str, key: str = "", *others: str
-    ) -> None:
+    def plot_finding(self, text: str, picture: Picture, subject: str = "", *others: str) -> None:
         """Add a :meth:`plot` whose caption is a finding."""
-        self.plot(text, picture, figures, *others)
-        self.find(text, place, key, is_caption=True)
+        self.plot(text, picture, *others)
+        self.find(text, subject, is_caption=True)
 
     def table(self, caption: str, columns: Iterable[str], rows: Iterable[Iterable[object]], note: str = "") -> None:
         """Add a :func:`table`."""
@@ -112,12 +117,6 @@ class Section:
     def shown(self) -> list[Finding]:
         """The findings of the section that say something."""
         return [finding for finding in self.findings if finding.text and finding.is_listed]
-
-    def headline(self, key: str) -> str:
-        """The findings with a key as one text, empty if they say nothing; KeyError if the section has no such key."""
-        if key not in self.keys:
-            raise KeyError(f"section {self.anchor} has no finding {key!r}")
-        return " ".join(dict.fromkeys(finding.text for finding in self.findings if finding.key == key and finding.text))
 
 
 def table(caption: str, columns: Iterable[str], rows: Iterable[Iterable[object]], note: str = "") -> Table:
@@ -139,6 +138,18 @@ def cell(content: object) -> Cell:
     raise TypeError(f"a cell cannot be made of {content!r}")
 
 
+def spread_cell(value: Figure, text: Callable[[float], str], unit: str = "") -> Cell:
+    """A cell with a figure and its spread, each number as its ``text``."""
+    low, middle, high = map(text, (value.low, value.median, value.high))
+    spread = "" if low == high else f"{low} to {high}"
+    return Cell(middle + unit, spread, value=value.median if isfinite(value.median) else None)
+
+
+def number_cell(value: float, digits: str, small: str = "") -> Cell:
+    """A cell with a number in a format, such as ``.1%``."""
+    return Cell(f"{value:{digits}}", small, value=value)
+
+
 def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:
     """A cell with a figure, its spread, and how it compares with a base; the tooltip is the figure's source."""
     if value is None:
@@ -150,8 +161,3 @@ def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:
     return Cell(
         number(value.median), " · ".join(part for part in (spread, nand2, against) if part), value.source, value.median
     )
-
-
-def commands(figures: Iterable[Figure]) -> tuple[str, ...]:
-    """The commands that repeat figures, without repetitions."""
-    return tuple(dict.fromkeys(value.command for value in figures))

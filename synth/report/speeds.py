@@ -11,8 +11,7 @@ from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
 from synth.area.recipes import SPEED
-from synth.report.designs import Family, only
-from synth.report.plan import REPORT_ACCUMULATOR
+from synth.report.plan import REPORT_ACCUMULATOR, Family, only
 from synth.report.study import Study
 
 FORMATS = ("hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3", "e5m2_nosub", "e5m2b1", "e5m3")
@@ -30,14 +29,17 @@ BLOCKS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("encoder", "hif8", {}),
 )
 """Other blocks that are measured."""
+_INTO: dict[str, Any] = {"accumulator": REPORT_ACCUMULATOR}
 
 
 def mac(name: str, goal: str, **options: Any) -> Design:
     """A MAC of the study, built for area or for speed."""
-    return build("mac", name, **{"accumulator": REPORT_ACCUMULATOR, "optimize": goal} | options)
+    return build("mac", name, **_INTO | {"optimize": goal} | options)
 
 
-_GOALS = {"optimize": GOALS}
+def _both(**options: Any) -> dict[str, Sequence[Any]]:
+    """Choices of a family with a single value for each option, and both goals."""
+    return {**only(**options), "optimize": GOALS}
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,7 @@ class Speeds(Study):
 
     file: ClassVar[Path] = Path(__file__).with_name("speeds.json")
     families: ClassVar[Sequence[Family]] = (
-        Family("mac", FORMATS, {**only(accumulator=REPORT_ACCUMULATOR), **_GOALS}, portfolio=SPEED),
-        *(
-            Family(
-                "mac", (VARIED,), {**only(**{"accumulator": REPORT_ACCUMULATOR} | options), **_GOALS}, portfolio=SPEED
-            )
-            for options in OTHERS
-        ),
-        *(Family(block, (name,), {**only(**options), **_GOALS}, portfolio=SPEED) for block, name, options in BLOCKS),
+        Family("mac", FORMATS, _both(**_INTO), portfolio=SPEED),
+        *(Family("mac", (VARIED,), _both(**_INTO | options), portfolio=SPEED) for options in OTHERS),
+        *(Family(block, (name,), _both(**options), portfolio=SPEED) for block, name, options in BLOCKS),
     )

@@ -21,15 +21,15 @@ from synth.area.digest import fingerprint
 from synth.area.emission import verilog
 from synth.area.jobs import Measurement
 from synth.area.keys import Keys
-from synth.area.pool import LocalPool
+from synth.area.pool import LocalPool, Pool
 from synth.area.recipes import SPEED
 from synth.area.rows import BEST, Row
 from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.energy.measure import COMPILED, available
-from synth.report.designs import Family, Point, expanded
 from synth.report.figures import Figure
 from synth.report.measured import figure
+from synth.report.plan import Family, Point, expanded
 
 _SUMMARIES: dict[str, Callable[[list[float]], float]] = {"min": min, "median": median, "max": max}
 """What rows have of their samples; files do not repeat it."""
@@ -37,17 +37,10 @@ _SUMMARIES: dict[str, Callable[[list[float]], float]] = {"min": min, "median": m
 
 @dataclass(frozen=True)
 class Study:
-    """The results of a study; a subclass says what it measures.
-
-    Attributes
-    ----------
-    rows : tuple of Row
-        Of each point the row of the best recipe, or the rows of all recipes of the portfolio ``speed``.
-    source : mapping
-        Content of the file.
-    """
+    """The results of a study, whose file has the content ``source``; a subclass says what it measures."""
 
     rows: tuple[Row, ...]
+    """Of each point the row of the best recipe, or the rows of all recipes of the portfolio ``speed``."""
     source: Mapping[str, Any]
 
     file: ClassVar[Path]
@@ -147,12 +140,10 @@ class Study:
         }
         with LocalPool(chosen.jobs) as pool:
             todo = [job for job, group in rows.items() if group is None]
-            for outcome in measure_all(todo, pool, store, Progress()):
-                if outcome.error:
-                    raise ToolError(outcome.error)
-                rows[outcome.job] = [row for row in outcome.rows if row.is_figure]
-        measured = {label: [row for job in group for row in rows[job] or []] for label, group in by_label.items()}
-        content = {"program": program, **computed(), **cls.packed(measured)}
+            for job, group in measured(todo, pool, store, Progress()).items():
+                rows[job] = [row for row in group if row.is_figure]
+        by_point = {label: [row for job in group for row in rows[job] or []] for label, group in by_label.items()}
+        content = {"program": program, **computed(), **cls.packed(by_point)}
         cls.file.write_text(text_of(content), encoding="utf-8")
 
     @classmethod
@@ -194,6 +185,18 @@ class Study:
         }
         tables = {"fields": fields, "columns": columns, "recipes": [*recipes]}
         return {"constants": constants, **tables, "points": points}
+
+
+def measured(
+    jobs: Sequence[Measurement], pool: Pool, store: Store | None = None, progress: Progress | None = None
+) -> dict[Measurement, tuple[Row, ...]]:
+    """The rows of each job; a ToolError if one fails."""
+    rows: dict[Measurement, tuple[Row, ...]] = {}
+    for outcome in measure_all(jobs, pool, store, progress):
+        if outcome.error:
+            raise ToolError(outcome.error)
+        rows[outcome.job] = outcome.rows
+    return rows
 
 
 def text_of(content: Mapping[str, Any]) -> str:

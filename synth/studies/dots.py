@@ -12,10 +12,10 @@ already has, of the same Verilog by the same scripts and tool, are not measured 
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
-from statistics import median
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -27,8 +27,8 @@ from golden.wide import state_format
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from synth import report
-from synth.report.designs import Family, Point, only
 from synth.report.figures import Figure
+from synth.report.plan import Family, Point, only
 from synth.report.study import Study
 from synth.studies.script import parser, status
 
@@ -93,16 +93,14 @@ HALF = BLOCKS["MXFP4"]._replace(lanes=BLOCKS["NVFP4"].lanes)
 """MXFP4 half a block at a time, to compare its area with that of NVFP4."""
 
 
-_FABRICS: dict[str, dict[str, Sequence[Any]]] = {"gates": {}, "cyclonev": only(fabric="fpga")}
+_FABRICS: dict[str, dict[str, Any]] = {"gates": {}, "cyclonev": {"fabric": "fpga"}}
 """Options of dot products by target: on an FPGA their sums use carry chains."""
 
 
 @cache
 def dot(fmt: str, accumulator: str, lanes: int, target: str = "gates", scale: str | None = None) -> Design:
     """A dot product of the study."""
-    choices = only(accumulator=accumulator, lanes=lanes, block_scale=scale) | _FABRICS[target]
-    (point,) = Family("dot", (fmt,), choices).expand()
-    return point.design
+    return build("dot", fmt, accumulator=accumulator, lanes=lanes, block_scale=scale, **_FABRICS[target])
 
 
 def readout() -> Design:
@@ -117,6 +115,12 @@ class Errors(NamedTuple):
     p99: Figure
 
 
+def _by_lanes(target: str) -> tuple[Family, Family]:
+    """The readout, and the dot products by lanes and accumulator."""
+    choices, where = {"lanes": LANES[target], "accumulator": ACCUMULATORS, **only(**_FABRICS[target])}, (target,)
+    return Family("readout", (FORMAT,), only(target="binary32"), where), Family("dot", (FORMAT,), choices, where)
+
+
 @dataclass(frozen=True)
 class Dots(Study):
     """The study of dot products; its rows are the best ones of each design."""
@@ -124,23 +128,12 @@ class Dots(Study):
     file: ClassVar[Path] = Path(report.__file__).with_name("dots.json")
 
     families: ClassVar[Sequence[Family]] = (
-        *(
-            family
-            for target, numbers in LANES.items()
-            for family in (
-                Family("readout", (FORMAT,), only(target="binary32"), (target,)),
-                Family(
-                    "dot", (FORMAT,), {"lanes": numbers, "accumulator": ACCUMULATORS, **_FABRICS[target]}, (target,)
-                ),
-            )
-        ),
+        *chain(*(_by_lanes(target) for target in LANES)),
         Family("dot", FORMATS, {"accumulator": FORMAT_ACCUMULATORS, "lanes": (STEP,)}),
         Family("dot", (FORMAT,), {"accumulator": ALIGNED, "lanes": (STEP,)}),
         *(
-            Family(
-                "dot", (block.format,), only(accumulator="binary32", lanes=block.lanes, block_scale=block.scale or None)
-            )
-            for block in (*BLOCKS.values(), HALF)
+            Family("dot", (fmt,), only(accumulator="binary32", lanes=lanes, block_scale=scale or None))
+            for fmt, lanes, scale in (*BLOCKS.values(), HALF)
         ),
     )
 
@@ -153,14 +146,14 @@ class Dots(Study):
     def errors(self) -> Mapping[tuple[str, int, str], Errors]:
         """By kind of data, lanes and accumulator; those of :data:`OPERANDS` have as many lanes as terms."""
         return {
-            (data, lanes, name): Errors(_samples(rms), _samples(p99))
+            (data, lanes, name): Errors(Figure.of(rms), Figure.of(p99))
             for data, lanes, name, rms, p99 in self.source["errors"]
         }
 
     @cached_property
     def snr(self) -> Mapping[tuple[str, str], Figure]:
         """Signal-to-noise ratios in dB, by block and kind of data."""
-        return {(block, data): _samples(ratios) for block, data, ratios in self.source["snr"]}
+        return {(block, data): Figure.of(ratios) for block, data, ratios in self.source["snr"]}
 
     def operands(self, kind: str) -> Errors:
         """Errors of rounding the operands."""
@@ -168,12 +161,7 @@ class Dots(Study):
 
     def area(self, design: Design, lanes: int, target: str = "gates") -> Figure:
         """The area of a design with these ``lanes``, per product."""
-        value = self.figure(Point(design, target))
-        return replace(value, low=value.low / lanes, median=value.median / lanes, high=value.high / lanes)
-
-
-def _samples(values: tuple[float, ...]) -> Figure:
-    return Figure(min(values), median(values), max(values), samples=len(values))
+        return self.figure(Point(design, target)).over(lanes)
 
 
 def operands(data: str, seed: int) -> Numbers:

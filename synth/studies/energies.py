@@ -16,7 +16,6 @@ from statistics import median
 from typing import ClassVar
 
 from hwgen.blocks.block import Design
-from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import AREA, GOALS
 from synth import report
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
@@ -24,9 +23,8 @@ from synth.area.rows import Row
 from synth.energy.data import KINDS
 from synth.energy.plan import DEFAULT_DATA
 from synth.report import speeds
-from synth.report.designs import Family, Point, only
 from synth.report.figures import Figure
-from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
+from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Family, Point, only
 from synth.report.study import Study
 from synth.studies.script import parser, status
 
@@ -52,18 +50,6 @@ def point(design: Design, portfolio: str = DEFAULT_PORTFOLIO, data: str = DEFAUL
 def mac(fmt: str, accumulator: str = REPORT_ACCUMULATOR, stages: int = 0, goal: str = AREA) -> Design:
     """A MAC of the study, built for area or for speed."""
     return speeds.mac(fmt, goal, accumulator=accumulator, stages=stages)
-
-
-@cache
-def element(fmt: str) -> Design:
-    """A processing element of the study."""
-    return build("pe", fmt, accumulator=REPORT_ACCUMULATOR)
-
-
-@cache
-def encoder(rounding: str) -> Design:
-    """An encoder of the study."""
-    return build("encoder", ROUNDED, source="binary32", rounding=rounding)
 
 
 _INTO = only(accumulator=REPORT_ACCUMULATOR)

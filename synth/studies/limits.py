@@ -18,7 +18,6 @@ from typing import NamedTuple
 from golden.refusal import BadValue, check_integer
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
-from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 from synth.area import liberty
 from synth.area.jobs import MAX_RENAMINGS, Job
@@ -27,7 +26,7 @@ from synth.area.plan import area_jobs
 from synth.area.pool import LocalPool, Pool
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
 from synth.area.rows import Row
-from synth.area.runner import measure_all
+from synth.report import study
 from synth.report.figures import Figure, number
 from synth.report.measured import figure
 from synth.studies.script import Check, parser, status
@@ -74,13 +73,14 @@ class Limit(NamedTuple):
     def figure(self, target: str, rows: Iterable[Row]) -> Figure | None:
         """The area on a target; None if it was not measured, or all netlists are slower."""
         place = self.design.name, target, self.portfolio
-        counting = (row for row in rows if (row.name, row.target, row.portfolio) == place and self._counts(row))
-        return min(map(figure, counting), key=attrgetter("median"), default=None)
 
-    def _counts(self, row: Row) -> bool:
-        if self.portfolio == DEFAULT_PORTFOLIO or row.is_best:
-            return row.is_best == (self.portfolio == DEFAULT_PORTFOLIO)
-        return row.recipe == FLOWS.get(row.target) if row.timing is None else median(row.timing.delays) <= self.delay
+        def counts(row: Row) -> bool:
+            if self.portfolio == DEFAULT_PORTFOLIO or row.is_best:
+                return row.is_best == (self.portfolio == DEFAULT_PORTFOLIO)
+            return row.recipe == FLOWS.get(target) if row.timing is None else median(row.timing.delays) <= self.delay
+
+        counting = (row for row in rows if (row.name, row.target, row.portfolio) == place and counts(row))
+        return min(map(figure, counting), key=attrgetter("median"), default=None)
 
     def check(self, target: str, rows: Iterable[Row]) -> Check:
         """Whether the limit is kept on a target."""
@@ -184,11 +184,8 @@ def measured(libraries: Libraries, renamings: int, pool: Pool) -> list[Check]:
     small = exact._replace(must={"gates": 0}, portfolio=DEFAULT_PORTFOLIO)
     lane = small._replace(design=build("dot", "ocp_e4m3", accumulator="exact", lanes=1))
     todo = [job for limit in (*known, exact, rounded, small, lane) for job in limit.jobs(renamings, libraries)]
-    rows: list[Row] = []
-    for outcome in measure_all(todo, pool, progress=Progress() if sys.stderr.isatty() else None):
-        if outcome.error:
-            raise ToolError(outcome.error)
-        rows += outcome.rows
+    by_job = study.measured(todo, pool, progress=Progress() if sys.stderr.isatty() else None)
+    rows = [row for group in by_job.values() for row in group]
     checks = [limit.check(target, rows) for limit in known for target in limit.must]
     for first, relation, second in ((exact, "below", rounded), (lane, "not above", small)):
         (target,) = first.must

@@ -6,14 +6,13 @@ of formats in opposite orders or a measurement fails, and 2 for bad input. A pai
 
 import sys
 from collections.abc import Mapping, Sequence
-from itertools import pairwise, permutations, product
+from itertools import chain, pairwise, permutations, product
 from typing import NamedTuple
 
 from golden import Format
 from golden.refusal import BadValue
 from hwgen.blocks.arguments import code_format
 from hwgen.blocks.catalog import build
-from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 from synth.area.emission import verilog
 from synth.area.jobs import Job
@@ -23,9 +22,9 @@ from synth.area.plan import area_jobs
 from synth.area.pool import LocalPool
 from synth.area.recipes import DEFAULT_PORTFOLIO
 from synth.area.rows import Row
-from synth.area.runner import measure_all
 from synth.area.store import Store
 from synth.area.targets import LIBERTY, TARGETS
+from synth.report import study
 from synth.report.figures import Figure, listing, number, ranked
 from synth.report.measured import by_format, columns
 from synth.report.plan import FORMATS, PARTS
@@ -124,14 +123,9 @@ def main() -> int:
     formats = {fmt.name: fmt for fmt in (code_format("formats", name) for name in arguments.formats.split(","))}
     libraries = read_libraries(arguments.liberty)
     store = Store(arguments.store)
-    runs: list[list[Row]] = []
     with LocalPool() as pool:
-        for seed in arguments.seeds:
-            outcomes = measure_all(jobs(formats, libraries, arguments.renamings, seed, store), pool, store, Progress())
-            for outcome in outcomes:
-                if outcome.error:
-                    raise ToolError(outcome.error)
-            runs.append([row for outcome in outcomes for row in outcome.rows])
+        todo = (jobs(formats, libraries, arguments.renamings, seed, store) for seed in arguments.seeds)
+        runs = [[*chain(*study.measured(run, pool, store, Progress()).values())] for run in todo]
     text, total = document(runs, list(formats), arguments.renamings)
     print(text, end="")
     return 1 if total.contradicted else 0

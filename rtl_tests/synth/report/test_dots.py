@@ -10,7 +10,7 @@ from rtl_tests.synth.report.test_report import made_up
 from synth.cli import report as commands
 from synth.report import load
 from synth.report.chapters import dots as chapter
-from synth.report.designs import Point
+from synth.report.plan import Point
 from synth.studies.dots import (
     ACCUMULATORS,
     BLOCK_DATA,

@@ -4,7 +4,7 @@ import golden
 from hwgen.blocks.catalog import build
 from rtl_tests.synth.report.test_report import made_up
 from synth.report import plan
-from synth.report.chapters import options as extras
+from synth.report.chapters import blocks as extras
 from synth.report.measured import Measured
 from synth.report.plan import FORMATS, families
 
@@ -57,7 +57,7 @@ def test_what_is_compared():
 def test_a_pair_adds_a_job_per_target_unless_the_claims_have_it(monkeypatch):
     both = ["ocp_e4m3", "ocp_e5m2"]
     few, default = planned(both, False), planned(FORMATS, True)
-    monkeypatch.setattr(plan, "EXTRAS", [extra for extra in plan.EXTRAS if not extra.pair])
+    monkeypatch.setattr(plan, "EXTRAS", [extra for extra in plan.EXTRAS if extra.block.format != PAIR])
     assert few - planned(both, False) == {(build("mac", PAIR).name, target) for target in plan.EXTRA_TARGETS}
     assert default == planned(FORMATS, True)
 

@@ -14,7 +14,8 @@ from synth.report.sections import Picture
 TITLE = "A <title> long enough to need two lines, & with characters that XML escapes"
 AREAS = {name: Figure(99 + place, 100 + place, 102 + place, "ALM") for place, name in enumerate(FORMATS)}
 POINTS = {name: (Figure.exact(20 + place % 3), area) for place, (name, area) in enumerate(AREAS.items())}
-RATIOS = dict.fromkeys(FORMATS[:4], 1.5)
+SINGLE = {name: [point] for name, point in POINTS.items()}
+RATIOS = dict.fromkeys(FORMATS[:4], Figure.exact(1.5))
 LABELS = ("delay [ns]", "area [ALM]")
 PLOTS: dict[str, Callable[[], Picture]] = {
     "bars": lambda: plots.bars({"hif8": AREAS["hif8"]}, TITLE, "area [ALM]"),
@@ -22,9 +23,9 @@ PLOTS: dict[str, Callable[[], Picture]] = {
     "stacks": lambda: plots.stacks({"a": Stack(*[AREAS["hif8"]] * 3)}, ("one", "two", "both"), TITLE, "area [ALM]"),
     "groups": lambda: plots.groups({"a": AREAS, "b": AREAS}, TITLE, "area [ALM]"),
     "ranges": lambda: plots.ranges({"Gates": AREAS, "iCE40": {"hif8": AREAS["hif8"]}}, TITLE, "area [ALM]"),
-    "curves": lambda: plots.curves({"hif8": [*POINTS.values()]}, [POINTS["hif8"]], TITLE, *LABELS),
-    "scatter": lambda: plots.scatter(POINTS, ["hif8"], TITLE, *LABELS),
-    "lines": lambda: plots.lines({"one": {1: AREAS["hif8"], 8: AREAS["e5m3"]}}, TITLE, *LABELS),
+    "curves": lambda: plots.fronts({"hif8": [*POINTS.values()]}, [POINTS["hif8"]], TITLE, *LABELS),
+    "scatter": lambda: plots.fronts(SINGLE, SINGLE["hif8"], TITLE, *LABELS, "pre"),
+    "lines": lambda: plots.lines({"one": {1: AREAS["hif8"], 8: AREAS["e5m3"]}}, TITLE, *LABELS, are_powers=True),
     "bars and errors": lambda: plots.bars_and_errors(
         AREAS,
         {"one": {"hif8": Figure.exact(0.1), "e5m3": Figure.exact(0)}},
@@ -32,7 +33,7 @@ PLOTS: dict[str, Callable[[], Picture]] = {
         TITLE,
         ("area [ALM]", "error"),
     ),
-    "slopes": lambda: plots.slopes({"paper": RATIOS, "Gates": RATIOS}, TITLE, "area [ALM]"),
+    "slopes": lambda: plots.lines({"paper": RATIOS, "Gates": RATIOS}, TITLE, "", "area [ALM]", "paper"),
 }
 
 
@@ -68,6 +69,6 @@ def test_a_format_looks_alike_in_every_report():
 
 
 def test_of_many_formats_those_at_the_edge_are_named():
-    many = {f"f{number}": (Figure.exact(number), AREAS["hif8"]) for number in range(plots.MOST_NAMES + 1)}
-    shown = words(plots.scatter(many, ["f3", "f4"], TITLE, *LABELS))
+    many = {f"f{number}": [(Figure.exact(number), AREAS["hif8"])] for number in range(plots.MOST_NAMES + 1)}
+    shown = words(plots.fronts(many, [*many["f3"], *many["f4"]], TITLE, *LABELS))
     assert shown & many.keys() == {"f3", "f4"}

@@ -23,8 +23,7 @@ from synth.report import load
 from synth.report import write as module
 from synth.report.chapters import method, training
 from synth.report.chapters.papers import PRINTED, order_verdict
-from synth.report.chapters.summary import summary
-from synth.report.content import Content
+from synth.report.content import Content, summary
 from synth.report.data import Accuracy, Ratio, Report, assemble
 from synth.report.figures import Figure, compared, number, pair_sentence, smallest_sentence
 from synth.report.plan import (
@@ -36,7 +35,7 @@ from synth.report.plan import (
     PROJECTION_STUDY,
     WIDTH_STUDY,
 )
-from synth.report.sections import Command
+from synth.report.sections import SUBJECTS, Command
 from synth.report.training.results import Study
 from synth.report.write import render
 
@@ -284,16 +283,14 @@ def test_the_summary_does_not_depend_on_the_words_of_findings(content):
     assert anchors < {word for point in points for word in point.text.split()}
 
 
-def test_the_summary_finds_findings_by_key(content):
-    """In another order they are the same, and a key that a chapter does not have is an error."""
+def test_the_summary_finds_findings_by_subject(content):
+    """In another order they are the same, and a subject that the summary does not have is an error."""
     turned = [replace(section, findings=section.findings[::-1]) for section in content.sections]
     points = summary(content.report, content.measured, turned)
     assert [sorted(point.text.split()) for point in points] == [sorted(point.text.split()) for point in content.summary]
-    unkeyed = [replace(section, keys=()) if section.anchor == "dots" else section for section in content.sections]
-    with pytest.raises(KeyError, match="section dots has no finding 'smallest'"):
-        summary(content.report, content.measured, unkeyed)
-    with pytest.raises(KeyError, match="section method has no finding 'smallest'"):
-        next(section for section in content.sections if section.anchor == "method").find("text", key="smallest")
+    assert {finding.subject for section in content.sections for finding in section.findings} == {"", *SUBJECTS}
+    with pytest.raises(KeyError, match="the summary has no subject 'Sped'"):
+        content.sections[0].find("text", "Sped")
 
 
 def test_commands_are_set_as_code(folder, content):
@@ -314,8 +311,8 @@ def test_every_plot_names_the_commands_of_its_figures(content):
     for section in content.sections:
         for plot in section.plots:
             tools = "hwgen area ", "hwgen energy ", 'python -c "import golden; ', training.COMMAND
-            assert all(command.startswith(tools) for command in plot.commands)
-            assert plot.commands or "on 5 targets" in plot.picture.title  # the plots beside it have them
+            assert all(command.startswith(tools) for command in plot.picture.commands)
+            assert plot.picture.commands or "on 5 targets" in plot.picture.title  # the plots beside it have them
 
 
 def test_p3109_beside_others(content):
@@ -511,13 +508,11 @@ def test_one_figure_of_one_sample_silences_what_compares_it(data):
     ]
     before, after = Content(data), Content(replace(data, rows=tuple(rows)))
     texts = {
-        content: {
-            section.anchor: [(finding.place, finding.text) for finding in section.shown] for section in content.sections
-        }
+        content: {section.anchor: [finding.text for finding in section.shown] for section in content.sections}
         for content in (before, after)
     }
     for anchor in ("mac", "tradeoff"):
-        assert texts[after][anchor] == [finding for finding in texts[before][anchor] if finding[0] != "gates"]
+        assert texts[after][anchor] == [text for text in texts[before][anchor] if not text.startswith("Gates")]
     assert texts[after]["parts"] == texts[before]["parts"]
     assert dict(after.summary)["Cheapest"].endswith("hif8 on Cyclone V, Xilinx 7, iCE40 and ECP5.")
     assert dict(after.summary)["No difference"].startswith("0 of 220 pairs of MACs on 4 targets have ")

@@ -6,11 +6,11 @@ import pytest
 
 from hwgen.blocks.catalog import build
 from synth.report import load
-from synth.report.designs import Family, Point, expanded, only
 from synth.report.figures import Figure
-from synth.report.sections import Cell, Section, cell
+from synth.report.plan import Family, Point, expanded, only
+from synth.report.sections import SUBJECTS, Cell, Section, cell
 from synth.report.study import text_of
-from synth.studies.sky130 import Sky130
+from synth.studies.fast import Sky130
 
 STUDIES = [load.dots, load.speeds, load.energies, Sky130.load]
 
@@ -60,14 +60,12 @@ def test_cells_are_made_of_their_content():
         cell([])
 
 
-def test_headlines_join_findings_with_a_key_and_refuse_other_keys():
-    section = Section("anchor", "Title", "Intro.", keys=("first", "second"))
+def test_findings_are_listed_unless_they_say_nothing_or_are_the_summarys():
+    section = Section("anchor", "Title", "Intro.")
     for text in ("One.", "", "Two.", "One."):
-        section.find(text, key="first")
-    section.find("Three.", key="second", is_listed=False)
+        section.find(text, SUBJECTS[0])
+    section.find("Three.", SUBJECTS[1], is_listed=False)
     section.find("Four.")
-    assert [section.headline(key) for key in section.keys] == ["One. Two.", "Three."]
     assert [finding.text for finding in section.shown] == ["One.", "Two.", "One.", "Four."]
-    for use in (section.headline, lambda key: section.find("Five.", key=key)):
-        with pytest.raises(KeyError, match="section anchor has no finding 'third'"):
-            use("third")
+    with pytest.raises(KeyError, match="the summary has no subject 'another'"):
+        section.find("Five.", "another")

@@ -52,11 +52,11 @@ def test_a_section():
     chapter = section(Measured(rows, names), ratios(names))
     best = "ocp_e5m2 (25.5 dB, 100 NAND2) and ocp_e4m3 (31.5 dB, 101 NAND2)"
     ranges = "ocp_e5m2 (23.9 dB, 100 NAND2)"
-    assert [(finding.text, finding.place) for finding in chapter.findings] == [
-        (f"Gates, best trade-offs between median area and SNR: {best}.", "gates"),
+    assert [(finding.text, finding.subject) for finding in chapter.findings] == [
+        (f"Gates, best trade-offs between median area and SNR: {best}.", "Accuracy for area"),
         (
             f"Gates, best trade-offs between median area and the mean SNR over scales from 2^-16 to 2^16: {ranges}.",
-            "gates",
+            "Range for area",
         ),
     ]
     assert [[cell.text for cell in row[:4]] for row in chapter.tables[0].rows] == [
@@ -66,7 +66,7 @@ def test_a_section():
     ]
     assert "standard deviation, 2^n" in chapter.plots[1].picture.svg
     assert "quantization SNR [dB]" in chapter.plots[0].picture.svg
-    assert chapter.plots[0].commands[-1] == "python -c \"import golden; print(golden.best_scale('hif8'))\""
+    assert chapter.plots[0].picture.commands[-1] == "python -c \"import golden; print(golden.best_scale('hif8'))\""
     assert section(Measured(rows, names), {}) is None
     older = section(Measured(rows, names), {name: Ratio(25.0, 0) for name in names})  # a file without ratios by scale
     assert len(older.findings) == len(older.plots) == 1

@@ -2,13 +2,14 @@
 
 import pytest
 
+from hwgen.blocks.catalog import build
 from hwgen.tools import yosys
 from rtl_tests.support.selection import every
 from synth.area.jobs import DEFAULT_RENAMINGS, execute, rows
 from synth.area.recipes import SPEED
 from synth.area.store import Store
 from synth.report import load
-from synth.studies.energies import Energies, encoder, point
+from synth.studies.energies import ROUNDED, Energies, point
 
 STALE = "`make energy` measures it again"
 POINTS = Energies.labelled()
@@ -41,7 +42,7 @@ def test_the_energies_are_those_of_the_program(label, monkeypatch, tmp_path):
 
 
 def test_an_energy_is_that_of_the_program(monkeypatch, tmp_path):
-    check(point(encoder("hybrid")).label, monkeypatch, tmp_path)
+    check(point(build("encoder", ROUNDED, source="binary32", rounding="hybrid")).label, monkeypatch, tmp_path)
 
 
 def check(label, monkeypatch, tmp_path):

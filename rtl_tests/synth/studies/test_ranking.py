@@ -8,6 +8,7 @@ from hwgen.tools.yosys import YosysError
 from rtl_tests.synth.report.test_speed import timed_rows
 from synth.area.liberty import GATES
 from synth.area.runner import Outcome
+from synth.report import study
 from synth.report.figures import Figure
 from synth.studies import ranking
 from synth.studies.script import status
@@ -61,7 +62,7 @@ def test_a_contradiction():
 def test_contradictions_alone_make_the_status(hif8, e5m3, expected, tmp_path, monkeypatch, capsys):
     areas = {1: {"hif8": 20, "e5m3": 10}, 1001: {"hif8": hif8, "e5m3": e5m3}}
     monkeypatch.setattr(ranking, "jobs", lambda formats, libraries, renamings, seed, store: run(areas[seed]))
-    monkeypatch.setattr(ranking, "measure_all", lambda rows, *_, **__: [Outcome(None, tuple(rows))])
+    monkeypatch.setattr(study, "measure_all", lambda rows, *_, **__: [Outcome(None, tuple(rows))])
     monkeypatch.setattr(sys, "argv", ["ranking", "--formats", "hif8,e5m3", "--store", str(tmp_path / "store")])
     assert status("ranking", ranking.main) == expected
     assert ("4 contradicted" in capsys.readouterr().out) == bool(expected)
@@ -87,7 +88,7 @@ def test_a_failure_is_one_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ranking, "MEASURED", ("multiplier",))
     monkeypatch.setattr(ranking, "TARGETS", {"gates": ranking.TARGETS["gates"]})
     monkeypatch.setattr(
-        ranking, "measure_all", lambda jobs, *_, **__: [Outcome(job, (), f"{job.label}: no") for job in jobs]
+        study, "measure_all", lambda jobs, *_, **__: [Outcome(job, (), f"{job.label}: no") for job in jobs]
     )
     monkeypatch.setattr(sys, "argv", ["ranking", "--formats", "gc_1_0_7_b0", "--store", str(tmp_path / "store")])
     assert status("ranking", ranking.main) == 1

@@ -16,20 +16,20 @@ from synth.area.liberty import GATES
 from synth.area.store import Store
 from synth.report import study
 from synth.report.speeds import Speeds
-from synth.studies import fast, sky130
+from synth.studies import fast
+from synth.studies.fast import Sky130
 from synth.studies.script import parser, status
-from synth.studies.sky130 import Sky130
 
 STALE = "`make fast` with the library measures it again"
 SKY130 = Sky130.load()
 ROWS = list(SKY130.rows)
-LIMIT = sky130.LIMITS[1]
+LIMIT = fast.LIMITS_IN_NS[1]
 FILE = LIBERTY_FOLDER / "sky130hd_tt.lib.gz"
 
 
 def delayed(delay, seed, rows=ROWS):
     """The rows of the file, with another delay in ns of the netlists of :data:`LIMIT` that start from this seed."""
-    name = LIMIT.designs()["speed"].name
+    name = LIMIT.designs()[1].name
     return [
         replace(row, medians=row.medians | {"delay_ps": delay * 1000}) if row.seed == seed and row.name == name else row
         for row in rows
@@ -46,7 +46,7 @@ def delayed(delay, seed, rows=ROWS):
     ],
 )
 def test_a_limit_is_that_of_the_module_as_emitted(emitted, renamed, kept, end):
-    checks = list(sky130.checked(delayed(emitted, AS_EMITTED, delayed(renamed, 1))))
+    checks = list(fast.timed(delayed(emitted, AS_EMITTED, delayed(renamed, 1))))
     assert [check.kept for check in checks] == [True, None, kept, None, True, None, True, None]
     assert checks[2].text.endswith(end)
     assert checks[2].text.split()[:4] == [
@@ -58,13 +58,12 @@ def test_a_limit_is_that_of_the_module_as_emitted(emitted, renamed, kept, end):
 
 
 def test_delays_of_renamings_are_converted_to_nanoseconds():
-    design = LIMIT.designs()["speed"]
-    (row,) = (row for row in ROWS if (row.name, row.recipe, row.seed) == (design.name, sky130.RECIPE, 1))
+    design = LIMIT.designs()[1]
+    (row,) = (row for row in ROWS if (row.name, row.recipe, row.seed) == (design.name, fast.RECIPE, 1))
     timing = replace(row.timing, samples=(36.0, 37.0, 38.0, 40.0))
-    delay = sky130.delay(design, sky130.RECIPE, [replace(row, timing=timing, medians={"delay_ps": 3000.0})])
-    assert delay.samples == pytest.approx((2.88, 2.96, 3.04, 3.2))
-    assert delay.spread == "2.88 to 3.20"
-    assert (delay.emitted, delay.area) == (None, None)
+    delays, emitted = fast.delay(design, fast.RECIPE, [replace(row, timing=timing, medians={"delay_ps": 3000.0})])
+    assert (delays.low, delays.median, delays.high) == pytest.approx((2.88, 3.0, 3.2))
+    assert emitted is None
 
 
 def test_without_a_library_a_line_says_so(monkeypatch, capsys, tmp_path):
@@ -76,12 +75,12 @@ def test_without_a_library_a_line_says_so(monkeypatch, capsys, tmp_path):
 
 @pytest.mark.parametrize(("emitted", "number"), [(3.5, 0), (3.51, 1)])
 def test_the_limits_take_part_in_the_exit_status(emitted, number, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(sky130, "libraries", lambda file: {(file,): ()})
+    monkeypatch.setattr(fast, "libraries", lambda file: {(file,): ()})
     monkeypatch.setattr(Sky130, "jobs_on", lambda known, store: {})
     monkeypatch.setattr(Sky130, "measure", lambda chosen, jobs: None)
     monkeypatch.setattr(Sky130, "load", lambda: replace(SKY130, rows=delayed(emitted, AS_EMITTED)))
     lines = run(monkeypatch, tmp_path, ["--liberty", "cells.lib"], capsys)
-    assert lines[-9] == sky130.HEAD
+    assert lines[-9] == fast.HEAD
     assert lines[-1].endswith(f"exit status {number}")
 
 
@@ -98,7 +97,7 @@ def run(monkeypatch, folder, words, capsys):
 def library(tmp_path):
     """A library that only has the name of the right one."""
     file = tmp_path / "cells.lib"
-    file.write_text(re.sub(r"library \(\w+\)", f"library ({sky130.LIBRARY})", GATES.read_text()))
+    file.write_text(re.sub(r"library \(\w+\)", f"library ({fast.LIBRARY})", GATES.read_text()))
     return str(file)
 
 
@@ -107,7 +106,7 @@ def library(tmp_path):
     [
         ("none.lib", "--liberty: none.lib cannot be read: No such file or directory"),
         ("", "--liberty: '' names no file"),
-        (str(GATES), f"--liberty must be {sky130.LIBRARY}, which the limits in ns apply to, not gates"),
+        (str(GATES), f"--liberty must be {fast.LIBRARY}, which the limits in ns apply to, not gates"),
     ],
 )
 def test_other_libraries_are_refused(file, sentence, monkeypatch, capsys):
@@ -117,29 +116,29 @@ def test_other_libraries_are_refused(file, sentence, monkeypatch, capsys):
 
 
 def test_without_opensta_a_library_is_refused(library, monkeypatch, capsys):
-    monkeypatch.setattr(sky130, "opensta", lambda: None)
+    monkeypatch.setattr(fast, "opensta", lambda: None)
     monkeypatch.setattr(sys, "argv", ["fast", "--liberty", library])
     assert status("fast", fast.main) == 2
     assert capsys.readouterr().err == "fast: --liberty needs OpenSTA (sta), which times the limits in ns\n"
 
 
 def test_jobs_and_commands_do_not_depend_on_the_place_of_the_library(library, monkeypatch, tmp_path):
-    monkeypatch.setattr(sky130, "opensta", lambda: "opensta 0")
-    monkeypatch.setattr(sky130, "verilog", lambda design, store: f"module {design.name};\nendmodule\n")
-    todo = Sky130.jobs_on(sky130.libraries(library), Store(tmp_path / "store"))
+    monkeypatch.setattr(fast, "opensta", lambda: "opensta 0")
+    monkeypatch.setattr(fast, "verilog", lambda design, store: f"module {design.name};\nendmodule\n")
+    todo = Sky130.jobs_on(fast.libraries(library), Store(tmp_path / "store"))
     assert [(job.top, job.recipe, job.seed, job.command) for jobs in todo.values() for job in jobs] == [
         (row.name, row.recipe, row.seed, row.command) for row in ROWS
     ]
 
 
 def test_the_file_has_every_mac_with_both_recipes():
-    seeds = {"area": [1], "speed": [AS_EMITTED, 1]}
+    seeds = ([1], [AS_EMITTED, 1])
     assert [(row.name, row.seed, row.recipe) for row in ROWS] == [
         (design.name, seed, recipe)
-        for limit in sky130.LIMITS
-        for goal, design in limit.designs().items()
-        for seed in seeds[goal]
-        for recipe in sky130.RECIPES
+        for limit in fast.LIMITS_IN_NS
+        for design, group in zip(limit.designs(), seeds, strict=True)
+        for seed in group
+        for recipe in fast.RECIPES
     ], STALE
     assert {(row.tool, row.renamings) for row in ROWS if row.seed} == {(yosys.version(), DEFAULT_RENAMINGS)}, STALE
     assert {row.renamings for row in ROWS if not row.seed} == {1}
@@ -147,7 +146,7 @@ def test_the_file_has_every_mac_with_both_recipes():
 
 @pytest.fixture
 def measured_jobs(tmp_path):
-    return Sky130.jobs_on(sky130.libraries(str(FILE)), Store(tmp_path / "store"))
+    return Sky130.jobs_on(fast.libraries(str(FILE)), Store(tmp_path / "store"))
 
 
 # Without the library nobody can measure the file again: a clone's change of the Verilog must not fail for that.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from synth.report.data import Accuracy, Score
 from synth.report.figures import listing, number
-from synth.report.sections import Cell, Section
+from synth.report.sections import Cell, Section, number_cell
 
 EXACT, NONE, CALIBRATED = "exact", "none", "calibrated"
 _SHOWN_DB, _FEW_DB = 0.1, 1.0
@@ -26,7 +26,7 @@ def section(accuracy: Accuracy | None) -> Section | None:
     body = []
     for score in accuracy.scores:
         steps = Cell(f"equal in {score.rtl_cases:,} steps", value=score.rtl_cases) if score.rtl_cases else ""
-        body.append((score.format, Cell(f"{score.accuracy:.1%}", value=score.accuracy), _snr(score), steps))
+        body.append((score.format, number_cell(score.accuracy, ".1%"), _snr(score), steps))
     columns = ("format", "accuracy", "SNR of outputs", "Verilog and reference model")
     caption = f"Accuracy by format, calibrated scales, sums in {accuracy.accumulator}"
     section.table(caption, columns, body)

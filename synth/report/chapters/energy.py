@@ -1,15 +1,15 @@
 """The chapter on energy: what an operation costs by format, delay and data, and what options cost."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, product
 
+from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
 from synth.area.recipes import SPEED
 from synth.area.rows import Row
 from synth.energy.data import KINDS
 from synth.energy.plan import DEFAULT_DATA
 from synth.report.chapters import speed
-from synth.report.designs import Point
 from synth.report.figures import (
     DELAYS,
     Figure,
@@ -22,13 +22,12 @@ from synth.report.figures import (
     ties_clause,
 )
 from synth.report.measured import columns, figure
-from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
+from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Point
 from synth.report.render import plots
-from synth.report.sections import Cell, Command, Section, Table, table
+from synth.report.sections import Cell, Command, Section, Table, number_cell
 from synth.studies import energies as study
 from synth.studies.energies import CURVES, SAMPLED, Energies, area, delay, glitches, mac, point
 
-_GATES = "gates"
 _TITLE = "Gates"
 _AREA = "NAND2"
 _FO4 = "FO4"
@@ -53,24 +52,18 @@ def section(energies: Energies | None, rows: Sequence[Row], tool: str) -> Sectio
     """
     if energies is None and not rows:
         return None
-    section = Section("energy", "Energy of an operation", _INTRO, keys=("formats", "delays"))
+    section = Section("energy", "Energy of an operation", _INTRO)
     if energies is not None:
-        _study(section, energies, tool)
+        section.intro += (
+            " Findings and plots are those of synth/report/energies.json, which make energy writes; this report did "
+            f"not measure them again. Tool: {energies.tool}."
+        )
+        section.warn_of_other_tool("The energies of this section are", energies.tool, tool, "make energy")
+        for part in (_formats, _curves, _data, _costs):
+            part(section, energies)
     if rows:
         _measured(section, rows)
     return section
-
-
-def _study(section: Section, energies: Energies, tool: str) -> None:
-    section.intro += (
-        " Findings and plots are those of synth/report/energies.json, which make energy writes; this report did not "
-        f"measure them again. Tool: {energies.tool}."
-    )
-    section.warn_of_other_tool("The energies of this section are", energies.tool, tool, "make energy")
-    _formats(section, energies)
-    _curves(section, energies)
-    _data(section, energies)
-    _costs(section, energies)
 
 
 # -- formats
@@ -84,19 +77,19 @@ def _formats(section: Section, energies: Energies) -> None:
     unit = next(iter(figures.values())).unit
     picture = plots.bars(figures, title, f"energy of an operation [{unit}]")
     first = smallest_sentence(figures, f"energy of a MAC into {REPORT_ACCUMULATOR}", _TITLE)
-    section.plot_finding(first, picture, figures.values(), _GATES, "formats")
+    section.plot_finding(first, picture, "Energy")
     shares = {name: glitches(row) for name, row in rows.items()}
     least, most = min(shares.values()), max(shares.values())
     macs = f"{_TITLE}, {len(FORMATS)} MACs into {REPORT_ACCUMULATOR} built for area, {DEFAULT_DATA} data"
-    section.find(f"{macs}: glitches are {least:.0%} to {most:.0%} of their energy.", _GATES)
+    section.find(f"{macs}: glitches are {least:.0%} to {most:.0%} of their energy.")
     areas = {name: area(row) for name, row in rows.items()}
-    section.find(f"{macs}: {_orders(figures, areas)}", _GATES)
+    section.find(f"{macs}: {_orders(figures, areas)}")
     head = ("format", f"energy [{unit}]", f"without glitches [{unit}]", "glitches", f"area [{_AREA}]", "energy / area")
     body = []
     for name in ranked(figures):
         still, ratio = rows[name].medians["glitch_free"], figures[name].median / areas[name].median
-        share = Cell(f"{shares[name]:.0%}", value=shares[name])
-        body.append((name, figures[name], still, share, areas[name].median, Cell(f"{ratio:.2f}", value=ratio)))
+        cells = number_cell(shares[name], ".0%"), areas[name].median, number_cell(ratio, ".2f")
+        body.append((name, figures[name], still, *cells))
     section.table(f"{title}, {DEFAULT_DATA} data, {_TITLE}", head, body)
 
 
@@ -117,73 +110,65 @@ def _orders(figures: Mapping[str, Figure], areas: Mapping[str, Figure]) -> str:
 # -- energy against delay
 
 
-def _rows(energies: Energies) -> dict[str, list[Row]]:
-    """The netlists of both MACs of each format, by recipe."""
-    return {
-        f"{name} built for {goal}": energies.curve(point(mac(name, goal=goal), SPEED))
-        for name, goal in product(CURVES, GOALS)
-    }
+class _Curves:
+    """Energy against delay: the netlists of both MACs of each format, and the fronts of each MAC and each format."""
 
+    def __init__(self, energies: Energies):
+        macs = {name: [f"{name} built for {goal}" for goal in GOALS] for name in CURVES}
+        rows = (energies.curve(point(mac(name, goal=goal), SPEED)) for name, goal in product(CURVES, GOALS))
+        self.rows = dict(zip(chain(*macs.values()), rows, strict=True))
+        self.macs = {name: self._front(name) for name in self.rows}
+        self.formats = {name: self._front(*both) for name, both in macs.items()}
+        self.limits = speed.deadlines(self.formats)
+        self.unit = self.formats[CURVES[0]][0].area.unit
 
-def _front(rows: Iterable[Row]) -> speed.Front:
-    """The front of energy against delay."""
-    return speed.front(speed.Point(delay(row), figure(row)) for row in rows)
-
-
-def _fronts(rows: Mapping[str, list[Row]]) -> dict[str, speed.Front]:
-    """The front of each format, of whatever the MAC is built for."""
-    return {name: _front(row for goal in GOALS for row in rows[f"{name} built for {goal}"]) for name in CURVES}
-
-
-def _curves(section: Section, energies: Energies) -> None:
-    """Which format needs the least energy, and the least area, at which speed."""
-    rows = _rows(energies)
-    both, fronts = {name: _front(group) for name, group in rows.items()}, _fronts(rows)
-    points = [point for curve in fronts.values() for point in curve]
-    unit = points[0].area.unit
-    title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
-    picture = plots.curves(fronts, speed.front(points), title, f"delay [{_FO4}]", f"energy of an operation [{unit}]")
-    sentences: list[str] = []
-    how = f"into {REPORT_ACCUMULATOR}, built for area or for speed"
-    macs, same = f"MACs of {listing(CURVES)} {how}", f"MACs of {len(CURVES)} formats {how}"
-    for limit in speed.deadlines(fronts):
-        met = {name: point.area for name, curve in both.items() if (point := speed.at(curve, limit))}
-        first, ties, _ = smallest(met)
-        fast = ((name, row) for name, group in rows.items() for row in group if delay(row).median <= limit * (1 + 1e-9))
-        least, row = min(fast, key=lambda pair: area(pair[1]).median)
-        sentences.append(
-            f"{_TITLE}, {same if sentences else macs}, within {number(limit)} {_FO4}: {first} has the "
-            f"lowest energy ({number(met[first].median)} {unit}){ties_clause(ties)}; {least} has the smallest median "
-            f"area ({number(area(row).median)} {_AREA}, at {number(row.median)} {unit})."
-        )
-    section.plot_finding(sentences[0], picture, (point.area for point in points), _GATES, "delays")
-    for sentence in sentences[1:]:
-        section.find(sentence, _GATES)
-    fastest = []
-    for name, curve in fronts.items():
-        share = curve[0].area.median / curve[-1].area.median
-        fastest.append(f"{name} {share:.2f} ({number(curve[0].delay)} against {number(curve[-1].delay)} {_FO4})")
-    section.find(
-        f"{_TITLE}, {same}: energy of a format's fastest one, in multiples of that of the one with the least "
-        f"energy, medians: {listing(fastest)}.",
-        _GATES,
-    )
-    for name in CURVES:
-        small, large = (both[f"{name} built for {goal}"] for goal in GOALS)
-        phrase = speed.crossing(small, large, _FO4, *_BETTER)
-        section.find(f"MAC into {REPORT_ACCUMULATOR}, {_TITLE}, {name}: {phrase}.", _GATES)
-    section.tables.append(within_delays(energies))
+    def _front(self, *names: str) -> speed.Front:
+        return speed.front(speed.Point(delay(row), figure(row)) for name in names for row in self.rows[name])
 
 
 def within_delays(energies: Energies) -> Table:
     """The least energies of MACs within delays."""
-    by_name = _rows(energies)
-    limits = speed.deadlines(_fronts(by_name))
-    fronts = {name: _front(group) for name, group in by_name.items()}
-    unit = next(iter(fronts.values()))[0].area.unit
-    rows = (speed.delay_cells(name, curve, limits, _FO4) for name, curve in fronts.items())
-    head = ("format", f"fastest [{_FO4}]", *(f"within {number(limit)} {_FO4} [{unit}]" for limit in limits))
-    return table(f"MAC into {REPORT_ACCUMULATOR}: the least energy within a delay, {_TITLE}", head, rows)
+    curves, caption = _Curves(energies), f"MAC into {REPORT_ACCUMULATOR}: the least energy within a delay, {_TITLE}"
+    return speed.delay_table(caption, curves.macs, curves.limits, _FO4, curves.unit)
+
+
+def _curves(section: Section, energies: Energies) -> None:
+    """Which format needs the least energy, and the least area, at which speed."""
+    curves = _Curves(energies)
+    points, unit = [point for curve in curves.formats.values() for point in curve], curves.unit
+    title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
+    axes = f"delay [{_FO4}]", f"energy of an operation [{unit}]"
+    picture = plots.fronts(curves.formats, speed.front(points), title, *axes)
+    how = f"into {REPORT_ACCUMULATOR}, built for area or for speed"
+    macs, same = f"MACs of {listing(CURVES)} {how}", f"MACs of {len(CURVES)} formats {how}"
+    for place, limit in enumerate(curves.limits):
+        met = {name: point.area for name, curve in curves.macs.items() if (point := speed.at(curve, limit))}
+        first, ties, _ = smallest(met)
+        every = ((name, row) for name, group in curves.rows.items() for row in group)
+        fast = ((name, row) for name, row in every if delay(row).median <= limit * (1 + 1e-9))
+        least, row = min(fast, key=lambda pair: area(pair[1]).median)
+        sentence = (
+            f"{_TITLE}, {same if place else macs}, within {number(limit)} {_FO4}: {first} has the "
+            f"lowest energy ({number(met[first].median)} {unit}){ties_clause(ties)}; {least} has the smallest median "
+            f"area ({number(area(row).median)} {_AREA}, at {number(row.median)} {unit})."
+        )
+        if place:
+            section.find(sentence)
+        else:
+            section.plot_finding(sentence, picture, "Energy")
+    fastest = []
+    for name, curve in curves.formats.items():
+        share = curve[0].area.median / curve[-1].area.median
+        fastest.append(f"{name} {share:.2f} ({number(curve[0].delay)} against {number(curve[-1].delay)} {_FO4})")
+    section.find(
+        f"{_TITLE}, {same}: energy of a format's fastest one, in multiples of that of the one with the least "
+        f"energy, medians: {listing(fastest)}."
+    )
+    for name in CURVES:
+        small, large = (curves.macs[f"{name} built for {goal}"] for goal in GOALS)
+        phrase = speed.crossing(small, large, _FO4, *_BETTER)
+        section.find(f"MAC into {REPORT_ACCUMULATOR}, {_TITLE}, {name}: {phrase}.")
+    section.tables.append(within_delays(energies))
 
 
 # -- data
@@ -191,32 +176,27 @@ def within_delays(energies: Energies) -> Table:
 
 def _data(section: Section, energies: Energies) -> None:
     """Energy by kind of data."""
-    series = {kind: {name: energies.figure(point(mac(name), data=kind)) for name in SAMPLED} for kind in KINDS}
-    base = series[DEFAULT_DATA]
-    unit = next(iter(base.values())).unit
+    rows = {kind: {name: energies.row(point(mac(name), data=kind)) for name in SAMPLED} for kind in KINDS}
+    series = {kind: {name: figure(row) for name, row in by_name.items()} for kind, by_name in rows.items()}
+    unit = rows[DEFAULT_DATA][SAMPLED[0]].unit
     title = f"MAC into {REPORT_ACCUMULATOR}, energy by data"
     picture = plots.groups(series, title, f"energy of an operation [{unit}]")
-    used = (value for values in series.values() for value in values.values())
     caption = "Energy of a MAC by data; numbers are multiplied by the power of two that suits the format best."
-    section.plot(caption, picture, used)
+    section.plot(caption, picture)
     for kind in KINDS:
         if kind != DEFAULT_DATA:
-            changes = [f"{_change(energies, name, kind)} for {name}" for name in SAMPLED]
+            changes = []
+            for name in SAMPLED:  # the netlists are the same for all kinds
+                pairs = zip(rows[kind][name].samples, rows[DEFAULT_DATA][name].samples, strict=True)
+                shares = [value / base - 1 for value, base in pairs]
+                changes.append(f"{min(shares):+.1%} to {max(shares):+.1%} for {name}")
             section.find(
                 f"{_TITLE}, {kind} instead of {DEFAULT_DATA} data, in the same netlists, one set of numbers of each "
-                f"kind: {listing(changes)}.",
-                _GATES,
+                f"kind: {listing(changes)}."
             )
-    rows = ((name, *(series[kind][name] for kind in KINDS)) for name in SAMPLED)
+    body = ((name, *(series[kind][name] for kind in KINDS)) for name in SAMPLED)
     note = "; ".join(f"{kind}: {text}" for kind, text in KINDS.items())
-    section.table(f"{title} [{unit}], {_TITLE}", ("format", *KINDS), rows, note)
-
-
-def _change(energies: Energies, name: str, kind: str) -> str:
-    """The smallest and the largest change of energy with other data, among netlists, which are the same for both."""
-    rows = (energies.row(point(mac(name), data=data)) for data in (kind, DEFAULT_DATA))
-    changes = [value / base - 1 for value, base in zip(*(row.samples for row in rows), strict=True)]
-    return f"{min(changes):+.1%} to {max(changes):+.1%}"
+    section.table(f"{title} [{unit}], {_TITLE}", ("format", *KINDS), body, note)
 
 
 # -- what options cost
@@ -224,8 +204,9 @@ def _change(energies: Energies, name: str, kind: str) -> str:
 
 def comparisons() -> Iterator[tuple[str, str, Point, Point]]:
     """Subject, change, base and unit of each comparison."""
-    base, other = (point(study.encoder(rounding)) for rounding in study.ROUNDINGS)
     first, second = study.ROUNDINGS
+    encoders = (build("encoder", study.ROUNDED, source="binary32", rounding=rounding) for rounding in study.ROUNDINGS)
+    base, other = map(point, encoders)
     yield f"the {study.ROUNDED} encoder from binary32", f"{second} instead of {first}", base, other
     for name in study.COSTS:
         subject, plain = f"the {name} MAC", point(mac(name))
@@ -236,7 +217,7 @@ def comparisons() -> Iterator[tuple[str, str, Point, Point]]:
             ranks = f"{stages} rank{'s' if stages > 1 else ''} of registers instead of none"
             yield subject, ranks, plain, point(mac(name, stages=stages))
         inside = "its accumulator's register inside (a processing element)"
-        yield subject, inside, plain, point(study.element(name))
+        yield subject, inside, plain, point(build("pe", name, accumulator=REPORT_ACCUMULATOR))
 
 
 def _costs(section: Section, energies: Energies) -> None:
@@ -249,10 +230,10 @@ def _costs(section: Section, energies: Energies) -> None:
         share = compared(second, first)
         sentences.setdefault(subject, []).append(f"{share} with {change}")
         name = f"{subject.removeprefix('the ')}, {change}"
-        larger = Cell(share, value=second.median / first.median), clock, Cell(f"{growth:+.0%}", value=growth)
+        larger = Cell(share, value=second.median / first.median), clock, number_cell(growth, "+.0%")
         body.append((name, first, second, *larger))
     for subject, changes in sentences.items():
-        section.find(f"{_TITLE}, energy of {subject}: {listing(changes)}.", _GATES)
+        section.find(f"{_TITLE}, energy of {subject}: {listing(changes)}.")
     value = energies.figure(point(mac(study.COSTS[0])))
     head = (
         "",
@@ -281,7 +262,7 @@ def _measured(section: Section, rows: Sequence[Row]) -> None:
     body = []
     for row in (row for row in rows if row.is_figure):
         medians = row.medians
-        times = [f"{medians[name]:g} {metric.unit}" for name, metric in DELAYS.items() if name in medians]
+        times = [f"{medians[name]:g} {unit}" for name, unit in DELAYS.items() if name in medians]
         names = row.name, titles[row.place], row.data, row.recipe
         figures = figure(row), row.unit, medians["glitch_free"], medians["area"], ", ".join(times) or "–"
         body.append((*names, *figures, Command(row.command)))

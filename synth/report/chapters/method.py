@@ -10,6 +10,9 @@ from synth.report.figures import counted
 from synth.report.measured import Measured, figure
 from synth.report.sections import Cell, Command, Section
 
+_KINDS = {"lut": "LUT targets", "cells": "gates, libraries"}
+UNCHECKED = "No module had been checked on all inputs when this report was written. hwgen verify checks one"
+
 
 def method(report: Report, measured: Measured) -> Section:
     """How figures are measured: targets, recipes and renamings."""
@@ -29,15 +32,12 @@ def method(report: Report, measured: Measured) -> Section:
     if not any(row.target == LIBERTY for row in report.rows):
         text = "No cell library was measured. hwgen report --liberty FILE adds one, with a column in every table."
         section.find(text)
-    kinds = {"lut": "LUT targets", "cells": "gates, libraries"}
-    target_kinds = {LIBERTY: "cells"} | {name: target.kind for name, target in TARGETS.items()}
-    used = {(target_kinds[row.target], row.recipe) for row in report.rows if not row.is_best}
-    recipes = (
-        (name, kinds[kind], script or "Yosys's default")
-        for kind, scripts in RECIPES.items()
-        for name, script in scripts.items()
-        if (kind, name) in used
-    )
+    kinds = {LIBERTY: "cells"} | {name: target.kind for name, target in TARGETS.items()}
+    used = {(kinds[row.target], row.recipe) for row in report.rows if not row.is_best}
+    recipes = []
+    for kind, scripts in RECIPES.items():
+        rows = ((name, _KINDS[kind], script or "Yosys's default") for name, script in scripts.items())
+        recipes += [row for row in rows if (kind, row[0]) in used]
     section.table("Recipes: scripts for ABC", ("recipe", "for", "script"), recipes)
     return section
 
@@ -71,18 +71,14 @@ def figures(report: Report, measured: Measured) -> Section:
 
 def evidence(checks: Sequence[Evidence]) -> Section:
     """The evidence, or a sentence that there is no evidence."""
-    section = Section(
-        "evidence",
-        "Proof: every input, on the gates",
+    intro = (
         "Each module below was mapped to gates, and the gates were checked against the reference model on all inputs: "
         "inputs are evaluated one by one or, if there are too many, a solver proves all of them. The command repeats "
-        "the check; make exhaustive checks every module.",
+        "the check; make exhaustive checks every module."
     )
+    none = f"{UNCHECKED}, make exhaustive checks every module."
+    section = Section("evidence", "Proof: every input, on the gates", intro if checks else none)
     if not checks:
-        section.intro = (
-            "No module had been checked on all inputs when this report was written. hwgen verify checks one, make "
-            "exhaustive checks every module."
-        )
         return section
     section.find(sentence(checks))
     head = ("module", "verdict", "inputs", "method", "time", "SHA-256 of the Verilog", "command")

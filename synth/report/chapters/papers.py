@@ -14,7 +14,7 @@ from synth.report.figures import (
     ranked,
     smallest_sentence,
 )
-from synth.report.measured import Measured, by_format, figure, pick
+from synth.report.measured import Measured, by_format, figure
 from synth.report.plan import CLAIMS, ENCODER_SOURCE, P3109_PAIR, PARTS, PROJECTION_STUDY, Claim
 from synth.report.render import plots
 from synth.report.sections import Cell, Section
@@ -36,10 +36,7 @@ def claims(measured: Measured) -> Section | None:
     for claim in CLAIMS:
         cells: list[object] = []
         for column in columns:
-            unit, base = (
-                pick(measured.rows, claim.part, column.key, format=name, format_b=None, **claim.options)
-                for name in (claim.unit, claim.base)
-            )
+            base, unit = (measured.block(block, column.key) for block in claim.blocks)
             if unit is None or base is None or not have_spreads((unit, base)):
                 cells.append("one sample" if unit and base else None)
                 continue
@@ -48,7 +45,7 @@ def claims(measured: Measured) -> Section | None:
             judged = verdict(claim, unit, base)
             note = f"{number(unit.median)} against {number(base.median)} {base.unit}"
             cells.append(Cell(middle, f"{least} to {most} · {judged}", note, shares[1]))
-            section.find(f"{column.title}, {claim.comparison}: {middle}, {judged}.", column.key)
+            section.find(f"{column.title}, {claim.comparison}: {middle}, {judged}.")
         body.append((Cell(claim.text, claim.comparison), *cells))
     if not any(cell for _, *cells in body for cell in cells):
         return None
@@ -71,15 +68,14 @@ def verdict(claim: Claim, unit: Figure, base: Figure) -> str:
     return f"{UNDECIDED} (medians {'within' if middle <= claim.most else 'outside'} the claim)"
 
 
-_PRINTED_PARTS = ("multiplier", "adder", "mac")
 PRINTED = {
     "e5m3_nosub": (20.0, 188.0, 208.5),
     "e5m2b1": (24.5, 185.0, 210.0),
     "binary8p3": (27.0, 182.5, 210.0),
     "e5m3": (34.0, 188.0, 222.5),
 }
-"""ALMs of these parts by Intel's tools, adder and MAC into binary16, in Table 2 of the supernormal paper; in the order
-of the multipliers, rows (b), (d), (c), (a)."""
+"""ALMs of multiplier, adder and MAC by Intel's tools, the last two into binary16, in Table 2 of the supernormal paper;
+in the order of the multipliers, rows (b), (d), (c), (a)."""
 _BASE = "e5m3_nosub"
 
 
@@ -94,32 +90,27 @@ def table_2(measured: Measured) -> Section | None:
         "Yosys. Tools and datapaths differ, so only the order and the ratios can be compared. The paper's e5m2 is "
         "P3109's binary8p3.",
         folded=True,
-        keys=("order",),
     )
     columns = measured.columns.values()
     ours = {column.key: {part: by_format(measured.rows, part, column.key) for part in PARTS} for column in columns}
     for column in columns:
         text = order_verdict(ours[column.key]["multiplier"], column.title)
-        section.find(text, column.key, "order" if column.key == "cyclonev" else "")
+        section.find(text, "Table 2 of the supernormal paper" if column.key == "cyclonev" else "")
     order = [*PRINTED, *(name for name in measured.formats if name not in PRINTED)]
-    for place, part in enumerate(_PRINTED_PARTS):
-        rows = []
-        for name in order:
-            printed = PRINTED[name][place] if name in PRINTED else "not printed"
-            rows.append((name, printed, *(ours[column.key][part].get(name) for column in columns)))
-        head = ("format", "paper [ALM]", *(column.head for column in columns))
+    head = ("format", "paper [ALM]", *(column.head for column in columns))
+    for place, part in enumerate(("multiplier", "adder", "mac")):
+        printed = {name: PRINTED[name][place] if name in PRINTED else "not printed" for name in order}
+        rows = ((name, printed[name], *(ours[column.key][part].get(name) for column in columns)) for name in order)
         section.table(f"{PARTS[part]}: the paper's ALMs and this report", head, rows)
-    series = {"paper": {name: printed[0] / PRINTED[_BASE][0] for name, printed in PRINTED.items()}}
-    used: list[Figure] = []
+    series = {"paper": {name: Figure.exact(printed[0]).over(PRINTED[_BASE][0]) for name, printed in PRINTED.items()}}
     for column in columns:
         multipliers = ours[column.key]["multiplier"]
         if all(name in multipliers for name in PRINTED):
-            series[column.title] = {name: multipliers[name].median / multipliers[_BASE].median for name in PRINTED}
-            used += [multipliers[name] for name in PRINTED]
+            series[column.title] = {name: multipliers[name].over(multipliers[_BASE].median) for name in PRINTED}
     title = "Decode + multiply: the paper's Table 2 and this report"
-    picture = plots.slopes(series, title, f"area relative to {_BASE}")
+    picture = plots.lines(series, title, "", f"area relative to {_BASE}", "paper")
     caption = "Formats in the paper's order. A line that always rises has the same order."
-    section.plot(caption, picture, used)
+    section.plot(caption, picture)
     return section
 
 
@@ -136,14 +127,12 @@ def order_verdict(multipliers: Mapping[str, Figure], where: str) -> str:
     alike = [(a, b) for a, b in pairs if not multipliers[a].differs(multipliers[b])]
     ours = "Measured: " + ", ".join(f"{name} {number(multipliers[name].median)}" for name in PRINTED)
     same = f"no difference between {listing([f'{a} and {b}' for a, b in alike])}" if alike else ""
+    verdict = f"not contradicted, but spreads overlap: {same}" if alike else "reproduced"
     if swapped:
         shares = (percent(multipliers[a].median / multipliers[b].median - 1) for a, b in swapped)
         above = [f"{a} is {share} larger than {b}" for share, (a, b) in zip(shares, swapped, strict=True)]
-        rest = f"; {same}" if same else ""
-        return f"{where}: {order} is not reproduced: {listing(above)}{rest}. {ours}."
-    if alike:
-        return f"{where}: {order} is not contradicted, but spreads overlap: {same}. {ours}."
-    return f"{where}: {order} is reproduced. {ours}."
+        verdict = "; ".join(filter(None, (f"not reproduced: {listing(above)}", same)))
+    return f"{where}: {order} is {verdict}. {ours}."
 
 
 def p3109(measured: Measured) -> Section | None:
@@ -170,21 +159,15 @@ def _units(section: Section, measured: Measured, target: str) -> None:
     macs: dict[str, Figure] = {}
     body = []
     for unit in plan.UNITS:
-        plain = {"format": unit, "format_b": None}
-        mac = plain | {"accumulator": plan.REPORT_ACCUMULATOR}
-        figures = (
-            pick(measured.rows, "multiplier", target, **plain),
-            pick(measured.rows, "mac", target, **mac),
-            pick(measured.optional, "mac", target, **mac | plan.POSITIVE_ZERO),
-        )
-        if figures[1] is not None:
-            macs[unit] = figures[1]
-            body.append((unit, *figures))
+        multiplier, mac, positive = (measured.block(block, target) for block in plan.unit_blocks(unit))
+        if mac is not None:
+            macs[unit] = mac
+            body.append((unit, multiplier, mac, positive))
     if P3109_PAIR not in macs:
         return
     ours = P3109_PAIR, macs[P3109_PAIR]
     for unit in (unit for unit in macs if unit != P3109_PAIR):
-        section.find(pair_sentence((unit, macs[unit]), ours, "a MAC", column.title), target)
+        section.find(pair_sentence((unit, macs[unit]), ours, "a MAC", column.title))
     head = ("unit", PARTS["multiplier"], PARTS["mac"], f"{PARTS['mac']}, zero results +0")
     title = f"P3109's pair, OCP's pair and HiF8: {column.head}; MACs into {plan.REPORT_ACCUMULATOR}"
     section.table(title, head, body)
@@ -202,11 +185,10 @@ def _projections(section: Section, measured: Measured, target: str) -> None:
         return
     for overflow, figures in grid.items():
         where = f"{column.title}, {overflow}"
-        section.find(smallest_sentence(figures, f"{PROJECTION_STUDY} encoder", where), target)
+        section.find(smallest_sentence(figures, f"{PROJECTION_STUDY} encoder", where))
     title = f"{PROJECTION_STUDY} encoder from {ENCODER_SOURCE} by rounding and saturation, {column.title}"
-    used = (value for figures in grid.values() for value in figures.values())
     picture = plots.groups(grid, title, column.axis)
-    section.plot(f"Saturation: {listing(list(grid))}.", picture, used)
+    section.plot(f"Saturation: {listing(list(grid))}.", picture)
     order = ranked(next(iter(grid.values())))
     rows = ((rounding, *(figures.get(rounding) for figures in grid.values())) for rounding in order)
     section.table(f"{title} [{column.unit}]", ("rounding", *grid), rows)

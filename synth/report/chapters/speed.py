@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from statistics import median
 from typing import NamedTuple
 
 from hwgen.datapath.goal import AREA, SPEED
-from synth.area.rows import Row, Timing
-from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest, ties_clause
+from synth.area.rows import Row
+from synth.report import figures
+from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest_sentence
 from synth.report.measured import columns, figure
 from synth.report.render import plots
-from synth.report.sections import Cell, Section
+from synth.report.sections import Cell, Section, Table, table
 from synth.report.speeds import Speeds
 
 DEADLINES = (1.0, 1.25, 1.6, 2.7)
@@ -35,11 +35,7 @@ Front = Sequence[Point]
 
 def front(points: Iterable[Point]) -> Front:
     """The points that no other point beats in both area and delay."""
-    kept: list[Point] = []
-    for point in sorted(points, key=lambda point: (point.delay, point.area.median)):
-        if not kept or point.area.median < kept[-1].area.median:
-            kept.append(point)
-    return kept
+    return figures.front(points, lambda point: (point.delay, point.area.median))
 
 
 def at(curve: Front, deadline: float) -> Point | None:
@@ -50,12 +46,8 @@ def at(curve: Front, deadline: float) -> Point | None:
 
 def points(rows: Iterable[Row]) -> list[Point]:
     """The points of one design on one target."""
-    return [Point(_time(row.timing), figure(row)) for row in rows if row.timing is not None and not row.is_best]
-
-
-def _time(timing: Timing) -> Figure:
-    delays = timing.delays
-    return Figure(min(delays), median(delays), max(delays), timing.unit, samples=len(delays))
+    timed = ((row.timing, row) for row in rows if not row.is_best)
+    return [Point(Figure.of(timing.delays, timing.unit), figure(row)) for timing, row in timed if timing is not None]
 
 
 def fronts(rows: Iterable[Row]) -> dict[str, Front]:
@@ -137,7 +129,6 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | 
         f"{listing([number(share) for share in DEADLINES])} times the shortest delay that all formats reach. The "
         "portfolio has other recipes than the one that areas are quoted from, and its cells have sizes: smallest areas "
         "differ slightly from those of other chapters.",
-        keys=("smallest",),
     )
     if speeds is not None:
         section.intro += (
@@ -159,18 +150,16 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | 
         if group in drawn:
             points = [point for curve in curves.values() for point in curve]
             axes = (f"delay [{unit}]", column.axis)
-            picture = plots.curves(curves, front(points), f"Area against delay: {title}", *axes)
-            section.plot(first, picture, (point.area for point in points))
-        section.find(first, group.place, "smallest" if group in named else "", is_caption=group in drawn)
+            picture = plots.fronts(curves, front(points), f"Area against delay: {title}", *axes)
+            section.plot(first, picture)
+        section.find(first, "Speed" if group in named else "", is_caption=group in drawn)
         for sentence in others:
-            section.find(sentence, group.place)
-        limits = deadlines(curves)
-        head = ("format", f"fastest [{unit}]", *(f"within {number(limit)} {unit} [{column.unit}]" for limit in limits))
-        ordered = sorted(curves.items(), key=lambda item: item[1][-1].area.median)
-        body = (delay_cells(name, curve, limits, unit) for name, curve in ordered)
-        section.table(f"{title}: the smallest area within a delay", head, body)
-    for place, sentence in crossings(by_name, lambda place: titles[place].title):
-        section.find(sentence, place)
+            section.find(sentence)
+        ordered = dict(sorted(curves.items(), key=lambda item: item[1][-1].area.median))
+        caption = f"{title}: the smallest area within a delay"
+        section.tables.append(delay_table(caption, ordered, deadlines(curves), unit, column.unit))
+    for sentence in crossings(by_name, lambda place: titles[place].title):
+        section.find(sentence)
     return section
 
 
@@ -180,8 +169,8 @@ def is_drawn(curves: Mapping[str, Front], most: int) -> bool:
     return min(most, 2) <= len(curves) <= plots.MOST_NAMES and have_spreads(points)
 
 
-def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    """Places, and sentences on where a block is smaller if it is built for speed, and where if it is built for area.
+def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str], str]) -> Iterator[str]:
+    """Sentences on where a block is smaller if it is built for speed, and where if it is built for area.
 
     ``where`` returns the title of a place.
     """
@@ -190,10 +179,9 @@ def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str]
         if group.goal == AREA or small is None:
             continue
         for name in (name for name in fast if name in small):
-            if not have_spreads(value for point in (*small[name], *fast[name]) for value in point):
-                continue
-            phrase = crossing(small[name], fast[name], group.unit)
-            yield group.place, f"{group.block}, {where(group.place)}, {name}: {phrase}."
+            if have_spreads(value for point in (*small[name], *fast[name]) for value in point):
+                phrase = crossing(small[name], fast[name], group.unit)
+                yield f"{group.block}, {where(group.place)}, {name}: {phrase}."
 
 
 def crossing(small: Front, fast: Front, unit: str, better: str = "is smaller", also: str = "is also smaller") -> str:
@@ -230,10 +218,8 @@ def crossing(small: Front, fast: Front, unit: str, better: str = "is smaller", a
 
 def _better(small: Front, fast: Front, limit: float) -> str | None:
     """What the better block within a delay is built for; None if the spreads overlap."""
-    one, other = at(small, limit), at(fast, limit)
-    assert one is not None
-    assert other is not None
-    return AREA if one.area.below(other.area) else SPEED if other.area.below(one.area) else None
+    one, other = (point.area for curve in (small, fast) if (point := at(curve, limit)))
+    return AREA if one.below(other) else SPEED if other.below(one) else None
 
 
 def deadlines(curves: Mapping[str, Front]) -> list[float]:
@@ -252,24 +238,22 @@ def sentences(curves: Mapping[str, Front], where: str, unit: str) -> list[str]:
         if len(curve) == 1:
             return [f"{where}: {name} has {ends[0]}."]
         return [f"{where}: {name} has {ends[0]} if it is fastest, {ends[-1]} if it is smallest."]
-    texts = []
-    for deadline in deadlines(curves):
-        met = {name: point.area for name, curve in curves.items() if (point := at(curve, deadline))}
-        best, ties, _ = smallest(met)
-        size = f"{number(met[best].median)} {met[best].unit}"
-        words = f"{best} is smallest of {counted(len(curves), 'format')} ({size}){ties_clause(ties)}"
-        texts.append(f"{where}, within {number(deadline)} {unit}: {words}.")
-    times = {name: curve[0].time for name, curve in curves.items()}
-    first, ties, last = smallest(times)
-    slowest = f"; {last} is slowest ({number(times[last].median)} {unit})" if last else ""
-    delay = f"{number(times[first].median)} {unit}"
-    return [*texts, f"{where}: {first} is fastest ({delay}){ties_clause(ties)}{slowest}."]
+    texts, what = [], f"area of {counted(len(curves), 'format')}"
+    for limit in deadlines(curves):
+        met = {name: point.area for name, curve in curves.items() if (point := at(curve, limit))}
+        texts.append(smallest_sentence(met, what, f"{where}, within {number(limit)} {unit}"))
+    return [*texts, smallest_sentence({name: curve[0].time for name, curve in curves.items()}, "delay", where)]
 
 
-def delay_cells(name: str, curve: Front, limits: Iterable[float], unit: str) -> Iterator[object]:
-    """A row of a table: the shortest delay of a front, and its least figure within each limit."""
-    yield from (name, curve[0].delay)
-    for point in (at(curve, limit) for limit in limits):
-        value = point and point.area
-        small = f"{point.area.spread} at {number(point.delay)} {unit}" if point else ""
-        yield value and Cell(number(value.median), small, value.source, value.median)
+def delay_table(caption: str, curves: Mapping[str, Front], limits: Sequence[float], unit: str, area: str) -> Table:
+    """For each front its shortest delay, and its least figure within each limit; ``area`` is the figures' unit."""
+
+    def within(point: Point | None) -> Cell | None:
+        if point is None:
+            return None
+        value = point.area
+        return Cell(number(value.median), f"{value.spread} at {number(point.delay)} {unit}", value.source, value.median)
+
+    head = ("format", f"fastest [{unit}]", *(f"within {number(limit)} {unit} [{area}]" for limit in limits))
+    rows = ((name, curve[0].delay, *(within(at(curve, limit)) for limit in limits)) for name, curve in curves.items())
+    return table(caption, head, rows)

@@ -7,10 +7,11 @@ import golden
 from golden import Format, Refusal
 from synth.report.data import Ratio
 from synth.report.figures import Figure, have_spreads, listing, number, ranked
+from synth.report.figures import front as pareto
 from synth.report.measured import Measured
 from synth.report.plan import REPORT_ACCUMULATOR
 from synth.report.render import plots
-from synth.report.sections import Cell, Section
+from synth.report.sections import Section, number_cell
 
 _DIGITS = 1
 """Decimals of a ratio in dB; formats with the same rounded ratio count as equally accurate."""
@@ -33,13 +34,11 @@ def ratios(formats: Iterable[Format | str]) -> dict[str, Ratio]:
 
 def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None:
     """A plot for every target with MACs of more than one format, all with spreads; None if there is none."""
-    macs = {
-        target: {name: value for name, value in figures.items() if name in accuracy}
-        for target, figures in measured.parts("mac").items()
-    }
-    by_target = {
-        target: figures for target, figures in macs.items() if len(figures) > 1 and have_spreads(figures.values())
-    }
+    by_target = {}
+    for target, macs in measured.parts("mac").items():
+        figures = {name: value for name, value in macs.items() if name in accuracy}
+        if len(figures) > 1 and have_spreads(figures.values()):
+            by_target[target] = figures
     if not by_target:
         return None
     section = Section(
@@ -51,21 +50,29 @@ def section(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None
         "equal precision have nearly the same SNR at that scale, which says nothing about range. What range and "
         "tapered precision achieve shows in data that is not scaled to suit: in the mean and the lowest SNR over "
         f"standard deviations of 2^{SCALES[0]} to 2^{SCALES[-1]}.",
-        keys=("best scale", "all scales"),
     )
     ratio = {name: round(known.snr_db, _DIGITS) for name, known in accuracy.items()}
     for target, figures in by_target.items():
         column = measured.columns[target]
         edge = front(figures, ratio)
         sentence = f"{column.title}, best trade-offs between median area and SNR: {_points(edge, ratio, figures)}."
-        points = {name: (Figure.exact(ratio[name]), value) for name, value in figures.items()}
+        points = {name: [(Figure.exact(ratio[name]), value)] for name, value in figures.items()}
+        best = [point for name in edge for point in points[name]]
         title = f"Area against SNR, {column.title}"
-        picture = plots.scatter(points, edge, title, "quantization SNR [dB]", column.axis)
+        picture = plots.fronts(points, best, title, "quantization SNR [dB]", column.axis, "pre")
         snr = tuple(f"python -c \"import golden; print(golden.best_scale('{name}'))\"" for name in figures)
-        key = "best scale" if target == "gates" else ""
-        section.plot_finding(sentence, picture, figures.values(), target, key, *snr)
+        section.plot_finding(sentence, picture, "Accuracy for area" if target == "gates" else "", *snr)
+    names = dict.fromkeys(name for figures in by_target.values() for name in ranked(figures))
     _over_scales(section, measured, by_target, accuracy)
-    _table(section, measured, by_target, accuracy)
+    rows = []
+    for name in names:
+        known = accuracy[name]
+        own = number_cell(known.snr_db, f".{_DIGITS}f", f"at scale 2^{known.exponent}")
+        over = [number_cell(of(known.by_scale), f".{_DIGITS}f") for of in (fmean, min) if known.by_scale]
+        rows.append((name, own, *(over or (None, None)), *(figures.get(name) for figures in by_target.values())))
+    heads = ("format", "best SNR [dB]", "mean SNR over scales", "lowest SNR over scales")
+    head = (*heads, *(measured.columns[target].head for target in by_target))
+    section.table(f"Accuracy and area of MACs into {REPORT_ACCUMULATOR}", head, rows)
     return section
 
 
@@ -74,21 +81,22 @@ def _over_scales(
 ) -> None:
     """SNR over the scale of the data, and the best trade-offs between area and its mean."""
     names = dict.fromkeys(name for figures in by_target.values() for name in figures)
-    known = {name: dict(zip(SCALES, accuracy[name].by_scale, strict=True)) for name in names if accuracy[name].by_scale}
+    known = {name: accuracy[name].by_scale for name in names if accuracy[name].by_scale}
     if len(known) < 2:
         return
     if len(known) <= plots.MOST_NAMES:
         title = "SNR over the scale of Gaussian data"
-        picture = plots.profiles(known, title, "standard deviation, 2^n", "quantization SNR [dB]")
+        series = {name: dict(zip(SCALES, map(Figure.exact, ratios), strict=True)) for name, ratios in known.items()}
+        picture = plots.lines(series, title, "standard deviation, 2^n", "quantization SNR [dB]")
         caption = "One scale for all data: formats with range keep their SNR where others lose it."
         snr = (f"python -c \"import golden; print(golden.quantization_snr('{name}', 1.0))\"" for name in known)
-        section.plot(caption, picture, (), *snr)
-    mean = {name: round(fmean(ratios.values()), _DIGITS) for name, ratios in known.items()}
+        section.plot(caption, picture, *snr)
+    mean = {name: round(fmean(ratios), _DIGITS) for name, ratios in known.items()}
     for target, figures in by_target.items():
         edge = front({name: figures[name] for name in figures if name in mean}, mean)
         text = f"best trade-offs between median area and the mean SNR over scales from 2^{SCALES[0]} to 2^{SCALES[-1]}"
         sentence = f"{measured.columns[target].title}, {text}: {_points(edge, mean, figures)}."
-        section.find(sentence, target, "all scales" if target == "gates" else "")
+        section.find(sentence, "Range for area" if target == "gates" else "")
 
 
 def _points(names: Iterable[str], ratio: Mapping[str, float], figures: Mapping[str, Figure]) -> str:
@@ -98,29 +106,4 @@ def _points(names: Iterable[str], ratio: Mapping[str, float], figures: Mapping[s
 
 def front(figures: Mapping[str, Figure], ratio: Mapping[str, float]) -> list[str]:
     """The formats that no other format beats in both area and accuracy, from small to large."""
-    kept: list[str] = []
-    for name in sorted(figures, key=lambda name: (figures[name].median, -ratio[name])):
-        if not kept or ratio[name] > ratio[kept[-1]]:
-            kept.append(name)
-    return kept
-
-
-def _table(
-    section: Section, measured: Measured, by_target: Mapping[str, Mapping[str, Figure]], accuracy: Mapping[str, Ratio]
-) -> None:
-    rows = []
-    for name in dict.fromkeys(name for figures in by_target.values() for name in ranked(figures)):
-        snr_db, exponent = accuracy[name].snr_db, accuracy[name].exponent
-        snr = Cell(f"{snr_db:.{_DIGITS}f}", f"at scale 2^{exponent}", value=snr_db)
-        ratios = accuracy[name].by_scale
-        over = (fmean(ratios), min(ratios)) if ratios else ()
-        scaled = (Cell(f"{value:.{_DIGITS}f}", value=value) for value in over) if over else (None, None)
-        rows.append((name, snr, *scaled, *(figures.get(name) for figures in by_target.values())))
-    head = (
-        "format",
-        "best SNR [dB]",
-        "mean SNR over scales",
-        "lowest SNR over scales",
-        *(measured.columns[target].head for target in by_target),
-    )
-    section.table(f"Accuracy and area of MACs into {REPORT_ACCUMULATOR}", head, rows)
+    return pareto(figures, lambda name: (figures[name].median, -ratio[name]))

@@ -3,25 +3,15 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 from synth.area.targets import TARGETS
 from synth.report.chapters.tradeoff import front
 from synth.report.figures import Figure, counted, have_spreads, listing, number
 from synth.report.render import plots
-from synth.report.sections import Cell, Finding, Plot, Section, Table, commands, figure_cell
-from synth.report.training.claims import (
-    BOTH_DIVERGED,
-    CLAIMS,
-    INSIDE,
-    MARGIN,
-    NOT_REPRODUCED,
-    ONE_SEED,
-    OWN,
-    REPRODUCED,
-    Claim,
-    Verdict,
-    verdict,
-)
+from synth.report.sections import Cell, Section, figure_cell, number_cell, spread_cell
+from synth.report.training import claims
+from synth.report.training.claims import NOT_REPRODUCED, OWN, REPRODUCED
 from synth.report.training.plan import BASE, PLANS, SEEDS, TARGET, mac
 from synth.report.training.policy import GRADIENT, KINDS, TENSOR, UNSCALED
 from synth.report.training.results import ACCURACY, LOSS, Study, Task, Trained, code_hash, recorded
@@ -67,10 +57,10 @@ def section(study: Study | None) -> Section:
             "The code or the policies of the study, the reference model or NumPy have changed since these networks "
             "were trained."
         )
-        section.findings.append(Finding(f"{text} make study trains them again."))
+        section.find(f"{text} make study trains them again.")
     if _is_shorter(study):
         text = "These networks were trained from fewer seeds, or in fewer iterations, than the study has: no verdicts."
-        section.findings.append(Finding(text))
+        section.find(text)
     else:
         _claims(section, study)
     for task in study.tasks.values():
@@ -80,15 +70,14 @@ def section(study: Study | None) -> Section:
 
 def _is_current(study: Study) -> bool:
     """Whether the program and the plans of today would give the same results; data are fixed by the program."""
-    return code_hash() in (None, study.program) and all(_is_planned(task) for task in study.tasks.values())
+    plans = {plan.task: (plan.iterations, [recorded(policy) for policy in plan.policies]) for plan in PLANS}
 
+    def trained(task: Task) -> tuple[int, list[dict[str, Any]]]:
+        policies = [{"name": policy.name, **policy.choices} for policy in task.policies.values() if policy.choices]
+        return task.iterations, policies
 
-def _is_planned(task: Task) -> bool:
-    plan = next((plan for plan in PLANS if plan.task == task.name), None)
-    if plan is None or task.iterations != plan.iterations:
-        return False
-    trained = [{"name": policy.name, **policy.choices} for policy in task.policies.values() if policy.choices]
-    return trained == [recorded(policy) for policy in plan.policies]
+    is_planned = all(plans.get(task.name) == trained(task) for task in study.tasks.values())
+    return is_planned and code_hash() in (None, study.program)
 
 
 def _is_shorter(study: Study) -> bool:
@@ -105,56 +94,41 @@ def _is_shorter(study: Study) -> bool:
 def _claims(section: Section, study: Study) -> None:
     """A row for each claim whose policies were trained."""
     body, counts = [], dict[str, Counter[str]]()
-    for claim in CLAIMS:
+    for claim in claims.CLAIMS:
         task = study.tasks.get(claim.task)
-        judged = None if task is None else verdict(claim, task)
+        judged = None if task is None else claims.verdict(claim, task)
         if task is None or judged is None:
             continue
-        origin = _OWN if claim.source == OWN else f"{claim.source.partition(',')[0]}, {_form(claim)}"
+        form = "what would follow from claims" if claim.here else "claims as they are"
+        origin = _OWN if claim.source == OWN else f"{claim.source.partition(',')[0]}, {form}"
         counts.setdefault(origin, Counter())[judged.text] += 1
         compared = f"loss of {claim.first} is {claim.relation} that of {claim.second}"
-        excesses = (_excess_cell(task.excess(name)) for name in (claim.first, claim.second))
+        excesses = (spread_cell(task.excess(name), _excess) for name in (claim.first, claim.second))
         statement = f"{claim.text} Checked here: {claim.here}." if claim.here else claim.text
-        body.append(
-            (Cell(statement, claim.source), Cell(claim.task, compared), *excesses, _verdict_cell(claim, judged))
-        )
+        text = _OWN_WORDS.get(judged.text, (judged.text,))[0] if claim.source == OWN else judged.text
+        bounds = f"{_excess(judged.mean)} ({_excess(judged.low)} to {_excess(judged.high)})"
+        judgement = Cell(text, "" if math.isnan(judged.mean) else bounds)
+        body.append((Cell(statement, claim.source), Cell(claim.task, compared), *excesses, judgement))
     for origin, texts in counts.items():
         shares = [
             f"{texts[text]} {_OWN_WORDS.get(text, (text,) * 2)[texts[text] > 1] if origin == _OWN else text}"
-            for text in (REPRODUCED, NOT_REPRODUCED, INSIDE, ONE_SEED, BOTH_DIVERGED)
+            for text in (REPRODUCED, NOT_REPRODUCED, claims.INSIDE, claims.ONE_SEED, claims.BOTH_DIVERGED)
             if texts[text]
         ]
-        section.findings.append(Finding(f"Training, {origin}: {listing(shares)}."))
+        section.find(f"Training, {origin}: {listing(shares)}.")
     if not body:
         return
     note = (
         "Losses are relative to binary32's from the same seed: the median over the seeds, the lowest and the highest. "
         "With a verdict is by how much the first loss is above the second: the mean over the seeds, whose pairs have "
         "the same first weights and batches, and two bounds; the true mean is beyond each of them with a probability "
-        f"of 5%. Losses are the same, or no higher, if both bounds are within {MARGIN:.0%}, and lower if both are by "
-        "more than that. *Lower* is not reproduced if both bounds are higher, the others if both are beyond the "
-        "margin; otherwise a claim is inside the spread or the margin, which is no evidence for it or against it. One "
-        "or two of these verdicts may be due to chance."
+        "of 5%. Losses are the same, or no higher, if both bounds are within "
+        f"{claims.MARGIN:.0%}, and lower if both are by more than that. *Lower* is not reproduced if both bounds are "
+        "higher, the others if both are beyond the margin; otherwise a claim is inside the spread or the margin, which "
+        "is no evidence for it or against it. One or two of these verdicts may be due to chance."
     )
     head = ("claim", "task, and what is compared", "first loss", "second loss", "verdict")
-    section.tables.append(Table("The papers' claims about training, and verdicts", head, tuple(body), note))
-
-
-def _form(claim: Claim) -> str:
-    """Whether the claim itself is compared."""
-    return "what would follow from claims" if claim.here else "claims as they are"
-
-
-def _verdict_cell(claim: Claim, judged: Verdict) -> Cell:
-    text = _OWN_WORDS.get(judged.text, (judged.text,))[0] if claim.source == OWN else judged.text
-    if math.isnan(judged.mean):
-        return Cell(text)
-    return Cell(text, f"{_excess(judged.mean)} ({_excess(judged.low)} to {_excess(judged.high)})")
-
-
-def _excess_cell(value: Figure) -> Cell:
-    spread = "" if value.low == value.high else f"{_excess(value.low)} to {_excess(value.high)}"
-    return Cell(_excess(value.median), spread, value=value.median if math.isfinite(value.median) else None)
+    section.table("The papers' claims about training, and verdicts", head, body, note)
 
 
 def _excess(value: float) -> str:
@@ -179,10 +153,10 @@ def _task(section: Section, study: Study, task: Task) -> None:
         row = [
             Cell(name, _choices(trained)),
             _loss_cell(task.figure(name, LOSS), ".3g"),
-            Cell("") if name == BASE else _excess_cell(task.excess(name)),
+            Cell("") if name == BASE else spread_cell(task.excess(name), _excess),
             *(_loss_cell(task.figure(name, other), ".1%" if other == ACCURACY else ".2g") for other in task.others),
             *(_lost_cell(trained, kind) for kind in KINDS),
-            Cell(str(max(trained.skipped)), value=max(trained.skipped)) if trained.history else Cell("–"),
+            number_cell(max(trained.skipped), "d") if trained.history else Cell("–"),
             figure_cell(areas.get(name)),
         ]
         body.append(tuple(row))
@@ -203,7 +177,7 @@ def _task(section: Section, study: Study, task: Task) -> None:
         "selects formats by pins if there are two; scaling is not part of it. Policies with three formats have no such "
         "MAC."
     )
-    section.tables.append(Table(f"Policies, {title}", head, tuple(body), note))
+    section.table(f"Policies, {title}", head, body, note)
 
 
 def _choices(trained: Trained) -> str:
@@ -219,19 +193,12 @@ def _choices(trained: Trained) -> str:
 
 
 def _loss_cell(value: Figure, digits: str) -> Cell:
-    if not math.isfinite(value.median):
-        return Cell(_DIVERGED)
-    return Cell(f"{value.median:{digits}}", _spread(value, digits), value=value.median)
-
-
-def _spread(value: Figure, digits: str) -> str:
-    low, high = (f"{number:{digits}}" if math.isfinite(number) else _DIVERGED for number in (value.low, value.high))
-    return "" if low == high else f"{low} to {high}"
+    return spread_cell(value, lambda loss: f"{loss:{digits}}" if math.isfinite(loss) else _DIVERGED)
 
 
 def _lost_cell(trained: Trained, kind: str) -> Cell:
     lost = trained.lost(kind)
-    return Cell("–") if lost is None else Cell(f"{lost[0]:.1%}", f"{lost[1]:.1%} out of range", value=lost[0])
+    return Cell("–") if lost is None else number_cell(lost[0], ".1%", f"{lost[1]:.1%} out of range")
 
 
 def _area_plot(section: Section, task: Task, areas: Mapping[str, Figure]) -> None:
@@ -249,27 +216,32 @@ def _area_plot(section: Section, task: Task, areas: Mapping[str, Figure]) -> Non
     )
     others = [name for name in excess if name not in finite]
     sentence += f" Not in the picture, because a loss was not finite: {listing(others)}." if others else ""
-    points = {name: (value.over(0.01), areas[name]) for name, value in finite.items()}
+    points = {name: [(value.over(0.01), areas[name])] for name, value in finite.items()}
     labels = "loss above binary32's [%]", f"area of the MAC [{unit}]"
     scaled = [name for name in points if _POLICIES[name].scaling != UNSCALED]
-    picture = plots.losses(points, edge, scaled, f"Loss against area: {task.name}", labels)
+    least, title = [point for name in edge for point in points[name]], f"Loss against area: {task.name}"
+    picture = plots.fronts(points, least, title, *labels, hollow=scaled, are_losses=True)
     caption = (
         f"{sentence} Differences inside the spread decide some of these places. Accumulators differ, too; policies "
         "without a MAC and the hardware for scales are not in the picture. Hollow marks: policies with scaling."
     )
-    section.plots.append(Plot(caption, picture, (COMMAND, *commands(areas.values()))))
-    section.findings.append(Finding(sentence, TARGET, is_caption=True))
+    section.plot(caption, picture, COMMAND)
+    section.find(sentence, is_caption=True)
 
 
 def _history_plot(section: Section, task: Task) -> None:
     """Shares of gradients that became zero, over iterations."""
     series = {
-        name: {point["iteration"]: point["lost"][GRADIENT][0] for point in trained.history if GRADIENT in point["lost"]}
+        name: {
+            point["iteration"]: Figure.exact(point["lost"][GRADIENT][0])
+            for point in trained.history
+            if GRADIENT in point["lost"]
+        }
         for name, trained in task.policies.items()
     }
     shown = {name: shares for name, shares in series.items() if len(shares) > 1}
     if not shown:
         return
-    picture = plots.shares(shown, f"Gradients that became zero: {task.name}", "iteration")
+    picture = plots.lines(shown, f"Gradients that became zero: {task.name}", "iteration", "", are_shares=True)
     caption = "Of all gradients other than zero that are operands of products, those that became zero; first seed."
-    section.plots.append(Plot(caption, picture, (COMMAND,)))
+    section.plot(caption, picture, COMMAND)

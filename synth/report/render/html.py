@@ -52,7 +52,7 @@ def _section(section: Section) -> str:
 
 
 def _plot(plot: Plot) -> str:
-    lines = "\n".join(map(escape, plot.commands))
+    lines = "\n".join(map(escape, plot.picture.commands))
     details = f"<details><summary>Commands that repeat these figures</summary><pre>{lines}</pre></details>"
     data = b64encode(plot.picture.svg.encode()).decode()
     image = f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(plot.picture.title)}">'

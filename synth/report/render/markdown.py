@@ -19,16 +19,15 @@ def _section(section: Section) -> list[str]:
     if section.shown:
         lines += ["", *(f"- {finding.text}" for finding in section.shown)]
     for table in section.tables:
-        lines += ["", f"**{table.caption}**", "", *((table.note, "") if table.note else ()), *table_lines(table)]
+        lines += ["", shown(table)]
     return lines
 
 
-def table_lines(table: Table) -> Iterable[str]:
-    """The lines of a table."""
-    yield _row(table.columns)
-    yield _row("---" if index == 0 else "---:" for index in range(len(table.columns)))
-    for row in table.rows:
-        yield _row(map(_cell, row))
+def shown(table: Table) -> str:
+    """A table below its caption and note, if it has any."""
+    rule = ["---", *("---:" for _ in table.columns[1:])]
+    lines = "\n".join(map(_row, (table.columns, rule, *(map(_cell, row) for row in table.rows))))
+    return "\n\n".join(filter(None, (table.caption and f"**{table.caption}**", table.note, lines)))
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -5,12 +5,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import log10
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.container import BarContainer
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import PercentFormatter
 
@@ -18,6 +17,7 @@ from synth.report.figures import Figure, compared, number, ranked
 from synth.report.plan import FORMATS
 from synth.report.sections import Picture
 
+_SHORT = 20  # characters; three such names fit beside each other
 _EN = "\N{EN SPACE}"  # keeps its width in SVG
 _PALE = "0.87"  # grey, for lines and bands behind the figures
 _MARKERS = "osD^v<>"
@@ -48,10 +48,13 @@ class Sheet:
 
 
 @contextmanager
-def sheet(title: str, height: float, legend: int = 0, columns: int = 1, **labels: str) -> Iterator[Sheet]:
+def sheet(
+    title: str, height: float, figures: Iterable[Figure] = (), legend: int = 0, columns: int = 1, **labels: str
+) -> Iterator[Sheet]:
     """A sheet with a title, ``height`` inches high, with a number of axes side by side, for use as a context.
 
-    ``labels`` are those of the first axes, ``xlabel`` and ``ylabel``; a ``legend`` below has this number of columns.
+    ``figures`` are those whose commands the picture has. ``labels`` are those of the first axes, ``xlabel`` and
+    ``ylabel``; a ``legend`` below has this number of columns.
     """
     with style.context(["petroff10", _SETTINGS, {"svg.hashsalt": title}], after_reset=True):
         figure, page, out = Drawing((_WIDTH, height)), Sheet(), io.StringIO()
@@ -62,35 +65,34 @@ def sheet(title: str, height: float, legend: int = 0, columns: int = 1, **labels
         if legend:
             figure.legend(loc="outside lower center", ncols=legend)
         FigureCanvasSVG(figure).print_svg(out, metadata={"Title": title, "Date": None, "Creator": None})
-        page.picture = Picture(title, out.getvalue())
+        commands = dict.fromkeys(value.command for value in figures if value.command)
+        page.picture = Picture(title, out.getvalue(), tuple(commands))
 
 
-def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Colour and marker of each format; the formats of the default report have the same ones in all plots."""
-    order = enumerate(dict.fromkeys((*FORMATS, *names)))
+def looks(names: Iterable[str], known: Iterable[str] = FORMATS) -> dict[str, dict[str, Any]]:
+    """Colour and marker by name; the ``known`` names, by default the report's formats, have the same ones always."""
+    order = enumerate(dict.fromkeys((*known, *names)))
     return {name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} for place, name in order}
 
 
-def bars(figures: Mapping[str, Figure], title: str, xlabel: str) -> Picture:
-    """Bars with spreads, smallest on top; each is compared with the smallest, whose spread is a grey band."""
-    order = ranked(figures)
-    smallest = figures[order[0]]
-    with sheet(title, 1.1 + 0.22 * len(order)) as page:
-        page.axes.axvspan(smallest.low, smallest.high, color=_PALE)
-        labels = []
-        for value in (figures[name] for name in order):
-            share = compared(value, smallest).replace("no difference", "≈")
-            labels.append(f"{number(value.median)}{_EN}{'' if value == smallest else share}")
-        boxes = _bars(page.axes, range(len(order)), [figures[name] for name in order])
-        page.axes.bar_label(boxes, labels, padding=5)
-        _rows(page.axes, order, xlabel)
-    return page.picture
+# -- bars
 
 
 def _bars(
-    axes: Axes, places: Sequence[float], figures: Sequence[Figure], height: float = 0.7, **look: Any
-) -> BarContainer:
-    return axes.barh(places, [value.median for value in figures], height, xerr=_errors(figures), **look)
+    axes: Axes,
+    places: Sequence[float],
+    figures: Iterable[Figure],
+    labels: Sequence[str] | None = None,
+    padding: float = 5,
+    height: float = 0.7,
+    **look: Any,
+) -> None:
+    """Bars with spreads and labels, which are by default the medians."""
+    values = [*figures]
+    texts = [number(value.median) for value in values] if labels is None else labels
+    boxes = axes.barh(places, [value.median for value in values], height, xerr=_errors(values), **look)
+    if texts:
+        axes.bar_label(boxes, texts, padding=padding)
 
 
 def _errors(figures: Sequence[Figure]) -> list[list[float]]:
@@ -106,6 +108,20 @@ def _rows(axes: Axes, names: Sequence[str], xlabel: str, room: float = 0.38) -> 
     axes.grid(visible=False, axis="y")
 
 
+def bars(figures: Mapping[str, Figure], title: str, xlabel: str) -> Picture:
+    """Bars with spreads, smallest on top; each is compared with the smallest, whose spread is a grey band."""
+    order = ranked(figures)
+    values = [figures[name] for name in order]
+    least = values[0]
+    shares = ("" if value == least else compared(value, least).replace("no difference", "≈") for value in values)
+    labels = [f"{number(value.median)}{_EN}{share}" for value, share in zip(values, shares, strict=True)]
+    with sheet(title, 1.1 + 0.22 * len(order), figures.values()) as page:
+        page.axes.axvspan(least.low, least.high, color=_PALE)
+        _bars(page.axes, range(len(order)), values, labels)
+        _rows(page.axes, order, xlabel)
+    return page.picture
+
+
 class Stack(NamedTuple):
     """Two parts of a block, and the whole block if it was measured."""
 
@@ -117,29 +133,33 @@ class Stack(NamedTuple):
 def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str, xlabel: str) -> Picture:
     """Bars of two parts with their spreads, and a stroke at the whole; ``parts`` name first, second and whole."""
     order = sorted(by_name, key=lambda name: by_name[name].first.median + by_name[name].second.median)
-    stacked, places = [by_name[name] for name in order], range(len(order))
-    with sheet(title, 1.6 + 0.22 * len(order), legend=3) as page:
-        _bars(page.axes, places, [stack.first for stack in stacked], label=parts[0])
-        starts = [stack.first.median for stack in stacked]
-        boxes = _bars(page.axes, places, [stack.second for stack in stacked], left=starts, label=parts[1])
-        sums = [f"{number(stack.first.median)} + {number(stack.second.median)}" for stack in stacked]
-        page.axes.bar_label(boxes, sums, padding=12)
-        wholes = [(stack.whole.median, place) for place, stack in enumerate(stacked) if stack.whole is not None]
-        if wholes:
-            page.axes.plot(*zip(*wholes, strict=True), "k|", markersize=13, markeredgewidth=2, label=parts[2])
+    firsts, seconds, wholes = zip(*(by_name[name] for name in order), strict=True)
+    used, places = (value for stack in by_name.values() for value in stack[:2]), range(len(order))
+    with sheet(title, 1.6 + 0.22 * len(order), used, legend=3) as page:
+        _bars(page.axes, places, firsts, (), label=parts[0])
+        sums = [
+            f"{number(first.median)} + {number(second.median)}" for first, second in zip(firsts, seconds, strict=True)
+        ]
+        _bars(page.axes, places, seconds, sums, 12, left=[first.median for first in firsts], label=parts[1])
+        strokes = [(whole.median, place) for place, whole in enumerate(wholes) if whole is not None]
+        if strokes:
+            page.axes.plot(*zip(*strokes, strict=True), "k|", markersize=13, markeredgewidth=2, label=parts[2])
         _rows(page.axes, order, xlabel)
     return page.picture
+
+
+def _all(series: Mapping[str, Mapping[Any, Figure]]) -> list[Figure]:
+    return [value for values in series.values() for value in values.values()]
 
 
 def groups(series: Mapping[str, Mapping[str, Figure]], title: str, xlabel: str) -> Picture:
     """For each row a bar of every series, in one unit."""
     rows = list(dict.fromkeys(row for values in series.values() for row in values))
     height = 0.8 / len(series)
-    with sheet(title, 1.5 + 0.18 * len(rows) * len(series), legend=3) as page:
+    with sheet(title, 1.5 + 0.18 * len(rows) * len(series), _all(series), legend=3) as page:
         for index, (name, values) in enumerate(series.items()):
             places = [rows.index(row) + (index - (len(series) - 1) / 2) * height for row in values]
-            boxes = _bars(page.axes, places, list(values.values()), height=0.9 * height, label=name)
-            page.axes.bar_label(boxes, [number(value.median) for value in values.values()], padding=5)
+            _bars(page.axes, places, values.values(), height=0.9 * height, label=name)
         _rows(page.axes, rows, xlabel, 0.2)
     return page.picture
 
@@ -163,134 +183,6 @@ def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, xlabel: str)
     return page.picture
 
 
-Point = tuple[Figure, Figure]
-"""A point of a plot: its horizontal and its vertical figure."""
-
-
-def _points(axes: Axes, points: Sequence[Point], **look: Any) -> None:
-    xs, ys = zip(*points, strict=True)
-    look |= {"xerr": _errors(xs), "yerr": _errors(ys), "capsize": 0, "markeredgecolor": "black", "markeredgewidth": 0.5}
-    axes.errorbar([x.median for x in xs], [y.median for y in ys], **look)
-
-
-def _edge(axes: Axes, points: Sequence[Point], where: Any, label: str = "best of all formats") -> None:
-    xs, ys = zip(*((x.median, y.median) for x, y in points), strict=True)
-    axes.step(xs, ys, where=where, color=_PALE, linewidth=7, label=label)
-
-
-def curves(
-    series: Mapping[str, Sequence[Point]], edge: Sequence[Point], title: str, xlabel: str, ylabel: str
-) -> Picture:
-    """Area over delay: steps through each format's points from fast to small, on top of the ``edge`` of all formats."""
-    styles = looks(series)
-    with sheet(title, 3.7 + 0.1 * len(series), legend=2, xlabel=xlabel, ylabel=ylabel) as page:
-        _edge(page.axes, edge, "post")
-        for name, points in series.items():
-            _points(page.axes, points, drawstyle="steps-post", linewidth=1.1, markersize=4, label=name, **styles[name])
-    return page.picture
-
-
-def scatter(points: Mapping[str, Point], edge: Collection[str], title: str, xlabel: str, ylabel: str) -> Picture:
-    """A point for each format; a line joins the formats on the ``edge``, which no other format beats in both.
-
-    The legend names at most :data:`MOST_NAMES` formats; if there are more, it names the edge.
-    """
-    styles = looks(points)
-    with sheet(title, 3.6, xlabel=xlabel, ylabel=ylabel) as page:
-        _edge(page.axes, sorted((points[name] for name in edge), key=lambda point: point[0].median), "pre")
-        for name in sorted(
-            points, key=lambda name: -points[name][1].median
-        ):  # the largest first, the order of the legend
-            is_named = len(points) <= MOST_NAMES or name in edge
-            look = {"label": name, **styles[name]} if is_named else {"color": "0.6", "marker": "."}
-            _points(page.axes, [points[name]], linestyle="", **look)
-        page.axes.margins(x=0.15)
-        page.axes.figure.legend(loc="outside right upper")
-    return page.picture
-
-
-def _plain_lines(
-    series: Mapping[str, Mapping[Any, float]],
-    styles: Mapping[str, Mapping[str, Any]],
-    title: str,
-    height: float,
-    legend: int,
-    formatter: PercentFormatter | None = None,
-    **labels: Any,
-) -> Picture:
-    """Numbers without spreads, from 0: a line for each series; see :func:`sheet`."""
-    with sheet(title, height, legend, **labels) as page:
-        for name, values in series.items():
-            page.axes.plot(list(values), list(values.values()), label=name, **styles[name])
-        if formatter:
-            page.axes.yaxis.set_major_formatter(formatter)
-        page.axes.set_ylim(bottom=0)
-    return page.picture
-
-
-def profiles(series: Mapping[str, Mapping[int, float]], title: str, xlabel: str, ylabel: str) -> Picture:
-    """Numbers over integers, a line for each format."""
-    styles = {name: {**look, "linewidth": 1.1, "markersize": 3} for name, look in looks(series).items()}
-    return _plain_lines(series, styles, title, 3.7 + 0.1 * len(series), 3, xlabel=xlabel, ylabel=ylabel)
-
-
-def shares(series: Mapping[str, Mapping[int, float]], title: str, xlabel: str) -> Picture:
-    """Shares over integers, a line for each series."""
-    styles = {
-        name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)], "markersize": 3, "linewidth": 1.1}
-        for place, name in enumerate(series)
-    }
-    return _plain_lines(
-        series, styles, title, 3.4 + 0.1 * len(series), 2, PercentFormatter(1, decimals=0), xlabel=xlabel
-    )
-
-
-def losses(
-    points: Mapping[str, Point],
-    edge: Collection[str],
-    hollow: Collection[str],
-    title: str,
-    labels: tuple[str, str],
-) -> Picture:
-    """Area over loss in percent, a point for each policy; the axis of losses is linear up to 1%, then logarithmic.
-
-    Steps join the policies on the ``edge``, which no other policy beats in both. ``labels`` are those of the axes.
-    """
-    styles = {
-        name: {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} for place, name in enumerate(points)
-    }
-    with sheet(title, 3.4 + 0.17 * len(points), legend=2, xlabel=labels[0], ylabel=labels[1]) as page:
-        _edge(page.axes, sorted((points[name] for name in edge), key=lambda point: point[0].median), "post", "best")
-        for name, point in points.items():
-            look = styles[name] | ({"markerfacecolor": "white"} if name in hollow else {})
-            _points(page.axes, [point], linestyle="", label=name, **look)
-        page.axes.set_xscale("symlog", linthresh=1)
-        page.axes.xaxis.set_major_formatter("{x:g}")
-        page.axes.axvline(0, color="0.6", linewidth=1)
-        page.axes.margins(x=0.1)
-    return page.picture
-
-
-def slopes(series: Mapping[str, Mapping[str, float]], title: str, ylabel: str) -> Picture:
-    """A line over the formats for each series; the first series, the reference, has a thick line."""
-    first, *_ = series
-    styles = {name: {"marker": "o"} | ({"color": "black", "linewidth": 3} if name == first else {}) for name in series}
-    return _plain_lines(series, styles, title, 3.8, 3, ylabel=ylabel)
-
-
-def lines(series: Mapping[str, Mapping[int, Figure]], title: str, xlabel: str, ylabel: str) -> Picture:
-    """Figures over numbers that are powers of two, a line for each series."""
-    with sheet(title, 3.8, legend=3, xlabel=xlabel, ylabel=ylabel) as page:
-        for marker, (name, values) in zip(_MARKERS * len(series), series.items(), strict=False):
-            medians, errors = [value.median for value in values.values()], _errors(list(values.values()))
-            page.axes.errorbar(list(values), medians, errors, marker=marker, markersize=4, label=name)
-        page.axes.set_xscale("log", base=2)
-        ticks = sorted({number for values in series.values() for number in values})
-        page.axes.set_xticks(ticks, map(str, ticks))
-        page.axes.set_ylim(bottom=0)
-    return page.picture
-
-
 def bars_and_errors(
     figures: Mapping[str, Figure],
     errors: Mapping[str, Mapping[str, Figure]],
@@ -302,20 +194,101 @@ def bars_and_errors(
 
     ``levels`` are dashed lines across the points of a series.
     """
-    with sheet(title, 1.6 + 0.22 * len(figures), legend=3, columns=2) as page:
-        boxes = _bars(page.axes, range(len(figures)), list(figures.values()))
-        page.axes.bar_label(boxes, [number(value.median) for value in figures.values()], padding=5)
+    with sheet(title, 1.6 + 0.22 * len(figures), figures.values(), legend=3, columns=2) as page:
+        _bars(page.axes, range(len(figures)), figures.values())
         _rows(page.axes, list(figures), xlabels[0])
         (right,) = page.others
-        for place, (marker, (name, values)) in enumerate(zip(_MARKERS * len(errors), errors.items(), strict=False)):
-            points = [(value, list(figures).index(row)) for row, value in values.items() if value.low > 0]
+        for name, look in looks(errors, ()).items():
+            points = [
+                (value, place)
+                for place, row in enumerate(figures)
+                if (value := errors[name].get(row)) and value.low > 0
+            ]
             shown, rows = zip(*points, strict=True)
-            medians, spreads = [value.median for value in shown], _errors(shown)
-            right.errorbar(medians, rows, xerr=spreads, fmt=marker, color=f"C{place}", markersize=5, label=name)
+            medians, fmt = [value.median for value in shown], look.pop("marker")
+            right.errorbar(medians, rows, xerr=_errors(shown), fmt=fmt, markersize=5, label=name, **look)
             if name in levels:
-                right.axvline(levels[name], color=f"C{place}", linestyle="--", linewidth=1)
+                right.axvline(levels[name], linestyle="--", linewidth=1, **look)
         _rows(right, list(figures), xlabels[1], 0.05)
         right.set_yticklabels([])
         right.set_xscale("log")
         right.xaxis.set_major_formatter(lambda power, _: "10" + f"{log10(power):.0f}".translate(_RAISED))
+    return page.picture
+
+
+# -- points and lines
+
+
+Point = tuple[Figure, Figure]
+"""A point of a plot: its horizontal and its vertical figure."""
+
+
+def fronts(
+    series: Mapping[str, Sequence[Point]],
+    edge: Sequence[Point],
+    title: str,
+    xlabel: str,
+    ylabel: str,
+    where: Literal["pre", "post"] = "post",
+    hollow: Collection[str] = (),
+    *,
+    are_losses: bool = False,
+) -> Picture:
+    """Steps through each name's points, with spreads, on top of the ``edge``, which no other point beats in both.
+
+    The legend names at most :data:`MOST_NAMES` names; if there are more, those on the edge. ``where`` the edge has its
+    steps, before or after its points, depends on which values are better. The axis of losses, in percent, is linear up
+    to 1%, then logarithmic.
+    """
+    used, styles = [y for points in series.values() for _, y in points], looks(series)
+    best = zip(*sorted((x.median, y.median) for x, y in edge), strict=True)
+    with sheet(title, 3.7 + 0.1 * len(series), used, legend=2, xlabel=xlabel, ylabel=ylabel) as page:
+        page.axes.step(*best, where=where, color=_PALE, linewidth=7, label="best of all")
+        for name, points in series.items():
+            is_named = len(series) <= MOST_NAMES or not set(edge).isdisjoint(points)
+            look = {"label": name, **styles[name]} if is_named else {"color": "0.6", "marker": "."}
+            look |= {"markerfacecolor": "white"} if name in hollow else {}
+            xs, ys = zip(*points, strict=True)
+            page.axes.errorbar(
+                [x.median for x in xs], [y.median for y in ys], _errors(ys), _errors(xs), capsize=0, linewidth=1.1,
+                drawstyle="steps-post", markersize=5, markeredgecolor="black", markeredgewidth=0.5, **look,
+            )  # fmt: skip
+        page.axes.margins(x=0.1)
+        if are_losses:
+            page.axes.set_xscale("symlog", linthresh=1)
+            page.axes.xaxis.set_major_formatter("{x:g}")
+            page.axes.axvline(0, color="0.6", linewidth=1)
+    return page.picture
+
+
+def lines(
+    series: Mapping[str, Mapping[Any, Figure]],
+    title: str,
+    xlabel: str,
+    ylabel: str,
+    reference: str = "",
+    *,
+    are_powers: bool = False,
+    are_shares: bool = False,
+) -> Picture:
+    """Figures over numbers, which may be powers of two, or over names: a line for each series, from 0.
+
+    The ``reference`` is a thick line.
+    """
+    styles = looks(series, FORMATS if set(FORMATS) & series.keys() else ())
+    styles |= {reference: {"color": "black", "marker": "o", "linewidth": 3}}
+    height, legend = 3.7 + 0.1 * len(series), 3 if max(map(len, series)) < _SHORT else 2
+    with sheet(title, height, _all(series), legend, xlabel=xlabel, ylabel=ylabel) as page:
+        for name, values in series.items():
+            figures = list(values.values())
+            errors = _errors(figures) if any(value.low < value.high for value in figures) else None
+            look: dict[str, Any] = {"linewidth": 1.1, "markersize": 3, "label": name, **styles[name]}
+            page.axes.errorbar(list(values), [value.median for value in figures], errors, **look)
+        if are_powers:
+            ticks = sorted({number for values in series.values() for number in values})
+            page.axes.set_xscale("log", base=2)
+            page.axes.set_xticks(ticks, map(str, ticks))
+        if are_shares:
+            page.axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+        page.axes.set_ylim(bottom=0)
     return page.picture

@@ -99,137 +99,86 @@ _LOWER, _NO_HIGHER, _ALIKE = Relation
 
 CLAIMS = (
     *(
-        Claim(
-            "Training with half-away rounding alone and with hybrid rounding in the backward pass makes very little "
+        Claim("Training with half-away rounding alone and with hybrid rounding in the backward pass makes very little "
             "difference for most networks.",
-            f"{_HIF8}, section 3.2", task, "hif8, hybrid, adaptive", _ALIKE, "hif8, adaptive",
-        )
+            f"{_HIF8}, section 3.2", task, "hif8, hybrid, adaptive", _ALIKE, "hif8, adaptive")
         for task in ("characters", "digits")
     ),
-    Claim(
-        "Hybrid rounding in the backward pass trains slightly better than stochastic rounding.",
-        f"{_HIF8}, section 3.2", "digits", "hif8, hybrid, adaptive", _LOWER, "hif8, stochastic, adaptive",
-    ),
-    Claim(
-        "Training in HiF8 with one scale for the loss matches training in FP16 (here: binary32).",
-        f"{_HIF8}, sections 4.1 and 5.1", "characters", "hif8, adaptive", _NO_HIGHER, BASE,
-    ),
-    Claim(
-        "Training in HiF8 needs a scale for the loss.",
-        f"{_HIF8}, section 4.1", "characters", "hif8, adaptive", _LOWER, "hif8",
-    ),
-    Claim(
-        "FP8 needs scales of tensors.",
+    Claim("Hybrid rounding in the backward pass trains slightly better than stochastic rounding.",
+        f"{_HIF8}, section 3.2", "digits", "hif8, hybrid, adaptive", _LOWER, "hif8, stochastic, adaptive"),
+    Claim("Training in HiF8 with one scale for the loss matches training in FP16 (here: binary32).",
+        f"{_HIF8}, sections 4.1 and 5.1", "characters", "hif8, adaptive", _NO_HIGHER, BASE),
+    Claim("Training in HiF8 needs a scale for the loss.",
+        f"{_HIF8}, section 4.1", "characters", "hif8, adaptive", _LOWER, "hif8"),
+    Claim("FP8 needs scales of tensors.",
         f"{_HIF8}, section 4.1", "range", "e4m3/e5m2, tensor", _LOWER, "e4m3/e5m2",
-        "FP8 trains better with scales of tensors than without any scale",
-    ),
-    Claim(
-        "HiF8 needs no scales of tensors, only one for the loss.",
+        "FP8 trains better with scales of tensors than without any scale"),
+    Claim("HiF8 needs no scales of tensors, only one for the loss.",
         f"{_HIF8}, section 4.1", "characters", "hif8, adaptive", _NO_HIGHER, "e4m3/e5m2, tensor",
-        "it trains as well as FP8 with scales of tensors",
-    ),
-    Claim(
-        "HiF8 has the wider range.",
+        "it trains as well as FP8 with scales of tensors"),
+    Claim("HiF8 has the wider range.",
         f"{_HIF8}, sections 2.2 and 4.1", "range", "hif8", _LOWER, "e4m3/e5m2",
-        "unscaled, it trains better than FP8",
-    ),
-    Claim(
-        "Networks of transformers can be cast to HiF8 after training, without calibration.",
-        f"{_HIF8}, section 4.2 and Table 6", "characters", CAST_NAME, _NO_HIGHER, BASE,
-    ),
+        "unscaled, it trains better than FP8"),
+    Claim("Networks of transformers can be cast to HiF8 after training, without calibration.",
+        f"{_HIF8}, section 4.2 and Table 6", "characters", CAST_NAME, _NO_HIGHER, BASE),
     *(
-        Claim(
-            "Scales of tensors by Algorithm 1 make inference in HiF8 better than a direct cast.",
-            f"{_HIF8}, Table 6", task, CALIBRATED_NAME, _LOWER, CAST_NAME,
-        )
+        Claim("Scales of tensors by Algorithm 1 make inference in HiF8 better than a direct cast.",
+            f"{_HIF8}, Table 6", task, CALIBRATED_NAME, _LOWER, CAST_NAME)
         for task in ("characters", "digits")
     ),
     Claim(
         "Activations and weights in 1.4.3 and gradients in 1.5.2, with chosen biases, reach the accuracy of binary32.",
-        f"{_GRAPHCORE}, Table 8", "characters", "1.4.3/1.5.2, biases", _NO_HIGHER, BASE,
-    ),
-    Claim(
-        "Larger biases than the natural ones train better.",
+        f"{_GRAPHCORE}, Table 8", "characters", "1.4.3/1.5.2, biases", _NO_HIGHER, BASE),
+    Claim("Larger biases than the natural ones train better.",
         f"{_GRAPHCORE}, section 3.4", "characters", "1.4.3/1.5.2, biases", _LOWER, "1.4.3/1.5.2",
-        "all three at once and without a scale of the loss, so that most gradients become zero with the natural ones",
-    ),
-    Claim(
-        "For gradients, automatic scaling of the loss (LogMax with c = 0) has the effect of a larger bias.",
-        f"{_GRAPHCORE}, section 4", "characters", "1.4.3/1.5.2, biases, logmax", _ALIKE, "1.4.3/1.5.2, biases",
-    ),
-    Claim(
-        "With 1-4-3 forward and 1-5-2 backward, a transformer trains better than with 1-5-2 alone.",
-        f"{_IBM}, sections 1.1 and 2.2", "characters", "1-4-3/1-5-2, backoff", _LOWER, "1-5-2, backoff",
-    ),
-    Claim(
-        "With 1-4-3 forward and 1-5-2 backward, no significant accuracy is lost.",
-        f"{_IBM}, section 2.2", "characters", "1-4-3/1-5-2, backoff", _NO_HIGHER, BASE,
-    ),
-    Claim(
-        "E5M2 into binary16 needs scaling of the loss.",
-        f"{_SUPERNORMAL}, Table 3, R3", "digits", "e5m2, binary16, backoff", _LOWER, "e5m2, binary16",
-    ),
-    Claim(
-        "E5M2B1 into binary16 with scaling of the loss trains as well as E5M2.",
+        "all three at once and without a scale of the loss, so that most gradients become zero with the natural ones"),
+    Claim("For gradients, automatic scaling of the loss (LogMax with c = 0) has the effect of a larger bias.",
+        f"{_GRAPHCORE}, section 4", "characters", "1.4.3/1.5.2, biases, logmax", _ALIKE, "1.4.3/1.5.2, biases"),
+    Claim("With 1-4-3 forward and 1-5-2 backward, a transformer trains better than with 1-5-2 alone.",
+        f"{_IBM}, sections 1.1 and 2.2", "characters", "1-4-3/1-5-2, backoff", _LOWER, "1-5-2, backoff"),
+    Claim("With 1-4-3 forward and 1-5-2 backward, no significant accuracy is lost.",
+        f"{_IBM}, section 2.2", "characters", "1-4-3/1-5-2, backoff", _NO_HIGHER, BASE),
+    Claim("E5M2 into binary16 needs scaling of the loss.",
+        f"{_SUPERNORMAL}, Table 3, R3", "digits", "e5m2, binary16, backoff", _LOWER, "e5m2, binary16"),
+    Claim("E5M2B1 into binary16 with scaling of the loss trains as well as E5M2.",
         f"{_SUPERNORMAL}, Table 3, R3 and R5", "digits",
-        "e5m2b1, binary16, backoff", _NO_HIGHER, "e5m2, binary16, backoff",
-    ),
-    Claim(
-        "E5M2B4 into binary16 reaches baseline levels without scaling.",
-        f"{_SUPERNORMAL}, Table 3, R6", "digits", "e5m2b4, binary16", _NO_HIGHER, BASE,
-    ),
+        "e5m2b1, binary16, backoff", _NO_HIGHER, "e5m2, binary16, backoff"),
+    Claim("E5M2B4 into binary16 reaches baseline levels without scaling.",
+        f"{_SUPERNORMAL}, Table 3, R6", "digits", "e5m2b4, binary16", _NO_HIGHER, BASE),
     *(
-        Claim(
-            "Supernormals extend the range.",
+        Claim("Supernormals extend the range.",
             f"{_SUPERNORMAL}, sections 3 and 5", "range", f"{name}, bfloat16", _LOWER, "e5m2, bfloat16",
-            "they train better than E5M2, unscaled and into bfloat16",
-        )
+            "they train better than E5M2, unscaled and into bfloat16")
         for name in ("e5m2b1", "e5m2b2", "e5m2b4")
     ),
-    Claim(
-        "E5M2B1 trains as well as E5M2 with scaling of the loss.",
+    Claim("E5M2B1 trains as well as E5M2 with scaling of the loss.",
         f"{_SUPERNORMAL}, Table 3", "range", "e5m2b1, bfloat16, backoff", _NO_HIGHER, "e5m2, bfloat16, backoff",
-        "with wide gradients, into bfloat16",
-    ),
+        "with wide gradients, into bfloat16"),
     *(
-        Claim(
-            "Supernormals train better into bfloat16, which has more range, than into binary16 (the paper's future "
+        Claim("Supernormals train better into bfloat16, which has more range, than into binary16 (the paper's future "
             "work).",
-            OWN, task, first, _LOWER, second,
-        )
+            OWN, task, first, _LOWER, second)
         for task, first, second in (
             ("digits", "e5m2b1, bfloat16, backoff", "e5m2b1, binary16, backoff"),
             ("range", "e5m2b4, bfloat16", "e5m2b4, binary16"),
         )
     ),
     *(
-        Claim(
-            "Without any scale, HiF8 trains as well as FP8 with scales of tensors.",
-            OWN, task, "hif8", _NO_HIGHER, "e4m3/e5m2, tensor",
-        )
+        Claim("Without any scale, HiF8 trains as well as FP8 with scales of tensors.",
+            OWN, task, "hif8", _NO_HIGHER, "e4m3/e5m2, tensor")
         for task in ("characters", "range")
     ),
-    Claim(
-        "E5M2B1, with one bit less than E5M3 and two binades more at the top, trains better without scales.",
-        OWN, "range", "e5m2b1, bfloat16", _LOWER, "e5m3, bfloat16",
-    ),
-    Claim(
-        "E5M2B4 needs no scaling even if gradients span 40 binades.",
-        OWN, "range", "e5m2b4, bfloat16", _NO_HIGHER, BASE,
-    ),
-    Claim(
-        "A bfloat16 accumulator trains as well as a binary32 one.",
-        OWN, "characters", "hif8, bfloat16", _NO_HIGHER, "hif8",
-    ),
-    Claim(
-        "A dlfloat16 accumulator trains as well as a binary32 one.",
-        OWN, "characters", "1-4-3/1-5-2, backoff", _NO_HIGHER, "1-4-3/1-5-2, binary32, backoff",
-    ),
+    Claim("E5M2B1, with one bit less than E5M3 and two binades more at the top, trains better without scales.",
+        OWN, "range", "e5m2b1, bfloat16", _LOWER, "e5m3, bfloat16"),
+    Claim("E5M2B4 needs no scaling even if gradients span 40 binades.",
+        OWN, "range", "e5m2b4, bfloat16", _NO_HIGHER, BASE),
+    Claim("A bfloat16 accumulator trains as well as a binary32 one.",
+        OWN, "characters", "hif8, bfloat16", _NO_HIGHER, "hif8"),
+    Claim("A dlfloat16 accumulator trains as well as a binary32 one.",
+        OWN, "characters", "1-4-3/1-5-2, backoff", _NO_HIGHER, "1-4-3/1-5-2, binary32, backoff"),
     *(
-        Claim(
-            f"{name} accumulator trains as well as a binary32 one.",
-            OWN, "digits", f"hif8, {name.split()[1]}, adaptive", _NO_HIGHER, "hif8, adaptive",
-        )
+        Claim(f"{name} accumulator trains as well as a binary32 one.",
+            OWN, "digits", f"hif8, {name.split()[1]}, adaptive", _NO_HIGHER, "hif8, adaptive")
         for name in ("A binary16", "An exact", "An aligned13")
     ),
 )  # fmt: skip

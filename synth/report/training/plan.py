@@ -52,64 +52,42 @@ class Plan:
 
 
 PLANS = (
-    Plan(
-        "characters",
-        450,
-        (
-            _PLAIN,
-            _HIF8,
-            _HIF8_ADAPTIVE,
-            _HYBRID_ADAPTIVE,
-            _policy("hif8, bfloat16", "hif8", accumulator="bfloat16"),
-            _OCP_TENSOR,
-            _policy("1.4.3/1.5.2", "gc_1_4_3_b7", "gc_1_5_2_b15"),
-            _policy("1.4.3/1.5.2, biases", "gc_1_4_3_b10", "gc_1_5_2_b40", weight="gc_1_4_3_b16"),
-            _policy(
-                "1.4.3/1.5.2, biases, logmax", "gc_1_4_3_b10", "gc_1_5_2_b15", scaling="logmax", weight="gc_1_4_3_b16"
-            ),
-            _policy("1-4-3/1-5-2, backoff", "ibm_1_4_3", "ibm_1_5_2", "dlfloat16", "backoff"),
-            _policy("1-4-3/1-5-2, binary32, backoff", "ibm_1_4_3", "ibm_1_5_2", "binary32", "backoff"),
-            _policy("1-5-2, backoff", "ibm_1_5_2", None, "dlfloat16", "backoff"),
+    Plan("characters", 450, (
+        _PLAIN, _HIF8, _HIF8_ADAPTIVE, _HYBRID_ADAPTIVE,
+        _policy("hif8, bfloat16", "hif8", accumulator="bfloat16"),
+        _OCP_TENSOR,
+        _policy("1.4.3/1.5.2", "gc_1_4_3_b7", "gc_1_5_2_b15"),
+        _policy("1.4.3/1.5.2, biases", "gc_1_4_3_b10", "gc_1_5_2_b40", weight="gc_1_4_3_b16"),
+        _policy("1.4.3/1.5.2, biases, logmax", "gc_1_4_3_b10", "gc_1_5_2_b15", "binary32", "logmax", "gc_1_4_3_b16"),
+        _policy("1-4-3/1-5-2, backoff", "ibm_1_4_3", "ibm_1_5_2", "dlfloat16", "backoff"),
+        _policy("1-4-3/1-5-2, binary32, backoff", "ibm_1_4_3", "ibm_1_5_2", "binary32", "backoff"),
+        _policy("1-5-2, backoff", "ibm_1_5_2", None, "dlfloat16", "backoff"),
+    )),
+    Plan("digits", 800, (
+        _PLAIN, _HIF8_ADAPTIVE, _HYBRID_ADAPTIVE,
+        _policy("hif8, stochastic, adaptive", "hif8", Operand("hif8", "stochastic"), scaling="adaptive"),
+        *(
+            _policy(f"hif8, {accumulator}, adaptive", "hif8", None, accumulator, "adaptive")
+            for accumulator in ("binary16", "exact", "aligned13")
         ),
-    ),
-    Plan(
-        "digits",
-        800,
-        (
-            _PLAIN,
-            _HIF8_ADAPTIVE,
-            _HYBRID_ADAPTIVE,
-            _policy("hif8, stochastic, adaptive", "hif8", Operand("hif8", "stochastic"), scaling="adaptive"),
-            *(
-                _policy(f"hif8, {accumulator}, adaptive", "hif8", None, accumulator, "adaptive")
-                for accumulator in ("binary16", "exact", "aligned13")
-            ),
-            _policy("e5m2, binary16", "binary8p3", accumulator="binary16"),
-            _policy("e5m2, binary16, backoff", "binary8p3", None, "binary16", "backoff"),
-            _policy("e5m2b1, binary16, backoff", "e5m2b1", None, "binary16", "backoff"),
-            _policy("e5m2b1, bfloat16, backoff", "e5m2b1", None, "bfloat16", "backoff"),
-            _policy("e5m2b4, binary16", "e5m2b4", accumulator="binary16"),
-        ),
-    ),
-    Plan(
-        "range",
-        1500,
-        (
-            _PLAIN,
-            _HIF8,
-            _OCP,
-            _OCP_TENSOR,
-            _policy("e5m2, bfloat16", "binary8p3", accumulator="bfloat16"),
-            _policy("e5m2, bfloat16, backoff", "binary8p3", None, "bfloat16", "backoff"),
-            _policy("e5m3, bfloat16", "e5m3", accumulator="bfloat16"),
-            _policy("e5m2b1, bfloat16", "e5m2b1", accumulator="bfloat16"),
-            _policy("e5m2b1, bfloat16, backoff", "e5m2b1", None, "bfloat16", "backoff"),
-            _policy("e5m2b2, bfloat16", "e5m2b2", accumulator="bfloat16"),
-            _policy("e5m2b4, bfloat16", "e5m2b4", accumulator="bfloat16"),
-            _policy("e5m2b4, binary16", "e5m2b4", accumulator="binary16"),
-        ),
-    ),
-)
+        _policy("e5m2, binary16", "binary8p3", accumulator="binary16"),
+        _policy("e5m2, binary16, backoff", "binary8p3", None, "binary16", "backoff"),
+        _policy("e5m2b1, binary16, backoff", "e5m2b1", None, "binary16", "backoff"),
+        _policy("e5m2b1, bfloat16, backoff", "e5m2b1", None, "bfloat16", "backoff"),
+        _policy("e5m2b4, binary16", "e5m2b4", accumulator="binary16"),
+    )),
+    Plan("range", 1500, (
+        _PLAIN, _HIF8, _OCP, _OCP_TENSOR,
+        _policy("e5m2, bfloat16", "binary8p3", accumulator="bfloat16"),
+        _policy("e5m2, bfloat16, backoff", "binary8p3", None, "bfloat16", "backoff"),
+        _policy("e5m3, bfloat16", "e5m3", accumulator="bfloat16"),
+        _policy("e5m2b1, bfloat16", "e5m2b1", accumulator="bfloat16"),
+        _policy("e5m2b1, bfloat16, backoff", "e5m2b1", None, "bfloat16", "backoff"),
+        _policy("e5m2b2, bfloat16", "e5m2b2", accumulator="bfloat16"),
+        _policy("e5m2b4, bfloat16", "e5m2b4", accumulator="bfloat16"),
+        _policy("e5m2b4, binary16", "e5m2b4", accumulator="binary16"),
+    )),
+)  # fmt: skip
 """Each claim of :mod:`synth.report.training.claims` has its policies here."""
 
 SMALL = tuple(

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -44,26 +43,17 @@ def recorded(policy: Policy) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Trained:
-    """A policy of a task, trained from each seed; or a network that was quantized after training.
-
-    Attributes
-    ----------
-    name : str
-    choices : mapping
-        The policy's formats, accumulator and scaling; empty if it was quantized after training.
-    figures : tuple of mapping
-        For each seed the task's figures by name; infinite ones were not finite numbers.
-    skipped : tuple of int
-        For each seed the iterations whose gradients were not used.
-    history : tuple of mapping
-        Of the first seed: loss, scale of the loss, and lost shares of operands, over iterations.
-    """
+    """A policy of a task, trained from each seed; or a network that was quantized after training."""
 
     name: str
     choices: Mapping[str, Any]
+    """The policy's formats, accumulator and scaling; empty if it was quantized after training."""
     figures: tuple[Mapping[str, float], ...]
+    """For each seed the task's figures by name; infinite ones were not finite numbers."""
     skipped: tuple[int, ...]
+    """For each seed the iterations whose gradients were not used."""
     history: tuple[Mapping[str, Any], ...]
+    """Of the first seed: loss, scale of the loss, and lost shares of operands, over iterations."""
 
     def losses(self) -> tuple[float, ...]:
         """The loss of each seed."""
@@ -139,8 +129,7 @@ class Task:
     def excess(self, name: str) -> Figure:
         """The loss above binary32's from the same seed, as a share of it, over the seeds."""
         pairs = zip(self.policies[name].losses(), self.base.losses(), strict=True)
-        values = [loss / base - 1 for loss, base in pairs]
-        return Figure(min(values), median(values), max(values), samples=len(values))
+        return Figure.of([loss / base - 1 for loss, base in pairs])
 
     @property
     def others(self) -> list[str]:
@@ -149,8 +138,7 @@ class Task:
 
     def figure(self, name: str, figure: str) -> Figure:
         """A figure of a policy, over the seeds."""
-        values = [figures[figure] for figures in self.policies[name].figures]
-        return Figure(min(values), median(values), max(values), samples=len(values))
+        return Figure.of([figures[figure] for figures in self.policies[name].figures])
 
     @classmethod
     def from_json(cls, data: object) -> "Task":
@@ -173,27 +161,16 @@ class Task:
 
 @dataclass(frozen=True)
 class Study:
-    """The content of the file.
-
-    Attributes
-    ----------
-    program : str
-        SHA-256 of the code that the results depend on, and of NumPy's version.
-    versions : mapping of str
-        Versions of packages.
-    seeds : tuple of int
-    tasks : dict of str to Task
-    rows : dict of str to Row
-        The best row of each measured MAC, by its name.
-    source : mapping
-        All of it.
-    """
+    """The content of the file, ``source``, with the tasks by name."""
 
     program: str
+    """SHA-256 of the code that the results depend on, and of NumPy's version."""
     versions: Mapping[str, str]
+    """Versions of packages."""
     seeds: tuple[int, ...]
     tasks: Mapping[str, Task]
     rows: Mapping[str, Row]
+    """The best row of each measured MAC, by its name."""
     source: Mapping[str, Any]
 
     def area(self, design: Design | None) -> Figure | None:

@@ -1,0 +1,222 @@
+"""The chapters on MACs and their parts, and on the cost of options, of rounding and of accumulators."""
+
+from synth.area.rows import Row
+from synth.report import plan
+from synth.report.figures import (
+    Figure,
+    compared,
+    have_spreads,
+    listing,
+    number,
+    pair_sentence,
+    ranked,
+    smallest_sentence,
+)
+from synth.report.measured import Measured, figure, pick
+from synth.report.plan import ENCODER_SOURCE, EXTRAS, PARTS, REPORT_ACCUMULATOR, WIDTH_TARGETS
+from synth.report.render import plots
+from synth.report.sections import Cell, Section, figure_cell
+
+
+def macs(measured: Measured) -> Section | None:
+    """Area of the MAC by format and target; None if no MAC was measured."""
+    by_target = measured.parts("mac")
+    if not by_target:
+        return None
+    section = Section(
+        "mac",
+        "What a MAC costs",
+        f"A MAC is a combinational unit that computes acc + a·b into {REPORT_ACCUMULATOR} with one rounding. In the "
+        "plots, the black stroke at the end of a bar is the spread, the grey band is the spread of the smallest unit, "
+        "and ≈ means no difference from the smallest: the spreads overlap.",
+    )
+    several = any(len(figures) > 1 for figures in by_target.values())
+    if len(by_target) > 1 and several and all(have_spreads(figures.values()) for figures in by_target.values()):
+        title = f"MAC into {REPORT_ACCUMULATOR} compared with the smallest, on {len(by_target)} targets"
+        by_title = {measured.columns[target].title: figures for target, figures in by_target.items()}
+        picture = plots.ranges(by_title, title, "area above the smallest")
+        section.plot("All targets in one plot. The next plots have the figures and their commands.", picture)
+    for target, figures in by_target.items():
+        where = measured.columns[target]
+        sentence = smallest_sentence(figures, "MAC", where.title)
+        picture = plots.bars(figures, f"MAC into {REPORT_ACCUMULATOR}, {where.title}", where.axis)
+        section.plot_finding(sentence, picture)
+    _table(section, measured, "mac")
+    return section
+
+
+def parts(measured: Measured) -> Section | None:
+    """Area of both parts of a MAC; None if neither was measured."""
+    multipliers, adders, whole = (measured.parts(part) for part in ("multiplier", "adder", "mac"))
+    if not (multipliers or adders):
+        return None
+    section = Section(
+        "parts",
+        "The two parts of a MAC",
+        "Decode + multiply contains both decoders, the exact product (neither rounded nor normalized), the sum of the "
+        "exponents and the flags. The adder contains the rest of the MAC: alignment, addition and rounding into "
+        f"{REPORT_ACCUMULATOR}. Each part is synthesized separately, so the sum of their areas can differ from that of "
+        "the MAC.",
+    )
+    for target, column in measured.columns.items():
+        if target in multipliers:
+            section.find(smallest_sentence(multipliers[target], PARTS["multiplier"].lower(), column.title))
+        stacks = {
+            name: plots.Stack(first, adders[target][name], whole.get(target, {}).get(name))
+            for name, first in multipliers.get(target, {}).items()
+            if name in adders.get(target, {})
+        }
+        if stacks:
+            names = ("decode + multiply", "adder", "MAC, synthesized whole")
+            picture = plots.stacks(stacks, names, f"Decode + multiply and adder, {column.title}", column.axis)
+            section.plot(_share(stacks, column.title), picture)
+    for part in ("multiplier", "adder"):
+        _table(section, measured, part)
+    return section
+
+
+def _share(stacks: dict[str, plots.Stack], where: str) -> str:
+    if not have_spreads(value for first, second, _ in stacks.values() for value in (first, second)):
+        return ""
+    shares = {name: first.median / ((first.median + second.median) or 1) for name, (first, second, _) in stacks.items()}
+    ends = dict.fromkeys((min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)))
+    words = " to ".join(f"{shares[name]:.0%} ({name})" for name in ends)
+    return f"{where}: decode + multiply is {words} of both parts."
+
+
+def _table(section: Section, measured: Measured, part: str) -> None:
+    by_target = measured.parts(part)
+    if not by_target:
+        return
+    smallest = {target: figures[ranked(figures)[0]] for target, figures in by_target.items()}
+    rows = (
+        (name, *(figure_cell(figures.get(name), smallest[target]) for target, figures in by_target.items()))
+        for name in measured.order(by_target)
+    )
+    head = ("format", *(measured.columns[target].head for target in by_target))
+    section.table(f"{PARTS[part]} by format: median, spread, and difference from the smallest", head, rows)
+
+
+def options(measured: Measured) -> Section | None:
+    """Each block with an option, compared with the block without it; None if nothing was measured."""
+    intro = "Each row compares a block that has an option with the same block without it."
+    section = Section("options", "What options cost", intro)
+    columns = [measured.columns[target] for target in plan.EXTRA_TARGETS if target in measured.columns]
+    body: list[list[object]] = [[Cell(extra.text, extra.comparison)] for extra in EXTRAS]
+    for column in columns:
+        for extra, cells in zip(EXTRAS, body, strict=True):
+            plain, other = (measured.block(block, column.key) for block in (extra.base, extra.block))
+            if plain is None or other is None:
+                cells.append(None)
+                continue
+            cells.append(figure_cell(other, plain))
+            if share := compared(other, plain):
+                sizes = f"{number(other.median)} against {number(plain.median)} {plain.unit}"
+                text = f"{extra.base.format} {extra.base.kind} with {extra.text}: {share} ({sizes})"
+                section.find(f"{column.title}: {text}.")
+    rows = [cells for cells in body if any(cells[1:])]
+    if not rows:
+        return None
+    head = ("option", *(column.head for column in columns))
+    section.table("Blocks with an option, compared with the block without it", head, rows)
+    return section
+
+
+def encoders(measured: Measured) -> Section | None:
+    """Encoders on gates by rounding, and two roundings of one format on every target; None without encoders."""
+    rows = [
+        row
+        for row in measured.rows
+        if row.component == "encoder"
+        and row.format in measured.formats
+        and row.options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE
+    ]
+    gates: dict[tuple[str, str], Figure] = {}
+    for row in rows:
+        if row.place == "gates" and row.is_best:
+            gates.setdefault((row.format, str(row.options["rounding"])), figure(row))
+    if not gates:
+        return None
+    section = Section(
+        "encoders",
+        "Encoders, and what a rounding costs",
+        f"An encoder rounds a {ENCODER_SOURCE} number to a code of the format, by the format's default rounding unless "
+        "another one is named.",
+    )
+    column = measured.columns["gates"]
+    defaults: dict[str, Figure] = {}
+    for (name, _), value in gates.items():
+        defaults.setdefault(name, value)
+    picture = plots.bars(defaults, f"Encoders from {ENCODER_SOURCE} by format, {column.title}", column.axis)
+    section.plot(smallest_sentence(defaults, "encoder", column.title), picture)
+    several = [key for key in gates if sum(name == key[0] for name, _ in gates) > 1]
+    if several:
+        by_rounding = {f"{rounding}, {name}": gates[name, rounding] for name, rounding in several}
+        picture = plots.bars(by_rounding, f"Encoders from {ENCODER_SOURCE} by rounding, {column.title}", column.axis)
+        section.plot("A format with each of its roundings.", picture)
+    studied, (first, second) = plan.ROUNDING_STUDY
+    pairs: dict[str, tuple[Figure, Figure]] = {}
+    for target, where in measured.columns.items():
+        base, other = (pick(rows, "encoder", target, format=studied, rounding=mode) for mode in (first, second))
+        if base is not None and other is not None:
+            pairs[where.head] = base, other
+            sentence = pair_sentence((first, base), (second, other), f"the {studied} encoder", where.title)
+            section.find(sentence, "" if any(finding.text for finding in section.findings) else "Rounding")
+    if pairs:
+        title = f"{studied} encoder: {first} against {second}"
+        scaled = {
+            name: {where: pair[place].over(pair[0].median) for where, pair in pairs.items()}
+            for place, name in enumerate((first, second))
+        }
+        picture = plots.groups(scaled, title, f"area relative to {first}")
+        section.plot(f"Area relative to the encoder with {first}.", picture)
+        rows_by_target = ((name, base, figure_cell(other, base)) for name, (base, other) in pairs.items())
+        section.table(title, ("target", first, second), rows_by_target)
+    order = sorted(gates, key=lambda key: gates[key].median)
+    least = gates[order[0]]
+    alone = ((*key, figure_cell(gates[key], least)) for key in order)
+    section.table("Encoders on gates", ("format", "rounding", column.head), alone)
+    return section
+
+
+def accumulators(measured: Measured) -> Section | None:
+    """Area by accumulator; None if only one accumulator was measured."""
+    section = Section(
+        "accumulators",
+        "Exact against rounded accumulators",
+        "MACs that add the same products into different accumulators. The accumulator exact is a fixed-point register "
+        f"that holds the sum of {plan.TERMS:,} products of any size without rounding; its width depends on the format.",
+    )
+    summary = ""
+    for target in WIDTH_TARGETS:
+        by_format: dict[str, dict[str, Row]] = {}
+        for row in measured.rows:
+            is_mac = (row.component, row.place, row.is_best) == ("mac", target, True) and "format_b" not in row.options
+            if is_mac and row.format in plan.WIDTH_STUDY and row.accumulator_bits is not None:
+                by_format.setdefault(row.format, {}).setdefault(str(row.options["accumulator"]), row)
+        heads = {}
+        for kind in plan.ACCUMULATORS:
+            if bits := sorted({macs[kind].accumulator_bits or 0 for macs in by_format.values() if kind in macs}):
+                heads[kind] = f"{kind}, {' to '.join(map(str, dict.fromkeys((bits[0], bits[-1]))))} bits"
+        if len(heads) < 2:
+            continue
+        column = measured.columns[target]
+        title = f"MAC by accumulator, {column.title}"
+        areas = {name: {kind: figure(macs[kind]) for kind in heads if kind in macs} for name, macs in by_format.items()}
+        series = {name: {heads[kind]: area for kind, area in macs.items()} for name, macs in areas.items()}
+        picture = plots.groups(series, title, column.axis)
+        section.plot("The exact accumulator never rounds, the others round after every product.", picture)
+        costs = []
+        for name, macs in areas.items():
+            if {"exact", "binary32"} <= set(macs):
+                pair = ("a binary32 one", macs["binary32"]), ("an exact accumulator", macs["exact"])
+                section.find(pair_sentence(*pair, f"the {name} MAC", column.title))
+                share, width = compared(macs["exact"], macs["binary32"]), by_format[name]["exact"].accumulator_bits
+                costs += [f"{name} {share} ({width} bits)"] if share else []
+        if costs:
+            text = "a MAC with an exact accumulator, compared with binary32"
+            summary = f"{column.title}: {text}: {listing(costs)}."
+        rows = ((name, *map(figures.get, heads.values())) for name, figures in series.items())
+        section.table(f"{title} [{column.unit}]", ("format", *heads.values()), rows)
+    section.find(summary, "Exact accumulators", is_listed=False)
+    return section if section.tables else None
