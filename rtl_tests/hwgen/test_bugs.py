@@ -3,6 +3,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -11,6 +12,7 @@ from hwgen.__main__ import main
 from hwgen.blocks.mac import Mac
 from hwgen.blocks.parts import Adder
 from hwgen.reference.sums import MacReference
+from synth.cli import verify
 
 COMMANDS = {
     "generate": ["generate", "mac", "--format", "hif8", "-o", "out"],
@@ -40,6 +42,7 @@ def refused(*_, **__):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(verify, "processes", ThreadPoolExecutor)  # other processes would not have the bug
     (tmp_path / "chip.toml").write_text(BATCH)
     (tmp_path / "space.toml").write_text(SPACE)
     return tmp_path
