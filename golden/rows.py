@@ -37,18 +37,13 @@ class Family(Enum):
 
 
 class Rounding(StrEnum):
-    """How an encoder rounds a value between two neighbours to one of them (specification, section 0).
-
-    Attributes
-    ----------
-    family : Family
-    rule : str
-        What it does, as text.
-    """
+    """How an encoder rounds a value between two neighbours to one of them (specification, section 0)."""
 
     _value_: str
     family: Family
+    """What the decision depends on."""
     rule: str
+    """What the rounding does, as text."""
 
     def __new__(cls, word: str, family: Family, rule: str) -> Self:
         """A member, whose value is its name as users write it."""
