@@ -56,11 +56,7 @@ class Rounding(StrEnum):
     TOWARD_ZERO = "toward_zero", Family.FIXED, "toward zero"
     TOWARD_POSITIVE = "toward_positive", Family.DIRECTED, "toward +infinity"
     TOWARD_NEGATIVE = "toward_negative", Family.DIRECTED, "toward -infinity"
-    TO_ODD = (
-        "to_odd",
-        Family.FIXED,
-        "to odd: values stay, other numbers become the neighbour with the odd code",
-    )
+    TO_ODD = "to_odd", Family.FIXED, "to odd: values stay, other numbers become the neighbour with the odd code"
     STOCHASTIC = (
         "stochastic",
         Family.STOCHASTIC,
