@@ -27,9 +27,8 @@ def signature_of_component(_app: Sphinx, what: str, _name: str, obj: Any, *_: ob
     """Return a component's own parameters; Amaranth's base class hides them behind ``*args``."""
     if what != "class" or not issubclass(obj, Component):
         return None
-    return inspect.stringify_signature(
-        inspect.signature(obj.__init__, bound_method=True), unqualified_typehints=True
-    ), ""
+    own = getattr(obj, "__signature__", None) or inspect.signature(obj.__init__, bound_method=True)
+    return inspect.stringify_signature(own, unqualified_typehints=True), ""
 
 
 def setup(app: Sphinx) -> None:

@@ -19,31 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-ROUNDING_RULES = {
-    Rounding.TIES_TO_EVEN: "to nearest, ties to the even code",
-    Rounding.TIES_TO_AWAY: "to nearest, ties away from zero",
-    Rounding.TOWARD_ZERO: "toward zero",
-    Rounding.TOWARD_POSITIVE: "toward +infinity",
-    Rounding.TOWARD_NEGATIVE: "toward -infinity",
-    Rounding.TO_ODD: "to odd: values stay, other numbers become the neighbour with the odd code",
-    Rounding.STOCHASTIC: (
-        "stochastic: away from zero iff floor(2^R t) + random >= 2^R, t being the position between the neighbours"
-    ),
-    Rounding.STOCHASTIC_B: (
-        "stochastic B: away from zero iff floor(2^(R+1) t) + 2 random + 1 >= 2^(R+1), t as position of the number"
-    ),
-    Rounding.STOCHASTIC_C: (
-        "stochastic C: away from zero iff 2^R t, rounded to an integer, ties to even, plus random is at least 2^R"
-    ),
-    Rounding.HYBRID: (
-        "HiFloat8's hybrid: ties away for exponents -3..3, elsewhere the tail against the source's own last bits"
-    ),
-    Rounding.MPTORCH: (
-        "as the supernormals' simulator: half away among powers of two, else ties to even; flush below, Inf above"
-    ),
-}
-"""What each rounding does, as text."""
-
 
 def overflow_rule(fmt: Format, rounding: Rounding, overflow: Overflow) -> str:
     """What becomes of numbers that round to none of the format, and of infinities, as text."""

@@ -20,7 +20,7 @@ ALIASES = {
     "bf16": "bfloat16",
     **dict.fromkeys(("fp32", "float32", "single"), "binary32"),
 }
-"""From other names, in lower case and without PyTorch's prefix ``torch.``, to the catalogue's."""
+"""The catalogue's names by other names, which are in lower case and without PyTorch's prefix ``torch.``."""
 
 AMBIGUOUS = {
     "float8_e4m3": "ieee_e4m3 (ml_dtypes' type of this name, with infinities) or ocp_e4m3 (without infinities)",

@@ -7,8 +7,8 @@ and the hidden bit. The first row that matches a code applies.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -25,55 +25,93 @@ class Kind(StrEnum):
     NAN = "nan"
 
 
+class Family(Enum):
+    """What decides whether a rounding goes to the upper of two neighbours."""
+
+    NEAREST = "the nearer neighbour"
+    FIXED = "the neighbours alone"
+    DIRECTED = "the number's sign"
+    STOCHASTIC = "random bits"
+    SOURCE = "bits of the source"
+    SIMULATED = "a simulator's steps"
+
+
 class Rounding(StrEnum):
     """How an encoder rounds a value between two neighbours to one of them (specification, section 0)."""
 
-    TIES_TO_EVEN = "ties_to_even"
-    TIES_TO_AWAY = "ties_to_away"
-    TOWARD_ZERO = "toward_zero"
-    TOWARD_POSITIVE = "toward_positive"
-    TOWARD_NEGATIVE = "toward_negative"
-    TO_ODD = "to_odd"
-    STOCHASTIC = "stochastic"
-    STOCHASTIC_B = "stochastic_b"
-    STOCHASTIC_C = "stochastic_c"
-    HYBRID = "hybrid"
-    MPTORCH = "mptorch"
+    _value_: str
+    family: Family
+    """What the decision depends on."""
+    rule: str
+    """What the rounding does, as text."""
+
+    def __new__(cls, word: str, family: Family, rule: str) -> Self:
+        """A member, whose value is its name as users write it."""
+        member = str.__new__(cls, word)
+        member._value_, member.family, member.rule = word, family, rule
+        return member
+
+    TIES_TO_EVEN = "ties_to_even", Family.NEAREST, "to nearest, ties to the even code"
+    TIES_TO_AWAY = "ties_to_away", Family.NEAREST, "to nearest, ties away from zero"
+    TOWARD_ZERO = "toward_zero", Family.FIXED, "toward zero"
+    TOWARD_POSITIVE = "toward_positive", Family.DIRECTED, "toward +infinity"
+    TOWARD_NEGATIVE = "toward_negative", Family.DIRECTED, "toward -infinity"
+    TO_ODD = "to_odd", Family.FIXED, "to odd: values stay, other numbers become the neighbour with the odd code"
+    STOCHASTIC = (
+        "stochastic",
+        Family.STOCHASTIC,
+        "stochastic: away from zero iff floor(2^R t) + random >= 2^R, t being the position between the neighbours",
+    )
+    STOCHASTIC_B = (
+        "stochastic_b",
+        Family.STOCHASTIC,
+        "stochastic B: away from zero iff floor(2^(R+1) t) + 2 random + 1 >= 2^(R+1), t as position of the number",
+    )
+    STOCHASTIC_C = (
+        "stochastic_c",
+        Family.STOCHASTIC,
+        "stochastic C: away from zero iff 2^R t, rounded to an integer, ties to even, plus random is at least 2^R",
+    )
+    HYBRID = (
+        "hybrid",
+        Family.SOURCE,
+        "HiFloat8's hybrid: ties away for exponents -3..3, elsewhere the tail against the source's own last bits",
+    )
+    MPTORCH = (
+        "mptorch",
+        Family.SIMULATED,
+        "as the supernormals' simulator: half away among powers of two, else ties to even; flush below, Inf above",
+    )
 
     @property
     def is_stochastic(self) -> bool:
         """Whether the rounding takes random bits."""
-        return self in (Rounding.STOCHASTIC, Rounding.STOCHASTIC_B, Rounding.STOCHASTIC_C)
+        return self.family is Family.STOCHASTIC
 
     @property
     def reads_source(self) -> bool:
         """Whether the rounding depends on bits of the source, not only on the number."""
-        return self is Rounding.HYBRID
+        return self.family is Family.SOURCE
 
     @property
     def is_directed(self) -> bool:
         """Whether a number and its negative round to different magnitudes."""
-        return self in (Rounding.TOWARD_POSITIVE, Rounding.TOWARD_NEGATIVE)
+        return self.family is Family.DIRECTED
+
+    @property
+    def is_monotonic(self) -> bool:
+        """Whether a larger number never becomes a smaller one."""
+        return self.family in (Family.NEAREST, Family.FIXED, Family.DIRECTED)
 
     def truncates(self, *, negative: bool) -> bool:
         """Whether numbers of this sign always round toward zero."""
         return self in (Rounding.TOWARD_ZERO, Rounding.TOWARD_POSITIVE if negative else Rounding.TOWARD_NEGATIVE)
 
 
-_OTHERS = (
-    Rounding.TOWARD_ZERO,
-    Rounding.TOWARD_POSITIVE,
-    Rounding.TOWARD_NEGATIVE,
-    Rounding.TO_ODD,
-    Rounding.STOCHASTIC,
-    Rounding.STOCHASTIC_B,
-    Rounding.STOCHASTIC_C,
-)
-
-ALL_ROUNDINGS = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, *_OTHERS)
+ALL_ROUNDINGS = tuple(rounding for rounding in Rounding if rounding.family not in (Family.SOURCE, Family.SIMULATED))
 """The roundings of a format unless its description says otherwise; the first is the default."""
 
-AWAY_FIRST = (Rounding.TIES_TO_AWAY, Rounding.TIES_TO_EVEN, *_OTHERS)
+AWAY_FIRST = tuple(sorted(ALL_ROUNDINGS, key=lambda rounding: rounding is not Rounding.TIES_TO_AWAY))
 """The same roundings with another default."""
 
 MAX_RANDOM_BITS, DEFAULT_RANDOM_BITS = 32, 16

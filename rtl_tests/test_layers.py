@@ -43,14 +43,14 @@ DESCRIPTIONS = {
 """Modules that hwgen may import without restriction: formats as data, and refusals. All others are algorithms."""
 
 LIMITS = {
-    *("check_scale", "scale_range", "MAX_SCALE_BITS", "MAX_TERMS", "ROUNDING_RULES", "overflow_rule", "hexadecimal"),
-    *("SCALES", "scales_named", "check_scales", "POLICIES", "CEIL", "FLOOR", "element_options", "element_exponent"),
+    *("SumOptions", "SumKeywords", "scale_range", "MAX_SCALE_BITS", "MAX_TERMS", "overflow_rule", "hexadecimal"),
+    *("SCALES", "POLICIES", "CEIL", "FLOOR", "element_options", "element_exponent"),
 }
-"""Names that hwgen may import from the algorithms: ranges of scales and terms, formats and policies of blocks, rules as
+"""Names that hwgen may import from the algorithms: options of sums, ranges, formats and policies of blocks, rules as
 text, but no results.
 """
 
-METHODS = {"encode", "encode_with_flags", "decode", "decode_bits", "quantize", "accumulate", "numbers"}
+METHODS = {"factors", "encode", "encode_with_flags", "decode", "decode_bits", "quantize", "accumulate", "numbers"}
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for path in (ROOT / "golden").rglob("*.py")
@@ -160,7 +160,7 @@ def test_hardware_never_uses_goldens_algorithms():
         ("import golden.arithmetic.mac as arithmetic", "golden.arithmetic.mac"),
         ("from golden import Format, steps", "golden.steps"),
         ("from golden.steps import steps as grid", "golden.steps.steps"),
-        ("from golden.arithmetic.exact import check_scale, operand", "golden.arithmetic.exact.operand"),
+        ("from golden.arithmetic.exact import scale_range, operand", "golden.arithmetic.exact.operand"),
     ],
 )
 def test_uses_of_goldens_algorithms_are_detected(source, use):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from golden.formats import Format
 
 _BELOW_ALL = -8000
-"""Of a zero or special code: the exponents of products with it are below those of all addends, and in 16 bits."""
+"""The exponent of a zero or special code: products with it are below all addends, and fit 16 bits."""
 
 
 def aligned_sums(products: Products, acc: NDArray[Any], fraction_bits: int) -> NDArray[np.uint32]:

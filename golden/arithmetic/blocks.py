@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from golden.names import check_name
 from golden.options import Options, target_options
 from golden.refusal import BadValue, about, check_choice
 from golden.rounding import codes_of
-from golden.wide import ALIGNED
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -128,49 +127,6 @@ def dequantize_block(
     check_shapes(codes=values.shape[:-1], scales=factors.shape)
     with np.errstate(invalid="ignore"):
         return values * factors[..., np.newaxis]
-
-
-class BlockScales(NamedTuple):
-    """The scales of the products of a dot product: their codes, checked, and their format."""
-
-    fmt: Format
-    a: NDArray[Any]
-    b: NDArray[Any]
-
-    @property
-    def factors(self) -> NDArray[np.float64]:
-        """What the products are multiplied by, exact."""
-        return self.fmt.values.take(self.a) * self.fmt.values.take(self.b)
-
-
-def check_scales(argument: str, a_format: Format, b_format: Format, accumulator: str, scales: Format) -> None:
-    """Refuse scales that dot products of these formats with this accumulator do not take."""
-    if accumulator == "exact":
-        raise BadValue(argument, "needs an accumulator that rounds, not 'exact'")
-    if accumulator in ALIGNED and scales.name != "e8m0":
-        raise BadValue(argument, f"must be e8m0 with accumulator {accumulator!r}, not {scales.name!r}")
-    check_range(argument, [a_format, b_format, scales, scales])
-
-
-def block_scales(
-    a_format: Format,
-    b_format: Format,
-    accumulator: str,
-    name: str | Format,
-    a_scale: ArrayLike | None,
-    b_scale: ArrayLike | None,
-) -> BlockScales | None:
-    """Check the scales of dot products of blocks, but not their shapes; None without scales."""
-    if a_scale is None and b_scale is None:
-        return None
-    for argument, scale in (("a_scale", a_scale), ("b_scale", b_scale)):
-        if scale is None:
-            raise BadValue(argument, "must be given with the scale of the other operand")
-    fmt = scales_named(name)
-    check_scales("a_scale" if accumulator == "exact" else "scale_format", a_format, b_format, accumulator, fmt)
-    assert a_scale is not None
-    assert b_scale is not None
-    return BlockScales(fmt, fmt.as_codes(a_scale, "a_scale"), fmt.as_codes(b_scale, "b_scale"))
 
 
 def _scales(name: str | Format, policy: str | None) -> Format:

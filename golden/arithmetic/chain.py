@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golden.arithmetic import native
-from golden.arithmetic.blocks import BlockScales
 from golden.arithmetic.mac import fused_sums
+from golden.arithmetic.options import SumOptions
 from golden.bits import BLOCK
-from golden.formats import Format
-from golden.wide import IEEE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,22 +28,16 @@ class Chains:
     """Products of codes of shape (rows, columns, products), and how they are added; everything is checked.
 
     ``left`` and ``right`` have their format's own type and are aligned; usually they are views in which one axis is
-    broadcast. The scales are those of
-    :func:`golden.fused_dot`: ``scale``, shape (rows, columns), or ``blocks``, with codes of shape (rows, blocks) and
-    (blocks, columns), each for ``block`` products, a multiple of ``lanes``.
+    broadcast. The scales are those of :func:`golden.fused_dot`: ``scale``, shape (rows, columns), or codes of shape
+    (rows, blocks) and (blocks, columns), each for ``block`` products, a multiple of ``lanes``.
     """
 
-    a_format: Format
-    b_format: Format
-    accumulator: str
-    terms: int
+    options: SumOptions
     left: NDArray[Any]
     right: NDArray[Any]
     lanes: int = 1
-    zero: str = IEEE
     scale: NDArray[Any] | None = None
-    scale_bits: int = 0
-    blocks: BlockScales | None = None
+    block_scales: tuple[NDArray[Any], NDArray[Any]] | None = None
     block: int = 0
 
     @property
@@ -66,41 +58,28 @@ def run(chains: Chains, acc: NDArray[Any], threads: int) -> NDArray[Any]:
     return run_in_numpy(chains, acc)[0]
 
 
-def run_in_numpy(chains: Chains, acc: NDArray[Any], *, flagged: bool = False) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """The accumulators after all products, and if ``flagged`` the flags of all steps, by OR: the definition."""
-    rows, columns, depth = chains.shape
+def run_in_numpy(chains: Chains, acc: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """The accumulators after all products, and if asked for the flags of all steps, by OR: the definition."""
+    (rows, columns, depth), flagged = chains.shape, chains.options.has_flags
     sums, flags = acc.copy(), np.zeros((rows, columns) if flagged else 0, np.uint8)
     for part in _tiles(rows, columns, chains.lanes):
         for start in range(0, depth, chains.lanes):
             group = slice(start, min(start + chains.lanes, depth))
-            sums[part], further = _step(chains, part, group, sums[part], flagged)
+            sums[part], further = _step(chains, part, group, sums[part])
             if flagged:
                 flags[part] |= further
     return sums, flags
 
 
 def _step(
-    chains: Chains, part: tuple[slice, slice], group: slice, acc: NDArray[Any], flagged: bool
+    chains: Chains, part: tuple[slice, slice], group: slice, acc: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    scales = chains.blocks
-    block_scales: tuple[Any, Any, str | Format] = None, None, "e8m0"
-    if scales is not None:
-        number = group.start // chains.block
-        block_scales = scales.a[part[0], number, np.newaxis], scales.b[number, part[1]], scales.fmt
-    return fused_sums(
-        chains.left[(*part, group)],
-        chains.right[(*part, group)],
-        acc,
-        chains.a_format,
-        chains.b_format,
-        chains.accumulator,
-        chains.terms,
-        None if chains.scale is None else chains.scale[part],
-        chains.scale_bits,
-        chains.zero,
-        block_scales,
-        flagged=flagged,
-    )
+    codes = chains.left[(*part, group)], chains.right[(*part, group)]
+    if chains.block_scales is None:
+        return fused_sums(chains.options, *codes, acc, None if chains.scale is None else chains.scale[part])
+    (a_scale, b_scale), number = chains.block_scales, group.start // chains.block
+    scales = a_scale[part[0], number, np.newaxis], b_scale[number, part[1]]
+    return fused_sums(chains.options, *codes, acc, None, *scales)
 
 
 def _tiles(rows: int, columns: int, lanes: int) -> Iterator[tuple[slice, slice]]:

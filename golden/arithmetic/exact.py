@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden.arithmetic.fixed import add, add_numbers, rounded_to_odd
-from golden.arithmetic.sums import add_lanes, lane_products, product_cuts, product_sums
+from golden.arithmetic.fixed import add_numbers, rounded_to_odd
+from golden.arithmetic.sums import Products, add_lanes, product_cuts, product_sums
 from golden.bits import BLOCK, as_array, broadcast, check_shapes
 from golden.catalog import get
 from golden.encode import random_words
@@ -148,7 +147,7 @@ class ExactAccumulator:
         """
         left, right = as_array("a", a), as_array("b", b)
         check_shapes(a=left.shape, b=right.shape)
-        return exact_sums(self, left[..., np.newaxis], right[..., np.newaxis], acc, scale)
+        return exact_sums(self, left[..., np.newaxis], right[..., np.newaxis], acc, scale)[0]
 
     def flags(self, a: ArrayLike, b: ArrayLike, acc: ArrayLike, scale: ArrayLike | None = None) -> NDArray[np.uint8]:
         """Words of :class:`golden.Flag` for ``acc`` plus all products along the last axis of ``a`` and ``b``.
@@ -156,39 +155,7 @@ class ExactAccumulator:
         Overflow: the sum does not fit into W bits. Invalid: 0 * Inf, or infinities of both signs without a NaN. The sum
         is never inexact.
         """
-        state = self.checked(acc)
-        left, right = broadcast(as_array("a", a), as_array("b", b))
-        lanes = [self._products(left[..., k], right[..., k], state.shape[:-1], scale) for k in range(left.shape[-1])]
-        shape = lanes[0][0].shape
-        total = np.broadcast_to(self._extended(state, 1), (*shape, self.limbs + 1))  # one more limb: no sum wraps
-        for _, magnitude, shift, negative in lanes:
-            total = add(total, magnitude, shift, negative)
-        overflow = np.any(total != self._extended(total, 1), axis=-1)
-        pos, neg, nan = self._special_bits(state)
-        undefined: NDArray[np.bool_] = np.zeros(shape, np.bool_)
-        for k, (product, *_) in enumerate(lanes):
-            pos, neg, nan = pos | (product == np.inf), neg | (product == -np.inf), nan | np.isnan(product)
-            operands = self.a_format.values.take(left[..., k]), self.b_format.values.take(right[..., k])
-            undefined = undefined | (np.isnan(product) & ~np.isnan(operands[0]) & ~np.isnan(operands[1]))
-        return of_exact_sum(overflow, undefined | (pos & neg & ~nan))
-
-    def _products(
-        self, a: ArrayLike, b: ArrayLike, shape: tuple[int, ...], scale: ArrayLike | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Products as values without scale, and as integers: magnitude (0 unless finite), left shift, sign."""
-        left = self.a_format.as_codes(a, "a")
-        right = self.b_format.as_codes(b, "b")
-        ma, ea = (part.take(left) for part in _parts(self.a_format))
-        mb, eb = (part.take(right) for part in _parts(self.b_format))
-        check_shapes(a=left.shape, b=right.shape)
-        with np.errstate(invalid="ignore"):
-            product = self.a_format.values.take(left) * self.b_format.values.take(right)
-        powers = as_scale(self.a_format, self.b_format, scale, self.scale_bits) - self.scales[0]
-        whole = check_shapes(acc=shape, a=product.shape, **({} if scale is None else {"scale": powers.shape}))
-        magnitude = np.where(np.isfinite(product), ma * mb, 0).astype(np.uint64)
-        columns = (product, magnitude, ea + eb + powers, np.signbit(product))
-        value, integer, shift, negative = (np.broadcast_to(column, whole) for column in columns)
-        return value, integer, shift, negative
+        return exact_sums(self, a, b, acc, scale, flagged=True)[1]
 
     def decode(self, acc: ArrayLike) -> NDArray[np.float64]:
         """Values of accumulators, infinities and NaN by their flags: float64, without the axis of limbs.
@@ -272,9 +239,15 @@ class ExactAccumulator:
 
 
 def exact_sums(
-    unit: ExactAccumulator, a: ArrayLike, b: ArrayLike, acc: ArrayLike, scale: ArrayLike | None
-) -> NDArray[np.uint64]:
-    """:meth:`ExactAccumulator.accumulate` of all products along the last axis of ``a`` and ``b``."""
+    unit: ExactAccumulator,
+    a: ArrayLike,
+    b: ArrayLike,
+    acc: ArrayLike,
+    scale: ArrayLike | None,
+    *,
+    flagged: bool = False,
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    """:meth:`ExactAccumulator.accumulate` of all products along the last axis; its flags, empty unless ``flagged``."""
     fa, fb = unit.a_format, unit.b_format
     state = unit.checked(acc)
     left, right = broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
@@ -284,33 +257,28 @@ def exact_sums(
     left, right = (np.broadcast_to(array, (*shape, lanes)).reshape(-1, lanes) for array in (left, right))
     before = np.broadcast_to(state, (*shape, unit.limbs)).reshape(-1, unit.limbs)
     factors = np.broadcast_to(np.ldexp(1.0, powers), shape).reshape(-1)
-    sums = np.empty_like(before)
+    sums, flags = np.empty_like(before), np.zeros(len(before) if flagged else 0, np.uint8)
     for start in range(0, len(before), BLOCK):
         block = slice(start, start + BLOCK)
         parts = product_sums(fa, fb, left[block], right[block])
         specials = unit._special_bits(before[block])
+        undefined = np.zeros(len(before[block]), np.bool_)
         rows = np.flatnonzero(~np.isfinite(parts[0]))
         if rows.size:  # such products set flags, and only the others are added
-            products = lane_products(fa, fb, left[block][rows], right[block][rows])
-            found = (products == np.inf, products == -np.inf, np.isnan(products))
-            for flag, lane_flags in zip(specials, found, strict=True):
+            few = Products(fa, fb, left[block][rows], right[block][rows], np.ones(rows.size))
+            products, undefined[rows] = few.exact(), few.undefined().any(axis=-1)
+            kinds = (products == np.inf, products == -np.inf, np.isnan(products))
+            for flag, lane_flags in zip(specials, kinds, strict=True):
                 flag[rows] |= lane_flags.any(axis=0)
             finite, added = np.where(np.isfinite(products), products, 0.0), np.empty((len(parts), rows.size))
             add_lanes(finite, product_cuts(fa, fb, lanes), added)
             parts[:, rows] = added
-        total = before[block]
+        total = unit._extended(before[block], 1) if flagged else before[block]  # with one more limb no sum wraps
         for part in parts * factors[block]:
             total = add_numbers(total, part, unit.lsb_exponent)
-        sums[block] = unit._with_flags(total, specials)
-    return sums.reshape(*shape, unit.limbs)
-
-
-@cache
-def _parts(fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Magnitudes of all codes: integer significands, and their left shifts from the format's last bit."""
-    finite = np.where(np.isfinite(fmt.values), np.abs(fmt.values), 0.0)
-    fraction, exponent = np.frexp(finite)
-    significand = np.ldexp(fraction, fmt.precision).astype(np.int64)
-    shift = exponent - fmt.precision - fmt.ulp_exponent
-    drop = np.clip(-shift, 0, None)  # subnormals: the last bits are zeros
-    return significand >> drop, np.where(finite == 0, 0, shift + drop)
+        if flagged:
+            pos, neg, nan = specials
+            overflow = np.any(total != unit._extended(total, 1), axis=-1)
+            flags[block] = of_exact_sum(overflow, undefined | (pos & neg & ~nan))
+        sums[block] = unit._with_flags(total[..., : unit.limbs], specials)
+    return sums.reshape(*shape, unit.limbs), flags.reshape(shape) if flagged else flags

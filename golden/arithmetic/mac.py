@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from golden.arithmetic.aligned import aligned_sums
-from golden.arithmetic.blocks import BlockScales, block_scales
-from golden.arithmetic.exact import (
-    DEFAULT_TERMS,
-    MAX_TERMS,
-    ExactAccumulator,
-    as_scale,
-    exact_sums,
-    operand,
-    scale_range,
-)
+from golden.arithmetic.exact import DEFAULT_TERMS, exact_sums
+from golden.arithmetic.options import SumOptions, block_options
 from golden.arithmetic.sums import Products, odd_sum, pack, product_sums
 from golden.bits import BLOCK, as_array, broadcast, check_shapes
 from golden.flags import of_sum
 from golden.formats import Format
-from golden.refusal import BadValue, check_integer
-from golden.wide import IEEE, POSITIVE, WideFormat, aligned_bits, check_accumulator, check_zero, state_format
+from golden.refusal import BadValue
+from golden.wide import IEEE, POSITIVE, WideFormat, aligned_bits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -68,8 +59,8 @@ def mac(
     -------
     Bits of the accumulator, in the broadcast shape.
     """
-    a, b = _one_lane(a, b)
-    return fused_sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero)[0]
+    options = SumOptions.of(a_format, b_format, accumulator=accumulator, terms=terms, scale_bits=scale_bits, zero=zero)
+    return fused_sums(options, *_one_lane(a, b), acc, scale)[0]
 
 
 def mac_with_flags(
@@ -92,8 +83,10 @@ def mac_with_flags(
         Flags are uint8 words of :class:`golden.Flag`, see :func:`golden.flags.of_sum`. An ``exact`` accumulator
         overflows if the sum does not fit, and is never inexact.
     """
-    a, b = _one_lane(a, b)
-    return fused_sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero, flagged=True)
+    options = SumOptions.of(
+        a_format, b_format, accumulator=accumulator, terms=terms, scale_bits=scale_bits, zero=zero, flags=True
+    )
+    return fused_sums(options, *_one_lane(a, b), acc, scale)
 
 
 def fused_dot(
@@ -135,8 +128,9 @@ def fused_dot(
     ``dlfloat16``, NaN and infinity have the sign of the accumulator if it is NaN, else of the first product that is NaN
     or infinite.
     """
-    blocks = a_scale, b_scale, scale_format
-    return fused_sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero, blocks)[0]
+    options = SumOptions.of(a_format, b_format, accumulator=accumulator, terms=terms, scale_bits=scale_bits, zero=zero)
+    options = block_options(options, scale_format, a_scale, b_scale, scale)
+    return fused_sums(options, a, b, acc, scale, a_scale, b_scale)[0]
 
 
 def fused_dot_with_flags(
@@ -155,8 +149,11 @@ def fused_dot_with_flags(
     scale_format: str | Format = "e8m0",
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """:func:`fused_dot` with status flags, as in :func:`mac_with_flags`."""
-    blocks = a_scale, b_scale, scale_format
-    return fused_sums(a, b, acc, a_format, b_format, accumulator, terms, scale, scale_bits, zero, blocks, flagged=True)
+    options = SumOptions.of(
+        a_format, b_format, accumulator=accumulator, terms=terms, scale_bits=scale_bits, zero=zero, flags=True
+    )
+    options = block_options(options, scale_format, a_scale, b_scale, scale)
+    return fused_sums(options, a, b, acc, scale, a_scale, b_scale)
 
 
 def _one_lane(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -165,73 +162,45 @@ def _one_lane(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     return first[..., np.newaxis], second[..., np.newaxis]
 
 
-def operands(a_format: str | Format, b_format: str | Format | None) -> tuple[Format, Format]:
-    """Look up the formats of both operands; that of ``b`` is by default that of ``a``."""
-    fa = operand("a_format", a_format)
-    return fa, fa if b_format is None else operand("b_format", b_format)
-
-
-@lru_cache(maxsize=None, typed=True)  # 1024.0 is not 1024: it is refused
-def exact(a_format: Format, b_format: Format, terms: int, scale_bits: int = 0) -> ExactAccumulator:
-    """The ``exact`` accumulator of two formats, cached."""
-    return ExactAccumulator(a_format, b_format, terms, scale_bits)
-
-
 def fused_sums(
+    options: SumOptions,
     a: ArrayLike,
     b: ArrayLike,
     acc: ArrayLike,
-    a_format: str | Format,
-    b_format: str | Format | None,
-    accumulator: str,
-    terms: int,
     scale: ArrayLike | None = None,
-    scale_bits: int = 0,
-    zero: str = IEEE,
-    blocks: tuple[ArrayLike | None, ArrayLike | None, str | Format] = (None, None, "e8m0"),
-    *,
-    flagged: bool = False,
+    a_scale: ArrayLike | None = None,
+    b_scale: ArrayLike | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Add the products along the last axis to accumulators: bits and flags; flags are empty unless ``flagged``."""
-    fa, fb = operands(a_format, b_format)
+    """Add the products along the last axis to accumulators: bits, and flags, which are empty unless asked for."""
+    fa, fb, flagged = options.a_format, options.b_format, options.has_flags
     left, right = broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
     if left.ndim == 0 or left.shape[-1] == 0:
         raise BadValue("a", "and b must have a last axis with at least one product")
-    terms = check_integer("terms", terms, 1, MAX_TERMS)
-    accumulator = check_accumulator(accumulator)
-    positive = check_zero(zero, accumulator) == POSITIVE
-    scales = _block_scales(fa, fb, accumulator, blocks, scale_bits)
-    if accumulator == "exact":
-        unit = exact(fa, fb, terms, scale_bits)
-        flags = unit.flags(left, right, acc, scale) if flagged else np.empty(0, np.uint8)
-        return exact_sums(unit, left, right, acc, scale), flags
-    target, kept_bits = state_format(accumulator), aligned_bits(accumulator)
-    bits = target.as_codes(acc, "acc")
-    factors = np.ldexp(1.0, as_scale(fa, fb, scale, scale_bits)) if scales is None else scales.factors
-    scaled = {} if scale is None and scales is None else {"scale": factors.shape}
+    if options.exact is not None:
+        return exact_sums(options.exact, left, right, acc, scale, flagged=flagged)
+    target, kept_bits = options.state, aligned_bits(options.accumulator)
+    bits, factors = target.as_codes(acc, "acc"), options.factors(scale, a_scale, b_scale)
+    scaled = {} if scale is None and options.block_scale is None else {"scale": factors.shape}
     shape, lanes = check_shapes(acc=bits.shape, a=left.shape[:-1], **scaled), left.shape[-1]
     left, right = (np.broadcast_to(array, (*shape, lanes)).reshape(-1, lanes) for array in (left, right))
     before = np.broadcast_to(bits, shape).reshape(-1)
     factors = np.broadcast_to(factors, shape).reshape(-1)
-    spare_bits = 0 if scales is None or scales.fmt.precision == 1 else 2 * scales.fmt.precision
     sums, flags = np.empty(before.shape, target.code_dtype), np.empty(before.shape if flagged else 0, np.uint8)
-    lowest = scale_range(scale_bits)[0] if scales is None else 2 * scales.fmt.ulp_exponent
-    lsb_exponent = min(fa.ulp_exponent + fb.ulp_exponent + lowest, target.ulp_exponent)
     for start in range(0, before.size, BLOCK):
         block = slice(start, start + BLOCK)
         products, state = Products(fa, fb, left[block], right[block], factors[block]), before[block]
         if kept_bits is not None:
             sums[block] = aligned_sums(products, state, kept_bits)
         if kept_bits is None or flagged:
-            parts = product_sums(fa, fb, products.left, products.right, spare_bits)
+            parts = product_sums(fa, fb, products.left, products.right, options.spare_bits)
             with np.errstate(invalid="ignore"):  # 0 * Inf
                 if scaled:
                     parts *= products.factors
             values = target.numbers(state)
-            total = odd_sum(values, parts, lsb_exponent)
+            total = odd_sum(values, parts, options.lsb_exponent)
         if kept_bits is None:
             sums[block] = pack(target, total, _negative(products, target, state, values, total))
-        if positive:
+        if options.zero == POSITIVE:
             sums[block] = np.where(sums[block] == target.sign_bit, 0, sums[block])
         if flagged:
             flags[block] = _flags(products, target, state, total, sums[block])
@@ -269,19 +238,3 @@ def _flags(
     few = products.rows(special)
     flags[special] = of_sum(target, before[special], few.exact().T, few.undefined(), total[special], after[special])
     return flags
-
-
-def _block_scales(
-    fa: Format,
-    fb: Format,
-    accumulator: str,
-    blocks: tuple[ArrayLike | None, ArrayLike | None, str | Format],
-    scale_bits: int,
-) -> BlockScales | None:
-    a_scale, b_scale, name = blocks
-    scales = block_scales(fa, fb, accumulator, name, a_scale, b_scale)
-    if scales is not None:
-        check_shapes(a_scale=scales.a.shape, b_scale=scales.b.shape)
-        if scale_bits:
-            raise BadValue("scale_bits", "must be 0 with the scales of blocks")
-    return scales

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golden.arithmetic.blocks import BlockScales, block_scales
 from golden.arithmetic.chain import Chains, run, run_in_numpy
 from golden.arithmetic.exact import MAX_TERMS, as_scale
-from golden.arithmetic.mac import exact, operands
+from golden.arithmetic.options import SumOptions, block_options
 from golden.bits import broadcast
-from golden.refusal import BadValue, check_flag, check_integer
-from golden.wide import IEEE, check_accumulator, check_zero, state_format
+from golden.refusal import BadValue, check_integer
+from golden.wide import IEEE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -85,39 +84,30 @@ def matmul(
         Bits of the accumulators, shape (M, N), and limbs for ``exact``. Flags, shape (M, N), are those of all steps of
         a chain: uint8 words of :class:`golden.Flag`, combined by OR.
     """
-    fa, fb = operands(a_format, b_format)
-    left, right = _codes(fa, a, "a"), _codes(fb, b, "b")
+    options = SumOptions.of(
+        a_format, b_format, accumulator=accumulator, terms=terms, scale_bits=scale_bits, zero=zero, flags=flags
+    )
+    options = block_options(options, scale_format, a_scale, b_scale, scale)
+    left, right = _codes(options.a_format, a, "a"), _codes(options.b_format, b, "b")
     for argument, codes, axes in (("a", left, "(M, K)"), ("b", right, "(K, N)")):
         if codes.ndim != 2:
             raise BadValue(argument, f"must have the two axes {axes}, not the shape {codes.shape}")
     if left.shape[1] != right.shape[0]:
         raise BadValue("a", f"and b must have shapes (M, K) and (K, N), not {left.shape} and {right.shape}")
     (rows, depth), columns = left.shape, right.shape[1]
-    lanes = check_integer("lanes", lanes, 1, MAX_TERMS)
-    terms = check_integer("terms", max(depth, 1) if terms is None else terms, 1, MAX_TERMS)
-    accumulator = check_accumulator(accumulator)
-    shape = rows, columns, depth
-    zero = check_zero(zero, accumulator)
-    powers = _scale(fa, fb, scale, scale_bits, (rows, columns))
-    scales = _scales(fa, fb, accumulator, (a_scale, b_scale, scale_format), scale, scale_bits)
+    lanes, shape = check_integer("lanes", lanes, 1, MAX_TERMS), (rows, columns, depth)
+    products = _block(options, block, lanes)
     chains = Chains(
-        fa,
-        fb,
-        accumulator,
-        terms,
+        options if terms is not None else options.with_room(depth),
         left=np.broadcast_to(left[:, np.newaxis], shape),
         right=np.broadcast_to(right.T[np.newaxis], shape),
         lanes=lanes,
-        zero=zero,
-        scale=powers,
-        scale_bits=scale_bits,
-        blocks=scales,
-        block=_block(scales, block, lanes, shape),
+        scale=_scale(options, scale, (rows, columns)),
+        block_scales=_block_scales(options, a_scale, b_scale, products, shape),
+        block=products,
     )
     state, count = _state(chains, acc), _threads(threads)
-    if check_flag("flags", flags):
-        return run_in_numpy(chains, state, flagged=True)
-    return run(chains, state, count)
+    return run_in_numpy(chains, state) if options.has_flags else run(chains, state, count)
 
 
 def dot(
@@ -134,14 +124,12 @@ def dot(
     ``terms`` defaults to the length of that axis. The result, bits of the accumulator, does not have that axis. It is
     computed as :func:`golden.matmul` computes it.
     """
-    fa, fb = operands(a_format, b_format)
-    left, right = broadcast(_codes(fa, a, "a"), _codes(fb, b, "b"))
+    options = SumOptions.of(a_format, b_format, accumulator=accumulator, terms=terms, zero=zero)
+    left, right = broadcast(_codes(options.a_format, a, "a"), _codes(options.b_format, b, "b"))
     if left.ndim == 0:
         raise BadValue("a", "or b must have an axis to accumulate along")
     shape, depth = left.shape[:-1], left.shape[-1]
-    terms = check_integer("terms", max(depth, 1) if terms is None else terms, 1, MAX_TERMS)
-    accumulator = check_accumulator(accumulator)
-    zero = check_zero(zero, accumulator)
+    options = options if terms is not None else options.with_room(depth)
     # the two longest axes become rows and columns
     order = sorted(range(len(shape)), key=lambda axis: shape[axis])
     padded = (1,) * max(2 - len(shape), 0)
@@ -151,14 +139,14 @@ def dot(
     )
     sums: NDArray[Any] | None = None
     for place in np.ndindex(left.shape[:-3]):
-        chains = Chains(fa, fb, accumulator, terms, left[place], right[place], zero=zero)
+        chains = Chains(options, left[place], right[place])
         part = run(chains, _state(chains, None), _threads(None))
         if sums is None:
             sums = np.empty((*left.shape[:-3], *part.shape), part.dtype)
         sums[place] = part
-    limbs: tuple[int, ...] = (exact(fa, fb, terms).limbs,) if accumulator == "exact" else ()
     if sums is None:
-        return np.zeros((*shape, *limbs), np.uint64 if limbs else state_format(accumulator).code_dtype)
+        return _cleared(options, shape)
+    limbs = () if options.exact is None else (options.exact.limbs,)
     sums = sums.reshape((*(shape[i] for i in order), *limbs))
     back = np.argsort(order).tolist()
     return np.array(np.transpose(sums, (*back, *range(len(shape), sums.ndim))), order="C")
@@ -169,38 +157,19 @@ def _codes(fmt: Format, codes: ArrayLike, argument: str) -> NDArray[Any]:
     return np.require(fmt.as_codes(codes, argument), fmt.code_dtype, "A")
 
 
-def _scale(
-    fa: Format, fb: Format, scale: ArrayLike | None, scale_bits: int, shape: tuple[int, int]
-) -> NDArray[np.int64] | None:
-    powers = as_scale(fa, fb, scale, scale_bits)
+def _scale(options: SumOptions, scale: ArrayLike | None, shape: tuple[int, int]) -> NDArray[np.int64] | None:
     if scale is None:
         return None
+    powers = as_scale(options.a_format, options.b_format, scale, options.scale_bits)
     try:
         return np.broadcast_to(powers, shape)
     except ValueError:
         raise BadValue("scale", f"must have a shape that broadcasts to {shape}, not {powers.shape}") from None
 
 
-def _scales(
-    fa: Format,
-    fb: Format,
-    accumulator: str,
-    blocks: tuple[ArrayLike | None, ArrayLike | None, str | Format],
-    scale: ArrayLike | None,
-    scale_bits: int,
-) -> BlockScales | None:
-    a_scale, b_scale, scale_format = blocks
-    if a_scale is None and b_scale is None:
-        return None
-    if scale is not None:
-        raise BadValue("scale", "must not be given with the scales of blocks")
-    if scale_bits:
-        raise BadValue("scale_bits", "must be 0 with the scales of blocks")
-    return block_scales(fa, fb, accumulator, scale_format, a_scale, b_scale)
-
-
-def _block(scales: BlockScales | None, block: int | None, lanes: int, shape: tuple[int, int, int]) -> int:
-    if scales is None:
+def _block(options: SumOptions, block: int | None, lanes: int) -> int:
+    """Products that share two scales; 0 without scales."""
+    if options.block_scale is None:
         if block is not None:
             raise BadValue("block", "needs the scales of blocks, a_scale and b_scale")
         return 0
@@ -209,30 +178,40 @@ def _block(scales: BlockScales | None, block: int | None, lanes: int, shape: tup
     block = check_integer("block", block, 1, MAX_TERMS)
     if block % lanes:
         raise BadValue("block", f"must be a multiple of the {lanes} lanes, not {block}")
+    return block
+
+
+def _block_scales(
+    options: SumOptions, a_scale: ArrayLike | None, b_scale: ArrayLike | None, block: int, shape: tuple[int, int, int]
+) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """Codes of the scales of blocks."""
+    if options.block_scale is None or a_scale is None or b_scale is None:
+        return None
     rows, columns, depth = shape
     blocks = -(-depth // block)
-    for argument, codes, expected in (("a_scale", scales.a, (rows, blocks)), ("b_scale", scales.b, (blocks, columns))):
+    a, b = options.block_scale.as_codes(a_scale, "a_scale"), options.block_scale.as_codes(b_scale, "b_scale")
+    for argument, codes, expected in (("a_scale", a, (rows, blocks)), ("b_scale", b, (blocks, columns))):
         if codes.shape != expected:
             raise BadValue(argument, f"must have the shape {expected}, not {codes.shape}")
-    return block
+    return a, b
+
+
+def _cleared(options: SumOptions, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Accumulators of +0."""
+    return np.zeros(shape, options.state.code_dtype) if options.exact is None else options.exact.zeros(shape)
 
 
 def _state(chains: Chains, acc: ArrayLike | None) -> NDArray[Any]:
     """The accumulators before the first product, checked."""
-    shape = chains.shape[:2]
-    if chains.accumulator == "exact":
-        unit = exact(chains.a_format, chains.b_format, chains.terms, chains.scale_bits)
-        if acc is None:
-            return unit.zeros(shape)
-        state: NDArray[Any] = unit.checked(acc)
-        limbs: tuple[int, ...] = (unit.limbs,)
+    zeros = _cleared(chains.options, chains.shape[:2])
+    if acc is None:
+        return zeros
+    if chains.options.exact is not None:
+        state: NDArray[Any] = chains.options.exact.checked(acc)
     else:
-        target = state_format(chains.accumulator)
-        if acc is None:
-            return np.zeros(shape, target.code_dtype)
-        state, limbs = target.as_codes(acc, "acc").astype(target.code_dtype, copy=False), ()
-    if state.shape != (*shape, *limbs):
-        raise BadValue("acc", f"must have the shape {(*shape, *limbs)}, not {state.shape}")
+        state = chains.options.state.as_codes(acc, "acc").astype(zeros.dtype, copy=False)
+    if state.shape != zeros.shape:
+        raise BadValue("acc", f"must have the shape {zeros.shape}, not {state.shape}")
     return state
 
 

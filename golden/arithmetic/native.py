@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import warnings
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golden.arithmetic.aligned import row_exponents
-from golden.arithmetic.exact import scale_range
-from golden.arithmetic.mac import exact
 from golden.arithmetic.sums import product_cuts
 from golden.compiler import compiler, kept_library
 from golden.wide import POSITIVE, WideFormat, aligned_bits, state_format
@@ -34,6 +33,9 @@ _EXACT_GROUP = 256
 """Products that are added in binary64 before they are added to an ``exact`` accumulator."""
 LONGEST_ALIGNED = 128
 """Most products of an aligned sum, which are decoded together (``DEPTH`` of ``chain.cpp``)."""
+
+_KNOWN = {"a_format", "b_format", "accumulator", "terms", "scale_bits", "zero", "block_scale"}
+"""Options of sums that compiled code supports; the others must have their defaults, such as flags."""
 
 _Integer = ctypes.c_int64
 
@@ -92,9 +94,11 @@ def library() -> ctypes.CDLL | None:
 
 
 def supports(chains: Chains) -> bool:
-    """Whether compiled code adds these products; it does not cut the groups of aligned sums."""
-    groups = min(chains.lanes, chains.shape[2])
-    return aligned_bits(chains.accumulator) is None or groups <= LONGEST_ALIGNED
+    """Whether compiled code adds these products: options that it knows; it does not cut the groups of aligned sums."""
+    options = chains.options
+    if any(getattr(options, field.name) != field.default for field in fields(options) if field.name not in _KNOWN):
+        return False
+    return aligned_bits(options.accumulator) is None or min(chains.lanes, chains.shape[2]) <= LONGEST_ALIGNED
 
 
 def run(chains: Chains, acc: NDArray[Any], threads: int) -> NDArray[Any]:
@@ -103,11 +107,12 @@ def run(chains: Chains, acc: NDArray[Any], threads: int) -> NDArray[Any]:
     assert code is not None
     rows, columns, depth = chains.shape
     upright = columns >= rows  # vectors run along the longer axis
-    kind = _kind(chains.accumulator)
+    options = chains.options
+    kind = _kind(options.accumulator)
     sums = np.array(acc if upright else acc.swapaxes(0, 1), order="C")
     keep: list[Any] = [sums]  # alive while the code runs
     operands = []
-    for fmt, codes in ((chains.a_format, chains.left), (chains.b_format, chains.right)):
+    for fmt, codes in ((options.a_format, chains.left), (options.b_format, chains.right)):
         operands.append(_operand(fmt, codes if upright else codes.swapaxes(0, 1), kind, keep))
     if operands[1].column == 0:
         operands.reverse()  # products commute
@@ -122,7 +127,7 @@ def run(chains: Chains, acc: NDArray[Any], threads: int) -> NDArray[Any]:
         a=operands[0],
         b=operands[1],
         sums=sums.ctypes.data,
-        zero=0.0 if chains.zero == POSITIVE else -0.0,
+        zero=0.0 if options.zero == POSITIVE else -0.0,
     )
     _add_factors(job, chains, upright, keep)
     _add_arithmetic(job, chains, keep)
@@ -160,14 +165,15 @@ def _add_factors(job: _Job, chains: Chains, upright: bool, keep: list[Any]) -> N
     """What products are multiplied by: per sum, or per block of products in rows and columns."""
     arrays = [np.ones(()), np.ones(())]
     axes: list[tuple[int, ...]] = [(), ()]  # 0 for rows, 1 for blocks, 2 for columns
-    if chains.blocks is not None:
-        scales, axes = chains.blocks, [(0, 1), (1, 2)]
-        arrays = [scales.fmt.values.take(scales.a), scales.fmt.values.take(scales.b)]
+    fmt, scales = chains.options.block_scale, chains.block_scales
+    if fmt is not None and scales is not None:
+        axes = [(0, 1), (1, 2)]
+        arrays = [fmt.values.take(codes) for codes in scales]
     elif chains.scale is not None:
         different = tuple(slice(None) if stride else slice(1) for stride in chains.scale.strides)
         powers = np.ldexp(1.0, chains.scale[different])
         arrays[0], axes[0] = np.broadcast_to(powers, chains.scale.shape), (0, 2)
-    job.scaled = chains.blocks is not None or chains.scale is not None
+    job.scaled = scales is not None or chains.scale is not None
     for number, (array, names) in enumerate(zip(arrays, axes, strict=True)):
         strides = dict(zip(names, (stride // array.itemsize for stride in array.strides), strict=True))
         row, block, column = (strides.get(axis, 0) for axis in range(3))
@@ -177,31 +183,24 @@ def _add_factors(job: _Job, chains: Chains, upright: bool, keep: list[Any]) -> N
 
 def _add_arithmetic(job: _Job, chains: Chains, keep: list[Any]) -> None:
     """Formats and ranges: constants of the accumulator, how sums are cut, and whether they are rounded to odd."""
-    fa, fb, scales = chains.a_format, chains.b_format, chains.blocks
-    low, high = scale_range(chains.scale_bits)
-    factor_precision = 1
-    if scales is not None:
-        low, high = 2 * scales.fmt.ulp_exponent, 2 * scales.fmt.exponent_range[1] + 2
-        factor_precision = 1 if scales.fmt.precision == 1 else 2 * scales.fmt.precision
-    spare_bits = factor_precision if factor_precision > 1 else 0
-    least = fa.ulp_exponent + fb.ulp_exponent + low
-    most = fa.exponent_range[1] + fb.exponent_range[1] + 2 + high + (job.lanes - 1).bit_length()
-    if job.kind == _EXACT:
-        unit = exact(fa, fb, chains.terms, chains.scale_bits)
+    options = chains.options
+    fa, fb, unit = options.a_format, options.b_format, options.exact
+    least = options.lsb_exponent
+    most = fa.exponent_range[1] + fb.exponent_range[1] + 2 + options.factor_exponents[1] + (job.lanes - 1).bit_length()
+    if unit is not None:
         job.lanes = min(_EXACT_GROUP, max(job.depth, 1))
         job.lsb_exponent, job.limbs, job.value_bits = unit.lsb_exponent, unit.limbs, unit.value_width
     else:
-        target = state_format(chains.accumulator)
+        target = options.state
         assert target.canonical_nan is not None
         job.fraction_bits, job.bias, job.bits = target.fraction_bits, target.bias, target.width
         job.has_subnormals, job.canonical_nan = target.has_subnormals, target.canonical_nan
-        job.kept_bits = aligned_bits(chains.accumulator) or 0
-        least = min(least, target.ulp_exponent)
+        job.kept_bits = aligned_bits(options.accumulator) or 0
         most = max(most, target.exponent_range[1] + 1) + 1
-        precision = fa.precision + fb.precision + spare_bits
+        precision = fa.precision + fb.precision + options.spare_bits
         job.odd = not (most - least <= 53 or _is_harmless(precision, target))
         job.lsb_exponent, job.limbs = least, (most - least + 2) // 64 + 1
-    exponents = () if job.kind == _ALIGNED else product_cuts(fa, fb, job.lanes, spare_bits)
+    exponents = () if job.kind == _ALIGNED else product_cuts(fa, fb, job.lanes, options.spare_bits)
     middles = np.array([1.5 * 2.0 ** (exponent + 52) for exponent in exponents])
     job.cuts, job.middles = len(exponents), middles.ctypes.data
     keep.append(middles)

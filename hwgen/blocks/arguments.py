@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import Signature, signature
+from typing import Any, Unpack
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib.wiring import In, Out
+
 import golden
-from golden import DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, ExactAccumulator, Format, Rounding
-from golden.arithmetic.blocks import check_scales, scales_named
-from golden.arithmetic.exact import check_scale
+from golden import DEFAULT_RANDOM_BITS, WIDE, ExactAccumulator, Format, Rounding
+from golden.arithmetic.options import SumKeywords, SumOptions
 from golden.names import check_name
 from golden.options import check_random_bits
-from golden.refusal import BadValue, about, check_choice, check_flag
-from golden.wide import ACCUMULATORS, IEEE, check_accumulator, check_zero, state_format
+from golden.refusal import BadValue, about, check_choice, check_flag, check_integer
+from golden.wide import ACCUMULATORS
+from hwgen.blocks.options import MAX_LANES
 from hwgen.datapath.fabric import ASIC, FABRICS
 from hwgen.datapath.frames import product_shape
 from hwgen.datapath.goal import AREA, GOALS
+from hwgen.datapath.ports import sum_ports
 from hwgen.datapath.rows import SumShape
 from hwgen.netlist.component import Checked
 
@@ -43,20 +51,6 @@ def operand_formats(a_format: Format | str, b_format: Format | str | None) -> tu
     return a, b
 
 
-def check_room(terms: int | None, lanes: int) -> None:
-    """Refuse an ``exact`` accumulator that is too narrow for the products of one step."""
-    if terms is not None and terms < lanes:
-        raise BadValue("terms", f"must be at least the {lanes} lanes, not {terms}")
-
-
-def check_fabric(fabric: str, optimize: str) -> str:
-    """Return a fabric; sums that are built for speed are written for cells."""
-    chosen = check_choice("fabric", fabric, FABRICS)
-    if optimize != AREA and chosen != ASIC:
-        raise BadValue("optimize", f"{optimize!r} needs fabric {ASIC!r}, not {chosen!r}: it has no carry chains")
-    return chosen
-
-
 def random_width(rounding: Rounding, random_bits: int | None) -> int | None:
     """Return the width of the port ``random``; None if the rounding needs no random bits."""
     if rounding.is_stochastic:
@@ -74,32 +68,23 @@ a scale, their close path grows with the square.
 """
 
 
-def check_room_for_speed(core: Accumulating, lanes: int) -> None:
-    """Refuse to build a dot product for speed if the sum of its products is too long."""
-    if core.optimize == AREA:
-        return
-    bits = SumShape(product_shape(core.a_format, core.b_format, core.accumulator), lanes).sum_bits
-    if bits > MAX_FAST_BITS:
-        names = " and ".join(dict.fromkeys(repr(fmt.name) for fmt in (core.a_format, core.b_format)))
-        need = f"products whose sum has at most {MAX_FAST_BITS} bits, not {bits} as with {names}"
-        raise BadValue("optimize", f"{core.optimize!r} needs {need}")
-
-
 class Accumulating(Checked):
-    """A mixin that checks and keeps the arguments of components that add products of codes to an accumulator.
+    """A mixin of components that add products of codes to an accumulator: their options, checked, and their outputs.
+
+    A constructor takes the options that all sums have as ``**sums``; its signature shows each of them.
 
     Attributes
     ----------
-    a_format, b_format : Format
-    accumulator : str
+    sums : SumOptions
+        Its fields are attributes of the component, too.
     exact : golden.ExactAccumulator or None
         None unless the accumulator is ``exact``.
-    scale_bits : int
-    block_scale : Format or None
-        Format of the scales of two blocks.
-    has_flags : bool
-    zero : str
-        Sign of a zero result, one of :data:`golden.wide.ZEROS`.
+    lanes : int
+        Number of products.
+    has_overflow : bool
+        Whether there is a port ``overflow``.
+    fabric : str
+        What sums are written for, one of :data:`hwgen.datapath.fabric.FABRICS`.
     optimize : str
         What the datapath is built for, one of :data:`hwgen.datapath.goal.GOALS`.
     takes_aligned : bool
@@ -107,53 +92,75 @@ class Accumulating(Checked):
     """
 
     takes_aligned = True
+    sums: SumOptions
     a_format: Format
     b_format: Format
     accumulator: str
-    exact: ExactAccumulator | None
+    terms: int | None
     scale_bits: int
     block_scale: Format | None
     has_flags: bool
     zero: str
-    optimize: str
+    exact: ExactAccumulator | None
+    acc_out: Signal
+    overflow: Signal
+    flags: Signal
+    __signature__: Signature
+
+    def __init_subclass__(cls, **arguments: Any):
+        super().__init_subclass__(**arguments)
+        own = signature(cls.__init__)  # `help` and the defaults of options read the signature of the class
+        parameters = [each for name, each in own.parameters.items() if name not in ("self", "sums")]
+        if "sums" in own.parameters:
+            known = signature(SumOptions.of).parameters
+            parameters += [known[name] for name in SumKeywords.__annotations__]
+        cls.__signature__ = own.replace(parameters=parameters)
 
     def _keep(
         self,
         a_format: Format | str,
         b_format: Format | str | None,
-        accumulator: str,
-        terms: int | None,
-        scale_bits: int,
-        flags: bool,
-        zero: str = IEEE,
+        *,
+        lanes: int = 1,
         block_scale: Format | str | None = None,
+        overflow: bool = False,
+        fabric: str = ASIC,
         optimize: str = AREA,
+        **sums: Unpack[SumKeywords],
     ) -> None:
-        self.a_format, self.b_format = operand_formats(a_format, b_format)
-        if self.takes_aligned:
-            self.accumulator = check_accumulator(accumulator)
-        else:
-            self.accumulator = check_name("accumulator", accumulator, ACCUMULATORS)
-        accumulator = self.accumulator
-        self.zero = check_zero(zero, accumulator)
-        check_scale(self.a_format, self.b_format, scale_bits)
-        self.scale_bits, self.has_flags, self.exact = int(scale_bits), check_flag("flags", flags), None
-        if accumulator == "exact":
-            room = DEFAULT_TERMS if terms is None else terms
-            self.exact = ExactAccumulator(self.a_format, self.b_format, terms=room, scale_bits=self.scale_bits)
-        elif terms is not None:
+        formats = operand_formats(a_format, b_format)
+        if not self.takes_aligned and "accumulator" in sums:
+            check_name("accumulator", sums["accumulator"], ACCUMULATORS)
+        self.sums = SumOptions.of(*formats, block_scale=block_scale, **sums)
+        vars(self).update(vars(self.sums))  # the rows of options name attributes of the component
+        self.exact, accumulator = self.sums.exact, self.accumulator
+        if self.exact is None and sums.get("terms") is not None:
             raise BadValue("terms", f"needs accumulator 'exact', not {accumulator!r}")
+        self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
+        if self.terms is not None and self.terms < self.lanes:
+            raise BadValue("terms", f"must be at least the {self.lanes} lanes, not {self.terms}")
+        self.has_overflow = check_flag("overflow", overflow)
+        self.fabric = check_choice("fabric", fabric, FABRICS)
         self.optimize = check_choice("optimize", optimize, GOALS)
-        if self.optimize != AREA and accumulator not in WIDE:
-            raise BadValue("optimize", f"{optimize!r} needs an accumulator that rounds each sum, not {accumulator!r}")
-        self.block_scale = None if block_scale is None else self._check_block_scale(block_scale)
+        if self.optimize != AREA:
+            self._check_speed()
 
-    def _check_block_scale(self, block_scale: Format | str) -> Format:
-        if self.scale_bits:
-            raise BadValue("block_scale", f"needs 0 scale bits, not {self.scale_bits}: both multiply all products")
-        scales = scales_named(block_scale, "block_scale")
-        check_scales("block_scale", self.a_format, self.b_format, self.accumulator, scales)
-        return scales
+    def _check_speed(self) -> None:
+        """Refuse to build for speed what was not written, or not measured, for it."""
+        if self.accumulator not in WIDE:
+            need = f"an accumulator that rounds each sum, not {self.accumulator!r}"
+        elif self.fabric != ASIC:
+            need = f"fabric {ASIC!r}, not {self.fabric!r}: it has no carry chains"
+        elif self.is_dot and (bits := self._sum_bits) > MAX_FAST_BITS:
+            names = " and ".join(dict.fromkeys(repr(fmt.name) for fmt in (self.a_format, self.b_format)))
+            need = f"products whose sum has at most {MAX_FAST_BITS} bits, not {bits} as with {names}"
+        else:
+            return
+        raise BadValue("optimize", f"{self.optimize!r} needs {need}")
+
+    @property
+    def _sum_bits(self) -> int:
+        return SumShape(product_shape(self.a_format, self.b_format, self.accumulator), self.lanes).sum_bits
 
     @property
     def is_dot(self) -> bool:
@@ -166,14 +173,22 @@ class Accumulating(Checked):
 
         A sum that fits no frame (:mod:`hwgen.datapath.frames`), near the ends of a long range, becomes one, too.
         """
-        return bool(self.scale_bits) or self.block_scale is not None or state_format(self.accumulator).flush
-
-    @property
-    def terms(self) -> int | None:
-        """Products that fit an ``exact`` accumulator; None for other accumulators."""
-        return None if self.exact is None else self.exact.terms
+        return bool(self.scale_bits) or self.block_scale is not None or self.sums.state.flush
 
     @property
     def accumulator_width(self) -> int:
         """Width of the accumulator's state in bits."""
-        return state_format(self.accumulator).width if self.exact is None else self.exact.width
+        return self.sums.state.width if self.exact is None else self.exact.width
+
+    def _sum_ports(self) -> dict[str, Any]:
+        """The accumulator before and after the addition, and the status."""
+        width = self.accumulator_width
+        return {"acc_in": In(width), "acc_out": Out(width), **sum_ports(self.has_overflow, self.has_flags)}
+
+    def _add_outputs(self, m: Module, acc_out: Value, overflow: Value, flags: Callable[[], Value]) -> None:
+        """Drive the outputs: the accumulator after the addition, and its status, as far as there are ports for it."""
+        m.d.comb += self.acc_out.eq(acc_out)
+        if self.has_overflow:
+            m.d.comb += self.overflow.eq(overflow)
+        if self.has_flags:
+            m.d.comb += self.flags.eq(flags())

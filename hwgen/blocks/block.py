@@ -12,9 +12,9 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
-from amaranth.hdl import Value
+from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 
 from golden import WIDE, ExactAccumulator, Format
@@ -23,8 +23,21 @@ from hwgen.netlist.component import plain
 from hwgen.netlist.emit import CLOCK, Port, check_module_name, emit
 from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
 
-Component = Any
-"""A component; attributes differ between blocks, so it is not typed."""
+
+class Core(Protocol):
+    """What a block's component has, whatever the block; a block's texts are functions of its own component."""
+
+    _call: tuple[tuple[Any, ...], dict[str, Any]]
+
+    @property
+    def signature(self) -> wiring.Signature:
+        """The component's ports."""
+
+    def elaborate(self, platform: object) -> Module:
+        """Return the hardware."""
+
+
+C = TypeVar("C", bound=Core)
 
 RESETS = ("sync", "none")
 
@@ -69,8 +82,8 @@ class Option:
     argument: str = ""
     attribute: str = ""
     always: bool = False
-    suffix: str | Callable[[Component], str] = ""
-    line: Callable[[Component], str] | None = None
+    suffix: str | Callable[[Any], str] = ""
+    line: Callable[[Any], str] | None = None
     default: str | None = None
     only_with: tuple[str, tuple[str, ...] | None] | None = None
     spelled: Callable[[str], str] = str
@@ -151,7 +164,7 @@ class Pipeline:
 
 
 @dataclass(frozen=True)
-class Block:
+class Block(Generic[C]):
     """A kind of hardware to generate.
 
     Attributes
@@ -182,12 +195,12 @@ class Block:
 
     name: str
     help: str
-    component: type[wiring.Component]
+    component: type[C]
     formats: tuple[Option, ...]
     options: tuple[Option, ...]
-    title: Callable[[Component], str]
-    lines: Callable[[Component], list[str]] = lambda _: []
-    rules: Callable[[Component], Mapping[str, str]] = lambda _: {}
+    title: Callable[[C], str]
+    lines: Callable[[C], list[str]] = lambda _: []
+    rules: Callable[[C], Mapping[str, str]] = lambda _: {}
     meanings: Mapping[str, str] = field(default_factory=dict)
     codes: tuple[str, ...] = ()
     generated: bool = True
@@ -209,7 +222,7 @@ class Block:
         """The option of a Python argument; None if there is no such option."""
         return next((option for option in self.all_options if option.argument == argument), None)
 
-    def design(self, *formats: Format | str, name: str | None = None, **arguments: Any) -> Design:
+    def design(self, *formats: Format | str, name: str | None = None, **arguments: Any) -> Design[C]:
         """Return the block with its options chosen.
 
         Parameters
@@ -238,7 +251,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(Generic[C]):
     """A block with its options chosen: it has a name, a header and ports, and can be emitted.
 
     Attributes
@@ -251,8 +264,8 @@ class Design:
         The module's name, if it is not derived from the options.
     """
 
-    block: Block
-    core: Component
+    block: Block[C]
+    core: C
     pipeline: Pipeline
     given_name: str | None
 
@@ -362,8 +375,7 @@ class Design:
     def component(self) -> wiring.Component:
         """The component to emit: the core, or the core with a pipeline's registers in it."""
         if not self.pipeline.stages:
-            core: wiring.Component = self.core
-            return core
+            return self.core
         reset = self.pipeline.reset == RESETS[0]
         return Pipelined(self.core, self.pipeline.stages, reset=reset, clock_enable=self.pipeline.clock_enable)
 
@@ -401,7 +413,7 @@ class Design:
 
 def _rebuilt(
     kind: str,
-    component: type[wiring.Component],
+    component: type[Core],
     formats: tuple[Any, ...],
     options: dict[str, Any],
     pipeline: Pipeline,

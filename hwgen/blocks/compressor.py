@@ -11,10 +11,11 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import DEFAULT_TERMS, ExactAccumulator, Format
-from golden.refusal import check_flag, check_integer
-from hwgen.blocks.arguments import Accumulating, check_room
+from golden.arithmetic.options import SumKeywords
+from golden.refusal import check_flag
+from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
-from hwgen.blocks.options import A_FORMAT, B_FORMAT, LANES, MAX_LANES, SCALE_BITS, TERMS
+from hwgen.blocks.options import A_FORMAT, B_FORMAT, LANES, SCALE_BITS, TERMS
 from hwgen.blocks.words import operands, sum_lines
 from hwgen.datapath.compress import compressed_sum
 from hwgen.datapath.exact import sticky_specials
@@ -65,9 +66,8 @@ class Compressor(Accumulating, wiring.Component):
         flags: bool = False,
         state_last: bool = False,
     ):
-        self._keep(a_format, b_format, "exact", terms, scale_bits, flags)
-        self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
-        check_room(self.terms, self.lanes)
+        sums: SumKeywords = {"accumulator": "exact", "terms": terms, "scale_bits": scale_bits, "flags": flags}
+        self._keep(a_format, b_format, lanes=lanes, **sums)
         self.state_last = check_flag("state_last", state_last)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes)
         width = 2 * self.row_bits + 3

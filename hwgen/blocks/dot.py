@@ -5,31 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 from operator import or_
+from typing import Unpack
 
-from amaranth.hdl import Cat, Const, Module
+from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from golden import ExactAccumulator, Format
-from golden.refusal import check_flag, check_integer
-from golden.wide import IEEE, POSITIVE
-from hwgen.blocks.arguments import Accumulating, check_fabric, check_room, check_room_for_speed
+from golden.arithmetic.options import SumKeywords
+from golden.wide import POSITIVE
+from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
 from hwgen.blocks.mac import MAC
-from hwgen.blocks.options import (
-    A_FORMAT,
-    ACCUMULATOR,
-    B_FORMAT,
-    BLOCK_SCALE,
-    FABRIC,
-    LANES,
-    MAX_LANES,
-    OPTIMIZE,
-    SCALE_BITS,
-    SUM_FLAGS,
-    TERMS,
-    ZERO,
-)
+from hwgen.blocks.options import A_FORMAT, ACCUMULATION, B_FORMAT, BLOCK_SCALE, FABRIC, LANES, OPTIMIZE, RESULT
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.exact import sticky_specials
@@ -37,7 +24,7 @@ from hwgen.datapath.fabric import ASIC
 from hwgen.datapath.frames import product_shape, summed
 from hwgen.datapath.goal import AREA
 from hwgen.datapath.multiplier import Multiplier, lane_multipliers, operand_ports
-from hwgen.datapath.ports import flag_word, sum_ports
+from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import SumShape, sum_of_finite_products
 from hwgen.datapath.scale import Scale
@@ -86,25 +73,24 @@ class Dot(Accumulating, wiring.Component):
         b_format: Format | str | None = None,
         *,
         lanes: int = 2,
-        accumulator: str = "binary16",
-        terms: int | None = None,
-        scale_bits: int = 0,
         overflow: bool = False,
-        flags: bool = False,
-        zero: str = IEEE,
         block_scale: Format | str | None = None,
         fabric: str = ASIC,
         optimize: str = AREA,
+        **sums: Unpack[SumKeywords],
     ):
-        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero, block_scale, optimize)
-        self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
-        check_room(self.terms, self.lanes)
-        self.fabric = check_fabric(fabric, self.optimize)
-        self.has_overflow = check_flag("overflow", overflow)
-        check_room_for_speed(self, self.lanes)
+        self._keep(
+            a_format,
+            b_format,
+            lanes=lanes,
+            block_scale=block_scale,
+            overflow=overflow,
+            fabric=fabric,
+            optimize=optimize,
+            **sums,
+        )
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
-        width = self.accumulator_width
-        super().__init__({**codes, "acc_in": In(width), "acc_out": Out(width), **sum_ports(overflow, flags)})
+        super().__init__({**codes, **self._sum_ports()})
 
     @property
     def is_dot(self) -> bool:
@@ -137,11 +123,7 @@ class Dot(Accumulating, wiring.Component):
             fabric=self.fabric,
             goal=self.optimize,
         )
-        m.d.comb += self.acc_out.eq(result.acc_out)
-        if self.has_overflow:
-            m.d.comb += self.overflow.eq(result.overflow)
-        if self.has_flags:
-            m.d.comb += self.flags.eq(result.flags(m, self.flags))
+        self._add_outputs(m, result.acc_out, result.overflow, lambda: result.flags(m, self.flags))
         return m
 
     def _scale(self, m: Module) -> Scale:
@@ -162,13 +144,13 @@ class Dot(Accumulating, wiring.Component):
         total = sum_of_finite_products(m, products, shape, wide_value, width + spare)
         classes = [(product.sign, product.is_inf & ~product.is_nan, product.is_nan) for product in products]
         specials, opposite = sticky_specials(m, self.acc_in[width:], classes)
-        m.d.comb += self.acc_out.eq(Cat(total[:width], specials))
-        no_room = ~(total[width - 1 :].all() | ~total[width - 1 :].any())
-        if self.has_overflow:
-            m.d.comb += self.overflow.eq(no_room)
-        if self.has_flags:
+        no_room, zero = ~(total[width - 1 :].all() | ~total[width - 1 :].any()), Const(0, 1)
+
+        def flags() -> Value:
             invalid = reduce(or_, (product.is_invalid for product in products), opposite)
-            m.d.comb += self.flags.eq(flag_word(Const(0, 1), Const(0, 1), no_room, invalid))
+            return flag_word(zero, zero, no_room, invalid)
+
+        self._add_outputs(m, Cat(total[:width], specials), no_room, flags)
 
 
 MEANINGS = {
@@ -180,7 +162,7 @@ DOT = Block(
     "fused dot product: one rounding of the exact acc + a_0 * b_0 + a_1 * b_1 + ...",
     Dot,
     (A_FORMAT, B_FORMAT),
-    (replace(LANES, always=True), ACCUMULATOR, TERMS, SCALE_BITS, BLOCK_SCALE, SUM_FLAGS, ZERO, FABRIC, OPTIMIZE),
+    (replace(LANES, always=True), *ACCUMULATION, BLOCK_SCALE, *RESULT, FABRIC, OPTIMIZE),
     codes=("a", "b"),
     title=lambda core: f"Fused dot product of {core.lanes} lanes: {operands(core)} into {core.accumulator}",
     lines=sum_lines,

@@ -5,7 +5,6 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Format, Rounding, WideFormat
-from golden.explain import ROUNDING_RULES
 from golden.options import options
 from golden.refusal import BadValue, check_choice, check_flag
 from hwgen.blocks.arguments import check_names, code_format, random_width
@@ -84,7 +83,7 @@ class Encoder(Checked, wiring.Component):
     ):
         self.fmt = code_format("fmt", fmt)
         nan_to_zero = check_flag("nan_to_zero", nan_to_zero)
-        chosen = options(self.fmt, source, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
+        self.chosen = chosen = options(self.fmt, source, rounding, overflow, nan_to_zero)
         check_names("source", chosen.source, self.fmt)
         self.source, self.nan_to_zero = chosen.source, nan_to_zero
         self.rounding, self.overflow = chosen.rounding, chosen.overflow
@@ -158,11 +157,11 @@ def source_label(fmt: Format) -> str:
 
 
 def _rules(core: Encoder) -> Rules:
-    rules = code_rules(core, core.fmt)
+    rules = code_rules(core.fmt, core.chosen)
     if not core.rounding_pin:
         return rules
-    away = ROUNDING_RULES[Rounding.TIES_TO_AWAY]
-    return rules | {"rounding": f"if the pin hybrid is 1, {rules['rounding']}; if it is 0, {away}"}
+    rule = f"if the pin hybrid is 1, {core.rounding.rule}; if it is 0, {Rounding.TIES_TO_AWAY.rule}"
+    return rules | {"rounding": rule}
 
 
 ENCODER = Block(

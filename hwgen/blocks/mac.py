@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from golden import Format
-from golden.refusal import check_flag
-from golden.wide import ALIGNED, IEEE, POSITIVE, wide
+from golden.arithmetic.options import SumKeywords
+from golden.wide import ALIGNED, POSITIVE, wide
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
-from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, OPTIMIZE, SCALE_BITS, SUM_FLAGS, TERMS, ZERO
+from hwgen.blocks.options import A_FORMAT, ACCUMULATION, B_FORMAT, OPTIMIZE, RESULT
 from hwgen.blocks.parts import Adder, Multiplier
 from hwgen.blocks.parts import product_shape as multiplied_shape
 from hwgen.blocks.words import operands, sum_lines, sum_rules
@@ -25,7 +24,7 @@ from hwgen.datapath.frames import product_shape, summed
 from hwgen.datapath.goal import AREA, SPEED
 from hwgen.datapath.multiplier import operand_ports
 from hwgen.datapath.operand import Operand
-from hwgen.datapath.ports import FLAG_BITS, code, code_widths, sum_ports
+from hwgen.datapath.ports import FLAG_BITS, code, code_widths
 from hwgen.datapath.scale import Scale
 
 
@@ -73,19 +72,14 @@ class Mac(Accumulating, wiring.Component):
         a_format: Format | str,
         b_format: Format | str | None = None,
         *,
-        accumulator: str = "binary16",
-        terms: int | None = None,
-        scale_bits: int = 0,
         overflow: bool = False,
-        flags: bool = False,
-        zero: str = IEEE,
         optimize: str = AREA,
+        **sums: Unpack[SumKeywords],
     ):
-        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero, optimize=optimize)
-        self.has_overflow = check_flag("overflow", overflow)
+        self._keep(a_format, b_format, overflow=overflow, optimize=optimize, **sums)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits)
-        self._inputs, width = tuple(codes), self.accumulator_width
-        super().__init__({**codes, "acc_in": In(width), "acc_out": Out(width), **sum_ports(overflow, flags)})
+        self._inputs = tuple(codes)
+        super().__init__({**codes, **self._sum_ports()})
 
     def elaborate(self, _platform: object) -> Module:
         """Multiplier, then adder."""
@@ -96,22 +90,17 @@ class Mac(Accumulating, wiring.Component):
         if self.accumulator in ALIGNED:
             self._aligned(m)
             return m
-        formats, terms, overflow = (self.a_format, self.b_format), self.terms, self.has_overflow
-        common: dict[str, Any] = {
-            "accumulator": self.accumulator,
-            "scale_bits": self.scale_bits,
-            "flags": self.has_flags,
-        }
-        m.submodules.multiplier = first = Multiplier(*formats, **common)
-        m.submodules.adder = adder = Adder(*formats, terms=terms, overflow=overflow, zero=self.zero, **common)
+        formats = self.a_format, self.b_format
+        m.submodules.multiplier = first = Multiplier(
+            *formats, accumulator=self.accumulator, scale_bits=self.scale_bits, flags=self.has_flags
+        )
+        m.submodules.adder = adder = Adder(*formats, overflow=self.has_overflow, **self.sums.keywords)
         wiring.connect(m, first.product, adder.product)
         for name in self._inputs:
             m.d.comb += getattr(first, name).eq(getattr(self, name))
-        m.d.comb += [adder.acc_in.eq(self.acc_in), self.acc_out.eq(adder.acc_out)]
-        if self.has_overflow:
-            m.d.comb += self.overflow.eq(adder.overflow)
-        if self.has_flags:
-            m.d.comb += self.flags.eq(adder.flags)
+        m.d.comb += adder.acc_in.eq(self.acc_in)
+        outputs = [name for name in ("acc_out", "overflow", "flags") if name in self.signature.members]
+        m.d.comb += [getattr(self, name).eq(getattr(adder, name)) for name in outputs]
         return m
 
     def _fast(self, m: Module) -> None:
@@ -124,11 +113,7 @@ class Mac(Accumulating, wiring.Component):
         number = product.multiply(m, shape, a, b, scale, flags=self.has_flags)
         unit = TwoPathAdder(wide(self.accumulator), shape, flags=self.has_flags, zero=self.zero)
         total = unit.add(m, number, self.acc_in)
-        m.d.comb += self.acc_out.eq(total.bits)
-        if self.has_overflow:
-            m.d.comb += self.overflow.eq(total.overflow)
-        if self.has_flags:
-            m.d.comb += self.flags.eq(total.flags)
+        self._add_outputs(m, total.bits, total.overflow, lambda: total.flags)
 
     def _aligned(self, m: Module) -> None:
         """A dot product of one lane."""
@@ -141,11 +126,7 @@ class Mac(Accumulating, wiring.Component):
         total = summed(
             m, [unit.product], shape, self.accumulator, self.acc_in, scale, positive=positive, flags=flags, fabric=ASIC
         )
-        m.d.comb += self.acc_out.eq(total.acc_out)
-        if self.has_overflow:
-            m.d.comb += self.overflow.eq(total.overflow)
-        if self.has_flags:
-            m.d.comb += self.flags.eq(total.flags(m, self.flags))
+        self._add_outputs(m, total.acc_out, total.overflow, lambda: total.flags(m, self.flags))
 
 
 MAC = Block(
@@ -153,7 +134,7 @@ MAC = Block(
     "fused multiply-accumulate: one rounding of the exact acc + a * b",
     Mac,
     (A_FORMAT, B_FORMAT),
-    (ACCUMULATOR, TERMS, SCALE_BITS, SUM_FLAGS, ZERO, OPTIMIZE),
+    (*ACCUMULATION, *RESULT, OPTIMIZE),
     codes=("a", "b"),
     title=lambda core: f"Fused multiply-accumulate: {operands(core)} into {core.accumulator}",
     lines=sum_lines,

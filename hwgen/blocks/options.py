@@ -4,6 +4,7 @@ Components define keyword arguments and defaults; limits come from the modules t
 """
 
 from dataclasses import replace
+from typing import Any
 
 from golden import ACCUMULATORS, DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, Format, Overflow, Rounding
 from golden.arithmetic.blocks import POLICIES, SCALES
@@ -11,7 +12,7 @@ from golden.arithmetic.exact import MAX_SCALE_BITS, MAX_TERMS, scale_range
 from golden.names import canonical
 from golden.rows import MAX_RANDOM_BITS
 from golden.wide import ALIGNED, ZEROS
-from hwgen.blocks.block import Component, Option
+from hwgen.blocks.block import Option
 from hwgen.datapath.fabric import FABRICS
 from hwgen.datapath.goal import GOALS
 from hwgen.datapath.ports import FLAG_BITS, MEANING
@@ -75,7 +76,7 @@ ROUNDING_PIN = Option(
 # -- blocks that add products
 
 
-def _scale(core: Component) -> str:
+def _scale(core: Any) -> str:
     low, high = scale_range(core.scale_bits)
     return f"Scale: products are multiplied by 2^scale, from 2^{low} to 2^{high}"
 
@@ -125,7 +126,7 @@ _TWO_PATHS = "Optimized for speed: two paths, one for a shift before the additio
 _BESIDE = "Optimized for speed: the places that a {0} is shifted by are found beside the {0}"
 
 
-def _fast(core: Component) -> str:
+def _fast(core: Any) -> str:
     if core.is_dot and not core.is_floated:
         return _BESIDE.format("sum")
     return _TWO_PATHS
@@ -172,6 +173,8 @@ ZERO = Option(
 )
 EXACT_FLAGS = "; overflow: the sum did not fit and wrapped; inexact and underflow are always 0"
 SUM_FLAGS = replace(FLAGS, line=lambda core: f"Flags: {MEANING}{EXACT_FLAGS if core.accumulator == 'exact' else ''}")
+ACCUMULATION, RESULT = (ACCUMULATOR, TERMS, SCALE_BITS), (SUM_FLAGS, ZERO)
+"""Options of :class:`golden.arithmetic.options.SumOptions` that all blocks with sums have, in two groups."""
 LANES = Option("lanes", int, "number of products added in one step", range(1, MAX_LANES + 1), suffix="{}")
 PE_STAGES = Option(
     "stages", int, "ranks of pipeline registers before the accumulator", range(MAX_STAGES + 1), suffix="_s{}"

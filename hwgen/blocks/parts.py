@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Unpack
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
 from golden import ACCUMULATORS, Format
-from golden.refusal import check_flag
-from golden.wide import IEEE, wide
+from golden.arithmetic.options import SumKeywords
+from golden.wide import wide
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
 from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, OPTIMIZE, TERMS, ZERO
@@ -22,7 +23,6 @@ from hwgen.datapath.fast.adder import TwoPathAdder
 from hwgen.datapath.fast.product import taken
 from hwgen.datapath.frame import AdderShape
 from hwgen.datapath.goal import AREA, SPEED
-from hwgen.datapath.ports import sum_ports
 from hwgen.datapath.product import ProductShape, product_signature
 
 
@@ -61,7 +61,7 @@ class Multiplier(Accumulating, multiplier.Multiplier):
         scale_bits: int = 0,
         flags: bool = False,
     ):
-        self._keep(a_format, b_format, accumulator, None, scale_bits, flags)
+        self._keep(a_format, b_format, accumulator=accumulator, scale_bits=scale_bits, flags=flags)
         super().__init__(product_shape(self), flags=flags)
 
 
@@ -88,20 +88,13 @@ class Adder(Accumulating, wiring.Component):
         a_format: Format | str,
         b_format: Format | str | None = None,
         *,
-        accumulator: str = "binary16",
-        terms: int | None = None,
-        scale_bits: int = 0,
         overflow: bool = False,
-        flags: bool = False,
-        zero: str = IEEE,
         optimize: str = AREA,
+        **sums: Unpack[SumKeywords],
     ):
-        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero, optimize=optimize)
-        self.has_overflow = check_flag("overflow", overflow)
-        product, width = product_signature(product_shape(self), flags=flags), self.accumulator_width
-        super().__init__(
-            {"product": In(product), "acc_in": In(width), "acc_out": Out(width), **sum_ports(overflow, flags)}
-        )
+        self._keep(a_format, b_format, overflow=overflow, optimize=optimize, **sums)
+        product = product_signature(product_shape(self), flags=self.has_flags)
+        super().__init__({"product": In(product), **self._sum_ports()})
 
     def elaborate(self, _platform: object) -> Module:
         """A floating-point adder, or a fixed-point one for an exact accumulator."""
@@ -115,11 +108,7 @@ class Adder(Accumulating, wiring.Component):
             total = unit.add(m, self.product, self.acc_in)
         else:
             total = add_exact(m, self.exact, layout, self.product, self.acc_in)
-        m.d.comb += self.acc_out.eq(total.bits)
-        if self.has_overflow:
-            m.d.comb += self.overflow.eq(total.overflow)
-        if self.has_flags:
-            m.d.comb += self.flags.eq(total.flags)
+        self._add_outputs(m, total.bits, total.overflow, lambda: total.flags)
         return m
 
 

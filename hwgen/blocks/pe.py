@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Flag, Format
+from golden.arithmetic.options import SumKeywords
 from golden.refusal import BadKind, BadValue, check_flag, check_integer
-from golden.wide import IEEE
-from hwgen.blocks.arguments import Accumulating, check_fabric, check_room, check_room_for_speed
+from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block, cycles
 from hwgen.blocks.compressor import Compressor
 from hwgen.blocks.dot import MEANINGS, Dot
 from hwgen.blocks.mac import Mac
 from hwgen.blocks.options import (
     A_FORMAT,
-    ACCUMULATOR,
+    ACCUMULATION,
     B_FORMAT,
     BLOCK_SCALE,
     CARRY_SAVE,
     FABRIC,
     INTERLEAVE,
     LANES,
-    MAX_LANES,
     OPTIMIZE,
     PE_STAGES,
-    SCALE_BITS,
-    SUM_FLAGS,
-    TERMS,
-    ZERO,
+    RESULT,
 )
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
@@ -92,30 +88,22 @@ class Pe(Accumulating, wiring.Component):
         b_format: Format | str | None = None,
         *,
         lanes: int = 1,
-        accumulator: str = "binary16",
-        terms: int | None = None,
-        scale_bits: int = 0,
-        flags: bool = False,
         stages: int = 0,
         interleave: int = 1,
-        zero: str = IEEE,
         block_scale: Format | str | None = None,
         fabric: str = ASIC,
         carry_save: bool = False,
         optimize: str = AREA,
+        **sums: Unpack[SumKeywords],
     ):
-        self._keep(a_format, b_format, accumulator, terms, scale_bits, flags, zero, block_scale, optimize)
-        self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
+        self._keep(a_format, b_format, lanes=lanes, block_scale=block_scale, fabric=fabric, optimize=optimize, **sums)
         self.stages = check_integer("stages", stages, 0, MAX_STAGES)
-        check_room(self.terms, self.lanes)
-        self.fabric = check_fabric(fabric, self.optimize)
         self.carry_save = self._check_carry_save(carry_save)
-        if self.is_dot:
-            check_room_for_speed(self, self.lanes)
         self.interleave = _accumulators(interleave, self.stages)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
         self._inputs, width = tuple(codes), self.accumulator_width
-        super().__init__({"clear": In(1), "enable": In(1), **codes, "acc": Out(width), **sum_ports(True, flags)})
+        outputs = {"acc": Out(width), **sum_ports(True, self.has_flags)}
+        super().__init__({"clear": In(1), "enable": In(1), **codes, **outputs})
 
     @property
     def is_dot(self) -> bool:
@@ -179,14 +167,27 @@ class Pe(Accumulating, wiring.Component):
     def _core(self, entry: int) -> Compressor | Dot | Mac:
         """The unit that adds; it reads the accumulator ``entry`` cycles after the codes."""
         formats = self.a_format, self.b_format
-        common: dict[str, Any] = {"terms": self.terms, "scale_bits": self.scale_bits, "flags": self.has_flags}
         if self.carry_save:
-            return Compressor(*formats, lanes=self.lanes, state_last=entry > 0, **common)
-        common |= {"accumulator": self.accumulator, "zero": self.zero, "overflow": not self.has_flags}
-        common["optimize"] = self.optimize
+            return Compressor(
+                *formats,
+                lanes=self.lanes,
+                terms=self.terms,
+                scale_bits=self.scale_bits,
+                flags=self.has_flags,
+                state_last=entry > 0,
+            )
+        overflow = not self.has_flags
         if not self.is_dot:
-            return Mac(*formats, **common)
-        return Dot(*formats, lanes=self.lanes, block_scale=self.block_scale, fabric=self.fabric, **common)
+            return Mac(*formats, overflow=overflow, optimize=self.optimize, **self.sums.keywords)
+        return Dot(
+            *formats,
+            lanes=self.lanes,
+            overflow=overflow,
+            block_scale=self.block_scale,
+            fabric=self.fabric,
+            optimize=self.optimize,
+            **self.sums.keywords,
+        )
 
     def _resolve(self, m: Module, state: Signal, sticky: Signal) -> None:
         """Outputs from a state in carry-save form, which overflows in the cycle in which its value does not fit.
@@ -228,20 +229,7 @@ PE = Block(
     "processing element: a MAC with its accumulator, clear, enable and overflow",
     Pe,
     (A_FORMAT, B_FORMAT),
-    (
-        LANES,
-        ACCUMULATOR,
-        TERMS,
-        SCALE_BITS,
-        BLOCK_SCALE,
-        SUM_FLAGS,
-        ZERO,
-        FABRIC,
-        OPTIMIZE,
-        CARRY_SAVE,
-        PE_STAGES,
-        INTERLEAVE,
-    ),
+    (LANES, *ACCUMULATION, BLOCK_SCALE, *RESULT, FABRIC, OPTIMIZE, CARRY_SAVE, PE_STAGES, INTERLEAVE),
     codes=("a", "b"),
     clocked=True,
     title=_title,

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden import Format, WideFormat, get
 from golden.arithmetic.blocks import CEIL, FLOOR, POLICIES, element_exponent, element_options
-from golden.explain import ROUNDING_RULES, hexadecimal, overflow_rule
+from golden.explain import hexadecimal, overflow_rule
 from golden.names import check_name
 from golden.refusal import check_choice, check_integer
 from golden.wide import wide
@@ -254,7 +254,7 @@ def _rules(core: Quantizer) -> Rules:
     nan = hexadecimal(E8M0, E8M0.canonical_nan)
     overflow = overflow_rule(core.fmt, core.rounding, core.overflow)
     return {
-        "rounding": f"elements are rounded {ROUNDING_RULES[core.rounding]}",
+        "rounding": f"elements are rounded {core.rounding.rule}",
         "overflow": overflow.partition(";")[0].replace("overflow and infinities", "overflow"),
         "nan": f"a block with an infinity or a NaN has scale {nan}, and its elements are code 0",
     }

@@ -93,7 +93,7 @@ class Readout(Accumulating, wiring.Component):
         zero: str = IEEE,
         optimize: str = AREA,
     ):
-        self._keep(a_format, b_format, "exact", terms, scale_bits, False)
+        self._keep(a_format, b_format, accumulator="exact", terms=terms, scale_bits=scale_bits)
         self.zero, self.optimize = check_zero(zero), check_choice("optimize", optimize, GOALS)
         with about("target"):
             self.target = get(target)
@@ -109,10 +109,10 @@ class Readout(Accumulating, wiring.Component):
                     raise BadValue(argument, f"needs a format of codes as target, not {self.target.name!r}")
         if self.optimize != AREA and not is_wide:
             raise BadValue("optimize", f"{optimize!r} needs a readout to a wide format, not to {self.target.name!r}")
-        self._options = target_options(self.target, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
-        self.random_bits = random_width(self._options.rounding, random_bits)
-        self.rounding = None if is_wide else self._options.rounding
-        self.overflow = None if is_wide else self._options.overflow
+        self.chosen = target_options(self.target, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
+        self.random_bits = random_width(self.chosen.rounding, random_bits)
+        self.rounding = None if is_wide else self.chosen.rounding
+        self.overflow = None if is_wide else self.chosen.overflow
         ports = {"acc": In(self.accumulator_width)}
         if self.random_bits is not None:
             ports["random"] = In(self.random_bits)
@@ -121,7 +121,7 @@ class Readout(Accumulating, wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         """Normalize, then round."""
         m = Module()
-        chosen, unit = self._options, self.exact
+        chosen, unit = self.chosen, self.exact
         random = self.random if chosen.rounding.is_stochastic else None
         rounder = Rounder(self.target, chosen.rounding, chosen.overflow, nan_to_zero=chosen.nan_to_zero, random=random)
         width, weight = unit.value_width, f"2^{unit.lsb_exponent}"
@@ -163,7 +163,7 @@ def output(fmt: Format) -> str:
 
 
 def _rules(core: Readout) -> Rules:
-    return wide_rules(core.target.name) if core.rounding is None else code_rules(core, core.target)
+    return wide_rules(core.target.name) if core.rounding is None else code_rules(core.target, core.chosen)
 
 
 def _lines(core: Readout) -> list[str]:

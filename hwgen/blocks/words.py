@@ -1,10 +1,11 @@
 """Texts that headers, JSON and docs share: names of formats, and rules of rounding, overflow and NaN."""
 
 from golden import ExactAccumulator, Format, get
-from golden.explain import ROUNDING_RULES, hexadecimal, overflow_rule
+from golden.explain import hexadecimal, overflow_rule
 from golden.multi import MultiFormat
+from golden.options import Options
 from golden.wide import aligned_bits
-from hwgen.blocks.block import Component
+from hwgen.blocks.arguments import Accumulating
 
 Rules = dict[str, str]
 """Texts under the keys ``rounding``, ``overflow`` and ``nan``."""
@@ -18,7 +19,7 @@ def label(fmt: Format) -> str:
     return f"{fmt.name} (file with SHA-256 {fmt.source_sha256})" if fmt.source_sha256 else f"{fmt.name} ({fmt.cite})"
 
 
-def operands(core: Component) -> str:
+def operands(core: Accumulating) -> str:
     """The formats of both operands."""
     a, b = core.a_format, core.b_format
     return label(a) if a == b else f"{label(a)} times {label(b)}"
@@ -36,15 +37,15 @@ def wide_rules(target: str) -> Rules:
     nan = f"NaN is {wide.canonical_nan:#x}" + (" and keeps its sign" if wide.nan_keeps_sign else "")
     rounding = wide.roundings[0]
     overflow = overflow_rule(wide, rounding, wide.overflows[0])
-    return {"rounding": ROUNDING_RULES[rounding], "overflow": overflow, "nan": nan}
+    return {"rounding": rounding.rule, "overflow": overflow, "nan": nan}
 
 
-def code_rules(core: Component, fmt: Format) -> Rules:
+def code_rules(fmt: Format, chosen: Options) -> Rules:
     """Rules of a result that is a code."""
     return {
-        "rounding": ROUNDING_RULES[core.rounding],
-        "overflow": overflow_rule(fmt, core.rounding, core.overflow),
-        "nan": f"NaN to {nan_rule(fmt, core.nan_to_zero)}",
+        "rounding": chosen.rounding.rule,
+        "overflow": overflow_rule(fmt, chosen.rounding, chosen.overflow),
+        "nan": f"NaN to {nan_rule(fmt, chosen.nan_to_zero)}",
     }
 
 
@@ -54,7 +55,7 @@ def code_lines(rules: Rules) -> list[str]:
     return [f"Rounding: {rules['rounding']}", f"{overflow[0].upper()}{overflow[1:]}; {rules['nan']}"]
 
 
-def sum_rules(core: Component) -> Rules:
+def sum_rules(core: Accumulating) -> Rules:
     """Rules of an accumulator."""
     fraction_bits = aligned_bits(core.accumulator)
     if fraction_bits is not None:
@@ -69,7 +70,7 @@ def sum_rules(core: Component) -> Rules:
     return {"rounding": "none: the sum is exact", "overflow": overflow, "nan": "sets a sticky flag"}
 
 
-def sum_lines(core: Component) -> list[str]:
+def sum_lines(core: Accumulating) -> list[str]:
     """The header's lines on an accumulator."""
     if core.exact is not None:
         return [state(core.exact), f"Rounding: none; {core.terms} products of any size fit"]

@@ -23,6 +23,7 @@ from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.netlist.emit import CLOCK
 from hwgen.reference import Pins, reference
+from hwgen.reference.reference import parted
 from hwgen.reference.sums import PeReference
 from hwgen.reference.trace import CARE, ElementState, PipelineState
 
@@ -163,9 +164,8 @@ class Model(ABC):
     def numbers(self, port: str, word: int) -> list[float]:
         """Return the numbers of all lanes of an input, lane 0 first."""
         fmt = self._format(port)
-        mask = (1 << fmt.width) - 1
-        codes = [word >> lane * fmt.width & mask for lane in range(self.design.lanes)]
-        values: list[float] = fmt.decode(np.array(codes)).tolist()
+        codes = parted(word, fmt.width, self.design.lanes).astype(np.int64)
+        values: list[float] = fmt.decode(codes).tolist()
         return values
 
     def _format(self, port: str) -> Format:

@@ -15,7 +15,7 @@ from hwgen.reference import Pins, Reference
 Columns = Mapping[str, NDArray[Any]]
 """Values of ports by name, a row for each case; above 64 bits the arrays hold Python integers."""
 Table = dict[str, NDArray[Any]]
-"""The same, new."""
+"""Columns that the caller may change."""
 
 
 class View:

@@ -28,7 +28,7 @@ from hwgen.reference.decoder import DecoderReference
 from hwgen.reference.encoder import EncoderReference
 from hwgen.reference.quantizer import QuantizerReference
 from hwgen.reference.readout import ReadoutReference
-from hwgen.reference.reference import limbs
+from hwgen.reference.reference import limbs, parted
 from hwgen.reference.vectors import boundaries, random_binary32
 
 CLASSES = ("specials", "overflow", "subnormals", "ties", "boundaries")
@@ -249,8 +249,8 @@ class QuantizerAnalysis(Analysis):
         model, core = self.model, self.model.core
         source, fmt, lanes = wide(core.source), core.fmt, core.lanes
         numbers = model.numbers(inputs["bits"]).astype(np.float64)
-        bits = self._words(inputs["bits"], source.width)
-        codes = self._words(outputs["codes"], fmt.width)
+        bits = parted(inputs["bits"], source.width, lanes).astype(np.int64)
+        codes = parted(outputs["codes"], fmt.width, lanes).astype(np.int64)
         scale = outputs["scale"].astype(np.int64)
         finite = np.asarray(np.isfinite(numbers).all(axis=-1))
         with np.errstate(invalid="ignore"):
@@ -281,9 +281,3 @@ class QuantizerAnalysis(Analysis):
             -1,
         )
         return View.of(points, label)
-
-    def _words(self, joined: NDArray[Any], width: int) -> NDArray[np.int64]:
-        """The words of all lanes on a last axis."""
-        places = np.array([width * lane for lane in range(self.model.core.lanes)], object)
-        words: NDArray[np.int64] = (joined.astype(object)[:, np.newaxis] >> places & (1 << width) - 1).astype(np.int64)
-        return words

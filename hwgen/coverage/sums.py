@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from golden import Format, WideFormat
 from golden.arithmetic.exact import scale_range
 from golden.arithmetic.sums import Products, odd_sum, product_sums
-from golden.wide import state_format
 from hwgen.coverage.analysis import Analysis, Columns, View, columns
 from hwgen.coverage.numbers import OUTCOMES, TIE_DOWN, class_names, classes, flag_points, outcomes
 from hwgen.coverage.points import Point, event
@@ -34,9 +33,9 @@ class SumAnalysis(Analysis):
 
     def __init__(self, model: SumReference):
         super().__init__(model)
-        core, (fa, fb) = model.core, model.formats
-        self.unit = core.exact
-        self.target = None if self.unit is not None else state_format(core.accumulator)
+        self.options, (fa, fb) = model.core.sums, model.formats
+        self.unit = self.options.exact
+        self.target = None if self.unit is not None else self.options.state
         self.precision = self.target.precision if self.target is not None else fa.precision + fb.precision
         self.reach = self.precision + 3
         """Differences of exponents from which on an addend is only a sticky bit."""
@@ -107,14 +106,7 @@ class SumAnalysis(Analysis):
 
     def factors(self, inputs: Columns) -> NDArray[np.float64]:
         """What the products of each case are multiplied by."""
-        factors, count = self.model.factors_of(inputs), len(inputs["a"])
-        if "scale" in factors:
-            return np.broadcast_to(np.ldexp(1.0, factors["scale"]), (count,))
-        if not factors:
-            return np.ones(count)
-        values = factors["scale_format"].values
-        product: NDArray[np.float64] = values[factors["a_scale"]] * values[factors["b_scale"]]
-        return product
+        return np.broadcast_to(self.options.factors(**self.model.factors_of(inputs)), (len(inputs["a"]),))
 
     def values(self, bits: NDArray[Any]) -> NDArray[np.float64]:
         """Values of accumulators."""
@@ -125,13 +117,10 @@ class SumAnalysis(Analysis):
 
     def exact_sums(self, terms: Products, before: NDArray[np.float64]) -> NDArray[np.float64]:
         """The exact sums, rounded to odd if they have more than 53 bits."""
-        assert self.target is not None
-        fa, fb, scales = terms.a_format, terms.b_format, self.model.core.block_scale
-        spare = 0 if scales is None or scales.precision == 1 else 2 * scales.precision
-        lowest = scale_range(self.model.core.scale_bits)[0] if scales is None else 2 * scales.ulp_exponent
+        fa, fb, spare_bits = terms.a_format, terms.b_format, self.options.spare_bits
         with np.errstate(invalid="ignore"):
-            parts = product_sums(fa, fb, terms.left, terms.right, spare) * terms.factors
-        return odd_sum(before, parts, min(fa.ulp_exponent + fb.ulp_exponent + lowest, self.target.ulp_exponent))
+            parts = product_sums(fa, fb, terms.left, terms.right, spare_bits) * terms.factors
+        return odd_sum(before, parts, self.options.lsb_exponent)
 
     # -- candidates
 

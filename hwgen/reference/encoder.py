@@ -75,8 +75,7 @@ class EncoderReference(Reference):
         infinity = ((1 << source.exponent_bits) - 1) << source.fraction_bits
         rounding, overflow = self.core.rounding, self.core.overflow
         mirrored = fmt.signed and not rounding.is_directed
-        by_value = not rounding.is_stochastic and not rounding.reads_source and rounding is not Rounding.MPTORCH
-        monotone = by_value and not fmt.twos_complement and _in_order(fmt, rounding, overflow)
+        monotone = rounding.is_monotonic and not fmt.twos_complement and _in_order(fmt, rounding, overflow)
         lines = [*head(ports, *([Port("other", "input", source.width)] if monotone else []))]
         lines += instance(self.design.name, ports)
         if mirrored:

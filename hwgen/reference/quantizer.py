@@ -13,7 +13,7 @@ from golden.rounding import grid
 from golden.wide import wide
 from hwgen.blocks.quantizer import E8M0, Quantizer
 from hwgen.netlist.emit import Port
-from hwgen.reference.reference import Pins, Reference, codes_word, head, instance
+from hwgen.reference.reference import Pins, Reference, codes_word, head, instance, parted
 
 
 class QuantizerReference(Reference):
@@ -59,17 +59,15 @@ class QuantizerReference(Reference):
     def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         core = self.core
         codes, scales = golden.quantize_block(self.numbers(inputs["bits"]), core.fmt, E8M0, core.policy)
-        kind = _kind(self.outputs["codes"])
+        kind = np.uint64 if self.outputs["codes"] <= 64 else object
         places: NDArray[Any] = (core.fmt.width * np.arange(core.lanes)).astype(kind)
         return {"codes": (codes.astype(kind) << places).sum(axis=-1), "scale": scales}
 
-    def numbers(self, bits: NDArray[Any]) -> NDArray[np.float32]:
+    def numbers(self, bits: Any) -> NDArray[np.float32]:
         """The numbers of all lanes on a last axis; every NaN becomes a quiet one."""
         source = wide(self.core.source)
-        kind = _kind(self.inputs["bits"])
-        places: NDArray[Any] = (source.width * np.arange(self.core.lanes)).astype(kind)
-        words = bits.astype(kind)[..., np.newaxis] >> places & np.array((1 << source.width) - 1, kind)
-        patterns = words.astype(np.uint32) << np.uint32(32 - source.width)
+        words = parted(bits, source.width, self.core.lanes).astype(np.uint32)
+        patterns = words << np.uint32(32 - source.width)
         infinity = np.uint32(0x7F800000)
         return np.where(patterns & ~np.uint32(1 << 31) > infinity, np.uint32(0x7FC00000), patterns).view(np.float32)
 
@@ -78,14 +76,10 @@ class QuantizerReference(Reference):
         if got["scale"] != expected["scale"]:
             scales = describe(E8M0, got["scale"]), describe(E8M0, expected["scale"])
             return f"the scale became {scales[0]}; expected {scales[1]}"
-        numbers = self.numbers(np.array(pins["bits"], object))
-        width = core.fmt.width
-        pairs = [
-            tuple(word["codes"] >> lane * width & (1 << width) - 1 for word in (got, expected))
-            for lane in range(core.lanes)
-        ]
-        lane = next(lane for lane, (wrong, right) in enumerate(pairs) if wrong != right)
-        value, (wrong, right) = number(float(numbers[lane])), (describe(core.fmt, code) for code in pairs[lane])
+        numbers = self.numbers(pins["bits"])
+        codes = [parted(word["codes"], core.fmt.width, core.lanes) for word in (got, expected)]
+        lane = int(np.flatnonzero(codes[0] != codes[1])[0])
+        value, (wrong, right) = number(float(numbers[lane])), (describe(core.fmt, int(row[lane])) for row in codes)
         scale = describe(E8M0, expected["scale"])
         return f"lane {lane}: {value} at the scale {scale} became {wrong}; expected {right}"
 
@@ -110,8 +104,3 @@ class QuantizerReference(Reference):
             "  end",
             "endmodule",
         ]
-
-
-def _kind(width: int) -> type:
-    """The type of arrays of words: Python integers above 64 bits."""
-    return np.uint64 if width <= 64 else object

@@ -137,15 +137,23 @@ class Reference(ABC):
         """
 
 
-# -- accumulators
+# -- words side by side
+
+
+def parted(words: Any, width: int, count: int) -> NDArray[Any]:
+    """Split an integer or an array into words of ``width`` bits on a last axis, the least significant one first.
+
+    They are uint64, or Python integers if all words together have more than 64 bits.
+    """
+    kind = np.uint64 if width * count <= 64 else object
+    places = np.array([width * place for place in range(count)], kind)
+    parts: NDArray[Any] = np.asarray(words).astype(kind)[..., np.newaxis] >> places & np.array((1 << width) - 1, kind)
+    return parts
 
 
 def limbs(unit: ExactAccumulator, bits: Any) -> NDArray[np.uint64]:
     """Convert bits of exact accumulators, an integer or an array, to uint64 limbs on a last axis, little end first."""
-    words = np.asarray(bits, object)[..., np.newaxis]
-    places = np.array([64 * limb for limb in range(unit.limbs)], object)
-    limbs: NDArray[np.uint64] = (words >> places & (1 << 64) - 1).astype(np.uint64)
-    return limbs
+    return parted(bits, 64, unit.limbs).astype(np.uint64)
 
 
 def integers(state: NDArray[np.uint64]) -> NDArray[Any]:

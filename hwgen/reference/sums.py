@@ -1,17 +1,17 @@
 """The reference models of blocks that add products: MACs, dot products, processing elements."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import golden
-from golden import ExactAccumulator, Format, Kind
+from golden import Flag, Format, Kind
 from golden.arithmetic.exact import scale_range
-from golden.arithmetic.mac import exact
+from golden.arithmetic.mac import fused_sums
+from golden.arithmetic.options import SumOptions
 from golden.explain import describe, number
 from golden.wide import state_format
 from hwgen.blocks.dot import Dot
@@ -20,7 +20,18 @@ from hwgen.blocks.pe import Pe
 from hwgen.datapath.ports import expression
 from hwgen.netlist.emit import Port
 from hwgen.reference import trace, vectors
-from hwgen.reference.reference import Pins, Reference, among, codes_word, head, instance, integer, integers, limbs
+from hwgen.reference.reference import (
+    Pins,
+    Reference,
+    among,
+    codes_word,
+    head,
+    instance,
+    integer,
+    integers,
+    limbs,
+    parted,
+)
 
 MODERATE = 8.0
 """Largest magnitude of most operands of a processing element."""
@@ -36,28 +47,23 @@ class SumReference(Reference):
         """Formats of both operands."""
         return self.core.a_format, self.core.b_format
 
-    def factors(self, count: int, rng: np.random.Generator) -> dict[str, Any]:
-        """Draw scales, as keywords of :func:`golden.fused_dot`; empty if the block has none."""
+    def factors(self, count: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Draw scales, as keywords of :meth:`SumOptions.factors`; empty if the block has none."""
         scales, bits = self.core.block_scale, self.core.scale_bits
         if scales is not None:
-            a, b = (vectors.scale_codes(scales, count, rng) for _ in "ab")
-            return {"a_scale": a, "b_scale": b, "scale_format": scales}
-        return {"scale": vectors.scales(bits, count, rng), "scale_bits": bits} if bits else {}
+            return {name: vectors.scale_codes(scales, count, rng) for name in ("a_scale", "b_scale")}
+        return {"scale": vectors.scales(bits, count, rng)} if bits else {}
 
-    def factors_of(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The same from values of the ports."""
-        scales, bits = self.core.block_scale, self.core.scale_bits
-        if scales is not None:
-            a, b = (np.asarray(inputs[name], np.uint64) for name in ("a_scale", "b_scale"))
-            return {"a_scale": a, "b_scale": b, "scale_format": scales}
-        if not bits:
-            return {}
-        half = 1 << bits >> 1
-        return {"scale": (np.asarray(inputs["scale"], np.int64) ^ half) - half, "scale_bits": bits}
+    def factors_of(self, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+        """Read scales from values of the ports, as :meth:`factors` returns them."""
+        if self.core.block_scale is not None:
+            return {name: np.asarray(inputs[name], np.uint64) for name in ("a_scale", "b_scale")}
+        half = 1 << self.core.scale_bits >> 1
+        return {"scale": (np.asarray(inputs["scale"], np.int64) ^ half) - half} if half else {}
 
-    def scaled(self, cases: list[dict[str, int]], factors: Mapping[str, Any]) -> list[dict[str, int]]:
+    def scaled(self, cases: list[dict[str, int]], factors: Mapping[str, NDArray[Any]]) -> list[dict[str, int]]:
         """Add scales to the cases."""
-        ports = {name: factors[name].tolist() for name in ("scale", "a_scale", "b_scale") if name in factors}
+        ports = {name: values.tolist() for name, values in factors.items()}
         mask = (1 << self.core.scale_bits) - 1 if "scale" in ports else -1
         return [
             {**pins, **{name: values[number] & mask for name, values in ports.items()}}
@@ -66,33 +72,24 @@ class SumReference(Reference):
 
     def lane_codes(self, inputs: Mapping[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the codes of both operands, with the lanes on a last axis."""
-        words = zip((np.asarray(inputs["a"]), np.asarray(inputs["b"])), self.formats, strict=True)
-        a, b = (
-            np.stack(
-                [word >> lane * fmt.width & (1 << fmt.width) - 1 for lane in range(self.design.lanes)], axis=-1
-            ).astype(np.int64)
-            for word, fmt in words
-        )
+        words = zip((inputs["a"], inputs["b"]), self.formats, strict=True)
+        a, b = (parted(word, fmt.width, self.design.lanes).astype(np.int64) for word, fmt in words)
         return a, b
 
     def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         """``acc_out``, and ``flags`` if the block has them."""
-        core, (a, b), unit = self.core, self.lane_codes(inputs), self.core.exact
-        state = inputs["acc_in"] if unit is None else limbs(unit, inputs["acc_in"])
-        options = (*self.formats, core.accumulator, core.terms or 1)
-        factors = {**self.factors_of(inputs), "zero": core.zero}
-        flags = {}
-        if core.has_flags:
-            total, flags["flags"] = golden.fused_dot_with_flags(a, b, state, *options, **factors)
-        else:
-            total = golden.fused_dot(a, b, state, *options, **factors)
-        return {"acc_out": total if unit is None else integers(total), **flags}
+        return self._sums(self.core.sums, inputs)
+
+    def _sums(self, options: SumOptions, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        unit = options.exact
+        before = inputs["acc_in"] if unit is None else limbs(unit, inputs["acc_in"])
+        after, flags = fused_sums(options, *self.lane_codes(inputs), before, **self.factors_of(inputs))
+        return {"acc_out": after if unit is None else integers(after)} | ({"flags": flags} if options.has_flags else {})
 
     def near_stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         """Products and accumulators near each other, see :func:`hwgen.reference.vectors.near_cases`."""
-        core, lanes = self.core, self.design.lanes
-        unit, factors = core.exact or exact(*self.formats, 1), self.factors(count, rng)
-        return self.pins(*vectors.near_cases(unit, core.accumulator, lanes, count, rng, factors), factors)
+        factors = self.factors(count, rng)
+        return self.pins(*vectors.near_cases(self.core.sums, self.design.lanes, count, rng, factors), factors)
 
     def pins(
         self, a: NDArray[Any], b: NDArray[Any], acc: NDArray[Any], factors: Mapping[str, Any]
@@ -144,13 +141,9 @@ class MacReference(SumReference):
     core: Mac
 
     def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
-        fa, fb = self.formats
-        a, b = (rng.integers(0, 1 << fmt.width, count).astype(np.uint64) for fmt in (fa, fb))
-        factors, unit = self.factors(count, rng), self.core.exact
-        if unit is not None:
-            acc = vectors.exact_accumulators(unit, a, b, rng, factors.get("scale"))
-        else:
-            acc = vectors.directed_accumulators(fa, fb, a, b, self.core.accumulator, rng, factors)
+        a, b = (rng.integers(0, 1 << fmt.width, count).astype(np.uint64) for fmt in self.formats)
+        factors = self.factors(count, rng)
+        acc = vectors.accumulators(self.core.sums, a, b, rng, factors)
         rows = zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
         return self.scaled([{"a": x, "b": y, "acc_in": integer(z)} for x, y, z in rows], factors)
 
@@ -176,9 +169,8 @@ class DotReference(SumReference):
     core: Dot
 
     def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
-        fa, fb = self.formats
-        unit, factors = self.core.exact or exact(fa, fb, 1), self.factors(count, rng)
-        return self.pins(*vectors.dot_cases(unit, self.core.accumulator, self.core.lanes, count, rng, factors), factors)
+        factors = self.factors(count, rng)
+        return self.pins(*vectors.dot_cases(self.core.sums, self.core.lanes, count, rng, factors), factors)
 
     def properties(self, ports: Sequence[Port]) -> list[str]:
         """A NaN in any lane gives NaN; zeros in all lanes leave the accumulator unchanged but for a zero's sign."""
@@ -313,8 +305,9 @@ class PeReference(SumReference):
 
     def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         """``acc_out``, ``overflow`` and optionally ``flags`` of single steps, from operands and ``acc_in``."""
-        step = super().columns(inputs)
-        return {**step, "overflow": self._overflows(inputs, step["acc_out"])}
+        step = self._sums(replace(self.core.sums, has_flags=True), inputs)
+        outputs = {**step, "overflow": step["flags"] & Flag.OVERFLOW != 0}
+        return {name: outputs[name] for name in self.results}
 
     @property
     def sticky(self) -> tuple[str, ...]:
@@ -358,33 +351,3 @@ class PeReference(SumReference):
         lines = [*head(ports), *instance(self.design.name, ports), "  reg clean;", "  initial clean = 1'b0;"]
         update = "  always @(posedge clk) if (rst) clean <= 1'b1; else if (enable) clean <= 1'b0;"
         return [*lines, update, f"  always @* if (clean) assert ({zero});", "endmodule"]
-
-    def _overflows(self, inputs: Mapping[str, NDArray[Any]], after: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether sums of finite operands became infinite, or did not fit an exact accumulator."""
-        fa, fb = self.formats
-        a, b = self.lane_codes(inputs)
-        with np.errstate(invalid="ignore"):
-            products = self._multiplied(fa.values[a] * fb.values[b], inputs)
-        unit: ExactAccumulator | None = self.core.exact
-        if unit is None:
-            before, total = state_format(self.core.accumulator).decode(np.stack([inputs["acc_in"], after]))
-            finite: NDArray[np.bool_] = np.isfinite(before) & np.isfinite(products).all(axis=-1) & ~np.isfinite(total)
-            return finite
-        half = 1 << (unit.value_width - 1)
-        before = ((inputs["acc_in"].astype(object) & (2 * half - 1)) ^ half) - half
-        lsb = Fraction(2) ** unit.lsb_exponent
-        multiples = np.vectorize(lambda product: int(Fraction(product) / lsb) if isfinite(product) else 0, [object])
-        total = before + multiples(products).sum(axis=-1)
-        return (total < -half) | (total >= half)
-
-    def _multiplied(self, products: NDArray[np.float64], inputs: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-        """Products times the scale of their step."""
-        factors = self.factors_of(inputs)
-        if "scale" in factors:
-            scaled: NDArray[np.float64] = np.ldexp(products, factors["scale"][..., np.newaxis])
-            return scaled
-        if not factors:
-            return products
-        values = factors["scale_format"].values
-        factor: NDArray[np.float64] = values[factors["a_scale"]] * values[factors["b_scale"]]
-        return products * factor[..., np.newaxis]

@@ -12,7 +12,7 @@ Cycle = dict[str, int]
 """Values before the rising edge of the clock: of all ports except the clock, and a flag for each output."""
 
 Add = Callable[[Mapping[str, int], int], tuple[int, Mapping[str, int]]]
-"""From operands and an accumulator to the next accumulator and the values of the sticky outputs."""
+"""A function of operands and an accumulator; it returns the next accumulator and values of the sticky outputs."""
 
 RESET_CYCLES = 2
 

@@ -1,17 +1,19 @@
 """Stimuli: inputs that exercise specials, boundaries, ties and cancellation."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import golden
 from golden import ExactAccumulator, Format
 from golden.arithmetic.exact import scale_range
+from golden.arithmetic.mac import fused_sums
+from golden.arithmetic.options import SumOptions
 from golden.rounding import grid
-from golden.wide import state_format
+from golden.wide import IEEE
 
 NO_FACTORS: Mapping[str, Any] = MappingProxyType({})
 
@@ -59,27 +61,39 @@ def scale_codes(fmt: Format, count: int, rng: np.random.Generator) -> NDArray[np
     )
 
 
-def directed_accumulators(
-    a: Format,
-    b: Format,
+def accumulators(
+    options: SumOptions,
     codes_a: NDArray[np.uint64],
     codes_b: NDArray[np.uint64],
-    accumulator: str,
     rng: np.random.Generator,
     factors: Mapping[str, Any] = NO_FACTORS,
 ) -> NDArray[np.uint64]:
     """Return an accumulator for each pair of codes that makes the addition a difficult case.
 
+    ``factors`` are the scales, keywords of :meth:`SumOptions.factors`.
+    """
+    if options.exact is not None:
+        return exact_accumulators(options.exact, codes_a, codes_b, rng, factors.get("scale"))
+    return _directed_accumulators(options, codes_a, codes_b, rng, factors)
+
+
+def _directed_accumulators(
+    options: SumOptions,
+    codes_a: NDArray[np.uint64],
+    codes_b: NDArray[np.uint64],
+    rng: np.random.Generator,
+    factors: Mapping[str, Any] = NO_FACTORS,
+) -> NDArray[np.uint64]:
+    """Return accumulators that are rounded.
+
     One of: a special, subnormal or other corner; the negative of the rounded product or a neighbour (cancellation,
     exact zeros and their signs); a value several binades away in either direction (alignment, sticky bits, ties); a
-    random pattern. ``factors`` are the scales, keywords of :func:`golden.fused_dot`.
+    random pattern.
     """
-    target = state_format(accumulator)
+    target = options.state
     corners = np.array(_corners(target), np.uint64)
     size, sign = codes_a.size, np.uint64(target.sign_bit)
-    nothing = np.zeros(size, np.uint64)
-    lanes = codes_a[:, np.newaxis], codes_b[:, np.newaxis]
-    products = golden.fused_dot(*lanes, nothing, a, b, accumulator, **factors).astype(np.uint64)
+    products = _sums_of_products(options, codes_a[:, np.newaxis], codes_b[:, np.newaxis], factors)
     kind = rng.integers(0, 8, size)
     step = rng.integers(-2, 3, size)
     body = (products & (sign - np.uint64(1))).astype(np.int64)
@@ -95,9 +109,16 @@ def directed_accumulators(
     return np.select([kind == k for k in range(len(choices))], choices, patterns)
 
 
+def _sums_of_products(
+    options: SumOptions, left: NDArray[np.uint64], right: NDArray[np.uint64], factors: Mapping[str, Any]
+) -> NDArray[np.uint64]:
+    """Bits of rounded sums of products along the last axis; a zero has the sign that IEEE 754 gives it."""
+    plain = replace(options, zero=IEEE, has_flags=False)
+    return fused_sums(plain, left, right, np.zeros(len(left), np.uint64), **factors)[0].astype(np.uint64)
+
+
 def dot_cases(
-    unit: ExactAccumulator,
-    accumulator: str,
+    options: SumOptions,
     lanes: int,
     count: int,
     rng: np.random.Generator,
@@ -105,11 +126,10 @@ def dot_cases(
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
     """Return operands of fused dot products: codes ``a`` and ``b`` of shape (count, lanes), accumulators.
 
-    The formats are those of ``unit``; ``factors`` are the scales, keywords of :func:`golden.fused_dot`. Codes are one
-    of: random; of moderate size, so that sums stay finite; with two lanes or more, such that the first two products
-    cancel. See :func:`directed_accumulators` for the accumulators.
+    ``factors`` are the scales, keywords of :meth:`SumOptions.factors`. Codes are one of: random; of moderate size, so
+    that sums stay finite; with two lanes or more, such that the first two products cancel. See :func:`accumulators`.
     """
-    a, b = unit.a_format, unit.b_format
+    a, b = options.a_format, options.b_format
     kind = rng.integers(0, 4, count)[:, np.newaxis]
     codes = []
     for fmt in (a, b):
@@ -120,16 +140,11 @@ def dot_cases(
     if lanes > 1:  # the second product is the negative of the first
         left[:, 1] = np.where(kind[:, 0] == 2, left[:, 0], left[:, 1])
         right[:, 1] = np.where(kind[:, 0] == 2, right[:, 0] ^ np.uint64(b.sign_bit), right[:, 1])
-    if accumulator == "exact":
-        acc = exact_accumulators(unit, left[:, 0], right[:, 0], rng, factors.get("scale"))
-    else:
-        acc = directed_accumulators(a, b, left[:, 0], right[:, 0], accumulator, rng, factors)
-    return left, right, acc
+    return left, right, accumulators(options, left[:, 0], right[:, 0], rng, factors)
 
 
 def near_cases(
-    unit: ExactAccumulator,
-    accumulator: str,
+    options: SumOptions,
     lanes: int,
     count: int,
     rng: np.random.Generator,
@@ -137,15 +152,15 @@ def near_cases(
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
     """Return fused dot products with accumulators near the sum of the products: operands and accumulators.
 
-    The formats are those of ``unit``; ``factors`` are the scales, keywords of :func:`golden.fused_dot`.
+    ``factors`` are the scales, keywords of :meth:`SumOptions.factors`.
 
     Codes are random, moderate, smallest, largest, powers of two, zeros or specials. In some cases one lane alone is not
     zero, lanes cancel in pairs, or all products have one sign. The accumulator is one of: a corner; minus the sum of
     the products to within a few last places; a number, often a power of two, as far from the sum as makes one of both a
     tie, a sticky bit, or nothing; a subnormal; a random pattern. See :func:`near_exact_accumulators` for exact ones.
     """
-    a, b = unit.a_format, unit.b_format
-    precision = 24 if accumulator == "exact" else state_format(accumulator).precision
+    a, b, unit = options.a_format, options.b_format, options.exact
+    precision = 24 if unit is not None else options.state.precision
     left, right = (_lane_codes(fmt, lanes, count, rng) for fmt in (a, b))
     kind, lane = rng.integers(0, 8, count), rng.integers(0, lanes, count)
     for codes, fmt in ((left, a), (right, b)):
@@ -163,25 +178,21 @@ def near_cases(
     left = np.where(alike, left | signs_a * rng.integers(0, 2, (count, 1)).astype(np.uint64), left)
     right = np.where(alike, right | signs_b, right)
     left = np.where(alike & (rng.integers(0, 2, (count, 1)) == 0), left & ~signs_a, left)
-    if accumulator == "exact":
+    if unit is not None:
         return left, right, near_exact_accumulators(unit, left, right, rng, factors.get("scale"))
-    return left, right, _near_accumulators(a, b, left, right, accumulator, rng, factors)
+    return left, right, _near_accumulators(options, left, right, rng, factors)
 
 
 def _near_accumulators(
-    a: Format,
-    b: Format,
+    options: SumOptions,
     left: NDArray[np.uint64],
     right: NDArray[np.uint64],
-    accumulator: str,
     rng: np.random.Generator,
     factors: Mapping[str, Any],
 ) -> NDArray[np.uint64]:
-    target = state_format(accumulator)
+    target = options.state
     count, k, sign = len(left), target.rows[-1].fraction_bits, np.uint64(target.sign_bit)
-    nothing = np.zeros(count, np.uint64)
-    total = golden.fused_dot(left, right, nothing, a, b, accumulator, **factors)
-    total = total.astype(np.uint64)
+    total = _sums_of_products(options, left, right, factors)
     body = (total & (sign - np.uint64(1))).astype(np.int64)
     opposite = np.clip(body + rng.integers(-3, 4, count), 0, int(sign) - 1).astype(np.uint64) | (~total & sign)
     ranges = ((k - 3, k + 6), (-2 * k - 6, 2 * k), (-4, 2))

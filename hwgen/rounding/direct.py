@@ -22,7 +22,7 @@ from golden import Rounding, WideFormat
 from golden.overflow import replacements
 from hwgen.datapath.arithmetic import any_of, named
 from hwgen.netlist.book import chapter
-from hwgen.rounding.rounder import Rounder
+from hwgen.rounding.rounder import Rounder, rounds_up
 
 Cube = tuple[int, int]
 """A product: which inputs it has, and their values."""
@@ -36,7 +36,7 @@ Table = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 """A bit of the code by exponent field and fraction, and that of the source's subnormals by fraction."""
 
 ROUNDINGS = (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.TOWARD_ZERO)
-"""Those that the neighbours and the middle between them decide, whatever the sign."""
+"""The roundings that the neighbours and the middle between them decide, whatever the sign."""
 
 MAX_PLACES, MAX_SUBNORMAL_PLACES = 8, 10
 """Largest numbers of fraction bits that a code may depend on, and that of a subnormal of the source: covers of their
@@ -228,11 +228,10 @@ class Direct:
         low = values[below]
         if fmt.flush:  # the number that would be below the smallest one is no code; what is rounded to it becomes 0
             low = np.where(below == 0, 2.0 ** fmt.exponent_range[0], low)
-        middle = (low + high) / 2
-        odd = np.append(fmt.magnitude_codes, 0)[below] & 1 == 1
-        up = (magnitude > middle) | ((magnitude == middle) & (odd | (rounding is Rounding.TIES_TO_AWAY)))
-        up &= (below < len(values) - 1) & (rounding is not Rounding.TOWARD_ZERO)
-        return below + up
+        middle, odd = (low + high) / 2, np.append(fmt.magnitude_codes, 0)[below] & 1 == 1
+        more = (magnitude != low) & (magnitude != middle)
+        up = rounds_up(rounding, magnitude >= middle, more, odd, never=np.zeros_like(odd))
+        return below + (up & (below < len(values) - 1))
 
     def _plan(self, table: Table, inverted: bool) -> _Plan:
         """The terms of one bit: exponents may have a term if it is 0 wherever their bit is."""

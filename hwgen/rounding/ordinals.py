@@ -77,7 +77,7 @@ class Ordinals:
         return low, high
 
     def starting_at(self, zero: int) -> "Ordinals":
-        """The same order, starting at another ordinal for zero."""
+        """Return this order with another ordinal for zero."""
         distance = zero - self.zero
         segments = tuple(replace(segment, offset=segment.offset + distance) for segment in self.segments)
         return replace(self, segments=segments, zero=zero, last=self.last + distance)

@@ -4,15 +4,45 @@ Rounding up adds 1 to the ordinal of the number's lower neighbour (see :mod:`hwg
 into the exponent. Then the ordinal becomes a code (see :mod:`hwgen.rounding.packing`).
 """
 
+from typing import TypeVar
+
+import numpy as np
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from numpy.typing import NDArray
 
 from golden import Format, Overflow, Rounding
+from golden.rows import Family
 from hwgen.datapath.arithmetic import carry_out, moved_right, named
 from hwgen.netlist.book import chapter
 from hwgen.rounding.neighbour import LowerNeighbour, cut, lower_neighbour
 from hwgen.rounding.ordinals import ordinals
 from hwgen.rounding.packing import Packer, below_smallest
 from hwgen.rounding.position import Parts, Position, position
+
+_Bits = TypeVar("_Bits", Value, NDArray[np.bool_])
+
+
+def rounds_up(rounding: Rounding, half: _Bits, below: _Bits, odd: _Bits, *, never: _Bits) -> _Bits:
+    """Whether a rounding that needs no more than these rounds up, in hardware or for an array of numbers.
+
+    Parameters
+    ----------
+    half, below
+        Whether a number lies in or above the middle between its neighbours; whether it exceeds the lower neighbour or
+        that middle.
+    odd
+        Whether the lower neighbour has an odd code.
+    never
+        Zeros.
+    """
+    match rounding:
+        case Rounding.TOWARD_ZERO:
+            return never
+        case Rounding.TIES_TO_EVEN:
+            return half & (below | odd)
+        case Rounding.TIES_TO_AWAY:
+            return half
+    raise ValueError(f"{rounding.value} needs more than the bits after the lower neighbour")
 
 
 class Rounder:
@@ -63,9 +93,7 @@ class Rounder:
     def lowest_relevant(self) -> int:
         """Smallest exponent of a number that can round to another value than zero."""
         order = self.order
-        reach = self.tail_bits if self.rounding.is_stochastic else 0
-        if self.rounding in (Rounding.TIES_TO_EVEN, Rounding.TIES_TO_AWAY, Rounding.HYBRID):
-            reach = 1
+        reach = {Family.STOCHASTIC: self.tail_bits, Family.NEAREST: 1, Family.SOURCE: 1}.get(self.rounding.family, 0)
         if not self.fmt.has_zero:  # all numbers below the smallest value become that value
             return order.bottom_exponent
         return order.bottom_exponent - reach - (order.bottom_fraction_bits if order.subnormals else 0)
@@ -113,17 +141,11 @@ class Rounder:
         lower, tail, below = neighbour.ordinal, neighbour.tail, neighbour.below
         half, odd = tail[-1], lower[0]
         match self.rounding:
-            case Rounding.TOWARD_ZERO:
-                value: Value = Const(0, 1)
-            case Rounding.TIES_TO_EVEN:
-                value = half & (below | odd)
-            case Rounding.TIES_TO_AWAY:
-                value = half
             case Rounding.TOWARD_POSITIVE | Rounding.TOWARD_NEGATIVE | Rounding.TO_ODD:
                 return at.named("inexact", self._inexact(at, neighbour)) & self._away(at, lower)
             case Rounding.STOCHASTIC | Rounding.STOCHASTIC_B:
                 assert self.random is not None
-                value = carry_out(at.m, tail, self.random, Const(0, 1))
+                value: Value = carry_out(at.m, tail, self.random, Const(0, 1))
             case Rounding.STOCHASTIC_C:
                 assert self.random is not None
                 value = carry_out(at.m, tail[1:], self.random, tail[0] & (below | tail[1]))
@@ -132,6 +154,8 @@ class Rounder:
                 value = value if self.pin is None else Mux(self.pin, value, neighbour.half)
             case Rounding.MPTORCH:
                 value = self._mptorch(at, lower, half, below, odd)
+            case _:
+                value = rounds_up(self.rounding, half, below, odd, never=Const(0, 1))
         if self.order.first_missing:
             in_gap = at.named("in_first_gap", lower == self.order.zero)
             value = Mux(in_gap, self._round_first_gap(at, half, below) & at.relevant, value)
@@ -161,7 +185,7 @@ class Rounder:
         return Mux(near_one, half, at.named("threshold_reached", reached & at.relevant) | past_largest)
 
     def _mptorch(self, at: Position, lower: Value, half: Value, below: Value, odd: Value) -> Value:
-        """As the authors' simulator rounds: to nearest, ties to even, but away from zero between powers of two.
+        """Round as the authors' simulator does: to nearest, ties to even, but away from zero between powers of two.
 
         Numbers below the smallest value become zero, those above the largest infinity.
         """

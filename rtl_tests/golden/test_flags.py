@@ -8,7 +8,6 @@ import pytest
 
 import golden
 from golden import Flag
-from golden.arithmetic.mac import exact
 from rtl_tests.golden.arithmetic.test_mac import NAN, SHAPE, accumulators_near
 from rtl_tests.support.boundaries import INFINITE, SIGN
 from rtl_tests.support.paper_tables import definition, values, wide_values
@@ -265,7 +264,7 @@ def test_several_products_are_one_sum():
 @pytest.mark.parametrize("name", ["ocp_e5m2", "hif8"])
 def test_exact_sums_against_integers(name):
     fmt = golden.get(name)
-    unit = exact(fmt, fmt, 2)
+    unit = golden.ExactAccumulator(fmt, fmt, 2)
     rng, width = np.random.default_rng(5), unit.value_width
     a, b = rng.integers(0, 256, (2, 3000, 2))
     state = rng.integers(0, 1 << 64, (3000, unit.limbs), dtype=np.uint64)

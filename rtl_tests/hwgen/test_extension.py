@@ -1,4 +1,4 @@
-"""A new option and a new block need a patch of a few files; they are then generated, measured and swept like others."""
+"""New options, blocks and roundings need a patch of a few files; they are then generated, measured and swept."""
 
 import json
 import os
@@ -18,9 +18,11 @@ PATCHES = ROOT / "rtl_tests" / "support" / "patches"
 CASES = {
     "toy_option.patch": ("mac", "invert", "hif8_mac_binary16"),
     "toy_block.patch": ("magnitude", "negative", "hif8_magnitude"),
+    "toy_sum.patch": ("dot", "magnitude", "hif8_dot2_binary16"),
 }
 """By patch: the block, the option, and the module's name without the option."""
-MAX_FILES = 5
+MAX_FILES = {"toy_option.patch": 2, "toy_block.patch": 4, "toy_sum.patch": 6, "toy_rounding.patch": 3}
+"""Production files that these patches may change."""
 
 
 def files(patch):
@@ -28,13 +30,18 @@ def files(patch):
     return re.findall(r"^diff --git a/(\S+)", (PATCHES / patch).read_text(), re.M)
 
 
+def patched(tree, patch):
+    """A copy of the tree with a patch applied."""
+    for package in ("golden", "hwgen", "synth"):
+        shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run(["git", "apply", str(PATCHES / patch)], cwd=tree, check=True)
+    return tree
+
+
 @pytest.fixture(scope="module", params=sorted(CASES))
 def patched_tree(request, tmp_path_factory):
     """A copy of the tree with one of the patches applied, its block and option, names of modules."""
-    tree = tmp_path_factory.mktemp("tree")
-    for package in ("golden", "hwgen", "synth"):
-        shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__"))
-    subprocess.run(["git", "apply", str(PATCHES / request.param)], cwd=tree, check=True)
+    tree = patched(tmp_path_factory.mktemp("tree"), request.param)
     block, option, plain = CASES[request.param]
     return tree, block, option, f"{plain}_{option}", [plain, f"{plain}_{option}"]
 
@@ -48,9 +55,9 @@ def python(tree, *words, status=0):
     return process.stdout
 
 
-@pytest.mark.parametrize("patch", sorted(CASES))
+@pytest.mark.parametrize("patch", sorted(MAX_FILES))
 def test_few_files_are_touched(patch):
-    assert 0 < len(files(patch)) <= MAX_FILES
+    assert 0 < len(files(patch)) <= MAX_FILES[patch]
 
 
 @NEEDS_GIT
@@ -108,3 +115,42 @@ def test_verify_takes_the_option_from_the_reference(patched_tree):
     assert stdout.startswith(f"ocp_e4m3_mac_binary16_{option}: equal to the reference model on all 2^32 inputs")
     words = ["verify", block, "--format", "ocp_e4m3", "--accumulator", "binary32", f"--{option}", "-o", "evidence"]
     assert f"the proof does not support the option {option}" in python(tree, "hwgen", *words, status=1)
+
+
+OF_ALL_SUMS = """
+import golden, numpy as np
+rng = np.random.default_rng(1)
+a, b = (rng.integers(0, 256, shape).astype(np.uint8) for shape in ((200, 32), (32, 60)))
+sums = np.zeros((200, 60), np.uint16)
+for k in range(0, 32, 2):
+    lanes = np.broadcast_arrays(a[:, None, k : k + 2], b.T[None, :, k : k + 2])
+    sums = golden.fused_dot(*lanes, sums, "ocp_e4m3", magnitude=True)
+assert np.array_equal(golden.matmul(a, b, "ocp_e4m3", lanes=2, magnitude=True), sums)
+assert not np.array_equal(golden.matmul(a, b, "ocp_e4m3", lanes=2), sums)
+"""
+
+
+@NEEDS_GIT
+@NEEDS_ICARUS
+@pytest.mark.parametrize("patched_tree", ["toy_sum.patch"], indirect=True)
+def test_an_option_of_sums_is_one_of_all_sums(patched_tree):
+    tree, *_ = patched_tree
+    (tree / "sums.py").write_text(OF_ALL_SUMS)
+    python(tree, "sums")
+    for kind, options in (("mac", []), ("pe", ["--lanes", "2"])):
+        words = [kind, "--format", "ocp_e4m3", *options, "--magnitude", "--vectors", "500", "--sim", "icarus"]
+        assert "equal to the reference model" in python(tree, "hwgen", "simulate", *words)
+    words = ["generate", "mac", "--format", "hif8", "--accumulator", "exact", "--magnitude"]
+    python(tree, "hwgen", *words, status=2)
+
+
+@NEEDS_GIT
+def test_a_rounding_is_one_of_all_encoders(tmp_path):
+    tree = patched(tmp_path, "toy_rounding.patch")
+    for name in ("hif8", "ocp_e4m3", "e8m0", "e5m2_nosub", "ibm_1_4_3"):
+        words = ["encoder", "--format", name, "--from", "binary16", "--rounding", "from_zero"]
+        assert "equal to the reference model on all 2^16 inputs" in python(tree, "hwgen", "verify", *words)
+    python(tree, "hwgen", "generate", "encoder", "--format", "hif8", "--rounding", "from_zero", "-o", "out")
+    name = "hif8_encoder_binary32_from_zero"
+    assert "// Rounding: away from zero\n" in (tree / "out" / name / f"{name}.v").read_text()
+    assert "  from_zero: (" in python(tree, "hwgen", "explain", "ocp_e4m3", "0x11")

@@ -9,7 +9,6 @@ from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
 import golden
-from golden.arithmetic.mac import exact
 from hwgen import Adder, Multiplier
 from hwgen.blocks.catalog import build
 from rtl_tests.support.bench import simulate
@@ -103,7 +102,7 @@ def test_parts_of_some_macs_are_clean():
 
 
 def test_exact_width_stands_in_the_header():
-    unit = exact(golden.get("hif8"), golden.get("hif8"), 1024)
+    unit = golden.ExactAccumulator(golden.get("hif8"), golden.get("hif8"), 1024)
     assert (unit.value_width, unit.lsb_exponent) == (86, -44)
     text = texts([build("mac", "hif8", accumulator="exact")])["hif8_mac_exact"]
     assert re.search(r"value\[85:0\] in two's complement with lsb 2\^-44", text)

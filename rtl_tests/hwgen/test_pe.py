@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import golden
-from golden.arithmetic.mac import exact
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.reference.sums import PeReference
@@ -54,7 +53,7 @@ def test_simulation_of_products_every_cycle(stages, interleave, lanes, tmp_path)
     rng, length = generator("stream", design.name), 64
     small = np.flatnonzero(np.abs(golden.get("hif8").values) < 100)
     codes = rng.choice(small, (2, length, lanes)).astype(np.uint8)
-    unit = exact(golden.get("hif8"), golden.get("hif8"), 128)
+    unit = golden.ExactAccumulator(golden.get("hif8"), golden.get("hif8"), 128)
     parts = [codes[:, turn::interleave].reshape(2, -1) for turn in range(interleave)]
     sums = [golden.dot(*part, "hif8", None, "exact", 128) for part in parts]
     a, b = (sum(codes[side, :, lane].astype(int) << 8 * lane for lane in range(lanes)) for side in (0, 1))

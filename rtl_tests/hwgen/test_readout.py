@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import golden
-from golden.arithmetic.mac import exact
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from rtl_tests.golden.arithmetic.test_fused_dot import nearest_even
@@ -25,7 +24,7 @@ from synth.proof.readout import ReadoutProof
 )
 def test_wide_formats_are_the_fraction_rounded_to_nearest_even(target, precision, lowest):
     fmt, wide, rng = golden.get("hif8"), golden.get(target), generator("readout", target)
-    unit = exact(fmt, fmt, 64)
+    unit = golden.ExactAccumulator(fmt, fmt, 64)
     for _ in range(300):
         size = int(rng.integers(1, unit.value_width))
         value = int.from_bytes(rng.bytes(12), "little") & (1 << size) - 1
@@ -44,7 +43,7 @@ def test_wide_formats_are_the_fraction_rounded_to_nearest_even(target, precision
 def test_codes_are_those_of_the_same_number_in_binary32(name):
     """Numbers of up to 24 bits are exact there; other tests check Format.encode against other implementations."""
     fmt, rng = golden.get(name), generator("codes", name)
-    unit = exact(fmt, fmt, 64)
+    unit = golden.ExactAccumulator(fmt, fmt, 64)
     size = min(unit.value_width - 1, 24)
     numbers = rng.integers(-(1 << size) + 1, 1 << size, 5000)
     limbs = np.zeros((5000, unit.limbs), np.uint64)
@@ -66,7 +65,7 @@ def test_codes_are_those_of_the_same_number_in_binary32(name):
 @pytest.mark.parametrize(("flags", "code"), [(1, 0x6F), (2, 0xEF), (3, 0x6F), (4, 0x80), (7, 0x80)])
 def test_flags_are_infinities_and_nan(flags, code):
     fmt = golden.get("hif8")
-    unit = exact(fmt, fmt, 64)
+    unit = golden.ExactAccumulator(fmt, fmt, 64)
     state = unit.zeros()
     limb, place = divmod(unit.value_width, 64)
     state[limb] |= np.uint64(flags << place)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import golden
-from golden.arithmetic.mac import exact
+from golden.arithmetic.options import SumOptions
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.reference import vectors
@@ -26,12 +26,12 @@ def test_a_scale_is_graphcores_programmable_bias(accumulator):
     for scale in (-3, 0, 2):
         other = f"gc_1_4_3_b{7 - scale}"
         if accumulator == "exact":
-            scaled, plain = exact(fmt, fmt, 8, 3), exact(fmt, golden.get(other), 8)
+            scaled, plain = golden.ExactAccumulator(fmt, fmt, 8, 3), golden.ExactAccumulator(fmt, golden.get(other), 8)
             result = golden.mac(a, b, scaled.zeros((5000,)), fmt.name, None, "exact", 8, scale, 3)
             expected = golden.mac(a, b, plain.zeros((5000,)), fmt.name, other, "exact", 8)
             np.testing.assert_array_equal(scaled.decode(result), plain.decode(expected))
         else:
-            acc = vectors.directed_accumulators(fmt, fmt, a, b, accumulator, rng)
+            acc = vectors.accumulators(SumOptions.of(fmt, accumulator=accumulator), a, b, rng)
             result = golden.mac(a, b, acc, fmt.name, None, accumulator, scale=scale, scale_bits=8)
             np.testing.assert_array_equal(result, golden.mac(a, b, acc, fmt.name, other, accumulator))
             result = golden.fused_dot(
@@ -42,7 +42,7 @@ def test_a_scale_is_graphcores_programmable_bias(accumulator):
 
 def test_an_exact_accumulator_has_room_for_every_scale():
     fmt = golden.get("hif8")
-    plain, scaled = exact(fmt, fmt, 4), exact(fmt, fmt, 4, 8)
+    plain, scaled = golden.ExactAccumulator(fmt, fmt, 4), golden.ExactAccumulator(fmt, fmt, 4, 8)
     assert (scaled.value_width - plain.value_width, scaled.lsb_exponent - plain.lsb_exponent) == (255, -128)
     largest = int(np.flatnonzero(fmt.values == fmt.largest)[0])
     state = scaled.zeros()
@@ -62,7 +62,8 @@ def test_an_exact_accumulator_has_room_for_every_scale():
 )
 @pytest.mark.parametrize("accumulator", ["binary16", "exact"])
 def test_refused_scales(scale, bits, error, sentence, accumulator):
-    acc = exact(golden.get("hif8"), golden.get("hif8"), 1, bits).zeros() if accumulator == "exact" and bits < 11 else 0
+    is_exact = accumulator == "exact" and bits < 11
+    acc = golden.ExactAccumulator("hif8", "hif8", 1, bits).zeros() if is_exact else 0
     with pytest.raises(error, match=sentence):
         golden.mac(1, 1, acc, "hif8", None, accumulator, 1, scale, bits)
 

@@ -163,9 +163,6 @@ def mac_case(
     left, right = pairs(a, other)
     if count is not None:
         left, right = (codes[rng.permutation(left.size)[:count]] for codes in (left, right))
-    if accumulator == "exact":
-        acc = vectors.exact_accumulators(design.exact, left, right, rng)
-    else:
-        acc = vectors.directed_accumulators(a, other, left, right, accumulator, rng)
+    acc = vectors.accumulators(design.core.sums, left, right, rng)
     expected = golden.mac(left, right, acc, a, other, accumulator, design.core.terms or 1)
     return _case(design, {"a": left, "b": right, "acc_in": acc}, {"acc_out": expected}, seed())

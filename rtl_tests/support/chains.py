@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 import golden
 from golden.arithmetic import native
 from golden.arithmetic.chain import Chains
+from golden.arithmetic.options import SumOptions
 from golden.formats import Format
 
 STATES = 1 << 16
@@ -43,7 +44,8 @@ def compiled_steps(
     """``acc + a * b``, ``count`` times, for each pair of codes and each accumulator; shape (pairs, accumulators)."""
     shape = len(pairs), acc.size, count
     left, right = (np.array(codes, fmt.code_dtype).reshape(-1, 1, 1) for codes in zip(*pairs, strict=True))
-    chains = Chains(fmt, fmt, accumulator, 1, np.broadcast_to(left, shape), np.broadcast_to(right, shape))
+    options = SumOptions.of(fmt, accumulator=accumulator, terms=1)
+    chains = Chains(options, np.broadcast_to(left, shape), np.broadcast_to(right, shape))
     return native.run(chains, np.broadcast_to(acc, shape[:2]), 1)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import golden
 from golden.arithmetic.fixed import add, rounded_to_odd
+from golden.arithmetic.options import SumOptions
 from hwgen.reference import vectors
 from rtl_tests.support.blocks import generator
 
@@ -19,7 +20,7 @@ FORMATS = ("hif8", "e5m2b1", "ocp_e4m3", "gc_1_0_7_b0", "ibm_fp9_1_5_3")
 def test_one_product_equals_a_mac(name, accumulator):
     fmt, rng = golden.get(name), generator("fused", name, accumulator)
     a, b = rng.integers(0, 1 << fmt.width, (2, 20000)).astype(np.uint64)
-    acc = vectors.directed_accumulators(fmt, fmt, a, b, accumulator, rng)
+    acc = vectors.accumulators(SumOptions.of(fmt, accumulator=accumulator), a, b, rng)
     np.testing.assert_array_equal(
         golden.fused_dot(a[:, None], b[:, None], acc, name, None, accumulator),
         golden.mac(a, b, acc, name, None, accumulator),

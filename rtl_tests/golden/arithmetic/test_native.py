@@ -15,6 +15,7 @@ from golden import compiler
 from golden.arithmetic import chain, native
 from golden.arithmetic.chain import Chains, run_in_numpy
 from golden.arithmetic.matmul import matmul
+from golden.arithmetic.options import SumOptions
 from hwgen.reference import vectors
 from rtl_tests.support.blocks import generator
 from rtl_tests.support.chains import STATES, compiled_steps, distinct, steps
@@ -53,15 +54,15 @@ def wider_steps(accumulator, fmt, rng):
     """Compare chains of ``DEPTH`` steps from difficult accumulators; return the steps and the sums that differ."""
     count = PER_BATCH // DEPTH
     a, b = rng.integers(0, 1 << fmt.width, (2, 1, count, DEPTH)).astype(fmt.code_dtype)
-    chains = Chains(fmt, fmt, accumulator, 1 << 20, a, b)
+    chains = Chains(SumOptions.of(fmt, accumulator=accumulator, terms=1 << 20), a, b)
     if accumulator == "exact":
-        unit = golden.ExactAccumulator(fmt, fmt, chains.terms)
+        unit = golden.ExactAccumulator(fmt, fmt, 1 << 20)
         acc = rng.integers(0, 1 << 64, (1, count, unit.limbs), np.uint64, endpoint=False)
         acc[..., -1] &= np.uint64((1 << (unit.width - 64 * (unit.limbs - 1))) - 1)
         acc[:, ::2] = 0
     else:
         first = a[0, :, 0].astype(np.uint64), b[0, :, 0].astype(np.uint64)
-        acc = vectors.directed_accumulators(fmt, fmt, *first, accumulator, rng)[np.newaxis].astype(np.uint32)
+        acc = vectors.accumulators(chains.options, *first, rng)[np.newaxis].astype(np.uint32)
     ours, theirs = native.run(chains, acc, 2), run_in_numpy(chains, acc)[0]
     return a.size, int((ours != theirs).sum())
 

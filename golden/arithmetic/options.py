@@ -1,0 +1,192 @@
+"""Options of sums: what is added to what, checked once, for the reference model and for hardware."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from golden.arithmetic.blocks import scales_named
+from golden.arithmetic.exact import (
+    DEFAULT_TERMS,
+    MAX_TERMS,
+    ExactAccumulator,
+    as_scale,
+    check_range,
+    check_scale,
+    operand,
+    scale_range,
+)
+from golden.bits import check_shapes
+from golden.formats import Format
+from golden.refusal import BadValue, check_flag, check_integer
+from golden.wide import ALIGNED, IEEE, WideFormat, check_accumulator, check_zero, state_format
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+class SumKeywords(TypedDict, total=False):
+    """Keywords of :meth:`SumOptions.of` that every sum has."""
+
+    accumulator: str
+    terms: int | None
+    scale_bits: int
+    zero: str
+    flags: bool
+
+
+@dataclass(frozen=True)
+class SumOptions:
+    """How products of codes are added to an accumulator. Make it with :meth:`of`, which checks it.
+
+    Attributes
+    ----------
+    a_format, b_format : Format
+    accumulator : str
+        One of :data:`golden.ACCUMULATORS` or :data:`golden.wide.ALIGNED`.
+    terms : int or None
+        Products that fit an ``exact`` accumulator; None for other accumulators.
+    scale_bits : int
+        Bits of the exponent, in two's complement, of a power of two that multiplies all products; 0 without a scale.
+    zero : str
+        Sign of a zero result, one of :data:`golden.wide.ZEROS`.
+    has_flags : bool
+        Whether status flags are asked for.
+    block_scale : Format or None
+        Format of the scales of two blocks, which multiply all products.
+    """
+
+    a_format: Format
+    b_format: Format
+    accumulator: str = "binary16"
+    terms: int | None = None
+    scale_bits: int = 0
+    zero: str = IEEE
+    has_flags: bool = False
+    block_scale: Format | None = None
+
+    @classmethod
+    def of(
+        cls,
+        a_format: str | Format,
+        b_format: str | Format | None = None,
+        *,
+        accumulator: str = "binary16",
+        terms: int | None = None,
+        scale_bits: int = 0,
+        zero: str = IEEE,
+        flags: bool = False,
+        block_scale: str | Format | None = None,
+    ) -> SumOptions:
+        """Check options, and apply the defaults of ``b_format``, the format of ``a``, and of ``terms``."""
+        a = operand("a_format", a_format)
+        b = a if b_format is None else operand("b_format", b_format)
+        accumulator = check_accumulator(accumulator)
+        zero = check_zero(zero, accumulator)
+        check_scale(a, b, scale_bits)
+        terms = check_integer("terms", DEFAULT_TERMS if terms is None else terms, 1, MAX_TERMS)
+        terms_of_exact = terms if accumulator == "exact" else None
+        plain = cls(a, b, accumulator, terms_of_exact, int(scale_bits), zero, check_flag("flags", flags))
+        if block_scale is None:
+            return plain
+        if scale_bits:
+            raise BadValue("block_scale", f"needs 0 scale bits, not {scale_bits}: both multiply all products")
+        return plain.in_blocks(block_scale, "block_scale", "block_scale")
+
+    def in_blocks(self, scales: str | Format, argument: str, of_exact: str) -> SumOptions:
+        """Options for blocks with scales; refusals name ``argument``, or with ``exact`` accumulators ``of_exact``."""
+        fmt = scales_named(scales, argument)
+        if self.accumulator == "exact":
+            raise BadValue(of_exact, "needs an accumulator that rounds, not 'exact'")
+        if self.accumulator in ALIGNED and fmt.name != "e8m0":
+            raise BadValue(argument, f"must be e8m0 with accumulator {self.accumulator!r}, not {fmt.name!r}")
+        check_range(argument, [self.a_format, self.b_format, fmt, fmt])
+        return replace(self, block_scale=fmt)
+
+    def with_room(self, products: int) -> SumOptions:
+        """Options whose ``exact`` accumulator has room for a number of products."""
+        if self.accumulator != "exact":
+            return self
+        return replace(self, terms=check_integer("terms", max(products, 1), 1, MAX_TERMS))
+
+    @property
+    def keywords(self) -> SumKeywords:
+        """The keywords of :meth:`of`, but for formats and the scales of blocks."""
+        return {
+            "accumulator": self.accumulator,
+            "terms": self.terms,
+            "scale_bits": self.scale_bits,
+            "zero": self.zero,
+            "flags": self.has_flags,
+        }
+
+    @cached_property
+    def exact(self) -> ExactAccumulator | None:
+        """The ``exact`` accumulator; None for other accumulators."""
+        if self.terms is None:
+            return None
+        return ExactAccumulator(self.a_format, self.b_format, self.terms, self.scale_bits)
+
+    @property
+    def state(self) -> WideFormat:
+        """The format of the bits of an accumulator other than ``exact``."""
+        return state_format(self.accumulator)
+
+    # -- what products are multiplied by
+
+    @property
+    def factor_exponents(self) -> tuple[int, int]:
+        """All factors are multiples of 2 to the first exponent, and at most 2 to the second."""
+        if self.block_scale is None:
+            return scale_range(self.scale_bits)
+        return 2 * self.block_scale.ulp_exponent, 2 * self.block_scale.exponent_range[1] + 2
+
+    @property
+    def spare_bits(self) -> int:
+        """Bits of the significand of factors; 0 if they are powers of two."""
+        return 0 if self.block_scale is None or self.block_scale.precision == 1 else 2 * self.block_scale.precision
+
+    @property
+    def lsb_exponent(self) -> int:
+        """Largest ``e`` such that products, and accumulators that round, are integer multiples of ``2**e``."""
+        products = self.a_format.ulp_exponent + self.b_format.ulp_exponent + self.factor_exponents[0]
+        return products if self.exact is not None else min(products, self.state.ulp_exponent)
+
+    def factors(
+        self, scale: ArrayLike | None = None, a_scale: ArrayLike | None = None, b_scale: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Check scales, see :func:`golden.fused_dot`; what they multiply the products by, exact."""
+        fmt = self.block_scale
+        if fmt is None:
+            powers: NDArray[np.float64] = np.ldexp(1.0, as_scale(self.a_format, self.b_format, scale, self.scale_bits))
+            return powers
+        assert a_scale is not None
+        assert b_scale is not None
+        codes: dict[str, NDArray[Any]] = {
+            name: fmt.as_codes(words, name) for name, words in (("a_scale", a_scale), ("b_scale", b_scale))
+        }
+        check_shapes(**{name: words.shape for name, words in codes.items()})
+        return fmt.values.take(codes["a_scale"]) * fmt.values.take(codes["b_scale"])
+
+
+def block_options(
+    options: SumOptions,
+    scale_format: str | Format,
+    a_scale: ArrayLike | None,
+    b_scale: ArrayLike | None,
+    scale: ArrayLike | None,
+) -> SumOptions:
+    """The options with the scales of two blocks, if these are given; see :func:`golden.fused_dot`."""
+    if a_scale is None and b_scale is None:
+        return options
+    for argument, codes in (("a_scale", a_scale), ("b_scale", b_scale)):
+        if codes is None:
+            raise BadValue(argument, "must be given with the scale of the other operand")
+    if options.scale_bits:
+        raise BadValue("scale_bits", "must be 0 with the scales of blocks")
+    if scale is not None:
+        raise BadValue("scale", "must not be given with the scales of blocks")
+    return options.in_blocks(scale_format, "scale_format", of_exact="a_scale")
