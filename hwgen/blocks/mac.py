@@ -17,7 +17,6 @@ from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, OPTIMIZE, SCAL
 from hwgen.blocks.parts import Adder, Multiplier
 from hwgen.blocks.parts import product_shape as multiplied_shape
 from hwgen.blocks.words import operands, sum_lines, sum_rules
-from hwgen.datapath import multiplier
 from hwgen.datapath.fabric import ASIC
 from hwgen.datapath.fast import product
 from hwgen.datapath.fast.adder import TwoPathAdder
@@ -25,7 +24,7 @@ from hwgen.datapath.frames import product_shape, summed
 from hwgen.datapath.goal import AREA, SPEED
 from hwgen.datapath.multiplier import operand_ports
 from hwgen.datapath.operand import Operand
-from hwgen.datapath.ports import FLAG_BITS, code, code_widths, sum_ports
+from hwgen.datapath.ports import FLAG_BITS, code, sum_ports
 from hwgen.datapath.scale import Scale
 
 
@@ -133,14 +132,9 @@ class Mac(Accumulating, wiring.Component):
     def _aligned(self, m: Module) -> None:
         """A dot product of one lane."""
         shape = product_shape(self.a_format, self.b_format, self.accumulator)
-        m.submodules.multiplier = unit = multiplier.Multiplier(shape, flags=self.has_flags)
-        for name in code_widths("a", self.a_format) | code_widths("b", self.b_format):
-            m.d.comb += getattr(unit, name).eq(getattr(self, name))
         scale = Scale.of_port(self.scale) if self.scale_bits else Scale.none()
         positive, flags = self.zero == POSITIVE, self.has_flags
-        total = summed(
-            m, [unit.product], shape, self.accumulator, self.acc_in, scale, positive=positive, flags=flags, fabric=ASIC
-        )
+        total = summed(m, self, shape, 1, self.accumulator, scale, positive=positive, flags=flags, fabric=ASIC)
         m.d.comb += self.acc_out.eq(total.acc_out)
         if self.has_overflow:
             m.d.comb += self.overflow.eq(total.overflow)

@@ -8,15 +8,16 @@ target's significand, whatever the target's range.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
-from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
 from hwgen.datapath.arithmetic import extended, named, reaches
+from hwgen.datapath.lane import Lane
 from hwgen.datapath.rows import SumShape, moved_up, sum_of_products
 from hwgen.datapath.scale import Scale
 from hwgen.datapath.signed import Normalized
@@ -151,11 +152,9 @@ class _Finite:
     lost: Value
 
 
-def rounded_sum(
-    m: Module, products: list[PureInterface], frame: BoundedShape, acc: Value, positive: bool
-) -> RoundedSum:
+def rounded_sum(m: Module, lanes: Sequence[Lane], frame: BoundedShape, acc: Value, positive: bool) -> RoundedSum:
     """Add, normalize and round; with ``positive`` a zero is +0."""
-    products_sum = sum_of_products(m, products, frame, acc[-1])
+    products_sum = sum_of_products(m, [lane.row for lane in lanes], frame)
     aligned = _aligned(m, frame, acc)
     finite = _rounded(m, frame, products_sum, aligned)
     k, exponent_bits = frame.target.fraction_bits, frame.target.exponent_bits
@@ -163,7 +162,7 @@ def rounded_sum(
     chapter(m, "Specials: the accumulator as result, infinities and NaN; the sign")
     any_sum = named(m, "any_sum", products_sum.any())
     special = specials(
-        m, products, frame.product, acc, k, Scale.none(), acc_passes=True
+        m, [lane.product for lane in lanes], frame.product, acc, k, Scale.none(), acc_passes=True
     )  # it dominates: it is its own result
     is_acc = ~any_sum | aligned.dominates
     choose_acc = named(m, "choose_acc", is_acc & ~special.force)
@@ -172,7 +171,7 @@ def rounded_sum(
     number = (acc[:-1] & choose_acc.replicate(width)) | (finite.body & choose_sum.replicate(width))
     code_out = number | Cat(Const(0, k - 1), special.is_nan, special.force.replicate(exponent_bits))
 
-    all_minus = Const(0, 1) if positive else reduce(and_, (product.sign for product in products))
+    all_minus = Const(0, 1) if positive else reduce(and_, (lane.product.sign for lane in lanes))
     acc_sign = named(m, "acc_sign", acc[-1] & (acc[:-1].any() | all_minus))
     sum_sign = named(m, "sum_sign", finite.negative ^ acc[-1])
     sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (special.minus_inf & ~special.is_nan)

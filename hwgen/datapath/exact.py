@@ -26,7 +26,7 @@ def add_exact(
     infinities of both signs without a NaN.
     """
     width, shape = accumulator.value_width, SumShape(layout, 1)
-    row = finite_row(m, "product", product, shape).bits
+    row = finite_row(m, "product", product, shape)
     chapter(m, f"Add: total {width} bits in two's complement")
     value, negative = named(m, "value", acc_in[:width]), named(m, "product_is_negative", ~row[-1])
     addend = named(m, "addend", Cat(row[:-1], negative.replicate(width - len(row) + 1)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from operator import mul
+from types import MappingProxyType
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module
@@ -14,7 +16,7 @@ from golden import Format
 from hwgen.datapath.arithmetic import extended, named
 from hwgen.datapath.compress import multiplied
 from hwgen.datapath.operand import Operand
-from hwgen.datapath.ports import code, code_ports, code_widths
+from hwgen.datapath.ports import code, code_ports
 from hwgen.datapath.product import ProductShape, product_signature
 from hwgen.netlist.book import chapter
 
@@ -39,6 +41,8 @@ class Multiplier(wiring.Component):
         Whether the product has ``is_invalid``.
     adders : bool
         Whether the significands are multiplied by full adders, which are fast; otherwise synthesis chooses.
+    controls, others : mapping
+        Members that a subclass adds before and after the product.
 
     Members
     -------
@@ -49,10 +53,18 @@ class Multiplier(wiring.Component):
     product : ``Out(product_signature)``
     """
 
-    def __init__(self, layout: ProductShape, *, flags: bool = False, adders: bool = False):
+    def __init__(
+        self,
+        layout: ProductShape,
+        *,
+        flags: bool = False,
+        adders: bool = False,
+        controls: Mapping[str, Any] = MappingProxyType({}),
+        others: Mapping[str, Any] = MappingProxyType({}),
+    ):
         self.layout, self.has_flags, self.adders = layout, flags, adders
         codes = operand_ports(layout.a.fmt, layout.b.fmt, layout.scale_bits)
-        super().__init__({**codes, "product": Out(product_signature(layout, flags=flags))})
+        super().__init__({**codes, **controls, "product": Out(product_signature(layout, flags=flags)), **others})
 
     def elaborate(self, _platform: object) -> Module:
         """Decode the codes, multiply the significands, add the exponents."""
@@ -86,18 +98,3 @@ class Multiplier(wiring.Component):
         if self.has_flags:
             m.d.comb += out.is_invalid.eq((a.is_zero & ~a.is_nan & b.is_inf) | (b.is_zero & ~b.is_nan & a.is_inf))
         return m
-
-
-def lane_multipliers(
-    m: Module, ports: wiring.Component, layout: ProductShape, lanes: int, *, flags: bool, adders: bool = False
-) -> list[Multiplier]:
-    """A multiplier for each lane of a component's codes; all lanes have the same scale."""
-    multipliers = []
-    for lane in range(lanes):
-        m.submodules[f"lane_{lane}"] = multiplier = Multiplier(layout, flags=flags, adders=adders)
-        multipliers.append(multiplier)
-        if layout.scale_bits:
-            m.d.comb += multiplier.scale.eq(ports.scale)
-        for port, width in (code_widths("a", layout.a.fmt) | code_widths("b", layout.b.fmt)).items():
-            m.d.comb += getattr(multiplier, port).eq(getattr(ports, port).word_select(lane, width))
-    return multipliers

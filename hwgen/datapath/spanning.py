@@ -7,16 +7,17 @@ subnormal result leaves, so that a first bit of 0 is that of a subnormal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 
 from amaranth.hdl import Cat, Const, Module, Value
-from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
 from hwgen.datapath.arithmetic import extended, named, reaches
 from hwgen.datapath.fabric import FPGA, chained
+from hwgen.datapath.lane import Lane
 from hwgen.datapath.rows import SumShape, moved_up, sum_of_products
 from hwgen.datapath.scale import Scale
 from hwgen.datapath.signed import Normalized
@@ -73,13 +74,11 @@ class SpanningShape(SumShape):
         return sorted([*powers, *(power for power in powers if power & rest)], reverse=True)
 
 
-def spanning_sum(
-    m: Module, products: list[PureInterface], frame: SpanningShape, acc: Value, positive: bool
-) -> RoundedSum:
+def spanning_sum(m: Module, lanes: Sequence[Lane], frame: SpanningShape, acc: Value, positive: bool) -> RoundedSum:
     """Add, normalize and round; with ``positive`` a zero is +0."""
     target, width = frame.target, frame.frame_bits + 1
     k, exponent_bits = target.fraction_bits, target.exponent_bits
-    products_sum = sum_of_products(m, products, frame, acc[-1])
+    products_sum = sum_of_products(m, [lane.row for lane in lanes], frame)
     chapter(m, f"Fixed point of the accumulator: bit 0 of acc_magnitude weighs 2^{target.ulp_exponent}")
     field = named(m, "acc_field", acc[k:-1])
     hidden = named(m, "acc_hidden", field.any())
@@ -107,13 +106,13 @@ def spanning_sum(
     packed, negative = named(m, "rounded", rounded.body), rounded.negative
 
     chapter(m, "Specials: overflow, infinities and NaN; the sign")
-    special = specials(m, products, frame.product, acc, k, Scale.none(), acc_passes=False)
+    special = specials(m, [lane.product for lane in lanes], frame.product, acc, k, Scale.none(), acc_passes=False)
     past = named(m, "past_largest", reaches(packed[k:], (1 << exponent_bits) - 1))
     force = named(m, "infinite_or_nan", special.force | past)
     number = packed[: k + exponent_bits] & (~force).replicate(k + exponent_bits)
     code_out = number | Cat(Const(0, k - 1), special.is_nan, force.replicate(exponent_bits))
     code_out = named(m, "code_out", code_out)
-    all_minus = Const(0, 1) if positive else reduce(and_, (product.sign for product in products))
+    all_minus = Const(0, 1) if positive else reduce(and_, (lane.product.sign for lane in lanes))
     sum_sign = named(m, "sum_sign", (negative ^ acc[-1]) & (total.any() | all_minus))
     sign_out = ~special.is_nan & ((special.is_inf & special.minus_inf) | (~special.is_inf & sum_sign))
     if positive:

@@ -104,6 +104,8 @@ class Vectors:
     def _result(self, operation: Operation, ports: dict[Bits, str]) -> Result:
         whole, labels = operation.result, self.netlist.label_by_bits
         below, top = read_range(whole, self.netlist.read) or (0, len(whole))
+        if operation.instance:
+            below, top = 0, len(whole)
         result = Result(whole[below:top], operation=operation, below=below, above=len(whole) - top)
         if result.bits in ports:
             result.name, result.is_port = ports[result.bits], True

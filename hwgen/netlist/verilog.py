@@ -8,7 +8,7 @@ wide as its result, and what is signed stands alone on a right-hand side.
 import re
 from itertools import groupby
 
-from hwgen.netlist.dataflow import COMPARISONS, LOGIC, MODULAR, REDUCTIONS, Bits, Netlist, Operation
+from hwgen.netlist.dataflow import COMPARISONS, LOGIC, MODULAR, REDUCTIONS, Bits, Instance, Netlist, Operation
 from hwgen.netlist.layout import ATOM, BINARY, CHAINED, CHOICE, UNARY, Expression, comment, literal, span, statement
 from hwgen.netlist.vectors import Alias, Piece, Result, Vector, Vectors
 
@@ -33,6 +33,7 @@ class _Module:
         self.lines: list[str] = []
         self.nested: dict[Vector, Expression] = {}
         self.visited: set[Vector] = set()
+        self.instances: set[str] = set()
 
     def text(self, name: str) -> str:
         """The whole module."""
@@ -71,6 +72,9 @@ class _Module:
             return
         if kind == "case":
             self._write_case(result)
+            return
+        if result.operation.instance:
+            self._write_instance(result.operation.instance, result.operation.operands)
             return
         expression = self._expression(result.operation)
         if self._is_nested(result, expression):
@@ -118,6 +122,24 @@ class _Module:
         self.lines += ["  always @*", f"    {keyword} ({select})"]
         self.lines += [f"      {arm}: {name} = {text};" for arm, text in zip([*arms, "default"], texts, strict=True)]
         self.lines.append("    endcase")
+
+    def _write_instance(self, instance: Instance, operands: tuple[Bits, ...]) -> None:
+        """The statement of an instance, where the first of its outputs is due."""
+        if instance.path in self.instances:
+            return
+        self.instances.add(instance.path)
+        pins = [(port, self._reference(bits).text) for port, bits in zip(instance.inputs, operands, strict=True)]
+        results = {item.operation.output: item for item in self.vectors.results if item.operation.instance == instance}
+        for port, width in instance.outputs.items():
+            if port in results:
+                pins.append((port, self.vectors.name(results[port])))
+                if not results[port].is_port:
+                    self._declare("wire", results[port])
+            else:
+                pins += [(port, name) for name in self._unused(width)]
+        ports = ", ".join(f".{port}({text})" for port, text in pins)
+        name = self.vectors.unique_name(instance.path.rpartition(".")[2])
+        self.lines += statement(f"  {instance.module} {name}", Expression(f"({ports})", ATOM))
 
     def _write_alias(self, alias: Alias) -> None:
         """The statement of an alias, where it is first read."""
