@@ -25,7 +25,7 @@ from amaranth.lib.wiring import PureInterface
 from golden import WideFormat
 from golden.wide import IEEE
 from hwgen.datapath.accumulator import Accumulator, unpacked
-from hwgen.datapath.arithmetic import extended, moved_right, named, normalized, plus, range_shape
+from hwgen.datapath.arithmetic import addend, extended, moved_right, named, normalized, plus, range_shape
 from hwgen.datapath.frame import GUARD_BITS, AdderShape
 from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import NumberShape
@@ -121,9 +121,9 @@ class FloatAdder:
         # With an odd offset: exponent + at_least_two = exponent + 1 - (not at_least_two)
         exponent = (exponent - ~at_least_two if odd else exponent + at_least_two)[: shape.width]
         exponent = named(m, "product_exponent_before_offset", exponent) if w.offset + odd else exponent
-        exponent = named(
-            m, "normalized_product_exponent", plus(m, "normalized_product_exponent", exponent, w.offset + odd), shape
-        )
+        name, added = "normalized_product_exponent", w.offset + odd
+        note = f"product_exponent_before_offset {addend(added)}" if added else ""
+        exponent = named(m, name, plus(m, name, exponent, added), shape, note=note)
         return exponent, named(m, "normalized_product_significand", significand), at_least_two
 
     def _align(self, m: Module, product: PureInterface, acc: Accumulator) -> _Aligned:
@@ -144,8 +144,10 @@ class FloatAdder:
         # exponent + at_least_two - acc_exponent + offset (- 1), where -x = ~x + 1; at_least_two enters as a carry-in
         not_acc = named(m, "not_acc_exponent", ~acc.exponent)
         minus_acc = extended(Cat(not_acc, Const(1, 1)).as_signed(), width)
-        minus_acc = plus(m, "offset_minus_acc_exponent", minus_acc, w.offset + int(w.ties_lead))
-        minus_acc = named(m, "offset_minus_acc_exponent", minus_acc)
+        constant = w.offset + int(w.ties_lead)
+        minus_acc = plus(m, "offset_minus_acc_exponent", minus_acc, constant)
+        note = f"-acc_exponent {addend(constant - 1)}"
+        minus_acc = named(m, "offset_minus_acc_exponent", minus_acc, note=note)
         exponent = extended(product.exponent, width)
         difference = (Cat(at_least_two, exponent) + Cat(at_least_two, minus_acc))[1 : width + 1]
         difference = named(m, "difference", difference)

@@ -18,7 +18,7 @@ from hwgen.datapath.compress import multiplied
 from hwgen.datapath.operand import Operand
 from hwgen.datapath.ports import code, code_ports
 from hwgen.datapath.product import ProductShape, product_signature
-from hwgen.netlist.book import chapter
+from hwgen.netlist.book import NOTE, chapter
 
 
 def operand_ports(
@@ -80,8 +80,13 @@ class Multiplier(wiring.Component):
         carry, *others = increments or [Const(self.layout.spare_carry, 1)]
         width = len(out.exponent)
         exponent = (Cat(carry, extended(a.exponent, width)) + Cat(carry, extended(b.exponent, width)))[1 : width + 1]
-        for term in [*others, self.scale.as_signed()] if self.layout.scale_bits else others:
-            exponent = (named(m, "partial_exponent_sum", exponent) + term)[:width]
+        terms = [*others, self.scale.as_signed()] if self.layout.scale_bits else others
+        note = "an increment is the sign of its exponent, and is carried in" if increments else ""
+        if note and not terms:
+            out.exponent.attrs[NOTE] = note
+        for term in terms:
+            exponent = (named(m, "partial_exponent_sum", exponent, note=note) + term)[:width]
+            note = ""
         multiply = partial(multiplied, m) if self.adders else mul
         either_zero = named(m, "either_zero", a.is_zero | b.is_zero)
         either_inf = named(m, "either_inf", a.is_inf | b.is_inf)

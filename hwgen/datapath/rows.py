@@ -76,13 +76,17 @@ class SumShape:
 def sum_of_products(m: Module, rows: Sequence[Value], shape: SumShape) -> Value:
     """The sum of the rows of all lanes."""
     chapter(m, f"Sum: {shape.lanes} products; products_sum {shape.sum_bits} bits in two's complement")
-    return named(m, "products_sum", _sum_of_rows(m, rows, shape, shape.sum_bits, []))
+    return named(m, "products_sum", _sum_of_rows(m, rows, shape, shape.sum_bits, []), note=_note(shape))
 
 
 def sum_with(m: Module, rows: Sequence[Value], shape: SumShape, acc: Value, width: int) -> Value:
     """``acc`` plus the rows of all lanes, modulo ``2**width``."""
     chapter(m, f"Sum: {shape.lanes} products and the accumulator; total {width} bits in two's complement")
-    return named(m, "total", _sum_of_rows(m, rows, shape, width, [acc]))
+    return named(m, "total", _sum_of_rows(m, rows, shape, width, [acc]), note=_note(shape))
+
+
+def _note(shape: SumShape) -> str:
+    return "" if shape.fabric == FPGA else "the constant makes up for the inverted signs of the rows"
 
 
 def _sum_of_rows(m: Module, rows: Sequence[Value], shape: SumShape, width: int, others: Sequence[Value]) -> Value:

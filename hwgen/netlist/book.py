@@ -9,6 +9,9 @@ from amaranth.hdl import Module, Value
 ATTRIBUTE = "chapter"
 """The attribute of a signal that holds the title of its chapter."""
 
+NOTE = "note"
+"""The attribute of a signal that holds a comment on its statement."""
+
 # Titles by module, because Amaranth's Module has no place for them; weak, so that modules can be freed.
 _titles: WeakKeyDictionary[Module, str] = WeakKeyDictionary()
 

@@ -85,12 +85,13 @@ class Operation:
 
 @dataclass(frozen=True)
 class Label:
-    """The name of a signal, its bits from ``low`` on (nothing reads those below), and the title of its chapter."""
+    """The name of a signal, its bits from ``low`` on (nothing reads those below), the title of its chapter, a note."""
 
     name: str
     bits: Bits
     chapter: str = ""
     low: int = 0
+    note: str = ""
 
     @property
     def identifier(self) -> str:
@@ -129,7 +130,7 @@ class Netlist:
         return frozenset(chain(*(item.reads for item in self.operations), *self.outputs.values()))
 
 
-def load(text: str, chapters: Mapping[str, Mapping[str, str]]) -> list[Netlist]:
+def load(text: str, chapters: Mapping[str, Mapping[str, str]], notes: Mapping[str, Mapping[str, str]]) -> list[Netlist]:
     """The netlists of modules in ``text``, which Yosys's ``write_json`` wrote.
 
     A module's ports that its instances do not need are left out.
@@ -140,6 +141,8 @@ def load(text: str, chapters: Mapping[str, Mapping[str, str]]) -> list[Netlist]:
     chapters : mapping
         By module, each before those that it has instances of: the names that become labels, in order, with the titles
         of their chapters.
+    notes : mapping
+        By module: comments on some of these.
     """
     modules = json.loads(text)["modules"]
     used: dict[str, dict[str, bool]] = {name: dict.fromkeys(modules[name]["ports"], True) for name in chapters}
@@ -147,7 +150,7 @@ def load(text: str, chapters: Mapping[str, Mapping[str, str]]) -> list[Netlist]:
         used[name] = {port: _is_read_inside(item, modules[name]) for port, item in modules[name]["ports"].items()}
     netlists = []
     for name, titles in chapters.items():
-        netlist = _load(name, modules[name], titles, used)
+        netlist = _load(name, modules[name], titles, notes[name], used)
         for operation in netlist.operations:
             if operation.instance:
                 used[operation.instance.module][operation.output] = True
@@ -162,13 +165,19 @@ def _is_read_inside(port: dict, module: dict) -> bool:
     return port["direction"] == "input" and not {*port["bits"]}.isdisjoint(chain(*cells, *outputs))
 
 
-def _load(name: str, module: dict, chapters: Mapping[str, str], used: Mapping[str, Mapping[str, bool]]) -> Netlist:
+def _load(
+    name: str,
+    module: dict,
+    chapters: Mapping[str, str],
+    notes: Mapping[str, str],
+    used: Mapping[str, Mapping[str, bool]],
+) -> Netlist:
     """The netlist of a module with the ports that are ``used``, and with instances of the modules that are keys."""
     ports = tuple(
         (port["direction"], key, _bits(port["bits"])) for key, port in module["ports"].items() if used[name][key]
     )
     nets = {key: _bits(net["bits"]) for key, net in module["netnames"].items()}
-    labels = [Label(key, nets[key], chapter) for key, chapter in chapters.items() if key in nets]
+    labels = [Label(key, nets[key], title, note=notes.get(key, "")) for key, title in chapters.items() if key in nets]
     fresh = _fresh(module)
     cells = []
     for path, cell in module["cells"].items():
@@ -365,9 +374,10 @@ def cut(operation: Operation, low: int, top: int) -> Operation:
     elif kind in ("$mux", "$pmux", "$dff"):
         operands = (operands[0], *(bits[low:top] for bits in operands[1:]))
     else:
-        low = 0
+        is_sum = kind in ("$add", "$sub")  # no carry comes from places where both operands are 0
+        low = next((place for place in range(low) if not is_sum or any(bits[place] != "0" for bits in operands)), low)
         if kind in MODULAR or kind == "$neg":
-            operands = tuple(bits[:top] for bits in operands)
+            operands = tuple(bits[low:top] for bits in operands)
         elif kind == "$shl":
             operands = (operands[0][:top], operands[1])
         elif kind == "$shr":

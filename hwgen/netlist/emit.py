@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In
 
 from golden.refusal import BadKind, BadValue
 from hwgen.netlist import dataflow, verilog
-from hwgen.netlist.book import ATTRIBUTE, chapters_by_path
+from hwgen.netlist.book import ATTRIBUTE, NOTE, chapters_by_path
 from hwgen.netlist.chapters import in_chapters
 from hwgen.netlist.joins import joined
 from hwgen.netlist.layout import comment, span
@@ -189,7 +189,8 @@ def _netlists(
     top, *others = (source.with_pins(read) for source in sources)
     il = "\n".join([top, *(other.replace("attribute \\top 1\n", "") for other in others)])
     text = yosys.run(script, {"module.il": il}, ["module.json"])["module.json"]
-    loaded = dataflow.load(text, {source.name: source.chapters for source in sources})
+    chapters, notes = ({source.name: getattr(source, kind) for source in sources} for kind in ("chapters", "notes"))
+    loaded = dataflow.load(text, chapters, notes)
     # Clock and reset come first. An unread reset is no port.
     own = {port for port, _, _ in flat_ports(component)}
     used = [port for port in loaded[0].ports if port[1] in own or not loaded[0].read.isdisjoint(port[2])]
@@ -202,7 +203,7 @@ _PIN = re.compile(r"^    connect \\(\S+) (.*)\n", flags=re.M)
 
 
 class _Source:
-    """RTLIL of a fragment, and the titles of the chapters of its signals by their paths.
+    """RTLIL of a fragment, and by the paths of its signals the titles of their chapters, and comments on some.
 
     Outputs that are not in ``ports`` remain signals.
     """
@@ -214,6 +215,7 @@ class _Source:
         self.il = re.sub(r"^(  wire .*?(?:input|output)) (\d+)", lambda m: f"{m[1]} {int(m[2]) + 1}", il, flags=re.M)
         self.name = name
         titles = {".".join(path): signal.attrs.get(ATTRIBUTE, "") for signal, path in paths.items()}
+        self.notes = {".".join(path[1:]): signal.attrs[NOTE] for signal, path in paths.items() if NOTE in signal.attrs}
         pins, follows = dict[str, str](), dict[str, str]()
         for path, part, is_instance in repeated(fragment, name):
             assert isinstance(part, wiring.Component)

@@ -282,7 +282,7 @@ FAULTS = {
     "a scale": (BLOCK, r"(sum_exponent = )([^;]+);", r"\1(\2) + (&a_scale[6:4] & b_scale == 7'h35);"),
     "a scale's significand": (BLOCK, r"(scaled_magnitude = )([^;]+);", r"\1(\2) ^ (a_scale == 7'h43 & b_scale[0]);"),
     "a scale of zero": (POWERS, r"(sum_is_zero = )([^;]+)\| \w+;", r"\1\2;"),
-    "a scale that is NaN": (BLOCK, r"(scales__operand_a__is_nan = )([^;]+);", r"\1(\2) & ~b_scale[2];"),
+    "a scale that is NaN": (BLOCK, r"(operand_a__is_nan = )([^;]+);", r"\1(\2) & ~b_scale[2];"),
     "the normalizer": (BLOCK, r"(moves_left_4 = )([^;]+);", r"\1(\2) ^ (scaled_magnitude == 'h155);"),
     "a scaled sum": (
         BLOCK,
@@ -399,7 +399,7 @@ HOLES = {
     ),
     "flags of the number that the code of zero would be": (
         FLUSHED,
-        (r"& ~\(\|body_part\)\)", r"& ~(|body_part) & underflow)"),
+        (r"& ~\(\|rounded_14_to_0_if_not_underflow\)\)", r"& ~(|rounded_14_to_0_if_not_underflow) & underflow)"),
     ),
 }
 """Wrong modules for which a claim once was too weak, each in another way."""
