@@ -135,7 +135,7 @@ class Dot(Accumulating, wiring.Component):
             fabric=self.fabric,
             goal=self.optimize,
         )
-        m.d.comb += self.acc_out.eq(result.acc_out)
+        m.d.comb += self.acc_out.eq(result.bits)
         if self.has_overflow:
             m.d.comb += self.overflow.eq(result.overflow)
         if self.has_flags:

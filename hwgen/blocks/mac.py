@@ -127,7 +127,7 @@ class Mac(Accumulating, wiring.Component):
         if self.has_overflow:
             m.d.comb += self.overflow.eq(total.overflow)
         if self.has_flags:
-            m.d.comb += self.flags.eq(total.flags)
+            m.d.comb += self.flags.eq(total.word)
 
     def _aligned(self, m: Module) -> None:
         """A dot product of one lane."""
@@ -135,7 +135,7 @@ class Mac(Accumulating, wiring.Component):
         scale = Scale.of_port(self.scale) if self.scale_bits else Scale.none()
         positive, flags = self.zero == POSITIVE, self.has_flags
         total = summed(m, self, shape, 1, self.accumulator, scale, positive=positive, flags=flags, fabric=ASIC)
-        m.d.comb += self.acc_out.eq(total.acc_out)
+        m.d.comb += self.acc_out.eq(total.bits)
         if self.has_overflow:
             m.d.comb += self.overflow.eq(total.overflow)
         if self.has_flags:

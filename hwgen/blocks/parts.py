@@ -119,7 +119,7 @@ class Adder(Accumulating, wiring.Component):
         if self.has_overflow:
             m.d.comb += self.overflow.eq(total.overflow)
         if self.has_flags:
-            m.d.comb += self.flags.eq(total.flags)
+            m.d.comb += self.flags.eq(total.word)
         return m
 
 

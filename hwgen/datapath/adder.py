@@ -27,18 +27,9 @@ from golden.wide import IEEE
 from hwgen.datapath.accumulator import Accumulator, unpacked
 from hwgen.datapath.arithmetic import addend, extended, moved_right, named, normalized, plus, range_shape
 from hwgen.datapath.frame import GUARD_BITS, AdderShape
-from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import NumberShape
+from hwgen.datapath.sums import Sum
 from hwgen.netlist.book import chapter
-
-
-@dataclass(frozen=True)
-class Total:
-    """The new accumulator, whether a finite sum overflowed, and the flags if there are any."""
-
-    bits: Value
-    overflow: Value
-    flags: Value | None
 
 
 @dataclass(frozen=True)
@@ -86,7 +77,7 @@ class FloatAdder:
         self.accumulator, self.layout, self.has_flags = accumulator, AdderShape(accumulator, product), flags
         self.zero = zero
 
-    def add(self, m: Module, product: PureInterface, acc_in: Value) -> Total:
+    def add(self, m: Module, product: PureInterface, acc_in: Value) -> Sum:
         """Add the hardware to a module; its stages in order."""
         acc = unpacked(m, self.accumulator, acc_in)
         aligned = self._align(m, product, acc)
@@ -97,7 +88,7 @@ class FloatAdder:
         finite = named(m, "is_finite", ~(acc.is_special | product.is_inf | product.is_nan))
         overflow = is_special & finite
         if not self.has_flags:
-            return Total(bits, overflow, None)
+            return Sum(bits, overflow)
         chapter(m, "Flags: inexact, underflow, overflow, invalid")
         overflow = named(m, "overflow_flag", overflow)
         lost = named(m, "lost", (inexact | flushed) & finite)
@@ -105,7 +96,7 @@ class FloatAdder:
         opposite = named(m, "opposite_infinities", opposite)
         invalid = product.is_invalid | opposite | acc.is_signaling
         tiny = self._is_tiny(significand, exponent)
-        return Total(bits, overflow, flag_word(lost | overflow, lost & tiny & ~overflow, overflow, invalid))
+        return Sum(bits, overflow, lost | overflow, lost & tiny & ~overflow, invalid)
 
     def _normalize_product(self, m: Module, product: PureInterface) -> tuple[Value, Value, Value]:
         """Normalize the product.

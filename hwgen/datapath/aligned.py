@@ -22,7 +22,7 @@ from hwgen.datapath.lane import Lane
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import zero_is_silent
 from hwgen.datapath.scale import Scale
-from hwgen.datapath.sums import RoundedSum, specials
+from hwgen.datapath.sums import Sum, specials
 from hwgen.netlist.book import chapter
 from hwgen.netlist.parts import Repeated
 
@@ -162,9 +162,7 @@ class _Truncated:
     is_zero: Value
 
 
-def aligned_sum(
-    m: Module, lanes: Sequence[Lane], shape: AlignedShape, acc: Value, scale: Scale, positive: bool
-) -> RoundedSum:
+def aligned_sum(m: Module, lanes: Sequence[Lane], shape: AlignedShape, acc: Value, scale: Scale, positive: bool) -> Sum:
     """Align, add and truncate; with ``positive`` a zero is +0. ``inexact`` and ``underflow`` are not computed."""
     target, k = shape.target, shape.target.fraction_bits
     chapter(
@@ -208,8 +206,7 @@ def aligned_sum(
     if positive:
         sign_out = sign_out & code_out.any()
     bits = Cat(code_out, named(m, "sign_out", sign_out))
-    never = Const(0, 1)
-    return RoundedSum(bits, never, never, truncated.overflow & choose_sum, special.invalid, special.finite)
+    return Sum(bits, truncated.overflow & choose_sum, invalid=special.invalid, finite=special.finite)
 
 
 def _levels(

@@ -7,7 +7,7 @@ the product of a MAC. :mod:`hwgen.datapath.bounded` is smaller where it fits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_
 
@@ -26,7 +26,7 @@ from hwgen.datapath.lane import Lane
 from hwgen.datapath.product import product_signature
 from hwgen.datapath.rows import SumShape, sum_of_products
 from hwgen.datapath.scale import Scale
-from hwgen.datapath.sums import RoundedSum
+from hwgen.datapath.sums import Sum
 from hwgen.netlist.book import chapter
 
 
@@ -87,7 +87,7 @@ def floated_sum(
     *,
     positive: bool,
     flags: bool,
-) -> RoundedSum:
+) -> Sum:
     """Add, normalize, scale, and add to the accumulator; with ``positive`` a zero is +0."""
     products = [lane.product for lane in lanes]
     total = sum_of_products(m, [lane.row for lane in lanes], shape)
@@ -137,11 +137,7 @@ def floated_sum(
         added = fast.add(m, taken(m, floated, number, flags=flags), acc)
     else:
         added = FloatAdder(target, floated, flags=flags, zero=zero).add(m, number, acc)
-    never, finite = Const(0, 1), named(m, "all_finite", ~(is_nan | is_inf | special))
-    if added.flags is None:
-        return RoundedSum(added.bits, never, never, added.overflow, never, finite)
-    inexact, underflow, overflow, invalid = added.flags
-    return RoundedSum(added.bits, inexact, underflow, overflow, invalid, finite)
+    return replace(added, finite=named(m, "all_finite", ~(is_nan | is_inf | special)))
 
 
 def _normalized(m: Module, shape: FloatedShape, total: Value, negative: Value, scale: Scale) -> tuple[Value, Value]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 
@@ -9,15 +11,14 @@ from golden import Format, WideFormat
 from golden.wide import aligned_bits, state_format
 from hwgen.datapath.aligned import AlignedShape, aligned_sum
 from hwgen.datapath.arithmetic import named
-from hwgen.datapath.bounded import BoundedShape, rounded_sum
+from hwgen.datapath.bounded import BoundedShape, SpanningShape, rounded_sum, spanning_sum
 from hwgen.datapath.floated import floated_sum
 from hwgen.datapath.goal import AREA
 from hwgen.datapath.lane import Lane, lanes_of
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import SumShape
 from hwgen.datapath.scale import Scale
-from hwgen.datapath.spanning import SpanningShape, spanning_sum
-from hwgen.datapath.sums import RoundedSum
+from hwgen.datapath.sums import Sum
 from hwgen.netlist.book import chapter
 
 
@@ -38,7 +39,7 @@ def summed(
     flags: bool,
     fabric: str,
     goal: str = AREA,
-) -> RoundedSum:
+) -> Sum:
     """The accumulator, any but ``exact``, plus the scaled sum of all products.
 
     Parameters
@@ -76,12 +77,12 @@ def summed(
     m.submodules.exact_sum = exact = Module()
     reference = _rounded(exact, items, frame, target, acc, scale, positive, flags)
     chapter(m, "Compare: the truncated sum with the exact one")
-    zero = named(m, "both_are_zero", ~(total.acc_out[:-1].any() | reference.acc_out[:-1].any()))
-    differs = named(m, "differs", (total.acc_out != reference.acc_out) & ~zero)
+    zero = named(m, "both_are_zero", ~(total.bits[:-1].any() | reference.bits[:-1].any()))
+    differs = named(m, "differs", (total.bits != reference.bits) & ~zero)
     inexact = named(m, "sum_is_inexact", total.finite & (total.overflow | reference.inexact | differs))
-    tiny = reference.underflow | ~reference.acc_out[target.fraction_bits : -1].any()
+    tiny = reference.underflow | ~reference.bits[target.fraction_bits : -1].any()
     underflow = named(m, "underflow", inexact & tiny)
-    return RoundedSum(total.acc_out, inexact, underflow, total.overflow, total.invalid, total.finite)
+    return replace(total, inexact=inexact, underflow=underflow)
 
 
 def _frame(
@@ -107,7 +108,7 @@ def _rounded(
     scale: Scale,
     positive: bool,
     flags: bool,
-) -> RoundedSum:
+) -> Sum:
     if isinstance(frame, BoundedShape):
         return rounded_sum(m, lanes, frame, acc, positive)
     if isinstance(frame, SpanningShape):
