@@ -33,7 +33,7 @@ def described(vectors: Vectors, result: Result) -> str:
     own = namer.operation(result.operation, result.bits)
     if own and not own[0].isdigit() and len(own) <= LONGEST:
         return own
-    others = _place(vectors, result), namer.choice(result), namer.chain(result)
+    others = _place(vectors, result), namer.choice(result), namer.chain(result), namer.register(result)
     return next((other for other in others if other and len(other) <= LONGEST), "")
 
 
@@ -148,6 +148,11 @@ class _Namer:
             return name if name.endswith("_otherwise") else name and f"{name}_otherwise"
         condition = self.bits((selects[0],))
         return f"{name}_if_{condition}" if condition else ""
+
+    def register(self, result: Result) -> str:
+        """The name of a register for a result without a name."""
+        name = self._brief(result.operation.operands[1]) if result.operation.kind == "$dff" else ""
+        return f"{name}_registered" if name and not name[0].isdigit() else ""
 
     def chain(self, result: Result) -> str:
         """The name of a long chain of one operator: its first term "and others", or "or others"."""

@@ -26,7 +26,7 @@ from synth.proof.gates import Netlist, apply
 
 VECTORS = 200
 MEANING = (
-    r"(not|minus|any_of|all_of|none_of|parity_of)_\w+|\w+_(others|otherwise)(_\d+)?"
+    r"(not|minus|any_of|all_of|none_of|parity_of)_\w+|\w+_(others|otherwise|registered)(_\d+)?"
     r"|\w+_(and|or|xor|plus|minus|times|is|is_not|below|reaches|above|if)_\w+"
 )
 """Names that say what an intermediate result is, see :mod:`hwgen.netlist.meaning`."""
