@@ -15,7 +15,7 @@ LONGEST_COMPARED = 12
 
 _WORDS = {
     "$and": "and", "$or": "or", "$xor": "xor", "$logic_and": "and", "$logic_or": "or", "$add": "plus", "$sub": "minus",
-    "$mul": "times", "$eq": "is", "$ne": "is_not", "$lt": "below", "$ge": "reaches", "$gt": "above",
+    "$mul": "times", "$eq": "equals", "$ne": "differs_from", "$lt": "below", "$ge": "reaches", "$gt": "above",
 }  # fmt: skip
 _PREFIXES = {
     "$not": "not", "$neg": "minus", "$reduce_or": "any_of", "$reduce_bool": "any_of", "$reduce_and": "all_of",
