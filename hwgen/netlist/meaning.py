@@ -59,7 +59,7 @@ def _place(vectors: Vectors, result: Result) -> str:
 def comparison(vectors: Vectors, result: Result) -> str:
     """The comparison of a vector with a constant that a bit is, such as ``bits[30:23] >= 131``, if it is one.
 
-    It is: some first bits that must be ones, or of which one 1 is enough, and a comparison of the bits behind them.
+    It is a comparison of the last bits, behind first bits that must all be ones, or that need one 1 among them.
     """
     reached = _reached(vectors, result.bits[0]) if len(result.bits) == 1 else None
     if reached is None:

@@ -79,9 +79,9 @@ def separated(fragment: Fragment, name: str) -> list[Part]:
     for key, found in places.items():
         if len(found) > 1:
             parent, number = found[0]
-            wanted = f"{name}_{components[key].part}"
+            usual = f"{name}_{components[key].part}"
             taken = {part.name for part in parts}
-            free = next(item for item in chain([wanted], (f"{wanted}_{k}" for k in count(2))) if item not in taken)
+            free = next(item for item in chain([usual], (f"{usual}_{k}" for k in count(2))) if item not in taken)
             part = Part(free, components[key], parent.subfragments[number][0])
             for parent, number in found:
                 child, label, location = parent.subfragments[number]
