@@ -19,7 +19,8 @@ from hwgen.blocks.options import A_FORMAT, B_FORMAT, LANES, SCALE_BITS, TERMS
 from hwgen.blocks.words import operands, sum_lines
 from hwgen.datapath.compress import compressed_sum
 from hwgen.datapath.exact import sticky_specials
-from hwgen.datapath.multiplier import lane_multipliers, operand_ports
+from hwgen.datapath.lane import lanes_of
+from hwgen.datapath.multiplier import operand_ports
 from hwgen.datapath.ports import flag_port, flag_word
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import SumShape
@@ -82,11 +83,13 @@ class Compressor(Accumulating, wiring.Component):
         """Products, then full adders."""
         m = Module()
         layout = ProductShape.of(self.a_format, self.b_format, normalized=False, scale_bits=self.scale_bits)
-        multipliers = lane_multipliers(m, self, layout, self.lanes, flags=self.has_flags, adders=True)
-        products = [multiplier.product for multiplier in multipliers]
         shape, width = SumShape(layout, self.lanes), self.row_bits
+        lanes = lanes_of(
+            m, self, layout, self.lanes, shape, enable=self.enable, finite=True, flags=self.has_flags, adders=True
+        )
         rows = self.acc_in[:width], self.acc_in[width : 2 * width]
-        rows = compressed_sum(m, products, shape, rows, self.enable, state_last=self.state_last)
+        rows = compressed_sum(m, [lane.row for lane in lanes], shape, rows, state_last=self.state_last)
+        products = [lane.product for lane in lanes]
         classes = [
             (product.sign, product.is_inf & ~product.is_nan & self.enable, product.is_nan & self.enable)
             for product in products

@@ -23,10 +23,11 @@ from hwgen.datapath.exact import sticky_specials
 from hwgen.datapath.fabric import ASIC
 from hwgen.datapath.frames import product_shape, summed
 from hwgen.datapath.goal import AREA
-from hwgen.datapath.multiplier import Multiplier, lane_multipliers, operand_ports
+from hwgen.datapath.lane import lanes_of
+from hwgen.datapath.multiplier import Multiplier, operand_ports
 from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import ProductShape
-from hwgen.datapath.rows import SumShape, sum_of_finite_products
+from hwgen.datapath.rows import SumShape, sum_with
 from hwgen.datapath.scale import Scale
 
 
@@ -105,25 +106,22 @@ class Dot(Accumulating, wiring.Component):
             layout = product_shape(*formats, self.accumulator)
         else:
             layout = ProductShape.of(*formats, normalized=False, scale_bits=self.scale_bits)
-        multipliers = lane_multipliers(m, self, layout, self.lanes, flags=self.has_flags)
         if self.exact is not None:
-            self._exact(m, multipliers, self.exact)
+            self._exact(m, layout, self.exact)
             return m
-        products, positive = [multiplier.product for multiplier in multipliers], self.zero == POSITIVE
-        scale = self._scale(m)
         result = summed(
             m,
-            products,
+            self,
             layout,
+            self.lanes,
             self.accumulator,
-            self.acc_in,
-            scale,
-            positive=positive,
+            self._scale(m),
+            positive=self.zero == POSITIVE,
             flags=self.has_flags,
             fabric=self.fabric,
             goal=self.optimize,
         )
-        self._add_outputs(m, result.acc_out, result.overflow, lambda: result.flags(m, self.flags))
+        self._add_outputs(m, result.bits, result.overflow, lambda: result.flags(m, self.flags))
         return m
 
     def _scale(self, m: Module) -> Scale:
@@ -134,14 +132,15 @@ class Dot(Accumulating, wiring.Component):
         m.d.comb += [scales.a.eq(self.a_scale), scales.b.eq(self.b_scale)]
         return Scale.of_blocks(scales.product, shape)
 
-    def _exact(self, m: Module, multipliers: list[Multiplier], unit: ExactAccumulator) -> None:
+    def _exact(self, m: Module, layout: ProductShape, unit: ExactAccumulator) -> None:
         width = unit.value_width
         spare = int(self.has_overflow or self.has_flags)  # an empty accumulator has room for all lanes
-        products = [multiplier.product for multiplier in multipliers]
+        shape = SumShape(layout, self.lanes, fabric=self.fabric)
+        lanes = lanes_of(m, self, layout, self.lanes, shape, finite=True, flags=self.has_flags)
         value = named(m, "value", self.acc_in[:width])
-        shape = SumShape(multipliers[0].layout, self.lanes, fabric=self.fabric)
         wide_value = Cat(value, value[-1].replicate(spare))
-        total = sum_of_finite_products(m, products, shape, wide_value, width + spare)
+        total = sum_with(m, [lane.row for lane in lanes], shape, wide_value, width + spare)
+        products = [lane.product for lane in lanes]
         classes = [(product.sign, product.is_inf & ~product.is_nan, product.is_nan) for product in products]
         specials, opposite = sticky_specials(m, self.acc_in[width:], classes)
         no_room, zero = ~(total[width - 1 :].all() | ~total[width - 1 :].any()), Const(0, 1)

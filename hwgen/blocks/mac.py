@@ -16,7 +16,6 @@ from hwgen.blocks.options import A_FORMAT, ACCUMULATION, B_FORMAT, OPTIMIZE, RES
 from hwgen.blocks.parts import Adder, Multiplier
 from hwgen.blocks.parts import product_shape as multiplied_shape
 from hwgen.blocks.words import operands, sum_lines, sum_rules
-from hwgen.datapath import multiplier
 from hwgen.datapath.fabric import ASIC
 from hwgen.datapath.fast import product
 from hwgen.datapath.fast.adder import TwoPathAdder
@@ -24,7 +23,7 @@ from hwgen.datapath.frames import product_shape, summed
 from hwgen.datapath.goal import AREA, SPEED
 from hwgen.datapath.multiplier import operand_ports
 from hwgen.datapath.operand import Operand
-from hwgen.datapath.ports import FLAG_BITS, code, code_widths
+from hwgen.datapath.ports import FLAG_BITS, code
 from hwgen.datapath.scale import Scale
 
 
@@ -113,20 +112,15 @@ class Mac(Accumulating, wiring.Component):
         number = product.multiply(m, shape, a, b, scale, flags=self.has_flags)
         unit = TwoPathAdder(wide(self.accumulator), shape, flags=self.has_flags, zero=self.zero)
         total = unit.add(m, number, self.acc_in)
-        self._add_outputs(m, total.bits, total.overflow, lambda: total.flags)
+        self._add_outputs(m, total.bits, total.overflow, lambda: total.word)
 
     def _aligned(self, m: Module) -> None:
         """A dot product of one lane."""
         shape = product_shape(self.a_format, self.b_format, self.accumulator)
-        m.submodules.multiplier = unit = multiplier.Multiplier(shape, flags=self.has_flags)
-        for name in code_widths("a", self.a_format) | code_widths("b", self.b_format):
-            m.d.comb += getattr(unit, name).eq(getattr(self, name))
         scale = Scale.of_port(self.scale) if self.scale_bits else Scale.none()
         positive, flags = self.zero == POSITIVE, self.has_flags
-        total = summed(
-            m, [unit.product], shape, self.accumulator, self.acc_in, scale, positive=positive, flags=flags, fabric=ASIC
-        )
-        self._add_outputs(m, total.acc_out, total.overflow, lambda: total.flags(m, self.flags))
+        total = summed(m, self, shape, 1, self.accumulator, scale, positive=positive, flags=flags, fabric=ASIC)
+        self._add_outputs(m, total.bits, total.overflow, lambda: total.flags(m, self.flags))
 
 
 MAC = Block(

@@ -108,7 +108,7 @@ class Adder(Accumulating, wiring.Component):
             total = unit.add(m, self.product, self.acc_in)
         else:
             total = add_exact(m, self.exact, layout, self.product, self.acc_in)
-        self._add_outputs(m, total.bits, total.overflow, lambda: total.flags)
+        self._add_outputs(m, total.bits, total.overflow, lambda: total.word)
         return m
 
 

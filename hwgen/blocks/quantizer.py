@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from math import isqrt
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from golden import Format, WideFormat, get
+from golden import Format, Overflow, Rounding, WideFormat, get
 from golden.arithmetic.blocks import CEIL, FLOOR, POLICIES, element_exponent, element_options
 from golden.explain import hexadecimal, overflow_rule
 from golden.names import check_name
@@ -22,9 +23,10 @@ from hwgen.blocks.words import Rules, label
 from hwgen.datapath.arithmetic import any_of, largest, named, range_shape, reaches
 from hwgen.netlist.book import chapter
 from hwgen.netlist.component import Checked
+from hwgen.netlist.parts import Repeated
 from hwgen.rounding.position import Parts
 from hwgen.rounding.rounder import Rounder
-from hwgen.rounding.source import dividend_parts
+from hwgen.rounding.source import dividend_parts, lowest_dividend
 
 E8M0 = get("e8m0")
 SCALE_EXPONENTS = E8M0.exponent_range
@@ -76,12 +78,12 @@ class Quantizer(Checked, wiring.Component):
         m = Module()
         source, rounder = wide(self.source), Rounder(self.fmt, self.rounding, self.overflow)
         words = [self.bits.word_select(lane, source.width) for lane in range(self.lanes)]
+        shape = ScaleShape(self.fmt, source, self.policy, lowest_dividend(source, rounder, SCALE_EXPONENTS[0]))
         numbers = []
-        for lane, word in enumerate(words):
+        for lane, word in enumerate([] if shape.reads_fields else words):
             m.submodules[f"lane_{lane}"] = part = Module()
             numbers.append(dividend_parts(part, source, word, rounder, SCALE_EXPONENTS[0]))
         m.submodules.block = block = Module()
-        shape = ScaleShape(self.fmt, source, self.policy, numbers[0].exponents[0])
         scale, is_special = _scale(block, shape, words, numbers)
         m.d.comb += self.scale.eq(scale | is_special.replicate(E8M0.width))
         quotient = QuotientShape(*shape.quotient_exponents)
@@ -89,13 +91,65 @@ class Quantizer(Checked, wiring.Component):
         constant = quotient.offset - source.bias - SCALE_EXPONENTS[0]
         offset = named(block, "offset_less_scale", (constant - scale)[: quotient.width])
         codes = []
-        for lane, number in enumerate(numbers):
-            m.submodules[f"element_{lane}"] = part = Module()
-            chapter(part, f"Divide: quotient_exponent {quotient.width} bits, that of the number over the scale")
-            exponent = named(part, "quotient_exponent", (number.exponent + offset)[: quotient.width])
-            code = rounder.code(part, quotient.parts(number, exponent))
-            codes.append(named(part, "code", code & (~is_special).replicate(self.fmt.width)))
+        for lane, word in enumerate(words):
+            m.submodules[f"element_{lane}"] = element = Element(shape, quotient, self.rounding, self.overflow)
+            m.d.comb += [
+                element.bits.eq(word),
+                element.offset_less_scale.eq(offset),
+                element.is_special.eq(is_special),
+            ]
+            codes.append(element.code)
         m.d.comb += self.codes.eq(Cat(*codes))
+        return m
+
+
+class Element(Repeated, wiring.Component):
+    """Divide a number by the scale of its block, and round it to a code; combinational.
+
+    Parameters
+    ----------
+    shape : ScaleShape
+    quotient : QuotientShape
+    rounding : Rounding
+    overflow : Overflow
+
+    Members
+    -------
+    bits : ``In``
+        The number.
+    offset_less_scale : ``In``
+        What is added to the number's exponent.
+    is_special : ``In(1)``
+        Whether an infinity or a NaN is in the block: the code is 0.
+    code : ``Out``
+    """
+
+    part, follows = "element", "Scale"
+
+    def __init__(self, shape: ScaleShape, quotient: QuotientShape, rounding: Rounding, overflow: Overflow):
+        self.shape, self.quotient, self.options = shape, quotient, (rounding, overflow)
+        self.identity = shape, quotient, rounding, overflow
+        self.heading = f"Elements: code {shape.fmt.width} bits, the number over the scale, rounded"
+        self.summary = f"one element, a number over the scale of its block, rounded to {shape.fmt.name}"
+        self.is_worth_a_module = shape.reads_fields  # otherwise the scale needs part of it
+        super().__init__(
+            {
+                "bits": In(shape.source.width),
+                "offset_less_scale": In(quotient.width),
+                "is_special": In(1),
+                "code": Out(shape.fmt.width),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        """Fields of the number, the exponent of the quotient, then the code."""
+        m, rounder = Module(), Rounder(self.shape.fmt, *self.options)
+        number = dividend_parts(m, self.shape.source, self.bits, rounder, SCALE_EXPONENTS[0])
+        width = self.quotient.width
+        chapter(m, f"Divide: quotient_exponent {width} bits, that of the number over the scale")
+        exponent = named(m, "quotient_exponent", (number.exponent + self.offset_less_scale)[:width])
+        code = rounder.code(m, self.quotient.parts(number, exponent))
+        m.d.comb += self.code.eq(code & (~self.is_special).replicate(len(self.code)))
         return m
 
 
@@ -206,8 +260,8 @@ def _scale(m: Module, shape: ScaleShape, words: list[Value], numbers: list[Parts
     up: Value = Const(0, 1)
     if shape.increment:
         rounds_up = [
-            named(m, f"lane_{lane}_rounds_up", leads[lane] & _rounds_up(shape, words[lane], numbers[lane]))
-            for lane in lanes
+            named(m, f"lane_{lane}_rounds_up", leads[lane] & _rounds_up(shape, word, number))
+            for lane, word, number in zip_longest(lanes, words, numbers)
         ]
         up = named(m, "scale_rounds_up", any_of(rounds_up))
     low, high = shape.code_of_level_0, shape.largest_code
@@ -225,14 +279,14 @@ def _scale(m: Module, shape: ScaleShape, words: list[Value], numbers: list[Parts
     return named(m, "finite_scale", scale, E8M0.width), is_special
 
 
-def _rounds_up(shape: ScaleShape, word: Value, number: Parts) -> Value:
-    """Whether the logarithm of a number's magnitude is rounded up."""
+def _rounds_up(shape: ScaleShape, word: Value, number: Parts | None) -> Value:
+    """Whether the logarithm of a number's magnitude is rounded up; without one, by its fields."""
     k = shape.source.fraction_bits
     fraction = word[:k]
     if shape.policy == CEIL:
-        return fraction.any() if shape.reads_fields else number.hidden & (number.fraction.any() | number.rest)
+        return fraction.any() if number is None else number.hidden & (number.fraction.any() | number.rest)
     normal = reaches(fraction, _root(k) - (1 << k))
-    if shape.reads_fields:
+    if number is None:
         return normal
     places = range(1, min(1 - shape.source.bias - shape.lowest_exponent, k) + 1)
     subnormal = [(number.exponent == 1 - place) & reaches(fraction, _root(k - place)) for place in places]

@@ -27,6 +27,7 @@ from golden.tables import read as read_table
 from hwgen.blocks.block import Block, Design
 from hwgen.blocks.catalog import BLOCKS
 from hwgen.cli.parser import design_of
+from hwgen.netlist.parts import PARTS
 
 GENERATED = {name: block for name, block in BLOCKS.items() if block.generated}
 
@@ -55,7 +56,7 @@ def _designs(table: dict[str, Any], folder: Path) -> list[Design]:
             raise BadValue(f"module {number}: name", f"{design.name!r} is taken by module {first}; choose another one")
     for number, design in enumerate(designs, 1):
         stem, _, ending = design.name.lower().rpartition("_")
-        if ending in ("tb", "properties") and stem in numbers:
+        if ending in ("tb", "properties", *PARTS) and stem in numbers:
             taken = f"is that of a module in the bundle of module {numbers[stem]}"
             raise BadValue(f"module {number}: name", f"{design.name!r} {taken}; choose another one")
     return designs

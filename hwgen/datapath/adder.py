@@ -25,20 +25,11 @@ from amaranth.lib.wiring import PureInterface
 from golden import WideFormat
 from golden.wide import IEEE
 from hwgen.datapath.accumulator import Accumulator, unpacked
-from hwgen.datapath.arithmetic import extended, moved_right, named, normalized, plus, range_shape
+from hwgen.datapath.arithmetic import addend, extended, moved_right, named, normalized, plus, range_shape
 from hwgen.datapath.frame import GUARD_BITS, AdderShape
-from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import NumberShape
+from hwgen.datapath.sums import Sum
 from hwgen.netlist.book import chapter
-
-
-@dataclass(frozen=True)
-class Total:
-    """The new accumulator, whether a finite sum overflowed, and the flags if there are any."""
-
-    bits: Value
-    overflow: Value
-    flags: Value | None
 
 
 @dataclass(frozen=True)
@@ -86,7 +77,7 @@ class FloatAdder:
         self.accumulator, self.layout, self.has_flags = accumulator, AdderShape(accumulator, product), flags
         self.zero = zero
 
-    def add(self, m: Module, product: PureInterface, acc_in: Value) -> Total:
+    def add(self, m: Module, product: PureInterface, acc_in: Value) -> Sum:
         """Add the hardware to a module; its stages in order."""
         acc = unpacked(m, self.accumulator, acc_in)
         aligned = self._align(m, product, acc)
@@ -97,7 +88,7 @@ class FloatAdder:
         finite = named(m, "is_finite", ~(acc.is_special | product.is_inf | product.is_nan))
         overflow = is_special & finite
         if not self.has_flags:
-            return Total(bits, overflow, None)
+            return Sum(bits, overflow)
         chapter(m, "Flags: inexact, underflow, overflow, invalid")
         overflow = named(m, "overflow_flag", overflow)
         lost = named(m, "lost", (inexact | flushed) & finite)
@@ -105,7 +96,7 @@ class FloatAdder:
         opposite = named(m, "opposite_infinities", opposite)
         invalid = product.is_invalid | opposite | acc.is_signaling
         tiny = self._is_tiny(significand, exponent)
-        return Total(bits, overflow, flag_word(lost | overflow, lost & tiny & ~overflow, overflow, invalid))
+        return Sum(bits, overflow, lost | overflow, lost & tiny & ~overflow, invalid)
 
     def _normalize_product(self, m: Module, product: PureInterface) -> tuple[Value, Value, Value]:
         """Normalize the product.
@@ -121,9 +112,9 @@ class FloatAdder:
         # With an odd offset: exponent + at_least_two = exponent + 1 - (not at_least_two)
         exponent = (exponent - ~at_least_two if odd else exponent + at_least_two)[: shape.width]
         exponent = named(m, "product_exponent_before_offset", exponent) if w.offset + odd else exponent
-        exponent = named(
-            m, "normalized_product_exponent", plus(m, "normalized_product_exponent", exponent, w.offset + odd), shape
-        )
+        name, added = "normalized_product_exponent", w.offset + odd
+        note = f"product_exponent_before_offset {addend(added)}" if added else ""
+        exponent = named(m, name, plus(m, name, exponent, added), shape, note=note)
         return exponent, named(m, "normalized_product_significand", significand), at_least_two
 
     def _align(self, m: Module, product: PureInterface, acc: Accumulator) -> _Aligned:
@@ -144,8 +135,10 @@ class FloatAdder:
         # exponent + at_least_two - acc_exponent + offset (- 1), where -x = ~x + 1; at_least_two enters as a carry-in
         not_acc = named(m, "not_acc_exponent", ~acc.exponent)
         minus_acc = extended(Cat(not_acc, Const(1, 1)).as_signed(), width)
-        minus_acc = plus(m, "offset_minus_acc_exponent", minus_acc, w.offset + int(w.ties_lead))
-        minus_acc = named(m, "offset_minus_acc_exponent", minus_acc)
+        constant = w.offset + int(w.ties_lead)
+        minus_acc = plus(m, "offset_minus_acc_exponent", minus_acc, constant)
+        note = f"-acc_exponent {addend(constant - 1)}"
+        minus_acc = named(m, "offset_minus_acc_exponent", minus_acc, note=note)
         exponent = extended(product.exponent, width)
         difference = (Cat(at_least_two, exponent) + Cat(at_least_two, minus_acc))[1 : width + 1]
         difference = named(m, "difference", difference)

@@ -11,17 +11,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
-from amaranth.lib.wiring import PureInterface
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 from golden import WideFormat
 from golden.wide import wide
 from hwgen.datapath.arithmetic import any_of, extended, largest, named, normalized, plus, range_shape, reaches
 from hwgen.datapath.fabric import ASIC, FPGA, chained
+from hwgen.datapath.lane import Lane
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import zero_is_silent
 from hwgen.datapath.scale import Scale
-from hwgen.datapath.sums import RoundedSum, specials
+from hwgen.datapath.sums import Sum, specials
 from hwgen.netlist.book import chapter
+from hwgen.netlist.parts import Repeated
 
 
 @dataclass(frozen=True)
@@ -159,9 +162,7 @@ class _Truncated:
     is_zero: Value
 
 
-def aligned_sum(
-    m: Module, products: Sequence[PureInterface], shape: AlignedShape, acc: Value, scale: Scale, positive: bool
-) -> RoundedSum:
+def aligned_sum(m: Module, lanes: Sequence[Lane], shape: AlignedShape, acc: Value, scale: Scale, positive: bool) -> Sum:
     """Align, add and truncate; with ``positive`` a zero is +0. ``inexact`` and ``underflow`` are not computed."""
     target, k = shape.target, shape.target.fraction_bits
     chapter(
@@ -171,14 +172,13 @@ def aligned_sum(
     hidden = named(m, "acc_hidden", field.any())
     exponent = named(m, "acc_exponent", Cat(field[0] | ~hidden, field[1:]))
     significand = named(m, "acc_significand", Cat(fraction, hidden))
-    levels = _levels(m, products, shape, exponent, significand, scale)
-
-    rows = [_row(m, f"lane_{lane}", product, shape, levels, lane, acc[-1]) for lane, product in enumerate(products)]
+    levels = _levels(m, lanes, shape, exponent, significand, scale)
+    rows = [_row(m, number, lane, shape, levels, acc[-1]) for number, lane in enumerate(lanes)]
     chapter(
         m, f"Align the accumulator: acc_row {1 + shape.fraction_bits} bits, bit 0 weighs as in the rows of the lanes"
     )
     distance = named(m, "acc_distance", (levels.field - exponent)[: len(levels.field)])
-    acc_row = named(m, "acc_row", _moved(m, "acc", significand, k, distance, shape))
+    acc_row = named(m, "acc_row", _moved(m, "acc_", significand, k, distance, shape))
 
     width = shape.sum_bits + 1
     chapter(m, f"Sum: {shape.lanes} products and the accumulator; total {width} bits; its sign and magnitude")
@@ -189,7 +189,9 @@ def aligned_sum(
     truncated = (_bounded if shape.is_bounded else _limited)(m, shape, magnitude, levels.field)
 
     chapter(m, "Specials: no product but zeros, infinities and NaN; the sign")
-    special = specials(m, products, shape.product, acc, k, scale, acc_passes=shape.infinity_passes)
+    special = specials(
+        m, [lane.product for lane in lanes], shape.product, acc, k, scale, acc_passes=shape.infinity_passes
+    )
     any_product = named(m, "any_product", any_of(levels.active))
     dropped = k - shape.kept_fraction
     alone = Cat(Const(0, dropped), acc[dropped:-1])
@@ -204,13 +206,12 @@ def aligned_sum(
     if positive:
         sign_out = sign_out & code_out.any()
     bits = Cat(code_out, named(m, "sign_out", sign_out))
-    never = Const(0, 1)
-    return RoundedSum(bits, never, never, truncated.overflow & choose_sum, special.invalid, special.finite)
+    return Sum(bits, truncated.overflow & choose_sum, invalid=special.invalid, finite=special.finite)
 
 
 def _levels(
     m: Module,
-    products: Sequence[PureInterface],
+    lanes: Sequence[Lane],
     shape: AlignedShape,
     exponent: Value,
     significand: Value,
@@ -233,15 +234,16 @@ def _levels(
         dominates = named(m, "acc_dominates", above.any() & active)
         level = level | dominates.replicate(bits)
     chapter(m, f"Largest exponent: {bits} bits, of the products that are not zero and the accumulator")
-    names = [f"lane_{lane}" for lane in range(len(products))]
+    names = [f"lane_{number}" for number in range(len(lanes))]
     signed = shape.product.exponent_shape.signed
     exponents = [
-        Cat(product.exponent[:-1], ~product.exponent[-1]) if signed else product.exponent for product in products
+        Cat(lane.product.exponent[:-1], ~lane.product.exponent[-1]) if signed else lane.product.exponent
+        for lane in lanes
     ]
     levels = [
         named(m, f"{name}_level", extended(Cat(value), bits)) for name, value in zip(names, exponents, strict=True)
     ]
-    used = [named(m, f"{name}_active", ~product.is_zero) for name, product in zip(names, products, strict=True)]
+    used = [named(m, f"{name}_active", ~lane.product.is_zero) for name, lane in zip(names, lanes, strict=True)]
     items = dict(zip([*names, "acc"], [*levels, named(m, "acc_level", level)], strict=True))
     top, _ = largest(m, "largest_level", items, [*used, named(m, "acc_active", active)])
     shape_of_field = range_shape(*shape.largest_fields)
@@ -251,21 +253,70 @@ def _levels(
     return _Levels(top, named(m, "largest_field", field, shape_of_field), levels, used)
 
 
-def _row(
-    m: Module, name: str, product: PureInterface, shape: AlignedShape, levels: _Levels, lane: int, flip: Value
-) -> tuple[Value, Value]:
-    """An aligned product in one's complement, and its sign, which completes the two's complement.
+class Aligner(Repeated, wiring.Component):
+    """Align a product with the largest exponent; combinational.
 
     Magnitudes are truncated, so that they are negated after the shift.
+
+    Parameters
+    ----------
+    shape : AlignedShape
+
+    Members
+    -------
+    significand : ``In``
+        Of the product.
+    is_zero, negative : ``In(1)``
+        Whether the product is 0, and whether the row is to be negated. ``is_zero`` exists only where the significand of
+        a zero may be another number.
+    level, largest_level : ``In``
+        Of the product, and of all addends.
+    row : ``Out``
+        In one's complement, without the sign, which completes the two's complement.
     """
-    chapter(m, f"Align {name}: {shape.addend_bits} bits, shifted right; inverted if its sign is not the accumulator's")
-    significand, active = product.significand, levels.active[lane]
-    if not (zero_is_silent(shape.product.a.fmt) and zero_is_silent(shape.product.b.fmt)):
-        significand = named(m, f"{name}_significand", Mux(active, significand, 0))
-    distance = named(m, f"{name}_distance", (levels.largest - levels.products[lane])[: shape.level_bits])
-    value = _moved(m, name, significand, shape.product.fraction_bits, distance, shape)
-    negative = named(m, f"{name}_negative", product.sign ^ flip)
-    return named(m, f"{name}_row", value ^ negative.replicate(len(value))), negative
+
+    part, follows = "aligner", "Largest exponent"
+    summary = "a product aligned with the largest exponent"
+
+    def __init__(self, shape: AlignedShape):
+        self.shape = self.identity = shape
+        bits = f"row {shape.addend_bits} bits"
+        self.heading = f"Align the lanes: {bits}, shifted right; inverted if its sign is not the accumulator's"
+        self.masks = not (zero_is_silent(shape.product.a.fmt) and zero_is_silent(shape.product.b.fmt))
+        mask = {"is_zero": In(1)} if self.masks else {}
+        levels = dict.fromkeys(("level", "largest_level"), In(shape.level_bits))
+        significand = {"significand": In(shape.product.significand_bits)}
+        super().__init__({**significand, **mask, "negative": In(1), **levels, "row": Out(shape.addend_bits)})
+
+    def elaborate(self, _platform: object) -> Module:
+        """Shift right, then invert."""
+        m, shape = Module(), self.shape
+        bits = f"{shape.addend_bits} bits"
+        chapter(m, f"Align: {bits}, shifted right; inverted if its sign is not the accumulator's")
+        significand: Value = self.significand
+        if self.masks:
+            significand = named(m, "nonzero_significand", Mux(self.is_zero, 0, significand))
+        distance = named(m, "distance", (self.largest_level - self.level)[: shape.level_bits])
+        value = _moved(m, "", significand, shape.product.fraction_bits, distance, shape)
+        m.d.comb += self.row.eq(value ^ self.negative.replicate(len(value)))
+        return m
+
+
+def _row(
+    m: Module, number: int, lane: Lane, shape: AlignedShape, levels: _Levels, negate: Value
+) -> tuple[Value, Value]:
+    """An aligned product in one's complement, and its sign."""
+    m.submodules[f"align_{number}"] = unit = Aligner(shape)
+    if unit.masks:
+        m.d.comb += unit.is_zero.eq(lane.product.is_zero)
+    negative = named(m, f"lane_{number}_negative", lane.product.sign ^ negate)
+    m.d.comb += [
+        unit.significand.eq(lane.product.significand),
+        unit.negative.eq(negative),
+        unit.level.eq(levels.products[number]),
+        unit.largest_level.eq(levels.largest),
+    ]
+    return unit.row, negative
 
 
 def _sum_of_rows(m: Module, shape: AlignedShape, rows: Sequence[tuple[Value, Value]], acc: Value, width: int) -> Value:
@@ -277,21 +328,23 @@ def _sum_of_rows(m: Module, shape: AlignedShape, rows: Sequence[tuple[Value, Val
     return sum([*terms, acc], Const((-shape.lanes << shape.addend_bits) % (1 << width), width))[:width]
 
 
-def _moved(m: Module, name: str, significand: Value, fraction_bits: int, distance: Value, shape: AlignedShape) -> Value:
+def _moved(
+    m: Module, prefix: str, significand: Value, fraction_bits: int, distance: Value, shape: AlignedShape
+) -> Value:
     """``significand >> distance``, truncated to the fraction bits of an addend.
 
     The smallest stage is the first: the value then stays short for longer.
     """
     width = len(significand) - fraction_bits + shape.fraction_bits
     stages = min(width.bit_length(), len(distance))
-    beyond = named(m, f"{name}_is_below", distance[stages:].any())
+    beyond = named(m, f"{prefix}is_below", distance[stages:].any())
     value = significand
     for place in range(stages):
         step = 1 << place
-        move = named(m, f"{name}_moves_right_{step}", distance[place] | beyond)
+        move = named(m, f"{prefix}moves_right_{step}", distance[place] | beyond)
         still, moved = Cat(Const(0, step), value), Cat(value, Const(0, step))
         room = min(len(still), max(width, len(significand)))
-        value = named(m, f"{name}_moved_right_{step}", Mux(move, moved[-room:], still[-room:]))
+        value = named(m, f"{prefix}moved_right_{step}", Mux(move, moved[-room:], still[-room:]))
     return Cat(Const(0, max(width - len(value), 0)), value)[-width:]
 
 

@@ -17,12 +17,16 @@ from typing import TypeVar
 import numpy as np
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, ShapeLike, Signal, Value, signed, unsigned
 
-from hwgen.netlist.book import attributes
+from hwgen.netlist.book import NOTE, attributes
 
 
-def named(m: Module, name: str, value: Value, shape: ShapeLike | None = None) -> Signal:
-    """A signal with this value, in the module's current chapter; its shape is unsigned and as wide unless given."""
-    signal = Signal(len(value) if shape is None else shape, name=name, attrs=attributes(m))
+def named(m: Module, name: str, value: Value, shape: ShapeLike | None = None, *, note: str = "") -> Signal:
+    """A signal with this value, in the module's current chapter; its shape is unsigned and as wide unless given.
+
+    A ``note`` is a comment on the signal in the Verilog.
+    """
+    attrs = attributes(m) | ({NOTE: note} if note else {})
+    signal = Signal(len(value) if shape is None else shape, name=name, attrs=attrs)
     m.d.comb += signal.eq(value)
     return signal
 
@@ -38,6 +42,11 @@ def extended(value: Value, width: int) -> Value:
     """The same number in ``width`` bits: cut, or extended by zeros or, if its shape is signed, by the sign."""
     fill = value[-1] if value.shape().signed else Const(0, 1)
     return Cat(value, fill.replicate(max(width - len(value), 0)))[:width]
+
+
+def addend(constant: int) -> str:
+    """The text that adds a constant, for a note."""
+    return f"{'-' if constant < 0 else '+'} {abs(constant)}"
 
 
 class Tabled:
@@ -156,8 +165,15 @@ def plus(m: Module, name: str, value: Value, constant: int, carry: Value | None 
 def carry_out(m: Module, a: Value, b: Value, carry: Value) -> Value:
     """The carry out of ``a + b + carry``. ``a >= b`` is the carry out of ``a + ~b + 1``."""
     for place, (x, y) in enumerate(zip(a, b, strict=True)):
-        carry = named(m, f"carry_{place + 1}", (x & y) | (carry & (x | y)))
+        carry = named(m, f"carry_{place + 1}", _carried(x, y, carry))
     return carry
+
+
+def _carried(x: Value, y: Value, carry: Value) -> Value:
+    """The carry out of one place."""
+    if isinstance(carry, Const):
+        return x | y if carry.value else x & y
+    return (x & y) | (carry & (x | y))
 
 
 def largest(

@@ -1,31 +1,40 @@
-"""The bounded frame: products and an accumulator, rounded once, in few bits, as at most one of them can be far away.
+"""Products and an accumulator in a frame of fixed point, rounded once; the frame is bounded or spanning.
 
-The sum S of all products is exact. The accumulator C is added where it overlaps S. If its last bit lies below that of
-S, then S is raised in the frame, so that the frame has what is below it; the rest of C is a sticky bit. If C is so
-large that it swallows S, or if S is 0, C is the result. The frame has as many bits as S, and a few more than the
-target's significand, whatever the target's range.
+A bounded frame has few bits, as at most one addend can be far away. The sum S of all products is exact. The accumulator
+C is added where it overlaps S. If its last bit lies below that of S, then S is raised in the frame, so that the frame
+has what is below it; the rest of C is a sticky bit. If C is so large that it swallows S, or if S is 0, C is the result.
+The frame has as many bits as S, and a few more than the target's significand, whatever the target's range.
+
+A spanning frame holds products and an accumulator of a short range. The accumulator's magnitude is always added: if it
+is negative, the signs of all products are inverted. The total is normalized in two's complement, by no more places than
+a subnormal result leaves, so that a first bit of 0 is that of a subnormal.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
-from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
 from hwgen.datapath.arithmetic import extended, named, reaches
+from hwgen.datapath.fabric import FPGA, chained
+from hwgen.datapath.fast.normalize import Normalized
+from hwgen.datapath.lane import Lane
 from hwgen.datapath.rows import SumShape, moved_up, sum_of_products
 from hwgen.datapath.scale import Scale
-from hwgen.datapath.signed import Normalized
-from hwgen.datapath.sums import RoundedSum, specials
-from hwgen.datapath.total import rounded_total
+from hwgen.datapath.signed import rounded_total
+from hwgen.datapath.sums import Sum, specials
 from hwgen.netlist.book import chapter
 
 MAX_SECOND_STEP = 8
 """A second stage of so few places is smaller than one of the next power of two, which tests and masks most bits."""
+
+LONGEST_RANGE = 64
+"""Bits of the largest range of an accumulator for which this frame is smaller than a floating-point sum."""
 
 
 @dataclass(frozen=True)
@@ -151,11 +160,9 @@ class _Finite:
     lost: Value
 
 
-def rounded_sum(
-    m: Module, products: list[PureInterface], frame: BoundedShape, acc: Value, positive: bool
-) -> RoundedSum:
+def rounded_sum(m: Module, lanes: Sequence[Lane], frame: BoundedShape, acc: Value, positive: bool) -> Sum:
     """Add, normalize and round; with ``positive`` a zero is +0."""
-    products_sum = sum_of_products(m, products, frame, acc[-1])
+    products_sum = sum_of_products(m, [lane.row for lane in lanes], frame)
     aligned = _aligned(m, frame, acc)
     finite = _rounded(m, frame, products_sum, aligned)
     k, exponent_bits = frame.target.fraction_bits, frame.target.exponent_bits
@@ -163,7 +170,7 @@ def rounded_sum(
     chapter(m, "Specials: the accumulator as result, infinities and NaN; the sign")
     any_sum = named(m, "any_sum", products_sum.any())
     special = specials(
-        m, products, frame.product, acc, k, Scale.none(), acc_passes=True
+        m, [lane.product for lane in lanes], frame.product, acc, k, Scale.none(), acc_passes=True
     )  # it dominates: it is its own result
     is_acc = ~any_sum | aligned.dominates
     choose_acc = named(m, "choose_acc", is_acc & ~special.force)
@@ -172,14 +179,14 @@ def rounded_sum(
     number = (acc[:-1] & choose_acc.replicate(width)) | (finite.body & choose_sum.replicate(width))
     code_out = number | Cat(Const(0, k - 1), special.is_nan, special.force.replicate(exponent_bits))
 
-    all_minus = Const(0, 1) if positive else reduce(and_, (product.sign for product in products))
+    all_minus = Const(0, 1) if positive else reduce(and_, (lane.product.sign for lane in lanes))
     acc_sign = named(m, "acc_sign", acc[-1] & (acc[:-1].any() | all_minus))
     sum_sign = named(m, "sum_sign", finite.negative ^ acc[-1])
     sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (special.minus_inf & ~special.is_nan)
     inexact = any_sum & (aligned.dominates | finite.lost) & special.finite
-    never = Const(0, 1)  # within the frame's limits sums neither overflow nor underflow
     bits = Cat(named(m, "code_out", code_out), named(m, "sign_out", sign_out))
-    return RoundedSum(bits, inexact, never, never, special.invalid, special.finite)
+    never = Const(0, 1)  # within the frame's limits sums neither overflow nor underflow
+    return Sum(bits, never, inexact, invalid=special.invalid, finite=special.finite)
 
 
 def _aligned(m: Module, frame: BoundedShape, acc: Value) -> _Aligned:
@@ -223,3 +230,98 @@ def _rounded(m: Module, frame: BoundedShape, products_sum: Value, aligned: _Alig
     # A first bit of 0 is the number 0, or minus one unit of the frame, whose complement is 0.
     is_zero = named(m, "total_is_zero", ~(rounded.leading_one | rounded.negative))
     return _Finite(named(m, "rounded", rounded.body), rounded.negative, is_zero, rounded.lost)
+
+
+@dataclass(frozen=True)
+class SpanningShape(SumShape):
+    """Widths of a spanning frame.
+
+    Parameters
+    ----------
+    product, lanes
+        See :class:`hwgen.datapath.rows.SumShape`.
+    target : WideFormat
+        The accumulator's format.
+    """
+
+    target: WideFormat
+
+    @property
+    def fits(self) -> bool:
+        """Whether the accumulator's range is short, and its format has subnormals."""
+        return self.target.has_subnormals and self.acc_bits <= LONGEST_RANGE
+
+    @property
+    def lsb(self) -> int:
+        """Exponent of the frame's last bit."""
+        return min(self.lsb_exponent, self.target.ulp_exponent)
+
+    @property
+    def acc_bits(self) -> int:
+        """Bits of the largest accumulator as a multiple of the smallest."""
+        return self.target.fraction_bits + (1 << self.target.exponent_bits) - 2
+
+    @property
+    def frame_bits(self) -> int:
+        """Bits of the largest sum, without sign."""
+        largest = self.lanes * self.largest << (self.lsb_exponent - self.lsb)
+        acc = ((1 << self.acc_bits) - 1) << (self.target.ulp_exponent - self.lsb)
+        return (largest + acc).bit_length()
+
+    @property
+    def steps(self) -> list[int]:
+        """Places that the stages of the normalizer move: together from the first bit to a subnormal's place."""
+        farthest = self.lsb + self.frame_bits - 1 + self.target.bias - 1
+        powers = [1 << k for k in range((farthest + 1).bit_length() - 1)]
+        rest = farthest - sum(powers)
+        return sorted([*powers, *(power for power in powers if power & rest)], reverse=True)
+
+
+def spanning_sum(m: Module, lanes: Sequence[Lane], frame: SpanningShape, acc: Value, positive: bool) -> Sum:
+    """Add, normalize and round; with ``positive`` a zero is +0."""
+    target, width = frame.target, frame.frame_bits + 1
+    k, exponent_bits = target.fraction_bits, target.exponent_bits
+    products_sum = sum_of_products(m, [lane.row for lane in lanes], frame)
+    chapter(m, f"Fixed point of the accumulator: bit 0 of acc_magnitude weighs 2^{target.ulp_exponent}")
+    field = named(m, "acc_field", acc[k:-1])
+    hidden = named(m, "acc_hidden", field.any())
+    exponent = named(m, "acc_exponent", Cat(field[0] | ~hidden, field[1:]))  # at least 1, so that bit 0 is moved away
+    significand = named(m, "acc_significand", Cat(acc[:k], hidden))
+    magnitude = moved_up(m, significand, exponent, frame.acc_bits + 1, "acc_", Const(0, 1))[1:]
+    magnitude = named(m, "acc_magnitude", magnitude)
+    chapter(m, f"Add: total {width} bits in two's complement, bit 0 weighs 2^{frame.lsb}; negated if acc is negative")
+    placed = Cat(Const(0, frame.lsb_exponent - frame.lsb), products_sum)
+    addend = Cat(Const(0, target.ulp_exponent - frame.lsb), magnitude, Const(0, 1))
+    if frame.fabric == FPGA:
+        total = named(m, "total", chained(m, [placed, addend], [], width))
+    else:
+        placed = Cat(placed, products_sum[-1].replicate(max(width - len(placed), 0)))
+        total = named(m, "total", (placed + addend)[:width])
+
+    most = sum(frame.steps)
+
+    def exponent_less_1(first: Normalized) -> Value:
+        return named(m, "exponent_less_1", first.room - (first.most - most) if first.most > most else first.room)
+
+    addends = placed, extended(addend, width)
+    rounding = frame.steps, k + 1, exponent_less_1, (most + 2).bit_length(), frame.goal
+    rounded = rounded_total(m, total, addends, Const(0, 1), *rounding)
+    packed, negative = named(m, "rounded", rounded.body), rounded.negative
+
+    chapter(m, "Specials: overflow, infinities and NaN; the sign")
+    special = specials(m, [lane.product for lane in lanes], frame.product, acc, k, Scale.none(), acc_passes=False)
+    past = named(m, "past_largest", reaches(packed[k:], (1 << exponent_bits) - 1))
+    force = named(m, "infinite_or_nan", special.force | past)
+    number = packed[: k + exponent_bits] & (~force).replicate(k + exponent_bits)
+    code_out = number | Cat(Const(0, k - 1), special.is_nan, force.replicate(exponent_bits))
+    code_out = named(m, "code_out", code_out)
+    all_minus = Const(0, 1) if positive else reduce(and_, (lane.product.sign for lane in lanes))
+    sum_sign = named(m, "sum_sign", (negative ^ acc[-1]) & (total.any() | all_minus))
+    sign_out = ~special.is_nan & ((special.is_inf & special.minus_inf) | (~special.is_inf & sum_sign))
+    if positive:
+        sign_out = sign_out & code_out.any()
+    overflow = named(m, "overflow", past & special.finite)
+    inexact = (rounded.lost | past) & special.finite
+    underflow = inexact & ~rounded.leading_one & ~past
+    bits = Cat(code_out, named(m, "sign_out", sign_out))
+    return Sum(bits, overflow, inexact, underflow, special.invalid, special.finite)

@@ -6,10 +6,9 @@ import itertools
 from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Const, Module, Value
-from amaranth.lib.wiring import PureInterface
 
 from hwgen.datapath.arithmetic import named
-from hwgen.datapath.rows import SumShape, finite_row
+from hwgen.datapath.rows import SumShape
 from hwgen.netlist.book import chapter
 
 Bit = tuple[int, Value]
@@ -21,19 +20,16 @@ FIRST, PRODUCTS, LAST = 0, 4, 100
 
 def compressed_sum(
     m: Module,
-    products: Sequence[PureInterface],
+    rows: Sequence[Value],
     shape: SumShape,
     state: tuple[Value, Value],
-    enable: Value,
     *,
     state_last: bool,
 ) -> tuple[Value, Value]:
-    """Two rows that are worth the rows of ``state`` plus, if ``enable`` is 1, all finite products.
+    """Two rows that are worth the rows of ``state`` plus those of all lanes.
 
     ``state_last`` says whether the state arrives after the products: full adders take the bits that arrive first.
     """
-    rows = [finite_row(m, f"lane_{lane}", product, shape, ~enable).bits for lane, product in enumerate(products)]
-    rows = [named(m, f"lane_{lane}_row", row) for lane, row in enumerate(rows)]
     width, sign = len(state[0]), shape.product_bits
     chapter(m, f"Compress: full adders, from two rows of {width} bits and a row of each lane to two rows")
     arrival = LAST if state_last else FIRST

@@ -8,17 +8,16 @@ from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib.wiring import PureInterface
 
 from golden import ExactAccumulator
-from hwgen.datapath.adder import Total
 from hwgen.datapath.arithmetic import named
-from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import SumShape, finite_row
+from hwgen.datapath.sums import Sum
 from hwgen.netlist.book import chapter
 
 
 def add_exact(
     m: Module, accumulator: ExactAccumulator, layout: ProductShape, product: PureInterface, acc_in: Value
-) -> Total:
+) -> Sum:
     """``acc_in + product`` in fixed point.
 
     The accumulator is {nan, neg_inf, pos_inf, value}. Its three class bits are sticky, and a product that is not finite
@@ -26,7 +25,7 @@ def add_exact(
     infinities of both signs without a NaN.
     """
     width, shape = accumulator.value_width, SumShape(layout, 1)
-    row = finite_row(m, "product", product, shape).bits
+    row = finite_row(m, "product", product, shape)
     chapter(m, f"Add: total {width} bits in two's complement")
     value, negative = named(m, "value", acc_in[:width]), named(m, "product_is_negative", ~row[-1])
     addend = named(m, "addend", Cat(row[:-1], negative.replicate(width - len(row) + 1)))
@@ -35,8 +34,7 @@ def add_exact(
     specials, opposite = sticky_specials(m, acc_in[width:], [(product.sign, is_inf, product.is_nan)])
     no_room = ~(value[-1] ^ negative) & (total[-1] ^ value[-1])
     invalid = product.is_invalid if "is_invalid" in product.signature.members else Const(0, 1)
-    flags = flag_word(Const(0, 1), Const(0, 1), no_room, invalid | opposite)
-    return Total(Cat(total, specials), no_room, flags)
+    return Sum(Cat(total, specials), no_room, invalid=invalid | opposite)
 
 
 def sticky_specials(m: Module, before: Value, addends: Sequence[tuple[Value, Value, Value]]) -> tuple[Value, Value]:

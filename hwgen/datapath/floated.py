@@ -7,12 +7,11 @@ the product of a MAC. :mod:`hwgen.datapath.bounded` is smaller where it fits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_
 
 from amaranth.hdl import Const, Module, Mux, Shape, Value
-from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
 from golden.wide import IEEE, POSITIVE
@@ -23,10 +22,11 @@ from hwgen.datapath.fast.normalize import normalized as normalized_at_once
 from hwgen.datapath.fast.normalize import or_from_above, signed_magnitude
 from hwgen.datapath.fast.product import taken
 from hwgen.datapath.goal import SPEED
+from hwgen.datapath.lane import Lane
 from hwgen.datapath.product import product_signature
 from hwgen.datapath.rows import SumShape, sum_of_products
 from hwgen.datapath.scale import Scale
-from hwgen.datapath.sums import RoundedSum
+from hwgen.datapath.sums import Sum
 from hwgen.netlist.book import chapter
 
 
@@ -79,7 +79,7 @@ class FloatedShape:
 
 def floated_sum(
     m: Module,
-    products: Sequence[PureInterface],
+    lanes: Sequence[Lane],
     shape: SumShape,
     target: WideFormat,
     acc: Value,
@@ -87,9 +87,10 @@ def floated_sum(
     *,
     positive: bool,
     flags: bool,
-) -> RoundedSum:
+) -> Sum:
     """Add, normalize, scale, and add to the accumulator; with ``positive`` a zero is +0."""
-    total = sum_of_products(m, products, shape, Const(0, 1))
+    products = [lane.product for lane in lanes]
+    total = sum_of_products(m, [lane.row for lane in lanes], shape)
     width = len(total) - 1
     floated = FloatedShape(shape, scale.exponents, len(scale.significand), scale.fraction_bits)
     chapter(m, f"Magnitude of the sum: {width} bits, times the scale's significand; normalized to the first 1")
@@ -128,19 +129,15 @@ def floated_sum(
     special = named(m, "acc_is_infinity_or_nan", (acc[:-1] if target.flush else acc[target.fraction_bits : -1]).all())
     if flags:
         acc_nan = special if target.flush else special & acc[: target.fraction_bits].any()
-        lanes = reduce(or_, (item.is_invalid for item in products), unscaled) & ~scale.is_nan
-        m.d.comb += number.is_invalid.eq(lanes | (opposite & ~(any_nan | scale.is_nan | acc_nan)))
+        invalid = reduce(or_, (item.is_invalid for item in products), unscaled) & ~scale.is_nan
+        m.d.comb += number.is_invalid.eq(invalid | (opposite & ~(any_nan | scale.is_nan | acc_nan)))
     zero = POSITIVE if positive else IEEE
     if shape.goal == SPEED:
         fast = TwoPathAdder(target, floated, flags=flags, zero=zero)
         added = fast.add(m, taken(m, floated, number, flags=flags), acc)
     else:
         added = FloatAdder(target, floated, flags=flags, zero=zero).add(m, number, acc)
-    never, finite = Const(0, 1), named(m, "all_finite", ~(is_nan | is_inf | special))
-    if added.flags is None:
-        return RoundedSum(added.bits, never, never, added.overflow, never, finite)
-    inexact, underflow, overflow, invalid = added.flags
-    return RoundedSum(added.bits, inexact, underflow, overflow, invalid, finite)
+    return replace(added, finite=named(m, "all_finite", ~(is_nan | is_inf | special)))
 
 
 def _normalized(m: Module, shape: FloatedShape, total: Value, negative: Value, scale: Scale) -> tuple[Value, Value]:

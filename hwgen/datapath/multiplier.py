@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from operator import mul
+from types import MappingProxyType
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module
@@ -14,9 +16,9 @@ from golden import Format
 from hwgen.datapath.arithmetic import extended, named
 from hwgen.datapath.compress import multiplied
 from hwgen.datapath.operand import Operand
-from hwgen.datapath.ports import code, code_ports, code_widths
+from hwgen.datapath.ports import code, code_ports
 from hwgen.datapath.product import ProductShape, product_signature
-from hwgen.netlist.book import chapter
+from hwgen.netlist.book import NOTE, chapter
 
 
 def operand_ports(
@@ -39,6 +41,8 @@ class Multiplier(wiring.Component):
         Whether the product has ``is_invalid``.
     adders : bool
         Whether the significands are multiplied by full adders, which are fast; otherwise synthesis chooses.
+    controls, others : mapping
+        Members that a subclass adds before and after the product.
 
     Members
     -------
@@ -49,10 +53,18 @@ class Multiplier(wiring.Component):
     product : ``Out(product_signature)``
     """
 
-    def __init__(self, layout: ProductShape, *, flags: bool = False, adders: bool = False):
+    def __init__(
+        self,
+        layout: ProductShape,
+        *,
+        flags: bool = False,
+        adders: bool = False,
+        controls: Mapping[str, Any] = MappingProxyType({}),
+        others: Mapping[str, Any] = MappingProxyType({}),
+    ):
         self.layout, self.has_flags, self.adders = layout, flags, adders
         codes = operand_ports(layout.a.fmt, layout.b.fmt, layout.scale_bits)
-        super().__init__({**codes, "product": Out(product_signature(layout, flags=flags))})
+        super().__init__({**codes, **controls, "product": Out(product_signature(layout, flags=flags)), **others})
 
     def elaborate(self, _platform: object) -> Module:
         """Decode the codes, multiply the significands, add the exponents."""
@@ -68,8 +80,13 @@ class Multiplier(wiring.Component):
         carry, *others = increments or [Const(self.layout.spare_carry, 1)]
         width = len(out.exponent)
         exponent = (Cat(carry, extended(a.exponent, width)) + Cat(carry, extended(b.exponent, width)))[1 : width + 1]
-        for term in [*others, self.scale.as_signed()] if self.layout.scale_bits else others:
-            exponent = (named(m, "partial_exponent_sum", exponent) + term)[:width]
+        terms = [*others, self.scale.as_signed()] if self.layout.scale_bits else others
+        note = "an increment is the sign of its exponent, and is carried in" if increments else ""
+        if note and not terms:
+            out.exponent.attrs[NOTE] = note
+        for term in terms:
+            exponent = (named(m, "partial_exponent_sum", exponent, note=note) + term)[:width]
+            note = ""
         multiply = partial(multiplied, m) if self.adders else mul
         either_zero = named(m, "either_zero", a.is_zero | b.is_zero)
         either_inf = named(m, "either_inf", a.is_inf | b.is_inf)
@@ -86,18 +103,3 @@ class Multiplier(wiring.Component):
         if self.has_flags:
             m.d.comb += out.is_invalid.eq((a.is_zero & ~a.is_nan & b.is_inf) | (b.is_zero & ~b.is_nan & a.is_inf))
         return m
-
-
-def lane_multipliers(
-    m: Module, ports: wiring.Component, layout: ProductShape, lanes: int, *, flags: bool, adders: bool = False
-) -> list[Multiplier]:
-    """A multiplier for each lane of a component's codes; all lanes have the same scale."""
-    multipliers = []
-    for lane in range(lanes):
-        m.submodules[f"lane_{lane}"] = multiplier = Multiplier(layout, flags=flags, adders=adders)
-        multipliers.append(multiplier)
-        if layout.scale_bits:
-            m.d.comb += multiplier.scale.eq(ports.scale)
-        for port, width in (code_widths("a", layout.a.fmt) | code_widths("b", layout.b.fmt)).items():
-            m.d.comb += getattr(multiplier, port).eq(getattr(ports, port).word_select(lane, width))
-    return multipliers

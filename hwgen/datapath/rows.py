@@ -64,57 +64,50 @@ class SumShape:
         """Bits of the sum of all products, in two's complement."""
         return (self.lanes * self.largest).bit_length() + 1
 
+    @property
+    def row_bits(self) -> int:
+        """Bits of a row, a product in fixed point with its sign as last bit.
 
-@dataclass(frozen=True)
-class Row:
-    """A product in fixed point, with its sign as last bit.
-
-    For cells: in two's complement, the last bit inverted. For FPGAs: in one's complement, which lacks ``sign``.
-    """
-
-    bits: Value
-    sign: Value
+        For cells: in two's complement, the last bit inverted. For FPGAs: in one's complement, which lacks the sign.
+        """
+        return self.product_bits + 1
 
 
-def sum_of_products(m: Module, products: Sequence[PureInterface], shape: SumShape, flip: Value) -> Value:
-    """The sum of all products, negated if ``flip`` is 1; products that are not finite count as any number."""
-    rows = [
-        _row(m, f"lane_{lane}", product, shape, product.sign ^ flip, Const(0, 1))
-        for lane, product in enumerate(products)
-    ]
+def sum_of_products(m: Module, rows: Sequence[Value], shape: SumShape) -> Value:
+    """The sum of the rows of all lanes."""
     chapter(m, f"Sum: {shape.lanes} products; products_sum {shape.sum_bits} bits in two's complement")
-    return named(m, "products_sum", _sum_of_rows(m, rows, shape, shape.sum_bits, []))
+    return named(m, "products_sum", _sum_of_rows(m, rows, shape, shape.sum_bits, []), note=_note(shape))
 
 
-def sum_of_finite_products(
-    m: Module, products: Sequence[PureInterface], shape: SumShape, acc: Value, width: int
-) -> Value:
-    """``acc`` plus all finite products, modulo ``2**width``."""
-    rows = [finite_row(m, f"lane_{lane}", product, shape) for lane, product in enumerate(products)]
+def sum_with(m: Module, rows: Sequence[Value], shape: SumShape, acc: Value, width: int) -> Value:
+    """``acc`` plus the rows of all lanes, modulo ``2**width``."""
     chapter(m, f"Sum: {shape.lanes} products and the accumulator; total {width} bits in two's complement")
-    return named(m, "total", _sum_of_rows(m, rows, shape, width, [acc]))
+    return named(m, "total", _sum_of_rows(m, rows, shape, width, [acc]), note=_note(shape))
 
 
-def finite_row(m: Module, name: str, product: PureInterface, shape: SumShape, mask: Value | None = None) -> Row:
-    """A product, 0 if it is not finite or if ``mask`` is 1."""
-    no_number = product.is_inf | product.is_nan
-    return _row(m, name, product, shape, product.sign, no_number if mask is None else no_number | mask)
+def _note(shape: SumShape) -> str:
+    return "" if shape.fabric == FPGA else "the constant makes up for the inverted signs of the rows"
 
 
-def _sum_of_rows(m: Module, rows: Sequence[Row], shape: SumShape, width: int, others: Sequence[Value]) -> Value:
-    terms = [*(named(m, f"lane_{lane}_row", row.bits) for lane, row in enumerate(rows)), *others]
+def _sum_of_rows(m: Module, rows: Sequence[Value], shape: SumShape, width: int, others: Sequence[Value]) -> Value:
     if shape.fabric == FPGA:
-        return chained(m, terms, [row.sign for row in rows], width)
+        return chained(m, [*rows, *others], [row[-1] for row in rows], width)
     # -s * 2**n = (1 - s) * 2**n - 2**n: the signs of all rows are inverted, and share one constant.
     constant = (-shape.lanes << shape.product_bits) % (1 << width)
-    return sum(terms, Const(constant, width))[:width]
+    return sum([*rows, *others], Const(constant, width))[:width]
 
 
-def _row(m: Module, name: str, product: PureInterface, shape: SumShape, sign: Value, no_number: Value) -> Row:
-    """A product, 0 where ``no_number`` is 1.
+def finite_row(m: Module, name: str, product: PureInterface, shape: SumShape, mask: Value | None = None) -> Value:
+    """The row of a product, 0 if it is not finite or if ``mask`` is 1."""
+    no_number = product.is_inf | product.is_nan
+    return product_row(m, name, product, shape, product.sign, no_number if mask is None else no_number | mask)
+
+
+def product_row(m: Module, name: str, product: PureInterface, shape: SumShape, sign: Value, no_number: Value) -> Value:
+    """The row of a product with another sign, 0 where ``no_number`` is 1.
 
     For cells the significand is negated before the shift, where it is short; the shift then fills with the sign. For
-    FPGAs it is inverted after the shift, in the LUTs of the adder.
+    FPGAs it is inverted after the shift, in the LUTs of the adder. The nets' names begin with ``name``.
     """
     steps = "shifted left, inverted if negative" if shape.fabric == FPGA else "negated if negative, then shifted left"
     chapter(m, f"Fixed point of {name}: {shape.product_bits} bits, bit 0 weighs 2^{shape.lsb_exponent}; {steps}")
@@ -133,7 +126,7 @@ def _row(m: Module, name: str, product: PureInterface, shape: SumShape, sign: Va
         if not isinstance(no_number, Const):
             significand = named(m, f"{name}_significand", Mux(no_number, 0, significand))
         moved = moved_up(m, significand, distance, width, f"{name}_", Const(0, 1))[spare:]
-        return Row(Cat(moved ^ sign.replicate(len(moved)), sign), sign)
+        return Cat(moved ^ sign.replicate(len(moved)), sign)
     bits = []
     invert: Value = Const(0, 1)  # a negative number is inverted above its last 1
     for place, bit in enumerate(significand, 1):
@@ -148,7 +141,7 @@ def _row(m: Module, name: str, product: PureInterface, shape: SumShape, sign: Va
     negative = named(m, f"{name}_negative", negative)
     signed = named(m, f"{name}_signed", Cat(*bits))
     moved = moved_up(m, signed, distance, width, f"{name}_", negative, keep)[spare:]
-    return Row(Cat(moved, negative.replicate(shape.product_bits - len(moved)), ~negative), sign)
+    return Cat(moved, negative.replicate(shape.product_bits - len(moved)), ~negative)
 
 
 def moved_up(

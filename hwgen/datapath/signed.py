@@ -1,8 +1,8 @@
-"""Numbers in two's complement: normalized as they are, and rounded where they are short."""
+"""Sums in two's complement, normalized as they are and rounded where they are short: step by step, or for speed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import zip_longest
@@ -11,41 +11,30 @@ from operator import add
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hwgen.datapath.arithmetic import named
+from hwgen.datapath.fast.normalize import Normalized, normalized_sum, packed
+from hwgen.datapath.goal import SPEED
 from hwgen.netlist.book import chapter
 
 
-@dataclass(frozen=True)
-class Normalized:
-    """A number's first bits, a half bit last, and whether there are any ones below these.
-
-    All stages together would move it by ``most`` places. ``room`` is the number of places that the number has moved
-    less, but for 1 more if ``late`` is 1.
-    """
-
-    value: Value
-    below: Value
-    room: Value
-    most: int
-    late: Value
-
-
 def normalized_signed(
+    m: Module,
+    total: Value,
+    addends: tuple[Value, Value],
+    negative: Value,
+    sticky: Value,
+    steps: Sequence[int],
+    precision: int,
+    goal: str,
+) -> Normalized:
+    """Move a sum left while its first bits equal its sign, and cut it after the half bit; see :func:`rounded_total`."""
+    if goal == SPEED:
+        return normalized_sum(m, addends, total, sticky, min(sum(steps), len(total) - 2), precision)
+    return _step_by_step(m, total[:-1], negative, sticky, steps, precision)
+
+
+def _step_by_step(
     m: Module, value: Value, negative: Value, sticky: Value, steps: Sequence[int], precision: int
 ) -> Normalized:
-    """Move a number left while its first bits equal its sign, and cut it after the half bit.
-
-    Parameters
-    ----------
-    m : Module
-    value, negative : Value
-        A number in two's complement, and its sign.
-    sticky : Value
-        Whether there are any ones below the number.
-    steps : sequence of int
-        Places that the stages move: the powers of two up to one of them, each once or twice, the largest first.
-    precision : int
-        Bits that are kept before the half bit.
-    """
     kept = precision + 1
     chapter(m, f"Normalize: {len(value)} bits, shifted left while the first bit equals the sign")
     below = sticky
@@ -77,3 +66,63 @@ def rounded_magnitude(m: Module, number: Normalized, negative: Value) -> tuple[V
     missing = named(m, "unit_missing", negative & ~below)
     up = named(m, "round_up", (half & (below | negative | kept[0])) | (missing & kept[0]))
     return kept, up, below | value[0]
+
+
+@dataclass(frozen=True)
+class RoundedTotal:
+    """The rounded magnitude of a sum, and whether this is negative.
+
+    ``body`` has fraction and exponent field, ``leading_one`` is the first bit before rounding, and ``lost`` says that
+    the sum is another number.
+    """
+
+    negative: Value
+    body: Value
+    leading_one: Value
+    lost: Value
+
+
+def rounded_total(
+    m: Module,
+    total: Value,
+    addends: tuple[Value, Value],
+    sticky: Value,
+    steps: Sequence[int],
+    precision: int,
+    exponent_less_1: Callable[[Normalized], Value],
+    bits: int,
+    goal: str,
+) -> RoundedTotal:
+    """Normalize a sum and round it to nearest, ties to even.
+
+    Parameters
+    ----------
+    m : Module
+    total : Value
+        In two's complement.
+    addends : tuple of Value
+        Two numbers, as wide as the total, that it is the sum of.
+    sticky : Value
+        Whether there are any ones below.
+    steps : sequence of int
+        Places that the stages move: the powers of two up to one of them, each once or twice, the largest first. A
+        number moves by no more than their sum.
+    precision : int
+        Bits of the target's significand.
+    exponent_less_1 : callable
+        The exponent field less 1 of a number that has been normalized, but for what is ``late``.
+    bits : int
+        Bits of the exponent field.
+    goal : str
+        One of :data:`hwgen.datapath.goal.GOALS`.
+    """
+    negative = named(m, "total_negative", total[-1])
+    first = normalized_signed(m, total, addends, negative, sticky, steps, precision, goal)
+    kept, up, lost = rounded_magnitude(m, first, negative)
+    field = exponent_less_1(first)
+    if goal == SPEED:
+        exponents = [named(m, f"exponent_less_1_plus_{more}", (field + more)[:bits]) for more in range(4)]
+        body = packed(m, kept, up, exponents, first.late)
+    else:
+        body = (Cat(kept[:-1], field) + Cat(up, Const(0, precision - 2), kept[-1]))[: precision - 1 + bits]
+    return RoundedTotal(negative, body, kept[-1], lost)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 
@@ -18,16 +18,28 @@ from hwgen.datapath.scale import Scale
 from hwgen.netlist.book import chapter
 
 
-@dataclass(frozen=True)
-class RoundedSum:
-    """The accumulator after a sum; its status, see :func:`golden.flags.of_sum`; whether all addends are finite."""
+def _never() -> Value:
+    return Const(0, 1)
 
-    acc_out: Value
-    inexact: Value
-    underflow: Value
+
+@dataclass(frozen=True)
+class Sum:
+    """The accumulator after a sum; its status, see :func:`golden.flags.of_sum`; whether all addends are finite.
+
+    ``inexact``, ``underflow`` and ``invalid`` are computed only where flags are.
+    """
+
+    bits: Value
     overflow: Value
-    invalid: Value
-    finite: Value
+    inexact: Value = field(default_factory=_never)
+    underflow: Value = field(default_factory=_never)
+    invalid: Value = field(default_factory=_never)
+    finite: Value = field(default_factory=_never)
+
+    @property
+    def word(self) -> Value:
+        """The flag word, if ``inexact`` includes overflow."""
+        return flag_word(self.inexact, self.underflow, self.overflow, self.invalid)
 
     def flags(self, m: Module, port: Value) -> Value:
         """The flag word, in a chapter of its own."""

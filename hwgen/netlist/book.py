@@ -9,6 +9,9 @@ from amaranth.hdl import Module, Value
 ATTRIBUTE = "chapter"
 """The attribute of a signal that holds the title of its chapter."""
 
+NOTE = "note"
+"""The attribute of a signal that holds a comment on its statement."""
+
 # Titles by module, because Amaranth's Module has no place for them; weak, so that modules can be freed.
 _titles: WeakKeyDictionary[Module, str] = WeakKeyDictionary()
 
@@ -29,7 +32,9 @@ def attributes(m: Module) -> dict[str, str]:
     return {ATTRIBUTE: _titles[m]} if m in _titles else {}
 
 
-def chapters_by_path(il: str, titles: Mapping[str, str]) -> dict[str, str]:
+def chapters_by_path(
+    il: str, titles: Mapping[str, str], shared: Collection[str], follows: Mapping[str, str]
+) -> dict[str, str]:
     """Titles of signals' chapters by the signals' paths within the top module, submodules first.
 
     Parameters
@@ -39,6 +44,10 @@ def chapters_by_path(il: str, titles: Mapping[str, str]) -> dict[str, str]:
     titles : mapping
         Titles, or empty strings, by the signals' own paths, which begin with the top module. If several instances have
         the same title, the result adds the instance to it.
+    shared : collection of str
+        Titles of chapters that hold several instances of a module.
+    follows : mapping
+        By the paths of submodules: how the title of the chapter before their own ones begins.
     """
     wires: dict[str, list[str]] = {}
     for head, body in re.findall(r"^module \\(\S+)\n(.*?)^end$", il, flags=re.M | re.S):
@@ -47,7 +56,16 @@ def chapters_by_path(il: str, titles: Mapping[str, str]) -> dict[str, str]:
     for path, title in titles.items():
         instances.setdefault(title, set()).add(path.rpartition(".")[0])
     paths = [path for module in _inner_first(next(iter(wires)), wires) for path in wires[module] if path in titles]
-    return {path.partition(".")[2]: _distinct(titles[path], path, instances[titles[path]]) for path in paths}
+    for module, previous in reversed([*follows.items()]):
+        own = [path for path in paths if path.startswith(f"{module}.")]
+        others = [path for path in paths if not path.startswith(f"{module}.")]
+        start = 1 + max(place for place, path in enumerate(others) if titles[path].startswith(previous))
+        paths = [*others[:start], *own, *others[start:]]
+    return {
+        path.partition(".")[2]: title if title in shared else _distinct(title, path, instances[title])
+        for path in paths
+        for title in [titles[path]]
+    }
 
 
 def _inner_first(module: str, modules: Collection[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A flattened Yosys netlist as a list of operations in dataflow order, every operand as wide as its result.
+"""A Yosys netlist as a list of operations in dataflow order, every operand as wide as its result.
 
 Yosys's word-level cells leave much to conventions. This module resolves them: operands are extended or cut to one
 width, unread bits on top of a result are cut off, and selections among patterns of one signal become a case table
@@ -35,14 +35,24 @@ LEFT_SHIFTS = ("$shl", "$sshl")
 
 
 @dataclass(frozen=True)
+class Instance:
+    """An instance of a module: its path, the name of the module, names of inputs, and widths of outputs by name."""
+
+    path: str
+    module: str
+    inputs: tuple[str, ...]
+    outputs: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Operation:
     """``result = kind(operands)``.
 
     Attributes
     ----------
     kind : str
-        A Yosys cell type, or ``"case"``, whose operands are the subject, the default and a value for each item of
-        ``patterns``.
+        A Yosys cell type; ``"case"``, whose operands are the subject, the default and a value for each item of
+        ``patterns``; or ``"instance"``: the result is one output of an instance, the operands are its inputs.
     operands : tuple of Bits
         All of one width in modular and bitwise operations, comparisons and multiplexers (except the select). ``$mux``
         has (select, value if 1, value if 0), ``$pmux`` (select, a value for each of its bits ..., default), ``$dff``
@@ -53,6 +63,9 @@ class Operation:
         The patterns that select each value of a case table: strings of 0, 1 and ?, msb first.
     chapter : str
         The title of its chapter, see :mod:`hwgen.netlist.chapters`; empty outside chapters.
+    instance : Instance, optional
+    output : str
+        The output of the instance.
     """
 
     kind: str
@@ -61,6 +74,8 @@ class Operation:
     signed: bool = False
     patterns: tuple[tuple[str, ...], ...] = ()
     chapter: str = ""
+    instance: Instance | None = None
+    output: str = ""
 
     @property
     def reads(self) -> Iterator[Bit]:
@@ -70,12 +85,13 @@ class Operation:
 
 @dataclass(frozen=True)
 class Label:
-    """The name of a signal, its bits from ``low`` on (nothing reads those below), and the title of its chapter."""
+    """The name of a signal, its bits from ``low`` on (nothing reads those below), the title of its chapter, a note."""
 
     name: str
     bits: Bits
     chapter: str = ""
     low: int = 0
+    note: str = ""
 
     @property
     def identifier(self) -> str:
@@ -88,6 +104,7 @@ class Label:
 class Netlist:
     """A module: ``ports`` as (direction, name, bits), ``labels`` for other bits, ``operations`` in dataflow order."""
 
+    name: str
     ports: tuple[tuple[str, str, Bits], ...]
     labels: tuple[Label, ...]
     operations: tuple[Operation, ...]
@@ -113,31 +130,104 @@ class Netlist:
         return frozenset(chain(*(item.reads for item in self.operations), *self.outputs.values()))
 
 
-def load(text: str, chapters: Mapping[str, str]) -> Netlist:
-    """The netlist in ``text``, which Yosys's ``write_json`` wrote for one module.
+def load(text: str, chapters: Mapping[str, Mapping[str, str]], notes: Mapping[str, Mapping[str, str]]) -> list[Netlist]:
+    """The netlists of modules in ``text``, which Yosys's ``write_json`` wrote.
 
-    ``chapters`` are the names that become labels, in order, with the titles of their chapters.
+    A module's ports that its instances do not need are left out.
+
+    Parameters
+    ----------
+    text : str
+    chapters : mapping
+        By module, each before those that it has instances of: the names that become labels, in order, with the titles
+        of their chapters.
+    notes : mapping
+        By module: comments on some of these.
     """
-    (module,) = json.loads(text)["modules"].values()
-    ports = tuple((port["direction"], name, _bits(port["bits"])) for name, port in module["ports"].items())
-    nets = {name: _bits(net["bits"]) for name, net in module["netnames"].items()}
-    labels = [Label(name, nets[name], chapter) for name, chapter in chapters.items() if name in nets]
+    modules = json.loads(text)["modules"]
+    used: dict[str, dict[str, bool]] = {name: dict.fromkeys(modules[name]["ports"], True) for name in chapters}
+    for name in [*chapters][1:]:
+        used[name] = {port: _is_read_inside(item, modules[name]) for port, item in modules[name]["ports"].items()}
+    netlists = []
+    for name, titles in chapters.items():
+        netlist = _load(name, modules[name], titles, notes[name], used)
+        for operation in netlist.operations:
+            if operation.instance:
+                used[operation.instance.module][operation.output] = True
+        netlists.append(netlist)
+    return [replace(item, operations=tuple(_with_outputs(part, used) for part in item.operations)) for item in netlists]
+
+
+def _is_read_inside(port: dict, module: dict) -> bool:
+    """Whether a port is an input that its module reads."""
+    cells = (bits for cell in module["cells"].values() for bits in cell["connections"].values())
+    outputs = (other["bits"] for other in module["ports"].values() if other["direction"] == "output")
+    return port["direction"] == "input" and not {*port["bits"]}.isdisjoint(chain(*cells, *outputs))
+
+
+def _load(
+    name: str,
+    module: dict,
+    chapters: Mapping[str, str],
+    notes: Mapping[str, str],
+    used: Mapping[str, Mapping[str, bool]],
+) -> Netlist:
+    """The netlist of a module with the ports that are ``used``, and with instances of the modules that are keys."""
+    ports = tuple(
+        (port["direction"], key, _bits(port["bits"])) for key, port in module["ports"].items() if used[name][key]
+    )
+    nets = {key: _bits(net["bits"]) for key, net in module["netnames"].items()}
+    labels = [Label(key, nets[key], title, note=notes.get(key, "")) for key, title in chapters.items() if key in nets]
     fresh = _fresh(module)
-    cells = [_operation(cell, fresh) for cell in module["cells"].values()]
+    cells = []
+    for path, cell in module["cells"].items():
+        is_instance = cell["type"] in used
+        cells += _outputs(path, cell, used[cell["type"]]) if is_instance else [_operation(cell, fresh)]
     outputs = [bits for direction, _, bits in ports if direction == "output"]
     ordered = in_dataflow_order(cells, outputs)
     vectors = [bits for _, _, bits in ports] + [label.bits for label in labels] + [item.result for item in ordered]
-    netlist = Netlist(ports, (), _trimmed(ordered, outputs, vectors))
-    return replace(netlist, labels=_final_labels(labels, netlist))
+    netlist = Netlist(name, ports, (), _trimmed(ordered, outputs, vectors))
+    return replace(netlist, labels=_final_labels(_without_inputs(labels, netlist), netlist))
+
+
+def _without_inputs(labels: list[Label], netlist: Netlist) -> list[Label]:
+    """The labels without those of inputs of instances that are no operation's result."""
+    instances = [item.instance for item in netlist.operations if item.instance]
+    inputs = {f"{instance.path}.{pin}" for instance in instances for pin in instance.inputs}
+    results = {item.result for item in netlist.operations}
+    return [label for label in labels if label.name not in inputs or label.bits in results]
+
+
+def _outputs(path: str, cell: dict, used: Mapping[str, bool]) -> list[Operation]:
+    """The outputs of an instance, each as an operation on its inputs that are ``used``."""
+    pins = {pin: _bits(cell["connections"][pin]) for pin in used}
+    directions = cell["port_directions"]
+    inputs = tuple(pin for pin in pins if directions[pin] == "input" and used[pin])
+    outputs = {pin: bits for pin, bits in pins.items() if directions[pin] == "output"}
+    widths = {pin: len(bits) for pin, bits in outputs.items()}
+    instance = Instance(path.rpartition(".")[0], cell["type"], inputs, widths)
+    operands = tuple(pins[pin] for pin in inputs)
+    return [Operation("instance", bits, operands, instance=instance, output=pin) for pin, bits in outputs.items()]
+
+
+def _with_outputs(operation: Operation, used: Mapping[str, Mapping[str, bool]]) -> Operation:
+    """The operation, its instance without the outputs that no instance of the module needs."""
+    instance = operation.instance
+    if instance is None:
+        return operation
+    outputs = {name: width for name, width in instance.outputs.items() if used[instance.module][name]}
+    return replace(operation, instance=replace(instance, outputs=outputs))
 
 
 def _final_labels(labels: list[Label], netlist: Netlist) -> tuple[Label, ...]:
     """One label for the same bits: the one with the shortest path, without the instances that its name does not need.
 
-    Ports get none. Labels lose the unread bits at both ends, and constants around an operation's result.
+    Ports get none. Labels lose the unread bits at both ends, and constants around an operation's result; those of
+    outputs of instances remain whole.
     """
     ports = {bits for _, _, bits in netlist.ports}
     results = {operation.result for operation in netlist.operations}
+    whole = {operation.result for operation in netlist.operations if operation.instance}
     nets = {bit for bit in netlist.read if isinstance(bit, int)}
     endings: dict[str, set[Bits]] = {}
     for label in labels:
@@ -148,6 +238,8 @@ def _final_labels(labels: list[Label], netlist: Netlist) -> tuple[Label, ...]:
         varying, used = read_range(label.bits, nets), read_range(label.bits, netlist.read)
         if varying and used and label.bits not in ports:
             low, top = varying if label.bits[slice(*varying)] in results else used
+            if label.bits in whole:
+                low, top = 0, len(label.bits)
             bits = label.bits[low:top]
             short.setdefault(bits, replace(label, bits=bits, low=low))
     order = {label.name: place for place, label in enumerate(labels)}
@@ -282,9 +374,10 @@ def cut(operation: Operation, low: int, top: int) -> Operation:
     elif kind in ("$mux", "$pmux", "$dff"):
         operands = (operands[0], *(bits[low:top] for bits in operands[1:]))
     else:
-        low = 0
+        is_sum = kind in ("$add", "$sub")  # no carry comes from places where both operands are 0
+        low = next((place for place in range(low) if not is_sum or any(bits[place] != "0" for bits in operands)), low)
         if kind in MODULAR or kind == "$neg":
-            operands = tuple(bits[:top] for bits in operands)
+            operands = tuple(bits[low:top] for bits in operands)
         elif kind == "$shl":
             operands = (operands[0][:top], operands[1])
         elif kind == "$shr":

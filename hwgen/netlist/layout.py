@@ -43,6 +43,15 @@ def statement(left: str, right: Expression) -> list[str]:
     return _lines(whole, indent)
 
 
+def noted(lines: list[str], note: str) -> list[str]:
+    """A statement with a comment, if there is one: behind it if both fit into a line, else above."""
+    if not note:
+        return lines
+    if len(lines) == 1 and len(lines[0]) + len(note) + 5 <= LINE:
+        return [f"{lines[0]}  // {note}"]
+    return [*comment(note), *lines]
+
+
 def comment(text: str, indent: str = "  ") -> list[str]:
     """Lines of a comment, by default within a module."""
     return _folded(f"{indent}// {text}", f"{indent}//  ")

@@ -18,7 +18,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.refusal import BadKind, BadValue, check_flag, check_integer
-from hwgen.netlist.book import ATTRIBUTE
+from hwgen.netlist.book import ATTRIBUTE, NOTE
 from hwgen.netlist.component import Checked
 from hwgen.netlist.dataflow import Bit, Bits, Label, Netlist, Operation
 from hwgen.netlist.emit import netlist
@@ -174,7 +174,8 @@ class _Builder:
     def _name_part(self, number: int, result: Signal) -> None:
         """Name what is read of a result, and its registers."""
         start, label = self.named_parts[number]
-        named = self._signal(len(label.bits), label.identifier, label.low, attrs={ATTRIBUTE: label.chapter})
+        attrs = {ATTRIBUTE: label.chapter, NOTE: label.note}
+        named = self._signal(len(label.bits), label.identifier, label.low, attrs=attrs)
         self.m.d.comb += named.eq(result[start : start + len(label.bits)])
         self.names[number] = label.identifier, label.low - start
 
@@ -229,7 +230,8 @@ class _Builder:
         label = self.labels.get(operation.result)
         if label:
             self.names[number] = name, low = label.identifier, label.low
-            result = self._signal(len(operation.result), name, low, attrs={ATTRIBUTE: label.chapter})
+            attrs = {ATTRIBUTE: label.chapter, NOTE: label.note}
+            result = self._signal(len(operation.result), name, low, attrs=attrs)
         else:
             result = Signal(len(operation.result), name="")
             if number in self.named_parts:

@@ -13,12 +13,13 @@ from hwgen.netlist.layout import CHAINED
 
 @dataclass(eq=False)
 class Vector:
-    """Bits under one name; the first has the index ``low``. A result may get its name late."""
+    """Bits under one name; the first has the index ``low``. A result may get its name late; ``note`` is a comment."""
 
     bits: Bits
     name: str | None = None
     low: int = 0
     is_port: bool = False
+    note: str = ""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -89,7 +90,7 @@ class Vectors:
         ports = {bits: name for name, bits in reversed(netlist.outputs.items())}
         self.results = [self._result(operation, ports) for operation in netlist.operations]
         self.aliases = [
-            Alias(bits, self.unique_name(label.identifier), label.low, chapter=label.chapter)
+            Alias(bits, self.unique_name(label.identifier), label.low, note=label.note, chapter=label.chapter)
             for bits, label in netlist.label_by_bits.items()
             if self._is_alias(label)
         ]
@@ -104,12 +105,14 @@ class Vectors:
     def _result(self, operation: Operation, ports: dict[Bits, str]) -> Result:
         whole, labels = operation.result, self.netlist.label_by_bits
         below, top = read_range(whole, self.netlist.read) or (0, len(whole))
+        if operation.instance:
+            below, top = 0, len(whole)
         result = Result(whole[below:top], operation=operation, below=below, above=len(whole) - top)
         if result.bits in ports:
             result.name, result.is_port = ports[result.bits], True
         elif result.bits in labels:
             label = labels[result.bits]
-            result.name, result.low = self.unique_name(label.identifier), label.low
+            result.name, result.low, result.note = self.unique_name(label.identifier), label.low, label.note
         self._set_home(result)
         return result
 

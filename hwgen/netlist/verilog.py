@@ -8,8 +8,10 @@ wide as its result, and what is signed stands alone on a right-hand side.
 import re
 from itertools import groupby
 
-from hwgen.netlist.dataflow import COMPARISONS, LOGIC, MODULAR, REDUCTIONS, Bits, Netlist, Operation
+from hwgen.netlist import layout
+from hwgen.netlist.dataflow import COMPARISONS, LOGIC, MODULAR, REDUCTIONS, Bits, Instance, Netlist, Operation
 from hwgen.netlist.layout import ATOM, BINARY, CHAINED, CHOICE, UNARY, Expression, comment, literal, span, statement
+from hwgen.netlist.meaning import comparison, described
 from hwgen.netlist.vectors import Alias, Piece, Result, Vector, Vectors
 
 NESTED = 100
@@ -33,11 +35,12 @@ class _Module:
         self.lines: list[str] = []
         self.nested: dict[Vector, Expression] = {}
         self.visited: set[Vector] = set()
+        self.instances: set[str] = set()
 
     def text(self, name: str) -> str:
         """The whole module."""
         for register in self.registers:
-            self.vectors.name(register)
+            self._name(register)
             if not register.is_port:
                 self._declare("reg", register)
         for chapter, group in groupby(self.vectors.results, key=lambda result: result.operation.chapter):
@@ -61,6 +64,12 @@ class _Module:
     def _declare(self, kind: str, vector: Vector) -> None:
         self.lines.append(f"  {kind} {span(len(vector.bits), vector.low)}{vector.name};")
 
+    def _name(self, result: Result) -> str:
+        """The name of a result; without a label it says what the result is, or, if that is long, what depends on it."""
+        if result.name is None and (name := described(self.vectors, result)):
+            result.name = self.vectors.unique_name(name)
+        return self.vectors.name(result)
+
     # Statements
 
     def _write(self, result: Result) -> None:
@@ -72,18 +81,23 @@ class _Module:
         if kind == "case":
             self._write_case(result)
             return
+        if result.operation.instance:
+            self._write_instance(result.operation.instance, result.operation.operands)
+            return
         expression = self._expression(result.operation)
         if self._is_nested(result, expression):
             self.nested[result] = expression
             return
-        name = self.vectors.name(result)
+        name = self._name(result)
         left = f"assign {name}" if result.is_port else f"wire {span(len(result.bits), result.low)}{name}"
         if result.below or result.above:  # linters expect no reader of a net with "unused" in its name
             if not result.is_port:
                 self._declare("wire", result)
             above, below = self._unused(result.above), self._unused(result.below)
             left = f"assign {{{', '.join([*above, name, *below])}}}"
-        self.lines += statement(f"  {left} =", expression)
+        self.lines += layout.noted(
+            statement(f"  {left} =", expression), result.note or comparison(self.vectors, result)
+        )
 
     def _unused(self, width: int) -> list[str]:
         """The name of a new net for bits that nothing reads; none if there are no bits."""
@@ -108,7 +122,7 @@ class _Module:
         return len(expression.text) <= (NESTED_CHAIN if is_chained else NESTED)
 
     def _write_case(self, result: Result) -> None:
-        name, (subject, default, *values) = self.vectors.name(result), result.operation.operands
+        name, (subject, default, *values) = self._name(result), result.operation.operands
         select, *texts = [self._reference(bits).text for bits in (subject, *values, default)]
         patterns = result.operation.patterns
         keyword = "casez" if any("?" in pattern for group in patterns for pattern in group) else "case"
@@ -119,12 +133,31 @@ class _Module:
         self.lines += [f"      {arm}: {name} = {text};" for arm, text in zip([*arms, "default"], texts, strict=True)]
         self.lines.append("    endcase")
 
+    def _write_instance(self, instance: Instance, operands: tuple[Bits, ...]) -> None:
+        """The statement of an instance, where the first of its outputs is due."""
+        if instance.path in self.instances:
+            return
+        self.instances.add(instance.path)
+        pins = [(port, self._reference(bits).text) for port, bits in zip(instance.inputs, operands, strict=True)]
+        results = {item.operation.output: item for item in self.vectors.results if item.operation.instance == instance}
+        for port, width in instance.outputs.items():
+            if port in results:
+                pins.append((port, self._name(results[port])))
+                if not results[port].is_port:
+                    self._declare("wire", results[port])
+            else:
+                pins += [(port, name) for name in self._unused(width)]
+        ports = ", ".join(f".{port}({text})" for port, text in pins)
+        name = self.vectors.unique_name(instance.path.rpartition(".")[2])
+        self.lines += statement(f"  {instance.module} {name}", Expression(f"({ports})", ATOM))
+
     def _write_alias(self, alias: Alias) -> None:
         """The statement of an alias, where it is first read."""
         if alias not in self.visited:
             self.visited.add(alias)
             text = self._reference(alias.bits, aliases=False)
-            self.lines += statement(f"  wire {span(len(alias.bits), alias.low)}{alias.name} =", text)
+            left = f"  wire {span(len(alias.bits), alias.low)}{alias.name} ="
+            self.lines += layout.noted(statement(left, text), alias.note)
 
     def _write_aliases(self, chapter: str) -> None:
         """At the end of a chapter its other aliases whose bits have all arisen."""

@@ -64,6 +64,19 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
     )  # fmt: skip
 
 
+def lowest_dividend(source: WideFormat, rounder: Rounder, smallest_scale: int) -> int:
+    """The exponent of the smallest numbers of :func:`dividend_parts`, which may stand for all that are smaller."""
+    if rounder.lowest_relevant + smallest_scale >= 1 - source.bias:
+        return -source.bias
+    return 1 - source.bias - (1 << _steps(source, rounder, smallest_scale))
+
+
+def _steps(source: WideFormat, rounder: Rounder, smallest_scale: int) -> int:
+    """Stages of the shifter that normalizes subnormals of the source."""
+    normalized_from = rounder.normalized_from + smallest_scale + rounder.may_lack_hidden
+    return min(max(1 - source.bias - normalized_from, 0), source.fraction_bits).bit_length()
+
+
 def dividend_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder, smallest_scale: int) -> Parts:
     """Fields of a finite number that will be divided by a power of two, at least 2**``smallest_scale``, and rounded.
 
@@ -78,7 +91,7 @@ def dividend_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder,
         return Parts(sign, field, bias, (-bias, bias), one, fraction, rest, nothing, nothing, nothing, nonzero)
 
     normalized_from = rounder.normalized_from + smallest_scale + rounder.may_lack_hidden
-    steps = min(max(lowest_normal - normalized_from, 0), k).bit_length()
+    steps = _steps(source, rounder, smallest_scale)
     deepest = (1 << steps) - 1
     chapter(m, _normalizing(deepest))
     is_normal = named(m, "is_normal", field.any())
@@ -88,7 +101,7 @@ def dividend_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder,
     value = Cat(Const(0, max(first + 1 - width, 0)), value)
     minus_places = extended(named(m, "minus_places", -places, Shape(steps + 1, signed=True)), field_bits + 1)
     exponent = named(m, "exponent", field | minus_places, Shape(field_bits + 1, signed=True))
-    lowest = lowest_normal - deepest - 1
+    lowest = lowest_dividend(source, rounder, smallest_scale)
     hidden, is_zero = one, nothing
     if lowest_relevant <= lowest < normalized_from:
         # the lowest exponent stands for zero and for all subnormals that are not normalized

@@ -57,9 +57,9 @@ def test_options_and_formats(design):
     ("right", "wrong"),
     [
         ("acc_dominates = ", "acc_dominates = 1'b0 & "),
-        ("lane_1_is_below = |", "lane_1_is_below = &"),
+        ("  wire is_below = |", "  wire is_below = &"),
         ("lane_2_leads_to_bit_3 = ", "lane_2_leads_to_bit_3 = 1'b1 | "),
-        ("lane_0_distance = largest_level", "lane_0_distance = 6'd1 + largest_level"),
+        ("  wire [5:0] distance = largest_level", "  wire [5:0] distance = 6'd1 + largest_level"),
         ("largest_level} + 8'h71", "largest_level} + 8'h70"),
         ("19'h60000", "19'h60001"),
         ("choose_acc = ", "choose_acc = 1'b0 & "),

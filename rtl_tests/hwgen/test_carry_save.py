@@ -97,7 +97,7 @@ def test_ports_and_cycles_are_those_without_carry_save():
         ("total[39] ^ total[38]", "total[38] ^ total[37]"),
         ("assign flags = flags_so_far | ", "assign flags = "),
         ("flags_before = flags & {4{~clear}}", "flags_before = flags"),
-        ("lane_3_is_added = ~(lane_3__product__is_nan | ~enable)", "lane_3_is_added = ~lane_3__product__is_nan"),
+        ("row_is_added = ~(product__is_nan | ~enable)", "row_is_added = ~product__is_nan"),
         ("carry_39_0 = (", "carry_39_0 = 1'b0 & ("),
     ],
 )

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from hwgen.blocks.catalog import build
 from hwgen.netlist.book import attributes, chapter
 from hwgen.netlist.emit import emit
+from rtl_tests.support.modules import modules
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.toys import Toy
 
@@ -69,7 +70,7 @@ def nets(text: str) -> list[str]:
         ("processing element", [*MAC, "Specials", "Sticky overflow"]),
         (
             "processing element in carry-save form",
-            [*MAC[:3], "Fixed point of lane_0", "Compress", "Specials", "Resolve", "Sticky overflow"],
+            [*MAC[:3], "Fixed point of row", "Compress", "Specials", "Resolve", "Sticky overflow"],
         ),
         ("fast mac", [*FAST, "Select", "Flags"]),
         ("fast mac of long products", [*FAST, "Close round", "Select"]),
@@ -83,10 +84,19 @@ def test_chapters_follow_the_computation(name, steps):
     assert list(chapters(verilog(name))) == steps
 
 
-def test_lanes_of_a_dot_product_follow_each_other():
-    lanes = [step for step in chapters(verilog("dot")) if "lane" in step]
-    first = [f"{step} of lane_{lane}" for lane in (0, 1) for step in ("Decode a", "Decode b", "Product")]
-    assert lanes == [*first, "Fixed point of lane_0", "Fixed point of lane_1"]
+def test_a_dot_product_has_its_lanes_in_one_chapter_and_their_steps_in_a_module_below():
+    text = verilog("dot")
+    top, lane = modules(text)
+    assert lane == f"{top}_lane"
+    assert [*chapters(modules(text)[top])][:2] == ["Lanes", "Sum"]
+    assert [*chapters(modules(text)[lane])] == [*MAC[:3], "Fixed point of row"]
+    assert len(re.findall(rf"^  {lane} lane_\d \(", text, flags=re.M)) == 2
+
+
+def test_a_pipeline_has_no_modules_of_lanes():
+    text = build("dot", "ocp_e4m3", stages=2).verilog()
+    assert len(modules(text)) == 1
+    assert [step for step in chapters(text) if "lane" in step][:3] == [f"{step} of lane_0" for step in MAC[:3]]
 
 
 def test_nets_stand_in_the_chapter_of_their_name():
@@ -121,7 +131,7 @@ def test_every_step_is_in_the_docs():
         step for row in re.findall(r"^\| ([A-Z][\w ,]*) \|", page, flags=re.M) for step in row.split(", ")
     }
     steps = {
-        re.sub(r"( of)? ((lane|element)_\d|block|product|the accumulator)$", "", step)
+        re.sub(r"( of)? ((lane|element)_\d|block|product|row|the accumulator)$", "", step)
         for name in DESIGNS
         for step in chapters(verilog(name))
     }

@@ -211,7 +211,7 @@ def test_a_silent_zero_needs_no_mask(name):
 def test_carry_chains_have_two_addends():
     """Each sum drops a place in front; otherwise Yosys merges sums of sums into compressors of LUTs."""
     text = re.sub(r"\s+", " ", texts([CHAINED[0]])[CHAINED[0].name])
-    assert re.search(r"lane_0_row, 1'b1} \+ {[^;]*lane_1_row, lane_\d_sign};", text)
+    assert re.search(r"lane_0__row, 1'b1} \+ {[^;]*lane_1__row, lane_\d__row\[\d+\]};", text)
     statements = text.partition("// Sum:")[2].partition("//")[0].split(";")
     assert [statement.count(" + ") for statement in statements if "+" in statement] == [1, 1, 1]
 

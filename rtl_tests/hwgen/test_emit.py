@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from amaranth.back import rtlil, verilog
-from amaranth.hdl import Module, UnusedElaboratable
+from amaranth.hdl import Cat, Module, UnusedElaboratable
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -19,9 +19,11 @@ from golden.refusal import BadValue, Refusal
 from hwgen import Mac
 from hwgen.blocks.catalog import build
 from hwgen.netlist.emit import KEYWORDS, check_name, emit
+from hwgen.netlist.parts import Repeated
 from hwgen.tools import yosys
 from rtl_tests.support.bench import seed
 from rtl_tests.support.lint import lint
+from rtl_tests.support.modules import modules
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.toys import RandomComponent, Register, Toy
 
@@ -85,6 +87,74 @@ def test_an_output_may_be_part_of_a_sum(tmp_path):
     text = emit(Middle(), "middle")
     lint({"middle": text}, tmp_path)
     prove_equal(text, "middle", rtlil.convert(Middle(), name="middle"))
+
+
+class Pair(Repeated, wiring.Component):
+    """A sum and a product of two numbers; the other ports are constant, unread, or read by some instances only."""
+
+    part, heading, summary, identity = "lane", "Pairs: sum 5 bits", "two numbers", None
+
+    def __init__(self):
+        numbers = dict.fromkeys(("x", "y"), In(4))
+        others = {"product": Out(8), "parity": Out(1), "zero": Out(3), "ignored": In(2)}
+        super().__init__({**numbers, "sum": Out(5), **others})
+
+    def elaborate(self, _platform):
+        m = Module()
+        m.d.comb += [
+            self.sum.eq(self.x + self.y),
+            self.product.eq(self.x * self.y),
+            self.parity.eq((self.x ^ self.y).xor()),
+            self.zero.eq(0),
+        ]
+        return m
+
+
+class Twice(Repeated, wiring.Component):
+    """Two pairs, whose sums are multiplied."""
+
+    part, heading, summary, identity = "element", "Twice", "two pairs", None
+
+    def __init__(self):
+        super().__init__({"x": In(4), "y": In(4), "out": Out(10), "parity": Out(1)})
+
+    def elaborate(self, _platform):
+        m = Module()
+        m.submodules.first, m.submodules.second = first, second = Pair(), Pair()
+        m.d.comb += [first.x.eq(self.x), first.y.eq(self.y), second.x.eq(self.y), second.y.eq(self.x ^ 5)]
+        m.d.comb += [self.out.eq(first.sum * second.sum + first.zero), self.parity.eq(first.parity)]
+        return m
+
+
+class Nested(wiring.Component):
+    """Instances on two levels, and a pair of its own."""
+
+    def __init__(self):
+        super().__init__({"a": In(8), "b": In(8), "c": Out(14), "d": Out(6)})
+
+    def elaborate(self, _platform):
+        m = Module()
+        m.submodules.one, m.submodules.other, m.submodules.pair = one, other, pair = Twice(), Twice(), Pair()
+        m.d.comb += [one.x.eq(self.a[:4]), one.y.eq(self.b[4:]), other.x.eq(self.b[:4]), other.y.eq(self.a[4:])]
+        m.d.comb += [pair.x.eq(self.a), pair.y.eq(self.b), pair.ignored.eq(self.a[2:] ^ self.b[2:])]
+        m.d.comb += [self.c.eq(one.out + other.out + pair.zero), self.d.eq(Cat(one.parity, pair.sum))]
+        return m
+
+
+def test_repeated_components_are_modules(tmp_path):
+    text = emit(Nested(), "nested")
+    prove_equal(text, "nested", rtlil.convert(Nested(), name="nested"))
+    assert [*modules(text)] == ["nested", "nested_element", "nested_lane"]
+    assert re.findall(r"nested_element (\w+) \(", text) == ["one", "other"]
+    assert re.findall(r"nested_lane (\w+) \(", text) == ["pair", "first", "second"]
+    ports = modules(text)["nested_lane"].partition(");")[0]
+    assert re.findall(r"(\w+)(?:,|$)", ports, flags=re.M) == ["x", "y", "sum", "parity"]
+    lint({"nested": text}, tmp_path)
+
+
+def test_a_component_that_is_there_once_is_no_module():
+    assert [*modules(emit(Twice(), "top"))] == ["top", "top_lane"]
+    assert [*modules(emit(Pair(), "top"))] == ["top"]
 
 
 def test_registers():

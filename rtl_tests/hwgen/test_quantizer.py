@@ -98,9 +98,9 @@ def test_stimuli_reach_all_parts_of_the_range():
         ("9'h1fe", "9'h1ff"),
         ("is_special = &largest_level", "is_special = 1'b0 & (&largest_level)"),
         ("lane_1_leads_to_bit_3 = ", "lane_1_leads_to_bit_3 = 1'b1 | "),
-        ("element_0__round_up = ", "element_0__round_up = 1'b0 & "),
-        ("element_0__is_normal = ", "element_0__is_normal = 1'b1 | "),
-        ("element_1__below = ", "element_1__below = 1'b0 && "),
+        ("round_up = ", "round_up = 1'b0 & "),
+        ("is_normal = ", "is_normal = 1'b1 | "),
+        (" below = ", " below = 1'b0 && "),
     ],
 )
 def test_a_wrong_gate_is_found(right, wrong):

@@ -24,7 +24,6 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from golden import WideFormat
 from golden.wide import IEEE
 from hwgen.datapath.accumulator import Accumulator, unpacked
-from hwgen.datapath.adder import Total
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.fast import close, far
 from hwgen.datapath.fast.difference import Difference, difference
@@ -32,8 +31,8 @@ from hwgen.datapath.fast.far import FarResult
 from hwgen.datapath.fast.flags import close_status, far_status
 from hwgen.datapath.fast.product import FastProduct
 from hwgen.datapath.fast.shape import TwoPathShape
-from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import NumberShape
+from hwgen.datapath.sums import Sum
 from hwgen.netlist.book import chapter
 
 
@@ -78,7 +77,7 @@ class TwoPathAdder:
         self.accumulator, self.shape = accumulator, TwoPathShape(accumulator, product)
         self.has_flags, self.zero = flags, zero
 
-    def add(self, m: Module, product: FastProduct, acc_in: Value) -> Total:
+    def add(self, m: Module, product: FastProduct, acc_in: Value) -> Sum:
         """Add the hardware to a module; its stages in order."""
         shape, fmt = self.shape, self.accumulator
         acc = unpacked(m, fmt, acc_in)
@@ -102,7 +101,7 @@ class TwoPathAdder:
         bits, is_special = self._select(m, paths, signs, is_close, specials)
         overflow = is_special & ~specials.either
         if not self.has_flags:
-            return Total(bits, overflow, None)
+            return Sum(bits, overflow)
         chapter(m, "Flags: inexact, underflow, overflow, invalid")
         overflow = named(m, "overflow_flag", overflow)
         low, high, _ = candidates
@@ -114,7 +113,7 @@ class TwoPathAdder:
         tiny = named(m, "is_tiny", Mux(is_close, close_is_tiny, far_is_tiny))
         opposite = acc.is_special & ~acc.is_nan & product.is_inf & ~product.is_nan & subtract
         invalid = product.is_invalid | named(m, "opposite_infinities", opposite) | acc.is_signaling
-        return Total(bits, overflow, flag_word(lost | overflow, lost & tiny & ~overflow, overflow, invalid))
+        return Sum(bits, overflow, lost | overflow, lost & tiny & ~overflow, invalid)
 
     def _specials(self, m: Module, product: FastProduct, acc: Accumulator, subtract: Value) -> _Specials:
         """Infinities and NaN."""

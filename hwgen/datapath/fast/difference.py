@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hwgen.datapath.accumulator import Accumulator
-from hwgen.datapath.arithmetic import extended, named, plus, range_shape, reaches
+from hwgen.datapath.arithmetic import addend, extended, named, plus, range_shape, reaches
 from hwgen.datapath.fast.prefix import total, two_rows
 from hwgen.datapath.fast.product import FastProduct
 from hwgen.datapath.fast.shape import TwoPathShape
@@ -46,7 +46,8 @@ def difference(m: Module, shape: TwoPathShape, product: FastProduct, acc: Accumu
     not_acc = Cat(~field, Const(1, 1).replicate(max(width - len(field), 0)))[:width]
     not_acc = named(m, "not_acc_field", not_acc)
     constant -= 0 if has_subnormals else constant & 1
-    minus_acc = named(m, "offset_minus_acc_field", plus(m, "offset_minus_acc_field", not_acc, constant % (1 << width)))
+    minus_acc = plus(m, "offset_minus_acc_field", not_acc, constant % (1 << width))
+    minus_acc = named(m, "offset_minus_acc_field", minus_acc, note=f"not_acc_field {addend(constant)}")
     rows = [*(extended(exponent, width) for exponent in product.exponents), minus_acc]
     first, second = two_rows(m, "places", rows, [product.at_least_two])
     places = total(m, "places", first, second, carry)

@@ -148,8 +148,8 @@ def add(
     high_is_carried = Const(0, 1)  # an accumulator is not rounded past its power of two if it becomes smaller
     if tail_bits > 2:
         high_is_carried = named(m, "high_is_carried", high_up & total.sum.all())
-    high = named(m, "high", total.plus(high_up))
-    low_sum = named(m, "low_before_last_bit", total.plus(low_up))
+    high = total.plus(m, "high", high_up)
+    low_sum = total.plus(m, "low_before_last_bit", low_up)
     low = named(m, "low", Cat(low_bit, low_sum[:-1]))
     stays: Value = Const(0, 1)
     if shape.accumulator.has_subnormals:

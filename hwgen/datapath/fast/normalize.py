@@ -7,13 +7,28 @@ half says whether a stage moves the value, and half of them remain. So a stage t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hwgen.datapath.arithmetic import named
-from hwgen.datapath.signed import Normalized
 from hwgen.netlist.book import chapter
+
+
+@dataclass(frozen=True)
+class Normalized:
+    """A number's first bits, a half bit last, and whether there are any ones below these.
+
+    All stages together would move it by ``most`` places. ``room`` is the number of places that the number has moved
+    less, but for 1 more if ``late`` is 1.
+    """
+
+    value: Value
+    below: Value
+    room: Value
+    most: int
+    late: Value
 
 
 def or_from_above(m: Module, value: Value) -> Value:

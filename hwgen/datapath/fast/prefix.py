@@ -34,10 +34,10 @@ class Compound:
     generates: Value
     propagates: Value
 
-    def plus(self, carry: Value) -> Value:
+    def plus(self, m: Module, name: str, carry: Value) -> Value:
         """The sum plus a carry that may come late: it goes to all places at once."""
-        carries = self.generates[:-1] | (self.propagates[:-1] & carry.replicate(len(self.half) - 1))
-        return self.half ^ Cat(carry, carries)
+        passed = named(m, f"{name}_carry_passes", self.propagates[:-1] & carry.replicate(len(self.half) - 1))
+        return named(m, name, self.half ^ Cat(carry, named(m, f"{name}_carries", self.generates[:-1] | passed)))
 
 
 def compound(m: Module, name: str, a: Value, b: Value, *, low_fan_out: bool = False) -> Compound:
@@ -76,6 +76,7 @@ def two_rows(m: Module, name: str, rows: Sequence[Value], bits: Sequence[Value])
         first, second, *others = rows
         third, rest = (others[0], others[1:]) if others else (None, [])
         carries = first & second if third is None else (first & second) | (third & (first | second))
+        carries = named(m, f"{name}_carries_out_{level}", carries)
         bit = bits.pop(0) if bits else Const(0, 1)
         sums = named(m, f"{name}_sums_{level}", reduce(xor, rows[: 2 if third is None else 3]))
         rows = [*rest, sums, named(m, f"{name}_carries_{level}", Cat(bit, carries)[:width])]
@@ -98,7 +99,8 @@ def _kogge_stone(m: Module, name: str, generate: Value, propagate: Value) -> tup
     generates, propagates = list(generate), list(propagate)
     while span < width:
         upper = Cat(propagates[span:])
-        carried = Cat(generates[span:]) | (upper & Cat(generates[:-span]))
+        passed = named(m, f"{name}_passed_over_{2 * span}", upper & Cat(generates[:-span]))
+        carried = Cat(generates[span:]) | passed
         through = upper & Cat(propagates[:-span])
         generates[span:] = list(named(m, f"{name}_generate_over_{2 * span}", carried))
         propagates[span:] = list(named(m, f"{name}_propagate_over_{2 * span}", through))
@@ -123,7 +125,10 @@ def _sklansky(
             span = f"{last}_to_{first}_down_to_{base}" if last > first else f"{first}_down_to_{base}"
             count = last + 1 - first
             upper = Cat(propagates[places])
-            carried = Cat(generates[places]) | (upper & generates[below].replicate(count))
+            passed = upper & generates[below].replicate(count)
+            if count > 1:
+                passed = named(m, f"{name}_passed_{span}", passed)
+            carried = Cat(generates[places]) | passed
             generates[places] = list(named(m, f"{name}_generate_{span}", carried))
             if base or keep:
                 through = upper & propagates[below].replicate(count)

@@ -48,7 +48,12 @@ FAULTS = {
     ),
     "wrong largest value": (ENCODER, "at_least_2_to_9 = &bits[14:13]", "at_least_2_to_9 = bits[14]", "overflow"),
     "wrong bias": (DECODER, "- 5'h07", "- 5'h08", "others"),
-    "other lane's sign": (DOT, "lane_1_sign = lane_1__product__sign", "lane_1_sign = lane_0__product__sign", "ties"),
+    "other lane's sign": (
+        DOT,
+        ".b(b[15:8]), .negate(acc_in[15])",
+        ".b(b[15:8]), .negate(acc_in[15] ^ lane_0__product__sign ^ a[15] ^ b[15])",
+        "ties",
+    ),
     "stale register": (PE, "1'b0 : enable;", "1'b0 : enable_stage_1 | enable;", "idle"),
     "register that is not cleared": (PE, "acc_before = clear ?", "acc_before = 1'b0 ?", "clears"),
     "carry of the magnitude": (READOUT, "{46'h000000000000, acc[46]}", "47'h0", "ties"),

@@ -238,10 +238,19 @@ HIF8 = build("dot", "hif8", accumulator="exact", lanes=2)
 TRUNCATED = build("dot", "ocp_e4m3", accumulator="aligned13", lanes=2)
 FAST = build("dot", "e2m1", accumulator="binary16", lanes=2, optimize="speed")
 FAST_BLOCK = build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="e8m0", optimize="speed")
+
+
+def behind(net: str, fault: str) -> tuple[str, str]:
+    """A net that an instance drives becomes its exclusive or with ``fault``."""
+    change = rf"\1\n  wire \2right;\n  assign {net} = right ^ ({fault});\3(right)"
+    return rf"(?s)(wire (\[\d+:0\] ){net};)(.*?)\({net}\)", change
+
+
 FAULTS = {
-    "a lane": (DOT, r"(lane_1_row = )([^;]+);", r"\1(\2) ^ (b[7:4] == 4'h5 & a[7:4] == 4'h3);"),
-    "a lane of an exact sum": (SMALL, r"(lane_0_row = )([^;]+);", r"\1(\2) ^ (a[7:0] == 8'h5a & b[7:0] == 8'h01);"),
-    "the tree": (DOT, r"(products_sum = )([^;]+);", r"\1\2 + (acc_in[6:0] == 7'h45 & lane_0_row[3]);"),
+    "a lane": (DOT, *behind("lane_1__row", "b[7:4] == 4'h5 & a[7:4] == 4'h3")),
+    "a lane of an exact sum": (SMALL, *behind("lane_0__row", "a[7:0] == 8'h5a & b[7:0] == 8'h01")),
+    "the module of all lanes": (DOT, r"(row_moved_left_1 =\s+)([^;]+);", r"\1(\2) ^ (b == 4'h5 & a == 4'h3);"),
+    "the tree": (DOT, r"(products_sum = )([^;]+);", r"\1\2 + (acc_in[6:0] == 7'h45 & lane_0__row[3]);"),
     "an exact tree": (SMALL, r"(total = )([^;]+);", r"\1\2 + (&a & &b[14:0]);"),
     "the finisher": (DOT, r"(round_up = )([^;]+);", r"\1(\2) & ~(&acc_in[3:0] & products_sum[7:0] == 8'h11);"),
     "a sum that is the accumulator": (DOT, r"(choose_acc = )([^;]+);", r"\1(\2) & (acc_in != 16'h7e81);"),
@@ -264,8 +273,8 @@ FAULTS = {
         r"\1(products_sum == 5) ? 0 : (\2);",
     ),
     "two paths behind a sum": (FAST_BLOCK, r"(far_sign = )([^;]+);", r"\1(\2) ^ (&acc_in[12:3] & sum_exponent[0]);"),
-    "a level": (TRUNCATED, r"(lane_1_level = )([^;]+);", r"\1(\2) ^ {3'b0, a[7:0] == 8'h5c & b[7:0] == 8'h11};"),
-    "a truncated lane": (TRUNCATED, r"(lane_0_moved_right_2 =\s+)([^;]+);", r"\1(\2) ^ (a[0] & largest_level == 30);"),
+    "a level": (TRUNCATED, *behind("lane_1_level", "a[7:0] == 8'h5c & b[7:0] == 8'h11")),
+    "a truncated lane": (TRUNCATED, *behind("align_0__row", "a[0] & largest_level == 30")),
     "the largest level": (TRUNCATED, r"(largest_level_bit_0 = )([^;]+);", r"\1(\2) & ~(largest_level_bit_3 & a[3]);"),
     "the accumulator's addend": (TRUNCATED, r"(acc_moved_right_2 =\s+)([^;]+);", r"\1(\2) ^ (&acc_in[22:3]);"),
     "a truncated sum": (TRUNCATED, r"(choose_sum = )([^;]+);", r"\1(\2) & ~(total[12:0] == 13'h123);"),
@@ -273,7 +282,7 @@ FAULTS = {
     "a scale": (BLOCK, r"(sum_exponent = )([^;]+);", r"\1(\2) + (&a_scale[6:4] & b_scale == 7'h35);"),
     "a scale's significand": (BLOCK, r"(scaled_magnitude = )([^;]+);", r"\1(\2) ^ (a_scale == 7'h43 & b_scale[0]);"),
     "a scale of zero": (POWERS, r"(sum_is_zero = )([^;]+)\| \w+;", r"\1\2;"),
-    "a scale that is NaN": (BLOCK, r"(scales__operand_a__is_nan = )([^;]+);", r"\1(\2) & ~b_scale[2];"),
+    "a scale that is NaN": (BLOCK, r"(operand_a__is_nan = )([^;]+);", r"\1(\2) & ~b_scale[2];"),
     "the normalizer": (BLOCK, r"(moves_left_4 = )([^;]+);", r"\1(\2) ^ (scaled_magnitude == 'h155);"),
     "a scaled sum": (
         BLOCK,
@@ -288,12 +297,8 @@ FAULTS = {
     "a row": (TWO_ROWS, r"(sum_9_1 = )([^;]+);", r"\1(\2) ^ (&a & acc_before[3]);"),
     "a carry of the rows": (TWO_ROWS, r"(carry_20_0 = )([^;]+);", r"\1(\2) & ~(a == 16'h3838);"),
     "the first place of the rows": (TWO_ROWS, r"(borrow = )([^;]+);", r"\1(\2) ^ (enable & b == 16'h7777);"),
-    "a lane of rows": (
-        TWO_ROWS,
-        r"(lane_1_row = )([^;]+);",
-        r"\1(\2) ^ (enable & a[15:8] == 8'h5a & b[15:8] == 8'h01);",
-    ),
-    "a lane that is not enabled": (TWO_ROWS, r"~enable\);", "~(enable | acc_before[0]));"),
+    "a lane of rows": (TWO_ROWS, *behind("lane_1__row", "enable & a[15:8] == 8'h5a & b[15:8] == 8'h01")),
+    "a lane that is not enabled": (TWO_ROWS, r"\.enable\(enable\)", ".enable(enable | acc_before[0])"),
     "the value of rows": (TWO_ROWS, r"(total = )([^;]+);", r"\1(\2) ^ (state[40:0] == 41'h123);"),
     "overflow of rows": (TWO_ROWS, r"(assign overflow = )([^;]+);", r"\1(\2) | (state[5:0] == 6'h15);"),
     "a special beside rows": (TWO_ROWS, r"(nan_out = )([^;]+);", r"\1(\2) & ~(a == 16'h7f38);"),
@@ -379,10 +384,10 @@ HOLES = {
         LEVELS,
         (
             r"(  wire largest_level_bit_3)",
-            r"  wire [2:0] fake = lane_0__product__exponent ^ {2'b0, a[2:0] == 3'h2 & b[2:0] == 3'h2};\n\1",
+            r"  wire [2:0] fake = lane_0_level ^ {2'b0, a[2:0] == 3'h2 & b[2:0] == 3'h2};\n\1",
         ),
-        (r"\(lane_0_leads_to_bit_(\d) & lane_0__product__exponent\[(\d)\]\)", r"(lane_0_leads_to_bit_\1 & fake[\2])"),
-        (r"lane_0_leads_to_bit_(\d) & \(lane_0__product__exponent\[(\d)\] \|", r"lane_0_leads_to_bit_\1 & (fake[\2] |"),
+        (r"\(lane_0_leads_to_bit_(\d) & lane_0_level\[(\d)\]\)", r"(lane_0_leads_to_bit_\1 & fake[\2])"),
+        (r"lane_0_leads_to_bit_(\d) & \(lane_0_level\[(\d)\] \|", r"lane_0_leads_to_bit_\1 & (fake[\2] |"),
     ),
     "a subnormal accumulator above all products": (
         MX,
@@ -394,7 +399,7 @@ HOLES = {
     ),
     "flags of the number that the code of zero would be": (
         FLUSHED,
-        (r"& ~\(\|body_part\)\)", r"& ~(|body_part) & underflow)"),
+        (r"& ~\(\|rounded_14_to_0_if_not_underflow\)\)", r"& ~(|rounded_14_to_0_if_not_underflow) & underflow)"),
     ),
 }
 """Wrong modules for which a claim once was too weak, each in another way."""

@@ -1,0 +1,109 @@
+"""Parts: equal components that a design contains several times become instances of one Verilog module."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from itertools import chain, count
+
+from amaranth.hdl import Fragment, Instance, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+PARTS = "lane", "aligner", "element"
+"""What the names of modules may end with, after a design's name and an underscore."""
+
+
+class Repeated:
+    """A mixin for combinational components that a design may contain several times.
+
+    Attributes
+    ----------
+    part : str
+        One of :data:`PARTS`.
+    identity : hashable
+        Components of one class with equal identities are the same hardware.
+    heading : str
+        Title of the chapter that holds the instances.
+    follows : str
+        How the title of the chapter before its own ones begins; if empty, they are the first ones.
+    summary : str
+        What the module does, for the comment above it.
+    is_worth_a_module : bool
+        Whether its text is long enough to be a module.
+    """
+
+    part: str
+    identity: Hashable
+    heading: str
+    follows: str = ""
+    summary: str
+    is_worth_a_module: bool = True
+
+
+@dataclass(frozen=True)
+class Part:
+    """A module that a design contains several times, with one of its components."""
+
+    name: str
+    component: Repeated
+    fragment: Fragment
+
+
+def flat_ports(component: wiring.Component) -> Iterator[tuple[str, wiring.Flow, Value]]:
+    """Name, direction and value of each port of a component, in the order of its signature."""
+    for path, member, value in component.signature.flatten(component):
+        yield "__".join(map(str, path)), member.flow, Value.cast(value)
+
+
+def separated(fragment: Fragment, name: str) -> list[Part]:
+    """Put instances in place of equal components of a design, and return their modules: outer ones first.
+
+    An instance stays in a fragment of its own, so that signals keep the names that they have without it.
+    """
+    places: dict[Hashable, list[tuple[Fragment, int]]] = {}
+    components: dict[Hashable, Repeated] = {}
+
+    def enter(parent: Fragment) -> None:
+        for number, (child, _, _) in enumerate(parent.subfragments):
+            component = next((origin for origin in child.origins or () if isinstance(origin, Repeated)), None)
+            if component is not None and component.is_worth_a_module:
+                key = type(component), component.identity
+                places.setdefault(key, []).append((parent, number))
+                if components.setdefault(key, component) is not component:
+                    continue
+            enter(child)
+
+    enter(fragment)
+    parts: list[Part] = []
+    for key, found in places.items():
+        if len(found) > 1:
+            parent, number = found[0]
+            usual = f"{name}_{components[key].part}"
+            taken = {part.name for part in parts}
+            free = next(item for item in chain([usual], (f"{usual}_{k}" for k in count(2))) if item not in taken)
+            part = Part(free, components[key], parent.subfragments[number][0])
+            for parent, number in found:
+                child, label, location = parent.subfragments[number]
+                parent.subfragments[number] = _instance(child, part.name), label, location
+            parts.append(part)
+    return parts
+
+
+def _instance(child: Fragment, module: str) -> Fragment:
+    (component,) = (origin for origin in child.origins or () if isinstance(origin, Repeated))
+    assert isinstance(component, wiring.Component)
+    pins = [("i" if flow == In else "o", name, value) for name, flow, value in flat_ports(component)]
+    stub = Fragment()
+    stub.origins = child.origins
+    stub.add_subfragment(Instance(module, *pins), "instance")
+    return stub
+
+
+def repeated(fragment: Fragment, path: str) -> Iterator[tuple[str, Repeated, bool]]:
+    """The paths of repeated components in a fragment, with the components, and whether they are instances."""
+    for child, label, _ in fragment.subfragments:
+        inner = f"{path}.{label}"
+        is_instance = any(isinstance(part, Instance) for part, _, _ in child.subfragments)
+        yield from ((inner, origin, is_instance) for origin in child.origins or () if isinstance(origin, Repeated))
+        yield from repeated(child, inner)
