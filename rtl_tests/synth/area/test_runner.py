@@ -1,6 +1,7 @@
 """The runner: outcomes, their order, failures, bugs and interrupts."""
 
 import io
+import threading
 from concurrent.futures import Future
 from dataclasses import replace
 
@@ -106,25 +107,19 @@ def test_no_more_jobs_are_under_way_than_the_pool_needs():
     assert sum(1 for _ in outcomes) == 999
 
 
-def test_an_interrupt_cancels_jobs_that_have_not_started():
-    pool = Stub(batch=99)
+def test_the_end_of_a_pool_cancels_jobs_that_have_not_started(monkeypatch):
+    begun, end = threading.Event(), threading.Event()
 
-    class Interrupted(Progress):
-        def advance(self, *_, **__):
-            raise KeyboardInterrupt
+    def wait(job, timeout, closed=None):
+        begun.set()
+        end.wait(60)
 
-    first = pool.submit
-
-    def submit(job, timeout):
-        future = first(job, timeout)
-        if len(pool.futures) == 1:
-            future.set_result(stub(JOB))
-        return future
-
-    pool.submit = submit
-    with pytest.raises(KeyboardInterrupt):
-        measure_all(JOBS, pool, progress=Interrupted(io.StringIO()))
-    assert [future.cancelled() for future in pool.futures] == [False] + [True] * 5
+    monkeypatch.setattr(pool_module, "execute_with_retries", wait)
+    with LocalPool(1) as pool:
+        futures = [pool.submit(job, None) for job in JOBS]
+        begun.wait(60)
+        threading.Timer(0.2, end.set).start()
+    assert [future.cancelled() for future in futures] == [False] + [True] * (len(JOBS) - 1)
 
 
 def test_a_pool_without_workers_is_refused():

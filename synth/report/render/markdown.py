@@ -1,5 +1,6 @@
 """The report as Markdown, without plots."""
 
+import re
 from collections.abc import Iterable
 
 from synth.report.content import Content
@@ -36,7 +37,7 @@ def _row(cells: Iterable[str]) -> str:
 
 def _literal(text: str) -> str:
     """A text in one line of Markdown; it may come from a user's file."""
-    text = " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    text = re.sub("<(?!/?sub>)", "&lt;", " ".join(text.split()).replace("|", "\\|"))  # README has spreads below figures
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
