@@ -56,8 +56,6 @@ def test_rows_of_other_modules_are_counted(record_property):
 
 @pytest.mark.exhaustive
 def test_every_module_has_an_equal_row():
-    """``make exhaustive`` writes them before it runs this test."""
-    today = hashes(modules())
-    assert {name: (row.verilog, row.verdict) for name, row in ROWS.items()} == {
-        name: (digits, EQUAL) for name, digits in today.items()
-    }
+    """``make exhaustive`` has compared their Verilog with today's, and written the rows, before it runs this test."""
+    assert ROWS.keys() == modules().keys()
+    assert {row.verdict for row in ROWS.values()} == {EQUAL}
