@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 _ONES = ~np.uint64(0)
 
@@ -17,10 +13,7 @@ def add(
 ) -> NDArray[np.uint64]:
     """``state ± (magnitude << shift)``, modulo ``2**(64 * limbs)``; negative shifts drop bits.
 
-    Parameters
-    ----------
-    state : uint64, shape (..., limbs)
-    magnitude, shift, negative : shape (...)
+    ``state`` has the shape (..., limbs), the others have the shape (...).
     """
     out = np.empty_like(state)
     invert = np.where(negative, _ONES, np.uint64(0))
