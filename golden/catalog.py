@@ -194,20 +194,10 @@ def _hif8() -> Format:
 _SUPERNORMALS = "Supernormals paper, {}; specification, section 2"
 
 
-def _p3109(name: str, exponent_bits: int, fraction_bits: int, *, subnormals: bool = True) -> Format:
-    width, bias = 1 + exponent_bits + fraction_bits, 1 << (exponent_bits - 1)
-    nan, code = _sign_only(width)
-    rows = with_subnormals(exponent_bits, fraction_bits, bias)
-    all_ones = (1 << (width - 1)) - 1
-    zero = Special((1 << width) - 1, 0, Kind.ZERO)
-    return Format(
-        name=name,
-        width=width,
-        cite=_SUPERNORMALS.format("Table 1" if name == "binary8p3" else "section 4"),
-        rows=rows if subnormals else rows[1:],
-        specials=(*(() if subnormals else (zero,)), nan, Special(all_ones, all_ones, Kind.INF)),
-        canonical_nan=code,
-    )
+def _of_supernormals(fmt: Format, name: str, place: str = "section 4") -> Format:
+    """A format under the name, and with the rules, that it has in the supernormals paper."""
+    cite = _SUPERNORMALS.format(place)
+    return dataclasses.replace(fmt, name=name, cite=cite, roundings=ALL_ROUNDINGS, overflows=Format.overflows)
 
 
 def supernormal(name: str, x: int, y: int, low: int, high: int) -> Format:
@@ -348,12 +338,12 @@ def _scale(name: str, rows: tuple[Row, ...], cite: str, **fields: Any) -> Format
 
 _SINGLE: dict[str, Callable[[], Format]] = {
     "hif8": _hif8,
-    "binary8p3": lambda: _p3109("binary8p3", 5, 2),
-    "binary8p4": lambda: _p3109("binary8p4", 4, 3),
-    "e5m2_nosub": lambda: _p3109("e5m2_nosub", 5, 2, subnormals=False),
-    "e4m3_nosub": lambda: _p3109("e4m3_nosub", 4, 3, subnormals=False),
-    "e5m3": lambda: _p3109("e5m3", 5, 3),
-    "e5m3_nosub": lambda: _p3109("e5m3_nosub", 5, 3, subnormals=False),
+    "binary8p3": lambda: _of_supernormals(get("Binary8p3se"), "binary8p3", "Table 1"),
+    "binary8p4": lambda: _of_supernormals(get("Binary8p4se"), "binary8p4"),
+    "e5m2_nosub": lambda: _of_supernormals(get("e5m2b0"), "e5m2_nosub"),
+    "e4m3_nosub": lambda: _of_supernormals(get("e4m3b0"), "e4m3_nosub"),
+    "e5m3": lambda: _of_supernormals(get("Binary9p4se"), "e5m3"),
+    "e5m3_nosub": lambda: _of_supernormals(get("e5m3b0"), "e5m3_nosub"),
     "ocp_e4m3": _ocp_e4m3,
     "ocp_e5m2": lambda: ieee(Format, "ocp_e5m2", 5, 2, _OCP_CITE, 0x7E, _OCP_E5M2_OVERFLOWS),
     "ieee_e4m3": lambda: ieee(Format, "ieee_e4m3", 4, 3, _IEEE_CITE, 0x7C),

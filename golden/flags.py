@@ -13,15 +13,13 @@ exact result's magnitude is always defined. Division by zero, the standard's fif
 from __future__ import annotations
 
 from enum import IntFlag
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golden.formats import Format
 from golden.wide import WideFormat
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Flag(IntFlag):
