@@ -50,14 +50,12 @@ def encode(
     words = random_words(chosen, random, random_bits, raw.shape)
     if words is not None and chosen.source.name == "binary32" and fmt.has_tables:
         codes = by_binades(fmt, raw, chosen, words, random_bits, marked=flagged)
-    elif words is not None:
-        codes = encode_directly(fmt, raw, chosen, words, random_bits, marked=flagged)
-    elif chosen.source.has_tables:
+    elif words is None and chosen.source.has_tables:
         codes = look_up(_table(fmt, chosen, flagged), raw)
-    elif table := steps(fmt, chosen, marked=flagged):
+    elif words is None and (table := steps(fmt, chosen, marked=flagged)):
         codes = table.codes(raw.astype(np.uint32, copy=False))
     else:
-        codes = encode_directly(fmt, raw, chosen, marked=flagged)
+        codes = encode_directly(fmt, raw, chosen, words, random_bits, marked=flagged)
     return _unmarked(fmt, raw, chosen, codes) if flagged else (codes, np.empty(0, np.uint8))
 
 

@@ -95,12 +95,6 @@ def of_sum(
     return _word(lost, lost & tiny, overflow, invalid)
 
 
-def of_exact_sum(overflow: NDArray[np.bool_], invalid: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Flags of an ``exact`` accumulator, which never rounds: overflow (the sum does not fit) and invalid."""
-    never = np.zeros(overflow.shape, np.bool_)
-    return _word(never, never, overflow, invalid)
-
-
 def _word(*flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """Flags packed into words, the first in bit 0."""
     word = np.zeros(flags[0].shape, np.uint8)

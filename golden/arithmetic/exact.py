@@ -18,7 +18,7 @@ from golden.arithmetic.sums import Products, add_lanes, product_cuts, product_su
 from golden.bits import BLOCK, as_array, broadcast, check_shapes, one_lane
 from golden.catalog import get
 from golden.encode import random_words
-from golden.flags import of_exact_sum
+from golden.flags import Flag
 from golden.formats import Format
 from golden.options import target_options
 from golden.refusal import BadKind, BadValue, about, check_integer
@@ -264,6 +264,7 @@ def exact_sums(
         if flagged:
             pos, neg, nan = specials
             overflow = np.any(total != unit._extended(total, 1), axis=-1)
-            flags[block] = of_exact_sum(overflow, undefined | (pos & neg & ~nan))
+            invalid = undefined | (pos & neg & ~nan)
+            flags[block] = overflow * np.uint8(Flag.OVERFLOW) | invalid * np.uint8(Flag.INVALID)
         sums[block] = unit._with_flags(total[..., : unit.limbs], specials)
     return sums.reshape(*shape, unit.limbs), flags.reshape(shape) if flagged else flags
