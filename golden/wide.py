@@ -135,6 +135,14 @@ class Binary32(WideFormat):
 _F = TypeVar("_F", bound=Format)
 
 
+def biased(
+    kind: type[_F], name: str, exponent_bits: int, fraction_bits: int, bias: int, cite: str, **fields: Any
+) -> _F:
+    """A format of a sign, a biased exponent field and a fraction; with subnormals, if there are no ``rows``."""
+    described = {"rows": with_subnormals(exponent_bits, fraction_bits, bias), "specials": (), **fields}
+    return kind(name=name, width=1 + exponent_bits + fraction_bits, cite=cite, **described)
+
+
 def ieee(
     kind: type[_F],
     name: str,
@@ -145,17 +153,11 @@ def ieee(
     overflows: tuple[Overflow, ...] = Format.overflows,
 ) -> _F:
     """A format whose subnormals, infinities and NaNs have the codes that IEEE 754 defines."""
-    width, bias = 1 + exponent_bits + fraction_bits, (1 << (exponent_bits - 1)) - 1
-    infinity = ((1 << exponent_bits) - 1) << fraction_bits
-    return kind(
-        name=name,
-        width=width,
-        cite=cite,
-        rows=with_subnormals(exponent_bits, fraction_bits, bias),
-        specials=(Special((1 << (width - 1)) - 1, infinity, Kind.INF), Special(infinity, infinity, Kind.NAN)),
-        canonical_nan=nan,
-        overflows=overflows,
-    )
+    bias, infinity = (1 << (exponent_bits - 1)) - 1, ((1 << exponent_bits) - 1) << fraction_bits
+    magnitude = (1 << (exponent_bits + fraction_bits)) - 1
+    specials = Special(magnitude, infinity, Kind.INF), Special(infinity, infinity, Kind.NAN)
+    fields = {"specials": specials, "canonical_nan": nan, "overflows": overflows}
+    return biased(kind, name, exponent_bits, fraction_bits, bias, cite, **fields)
 
 
 def _dlfloat16() -> WideFormat:
