@@ -6,10 +6,12 @@ Ratios are power ratios in decibels (dB): 10 log10 of a ratio of mean squares.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from golden.bits import as_array
 from golden.catalog import get
@@ -22,12 +24,7 @@ from golden.rows import Rounding
 from golden.validation import MAX_WIDTH
 from golden.wide import wide
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from numpy.typing import ArrayLike, NDArray
-
-    Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 DISTRIBUTIONS: Mapping[str, Density] = {
     "gaussian": lambda x: math.sqrt(2 / math.pi) * np.exp(-x * x / 2),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from golden.refusal import BadKind, BadValue, shown
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 BLOCK = 1 << 14
 """Elements processed at a time, so that NumPy's intermediate arrays stay in the cache."""
@@ -56,6 +54,13 @@ def broadcast(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[A
     """Arrays ``a`` and ``b``, broadcast to their common shape."""
     shape = check_shapes(a=a.shape, b=b.shape)
     return np.broadcast_to(a, shape), np.broadcast_to(b, shape)
+
+
+def one_lane(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Arrays ``a`` and ``b`` with a last axis of one element; refuse shapes that do not broadcast."""
+    first, second = as_array("a", a), as_array("b", b)
+    check_shapes(a=first.shape, b=second.shape)
+    return first[..., np.newaxis], second[..., np.newaxis]
 
 
 def look_up(table: NDArray[Any], index: NDArray[Any]) -> NDArray[Any]:

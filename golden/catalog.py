@@ -31,7 +31,7 @@ from golden.rows import (
 )
 from golden.tables import read_format
 from golden.validation import EXPONENT_LIMIT, MAX_WIDTH, MIN_WIDTH
-from golden.wide import WIDE, ieee, wide
+from golden.wide import WIDE, biased, ieee, wide
 
 _NAMES = (
     "hif8",
@@ -194,20 +194,10 @@ def _hif8() -> Format:
 _SUPERNORMALS = "Supernormals paper, {}; specification, section 2"
 
 
-def _p3109(name: str, exponent_bits: int, fraction_bits: int, *, subnormals: bool = True) -> Format:
-    width, bias = 1 + exponent_bits + fraction_bits, 1 << (exponent_bits - 1)
-    nan, code = _sign_only(width)
-    rows = with_subnormals(exponent_bits, fraction_bits, bias)
-    all_ones = (1 << (width - 1)) - 1
-    zero = Special((1 << width) - 1, 0, Kind.ZERO)
-    return Format(
-        name=name,
-        width=width,
-        cite=_SUPERNORMALS.format("Table 1" if name == "binary8p3" else "section 4"),
-        rows=rows if subnormals else rows[1:],
-        specials=(*(() if subnormals else (zero,)), nan, Special(all_ones, all_ones, Kind.INF)),
-        canonical_nan=code,
-    )
+def _of_supernormals(fmt: Format, name: str, place: str = "section 4") -> Format:
+    """A format under the name, and with the rules, that it has in the supernormals paper."""
+    cite = _SUPERNORMALS.format(place)
+    return dataclasses.replace(fmt, name=name, cite=cite, roundings=ALL_ROUNDINGS, overflows=Format.overflows)
 
 
 def supernormal(name: str, x: int, y: int, low: int, high: int) -> Format:
@@ -257,20 +247,15 @@ def _run(x: int, y: int, bit: int, start: int, offset: int) -> Row:
 
 _OCP_CITE = "FP8 Formats for Deep Learning, Table 1; specification, section 3"
 _IEEE_CITE = "float8_e4m3 and float8_e3m4 of ml_dtypes; specification, section 3.1"
-_OCP_OVERFLOWS = (Overflow.SATURATE, Overflow.OCP_PAPER)
-_OCP_E5M2_OVERFLOWS = (Overflow.INFINITY, *_OCP_OVERFLOWS, Overflow.PROPAGATE)
+_OCP_E4M3: dict[str, Any] = {
+    "specials": (Special(0x7F, 0x7F, Kind.NAN),),
+    "canonical_nan": 0x7F,
+    "overflows": (Overflow.NAN, Overflow.SATURATE, Overflow.OCP_PAPER),
+}
+_OCP_E5M2_OVERFLOWS = (Overflow.INFINITY, Overflow.SATURATE, Overflow.OCP_PAPER, Overflow.PROPAGATE)
 
 
-def _ocp_e4m3() -> Format:
-    return Format(
-        name="ocp_e4m3",
-        width=8,
-        cite=_OCP_CITE,
-        rows=with_subnormals(4, 3, 7),
-        specials=(Special(0x7F, 0x7F, Kind.NAN),),
-        canonical_nan=0x7F,
-        overflows=(Overflow.NAN, *_OCP_OVERFLOWS),
-    )
+_GRAPHCORE = "8-bit Numerical Formats for Deep Neural Networks, sections 2.2, 3.1 and 3.2; specification, section 4"
 
 
 def graphcore(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Format:
@@ -283,33 +268,21 @@ def graphcore(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> F
         bits = f"at least 1 fraction bit and {MIN_WIDTH} to {MAX_WIDTH} bits in all"
         raise BadValue("name", f"{name!r}: there must be {bits}")
     nan, code = _sign_only(width)
-    rows = with_subnormals(exponent_bits, fraction_bits, bias)
-    return Format(
-        name=name,
-        width=width,
-        cite="8-bit Numerical Formats for Deep Neural Networks, sections 2.2, 3.1 and 3.2; specification, section 4",
-        rows=rows if exponent_bits else rows[:1],
-        specials=(nan,),
-        canonical_nan=code,
-        twos_complement=exponent_bits == 0,
-        overflows=(Overflow.SATURATE, Overflow.NAN),
-    )
+    fields: dict[str, Any] = {"specials": (nan,), "canonical_nan": code}
+    if not exponent_bits:
+        fields |= {"rows": with_subnormals(0, fraction_bits, bias)[:1], "twos_complement": True}
+    overflows = Overflow.SATURATE, Overflow.NAN
+    return biased(Format, name, exponent_bits, fraction_bits, bias, _GRAPHCORE, overflows=overflows, **fields)
 
 
 _HYBRID = "Hybrid 8-bit Floating Point Training and Inference, sections 2.1 and 2.2"
 
 
 def _ibm(name: str, exponent_bits: int, fraction_bits: int, bias: int, source: str = _HYBRID) -> Format:
-    width = 1 + exponent_bits + fraction_bits
-    return Format(
-        name=name,
-        width=width,
-        cite=f"{source}; specification, section 5",
-        rows=(Row("", Biased(exponent_bits, bias), fraction_bits),),
-        specials=(Special((1 << (width - 1)) - 1, 0, Kind.ZERO),),
-        flush=True,
-        overflows=(Overflow.SATURATE,),
-    )
+    rows = (Row("", Biased(exponent_bits, bias), fraction_bits),)
+    zero = Special((1 << (exponent_bits + fraction_bits)) - 1, 0, Kind.ZERO)
+    fields = {"rows": rows, "specials": (zero,), "flush": True, "overflows": (Overflow.SATURATE,)}
+    return biased(Format, name, exponent_bits, fraction_bits, bias, f"{source}; specification, section 5", **fields)
 
 
 _MX_CITE = "OCP Microscaling Formats (MX) Specification, version 1.0; specification, section 9"
@@ -319,14 +292,7 @@ _UE5M3_CITE = "5 exponent and 3 fraction bits without a sign; specification, sec
 
 def _element(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Format:
     """An element of blocks: subnormals and normals, no infinity, no NaN."""
-    return Format(
-        name=name,
-        width=1 + exponent_bits + fraction_bits,
-        cite=_MX_CITE,
-        rows=with_subnormals(exponent_bits, fraction_bits, bias),
-        specials=(),
-        overflows=(Overflow.SATURATE,),
-    )
+    return biased(Format, name, exponent_bits, fraction_bits, bias, _MX_CITE, overflows=(Overflow.SATURATE,))
 
 
 def _scale(name: str, rows: tuple[Row, ...], cite: str, **fields: Any) -> Format:
@@ -348,13 +314,13 @@ def _scale(name: str, rows: tuple[Row, ...], cite: str, **fields: Any) -> Format
 
 _SINGLE: dict[str, Callable[[], Format]] = {
     "hif8": _hif8,
-    "binary8p3": lambda: _p3109("binary8p3", 5, 2),
-    "binary8p4": lambda: _p3109("binary8p4", 4, 3),
-    "e5m2_nosub": lambda: _p3109("e5m2_nosub", 5, 2, subnormals=False),
-    "e4m3_nosub": lambda: _p3109("e4m3_nosub", 4, 3, subnormals=False),
-    "e5m3": lambda: _p3109("e5m3", 5, 3),
-    "e5m3_nosub": lambda: _p3109("e5m3_nosub", 5, 3, subnormals=False),
-    "ocp_e4m3": _ocp_e4m3,
+    "binary8p3": lambda: _of_supernormals(get("Binary8p3se"), "binary8p3", "Table 1"),
+    "binary8p4": lambda: _of_supernormals(get("Binary8p4se"), "binary8p4"),
+    "e5m2_nosub": lambda: _of_supernormals(get("e5m2b0"), "e5m2_nosub"),
+    "e4m3_nosub": lambda: _of_supernormals(get("e4m3b0"), "e4m3_nosub"),
+    "e5m3": lambda: _of_supernormals(get("Binary9p4se"), "e5m3"),
+    "e5m3_nosub": lambda: _of_supernormals(get("e5m3b0"), "e5m3_nosub"),
+    "ocp_e4m3": lambda: biased(Format, "ocp_e4m3", 4, 3, 7, _OCP_CITE, **_OCP_E4M3),
     "ocp_e5m2": lambda: ieee(Format, "ocp_e5m2", 5, 2, _OCP_CITE, 0x7E, _OCP_E5M2_OVERFLOWS),
     "ieee_e4m3": lambda: ieee(Format, "ieee_e4m3", 4, 3, _IEEE_CITE, 0x7C),
     "ieee_e3m4": lambda: ieee(Format, "ieee_e3m4", 3, 4, _IEEE_CITE, 0x78),

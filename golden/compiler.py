@@ -57,10 +57,8 @@ def compiler_version() -> str | None:
 def library(path: str, source: str, options: Sequence[str] = ("-O1",)) -> ctypes.CDLL:
     """Compile C++ with the compiler at ``path``, and load it.
 
-    Raises
-    ------
-    OSError, subprocess.CalledProcessError
-        If that fails, or known answers are wrong; ``stderr`` of the second has the compiler's messages.
+    If that fails, it raises a subprocess.CalledProcessError, whose ``stderr`` has the compiler's messages, or an
+    OSError, also for known answers that are wrong.
     """
     with tempfile.TemporaryDirectory(prefix="golden-") as folder:
         return _loaded(_build(path, source, options, Path(folder)))

@@ -6,22 +6,19 @@ Tables of 16-bit sources have 65,536 entries; :mod:`golden.steps` has the tables
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from golden.bits import BLOCK, as_array, as_codes, look_up
-from golden.chance import encode as by_chance
 from golden.flags import of_conversion
 from golden.formats import Format
 from golden.options import Options, check_random_bits, options, target_options
 from golden.refusal import BadKind, BadValue
 from golden.rounding import codes_of, encode_directly
-from golden.steps import Steps, steps
+from golden.steps import Steps, by_binades, steps
 from golden.wide import WideFormat, check_wide, wide
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 FLOATS = {"float32": ("binary32", np.uint32), "float16": ("binary16", np.uint16), "bfloat16": ("bfloat16", np.uint16)}
 """Source and type of the bits, by the name of a NumPy or ``ml_dtypes`` type."""
@@ -52,15 +49,13 @@ def encode(
     raw = chosen.source.as_codes(raw, "bits")
     words = random_words(chosen, random, random_bits, raw.shape)
     if words is not None and chosen.source.name == "binary32" and fmt.has_tables:
-        codes = by_chance(fmt, raw, chosen, words, random_bits, marked=flagged)
-    elif words is not None:
-        codes = encode_directly(fmt, raw, chosen, words, random_bits, marked=flagged)
-    elif chosen.source.has_tables:
+        codes = by_binades(fmt, raw, chosen, words, random_bits, marked=flagged)
+    elif words is None and chosen.source.has_tables:
         codes = look_up(_table(fmt, chosen, flagged), raw)
-    elif table := steps(fmt, chosen, marked=flagged):
+    elif words is None and (table := steps(fmt, chosen, marked=flagged)):
         codes = table.codes(raw.astype(np.uint32, copy=False))
     else:
-        codes = encode_directly(fmt, raw, chosen, marked=flagged)
+        codes = encode_directly(fmt, raw, chosen, words, random_bits, marked=flagged)
     return _unmarked(fmt, raw, chosen, codes) if flagged else (codes, np.empty(0, np.uint8))
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golden.formats import Format
 from golden.overflow import replacements, with_sign
 from golden.p3109 import FarFormat
 from golden.rounding import grid, round_to_grid
 from golden.rows import Kind, Overflow, Rounding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 
 def overflow_rule(fmt: Format, rounding: Rounding, overflow: Overflow) -> str:
@@ -117,11 +113,6 @@ def explain(fmt: Format, code: int) -> Iterator[str]:
 
     Neighbours and intervals are listed for formats of at most 16 bits. For two formats in one unit, the first lines
     show the selected format and its code.
-
-    Raises
-    ------
-    BadValue
-        If the code needs more bits than the format has.
     """
     member, inner = fmt.split(code)
     if member is not fmt:

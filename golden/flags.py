@@ -13,15 +13,13 @@ exact result's magnitude is always defined. Division by zero, the standard's fif
 from __future__ import annotations
 
 from enum import IntFlag
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golden.formats import Format
 from golden.wide import WideFormat
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Flag(IntFlag):
@@ -95,12 +93,6 @@ def of_sum(
     plus, minus = ((start == infinity) | (products == infinity).any(axis=-1) for infinity in (np.inf, -np.inf))
     invalid = undefined.any(axis=-1) | (plus & minus & ~nan) | wide.is_signaling(before)
     return _word(lost, lost & tiny, overflow, invalid)
-
-
-def of_exact_sum(overflow: NDArray[np.bool_], invalid: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Flags of an ``exact`` accumulator, which never rounds: overflow (the sum does not fit) and invalid."""
-    never = np.zeros(overflow.shape, np.bool_)
-    return _word(never, never, overflow, invalid)
 
 
 def _word(*flags: NDArray[np.bool_]) -> NDArray[np.uint8]:

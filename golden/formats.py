@@ -8,18 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from golden.bits import as_codes, look_up
 from golden.refusal import BadKind, BadValue, check_choice
 from golden.rows import ALL_ROUNDINGS, DEFAULT_RANDOM_BITS, Fixed, Kind, Overflow, Rounding, Row, Special
 from golden.validation import EXPONENT_LIMIT, MAX_WIDTH, check_fields, check_values
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,7 @@ class Format:
         return self.width - self.signed
 
     @property
-    def code_dtype(self) -> npt.DTypeLike:
+    def code_dtype(self) -> DTypeLike:
         """Smallest unsigned NumPy type that holds all codes."""
         return np.uint8 if self.width <= 8 else np.uint16 if self.width <= 16 else np.uint32
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from golden.bits import as_codes
 from golden.formats import Format
 from golden.refusal import BadValue
 from golden.rows import Special
 from golden.validation import MAX_WIDTH
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True)
@@ -60,13 +58,7 @@ class MultiFormat(Format):
 
 
 def pair(first: Format, second: Format) -> MultiFormat:
-    """The multi-format ``first+second``.
-
-    Raises
-    ------
-    BadValue
-        If the formats are equal, have different widths, are too wide, one is in two's complement, or one has no sign.
-    """
+    """The multi-format ``first+second``; refuse formats that differ in width or sign, or do not differ at all."""
     name = f"{first.name}+{second.name}"
     for member in (first, second):
         if len(member.members) > 1:

@@ -15,24 +15,16 @@ from golden.rows import FATES, Kind, Overflow, Rounding
 
 @dataclass(frozen=True)
 class Replacements:
-    """Codes of results: codes of magnitudes, without sign, or the canonical NaN.
-
-    Attributes
-    ----------
-    above, below : int
-        Of finite numbers that round past the largest value, and past its negative; in a format without a sign,
-        ``below`` is that of numbers that round to a negative number.
-    plus_inf, minus_inf : int
-        Of infinities.
-    zero : int
-        Of zero; 0 if the format has a zero.
-    """
+    """Codes of results: codes of magnitudes, without sign, or the canonical NaN."""
 
     above: int
+    """The result for finite numbers that round past the largest value."""
     below: int
+    """The result for those that round past its negative or, in a format without a sign, to a negative number."""
     plus_inf: int
     minus_inf: int
     zero: int
+    """The result for zero; 0 if the format has a zero."""
 
 
 @cache

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
 from golden.formats import Format
 from golden.refusal import BadValue
@@ -36,7 +36,7 @@ class FarFormat(Format):
         check_fields(self)
 
     @property
-    def values(self) -> npt.NDArray[np.float64]:
+    def values(self) -> NDArray[np.float64]:
         """Refuse to give values as float64."""
         problem = f"has exponents beyond ±{EXPONENT_LIMIT}: only `hwgen explain` and `hwgen table` know it"
         raise BadValue(None, f"Format {self.name!r} {problem}")
@@ -48,13 +48,7 @@ class FarFormat(Format):
 
 
 def p3109(name: str) -> Format | None:
-    """The format of a name in lower case; None for names of another form.
-
-    Raises
-    ------
-    BadValue
-        If K, P or the suffix is none of the standard's.
-    """
+    """The format of a name in lower case; None for names of another form; refuse any K, P or suffix out of range."""
     match = re.fullmatch(r"binary([0-9]{1,99})p([0-9]{1,99})([a-z]+)", name)
     if match is None:
         return None

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golden.bits import BLOCK
 from golden.formats import Format
@@ -18,9 +19,6 @@ from golden.options import Options
 from golden.overflow import replacements, with_sign
 from golden.rows import Rounding
 from golden.wide import WideFormat
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)

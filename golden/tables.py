@@ -21,14 +21,7 @@ _T = TypeVar("_T")
 
 
 def read(path: str | Path, make: Callable[[dict[str, Any], bytes], _T], what: str = "") -> _T:
-    """Return ``make(table, raw)`` of a TOML file's table and bytes.
-
-    Raises
-    ------
-    BadValue
-        If the file cannot be read or is not valid TOML, or ``make`` refuses it. It names no argument; the message
-        begins with ``what`` and the file's name.
-    """
+    """Return ``make(table, raw)`` of a TOML file's table and bytes; ``what`` and the file's name begin a refusal."""
     name = f"{what}{str(path)!r}"
     try:
         raw = read_bytes(path)
@@ -89,13 +82,7 @@ _TYPE_NAMES = {str: "a string", int: "an integer", bool: "true or false", list: 
 
 
 def read_format(path: Path) -> Format:
-    """Read a format from a TOML file; ``docs/formats.md`` lists the keys.
-
-    Raises
-    ------
-    BadValue
-        If the file cannot be read or does not describe a format; the message names the file and the key.
-    """
+    """Read a format from a TOML file; ``docs/formats.md`` lists the keys, and a refusal names file and key."""
 
     def described(table: dict[str, Any], raw: bytes) -> Format:
         return replace(_from_table(table), source_name=path.name, source_sha256=hashlib.sha256(raw).hexdigest())

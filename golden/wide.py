@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from golden.formats import Format
 from golden.names import check_name
 from golden.refusal import BadValue, check_choice
 from golden.rows import AWAY_FIRST, Biased, Kind, Overflow, Row, Special, with_subnormals
 from golden.validation import check_fields
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True)
@@ -137,6 +135,14 @@ class Binary32(WideFormat):
 _F = TypeVar("_F", bound=Format)
 
 
+def biased(
+    kind: type[_F], name: str, exponent_bits: int, fraction_bits: int, bias: int, cite: str, **fields: Any
+) -> _F:
+    """A format of a sign, a biased exponent field and a fraction; with subnormals, if there are no ``rows``."""
+    described = {"rows": with_subnormals(exponent_bits, fraction_bits, bias), "specials": (), **fields}
+    return kind(name=name, width=1 + exponent_bits + fraction_bits, cite=cite, **described)
+
+
 def ieee(
     kind: type[_F],
     name: str,
@@ -147,17 +153,11 @@ def ieee(
     overflows: tuple[Overflow, ...] = Format.overflows,
 ) -> _F:
     """A format whose subnormals, infinities and NaNs have the codes that IEEE 754 defines."""
-    width, bias = 1 + exponent_bits + fraction_bits, (1 << (exponent_bits - 1)) - 1
-    infinity = ((1 << exponent_bits) - 1) << fraction_bits
-    return kind(
-        name=name,
-        width=width,
-        cite=cite,
-        rows=with_subnormals(exponent_bits, fraction_bits, bias),
-        specials=(Special((1 << (width - 1)) - 1, infinity, Kind.INF), Special(infinity, infinity, Kind.NAN)),
-        canonical_nan=nan,
-        overflows=overflows,
-    )
+    bias, infinity = (1 << (exponent_bits - 1)) - 1, ((1 << exponent_bits) - 1) << fraction_bits
+    magnitude = (1 << (exponent_bits + fraction_bits)) - 1
+    specials = Special(magnitude, infinity, Kind.INF), Special(infinity, infinity, Kind.NAN)
+    fields = {"specials": specials, "canonical_nan": nan, "overflows": overflows}
+    return biased(kind, name, exponent_bits, fraction_bits, bias, cite, **fields)
 
 
 def _dlfloat16() -> WideFormat:
@@ -192,7 +192,8 @@ ACCUMULATORS = (*WIDE, "exact")
 """Names of the accumulators; ``exact`` is :class:`golden.ExactAccumulator`."""
 
 
-ALIGNED = tuple(f"aligned{fraction_bits}" for fraction_bits in range(6, 41))
+_ALIGNED_BITS = {f"aligned{fraction_bits}": fraction_bits for fraction_bits in range(6, 41)}
+ALIGNED = tuple(_ALIGNED_BITS)
 """Names of the accumulators of :mod:`golden.arithmetic.aligned`, by the fraction bits that they keep of every addend.
 
 32 products and an accumulator add up to less than ``2**(40 + 8)`` times the last bit, which binary64 has room for.
@@ -223,7 +224,7 @@ def check_accumulator(name: str) -> str:
 
 def aligned_bits(accumulator: str) -> int | None:
     """The fraction bits that a checked accumulator keeps of every addend; None unless it is :data:`ALIGNED`."""
-    return int(accumulator.removeprefix("aligned")) if accumulator in ALIGNED else None
+    return _ALIGNED_BITS.get(accumulator)
 
 
 def state_format(accumulator: str) -> WideFormat:

@@ -12,18 +12,15 @@ F. A. Khattak and M. Mikaitis, on the same hardware, 2025, arXiv 2512.07004.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golden.arithmetic.sums import Products, add_lanes, cuts, lane_products, odd_sum
+from golden.formats import Format
 from golden.rows import Kind
 from golden.wide import wide
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from golden.formats import Format
 
 _BELOW_ALL = -8000
 """The exponent of a zero or special code: products with it are below all addends, and fit 16 bits."""
@@ -37,14 +34,7 @@ def aligned_sums(products: Products, acc: NDArray[Any], fraction_bits: int) -> N
     addends that are not zero. The sum is truncated to ``fraction_bits``, at most 23. A negative sum that becomes zero
     keeps its sign; the sum of nothing but zeros, and an exact zero, are +0.
 
-    Parameters
-    ----------
-    products : Products
-        Factors are powers of two, or NaN.
-    acc : unsigned integers, shape (sums,)
-        Bits of binary32.
-    fraction_bits : int
-        6 to 40.
+    ``acc``, shape (sums,), holds bits of binary32. The products' factors are powers of two, or NaN.
     """
     target = wide("binary32")
     a_format, b_format, left, right, factors = products

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from golden.arithmetic.exact import check_range, operand
 from golden.bits import as_array, check_shapes
@@ -15,9 +16,6 @@ from golden.names import check_name
 from golden.options import Options, target_options
 from golden.refusal import BadValue, about, check_choice
 from golden.rounding import codes_of
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 SCALES = ("e8m0", "ue4m3", "ue5m3", "Binary8p1uf")
 """Formats of scales."""

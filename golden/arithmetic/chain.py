@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from golden.arithmetic import native
 from golden.arithmetic.mac import fused_sums
 from golden.arithmetic.options import SumOptions
 from golden.bits import BLOCK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-SMALL = 1 << 17
-"""Products up to which NumPy is fast enough, so that nothing needs to be compiled."""
-STEP = 1 << 12
-"""Products that take NumPy as long as it takes to begin a step."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +37,13 @@ class Chains:
         rows, columns, depth = self.left.shape
         return rows, columns, depth
 
-
-def run(chains: Chains, acc: NDArray[Any], threads: int) -> NDArray[Any]:
-    """The accumulators after all products, by compiled code if there is enough to do and a compiler.
-
-    ``acc`` has the shape (rows, columns), of ``exact`` accumulators with limbs on a last axis.
-    """
-    work = chains.left.size + STEP * (chains.shape[2] // chains.lanes)
-    if work > SMALL and native.supports(chains) and native.library() is not None:
-        return native.run(chains, acc, threads)
-    return run_in_numpy(chains, acc)[0]
+    @property
+    def transposed(self) -> Chains:
+        """The same sums with rows as columns."""
+        left, right = self.left.swapaxes(0, 1), self.right.swapaxes(0, 1)
+        scale = None if self.scale is None else self.scale.T
+        block_scales = None if self.block_scales is None else (self.block_scales[1].T, self.block_scales[0].T)
+        return replace(self, left=left, right=right, scale=scale, block_scales=block_scales)
 
 
 def run_in_numpy(chains: Chains, acc: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint8]]:

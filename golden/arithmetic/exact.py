@@ -6,18 +6,19 @@ weighs ``2**lsb_exponent``. In NumPy the state is an array of uint64 limbs on th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from golden.arithmetic.fixed import add_numbers, rounded_to_odd
 from golden.arithmetic.sums import Products, add_lanes, product_cuts, product_sums
-from golden.bits import BLOCK, as_array, broadcast, check_shapes
+from golden.bits import BLOCK, as_array, broadcast, check_shapes, one_lane
 from golden.catalog import get
 from golden.encode import random_words
-from golden.flags import of_exact_sum
+from golden.flags import Flag
 from golden.formats import Format
 from golden.options import target_options
 from golden.refusal import BadKind, BadValue, about, check_integer
@@ -26,50 +27,36 @@ from golden.rows import DEFAULT_RANDOM_BITS
 from golden.validation import MAX_WIDTH
 from golden.wide import IEEE, POSITIVE, check_zero
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
 MAX_TERMS, DEFAULT_TERMS = 1 << 24, 1024
 MAX_SCALE_BITS = 10
 
 
 def scale_range(scale_bits: int) -> tuple[int, int]:
-    """Smallest and largest scale of ``scale_bits`` bits in two's complement; (0, 0) for 0 bits.
-
-    Raises
-    ------
-    BadKind, BadValue
-        Unless ``scale_bits`` is an integer from 0 to 10.
-    """
+    """Smallest and largest scale of ``scale_bits`` bits, at most 10, in two's complement; (0, 0) for 0 bits."""
     half = 1 << check_integer("scale_bits", scale_bits, 0, MAX_SCALE_BITS) >> 1
     return -half, max(half - 1, 0)
 
 
-def check_scale(a: Format, b: Format, scale_bits: int) -> tuple[int, int]:
-    """Smallest and largest scale of the products of two formats.
+def _stay_normal(factors: Sequence[Format], low: int = 0, high: int = 0) -> bool:
+    """Whether products times 2**low to 2**high, and sums of ``MAX_TERMS`` of them, are normal numbers of binary64."""
+    least = sum(fmt.ulp_exponent for fmt in factors) + low
+    most = sum(fmt.exponent_range[1] + 1 for fmt in factors) + high + MAX_TERMS.bit_length()
+    return -1022 <= least <= most <= 1023
 
-    Raises
-    ------
-    BadKind, BadValue
-        As :func:`scale_range`; or if scaled products, or sums of ``MAX_TERMS`` products, exceed the normal numbers of
-        binary64.
-    """
+
+def check_scale(a: Format, b: Format, scale_bits: int) -> tuple[int, int]:
+    """Smallest and largest scale of the products of two formats; refuse too many bits for binary64."""
     low, high = scale_range(scale_bits)
-    least = a.ulp_exponent + b.ulp_exponent + low
-    most = a.exponent_range[1] + b.exponent_range[1] + high + 2 + MAX_TERMS.bit_length()
-    if scale_bits and not -1022 <= least <= most <= 1023:
+    if scale_bits and not _stay_normal((a, b), low, high):
         problem = f"must be fewer than {scale_bits} for products as far from 1 as those of {a.name} and {b.name}"
         raise BadValue("scale_bits", problem)
     return low, high
 
 
-def check_range(argument: str, factors: Iterable[Format]) -> None:
+def check_range(argument: str, factors: Sequence[Format]) -> None:
     """Refuse factors whose products, or sums of ``MAX_TERMS`` products, exceed the normal numbers of binary64."""
-    fmts = list(factors)
-    least = sum(fmt.ulp_exponent for fmt in fmts)
-    most = sum(fmt.exponent_range[1] + 1 for fmt in fmts) + MAX_TERMS.bit_length()
-    if not -1022 <= least <= most <= 1023:
-        names = ", ".join(dict.fromkeys(fmt.name for fmt in fmts))
+    if not _stay_normal(factors):
+        names = ", ".join(dict.fromkeys(fmt.name for fmt in factors))
         raise BadValue(argument, f"must leave products in the range of binary64, and those of {names} exceed it")
 
 
@@ -145,9 +132,7 @@ class ExactAccumulator:
         A NaN product, 0 * Inf, and infinities of both signs set ``nan``. An infinite product sets the flag of its sign.
         None of them changes the value.
         """
-        left, right = as_array("a", a), as_array("b", b)
-        check_shapes(a=left.shape, b=right.shape)
-        return exact_sums(self, left[..., np.newaxis], right[..., np.newaxis], acc, scale)[0]
+        return exact_sums(self, *one_lane(a, b), acc, scale)[0]
 
     def flags(self, a: ArrayLike, b: ArrayLike, acc: ArrayLike, scale: ArrayLike | None = None) -> NDArray[np.uint8]:
         """Words of :class:`golden.Flag` for ``acc`` plus all products along the last axis of ``a`` and ``b``.
@@ -279,6 +264,7 @@ def exact_sums(
         if flagged:
             pos, neg, nan = specials
             overflow = np.any(total != unit._extended(total, 1), axis=-1)
-            flags[block] = of_exact_sum(overflow, undefined | (pos & neg & ~nan))
+            invalid = undefined | (pos & neg & ~nan)
+            flags[block] = overflow * np.uint8(Flag.OVERFLOW) | invalid * np.uint8(Flag.INVALID)
         sums[block] = unit._with_flags(total[..., : unit.limbs], specials)
     return sums.reshape(*shape, unit.limbs), flags.reshape(shape) if flagged else flags

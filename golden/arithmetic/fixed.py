@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 _ONES = ~np.uint64(0)
 
@@ -17,10 +13,7 @@ def add(
 ) -> NDArray[np.uint64]:
     """``state ± (magnitude << shift)``, modulo ``2**(64 * limbs)``; negative shifts drop bits.
 
-    Parameters
-    ----------
-    state : uint64, shape (..., limbs)
-    magnitude, shift, negative : shape (...)
+    ``state`` has the shape (..., limbs), the others have the shape (...).
     """
     out = np.empty_like(state)
     invert = np.where(negative, _ONES, np.uint64(0))
@@ -80,13 +73,9 @@ def rounded_to_odd(state: NDArray[np.uint64], lsb_exponent: int) -> NDArray[np.f
 
 
 def _negated(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    out = np.empty_like(state)
-    carry = np.ones(state.shape[:-1], np.uint64)
-    for limb in range(state.shape[-1]):
-        with np.errstate(over="ignore"):
-            out[..., limb] = ~state[..., limb] + carry
-        carry &= (out[..., limb] == 0).astype(np.uint64)
-    return out
+    carries = np.ones_like(state)  # a limb is incremented if all lower ones are 0
+    carries[..., 1:] = np.logical_and.accumulate(state[..., :-1] == 0, axis=-1)
+    return ~state + carries
 
 
 def bit_length(word: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from golden.arithmetic.aligned import aligned_sums
 from golden.arithmetic.exact import DEFAULT_TERMS, exact_sums
-from golden.arithmetic.options import SumOptions, block_options
+from golden.arithmetic.options import SumOptions
 from golden.arithmetic.sums import Products, odd_sum, pack, product_sums
-from golden.bits import BLOCK, as_array, broadcast, check_shapes
+from golden.bits import BLOCK, broadcast, check_shapes, one_lane
 from golden.flags import of_sum
 from golden.formats import Format
 from golden.refusal import BadValue
 from golden.wide import IEEE, POSITIVE, WideFormat, aligned_bits
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 def mac(
@@ -59,8 +57,8 @@ def mac(
     -------
     Bits of the accumulator, in the broadcast shape.
     """
-    options = SumOptions.of(a_format, b_format, accumulator=accumulator, terms=terms, scale_bits=scale_bits, zero=zero)
-    return fused_sums(options, *_one_lane(a, b), acc, scale)[0]
+    options = SumOptions.of(a_format, b_format, accumulator, terms, scale_bits, zero)
+    return fused_sums(options, *one_lane(a, b), acc, scale)[0]
 
 
 def mac_with_flags(
@@ -83,10 +81,8 @@ def mac_with_flags(
         Flags are uint8 words of :class:`golden.Flag`, see :func:`golden.flags.of_sum`. An ``exact`` accumulator
         overflows if the sum does not fit, and is never inexact.
     """
-    options = SumOptions.of(
-        a_format, b_format, accumulator=accumulator, terms=terms, scale_bits=scale_bits, zero=zero, flags=True
-    )
-    return fused_sums(options, *_one_lane(a, b), acc, scale)
+    options = SumOptions.of(a_format, b_format, accumulator, terms, scale_bits, zero, flags=True)
+    return fused_sums(options, *one_lane(a, b), acc, scale)
 
 
 def fused_dot(
@@ -117,8 +113,9 @@ def fused_dot(
     scale : integers, shape (...), optional
         One scale for all products of a sum.
     a_scale, b_scale : unsigned integers, shape (...), optional
-        Codes of the scales of two blocks (:mod:`golden.arithmetic.blocks`), which take the place of ``2**scale``. A NaN
-        makes the sum NaN. The accumulators ``aligned6`` to ``aligned40`` take ``e8m0`` only, and ``exact`` takes none.
+        Codes of the scales of two blocks (:mod:`golden.arithmetic.blocks`), which take the place of ``2**scale``, so
+        that ``scale`` must be 0 if it is given. A NaN makes the sum NaN. The accumulators ``aligned6`` to ``aligned40``
+        take ``e8m0`` only, and ``exact`` takes none.
     scale_format : str or Format
         One of :data:`golden.arithmetic.blocks.SCALES`.
 
@@ -128,9 +125,8 @@ def fused_dot(
     ``dlfloat16``, NaN and infinity have the sign of the accumulator if it is NaN, else of the first product that is NaN
     or infinite.
     """
-    options = SumOptions.of(a_format, b_format, accumulator=accumulator, terms=terms, scale_bits=scale_bits, zero=zero)
-    options = block_options(options, scale_format, a_scale, b_scale, scale)
-    return fused_sums(options, a, b, acc, scale, a_scale, b_scale)[0]
+    options = SumOptions.of(a_format, b_format, accumulator, terms, scale_bits, zero)
+    return fused_sums(options.with_scales(a_scale, b_scale, scale_format), a, b, acc, scale, a_scale, b_scale)[0]
 
 
 def fused_dot_with_flags(
@@ -149,17 +145,8 @@ def fused_dot_with_flags(
     scale_format: str | Format = "e8m0",
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """:func:`fused_dot` with status flags, as in :func:`mac_with_flags`."""
-    options = SumOptions.of(
-        a_format, b_format, accumulator=accumulator, terms=terms, scale_bits=scale_bits, zero=zero, flags=True
-    )
-    options = block_options(options, scale_format, a_scale, b_scale, scale)
-    return fused_sums(options, a, b, acc, scale, a_scale, b_scale)
-
-
-def _one_lane(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    first, second = as_array("a", a), as_array("b", b)
-    check_shapes(a=first.shape, b=second.shape)
-    return first[..., np.newaxis], second[..., np.newaxis]
+    options = SumOptions.of(a_format, b_format, accumulator, terms, scale_bits, zero, flags=True)
+    return fused_sums(options.with_scales(a_scale, b_scale, scale_format), a, b, acc, scale, a_scale, b_scale)
 
 
 def fused_sums(

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from golden.arithmetic.chain import Chains, run, run_in_numpy
+from golden.arithmetic import native
+from golden.arithmetic.chain import Chains, run_in_numpy
 from golden.arithmetic.exact import MAX_TERMS, as_scale
-from golden.arithmetic.options import SumOptions, block_options
+from golden.arithmetic.options import SumOptions
 from golden.bits import broadcast
+from golden.formats import Format
 from golden.refusal import BadValue, check_integer
 from golden.wide import IEEE
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from golden.formats import Format
-
 MAX_THREADS = 256
+SMALL = 1 << 17
+"""Products up to which NumPy is fast enough, so that nothing needs to be compiled."""
+STEP = 1 << 12
+"""Products that take NumPy as long as it takes to begin a step."""
 
 
 def matmul(
@@ -84,30 +87,24 @@ def matmul(
         Bits of the accumulators, shape (M, N), and limbs for ``exact``. Flags, shape (M, N), are those of all steps of
         a chain: uint8 words of :class:`golden.Flag`, combined by OR.
     """
-    options = SumOptions.of(
-        a_format, b_format, accumulator=accumulator, terms=terms, scale_bits=scale_bits, zero=zero, flags=flags
-    )
-    options = block_options(options, scale_format, a_scale, b_scale, scale)
+    options = SumOptions.of(a_format, b_format, accumulator, terms, scale_bits, zero, flags)
+    options = options.with_scales(a_scale, b_scale, scale_format)
     left, right = _codes(options.a_format, a, "a"), _codes(options.b_format, b, "b")
     for argument, codes, axes in (("a", left, "(M, K)"), ("b", right, "(K, N)")):
         if codes.ndim != 2:
             raise BadValue(argument, f"must have the two axes {axes}, not the shape {codes.shape}")
     if left.shape[1] != right.shape[0]:
         raise BadValue("a", f"and b must have shapes (M, K) and (K, N), not {left.shape} and {right.shape}")
-    (rows, depth), columns = left.shape, right.shape[1]
-    lanes, shape = check_integer("lanes", lanes, 1, MAX_TERMS), (rows, columns, depth)
-    products = _block(options, block, lanes)
+    shape = left.shape[0], right.shape[1], left.shape[1]
     chains = Chains(
-        options if terms is not None else options.with_room(depth),
+        options if terms is not None else options.with_room(shape[2]),
         left=np.broadcast_to(left[:, np.newaxis], shape),
         right=np.broadcast_to(right.T[np.newaxis], shape),
-        lanes=lanes,
-        scale=_scale(options, scale, (rows, columns)),
-        block_scales=_block_scales(options, a_scale, b_scale, products, shape),
-        block=products,
+        lanes=check_integer("lanes", lanes, 1, MAX_TERMS),
     )
+    chains = replace(chains, scale=_scale(chains, scale), **_blocks(chains, a_scale, b_scale, block))
     state, count = _state(chains, acc), _threads(threads)
-    return run_in_numpy(chains, state) if options.has_flags else run(chains, state, count)
+    return run_in_numpy(chains, state) if options.has_flags else _run(chains, state, count)
 
 
 def dot(
@@ -124,32 +121,30 @@ def dot(
     ``terms`` defaults to the length of that axis. The result, bits of the accumulator, does not have that axis. It is
     computed as :func:`golden.matmul` computes it.
     """
-    options = SumOptions.of(a_format, b_format, accumulator=accumulator, terms=terms, zero=zero)
+    options = SumOptions.of(a_format, b_format, accumulator, terms, zero=zero)
     left, right = broadcast(_codes(options.a_format, a, "a"), _codes(options.b_format, b, "b"))
     if left.ndim == 0:
         raise BadValue("a", "or b must have an axis to accumulate along")
     shape, depth = left.shape[:-1], left.shape[-1]
     options = options if terms is not None else options.with_room(depth)
-    # the two longest axes become rows and columns
-    order = sorted(range(len(shape)), key=lambda axis: shape[axis])
-    padded = (1,) * max(2 - len(shape), 0)
-    left, right = (
-        np.transpose(codes, (*order, len(shape))).reshape((*padded, *(shape[i] for i in order), depth))
-        for codes in (left, right)
-    )
-    sums: NDArray[Any] | None = None
-    for place in np.ndindex(left.shape[:-3]):
-        chains = Chains(options, left[place], right[place])
-        part = run(chains, _state(chains, None), _threads(None))
-        if sums is None:
-            sums = np.empty((*left.shape[:-3], *part.shape), part.dtype)
-        sums[place] = part
-    if sums is None:
-        return _cleared(options, shape)
-    limbs = () if options.exact is None else (options.exact.limbs,)
-    sums = sums.reshape((*(shape[i] for i in order), *limbs))
+    order = sorted(range(len(shape)), key=lambda axis: shape[axis])  # the two longest axes become rows and columns
+    sorted_shape = tuple(shape[axis] for axis in order)
+    matrices = (1,) * max(2 - len(shape), 0) + sorted_shape
+    left, right = (np.transpose(codes, (*order, len(shape))).reshape((*matrices, depth)) for codes in (left, right))
+    sums = _cleared(options, matrices)
+    for place in np.ndindex(matrices[:-2]):
+        sums[place] = _run(Chains(options, left[place], right[place]), sums[place], _threads(None))
+    sums = sums.reshape(sorted_shape + sums.shape[len(matrices) :])
     back = np.argsort(order).tolist()
     return np.array(np.transpose(sums, (*back, *range(len(shape), sums.ndim))), order="C")
+
+
+def _run(chains: Chains, acc: NDArray[Any], threads: int) -> NDArray[Any]:
+    """The accumulators after all products, by compiled code if there is enough to do and a compiler."""
+    work = chains.left.size + STEP * (chains.shape[2] // chains.lanes)
+    if work > SMALL and native.supports(chains) and native.library() is not None:
+        return native.run(chains, acc, threads)
+    return run_in_numpy(chains, acc)[0]
 
 
 def _codes(fmt: Format, codes: ArrayLike, argument: str) -> NDArray[Any]:
@@ -157,9 +152,12 @@ def _codes(fmt: Format, codes: ArrayLike, argument: str) -> NDArray[Any]:
     return np.require(fmt.as_codes(codes, argument), fmt.code_dtype, "A")
 
 
-def _scale(options: SumOptions, scale: ArrayLike | None, shape: tuple[int, int]) -> NDArray[np.int64] | None:
+def _scale(chains: Chains, scale: ArrayLike | None) -> NDArray[np.int64] | None:
+    options, shape = chains.options, chains.shape[:2]
     if scale is None:
         return None
+    if options.block_scale is not None:
+        raise BadValue("scale", "must not be given with the scales of blocks")
     powers = as_scale(options.a_format, options.b_format, scale, options.scale_bits)
     try:
         return np.broadcast_to(powers, shape)
@@ -167,33 +165,24 @@ def _scale(options: SumOptions, scale: ArrayLike | None, shape: tuple[int, int])
         raise BadValue("scale", f"must have a shape that broadcasts to {shape}, not {powers.shape}") from None
 
 
-def _block(options: SumOptions, block: int | None, lanes: int) -> int:
-    """Products that share two scales; 0 without scales."""
-    if options.block_scale is None:
+def _blocks(chains: Chains, a_scale: ArrayLike | None, b_scale: ArrayLike | None, block: int | None) -> dict[str, Any]:
+    """Codes of the scales of blocks, and products that share two of them, as keywords of :class:`Chains`."""
+    fmt, (rows, columns, depth) = chains.options.block_scale, chains.shape
+    if fmt is None or a_scale is None or b_scale is None:
         if block is not None:
             raise BadValue("block", "needs the scales of blocks, a_scale and b_scale")
-        return 0
+        return {}
     if block is None:
         raise BadValue("block", "must be given with the scales of blocks, a_scale and b_scale")
     block = check_integer("block", block, 1, MAX_TERMS)
-    if block % lanes:
-        raise BadValue("block", f"must be a multiple of the {lanes} lanes, not {block}")
-    return block
-
-
-def _block_scales(
-    options: SumOptions, a_scale: ArrayLike | None, b_scale: ArrayLike | None, block: int, shape: tuple[int, int, int]
-) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Codes of the scales of blocks."""
-    if options.block_scale is None or a_scale is None or b_scale is None:
-        return None
-    rows, columns, depth = shape
+    if block % chains.lanes:
+        raise BadValue("block", f"must be a multiple of the {chains.lanes} lanes, not {block}")
     blocks = -(-depth // block)
-    a, b = options.block_scale.as_codes(a_scale, "a_scale"), options.block_scale.as_codes(b_scale, "b_scale")
+    a, b = fmt.as_codes(a_scale, "a_scale"), fmt.as_codes(b_scale, "b_scale")
     for argument, codes, expected in (("a_scale", a, (rows, blocks)), ("b_scale", b, (blocks, columns))):
         if codes.shape != expected:
             raise BadValue(argument, f"must have the shape {expected}, not {codes.shape}")
-    return a, b
+    return {"block_scales": (a, b), "block": block}
 
 
 def _cleared(options: SumOptions, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import subprocess
 import warnings
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golden.arithmetic.aligned import row_exponents
+from golden.arithmetic.chain import Chains
 from golden.arithmetic.sums import product_cuts
 from golden.compiler import compiler, kept_library
+from golden.formats import Format
 from golden.wide import POSITIVE, WideFormat, aligned_bits, state_format
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from golden.arithmetic.chain import Chains
-    from golden.formats import Format
 
 OPTIONS = ("-O3", "-std=c++17", "-ffp-contract=off", "-pthread")
 FOLDER = Path(__file__).parent / "cpp"
@@ -37,37 +35,23 @@ LONGEST_ALIGNED = 128
 _KNOWN = {"a_format", "b_format", "accumulator", "terms", "scale_bits", "zero", "block_scale"}
 """Options of sums that compiled code supports; the others must have their defaults, such as flags."""
 
-_Integer = ctypes.c_int64
+_NUMBERS = {"int64_t": ctypes.c_int64, "double": ctypes.c_double}
 
 
-class _Operand(ctypes.Structure):
-    _fields_ = (
-        ("codes", ctypes.c_void_p),
-        *((name, _Integer) for name in ("bytes", "row", "column", "k")),
-        ("values", ctypes.c_void_p),
-        ("exponents", ctypes.c_void_p),
-    )
-
-
-class _Factor(ctypes.Structure):
-    _fields_ = (("array", ctypes.c_void_p), *((name, _Integer) for name in ("row", "block", "column")))
-
-
-class _Job(ctypes.Structure):
-    """``Job`` of ``chain.cpp``."""
-
-    _fields_ = (
-        *((n, _Integer) for n in ("kind", "rows", "columns", "depth", "lanes", "block", "threads", "scaled")),
-        ("a", _Operand),
-        ("b", _Operand),
-        ("factors", _Factor * 2),
-        ("sums", ctypes.c_void_p),
-        *((n, _Integer) for n in ("fraction_bits", "bias", "has_subnormals", "kept_bits", "canonical_nan", "bits")),
-        ("zero", ctypes.c_double),
-        *((n, _Integer) for n in ("odd", "cuts")),
-        ("middles", ctypes.c_void_p),
-        *((n, _Integer) for n in ("lsb_exponent", "limbs", "value_bits")),
-    )
+@cache
+def _structure(name: str) -> Any:
+    """The type of a member of a struct in ``job.h``: a number's, or a struct with the members declared there."""
+    if name in _NUMBERS:
+        return _NUMBERS[name]
+    text = re.sub("//.*", "", (FOLDER / "job.h").read_text(encoding="utf-8"))
+    declared = re.search(rf"^struct {name} {{(.*?)^}};", text, re.DOTALL | re.MULTILINE)
+    assert declared is not None
+    members: list[tuple[str, Any]] = []
+    for kind, names in re.findall(r"(?:const )?(\w+) ([^;]+);", declared[1]):
+        for pointer, member, length in re.findall(r"(\*?)(\w+)(?:\[(\d+)\])?", names):
+            of_one = ctypes.c_void_p if pointer else _structure(kind)
+            members.append((member, of_one * int(length) if length else of_one))
+    return type(name, (ctypes.Structure,), {"_fields_": members})
 
 
 def source() -> str:
@@ -87,7 +71,7 @@ def library() -> ctypes.CDLL | None:
             text = getattr(error, "stderr", b"").decode(errors="replace").strip()
             problem = f"{path} cannot compile it: {text.splitlines()[0] if text else error}"
         else:
-            assert code.job_bytes() == ctypes.sizeof(_Job), "Job is written differently here and in job.h"
+            assert code.job_bytes() == ctypes.sizeof(_structure("Job")), "Job is laid out differently in C++"
             return code
     warnings.warn(f"golden.matmul runs in NumPy, which is slower: {problem}", RuntimeWarning, stacklevel=2)
     return None
@@ -102,24 +86,24 @@ def supports(chains: Chains) -> bool:
 
 
 def run(chains: Chains, acc: NDArray[Any], threads: int) -> NDArray[Any]:
-    """The accumulators after all products; see :func:`golden.arithmetic.chain.run`."""
+    """The accumulators after all products, as :func:`golden.arithmetic.chain.run_in_numpy` defines them."""
     code = library()
     assert code is not None
     rows, columns, depth = chains.shape
-    upright = columns >= rows  # vectors run along the longer axis
-    options = chains.options
-    kind = _kind(options.accumulator)
-    sums = np.array(acc if upright else acc.swapaxes(0, 1), order="C")
-    keep: list[Any] = [sums]  # alive while the code runs
-    operands = []
-    for fmt, codes in ((options.a_format, chains.left), (options.b_format, chains.right)):
-        operands.append(_operand(fmt, codes if upright else codes.swapaxes(0, 1), kind, keep))
+    if columns < rows:  # vectors run along the longer axis
+        return np.ascontiguousarray(run(chains.transposed, acc.swapaxes(0, 1), threads).swapaxes(0, 1))
+    options, sums = chains.options, np.array(acc, order="C")
+    kind, keep = _kind(options.accumulator), [sums]  # arrays that live while the code runs
+    operands = [
+        _operand(options.a_format, chains.left, kind, keep),
+        _operand(options.b_format, chains.right, kind, keep),
+    ]
     if operands[1].column == 0:
         operands.reverse()  # products commute
-    job = _Job(
+    job = _structure("Job")(
         kind=kind,
-        rows=rows if upright else columns,
-        columns=columns if upright else rows,
+        rows=rows,
+        columns=columns,
         depth=depth,
         lanes=max(min(chains.lanes, depth), 1),
         block=chains.block or max(depth, 1),
@@ -129,11 +113,11 @@ def run(chains: Chains, acc: NDArray[Any], threads: int) -> NDArray[Any]:
         sums=sums.ctypes.data,
         zero=0.0 if options.zero == POSITIVE else -0.0,
     )
-    _add_factors(job, chains, upright, keep)
+    _add_factors(job, chains, keep)
     _add_arithmetic(job, chains, keep)
     if code.run(ctypes.byref(job)):
         raise MemoryError("golden.matmul has too little memory for its threads")
-    return sums if upright else np.ascontiguousarray(sums.swapaxes(0, 1))
+    return sums
 
 
 def _kind(accumulator: str) -> int:
@@ -144,44 +128,42 @@ def _kind(accumulator: str) -> int:
     return _DLFLOAT16 if state_format(accumulator).nan_keeps_sign else _OF_IEEE
 
 
-def _operand(fmt: Format, codes: NDArray[Any], kind: int, keep: list[Any]) -> _Operand:
+def _operand(fmt: Format, codes: NDArray[Any], kind: int, keep: list[NDArray[Any]]) -> Any:
     assert codes.dtype == fmt.code_dtype
     assert codes.flags.aligned
     values = fmt.values
     if kind == _DLFLOAT16:  # specials have the sign of their codes
         signs = np.where(np.arange(values.size) & fmt.sign_bit, -np.inf, np.inf)
         values = np.where(np.isfinite(values), values, signs)
-    exponents = row_exponents(fmt).astype(np.float64) if kind == _ALIGNED else None
+    exponents = row_exponents(fmt).astype(np.float64) if kind == _ALIGNED else np.empty(0)
     keep += [codes, values, exponents]
     # the stride of an axis of one element may be anything
     steps = [
         stride // codes.itemsize if size > 1 else 0 for stride, size in zip(codes.strides, codes.shape, strict=True)
     ]
-    addresses = [None if array is None else array.ctypes.data for array in (codes, values, exponents)]
-    return _Operand(addresses[0], codes.itemsize, *steps, *addresses[1:])
+    tables = values.ctypes.data, exponents.ctypes.data if exponents.size else None
+    return _structure("Operand")(codes.ctypes.data, codes.itemsize, *steps, *tables)
 
 
-def _add_factors(job: _Job, chains: Chains, upright: bool, keep: list[Any]) -> None:
-    """What products are multiplied by: per sum, or per block of products in rows and columns."""
-    arrays = [np.ones(()), np.ones(())]
-    axes: list[tuple[int, ...]] = [(), ()]  # 0 for rows, 1 for blocks, 2 for columns
+def _add_factors(job: Any, chains: Chains, keep: list[NDArray[Any]]) -> None:
+    """What products are multiplied by, per sum, or per block of products: two arrays by row, block and column."""
+    factors = [np.ones((1, 1, 1)), np.ones((1, 1, 1))]
     fmt, scales = chains.options.block_scale, chains.block_scales
     if fmt is not None and scales is not None:
-        axes = [(0, 1), (1, 2)]
-        arrays = [fmt.values.take(codes) for codes in scales]
+        of_rows, of_columns = (fmt.values.take(codes) for codes in scales)
+        factors = [of_rows[:, :, np.newaxis], of_columns[np.newaxis]]
     elif chains.scale is not None:
         different = tuple(slice(None) if stride else slice(1) for stride in chains.scale.strides)
-        powers = np.ldexp(1.0, chains.scale[different])
-        arrays[0], axes[0] = np.broadcast_to(powers, chains.scale.shape), (0, 2)
+        factors[0] = np.ldexp(1.0, chains.scale[different])[:, np.newaxis]
     job.scaled = scales is not None or chains.scale is not None
-    for number, (array, names) in enumerate(zip(arrays, axes, strict=True)):
-        strides = dict(zip(names, (stride // array.itemsize for stride in array.strides), strict=True))
-        row, block, column = (strides.get(axis, 0) for axis in range(3))
-        job.factors[number] = _Factor(array.ctypes.data, *((row, block, column) if upright else (column, block, row)))
-        keep.append(array)
+    shape = np.broadcast_shapes((job.rows, 1, job.columns), *(array.shape for array in factors))
+    for number, array in enumerate(factors):
+        steps = [stride // array.itemsize for stride in np.broadcast_to(array, shape).strides]
+        job.factors[number] = _structure("Factor")(array.ctypes.data, *steps)
+    keep += factors
 
 
-def _add_arithmetic(job: _Job, chains: Chains, keep: list[Any]) -> None:
+def _add_arithmetic(job: Any, chains: Chains, keep: list[NDArray[Any]]) -> None:
     """Formats and ranges: constants of the accumulator, how sums are cut, and whether they are rounded to odd."""
     options = chains.options
     fa, fb, unit = options.a_format, options.b_format, options.exact

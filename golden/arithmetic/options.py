@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from golden.arithmetic.blocks import scales_named
 from golden.arithmetic.exact import (
@@ -24,9 +25,6 @@ from golden.formats import Format
 from golden.refusal import BadValue, check_flag, check_integer
 from golden.wide import ALIGNED, IEEE, WideFormat, check_accumulator, check_zero, state_format
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
 
 class SumKeywords(TypedDict, total=False):
     """Keywords of :meth:`SumOptions.of` that every sum has."""
@@ -42,21 +40,8 @@ class SumKeywords(TypedDict, total=False):
 class SumOptions:
     """How products of codes are added to an accumulator. Make it with :meth:`of`, which checks it.
 
-    Attributes
-    ----------
-    a_format, b_format : Format
-    accumulator : str
-        One of :data:`golden.ACCUMULATORS` or :data:`golden.wide.ALIGNED`.
-    terms : int or None
-        Products that fit an ``exact`` accumulator; None for other accumulators.
-    scale_bits : int
-        Bits of the exponent, in two's complement, of a power of two that multiplies all products; 0 without a scale.
-    zero : str
-        Sign of a zero result, one of :data:`golden.wide.ZEROS`.
-    has_flags : bool
-        Whether status flags are asked for.
-    block_scale : Format or None
-        Format of the scales of two blocks, which multiply all products.
+    The fields are named after arguments of :func:`golden.fused_dot`. ``terms`` is None for accumulators that round,
+    ``has_flags`` is whether status flags are asked for, and ``block_scale`` is the format of the scales of two blocks.
     """
 
     a_format: Format
@@ -73,12 +58,12 @@ class SumOptions:
         cls,
         a_format: str | Format,
         b_format: str | Format | None = None,
-        *,
         accumulator: str = "binary16",
         terms: int | None = None,
         scale_bits: int = 0,
         zero: str = IEEE,
         flags: bool = False,
+        *,
         block_scale: str | Format | None = None,
     ) -> SumOptions:
         """Check options, and apply the defaults of ``b_format``, the format of ``a``, and of ``terms``."""
@@ -95,6 +80,19 @@ class SumOptions:
         if scale_bits:
             raise BadValue("block_scale", f"needs 0 scale bits, not {scale_bits}: both multiply all products")
         return plain.in_blocks(block_scale, "block_scale", "block_scale")
+
+    def with_scales(
+        self, a_scale: ArrayLike | None, b_scale: ArrayLike | None, scale_format: str | Format
+    ) -> SumOptions:
+        """The options with the scales of two blocks, if these are given; see :func:`golden.fused_dot`."""
+        if a_scale is None and b_scale is None:
+            return self
+        for argument, codes in (("a_scale", a_scale), ("b_scale", b_scale)):
+            if codes is None:
+                raise BadValue(argument, "must be given with the scale of the other operand")
+        if self.scale_bits:
+            raise BadValue("scale_bits", "must be 0 with the scales of blocks")
+        return self.in_blocks(scale_format, "scale_format", of_exact="a_scale")
 
     def in_blocks(self, scales: str | Format, argument: str, of_exact: str) -> SumOptions:
         """Options for blocks with scales; refusals name ``argument``, or with ``exact`` accumulators ``of_exact``."""
@@ -159,34 +157,12 @@ class SumOptions:
         self, scale: ArrayLike | None = None, a_scale: ArrayLike | None = None, b_scale: ArrayLike | None = None
     ) -> NDArray[np.float64]:
         """Check scales, see :func:`golden.fused_dot`; what they multiply the products by, exact."""
+        powers: NDArray[np.float64] = np.ldexp(1.0, as_scale(self.a_format, self.b_format, scale, self.scale_bits))
         fmt = self.block_scale
         if fmt is None:
-            powers: NDArray[np.float64] = np.ldexp(1.0, as_scale(self.a_format, self.b_format, scale, self.scale_bits))
             return powers
         assert a_scale is not None
         assert b_scale is not None
-        codes: dict[str, NDArray[Any]] = {
-            name: fmt.as_codes(words, name) for name, words in (("a_scale", a_scale), ("b_scale", b_scale))
-        }
-        check_shapes(**{name: words.shape for name, words in codes.items()})
-        return fmt.values.take(codes["a_scale"]) * fmt.values.take(codes["b_scale"])
-
-
-def block_options(
-    options: SumOptions,
-    scale_format: str | Format,
-    a_scale: ArrayLike | None,
-    b_scale: ArrayLike | None,
-    scale: ArrayLike | None,
-) -> SumOptions:
-    """The options with the scales of two blocks, if these are given; see :func:`golden.fused_dot`."""
-    if a_scale is None and b_scale is None:
-        return options
-    for argument, codes in (("a_scale", a_scale), ("b_scale", b_scale)):
-        if codes is None:
-            raise BadValue(argument, "must be given with the scale of the other operand")
-    if options.scale_bits:
-        raise BadValue("scale_bits", "must be 0 with the scales of blocks")
-    if scale is not None:
-        raise BadValue("scale", "must not be given with the scales of blocks")
-    return options.in_blocks(scale_format, "scale_format", of_exact="a_scale")
+        a, b = fmt.as_codes(a_scale, "a_scale"), fmt.as_codes(b_scale, "b_scale")
+        check_shapes(a_scale=a.shape, b_scale=b.shape)
+        return fmt.values.take(a) * fmt.values.take(b)

@@ -7,21 +7,17 @@ rounding of the exact sum.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golden.arithmetic.fixed import add_numbers, rounded_to_odd
 from golden.bits import BLOCK
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from golden.formats import Format
-    from golden.wide import WideFormat
+from golden.formats import Format
+from golden.wide import WideFormat
 
 
 class Products(NamedTuple):
@@ -63,21 +59,11 @@ class Products(NamedTuple):
 def product_sums(
     fa: Format, fb: Format, left: NDArray[Any], right: NDArray[Any], spare_bits: int = 0
 ) -> NDArray[np.float64]:
-    """Sums of the products of codes along the last axis: parts whose sum is exact, most significant first.
+    """Sums of the products of codes of shape (sums, lanes): exact parts of them, most significant first.
 
-    Where a product is not finite, the first part is the infinity or NaN, and the others are 0. A zero has any sign.
-
-    Parameters
-    ----------
-    fa, fb : Format
-    left, right : unsigned integers, shape (sums, lanes)
-        Codes.
-    spare_bits : int
-        Every part has at most 53 bits less these, so that it can be multiplied by a factor of that number of bits.
-
-    Returns
-    -------
-    float64, shape (parts, sums)
+    The result has the shape (parts, sums). Every part has at most ``53 - spare_bits`` bits, so that it can be
+    multiplied by a factor of ``spare_bits`` bits. Where a product is not finite, the first part is the infinity or NaN,
+    and the others are 0. A zero has any sign.
     """
     count, lanes = left.shape
     exponents = product_cuts(fa, fb, lanes, spare_bits)

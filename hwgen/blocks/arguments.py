@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import Signature, signature
+from inspect import Parameter, Signature, signature
 from typing import Any, Unpack
 
 from amaranth.hdl import Module, Signal, Value
@@ -113,7 +113,7 @@ class Accumulating(Checked):
         parameters = [each for name, each in own.parameters.items() if name not in ("self", "sums")]
         if "sums" in own.parameters:
             known = signature(SumOptions.of).parameters
-            parameters += [known[name] for name in SumKeywords.__annotations__]
+            parameters += [known[name].replace(kind=Parameter.KEYWORD_ONLY) for name in SumKeywords.__annotations__]
         cls.__signature__ = own.replace(parameters=parameters)
 
     def _keep(

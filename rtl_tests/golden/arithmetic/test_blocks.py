@@ -287,6 +287,12 @@ def test_an_aligned_dot_product_of_blocks(pair, width):
         assert (bits[row], flags[row]) == (expected[0], invalid)
 
 
+def test_a_scale_of_0_beside_those_of_blocks_changes_nothing():
+    codes, scales = [1, 2, 7], {"a_scale": [127], "b_scale": [130]}
+    expected = golden.fused_dot(codes, codes, [0x3C00], "e2m1", **scales)
+    np.testing.assert_array_equal(golden.fused_dot(codes, codes, [0x3C00], "e2m1", scale=0, **scales), expected)
+
+
 def test_the_sign_of_zero_with_a_scale_of_zero():
     """Binary8p1uf has a zero: 0 times infinity is NaN, other products keep their sign."""
     code = {value: int(np.flatnonzero(golden.get("ocp_e5m2").values == value)[0]) for value in (-1, 1, inf)}
@@ -337,6 +343,10 @@ REFUSALS = {
     "two kinds of scales": (
         lambda: golden.fused_dot([0], [0], 0, "e2m1", a_scale=0, b_scale=0, scale=0, scale_bits=3),
         "scale_bits must be 0 with the scales of blocks",
+    ),
+    "a scale beside those of blocks": (
+        lambda: golden.fused_dot([0], [0], 0, "e2m1", a_scale=0, b_scale=0, scale=1),
+        "scale must be from 0 to 0, which 0 bits hold, not from 1 to 1",
     ),
     "an exact accumulator": (
         lambda: golden.fused_dot([0], [0], [0], "e2m1", accumulator="exact", a_scale=0, b_scale=0),

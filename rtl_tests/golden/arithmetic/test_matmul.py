@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import golden
-from golden.arithmetic import blocks, chain
+from golden.arithmetic import blocks
 from golden.arithmetic.matmul import dot, matmul
 from rtl_tests.support.blocks import generator
 
@@ -40,7 +40,7 @@ PAIRS = [
 @pytest.fixture(params=["compiled", "numpy"])
 def backend(request, monkeypatch):
     """Whether even small products are compiled, or even large ones are not."""
-    monkeypatch.setattr(chain, "SMALL", -1 if request.param == "compiled" else 1 << 62)
+    monkeypatch.setattr("golden.arithmetic.matmul.SMALL", -1 if request.param == "compiled" else 1 << 62)
     return request.param
 
 
@@ -214,7 +214,7 @@ def test_dot_products_of_any_shape(accumulator, backend):
 
 @pytest.mark.parametrize("accumulator", ["binary16", "exact"])
 def test_numpy_needs_memory_for_operands_and_result_alone(accumulator, monkeypatch):
-    monkeypatch.setattr(chain, "SMALL", 1 << 62)
+    monkeypatch.setattr("golden.arithmetic.matmul.SMALL", 1 << 62)
     a, b = np.zeros((400, 20), np.uint8), np.zeros((20, 500), np.uint8)
     matmul(a[:2], b, "hif8", None, accumulator)
     tracemalloc.start()

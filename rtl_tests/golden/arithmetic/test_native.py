@@ -12,7 +12,7 @@ import pytest
 
 import golden
 from golden import compiler
-from golden.arithmetic import chain, native
+from golden.arithmetic import native
 from golden.arithmetic.chain import Chains, run_in_numpy
 from golden.arithmetic.matmul import matmul
 from golden.arithmetic.options import SumOptions
@@ -99,9 +99,9 @@ def chains_differ(accumulator, name, lanes, rng, smallest=1 << 16, **scales):
     a[5:] = random_codes(fmt, rng, (32, 70), min(smallest, np.isfinite(fmt.values).sum()))
     compute = partial(matmul, a, b, fmt, None, accumulator, lanes=lanes, **scales)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chain, "SMALL", 1 << 62)
+        patch.setattr("golden.arithmetic.matmul.SMALL", 1 << 62)
         expected = compute()
-        patch.setattr(chain, "SMALL", 0)
+        patch.setattr("golden.arithmetic.matmul.SMALL", 0)
         return not np.array_equal(compute(), expected)
 
 

@@ -1,10 +1,10 @@
-"""Stochastic roundings by the table of binades, against their definition in golden.rounding."""
+"""Stochastic roundings by the tables of binades in golden.steps, against their definition in golden.rounding."""
 
 import numpy as np
 import pytest
 
 import golden
-from golden import chance
+from golden import steps
 from golden.options import options
 from golden.rounding import encode_directly
 from hwgen.reference import vectors
@@ -37,7 +37,7 @@ def differing(fmt, bits, chosen, words, random_bits):
     """How many codes, and how many marks of numbers past the largest, are not those of the definition."""
     own, expected = (
         encode(fmt, bits, chosen, words, random_bits, marked=True).astype(np.int64)
-        for encode in (chance.encode, encode_directly)
+        for encode in (steps.by_binades, encode_directly)
     )
     wrong, mask = own ^ expected, (1 << fmt.width) - 1
     return np.count_nonzero(wrong & mask), np.count_nonzero(wrong & ~mask)
@@ -53,7 +53,7 @@ def test_codes_and_marks_are_those_of_the_definition(name, random_bits):
         for overflow in fmt.overflows:
             chosen = options(fmt, "binary32", rounding, overflow, nan_to_zero=fmt.has_zero and overflow == "saturate")
             assert differing(fmt, bits, chosen, words, random_bits) == (0, 0), (rounding, overflow)
-        codes = chance.encode(fmt, bits, chosen, words, random_bits)
+        codes = steps.by_binades(fmt, bits, chosen, words, random_bits)
         np.testing.assert_array_equal(codes, encode_directly(fmt, bits, chosen, words, random_bits))
         assert codes.dtype == fmt.code_dtype
 
@@ -67,8 +67,8 @@ def test_some_numbers_are_looked_up_and_some_rounded_by_definition(monkeypatch):
         sizes.append(raw.size)
         return encode_directly(fmt, raw, *choices, **options)
 
-    monkeypatch.setattr(chance, "encode_directly", counted)
-    chance.encode(fmt, bits, options(fmt, "binary32", "stochastic"), np.zeros(bits.shape, np.int64), 16)
+    monkeypatch.setattr(steps, "encode_directly", counted)
+    steps.by_binades(fmt, bits, options(fmt, "binary32", "stochastic"), np.zeros(bits.shape, np.int64), 16)
     assert 0 < sum(sizes) < bits.size // 4
 
 
@@ -78,7 +78,7 @@ def test_another_word_is_found(rounding):
     bits = inputs("ocp_e4m3", rng)
     words = drawn(rng, 8, bits.size)
     chosen = options(fmt, "binary32", rounding)
-    own, other = chance.encode(fmt, bits, chosen, words, 8), encode_directly(fmt, bits, chosen, words ^ 1, 8)
+    own, other = steps.by_binades(fmt, bits, chosen, words, 8), encode_directly(fmt, bits, chosen, words ^ 1, 8)
     assert np.count_nonzero(own != other)
 
 
@@ -87,7 +87,7 @@ def test_shapes_and_blocks(monkeypatch):
     fmt, rng = golden.get("e5m2b1"), np.random.default_rng(3)
     bits = rng.integers(0, 1 << 32, (7, 143), dtype=np.uint32)
     words, chosen = rng.integers(0, 1 << 16, bits.shape), options(fmt, "binary32", "stochastic_c")
-    whole = chance.encode(fmt, bits, chosen, words, 16)
-    monkeypatch.setattr(chance, "BLOCK", 10)
-    np.testing.assert_array_equal(chance.encode(fmt, bits, chosen, words, 16), whole)
+    whole = steps.by_binades(fmt, bits, chosen, words, 16)
+    monkeypatch.setattr(steps, "BLOCK", 10)
+    np.testing.assert_array_equal(steps.by_binades(fmt, bits, chosen, words, 16), whole)
     assert whole.shape == bits.shape
