@@ -20,8 +20,7 @@ from hwgen.simulate.case import TOP, Case
 from hwgen.simulate.engine import Outcome, simulate
 from hwgen.simulate.regression import case
 from hwgen.simulate.simulators import check_simulator
-from hwgen.tools.files import check_writable, reserved, writing
-from hwgen.tools.macros import read_verilog
+from hwgen.tools.files import check_writable, read_verilog, reserved, writing
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 

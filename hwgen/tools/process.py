@@ -29,14 +29,9 @@ _job = threading.local()
 
 
 class ToolError(RuntimeError):
-    """A failure of a tool, in one sentence.
+    """A failure of a tool, in one sentence; ``log`` is its output.
 
-    Attributes
-    ----------
-    log : str
-        Output of the tool.
-    killed : bool
-        Whether a signal ended it; another attempt may then succeed.
+    ``killed`` says whether a signal ended it; another attempt may then succeed.
     """
 
     def __init__(self, message: str, log: str = "", killed: bool = False):
@@ -126,8 +121,7 @@ def job() -> Iterator[None]:
 
 def stops() -> int:
     """Number of calls of :func:`stop` before the job of this thread began; without a job, before now."""
-    count: int = getattr(_job, "stops", len(_stops))
-    return count
+    return getattr(_job, "stops", len(_stops))
 
 
 @contextmanager

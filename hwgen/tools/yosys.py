@@ -67,16 +67,8 @@ def run(
 ) -> dict[str, str]:
     """Run a Yosys script in a fresh folder and return the content of each file in ``outputs``.
 
-    Parameters
-    ----------
-    script : str
-        Yosys commands, separated by newlines or semicolons.
-    inputs : mapping
-        Content of the files that the script reads, by relative name.
-    outputs : sequence of str
-        Files that the script must write.
-    timeout : float, optional
-        In seconds.
+    Commands are separated by newlines or semicolons. ``inputs`` has the content of the files that the script reads, by
+    relative name. The script must write all outputs, within ``timeout`` seconds if it is not None.
 
     Raises
     ------
