@@ -60,10 +60,7 @@ def spelled(block: Block, spell: Callable[[str], str]) -> Iterator[None]:
 def design_of(block: Block, chosen: Mapping[str, Any], name: str | None, spell: Callable[[str], str]) -> Design:
     """Return a block's design. ``chosen`` are values by Python argument; None stands for the component's default.
 
-    Raises
-    ------
-    Refusal
-        Names the option as ``spell`` writes it.
+    A refusal names the option as ``spell`` writes it.
     """
     options = {argument: value for argument, value in chosen.items() if value is not None}
     formats = [options.pop(option.argument) for option in block.formats if option.argument in options]

@@ -70,13 +70,7 @@ def _write(designs: Sequence[Design], output: str) -> int:
 
 
 def read(path: str | Path) -> list[Design]:
-    """Return the designs of a batch file, in its order.
-
-    Raises
-    ------
-    Refusal
-        One sentence that names the file, the module and the key.
-    """
+    """Return the designs of a batch file, in its order; a refusal names the file, the module and the key."""
     return read_table(path, lambda table, _: _designs(table, Path(path).parent))
 
 

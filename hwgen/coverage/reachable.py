@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
@@ -47,7 +47,7 @@ class Reachable:
         """What hits show."""
         return cls(inputs, {name: counts > 0 for name, counts in hits.items()})
 
-    def add(self, points: list[Point], inputs: Columns) -> None:
+    def add(self, points: Sequence[Point], inputs: Columns) -> None:
         """Mark the bins that these cases reach, and keep cases of new bins."""
         for point in points:
             reached = self.points.setdefault(point.name, np.zeros(len(point.bins), np.bool_))

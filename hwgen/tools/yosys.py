@@ -68,12 +68,8 @@ def run(
     """Run a Yosys script in a fresh folder and return the content of each file in ``outputs``.
 
     Commands are separated by newlines or semicolons. ``inputs`` has the content of the files that the script reads, by
-    relative name. The script must write all outputs, within ``timeout`` seconds if it is not None.
-
-    Raises
-    ------
-    YosysError
-        If an output is missing or the time is over; its ``log`` is the tool's output, which :func:`reason` reads.
+    relative name. If an output is missing, or after ``timeout`` seconds, a YosysError is raised; its ``log`` is the
+    tool's output, which :func:`reason` reads.
     """
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         root = Path(folder)
