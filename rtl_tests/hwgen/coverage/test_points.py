@@ -134,9 +134,9 @@ def test_points_of_conversions(design):
         past = isinstance(exact, Fraction) and abs(exact) > fmt.largest
         hits = {
             word
-            for name in view.makers
-            if name.startswith("rounding above a value")
-            for word in names(view, name, case)
+            for point in view.points
+            if point.name.startswith("rounding above a value")
+            for word in names(view, point.name, case)
         }
         if past:
             middle = (Fraction(fmt.largest) + Fraction(fmt.above_largest)) / 2

@@ -67,7 +67,8 @@ def test_the_example_of_a_bin_hits_it(design):
     result = evaluate(analysis, {})
     for (name, place), case in result.examples.items():
         table = columns([case])
-        point = analysis.view(table, analysis.model.columns(table)).makers[name]()
+        points = analysis.view(table, analysis.model.columns(table)).points
+        point = next(point for point in points if point.name == name)
         assert place in point.rows[0]
     assert len(result.examples) == sum(int(bins.sum()) for bins in result.points.values())
 
