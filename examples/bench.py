@@ -26,8 +26,8 @@ import numpy as np
 import golden
 from hwgen.blocks.catalog import build
 from hwgen.coverage.suite import suite
+from hwgen.simulate.case import case
 from hwgen.simulate.engine import simulate
-from hwgen.simulate.regression import case
 from hwgen.simulate.simulators import available, verilator_environment
 from synth.proof.bitslice import Evaluator, to_planes
 from synth.proof.mapping import read

@@ -19,8 +19,8 @@ FORBIDDEN = {
     "hwgen": {"cocotb", "cocotb_tools", "pytest"},
     "synth": {"cocotb", "pytest", "amaranth"},
 }
-SIMULATION = ("hwgen/simulate/", "hwgen/cocotb/", "hwgen/bundle/cocotb/")
-"""Folders of hwgen that may import cocotb, which is optional; the last one has texts for the bundle."""
+SIMULATION = ("hwgen/simulate/", "hwgen/cocotb.py", "hwgen/bundle/cocotb/")
+"""Parts of hwgen that may import cocotb, which is optional; the last one has texts for the bundle."""
 OURS = {"golden", "hwgen", "synth", "rtl_tests"}
 COMPOSITION_ROOT = {"hwgen/__main__.py", "hwgen/cli/parser.py"}
 DESCRIPTIONS = {
@@ -59,8 +59,8 @@ FUNCTIONS = {name for name in golden.__all__ if inspect.isfunction(getattr(golde
 MEASURES = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "synth").rglob("*.py")} | {
     "synth"
 }
-CHECKING = ("hwgen/reference/", "hwgen/coverage/", "hwgen/cocotb/")
-"""The folders of hwgen that may call the reference model: they check hardware, but build none."""
+CHECKING = ("hwgen/reference/", "hwgen/coverage/", "hwgen/cocotb.py")
+"""The parts of hwgen that may call the reference model: they check hardware, but build none."""
 EXPLAINS = "hwgen/cli/show.py"
 """The command that shows a code with the reference model; it builds no hardware."""
 

@@ -15,13 +15,16 @@ from golden.arithmetic.options import SumKeywords, SumOptions
 from golden.names import check_name
 from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_choice, check_flag, check_integer
-from golden.wide import ACCUMULATORS
+from golden.wide import ACCUMULATORS, POSITIVE
 from hwgen.blocks.options import MAX_LANES
 from hwgen.datapath.fabric import ASIC, FABRICS
-from hwgen.datapath.frames import product_shape
+from hwgen.datapath.frames import product_shape, summed
 from hwgen.datapath.goal import AREA, GOALS
+from hwgen.datapath.multiplier import Multiplier
 from hwgen.datapath.ports import sum_ports
+from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import SumShape
+from hwgen.datapath.scale import Scale
 from hwgen.netlist.component import Checked
 
 
@@ -73,22 +76,9 @@ class Accumulating(Checked):
 
     A constructor takes the options that all sums have as ``**sums``; its signature shows each of them.
 
-    Attributes
-    ----------
-    sums : SumOptions
-        Its fields are attributes of the component, too.
-    exact : golden.ExactAccumulator or None
-        None unless the accumulator is ``exact``.
-    lanes : int
-        Number of products.
-    has_overflow : bool
-        Whether there is a port ``overflow``.
-    fabric : str
-        What sums are written for, one of :data:`hwgen.datapath.fabric.FABRICS`.
-    optimize : str
-        What the datapath is built for, one of :data:`hwgen.datapath.goal.GOALS`.
-    takes_aligned : bool
-        Whether the accumulator may be one of :data:`golden.wide.ALIGNED`.
+    The fields of ``sums`` are attributes of the component, too. ``exact`` is None unless the accumulator is ``exact``;
+    ``lanes`` is the number of products. Only with ``takes_aligned`` may the accumulator be one of
+    :data:`golden.wide.ALIGNED`.
     """
 
     takes_aligned = True
@@ -102,6 +92,9 @@ class Accumulating(Checked):
     has_flags: bool
     zero: str
     exact: ExactAccumulator | None
+    scale: Signal
+    a_scale: Signal
+    b_scale: Signal
     acc_out: Signal
     overflow: Signal
     flags: Signal
@@ -151,7 +144,7 @@ class Accumulating(Checked):
             need = f"an accumulator that rounds each sum, not {self.accumulator!r}"
         elif self.fabric != ASIC:
             need = f"fabric {ASIC!r}, not {self.fabric!r}: it has no carry chains"
-        elif self.is_dot and (bits := self._sum_bits) > MAX_FAST_BITS:
+        elif self.is_dot and (bits := SumShape(self._layout, self.lanes).sum_bits) > MAX_FAST_BITS:
             names = " and ".join(dict.fromkeys(repr(fmt.name) for fmt in (self.a_format, self.b_format)))
             need = f"products whose sum has at most {MAX_FAST_BITS} bits, not {bits} as with {names}"
         else:
@@ -159,8 +152,9 @@ class Accumulating(Checked):
         raise BadValue("optimize", f"{self.optimize!r} needs {need}")
 
     @property
-    def _sum_bits(self) -> int:
-        return SumShape(product_shape(self.a_format, self.b_format, self.accumulator), self.lanes).sum_bits
+    def _layout(self) -> ProductShape:
+        """The shape of the products that are added to an accumulator other than ``exact``."""
+        return product_shape(self.a_format, self.b_format, self.accumulator)
 
     @property
     def is_dot(self) -> bool:
@@ -192,3 +186,28 @@ class Accumulating(Checked):
             m.d.comb += self.overflow.eq(overflow)
         if self.has_flags:
             m.d.comb += self.flags.eq(flags())
+
+    def _add_rounded(self, m: Module) -> None:
+        """Drive the outputs with the accumulator, any but ``exact``, plus the scaled sum of all products."""
+        total = summed(
+            m,
+            self,
+            self._layout,
+            self.lanes,
+            self.accumulator,
+            self._factor(m),
+            positive=self.zero == POSITIVE,
+            flags=self.has_flags,
+            fabric=self.fabric,
+            goal=self.optimize,
+        )
+        self._add_outputs(m, total.bits, total.overflow, lambda: total.flags(m, self.flags))
+
+    def _factor(self, m: Module) -> Scale:
+        """What all products are multiplied by."""
+        if self.block_scale is None:
+            return Scale.of_port(self.scale) if self.scale_bits else Scale.none()
+        shape = ProductShape.of(self.block_scale, self.block_scale, normalized=False)
+        m.submodules.scales = scales = Multiplier(shape)
+        m.d.comb += [scales.a.eq(self.a_scale), scales.b.eq(self.b_scale)]
+        return Scale.of_blocks(scales.product, shape)

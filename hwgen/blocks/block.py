@@ -23,11 +23,14 @@ from hwgen.netlist.component import plain
 from hwgen.netlist.emit import CLOCK, Port, check_module_name, emit
 from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
 
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+"""Positional arguments of a component, and those by keyword."""
+
 
 class Core(Protocol):
     """What a block's component has, whatever the block; a block's texts are functions of its own component."""
 
-    _call: tuple[tuple[Any, ...], dict[str, Any]]
+    _call: Call
 
     @property
     def signature(self) -> wiring.Signature:
@@ -44,50 +47,33 @@ RESETS = ("sync", "none")
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a block.
-
-    Attributes
-    ----------
-    name : str
-        On the command line, in batches, sweeps and JSON, e.g. ``scale-bits``.
-    kind : type
-        Type of the values: ``str``, ``int``, ``bool``, or ``Format``, which users write as a name or a path.
-    help : str
-    allowed : tuple of str, or range, optional
-        All values that some design accepts.
-    argument : str
-        Keyword of the component; default: the name with underscores.
-    attribute : str
-        Attribute of the component that holds the value; default: the argument.
-    always : bool
-        Whether a design shows the option even at its default.
-    suffix : str or callable
-        What a shown option adds to the module's name: a template for the value, or a function of the component.
-    line : callable, optional
-        From a component to the line that a shown option adds to the module's header.
-    default : optional
-        Default of designs, if it differs from the component's.
-    spelled : callable, optional
-        From a word as users write it to an allowed one; formats have several names.
-    listing : str
-        The allowed values as text, if there are too many to name each.
-    only_with : (str, values), optional
-        The option that this option requires, and the values of it that will do; None stands for any but 0.
-    """
+    """One option of a block."""
 
     name: str
+    """On the command line, in batches, sweeps and JSON, e.g. ``scale-bits``."""
     kind: type
+    """Type of the values: ``str``, ``int``, ``bool``, or ``Format``, which users write as a name or a path."""
     help: str
     allowed: tuple[str, ...] | range | None = None
+    """All values that some design accepts."""
     argument: str = ""
+    """Keyword of the component; default: the name with underscores."""
     attribute: str = ""
+    """Attribute of the component that holds the value; default: the argument."""
     always: bool = False
+    """Whether a design shows the option even at its default."""
     suffix: str | Callable[[Any], str] = ""
+    """What a shown option adds to the module's name: a template for the value, or a function of the component."""
     line: Callable[[Any], str] | None = None
+    """From a component to the line that a shown option adds to the module's header."""
     default: str | None = None
+    """Default of designs, if it differs from the component's."""
     only_with: tuple[str, tuple[str, ...] | None] | None = None
+    """The option that this option requires, and the values of it that will do; None stands for any but 0."""
     spelled: Callable[[str], str] = str
+    """From a word as users write it to an allowed one; formats have several names."""
     listing: str = ""
+    """The allowed values as text, if there are too many to name each."""
 
     def __post_init__(self) -> None:
         argument = self.argument or self.name.replace("-", "_")
@@ -136,21 +122,14 @@ def cycles(count: int) -> str:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Ranks of registers in a combinational block.
-
-    Attributes
-    ----------
-    stages : int
-        0 to 16; the latency in cycles.
-    reset : str
-        ``sync``: port ``rst``, active high, clears the valid bits; ``none``: no such port.
-    clock_enable : bool
-        Whether there is a port ``enable``; all registers hold their values while it is 0.
-    """
+    """Ranks of registers in a combinational block."""
 
     stages: int = 0
+    """0 to 16; the latency in cycles."""
     reset: str = RESETS[0]
+    """``sync``: port ``rst``, active high, clears the valid bits; ``none``: no such port."""
     clock_enable: bool = False
+    """Whether there is a port ``enable``; all registers hold their values while it is 0."""
 
     @classmethod
     def of(cls, stages: int = 0, reset: str | None = None, clock_enable: bool = False) -> Pipeline:
@@ -165,46 +144,31 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class Block(Generic[C]):
-    """A kind of hardware to generate.
-
-    Attributes
-    ----------
-    name : str
-        E.g. ``mac``.
-    help : str
-        A phrase that says what it does.
-    component : type
-        Takes formats positionally and options by keyword. Its defaults apply where an option states none.
-    formats, options : tuple of Option
-        In the order of module names, JSON and commands.
-    title : callable
-        From a component to the first line of the header.
-    lines : callable
-        From a component to the lines that follow the title, before those of the options.
-    rules : callable
-        From a component to texts on its rounding, overflow and NaN.
-    meanings : mapping
-        Meaning of each port by name, without the select pins of codes, which the bundle describes.
-    codes : tuple of str
-        Inputs that are codes of the formats, in the order of the formats.
-    generated : bool
-        Whether ``hwgen generate`` writes it; the halves of a MAC are only measured.
-    clocked : bool
-        Whether the component has registers; others can be pipelined.
-    """
+    """A kind of hardware to generate."""
 
     name: str
+    """E.g. ``mac``."""
     help: str
+    """A phrase that says what it does."""
     component: type[C]
+    """Takes formats positionally and options by keyword. Its defaults apply where an option states none."""
     formats: tuple[Option, ...]
     options: tuple[Option, ...]
+    """In the order of module names, JSON and commands."""
     title: Callable[[C], str]
+    """From a component to the first line of the header."""
     lines: Callable[[C], list[str]] = lambda _: []
+    """From a component to the lines that follow the title, before those of the options."""
     rules: Callable[[C], Mapping[str, str]] = lambda _: {}
+    """From a component to texts on its rounding, overflow and NaN."""
     meanings: Mapping[str, str] = field(default_factory=dict)
+    """Meaning of each port by name, without the select pins of codes, which the bundle describes."""
     codes: tuple[str, ...] = ()
+    """Inputs that are codes of the formats, in the order of the formats."""
     generated: bool = True
+    """Whether ``hwgen generate`` writes it; the halves of a MAC are only measured."""
     clocked: bool = False
+    """Whether the component has registers; others can be pipelined."""
 
     @cached_property
     def all_options(self) -> tuple[Option, ...]:
@@ -252,22 +216,14 @@ class Block(Generic[C]):
 
 @dataclass(frozen=True)
 class Design(Generic[C]):
-    """A block with its options chosen: it has a name, a header and ports, and can be emitted.
-
-    Attributes
-    ----------
-    block : Block
-    core : wiring.Component
-        The block's component, without a pipeline's registers.
-    pipeline : Pipeline
-    given_name : str or None
-        The module's name, if it is not derived from the options.
-    """
+    """A block with its options chosen: it has a name, a header and ports, and can be emitted."""
 
     block: Block[C]
     core: C
+    """The block's component, without a pipeline's registers."""
     pipeline: Pipeline
     given_name: str | None
+    """The module's name, if it is not derived from the options."""
 
     def __post_init__(self) -> None:
         if self.given_name is not None:
@@ -276,7 +232,7 @@ class Design(Generic[C]):
                 raise BadValue("name", f"must not be that of one of the module's ports, which {self.given_name!r} is")
 
     def __reduce__(self) -> tuple[Any, ...]:  # signals cannot be pickled; the arguments of the component can
-        return _rebuilt, (self.kind, self.block.component, *self.core._call, self.pipeline, self.given_name)
+        return _rebuilt, (self.kind, self.block.component, self.core._call, self.pipeline, self.given_name)
 
     @property
     def kind(self) -> str:
@@ -340,8 +296,7 @@ class Design(Generic[C]):
     @property
     def stages(self) -> int:
         """Ranks of registers between the inputs and the outputs; of a ``pe``, up to the accumulator."""
-        stages: int = getattr(self.core, "stages", 0) or self.pipeline.stages
-        return stages
+        return getattr(self.core, "stages", 0) or self.pipeline.stages
 
     @property
     def latency(self) -> int:
@@ -351,14 +306,12 @@ class Design(Generic[C]):
     @property
     def lanes(self) -> int:
         """Number of products in a step, or of elements in a block."""
-        lanes: int = getattr(self.core, "lanes", 1)
-        return lanes
+        return getattr(self.core, "lanes", 1)
 
     @property
     def scale_bits(self) -> int:
         """Width of the port ``scale``; 0 if there is none."""
-        bits: int = getattr(self.core, "scale_bits", 0)
-        return bits
+        return getattr(self.core, "scale_bits", 0)
 
     @property
     def has_flags(self) -> bool:
@@ -368,8 +321,7 @@ class Design(Generic[C]):
     @property
     def exact(self) -> ExactAccumulator | None:
         """The ``exact`` accumulator; None if the block has none."""
-        unit: ExactAccumulator | None = getattr(self.core, "exact", None)
-        return unit
+        return getattr(self.core, "exact", None)
 
     @cached_property
     def component(self) -> wiring.Component:
@@ -385,16 +337,11 @@ class Design(Generic[C]):
         clock = [Port(CLOCK, "input", 1)] if self.latency else []
         if self.latency and (self.block.clocked or self.pipeline.reset == RESETS[0]):
             clock.append(Port("rst", "input", 1))
-        flat = self.component.signature.flatten(self.component)
-        return (
-            *clock,
-            *(
-                Port(
-                    "__".join(map(str, path)), "input" if member.flow is wiring.In else "output", len(Value.cast(value))
-                )
-                for path, member, value in flat
-            ),
-        )
+        ports = []
+        for path, member, value in self.component.signature.flatten(self.component):
+            direction = "input" if member.flow is wiring.In else "output"
+            ports.append(Port("__".join(map(str, path)), direction, len(Value.cast(value))))
+        return (*clock, *ports)
 
     def verilog(self) -> str:
         """Text of the Verilog module."""
@@ -411,14 +358,7 @@ class Design(Generic[C]):
         return " ".join(words)
 
 
-def _rebuilt(
-    kind: str,
-    component: type[Core],
-    formats: tuple[Any, ...],
-    options: dict[str, Any],
-    pipeline: Pipeline,
-    name: str | None,
-) -> Design:
+def _rebuilt(kind: str, component: type[Core], call: Call, pipeline: Pipeline, name: str | None) -> Design:
     """Unpickle a design. Its block holds functions, which cannot be pickled: look for it beside the component."""
     values = vars(sys.modules[component.__module__]).values()
     blocks = [
@@ -426,4 +366,5 @@ def _rebuilt(
     ]
     if len(blocks) != 1:
         raise RuntimeError(f"{component.__module__} must define the block {kind} of {component.__name__} once")
+    formats, options = call
     return Design(blocks[0], component(*formats, **options), pipeline, name)

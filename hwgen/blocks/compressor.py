@@ -33,14 +33,8 @@ class Compressor(Accumulating, wiring.Component):
     have one bit more than the value of an ``exact`` accumulator, in two's complement. A sum of a value that fits and of
     one product per lane then fits too, because an accumulator has room for all lanes.
 
-    Parameters
-    ----------
-    a_format, b_format : Format or str
-        ``b_format`` defaults to ``a_format``.
-    lanes, terms, scale_bits, flags
-        See :class:`hwgen.Dot`.
-    state_last : bool
-        Whether ``acc_in`` arrives after the products, as in a pipeline.
+    Formats, ``lanes``, ``terms``, ``scale_bits`` and ``flags`` are those of a :class:`hwgen.Dot`. With ``state_last``
+    the accumulator arrives after the products, as in a pipeline.
 
     Members
     -------

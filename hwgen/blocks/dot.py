@@ -12,7 +12,6 @@ from amaranth.lib import wiring
 
 from golden import ExactAccumulator, Format
 from golden.arithmetic.options import SumKeywords
-from golden.wide import POSITIVE
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
 from hwgen.blocks.mac import MAC
@@ -21,14 +20,12 @@ from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.exact import sticky_specials
 from hwgen.datapath.fabric import ASIC
-from hwgen.datapath.frames import product_shape, summed
 from hwgen.datapath.goal import AREA
 from hwgen.datapath.lane import lanes_of
-from hwgen.datapath.multiplier import Multiplier, operand_ports
+from hwgen.datapath.multiplier import operand_ports
 from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import SumShape, sum_with
-from hwgen.datapath.scale import Scale
 
 
 class Dot(Accumulating, wiring.Component):
@@ -101,38 +98,14 @@ class Dot(Accumulating, wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         """Products, then the sum."""
         m = Module()
-        formats = self.a_format, self.b_format
         if self.exact is None:
-            layout = product_shape(*formats, self.accumulator)
+            self._add_rounded(m)
         else:
-            layout = ProductShape.of(*formats, normalized=False, scale_bits=self.scale_bits)
-        if self.exact is not None:
-            self._exact(m, layout, self.exact)
-            return m
-        result = summed(
-            m,
-            self,
-            layout,
-            self.lanes,
-            self.accumulator,
-            self._scale(m),
-            positive=self.zero == POSITIVE,
-            flags=self.has_flags,
-            fabric=self.fabric,
-            goal=self.optimize,
-        )
-        self._add_outputs(m, result.bits, result.overflow, lambda: result.flags(m, self.flags))
+            self._add_exact(m, self.exact)
         return m
 
-    def _scale(self, m: Module) -> Scale:
-        if self.block_scale is None:
-            return Scale.of_port(self.scale) if self.scale_bits else Scale.none()
-        shape = ProductShape.of(self.block_scale, self.block_scale, normalized=False)
-        m.submodules.scales = scales = Multiplier(shape)
-        m.d.comb += [scales.a.eq(self.a_scale), scales.b.eq(self.b_scale)]
-        return Scale.of_blocks(scales.product, shape)
-
-    def _exact(self, m: Module, layout: ProductShape, unit: ExactAccumulator) -> None:
+    def _add_exact(self, m: Module, unit: ExactAccumulator) -> None:
+        layout = ProductShape.of(self.a_format, self.b_format, normalized=False, scale_bits=self.scale_bits)
         width = unit.value_width
         spare = int(self.has_overflow or self.has_flags)  # an empty accumulator has room for all lanes
         shape = SumShape(layout, self.lanes, fabric=self.fabric)

@@ -1,5 +1,7 @@
 """The encoder: rounds bits of a wide format, or a code of another format, to a code."""
 
+from dataclasses import replace
+
 from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -8,18 +10,8 @@ from golden import Format, Rounding, WideFormat
 from golden.options import options
 from golden.refusal import BadValue, check_choice, check_flag
 from hwgen.blocks.arguments import check_names, code_format, random_width
-from hwgen.blocks.block import Block
-from hwgen.blocks.options import (
-    ENCODER_OPTIMIZE,
-    FLAGS,
-    FORMAT,
-    FROM,
-    NAN_TO_ZERO,
-    OVERFLOW,
-    RANDOM_BITS,
-    ROUNDING,
-    ROUNDING_PIN,
-)
+from hwgen.blocks.block import Block, Option
+from hwgen.blocks.options import FLAGS, FORMAT, NAN_TO_ZERO, OPTIMIZE, OVERFLOW, RANDOM_BITS, ROUNDING
 from hwgen.blocks.words import Rules, code_lines, code_rules, label
 from hwgen.datapath.goal import AREA, GOALS, SPEED
 from hwgen.datapath.ports import FLAG_BITS, flag_port
@@ -151,11 +143,6 @@ class Encoder(Checked, wiring.Component):
         return self.bits[:14] if self.source.width == 32 else Cat(Const(1, 1), self.bits[0])
 
 
-def source_label(fmt: Format) -> str:
-    """A source as headers name it."""
-    return fmt.name if isinstance(fmt, WideFormat) else label(fmt)
-
-
 def _rules(core: Encoder) -> Rules:
     rules = code_rules(core.fmt, core.chosen)
     if not core.rounding_pin:
@@ -164,13 +151,37 @@ def _rules(core: Encoder) -> Rules:
     return rules | {"rounding": rule}
 
 
+_FROM = Option(
+    "from",
+    Format,
+    "format of the input: binary32, binary16, bfloat16, dlfloat16, or a format of codes",
+    argument="source",
+    always=True,
+    suffix="_{}",
+)
+_ROUNDING_PIN = Option(
+    "rounding-pin",
+    bool,
+    "with --rounding hybrid: a port hybrid that selects hybrid (1) or ties_to_away (0)",
+    suffix="_pin",
+    only_with=("rounding", (Rounding.HYBRID.value,)),
+)
+_OPTIMIZE = replace(
+    OPTIMIZE,
+    help="what the encoder is built for: small area, or mostly less than 0.7 of the delay (signed formats, to nearest "
+    "or toward zero, without flags); the codes are the same",
+    line=lambda _: "Optimized for speed: each bit of the code is a sum of products of exponent and fraction",
+)
 ENCODER = Block(
     "encoder",
     "round a wider format, or a code of another format, to a code, in any of the format's roundings",
     Encoder,
     (FORMAT,),
-    (FROM, ROUNDING, OVERFLOW, NAN_TO_ZERO, RANDOM_BITS, ROUNDING_PIN, FLAGS, ENCODER_OPTIMIZE),
-    title=lambda core: f"Encoder from {source_label(core.source)} to {label(core.fmt)}",
+    (_FROM, ROUNDING, OVERFLOW, NAN_TO_ZERO, RANDOM_BITS, _ROUNDING_PIN, FLAGS, _OPTIMIZE),
+    title=lambda core: (
+        f"Encoder from {core.source.name if isinstance(core.source, WideFormat) else label(core.source)} "
+        f"to {label(core.fmt)}"
+    ),
     lines=lambda core: code_lines(_rules(core)),
     rules=_rules,
     meanings={

@@ -9,22 +9,19 @@ from amaranth.lib import wiring
 
 from golden import Format
 from golden.arithmetic.options import SumKeywords
-from golden.wide import ALIGNED, POSITIVE, wide
+from golden.wide import ALIGNED, wide
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
 from hwgen.blocks.options import A_FORMAT, ACCUMULATION, B_FORMAT, OPTIMIZE, RESULT
 from hwgen.blocks.parts import Adder, Multiplier
 from hwgen.blocks.parts import product_shape as multiplied_shape
 from hwgen.blocks.words import operands, sum_lines, sum_rules
-from hwgen.datapath.fabric import ASIC
 from hwgen.datapath.fast import product
 from hwgen.datapath.fast.adder import TwoPathAdder
-from hwgen.datapath.frames import product_shape, summed
 from hwgen.datapath.goal import AREA, SPEED
 from hwgen.datapath.multiplier import operand_ports
 from hwgen.datapath.operand import Operand
 from hwgen.datapath.ports import FLAG_BITS, code
-from hwgen.datapath.scale import Scale
 
 
 class Mac(Accumulating, wiring.Component):
@@ -87,7 +84,7 @@ class Mac(Accumulating, wiring.Component):
             self._fast(m)
             return m
         if self.accumulator in ALIGNED:
-            self._aligned(m)
+            self._add_rounded(m)
             return m
         formats = self.a_format, self.b_format
         m.submodules.multiplier = first = Multiplier(
@@ -113,14 +110,6 @@ class Mac(Accumulating, wiring.Component):
         unit = TwoPathAdder(wide(self.accumulator), shape, flags=self.has_flags, zero=self.zero)
         total = unit.add(m, number, self.acc_in)
         self._add_outputs(m, total.bits, total.overflow, lambda: total.word)
-
-    def _aligned(self, m: Module) -> None:
-        """A dot product of one lane."""
-        shape = product_shape(self.a_format, self.b_format, self.accumulator)
-        scale = Scale.of_port(self.scale) if self.scale_bits else Scale.none()
-        positive, flags = self.zero == POSITIVE, self.has_flags
-        total = summed(m, self, shape, 1, self.accumulator, scale, positive=positive, flags=flags, fabric=ASIC)
-        self._add_outputs(m, total.bits, total.overflow, lambda: total.flags(m, self.flags))
 
 
 MAC = Block(

@@ -1,4 +1,4 @@
-"""The options of all blocks, each once.
+"""The options that several blocks have, each once; an option of one block is beside its component.
 
 Components define keyword arguments and defaults; limits come from the modules that define them.
 """
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from golden import ACCUMULATORS, DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, Format, Overflow, Rounding
-from golden.arithmetic.blocks import POLICIES, SCALES
+from golden.arithmetic.blocks import SCALES
 from golden.arithmetic.exact import MAX_SCALE_BITS, MAX_TERMS, scale_range
 from golden.names import canonical
 from golden.rows import MAX_RANDOM_BITS
@@ -16,7 +16,6 @@ from hwgen.blocks.block import Option
 from hwgen.datapath.fabric import FABRICS
 from hwgen.datapath.goal import GOALS
 from hwgen.datapath.ports import FLAG_BITS, MEANING
-from hwgen.netlist.pipeline import MAX_STAGES
 
 TARGETS = (*WIDE, "unpacked")
 """Targets of a decoder."""
@@ -28,20 +27,12 @@ FORMAT = Option("format", Format, "name of a format (see `hwgen formats`), or pa
 A_FORMAT = replace(FORMAT, argument="a_format", attribute="a_format")
 B_FORMAT = Option("format-b", Format, "format of the second operand (default: the first's)", argument="b_format")
 
-# -- decoders and encoders
+# -- decoders, encoders and readouts
 
 TO = Option(
     "to", str, "format of the result", TARGETS, argument="target", always=True, suffix="_{}", default="binary16",
     spelled=canonical,
 )  # fmt: skip
-FROM = Option(
-    "from",
-    Format,
-    "format of the input: binary32, binary16, bfloat16, dlfloat16, or a format of codes",
-    argument="source",
-    always=True,
-    suffix="_{}",
-)
 ROUNDING = Option(
     "rounding",
     str,
@@ -65,14 +56,6 @@ RANDOM_BITS = Option(
     only_with=("rounding", tuple(rounding.value for rounding in Rounding if rounding.is_stochastic)),
     suffix=lambda core: "" if core.random_bits == DEFAULT_RANDOM_BITS else f"_r{core.random_bits}",
 )
-ROUNDING_PIN = Option(
-    "rounding-pin",
-    bool,
-    "with --rounding hybrid: a port hybrid that selects hybrid (1) or ties_to_away (0)",
-    suffix="_pin",
-    only_with=("rounding", (Rounding.HYBRID.value,)),
-)
-
 # -- blocks that add products
 
 
@@ -123,12 +106,12 @@ FABRIC = Option(
     suffix="_{}",
 )
 _TWO_PATHS = "Optimized for speed: two paths, one for a shift before the addition and one for a shift after it"
-_BESIDE = "Optimized for speed: the places that a {0} is shifted by are found beside the {0}"
+BESIDE = "Optimized for speed: the places that a {0} is shifted by are found beside the {0}"
 
 
 def _fast(core: Any) -> str:
     if core.is_dot and not core.is_floated:
-        return _BESIDE.format("sum")
+        return BESIDE.format("sum")
     return _TWO_PATHS
 
 
@@ -139,21 +122,6 @@ OPTIMIZE = Option(
     GOALS,
     suffix="_{}",
     line=_fast,
-)
-ENCODER_OPTIMIZE = replace(
-    OPTIMIZE,
-    help="what the encoder is built for: small area, or mostly less than 0.7 of the delay (signed formats, to nearest "
-    "or toward zero, without flags); the codes are the same",
-    line=lambda _: "Optimized for speed: each bit of the code is a sum of products of exponent and fraction",
-)
-CARRY_SAVE = Option(
-    "carry-save",
-    bool,
-    "with --accumulator exact: keep the state as two rows of bits, so that the loop has no carry from end to end; "
-    "acc is their sum",
-    only_with=("accumulator", ("exact",)),
-    suffix="_carry_save",
-    line=lambda core: f"Carry-save: the registers hold two rows of {core.exact.value_width + 1} bits; acc is their sum",
 )
 FLAGS = Option(
     "flags",
@@ -176,62 +144,3 @@ SUM_FLAGS = replace(FLAGS, line=lambda core: f"Flags: {MEANING}{EXACT_FLAGS if c
 ACCUMULATION, RESULT = (ACCUMULATOR, TERMS, SCALE_BITS), (SUM_FLAGS, ZERO)
 """Options of :class:`golden.arithmetic.options.SumOptions` that all blocks with sums have, in two groups."""
 LANES = Option("lanes", int, "number of products added in one step", range(1, MAX_LANES + 1), suffix="{}")
-PE_STAGES = Option(
-    "stages", int, "ranks of pipeline registers before the accumulator", range(MAX_STAGES + 1), suffix="_s{}"
-)
-INTERLEAVE = Option(
-    "interleave",
-    int,
-    "number of accumulators, used in turn; N - 1 of the ranks are inside the adder",
-    range(1, MAX_STAGES + 2),
-    suffix="_i{}",
-)
-
-# -- readouts
-
-READOUT_TO = Option(
-    "to",
-    Format,
-    "format of the result: binary32, binary16, bfloat16, dlfloat16, or a format of codes",
-    argument="target",
-    always=True,
-    suffix="_{}",
-)
-READOUT_TERMS = replace(TERMS, help=f"same as for the accumulator (default: {DEFAULT_TERMS})", only_with=None)
-READOUT_SCALE_BITS = replace(SCALE_BITS, help="same as for the accumulator, which has the port", line=None)
-_OF_CODES = "if --to is a format of codes (default: that format's)"
-READOUT_ROUNDING = replace(ROUNDING, help=f"rounding mode {_OF_CODES}; not hybrid")
-READOUT_OVERFLOW = replace(
-    OVERFLOW,
-    help=f"result of overflow {_OF_CODES}",
-    suffix=lambda core: "" if core.overflow is core.target.overflows[0] else f"_{core.overflow}",
-)
-READOUT_OPTIMIZE = replace(
-    OPTIMIZE,
-    help="with a wide format as --to: what the datapath is built for: small area, or short delay at up to 1.4 times "
-    "the area; the results are the same",
-    line=lambda _: _BESIDE.format("magnitude"),
-)
-READOUT_A_FORMAT = replace(
-    A_FORMAT, help="format of the first operand, same as for the accumulator: a name, or path of a .toml file"
-)
-READOUT_B_FORMAT = replace(
-    B_FORMAT, help="format of the second operand, same as for the accumulator (default: the first's)"
-)
-
-# -- quantizers
-
-QUANTIZER_SOURCES = ("binary32", "bfloat16")
-"""Sources of a quantizer: those with the exponents of scales."""
-QUANTIZER_FROM = Option(
-    "from", str, "format of the numbers", QUANTIZER_SOURCES, argument="source", always=True, suffix="_{}",
-    spelled=canonical,
-)  # fmt: skip
-QUANTIZER_LANES = replace(LANES, help="number of elements in a block", always=True)
-POLICY = Option(
-    "policy",
-    str,
-    "how the logarithm of the largest magnitude is rounded to the exponent of the scale; floor is OCP's",
-    POLICIES,
-    suffix="_{}",
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Unpack
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -12,23 +12,11 @@ from golden import Flag, Format
 from golden.arithmetic.options import SumKeywords
 from golden.refusal import BadKind, BadValue, check_flag, check_integer
 from hwgen.blocks.arguments import Accumulating
-from hwgen.blocks.block import Block, cycles
+from hwgen.blocks.block import Block, Option, cycles
 from hwgen.blocks.compressor import Compressor
 from hwgen.blocks.dot import MEANINGS, Dot
 from hwgen.blocks.mac import Mac
-from hwgen.blocks.options import (
-    A_FORMAT,
-    ACCUMULATION,
-    B_FORMAT,
-    BLOCK_SCALE,
-    CARRY_SAVE,
-    FABRIC,
-    INTERLEAVE,
-    LANES,
-    OPTIMIZE,
-    PE_STAGES,
-    RESULT,
-)
+from hwgen.blocks.options import A_FORMAT, ACCUMULATION, B_FORMAT, BLOCK_SCALE, FABRIC, LANES, OPTIMIZE, RESULT
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.compress import resolved
@@ -176,18 +164,10 @@ class Pe(Accumulating, wiring.Component):
                 flags=self.has_flags,
                 state_last=entry > 0,
             )
-        overflow = not self.has_flags
+        options: dict[str, Any] = {"overflow": not self.has_flags, "optimize": self.optimize, **self.sums.keywords}
         if not self.is_dot:
-            return Mac(*formats, overflow=overflow, optimize=self.optimize, **self.sums.keywords)
-        return Dot(
-            *formats,
-            lanes=self.lanes,
-            overflow=overflow,
-            block_scale=self.block_scale,
-            fabric=self.fabric,
-            optimize=self.optimize,
-            **self.sums.keywords,
-        )
+            return Mac(*formats, **options)
+        return Dot(*formats, lanes=self.lanes, block_scale=self.block_scale, fabric=self.fabric, **options)
 
     def _resolve(self, m: Module, state: Signal, sticky: Signal) -> None:
         """Outputs from a state in carry-save form, which overflows in the cycle in which its value does not fit.
@@ -224,12 +204,31 @@ def _lines(core: Pe) -> list[str]:
     return [*sum_lines(core), f"Latency: {cycles(core.stages + 1)}, one input per cycle; {count}"]
 
 
+_CARRY_SAVE = Option(
+    "carry-save",
+    bool,
+    "with --accumulator exact: keep the state as two rows of bits, so that the loop has no carry from end to end; "
+    "acc is their sum",
+    only_with=("accumulator", ("exact",)),
+    suffix="_carry_save",
+    line=lambda core: f"Carry-save: the registers hold two rows of {core.exact.value_width + 1} bits; acc is their sum",
+)
+_STAGES = Option(
+    "stages", int, "ranks of pipeline registers before the accumulator", range(MAX_STAGES + 1), suffix="_s{}"
+)
+INTERLEAVE = Option(
+    "interleave",
+    int,
+    "number of accumulators, used in turn; N - 1 of the ranks are inside the adder",
+    range(1, MAX_STAGES + 2),
+    suffix="_i{}",
+)
 PE = Block(
     "pe",
     "processing element: a MAC with its accumulator, clear, enable and overflow",
     Pe,
     (A_FORMAT, B_FORMAT),
-    (LANES, *ACCUMULATION, BLOCK_SCALE, *RESULT, FABRIC, OPTIMIZE, CARRY_SAVE, PE_STAGES, INTERLEAVE),
+    (LANES, *ACCUMULATION, BLOCK_SCALE, *RESULT, FABRIC, OPTIMIZE, _CARRY_SAVE, _STAGES, INTERLEAVE),
     codes=("a", "b"),
     clocked=True,
     title=_title,

@@ -13,12 +13,12 @@ from amaranth.lib.wiring import In, Out
 from golden import Format, Overflow, Rounding, WideFormat, get
 from golden.arithmetic.blocks import CEIL, FLOOR, POLICIES, element_exponent, element_options
 from golden.explain import hexadecimal, overflow_rule
-from golden.names import check_name
+from golden.names import canonical, check_name
 from golden.refusal import check_choice, check_integer
 from golden.wide import wide
 from hwgen.blocks.arguments import code_format
-from hwgen.blocks.block import Block
-from hwgen.blocks.options import FORMAT, MAX_LANES, POLICY, QUANTIZER_FROM, QUANTIZER_LANES, QUANTIZER_SOURCES
+from hwgen.blocks.block import Block, Option
+from hwgen.blocks.options import FORMAT, LANES, MAX_LANES
 from hwgen.blocks.words import Rules, label
 from hwgen.datapath.arithmetic import any_of, largest, named, range_shape, reaches
 from hwgen.netlist.book import chapter
@@ -28,6 +28,8 @@ from hwgen.rounding.position import Parts
 from hwgen.rounding.rounder import Rounder
 from hwgen.rounding.source import dividend_parts, lowest_dividend
 
+SOURCES = ("binary32", "bfloat16")
+"""Sources of a quantizer: those with the exponents of scales."""
 E8M0 = get("e8m0")
 SCALE_EXPONENTS = E8M0.exponent_range
 
@@ -66,7 +68,7 @@ class Quantizer(Checked, wiring.Component):
         self.fmt = code_format("fmt", fmt)
         chosen = element_options("fmt", self.fmt)
         self.rounding, self.overflow = chosen.rounding, chosen.overflow
-        self.source = check_name("source", source, QUANTIZER_SOURCES)
+        self.source = check_name("source", source, SOURCES)
         self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
         self.policy = check_choice("policy", policy, POLICIES)
         widths = wide(self.source).width, self.fmt.width
@@ -93,11 +95,7 @@ class Quantizer(Checked, wiring.Component):
         codes = []
         for lane, word in enumerate(words):
             m.submodules[f"element_{lane}"] = element = Element(shape, quotient, self.rounding, self.overflow)
-            m.d.comb += [
-                element.bits.eq(word),
-                element.offset_less_scale.eq(offset),
-                element.is_special.eq(is_special),
-            ]
+            m.d.comb += [element.bits.eq(word), element.offset_less_scale.eq(offset), element.is_special.eq(is_special)]
             codes.append(element.code)
         m.d.comb += self.codes.eq(Cat(*codes))
         return m
@@ -106,22 +104,8 @@ class Quantizer(Checked, wiring.Component):
 class Element(Repeated, wiring.Component):
     """Divide a number by the scale of its block, and round it to a code; combinational.
 
-    Parameters
-    ----------
-    shape : ScaleShape
-    quotient : QuotientShape
-    rounding : Rounding
-    overflow : Overflow
-
-    Members
-    -------
-    bits : ``In``
-        The number.
-    offset_less_scale : ``In``
-        What is added to the number's exponent.
-    is_special : ``In(1)``
-        Whether an infinity or a NaN is in the block: the code is 0.
-    code : ``Out``
+    ``offset_less_scale`` is added to the number's exponent. The code is 0 if ``is_special``: an infinity or a NaN is in
+    the block.
     """
 
     part, follows = "element", "Scale"
@@ -132,14 +116,8 @@ class Element(Repeated, wiring.Component):
         self.heading = f"Elements: code {shape.fmt.width} bits, the number over the scale, rounded"
         self.summary = f"one element, a number over the scale of its block, rounded to {shape.fmt.name}"
         self.is_worth_a_module = shape.reads_fields  # otherwise the scale needs part of it
-        super().__init__(
-            {
-                "bits": In(shape.source.width),
-                "offset_less_scale": In(quotient.width),
-                "is_special": In(1),
-                "code": Out(shape.fmt.width),
-            }
-        )
+        inputs = {"bits": In(shape.source.width), "offset_less_scale": In(quotient.width), "is_special": In(1)}
+        super().__init__({**inputs, "code": Out(shape.fmt.width)})
 
     def elaborate(self, _platform: object) -> Module:
         """Fields of the number, the exponent of the quotient, then the code."""
@@ -155,22 +133,14 @@ class Element(Repeated, wiring.Component):
 
 @dataclass(frozen=True)
 class ScaleShape:
-    """Widths of the scale and what it depends on.
-
-    Parameters
-    ----------
-    fmt : Format
-        Of the elements.
-    source : WideFormat
-    policy : str
-    lowest_exponent : int
-        Exponent of numbers that are so small that they were not normalized.
-    """
+    """Widths of the scale and what it depends on."""
 
     fmt: Format
+    """Of the elements."""
     source: WideFormat
     policy: str
     lowest_exponent: int
+    """Exponent of numbers that are so small that they were not normalized."""
 
     @property
     def increment(self) -> int:
@@ -216,16 +186,11 @@ class ScaleShape:
 
 @dataclass(frozen=True)
 class QuotientShape:
-    """Widths of the numbers over the scale.
-
-    Parameters
-    ----------
-    low, high : int
-        Smallest and largest exponent.
-    """
+    """Widths of the numbers over the scale."""
 
     low: int
     high: int
+    """Smallest and largest exponent."""
 
     @property
     def width(self) -> int:
@@ -324,12 +289,22 @@ def _lines(core: Quantizer) -> list[str]:
     ]
 
 
+_FROM = Option(
+    "from", str, "format of the numbers", SOURCES, argument="source", always=True, suffix="_{}", spelled=canonical
+)
+_POLICY = Option(
+    "policy",
+    str,
+    "how the logarithm of the largest magnitude is rounded to the exponent of the scale; floor is OCP's",
+    POLICIES,
+    suffix="_{}",
+)
 QUANTIZER = Block(
     "quantizer",
     "turn a block of numbers into codes of elements and a scale, as in OCP's MX formats",
     Quantizer,
     (FORMAT,),
-    (QUANTIZER_LANES, QUANTIZER_FROM, POLICY),
+    (replace(LANES, help="number of elements in a block", always=True), _FROM, _POLICY),
     title=lambda core: f"Quantizer of blocks of {core.lanes}: from {core.source} to {label(core.fmt)}",
     lines=_lines,
     rules=_rules,

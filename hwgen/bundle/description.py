@@ -26,7 +26,7 @@ PIPELINE_MEANINGS = {
 
 def description(design: Design, verilog: str) -> dict[str, Any]:
     """The content of ``NAME.json``; its schema is docs/bundle.schema.json."""
-    formats = dict.fromkeys(member for fmt in design.formats for member in _members(fmt))
+    formats = dict.fromkeys(member for fmt in design.formats for member in fmt.members)
     return {
         "schema": SCHEMA,
         "module": design.name,
@@ -46,11 +46,6 @@ def description(design: Design, verilog: str) -> dict[str, Any]:
         "verilog_sha256": hashlib.sha256(verilog.encode()).hexdigest(),
         "tools": {"minifloat-rtl": version("minifloat-rtl"), "amaranth": version("amaranth"), "yosys": yosys.version()},
     }
-
-
-def _members(fmt: Format) -> tuple[Format, ...]:
-    """The formats that the ports carry: both of a pair, whose joined codes exist only in the reference model."""
-    return fmt.members if isinstance(fmt, MultiFormat) else (fmt,)
 
 
 def meaning(design: Design, name: str) -> str:

@@ -12,31 +12,26 @@
 import json
 from collections.abc import Sequence
 from importlib.metadata import version
+from importlib.resources import files as resources
 
 import numpy as np
 
 from golden.refusal import past_checking
+from golden.tables import format_text
 from hwgen.blocks.block import Design
 from hwgen.bundle.description import description
-from hwgen.bundle.properties import properties, sby
-from hwgen.bundle.regression import cocotb_files, format_files
 from hwgen.bundle.testbench import memory, testbench
 from hwgen.coverage.suite import suite
 from hwgen.netlist.emit import Port
+from hwgen.reference import reference
+from hwgen.reference.reference import head, instance
 
 VECTORS = 2000
 """Number of vectors of a combinational testbench; if there are fewer inputs, or for a decoder, all inputs."""
 
 
 def files(design: Design, verilog: str) -> dict[str, str]:
-    """Return the bundle's texts by path in its folder, the Verilog first.
-
-    Parameters
-    ----------
-    design : Design
-        Of a block with ``generated``.
-    verilog : str
-        Text of the module: ``design.verilog()``.
+    """Return the bundle's texts by path in its folder, the Verilog first, which is ``design.verilog()``.
 
     The random numbers of the vectors are seeded with the design's name, so the bundle is reproducible.
     """
@@ -113,3 +108,84 @@ def template(name: str, ports: Sequence[Port]) -> str:
     return "\n".join(
         [f"// Instance of {name} to copy into a design.", *nets, "", f"{name} {name}_inst (", links, ");", ""]
     )
+
+
+def cocotb_files(design: Design) -> dict[str, str]:
+    """Return the texts of ``tb/cocotb`` by path in the bundle: a test module, cocotb's Makefile, a file for pytest.
+
+    Formats of users' files are written, too: the tests need them to call the reference model.
+    """
+    folder = resources("hwgen.bundle.cocotb")
+    names = {"bench.py": f"{design.name}_cocotb.py", "runner.py": f"test_{design.name}.py", "Makefile": "Makefile"}
+    texts = {name: folder.joinpath(file).read_text(encoding="utf-8") for file, name in names.items()}
+    texts["Makefile"] = texts["Makefile"].replace("NAME", design.name)
+    return {f"tb/cocotb/{file}": text for file, text in {**texts, **format_files(design)}.items()}
+
+
+def format_files(design: Design) -> dict[str, str]:
+    """Return texts that describe the formats of users' files, by the names of the files."""
+    members = (member for fmt in design.formats for member in fmt.members)
+    return {fmt.source_name: format_text(fmt) for fmt in members if fmt.source_name}
+
+
+# -- properties for SymbiYosys: partial specifications; ``hwgen verify`` checks every input
+
+
+def properties(design: Design) -> str:
+    """Return the module ``NAME_properties``, which instantiates ``NAME`` and asserts its properties."""
+    name = design.name
+    lines = _pipeline(design) if design.pipeline.stages else reference(design).properties()
+    return "\n".join([f"// Properties of {name}; {name}.sby proves them.", f"module {name}_properties (", *lines, ""])
+
+
+def _pipeline(design: Design) -> list[str]:
+    """``out_valid`` is ``in_valid``, delayed by the latency; while ``enable`` is 0 the outputs hold their values."""
+    ports, ranks, top = design.ports, design.stages, design.stages - 1
+    names = {port.name for port in ports}
+    clear = f"if (rst) begin history <= {ranks}'b0; known <= ~{ranks}'b0; end\n    else "
+    reset = clear if "rst" in names else ""
+    enable = "if (enable) " if "enable" in names else ""
+    lines = f"""\
+  reg [{top}:0] history;  // in_valid of the last cycles, the newest in bit 0
+  reg [{top}:0] known;  // the bits of history that are valid
+  initial known = {ranks}'b0;
+  always @(posedge clk)
+    {reset}{enable}begin history <= {{history, in_valid}}; known <= {{known, 1'b1}}; end
+  always @* if (known[{top}]) assert (out_valid == history[{top}]);
+"""
+    if enable:
+        outputs = [port for port in ports if port.direction == "output"]
+        values = f"{{{', '.join(port.name for port in outputs)}}}"
+        lines += f"""\
+  reg held;  // the last clock edge was not enabled
+  initial held = 1'b0;
+  reg [{sum(port.width for port in outputs) - 1}:0] before;
+  always @(posedge clk) begin
+    held <= !enable{" && !rst" if reset else ""};
+    before <= {values};
+  end
+  always @* if (held) assert ({values} == before);
+"""
+    return [*head(ports), *instance(design.name, ports), *lines.splitlines(), "endmodule"]
+
+
+def sby(design: Design) -> str:
+    """Return the SymbiYosys job file; run ``sby -f NAME.sby`` in the bundle's folder."""
+    name = design.name
+    return f"""\
+# Proves the properties in formal/{name}_properties.v. Run it in this folder: sby -f {name}.sby
+[options]
+mode bmc
+depth {2 * design.latency + 1}
+
+[engines]
+smtbmc z3
+
+[script]
+read_verilog -formal {name}.v {name}_properties.v
+prep -flatten -top {name}_properties
+
+[files]
+{name}.v
+formal/{name}_properties.v
+"""

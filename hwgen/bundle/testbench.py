@@ -50,17 +50,8 @@ def testbench(name: str, ports: Sequence[Port], count: int, file: str) -> str:
     """Return the text of the testbench ``NAME_tb``.
 
     It prints the first mismatches, and last ``PASS n vectors`` or ``FAIL n of m``. Missing vectors count as failures.
-    With the plusarg ``+fatal`` a failure ends in ``$fatal``, which sets the simulator's exit status.
-
-    Parameters
-    ----------
-    name : str
-        Name of the module under test.
-    ports : sequence of Port
-    count : int
-        Number of vectors.
-    file : str
-        Path of the file of vectors, relative to the folder that the simulation runs in.
+    With the plusarg ``+fatal`` a failure ends in ``$fatal``, which sets the simulator's exit status. ``file``, with the
+    vectors, is relative to the folder that the simulation runs in.
     """
     inputs = [port for port in ports if port.direction == "input" and port.name != CLOCK]
     outputs = [port for port in ports if port.direction == "output"]

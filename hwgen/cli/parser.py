@@ -60,10 +60,7 @@ def spelled(block: Block, spell: Callable[[str], str]) -> Iterator[None]:
 def design_of(block: Block, chosen: Mapping[str, Any], name: str | None, spell: Callable[[str], str]) -> Design:
     """Return a block's design. ``chosen`` are values by Python argument; None stands for the component's default.
 
-    Raises
-    ------
-    Refusal
-        Names the option as ``spell`` writes it.
+    A refusal names the option as ``spell`` writes it.
     """
     options = {argument: value for argument, value in chosen.items() if value is not None}
     formats = [options.pop(option.argument) for option in block.formats if option.argument in options]
@@ -109,7 +106,8 @@ def typed(arguments: argparse.Namespace) -> str:
 
 def _add_option(parser: argparse.ArgumentParser, block: Block, option: Option) -> None:
     default = block.default(option)
-    text = option.help + (f" (default: {default})" if _is_told(default) else "")
+    # help shows no default that the component computes, and not False, which adds no port
+    text = option.help + (f" (default: {default})" if default not in (None, False, Parameter.empty) else "")
     words: dict[str, Any] = {"dest": _destination(option), "default": None, "help": text}
     if option.kind is bool:
         words["action"] = "store_true"
@@ -121,11 +119,6 @@ def _add_option(parser: argparse.ArgumentParser, block: Block, option: Option) -
             words["metavar"] = "N" if option.kind is int else "NAME" if option.kind is str else "F"
         words |= {"type": int if option.kind is int else option.spelled}
     parser.add_argument(f"--{option.name}", **words)
-
-
-def _is_told(default: object) -> bool:
-    """Whether help shows a default; not one that the component computes, and not False, which adds no port."""
-    return default not in (None, False, Parameter.empty)
 
 
 def _blocks(
@@ -146,14 +139,9 @@ def _blocks(
 
 
 def parser(runs: Mapping[str, Run], only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line.
+    """Return the parser of the command line, for commands with these functions, by name.
 
-    Parameters
-    ----------
-    runs : mapping
-        Functions of the commands, by name.
-    only : str, optional
-        Add the options of this command only, to save time. Default: those of all commands.
+    To save time, it adds the options of the command ``only``, if that is not None.
     """
     about = "Generates, checks and measures synthesizable Verilog for 8-bit floating point."
     raw = argparse.RawDescriptionHelpFormatter

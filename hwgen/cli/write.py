@@ -1,12 +1,39 @@
-"""Commands that write Verilog: one block, or the modules that a file lists."""
+"""Commands that write Verilog: one block, or the modules that a batch file lists.
+
+A batch file is a TOML file, for example ::
+
+    [[module]]
+    block = "mac"
+    format = "hif8"
+    accumulator = "binary16"
+    name = "mac_hif8"              # default: derived from the options
+
+    [[module]]
+    block = "encoder"
+    format = "mine.toml"           # relative to this file
+    rounding = "stochastic"
+    random-bits = 8
+
+Keys are the options of ``hwgen generate``.
+"""
 
 import argparse
 from collections.abc import Sequence
+from inspect import Parameter
 from pathlib import Path
+from typing import Any
 
-from golden.refusal import about
-from hwgen.blocks.block import Design
-from hwgen.cli.parser import design_from
+from golden import Format
+from golden.catalog import beside
+from golden.refusal import BadValue, Refusal, about
+from golden.tables import check_keys, check_table
+from golden.tables import read as read_table
+from hwgen.blocks.block import Block, Design
+from hwgen.blocks.catalog import BLOCKS
+from hwgen.cli.parser import design_from, design_of
+from hwgen.netlist.parts import PARTS
+
+GENERATED = {name: block for name, block in BLOCKS.items() if block.generated}
 
 
 def generate(arguments: argparse.Namespace) -> int:
@@ -16,10 +43,8 @@ def generate(arguments: argparse.Namespace) -> int:
 
 def build(arguments: argparse.Namespace) -> int:
     """Write the bundles of the modules that a file lists."""
-    from hwgen.cli import batch
-
     with about("FILE"):
-        designs = batch.read(arguments.file)
+        designs = read(arguments.file)
     return _write(designs, arguments.output)
 
 
@@ -39,3 +64,54 @@ def _write(designs: Sequence[Design], output: str) -> int:
         for design, bundle in zip(designs, bundles, strict=True):
             print(write_folder(parent, design.name, bundle) / f"{design.name}.v")
     return 0
+
+
+# -- batch files
+
+
+def read(path: str | Path) -> list[Design]:
+    """Return the designs of a batch file, in its order; a refusal names the file, the module and the key."""
+    return read_table(path, lambda table, _: _designs(table, Path(path).parent))
+
+
+def _designs(table: dict[str, Any], folder: Path) -> list[Design]:
+    check_keys(table, ("module",), "the file", ("module",))
+    modules = table["module"]
+    if not isinstance(modules, list) or not modules:
+        raise BadValue("module", "must be an array of tables: [[module]]")
+    designs = [_design(entry, f"module {number}", folder) for number, entry in enumerate(modules, 1)]
+    numbers: dict[str, int] = {}  # by lower-case name: some file systems do not distinguish cases
+    for number, design in enumerate(designs, 1):
+        first = numbers.setdefault(design.name.lower(), number)
+        if first != number:
+            raise BadValue(f"module {number}: name", f"{design.name!r} is taken by module {first}; choose another one")
+    for number, design in enumerate(designs, 1):
+        stem, _, ending = design.name.lower().rpartition("_")
+        if ending in ("tb", "properties", *PARTS) and stem in numbers:
+            taken = f"is that of a module in the bundle of module {numbers[stem]}"
+            raise BadValue(f"module {number}: name", f"{design.name!r} {taken}; choose another one")
+    return designs
+
+
+def _keys(block: Block) -> dict[str, type]:
+    """The keys of a block's table and the types of their values."""
+    return {option.name: str if option.kind is Format else option.kind for option in block.all_options}
+
+
+def _design(entry: Any, where: str, folder: Path) -> Design:
+    every = (key for block in GENERATED.values() for key in _keys(block))
+    check_keys(entry, ("block", *every, "name"), where, ("block",))
+    if entry["block"] not in tuple(GENERATED):
+        raise BadValue(f"{where}: block", f"must be one of {', '.join(GENERATED)}, not {entry['block']!r}")
+    block = GENERATED[entry["block"]]
+    required = [option.name for option in block.all_options if block.default(option) is Parameter.empty]
+    check_table(entry, {"block": str, **_keys(block), "name": str}, where, required)
+    chosen = {
+        option.argument: beside(folder, entry[option.name]) if option.kind is Format else entry[option.name]
+        for option in block.all_options
+        if option.name in entry
+    }
+    try:
+        return design_of(block, chosen, entry.get("name"), lambda name: f"{where}: {name}")
+    except Refusal as refusal:
+        raise (refusal.about(where) if refusal.argument is None else refusal) from refusal

@@ -11,11 +11,9 @@ from golden import WIDE, Format
 from golden.wide import wide
 from hwgen.blocks.quantizer import E8M0
 from hwgen.blocks.readout import output
-from hwgen.coverage.analysis import Analysis, Columns, View, column, columns, word_point
 from hwgen.coverage.numbers import (
     OUTCOMES,
     TIE_DOWN,
-    Neighbours,
     class_names,
     classes,
     flag_points,
@@ -23,12 +21,9 @@ from hwgen.coverage.numbers import (
     outcomes,
     row_name,
 )
-from hwgen.coverage.points import Point, event
-from hwgen.reference.decoder import DecoderReference
-from hwgen.reference.encoder import EncoderReference
-from hwgen.reference.quantizer import QuantizerReference
-from hwgen.reference.readout import ReadoutReference
-from hwgen.reference.reference import limbs, parted
+from hwgen.coverage.points import Analysis, Point, View, event, word_point
+from hwgen.reference.conversions import DecoderReference, EncoderReference, QuantizerReference, ReadoutReference
+from hwgen.reference.reference import Columns, column, columns, limbs, parted
 from hwgen.reference.vectors import boundaries, random_binary32
 
 CLASSES = ("specials", "overflow", "subnormals", "ties", "boundaries")
@@ -38,50 +33,52 @@ MAX_CODE_BITS = 9
 """Formats of at most as many bits have a bin for each code."""
 
 
-def rounding_points(fmt: Format, exact: NDArray[np.float64], codes: NDArray[Any], around: Neighbours) -> list[Point]:
-    """Points of rounding numbers to codes: the outcome by the row of the lower neighbour, the result, the ends."""
-    result = fmt.decode(codes.astype(np.uint32))
-    outcome = rounded(exact, result, around)
-    magnitude = np.abs(exact)
-    past = np.where(np.isfinite(exact) & (magnitude > fmt.largest), magnitude, np.nan)
-    middle = fmt.largest * (1 + 2.0**-fmt.precision) if not fmt.has_tables else (fmt.largest + fmt.above_largest) / 2
-    with np.errstate(invalid="ignore"):
-        kinds = np.select([past < middle, past == middle, past > middle], [0, 1, 2], -1)
-    return [
-        *(
-            Point(
-                f"rounding above a value: {row_name(fmt, place)}", OUTCOMES, np.where(around.row == place, outcome, -1)
-            )
-            for place in range(len(fmt.rows))
-        ),
-        Point("class of the result", class_names(fmt), classes(fmt, codes)),
-        Point("past the largest value", ("below the middle to the next step", "in the middle", "beyond"), kinds),
-        event("number that becomes zero", np.isfinite(exact) & (exact != 0) & (result == 0)),
-    ]
+class Rounded:
+    """Numbers, and the codes of a format that they are rounded to."""
 
+    def __init__(self, fmt: Format, exact: NDArray[np.float64], codes: NDArray[Any]):
+        self.fmt, self.exact, self.codes = fmt, exact, codes
+        self.result, self.around = fmt.decode(codes.astype(np.uint32)), neighbours(fmt, exact)
+        self.outcome = np.where(self.around.row >= 0, outcomes(exact, self.result, self.around.half), -1)
+        """What rounding did; -1 for numbers past the largest value, too."""
 
-def rounded(exact: NDArray[np.float64], result: NDArray[np.float64], around: Neighbours) -> NDArray[np.int64]:
-    """What rounding did; -1 for numbers past the largest value, too."""
-    return np.where(around.row >= 0, outcomes(exact, result, around.half), -1)
+    def points(self) -> list[Point]:
+        """The outcome by the row of the lower neighbour, the result, and the ends."""
+        fmt, exact, row = self.fmt, self.exact, self.around.row
+        magnitude = np.abs(exact)
+        past = np.where(np.isfinite(exact) & (magnitude > fmt.largest), magnitude, np.nan)
+        middle = (
+            fmt.largest * (1 + 2.0**-fmt.precision) if not fmt.has_tables else (fmt.largest + fmt.above_largest) / 2
+        )
+        with np.errstate(invalid="ignore"):
+            kinds = np.select([past < middle, past == middle, past > middle], [0, 1, 2], -1)
+        return [
+            *(
+                Point(
+                    f"rounding above a value: {row_name(fmt, place)}",
+                    OUTCOMES,
+                    np.where(row == place, self.outcome, -1),
+                )
+                for place in range(len(fmt.rows))
+            ),
+            Point("class of the result", class_names(fmt), classes(fmt, self.codes)),
+            Point("past the largest value", ("below the middle to the next step", "in the middle", "beyond"), kinds),
+            event("number that becomes zero", np.isfinite(exact) & (exact != 0) & (self.result == 0)),
+        ]
 
-
-def conversion_classes(
-    fmt: Format, exact: NDArray[np.float64], codes: NDArray[Any], around: Neighbours
-) -> NDArray[Any]:
-    """Index into :data:`CLASSES` of numbers that are rounded to codes."""
-    result, magnitude = fmt.decode(codes.astype(np.uint32)), np.abs(exact)
-    outcome = rounded(exact, result, around)
-    finite = np.isfinite(exact)
-    with np.errstate(invalid="ignore"):
-        edge = (magnitude == around.low) | (np.frexp(around.low)[0] == 0.5)
-    conditions = [
-        ~finite | (exact == 0),
-        magnitude >= fmt.largest,
-        magnitude < fmt.smallest_normal,
-        outcome >= TIE_DOWN,
-        edge,
-    ]
-    return np.select(conditions, range(len(conditions)), -1)
+    def classes(self) -> NDArray[Any]:
+        """The class of each number, an index into :data:`CLASSES`."""
+        magnitude, low = np.abs(self.exact), self.around.low
+        with np.errstate(invalid="ignore"):
+            edge = (magnitude == low) | (np.frexp(low)[0] == 0.5)
+        conditions = [
+            ~np.isfinite(self.exact) | (self.exact == 0),
+            magnitude >= self.fmt.largest,
+            magnitude < self.fmt.smallest_normal,
+            self.outcome >= TIE_DOWN,
+            edge,
+        ]
+        return np.select(conditions, range(len(conditions)), -1)
 
 
 class DecoderAnalysis(Analysis):
@@ -91,18 +88,16 @@ class DecoderAnalysis(Analysis):
     model: DecoderReference
 
     def view(self, inputs: Columns, outputs: Columns) -> View:
-        fmt, codes = self.model.fmt, inputs["code"].astype(np.int64)
+        fmt, codes = self.model.core.fmt, inputs["code"].astype(np.int64)
         values = fmt.values.take(codes)
         points = [Point("class of the code", class_names(fmt), classes(fmt, codes))]
         if fmt.width <= MAX_CODE_BITS:
             points.append(Point("code", tuple(f"{code:#x}" for code in range(1 << fmt.width)), codes))
         if "bits" in outputs:
-            target = wide(self.model.core.target)
-            around = neighbours(target, np.where(np.isfinite(values), np.abs(values), 0.0))
-            points += rounding_points(target, values, outputs["bits"], around)
+            points += Rounded(wide(self.model.core.target), values, outputs["bits"]).points()
         special = ~np.isfinite(values) | (values == 0)
         label = np.select([special, np.abs(values) < fmt.smallest_normal], [0, 1], -1)
-        return View.of(points, label)
+        return View(points, label)
 
 
 class EncoderAnalysis(Analysis):
@@ -114,23 +109,21 @@ class EncoderAnalysis(Analysis):
     def view(self, inputs: Columns, outputs: Columns) -> View:
         core, bits = self.model.core, inputs["bits"]
         fmt, source = core.fmt, core.source
-        exact = source.decode(bits.astype(np.uint32))
-        around = neighbours(fmt, np.where(np.isfinite(exact), np.abs(exact), 0.0))
-        points = [Point("class of the input", class_names(source), classes(source, bits))]
-        points += rounding_points(fmt, exact, outputs["code"], around)
-        label = conversion_classes(fmt, exact, outputs["code"], around)
+        numbers = Rounded(fmt, source.decode(bits.astype(np.uint32)), outputs["code"])
+        points = [Point("class of the input", class_names(source), classes(source, bits)), *numbers.points()]
+        label = numbers.classes()
         if core.rounding_pin:
             points.append(Point("hybrid", ("0", "1"), inputs["hybrid"].astype(np.int64)))
         if core.random_bits is not None:
-            near = self._threshold(exact, around, inputs["random"])
+            near = self._threshold(numbers, inputs["random"])
             points.append(word_point("random word", inputs["random"], core.random_bits))
             points.append(Point("random word at the threshold", ("one below", "at it"), near))
             label = np.where((label < 0) & (near >= 0), len(CLASSES), label)
-        return View.of(points + flag_points(outputs), label)
+        return View(points + flag_points(outputs), label)
 
-    def _threshold(self, exact: NDArray[np.float64], around: Neighbours, random: NDArray[Any]) -> NDArray[np.int64]:
+    def _threshold(self, numbers: Rounded, random: NDArray[Any]) -> NDArray[np.int64]:
         """0 if the word is the largest that rounds down by ``stochastic``, 1 if it is the smallest that rounds up."""
-        scale = 2.0 ** int(self.model.core.random_bits or 0)
+        exact, around, scale = numbers.exact, numbers.around, 2.0 ** int(self.model.core.random_bits or 0)
         inside = np.isfinite(exact) & (around.row >= 0) & (around.low != np.abs(exact)) & np.isfinite(around.high)
         position = np.where(inside, np.abs(exact) - around.low, 0.0) * scale
         steps = np.floor(position / np.where(inside, around.high - around.low, 1.0)) + random.astype(np.float64)
@@ -168,7 +161,7 @@ class EncoderAnalysis(Analysis):
         core = self.model.core
         width = int(core.random_bits or 0)
         exact = core.source.decode(bits.astype(np.uint32))
-        around = neighbours(core.fmt, np.where(np.isfinite(exact), np.abs(exact), 0.0))
+        around = neighbours(core.fmt, exact)
         with np.errstate(invalid="ignore", divide="ignore"):
             position = (np.abs(exact) - around.low) / (around.high - around.low)
         steps = np.floor(np.where((position > 0) & (position < 1), position, 0.0) * 2.0**width)
@@ -193,19 +186,18 @@ class ReadoutAnalysis(Analysis):
         size = np.where(negative == 1, (1 << unit.value_width) - value, value)
         length = np.array([int(number).bit_length() for number in size])
         exact = unit.decode(limbs(unit, inputs["acc"]))
-        codes = outputs[output(core.target)]
-        around = neighbours(core.target, np.where(np.isfinite(exact), np.abs(exact), 0.0))
+        numbers = Rounded(core.target, exact, outputs[output(core.target)])
         names = ("none", "+Inf", "-Inf", "+Inf, -Inf", "NaN", "NaN, +Inf", "NaN, -Inf", "all")
         lengths = tuple(map(str, range(unit.value_width + 1)))
         points = [
             Point("flags of the accumulator", names, flags),
             Point("sign of the accumulator", ("0", "1"), negative),
             Point("bits of the magnitude", lengths, np.where(flags == 0, length, -1)),
-            *rounding_points(core.target, exact, codes, around),
+            *numbers.points(),
         ]
         if core.random_bits is not None:
             points.append(word_point("random word", inputs["random"], core.random_bits))
-        return View.of(points + flag_points(outputs), conversion_classes(core.target, exact, codes, around))
+        return View(points + flag_points(outputs), numbers.classes())
 
     def candidates(self, count: int, rng: np.random.Generator) -> Columns:
         """Accumulators of every size, half of them next to a boundary of the target."""
@@ -255,7 +247,7 @@ class QuantizerAnalysis(Analysis):
         finite = np.asarray(np.isfinite(numbers).all(axis=-1))
         with np.errstate(invalid="ignore"):
             exact = np.where(finite[:, np.newaxis], numbers / E8M0.values.take(scale)[:, np.newaxis], np.nan)
-        around = neighbours(fmt, np.where(np.isfinite(exact), np.abs(exact), 0.0))
+        elements = Rounded(fmt, exact, codes)
         magnitude = np.where(finite[:, np.newaxis], np.abs(numbers), 0.0)
         leader = np.where(finite & (magnitude.max(axis=-1) > 0), np.argmax(magnitude, axis=-1), -1)
         special = ~np.isfinite(numbers)
@@ -272,12 +264,8 @@ class QuantizerAnalysis(Analysis):
             Point("lane with the largest magnitude", names, leader),
             Point("only lane that is not finite", names, alone),
             Point("largest magnitude", parts, np.where(finite, part, -1)),
-            *rounding_points(fmt, exact, codes, around),
+            *elements.points(),
         ]
-        outcome = rounded(exact, fmt.decode(codes.astype(np.uint32)), around)
-        label = np.select(
-            [~finite | (top == 0), (scale == 0) | (scale == 254), (outcome >= TIE_DOWN).any(axis=-1), part == 0],
-            range(4),
-            -1,
-        )
-        return View.of(points, label)
+        has_tie = (elements.outcome >= TIE_DOWN).any(axis=-1)
+        conditions = [~finite | (top == 0), (scale == 0) | (scale == 254), has_tie, part == 0]
+        return View(points, np.select(conditions, range(len(conditions)), -1))

@@ -39,10 +39,8 @@ def class_names(fmt: Format) -> tuple[str, ...]:
 def classes(fmt: Format, codes: NDArray[Any]) -> NDArray[np.int64]:
     """The class of each code, an index into :func:`class_names`."""
     if fmt.has_tables:
-        table: NDArray[np.int64] = _table(fmt).take(codes.astype(np.int64))
-        return table
-    numbers: NDArray[np.int64] = _classes(fmt).of_kind.take(_kinds(fmt, codes.astype(np.int64)))
-    return numbers
+        return _table(fmt).take(codes.astype(np.int64))
+    return _classes(fmt).of_kind.take(_kinds(fmt, codes.astype(np.int64)))
 
 
 @cache
@@ -102,8 +100,12 @@ class Neighbours(NamedTuple):
         return (self.high - self.low) / 2
 
 
-def neighbours(fmt: Format, magnitude: NDArray[np.float64]) -> Neighbours:
-    """The neighbours of finite magnitudes on the grid of a format's values; past the largest value ``high`` is Inf."""
+def neighbours(fmt: Format, numbers: NDArray[np.float64]) -> Neighbours:
+    """The neighbours of magnitudes on the grid of a format's values: of finite ones, or else of 0.
+
+    Past the largest value ``high`` is infinite.
+    """
+    magnitude = np.where(np.isfinite(numbers), np.abs(numbers), 0.0)
     if not fmt.has_tables:
         exponent = np.where(magnitude > 0, np.frexp(magnitude)[1] - fmt.precision, fmt.ulp_exponent)
         ulp = np.ldexp(1.0, np.maximum(exponent, fmt.ulp_exponent))
@@ -123,12 +125,8 @@ def neighbours(fmt: Format, magnitude: NDArray[np.float64]) -> Neighbours:
 def outcomes(exact: NDArray[np.float64], result: NDArray[np.float64], half: NDArray[np.float64]) -> NDArray[np.int64]:
     """What rounding did: an index into :data:`OUTCOMES`; -1 where a number is not finite.
 
-    Parameters
-    ----------
-    exact, result : float64 arrays
-        Numbers before and after rounding. Numbers of more than 53 bits are rounded to odd, which preserves the answer.
-    half : float64 array
-        Half the distance between the neighbours of ``exact``.
+    Exact numbers of more than 53 bits are rounded to odd, which preserves the answer. ``half`` is half the distance
+    between their neighbours.
     """
     with np.errstate(invalid="ignore"):
         before, after = np.abs(exact), np.abs(result)

@@ -1,34 +1,39 @@
-"""Cover points and their bins, hits, and the table and JSON of them."""
+"""Cover points: their bins, hits, table and JSON; and the base class of analyses, which find the points of cases."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hwgen.reference import Reference
+from hwgen.reference.reference import Columns, Table, columns
+
 SHOWN = 60
 """Characters of the names of missing bins in a line of the table."""
 
 
-@dataclass(frozen=True)
+Index = NDArray[Any] | Callable[[], NDArray[Any]]
+"""An array of integers, or a function that returns it when it is needed."""
+
+
 class Point:
-    """A property of cases, cut into bins.
+    """A property of cases, cut into bins, which have names."""
 
-    Attributes
-    ----------
-    name : str
-    bins : tuple of str
-        Names of the bins.
-    index : integers, shape (cases,) or (cases, lanes)
-        The bin that each case falls into; -1 stands for none.
-    """
+    def __init__(self, name: str, bins: Sequence[str], index: Index):
+        self.name, self.bins, self._index = name, tuple(bins), index
 
-    name: str
-    bins: tuple[str, ...]
-    index: NDArray[Any]
+    @cached_property
+    def index(self) -> NDArray[Any]:
+        """The bin that each case falls into, of shape (cases,) or (cases, lanes); -1 stands for none."""
+        return self._index() if callable(self._index) else self._index
+
+    def evaluated(self) -> Point:
+        """The point, whose index is computed now."""
+        return Point(self.name, self.bins, self.index)
 
     @property
     def rows(self) -> NDArray[Any]:
@@ -54,12 +59,7 @@ def event(name: str, happens: NDArray[np.bool_]) -> Point:
 class Coverage:
     """Hits of all bins, by the names of their points.
 
-    Attributes
-    ----------
-    bins : dict of str to tuple of str
-    hits : dict of str to array of int
-    reachable : dict of str to array of bool, or None
-        Bins that some input reaches, for the points whose inputs were all evaluated.
+    ``reachable`` has the bins that some input reaches, for the points whose inputs were all evaluated.
     """
 
     def __init__(self) -> None:
@@ -97,12 +97,15 @@ class Coverage:
 
     # -- as text and data
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """The number of bins that are hit, and of all bins."""
+        hit = sum(int((hits > 0).sum()) for hits in self.hits.values())
+        return hit, sum(len(bins) for bins in self.bins.values())
+
     def summary(self) -> str:
         """The number of bins that are hit, in one line."""
-        total, hit = (
-            sum(len(bins) for bins in self.bins.values()),
-            sum(int((h > 0).sum()) for h in self.hits.values()),
-        )
+        hit, total = self.counts
         impossible = sum(int((~reached).sum()) for reached in self.reachable.values())
         return f"{hit} of {total} bins hit" + (f", {impossible} cannot be reached" if impossible else "")
 
@@ -128,6 +131,71 @@ class Coverage:
             reached = self.reachable[name].tolist() if name in self.reachable else [None] * len(bins)
             rows = zip(bins, self.hits[name].tolist(), reached, strict=True)
             points.append({"point": name, "bins": [{"bin": b, "hits": h, "reachable": r} for b, h, r in rows]})
-        total = sum(len(bins) for bins in self.bins.values())
-        hit = sum(int((hits > 0).sum()) for hits in self.hits.values())
+        hit, total = self.counts
         return {"bins": total, "hit": hit, "missing": self.missing, "points": points}
+
+
+# -- from the inputs and expected outputs of cases to points and classes
+
+
+class View:
+    """What an analysis says about cases: points, and their classes, which are computed when they are asked for."""
+
+    def __init__(self, points: Sequence[Point], classes: Index):
+        self.points, self._classes = points, classes
+
+    @property
+    def classes(self) -> NDArray[np.int64]:
+        """The class of each case, an index into :attr:`Analysis.classes`; -1 is none of them."""
+        return self._classes() if callable(self._classes) else self._classes
+
+
+class Analysis:
+    """What the cases of a block exercise: zeros and ones at its ports, unless a subclass knows more."""
+
+    classes: tuple[str, ...] = ()
+    """Names of the directed classes. A case belongs to the first that describes it."""
+
+    def __init__(self, model: Reference):
+        self.model, self.design = model, model.design
+
+    def view(self, inputs: Columns, outputs: Columns) -> View:
+        """Return points and classes of cases, from values of ``model.arguments`` and ``model.results``."""
+        widths = {**self.model.arguments, **self.model.results}
+        points = [word_point(name, words, widths[name]) for name, words in {**inputs, **outputs}.items()]
+        return View(points, np.full(size(inputs), -1))
+
+    def candidates(self, count: int, rng: np.random.Generator) -> Columns:
+        """Return inputs among which all classes are frequent."""
+        return columns(self.model.stimuli(count, rng))
+
+
+def word_point(name: str, words: NDArray[Any], width: int) -> Point:
+    """Zero, ones, or any other word."""
+    last = (1 << width) - 1
+    return Point(name, ("zero", "all ones", "others"), np.select([words == 0, words == last], [0, 1], 2))
+
+
+def words(widths: Mapping[str, int], start: int, end: int) -> Table:
+    """Values of ports, from the bits of the integers from ``start`` to ``end`` - 1; the first port has the low bits."""
+    numbers = np.arange(start, end).astype(np.uint64)
+    table, low = {}, 0
+    for name, width in widths.items():
+        table[name] = numbers >> np.uint64(low) & np.uint64((1 << width) - 1)
+        low += width
+    return table
+
+
+def take(table: Columns, index: NDArray[Any]) -> Table:
+    """Some rows of columns."""
+    return {name: values[index] for name, values in table.items()}
+
+
+def join(tables: Sequence[Columns]) -> Table:
+    """The rows of several tables of columns, one after the other."""
+    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+
+
+def size(table: Columns) -> int:
+    """The number of rows."""
+    return len(next(iter(table.values())))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from golden.arithmetic.sums import Products
 from golden.wide import state_format
-from hwgen.coverage.analysis import Analysis, Columns, Table, column, size, take, words
-from hwgen.coverage.points import Point
+from hwgen.coverage.points import Analysis, Point, join, size, take, words
 from hwgen.coverage.sums import SumAnalysis
+from hwgen.reference.reference import Columns, Table
 
 MAX_INPUT_BITS = 20
 """Blocks with at most as many bits of inputs are evaluated on all inputs."""
@@ -35,37 +35,26 @@ Tick = Callable[[float], None]
 
 @dataclass
 class Reachable:
-    """Bins that some input reaches, and a case for each.
-
-    Attributes
-    ----------
-    inputs : int
-        Number of inputs that the evaluation stands for.
-    points : dict of str to array of bool
-    examples : dict of (point, bin) to inputs
-    """
+    """Bins that some input reaches, and inputs of a case for each."""
 
     inputs: int
+    """Number of inputs that the evaluation stands for."""
     points: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
-    examples: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+    examples: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, hits: Mapping[str, NDArray[Any]], inputs: int) -> Reachable:
         """What hits show."""
         return cls(inputs, {name: counts > 0 for name, counts in hits.items()})
 
-    def is_full(self, name: str) -> bool:
-        """Whether all bins of a point are known to be reached."""
-        return name in self.points and bool(self.points[name].all())
-
-    def add(self, points: list[Point], inputs: Columns) -> None:
+    def add(self, points: Sequence[Point], inputs: Columns) -> None:
         """Mark the bins that these cases reach, and keep cases of new bins."""
         for point in points:
             reached = self.points.setdefault(point.name, np.zeros(len(point.bins), np.bool_))
             hits = point.hits() > 0
             for place in np.flatnonzero(hits & ~reached).tolist():
                 case = int(np.argmax((point.rows == place).any(axis=1)))
-                self.examples[point.name, place] = {name: values[case] for name, values in inputs.items()}
+                self.examples[point.name, place] = {name: int(values[case]) for name, values in inputs.items()}
             reached |= hits
 
 
@@ -88,7 +77,7 @@ def evaluate(analysis: Analysis, hits: Mapping[str, NDArray[Any]], tick: Tick | 
 
 def _all_inputs(analysis: Analysis, result: Reachable, tick: Tick | None) -> Reachable:
     visited = 0
-    for table in _words(dict(analysis.model.arguments)):
+    for table in _words(analysis.model.arguments):
         result.add(analysis.view(table, analysis.model.columns(table)).points, table)
         visited += size(table)
         if tick is not None:
@@ -118,29 +107,27 @@ def _all_products(analysis: SumAnalysis, result: Reachable, tick: Tick | None) -
         points = analysis.operand_points(table)
         of_operands |= {point.name for point in points}
         result.add(points, {**table, "acc_in": np.zeros(len(table["a"]), np.uint64)})
-    done, hits = 0, Lock()
+    hits = Lock()
 
     def work(place: int) -> int:
         visited = 0
         for block in blocks:
             table: Table = {name: np.full(block.size, values[place], np.uint64) for name, values in pairs.items()}
             table["acc_in"] = block
-            makers = analysis.view(table, analysis.model.columns(table)).makers
-            open_points = [
-                make() for name, make in makers.items() if name not in of_operands and not result.is_full(name)
-            ]
+            points = analysis.view(table, analysis.model.columns(table)).points
+            with hits:
+                full = of_operands | {name for name, reached in result.points.items() if reached.all()}
+            open_points = [point.evaluated() for point in points if point.name not in full]
             with hits:
                 result.add(open_points, table)
             visited += block.size
         return visited
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for visited in pool.map(work, range(count)):
+        for done, visited in enumerate(pool.map(work, range(count)), 1):
             assert visited == states.size
-            done += 1
             if tick is not None:
                 tick(done / count)
-    assert done == count
     return result
 
 
@@ -154,25 +141,17 @@ def _different_products(analysis: SumAnalysis) -> Table | None:
     model, (fa, fb) = analysis.model, analysis.model.formats
     if sum(width for name, width in model.arguments.items() if name != "acc_in") > MAX_INPUT_BITS + 4:
         return None
-    kept: dict[tuple[int, ...], int] = {}
+    kept: set[tuple[int, ...]] = set()
     tables = []
     for table in _all_operands(analysis):
         a, b = model.lane_codes(table)
         terms = Products(fa, fb, a, b, analysis.factors(table))
         keys = np.stack([terms.exact()[0].view(np.int64), terms.undefined()[:, 0], terms.signs()[:, 0]], axis=1)
         _, first = np.unique(keys, axis=0, return_index=True)
-        new = []
-        for case in first.tolist():
-            key = tuple(keys[case].tolist())
-            if key not in kept:
-                kept[key] = case
-                new.append(case)
+        cases = {tuple(keys[case].tolist()): case for case in first.tolist()}
+        new = [case for key, case in cases.items() if key not in kept]
+        kept.update(cases)
         tables.append(take(table, np.array(new, np.int64)))
         if len(kept) > MAX_PRODUCTS:
             return None
-    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
-
-
-def example_table(examples: list[dict[str, Any]]) -> Table:
-    """Cases as columns."""
-    return {name: column([int(case[name]) for case in examples]) for name in examples[0]}
+    return join(tables)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hwgen.blocks.block import RESETS, Design
-from hwgen.coverage.analysis import Analysis, Columns, Table, columns, join, rows, size, take, words
-from hwgen.coverage.controls import control_points
+from hwgen.blocks.block import Design
 from hwgen.coverage.conversions import DecoderAnalysis, EncoderAnalysis, QuantizerAnalysis, ReadoutAnalysis
-from hwgen.coverage.points import Coverage
-from hwgen.coverage.reachable import Reachable, Tick, evaluate, example_table
+from hwgen.coverage.points import Analysis, Coverage, Point, event, join, size, take, transitions, words
+from hwgen.coverage.reachable import Reachable, Tick, evaluate
 from hwgen.coverage.sums import SumAnalysis
 from hwgen.reference import Pins, reference, trace
+from hwgen.reference.reference import Columns, Table, columns, rows
 from hwgen.reference.sums import PeReference
 
 ANALYSES: dict[str, Callable[..., Analysis]] = {
@@ -46,17 +47,10 @@ SEQUENCES = {"back to back": trace.BACK_TO_BACK, "idle": trace.IDLE, RANDOM: tra
 
 @dataclass(frozen=True)
 class Suite:
-    """The vectors of a regression.
+    """The vectors of a regression: values of the module's ports but the clock, a row for each case or clock cycle.
 
-    Attributes
-    ----------
-    design : Design
-    vectors : dict of str to array
-        Values of the module's ports but the clock, a row for each case or clock cycle; for clocked modules also flags
-        that say whether an output is compared.
-    classes : dict of str to int
-        Names of classes, in order, and the numbers of their vectors.
-    coverage : Coverage
+    Those of clocked modules have also flags that say whether an output is compared. ``classes`` are the names of their
+    classes, in order, and the numbers of vectors of each.
     """
 
     design: Design
@@ -72,22 +66,11 @@ class Suite:
 def suite(
     design: Design, count: int, rng: np.random.Generator, *, until_covered: bool = False, tick: Tick | None = None
 ) -> Suite:
-    """Return the vectors of a regression.
+    """Return a number of vectors of a block with ``generated``; bubbles and stalls of clocked modules do not count.
 
     Half of them are of directed classes, as far as there are cases of these; the others are random. A block with fewer
-    inputs is driven with all of them.
-
-    Parameters
-    ----------
-    design : Design
-        Of a block with ``generated``.
-    count : int
-        Number of vectors, for clocked modules without bubbles and stalls.
-    rng : numpy.random.Generator
-    until_covered : bool
-        Whether to add vectors until each bin that some input reaches is hit, or further search is in vain.
-    tick : callable, optional
-        Reports the progress of the evaluation of all inputs.
+    inputs is driven with all of them. ``until_covered`` adds vectors until each bin that some input reaches is hit, or
+    further search is in vain; ``tick`` reports the progress of the evaluation of all inputs.
     """
     return _Builder(design, count, rng, tick).suite(until_covered)
 
@@ -114,8 +97,7 @@ class _Builder:
         classes = self._directed()
         directed = sum(map(size, classes.values()))
         if directed < self.count and not self._has_few_inputs:
-            table = columns(self.model.stimuli(self.count - directed, self.rng))
-            classes[RANDOM] = join([classes[RANDOM], table]) if RANDOM in classes else table
+            classes[RANDOM] = columns(self.model.stimuli(self.count - directed, self.rng))
         for table in classes.values():
             self._count(table)
         if self._has_few_inputs:
@@ -174,7 +156,7 @@ class _Builder:
         ]
         if not examples:
             return None
-        table = example_table(examples)
+        table = columns(examples)
         self._count(table)
         return table
 
@@ -199,11 +181,7 @@ class _Builder:
                 self._pipeline(sequence, cases[part], results[part], pattern)
 
     def _pipeline(self, name: str, cases: Sequence[Pins], results: Sequence[Pins], pattern: trace.Pattern) -> None:
-        pipeline = self.design.pipeline
-        reset = pipeline.reset == RESETS[0]
-        cycles = columns(
-            trace.pipeline(cases, results, pipeline.stages, reset, pipeline.clock_enable, self.rng, pattern)
-        )
+        cycles = columns(trace.pipeline(self.design.pipeline, cases, results, self.rng, pattern))
         self.coverage.add(control_points(self.design, cycles))
         self._append(name, cycles)
 
@@ -246,5 +224,49 @@ class _Builder:
         total = np.concatenate([[0], np.cumsum(reset)])
         taken = np.flatnonzero((cycles["enable"] == 1) & (reset == 0))
         last = np.minimum(taken + self.design.stages, reset.size - 1)
-        seen: list[bool] = (total[last + 1] == total[taken + 1]).tolist()
-        return seen
+        return (total[last + 1] == total[taken + 1]).tolist()
+
+
+# -- what sequences of controls exercise, in clocked modules
+
+
+def control_points(design: Design, cycles: Columns) -> list[Point]:
+    """Points of a sequence of cycles: each control in two cycles, runs, resets, and what is on its way meanwhile."""
+    signals = {name: cycles[name].astype(np.int64) for name in ("rst", "enable", "clear", "in_valid") if name in cycles}
+    zeros = np.zeros(size(cycles), np.int64)
+    reset, enable = signals.get("rst", zeros), signals.get("enable", zeros + 1)
+    active = signals.get("in_valid", enable) & enable & (1 - reset)
+    length = design.latency + 1
+    points = [transitions(name, signal) for name, signal in signals.items()]
+    points += [
+        event(f"{length} cycles back to back", _last(active, length) == length),
+        event(f"{length} idle cycles", (_last(1 - active, length) == length) & (np.cumsum(active) > 0)),
+    ]
+    underway = np.concatenate([[0], _last(active, design.latency)[:-1]]) > 0
+    if "rst" in signals:
+        points.append(event("reset while results are on their way", (reset == 1) & underway))
+    if "clear" in signals:
+        both = np.where(reset == 1, -1, 2 * signals["clear"] + enable)
+        points.append(Point("clear, enable", ("0, 0", "0, 1", "1, 0", "1, 1"), both))
+        points.append(event("clear while results are on their way", (signals["clear"] == 1) & (reset == 0) & underway))
+        points += _turns(design, signals["clear"], reset)
+    elif "enable" in signals:
+        points.append(event("stall while results are on their way", (enable == 0) & underway))
+    return points
+
+
+def _last(signal: NDArray[Any], cycles: int) -> NDArray[Any]:
+    """How often a signal was 1 in the last cycles, with the present one."""
+    total, ends = np.concatenate([[0], np.cumsum(signal)]), np.arange(1, signal.size + 1)
+    return total[ends] - total[np.maximum(ends - cycles, 0)]
+
+
+def _turns(design: Design, clear: NDArray[Any], reset: NDArray[Any]) -> list[Point]:
+    """Which of the interleaved accumulators is cleared."""
+    count = design.core.interleave
+    if count == 1:
+        return []
+    start = np.maximum.accumulate(np.where(reset == 1, np.arange(reset.size) + 1, 0))
+    turn = (np.arange(reset.size) - start) % count
+    names = tuple(f"accumulator {number}" for number in range(count))
+    return [Point("accumulator that is cleared", names, np.where((clear == 1) & (reset == 0), turn, -1))]

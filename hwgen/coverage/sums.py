@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from golden import Format, WideFormat
+from golden import Format
 from golden.arithmetic.exact import scale_range
 from golden.arithmetic.sums import Products, odd_sum, product_sums
-from hwgen.coverage.analysis import Analysis, Columns, View, columns
 from hwgen.coverage.numbers import OUTCOMES, TIE_DOWN, class_names, classes, flag_points, outcomes
-from hwgen.coverage.points import Point, event
-from hwgen.reference.reference import limbs
+from hwgen.coverage.points import Analysis, Point, View
+from hwgen.reference.reference import Columns, columns, limbs
 from hwgen.reference.sums import SumReference
 
 _SCALES = ("a_scale", "b_scale")
@@ -45,29 +45,31 @@ class SumAnalysis(Analysis):
 
     def view(self, inputs: Columns, outputs: Columns) -> View:
         sums = _Sums(self, inputs, outputs)
-        makers = {
-            "class of the accumulator": lambda: self._states("class of the accumulator", inputs["acc_in"]),
-            "exponent difference, equal signs": lambda: sums.differences(opposite=False),
-            "exponent difference, opposite signs": lambda: sums.differences(opposite=True),
-            "cancellation depth": lambda: Point("cancellation depth", self.depths, sums.depth),
-            "class of the result": lambda: self._states("class of the result", outputs["acc_out"]),
-        }
+        points = [
+            *self.operand_points(inputs),
+            *flag_points(outputs),
+            *([Point("overflow", ("0", "1"), outputs["overflow"].astype(np.int64))] if "overflow" in outputs else []),
+            self._states("class of the accumulator", inputs["acc_in"]),
+            sums.differences("equal"),
+            sums.differences("opposite"),
+            Point("cancellation depth", self.depths, lambda: sums.depth),
+            self._states("class of the result", outputs["acc_out"]),
+        ]
         if self.design.lanes > 1:
-            makers |= {
-                "spread of the products": sums.spread,
-                "only product that is not zero": lambda: sums.alone("not zero", sums.nonzero[1:]),
-                "only product that is not finite": lambda: sums.alone("not finite", ~np.isfinite(sums.addends[1:])),
-            }
-        if self.target is not None:
-            makers |= {
-                "rounding of a normal sum": lambda: sums.rounding("normal", ~sums.is_tiny),
-                "rounding of a subnormal sum": lambda: sums.rounding("subnormal", sums.is_tiny & (sums.exact != 0)),
-                "overflow of finite operands": sums.overflow,
-                "sum that becomes zero": sums.vanishing,
-            }
-        known = [*self.operand_points(inputs), *self._flags(outputs)]
-        others = View.of(known, np.empty(0, np.int64)).makers
-        return View({**others, **makers}, sums.exact_classes if self.target is None else sums.classes)
+            points += [
+                sums.spread(),
+                sums.alone("not zero", lambda: sums.nonzero[1:]),
+                sums.alone("not finite", lambda: ~np.isfinite(sums.addends[1:])),
+            ]
+        if self.target is None:
+            return View(points, sums.exact_classes)
+        points += [
+            sums.rounding("normal", lambda: ~sums.is_tiny),
+            sums.rounding("subnormal", lambda: sums.is_tiny & (sums.exact != 0)),
+            sums.event("overflow of finite operands", lambda: ~np.isfinite(sums.after)),
+            sums.event("sum that becomes zero", lambda: (sums.exact != 0) & (sums.after == 0)),
+        ]
+        return View(points, sums.classes)
 
     def operand_points(self, inputs: Columns) -> list[Point]:
         """Classes of the codes and of the scales, which do not depend on the accumulator."""
@@ -87,20 +89,18 @@ class SumAnalysis(Analysis):
 
     def _states(self, name: str, bits: NDArray[Any]) -> Point:
         """Classes of accumulators."""
-        if self.target is not None:
-            return Point(name, class_names(self.target), classes(self.target, bits))
-        unit, words = self.unit, bits.astype(object)
+        target, unit = self.target, self.unit
+        if target is not None:
+            return Point(name, class_names(target), lambda: classes(target, bits))
         assert unit is not None
-        flags, value = (words >> unit.value_width).astype(np.int64), words & (1 << unit.value_width) - 1
-        half = 1 << unit.value_width - 1
-        kinds = np.select([value == 0, value == half - 1, value == half, value > half], [0, 2, 4, 3], 1)
-        return Point(name, _STATES, np.select([flags == 0, flags == 1, flags == 2, flags == 4], [kinds, 5, 6, 7], 8))
 
-    def _flags(self, outputs: Columns) -> list[Point]:
-        points = flag_points(outputs)
-        if "overflow" in outputs:
-            points.append(Point("overflow", ("0", "1"), outputs["overflow"].astype(np.int64)))
-        return points
+        def index() -> NDArray[Any]:
+            words, half = bits.astype(object), 1 << unit.value_width - 1
+            flags, value = (words >> unit.value_width).astype(np.int64), words & 2 * half - 1
+            kinds = np.select([value == 0, value == half - 1, value == half, value > half], [0, 2, 4, 3], 1)
+            return np.select([flags == 0, flags == 1, flags == 2, flags == 4], [kinds, 5, 6, 7], 8)
+
+        return Point(name, _STATES, index)
 
     # -- numbers
 
@@ -112,8 +112,7 @@ class SumAnalysis(Analysis):
         """Values of accumulators."""
         if self.unit is not None:
             return self.unit.decode(limbs(self.unit, bits))
-        assert self.target is not None
-        return self.target.decode(bits.astype(np.uint32))
+        return self.options.state.decode(bits.astype(np.uint32))
 
     def exact_sums(self, terms: Products, before: NDArray[np.float64]) -> NDArray[np.float64]:
         """The exact sums, rounded to odd if they have more than 53 bits."""
@@ -135,8 +134,7 @@ class SumAnalysis(Analysis):
 
     def _aimed(self, inputs: Columns, rng: np.random.Generator) -> NDArray[np.uint64]:
         """Accumulators that make the sum with a product a tie, cancel some of its bits, or lie at some distance."""
-        target, (fa, fb), model = self.target, self.model.formats, self.model
-        assert target is not None
+        target, (fa, fb), model = self.options.state, self.model.formats, self.model
         a, b = model.lane_codes(inputs)
         product = Products(fa, fb, a, b, self.factors(inputs)).exact()[0]
         product = np.where(np.isfinite(product), product, 1.0)
@@ -168,17 +166,14 @@ class _Sums:
 
     @cached_property
     def before(self) -> NDArray[np.float64]:
-        """Values of the accumulators before."""
         return self._analysis.values(self._inputs["acc_in"])
 
     @cached_property
     def after(self) -> NDArray[np.float64]:
-        """Values of the accumulators after."""
         return self._analysis.values(self._outputs["acc_out"])
 
     @cached_property
     def exact(self) -> NDArray[np.float64]:
-        """The exact sums."""
         if self._analysis.target is None:
             return self.after
         return self._analysis.exact_sums(self._terms, self.before)
@@ -190,18 +185,15 @@ class _Sums:
 
     @cached_property
     def is_finite(self) -> NDArray[np.bool_]:
-        """Whether all addends are finite."""
         return np.asarray(np.isfinite(self.addends).all(axis=0))
 
     @cached_property
     def nonzero(self) -> NDArray[np.bool_]:
         """Which addends are finite and not zero."""
-        nonzero: NDArray[np.bool_] = np.isfinite(self.addends) & (self.addends != 0)
-        return nonzero
+        return np.isfinite(self.addends) & (self.addends != 0)
 
     @cached_property
     def exponents(self) -> NDArray[Any]:
-        """Exponents of the addends."""
         return np.where(self.nonzero, np.frexp(np.where(self.nonzero, self.addends, 1.0))[1], _NONE)
 
     @cached_property
@@ -227,8 +219,7 @@ class _Sums:
     @cached_property
     def outcome(self) -> NDArray[np.int64]:
         """What rounding did, see :func:`hwgen.coverage.numbers.outcomes`."""
-        target = self._analysis.target
-        assert isinstance(target, WideFormat)
+        target = self._analysis.options.state
         lowest = target.ulp_exponent if target.has_subnormals else target.exponent_range[0] - target.precision + 1
         ulp = np.maximum(self.sum_exponent - target.precision, lowest)
         inside = self.is_finite & (np.abs(self.exact) <= target.largest)
@@ -237,45 +228,50 @@ class _Sums:
     @cached_property
     def is_tiny(self) -> NDArray[np.bool_]:
         """Whether exact sums are below the smallest normal number."""
-        target = self._analysis.target
-        assert target is not None
-        tiny: NDArray[np.bool_] = np.abs(self.exact) < target.smallest_normal
-        return tiny
+        target = self._analysis.options.state
+        return np.abs(self.exact) < target.smallest_normal
 
     # -- points
 
-    def differences(self, *, opposite: bool) -> Point:
+    def differences(self, signs: str) -> Point:
         """The exponent difference, for equal or opposite signs of the largest product and the accumulator."""
-        leading = np.argmax(self.exponents[1:], axis=0)
-        signs = np.signbit(self.addends)
-        unlike = signs[1:][leading, np.arange(leading.size)] != signs[0]
-        name = f"exponent difference, {'opposite' if opposite else 'equal'} signs"
-        return Point(name, self._analysis.differences, np.where(unlike == opposite, self.difference, -1))
 
-    def rounding(self, name: str, which: NDArray[np.bool_]) -> Point:
+        def index() -> NDArray[np.int64]:
+            leading, negative = np.argmax(self.exponents[1:], axis=0), np.signbit(self.addends)
+            unlike = negative[1:][leading, np.arange(leading.size)] != negative[0]
+            return np.where(unlike == (signs == "opposite"), self.difference, -1)
+
+        return Point(f"exponent difference, {signs} signs", self._analysis.differences, index)
+
+    def rounding(self, name: str, which: Callable[[], NDArray[Any]]) -> Point:
         """The outcome of rounding some sums."""
-        return Point(f"rounding of a {name} sum", OUTCOMES, np.where(which, self.outcome, -1))
+        return Point(f"rounding of a {name} sum", OUTCOMES, lambda: np.where(which(), self.outcome, -1))
 
-    def overflow(self) -> Point:
-        """Finite addends with an infinite sum."""
-        return event("overflow of finite operands", self.is_finite & ~np.isfinite(self.after))
-
-    def vanishing(self) -> Point:
-        """Sums that are rounded to zero."""
-        return event("sum that becomes zero", self.is_finite & (self.exact != 0) & (self.after == 0))
+    def event(self, name: str, which: Callable[[], NDArray[Any]]) -> Point:
+        """Something that happens to finite addends."""
+        return Point(name, ("yes",), lambda: np.where(self.is_finite & which(), 0, -1))
 
     def spread(self) -> Point:
         """The difference between the exponents of the largest and the smallest product."""
-        exponents, some, reach = self.exponents[1:], self.nonzero[1:], self._analysis.reach
-        spread = exponents.max(axis=0) - np.where(some, exponents, -_NONE).min(axis=0)
-        several = self.is_finite & (some.sum(axis=0) > 1)
-        names = (*map(str, range(reach)), f"{reach} or more")
-        return Point("spread of the products", names, np.where(several, np.clip(spread, 0, reach), -1))
+        reach = self._analysis.reach
 
-    def alone(self, name: str, which: NDArray[np.bool_]) -> Point:
+        def index() -> NDArray[np.int64]:
+            exponents, some = self.exponents[1:], self.nonzero[1:]
+            spread = exponents.max(axis=0) - np.where(some, exponents, -_NONE).min(axis=0)
+            several = self.is_finite & (some.sum(axis=0) > 1)
+            return np.where(several, np.clip(spread, 0, reach), -1)
+
+        return Point("spread of the products", (*map(str, range(reach)), f"{reach} or more"), index)
+
+    def alone(self, name: str, which: Callable[[], NDArray[Any]]) -> Point:
         """The lane of the only product of some kind."""
-        lanes = tuple(f"lane {lane}" for lane in range(len(which)))
-        return Point(f"only product that is {name}", lanes, np.where(which.sum(axis=0) == 1, which.argmax(axis=0), -1))
+
+        def index() -> NDArray[np.int64]:
+            lanes = which()
+            return np.where(lanes.sum(axis=0) == 1, lanes.argmax(axis=0), -1)
+
+        lanes = tuple(f"lane {lane}" for lane in range(self._analysis.design.lanes))
+        return Point(f"only product that is {name}", lanes, index)
 
     # -- classes
 
@@ -288,13 +284,10 @@ class _Sums:
     def _is_far(self) -> NDArray[np.bool_]:
         """An addend is little more than a sticky bit."""
         distance = np.abs(self.difference - self._analysis.reach)
-        far: NDArray[np.bool_] = np.asarray(distance >= self._analysis.precision - 2)
-        return far
+        return np.asarray(distance >= self._analysis.precision - 2)
 
     def classes(self) -> NDArray[np.int64]:
-        """Classes of sums that are rounded."""
-        target = self._analysis.target
-        assert target is not None
+        target = self._analysis.options.state
         start, size = np.abs(self.before), np.abs(self.after)
         fraction = np.frexp(np.where(np.isfinite(size), size, 0.0))[0]
         return _first(
@@ -326,8 +319,7 @@ def _last_bit(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
     """The exponent of the last bit that is set; of zeros 0."""
     fraction, exponent = np.frexp(np.where(numbers == 0, 1.0, np.abs(numbers)))
     whole = np.ldexp(fraction, 53).astype(np.int64)
-    low: NDArray[np.int64] = np.frexp((whole & -whole).astype(np.float64))[1] + exponent - 54
-    return low
+    return np.frexp((whole & -whole).astype(np.float64))[1] + exponent - 54
 
 
 def _bits_of(target: Format, numbers: NDArray[np.float64]) -> NDArray[np.uint64]:

@@ -4,10 +4,7 @@ This folder checks hardware; it is the only one of hwgen that may call golden's 
 """
 
 from hwgen.blocks.block import Design
-from hwgen.reference.decoder import DecoderReference
-from hwgen.reference.encoder import EncoderReference
-from hwgen.reference.quantizer import QuantizerReference
-from hwgen.reference.readout import ReadoutReference
+from hwgen.reference.conversions import DecoderReference, EncoderReference, QuantizerReference, ReadoutReference
 from hwgen.reference.reference import Pins, Reference
 from hwgen.reference.sums import DotReference, MacReference, PeReference
 

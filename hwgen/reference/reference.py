@@ -13,6 +13,7 @@ from amaranth.lib import wiring
 from numpy.typing import NDArray
 
 from golden import ExactAccumulator, Format
+from golden.explain import number
 from golden.multi import MultiFormat
 from hwgen.blocks.block import Design
 from hwgen.datapath.ports import Bits, code_bits, code_widths, split
@@ -20,15 +21,14 @@ from hwgen.netlist.emit import Port
 
 Pins = Mapping[str, int]
 """Values of ports. A code of a pair of formats is one word here; the module has a second port for its select bit."""
+Columns = Mapping[str, NDArray[Any]]
+"""Values of ports by name, a row for each case; above 64 bits the arrays hold Python integers."""
+Table = dict[str, NDArray[Any]]
+"""Columns that the caller may change."""
 
 
 class Reference(ABC):
-    """The reference model of a block.
-
-    Parameters
-    ----------
-    design : Design
-    """
+    """The reference model of a block."""
 
     def __init__(self, design: Design):
         self.design = design
@@ -93,11 +93,7 @@ class Reference(ABC):
 
     def answers(self, cases: Sequence[Pins]) -> list[dict[str, int]]:
         """Return the expected outputs of each case."""
-        inputs = {name: [pins[name] for pins in cases] for name in cases[0]}
-        columns = self.columns(
-            {name: np.array(values, np.uint64 if max(values) < 1 << 64 else object) for name, values in inputs.items()}
-        )
-        return [dict(zip(columns, map(int, row), strict=True)) for row in zip(*columns.values(), strict=True)]
+        return rows(self.columns(columns(cases)))
 
     def answer(self, pins: Pins) -> dict[str, int]:
         """Return the expected outputs of one case."""
@@ -119,22 +115,40 @@ class Reference(ABC):
         """Return inputs that exercise boundaries, specials and cancellation: at most ``count``, or all there are."""
 
     @abstractmethod
-    def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
-        """Return the expected outputs of many cases; above 64 bits the arrays hold Python integers."""
+    def columns(self, inputs: Columns) -> Columns:
+        """Return the expected outputs of many cases."""
 
     @abstractmethod
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
         """Describe a mismatch in one sentence with fields and exact values."""
 
     @abstractmethod
-    def properties(self, ports: Sequence[Port]) -> list[str]:
-        """Return the lines of a Verilog module, from its ports on, that asserts properties of the block.
+    def properties(self) -> list[str]:
+        """Return the lines of a Verilog module, from its ports on, that asserts properties of the block."""
 
-        Parameters
-        ----------
-        ports : sequence of Port
-            Ports of the block's module.
-        """
+    def asserting(self, *lines: str, others: Sequence[Port] = ()) -> list[str]:
+        """Return these lines: the ports, with ``others``, an instance of the block's module, and ``lines``."""
+        ports = self.design.ports
+        return [*head(ports, *others), *instance(self.design.name, ports), *lines, "endmodule"]
+
+
+# -- cases as columns
+
+
+def columns(cases: Sequence[Pins]) -> Table:
+    """Cases as columns, one for each port."""
+    return {name: column([pins[name] for pins in cases]) for name in cases[0]}
+
+
+def column(values: Sequence[int]) -> NDArray[Any]:
+    """Integers as an array: of uint64, or above 64 bits of Python integers."""
+    return np.array(values, np.uint64 if max(values) < 1 << 64 else object)
+
+
+def rows(table: Columns) -> list[dict[str, int]]:
+    """Columns as cases; the inverse of :func:`columns`."""
+    lists = [list(map(int, values.tolist())) for values in table.values()]
+    return [dict(zip(table, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
 # -- words side by side
@@ -147,8 +161,7 @@ def parted(words: Any, width: int, count: int) -> NDArray[Any]:
     """
     kind = np.uint64 if width * count <= 64 else object
     places = np.array([width * place for place in range(count)], kind)
-    parts: NDArray[Any] = np.asarray(words).astype(kind)[..., np.newaxis] >> places & np.array((1 << width) - 1, kind)
-    return parts
+    return np.asarray(words).astype(kind)[..., np.newaxis] >> places & np.array((1 << width) - 1, kind)
 
 
 def limbs(unit: ExactAccumulator, bits: Any) -> NDArray[np.uint64]:
@@ -159,18 +172,17 @@ def limbs(unit: ExactAccumulator, bits: Any) -> NDArray[np.uint64]:
 def integers(state: NDArray[np.uint64]) -> NDArray[Any]:
     """Convert limbs of exact accumulators to Python integers; the inverse of :func:`limbs`."""
     weights = np.array([1 << 64 * limb for limb in range(state.shape[-1])], object)
-    total: NDArray[Any] = (state.astype(object) * weights).sum(axis=-1)
-    return total
-
-
-def integer(bits: Any) -> int:
-    """Convert the bits of one accumulator, a number or limbs, to a Python integer."""
-    return int(integers(np.atleast_1d(np.asarray(bits, np.uint64))))
+    return (state.astype(object) * weights).sum(axis=-1)
 
 
 def codes_word(fmt: Format, codes: Sequence[int]) -> int:
     """Join the codes of all lanes to one word, lane 0 in the least significant bits."""
     return sum(int(code) << lane * fmt.width for lane, code in enumerate(codes))
+
+
+def decoded(fmt: Format, bits: int) -> str:
+    """The value of a code, or of bits of a wide format, as text."""
+    return number(float(fmt.decode(np.array([bits]))[0]))
 
 
 # -- properties

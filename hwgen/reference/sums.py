@@ -1,6 +1,6 @@
 """The reference models of blocks that add products: MACs, dot products, processing elements."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -18,20 +18,8 @@ from hwgen.blocks.dot import Dot
 from hwgen.blocks.mac import Mac
 from hwgen.blocks.pe import Pe
 from hwgen.datapath.ports import expression
-from hwgen.netlist.emit import Port
 from hwgen.reference import trace, vectors
-from hwgen.reference.reference import (
-    Pins,
-    Reference,
-    among,
-    codes_word,
-    head,
-    instance,
-    integer,
-    integers,
-    limbs,
-    parted,
-)
+from hwgen.reference.reference import Columns, Pins, Reference, among, codes_word, decoded, integers, limbs, parted
 
 MODERATE = 8.0
 """Largest magnitude of most operands of a processing element."""
@@ -76,11 +64,11 @@ class SumReference(Reference):
         a, b = (parted(word, fmt.width, self.design.lanes).astype(np.int64) for word, fmt in words)
         return a, b
 
-    def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+    def columns(self, inputs: Columns) -> Columns:
         """``acc_out``, and ``flags`` if the block has them."""
         return self._sums(self.core.sums, inputs)
 
-    def _sums(self, options: SumOptions, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    def _sums(self, options: SumOptions, inputs: Columns) -> dict[str, NDArray[Any]]:
         unit = options.exact
         before = inputs["acc_in"] if unit is None else limbs(unit, inputs["acc_in"])
         after, flags = fused_sums(options, *self.lane_codes(inputs), before, **self.factors_of(inputs))
@@ -95,8 +83,9 @@ class SumReference(Reference):
         self, a: NDArray[Any], b: NDArray[Any], acc: NDArray[Any], factors: Mapping[str, Any]
     ) -> list[dict[str, int]]:
         """Values of the ports from codes of shape (cases, lanes), accumulators and scales."""
-        (fa, fb), rows = self.formats, zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
-        cases = [{"a": codes_word(fa, x), "b": codes_word(fb, y), "acc_in": integer(z)} for x, y, z in rows]
+        (fa, fb), totals = self.formats, (integers(acc) if acc.ndim > 1 else acc).tolist()
+        rows = zip(a.tolist(), b.tolist(), totals, strict=True)
+        cases = [{"a": codes_word(fa, x), "b": codes_word(fb, y), "acc_in": total} for x, y, total in rows]
         return self.scaled(cases, factors)
 
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
@@ -110,9 +99,8 @@ class SumReference(Reference):
             factors += "".join(f"; {name} {describe(fmt, pins[name])}" for name in ("a_scale", "b_scale"))
         if self.core.exact is not None:
             return factors
-        wide = state_format(self.core.accumulator)
         rows = (("acc_in", pins["acc_in"]), ("acc_out", got["acc_out"]), ("expected", expected["acc_out"]))
-        values = (f"{name} {number(float(wide.decode(np.array([bits]))[0]))}" for name, bits in rows)
+        values = (f"{name} {self.value('acc_out', bits)}" for name, bits in rows)
         return "; ".join([factors, *values])
 
     def value(self, port: str, word: int) -> str:
@@ -120,19 +108,28 @@ class SumReference(Reference):
             return super().value(port, word)
         if self.core.exact is not None:
             return number(float(self.core.exact.decode(limbs(self.core.exact, word))))
-        return number(float(state_format(self.core.accumulator).decode(np.array([word]))[0]))
+        return decoded(state_format(self.core.accumulator), word)
 
     # -- properties
 
-    def _nan_sum(self, top: int) -> str:
-        """A Verilog condition that ``acc_out``, whose first bit has the place ``top``, is NaN."""
+    @property
+    def top(self) -> int:
+        """The place of the accumulator's first bit."""
+        return self.outputs["acc_out"] - 1
+
+    def _nan_sum(self) -> str:
+        """A Verilog condition that ``acc_out`` is NaN."""
+        top = self.top
         if self.core.exact is not None:
             return f"acc_out[{top}]"
         nan = state_format(self.core.accumulator).canonical_nan or 0
         return f"acc_out[{top - 1}:0] == {top}'h{nan & ((1 << top) - 1):x}"
 
-    def _field(self, top: int) -> str:
-        return f"acc_in[{top - 1}:{state_format(self.core.accumulator).fraction_bits}]"
+    def _field(self) -> str:
+        """The exponent field of ``acc_in``; empty if the accumulator is exact."""
+        if self.core.exact is not None:
+            return ""
+        return f"acc_in[{self.top - 1}:{state_format(self.core.accumulator).fraction_bits}]"
 
 
 class MacReference(SumReference):
@@ -144,23 +141,21 @@ class MacReference(SumReference):
         a, b = (rng.integers(0, 1 << fmt.width, count).astype(np.uint64) for fmt in self.formats)
         factors = self.factors(count, rng)
         acc = vectors.accumulators(self.core.sums, a, b, rng, factors)
-        rows = zip(a.tolist(), b.tolist(), acc.tolist(), strict=True)
-        return self.scaled([{"a": x, "b": y, "acc_in": integer(z)} for x, y, z in rows], factors)
+        return self.pins(a[:, np.newaxis], b[:, np.newaxis], acc, factors)
 
-    def properties(self, ports: Sequence[Port]) -> list[str]:
+    def properties(self) -> list[str]:
         """A NaN operand gives NaN; a product of zero leaves the accumulator unchanged."""
-        top = next(port.width for port in ports if port.name == "acc_out") - 1
-        field = "" if self.core.exact is not None else self._field(top)
+        top, field = self.top, self._field()
         ordinary = f"{field} != 0 && !(&{field})" if field else f"acc_in[{top}:{top - 2}] == 0"
         checks = []
         operands = [(expression(name, fmt), fmt) for name, fmt in zip("ab", self.formats, strict=True)]
         for (word, fmt), (other, other_fmt) in (operands, operands[::-1]):
             nans, zeros = among(word, fmt, Kind.NAN), among(word, fmt, Kind.ZERO)
             specials = filter(None, (among(other, other_fmt, kind) for kind in (Kind.NAN, Kind.INF)))
-            checks += [f"    if ({nans}) assert ({self._nan_sum(top)});"] if nans else []
+            checks += [f"    if ({nans}) assert ({self._nan_sum()});"] if nans else []
             unchanged = f"({zeros}) && !({' || '.join(specials) or '0'}) && {ordinary}"
             checks.append(f"    if ({unchanged}) assert (acc_out == acc_in);")
-        return [*head(ports), *instance(self.design.name, ports), "  always @* begin", *checks, "  end", "endmodule"]
+        return self.asserting("  always @* begin", *checks, "  end")
 
 
 class DotReference(SumReference):
@@ -172,25 +167,22 @@ class DotReference(SumReference):
         factors = self.factors(count, rng)
         return self.pins(*vectors.dot_cases(self.core.sums, self.core.lanes, count, rng, factors), factors)
 
-    def properties(self, ports: Sequence[Port]) -> list[str]:
+    def properties(self) -> list[str]:
         """A NaN in any lane gives NaN; zeros in all lanes leave the accumulator unchanged but for a zero's sign."""
-        top = next(port.width for port in ports if port.name == "acc_out") - 1
-        lanes, codes = self.core.lanes, []
-        lines = [*head(ports), *instance(self.design.name, ports)]
+        top, lanes, field = self.top, self.core.lanes, self._field()
+        codes, lines = [], []
         for name, fmt in zip("ab", self.formats, strict=True):
             for lane in range(lanes):
                 word = f"{name}_{lane}"
                 codes.append((word, fmt))
                 lines.append(f"  wire [{fmt.width - 1}:0] {word} = {expression(name, fmt, lane, lanes)};")
         nans = [among(word, fmt, Kind.NAN) for word, fmt in codes]
-        checks = [f"    if ({nan}) assert ({self._nan_sum(top)});" for nan in nans if nan]
+        checks = [f"    if ({nan}) assert ({self._nan_sum()});" for nan in nans if nan]
         zeros = " && ".join(f"({among(word, fmt, Kind.ZERO)})" for word, fmt in codes)
-        if self.core.exact is not None:
-            ordinary, number_bits = f"acc_in[{top}:{top - 2}] == 0", f"[{top}:0]"
-        else:
-            ordinary, number_bits = f"!(&{self._field(top)})", f"[{top - 1}:0]"
+        ordinary = f"!(&{field})" if field else f"acc_in[{top}:{top - 2}] == 0"
+        number_bits = f"[{top - 1 if field else top}:0]"
         checks += [f"    if ({zeros} && {ordinary})", f"      assert (acc_out{number_bits} == acc_in{number_bits});"]
-        return [*lines, "  always @* begin", *checks, "  end", "endmodule"]
+        return self.asserting(*lines, "  always @* begin", *checks, "  end")
 
 
 Step = tuple[dict[str, int], int, dict[str, int]]
@@ -220,10 +212,6 @@ def _pool(name: str, fmt: Format) -> NDArray[np.int64]:
         case "subnormals":
             return nonzero[: max(nonzero.size // 4, 2)]
     return np.flatnonzero(values <= MODERATE)
-
-
-def _positive(fmt: Format, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    return codes[~np.signbit(fmt.values[codes])]
 
 
 class PeReference(SumReference):
@@ -274,7 +262,8 @@ class PeReference(SumReference):
         runs = [pool if pool.size else pools[1] for pool in (pools[1][~signs], pools[1][signs])]
         for place in range(count):
             if name == "overflow" and rng.integers(0, 8) == 0:  # runs of products of one sign
-                pools = [_positive(self.formats[0], pools[0]), runs[int(rng.integers(0, 2))]]
+                positive = pools[0][~np.signbit(self.formats[0].values[pools[0]])]
+                pools = [positive, runs[int(rng.integers(0, 2))]]
             if name == "cancellation" and place % 2:
                 cases.append(self._opposite(cases[-1]))
                 continue
@@ -303,7 +292,7 @@ class PeReference(SumReference):
         names = {"acc_out": "acc", "flags": "flags", "overflow": "overflow"}
         return {name: self.outputs[port] for name, port in names.items() if port in self.outputs}
 
-    def columns(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+    def columns(self, inputs: Columns) -> Columns:
         """``acc_out``, ``overflow`` and optionally ``flags`` of single steps, from operands and ``acc_in``."""
         step = self._sums(replace(self.core.sums, has_flags=True), inputs)
         outputs = {**step, "overflow": step["flags"] & Flag.OVERFLOW != 0}
@@ -318,6 +307,10 @@ class PeReference(SumReference):
         """The accumulator after a product, and the sticky outputs of this step alone."""
         outputs = self.answer({**pins, "acc_in": total})
         return outputs.pop("acc_out"), outputs
+
+    def registers(self, add: trace.Add) -> trace.ElementState:
+        """The registers, whose next accumulator and sticky outputs are those of ``add``."""
+        return trace.ElementState(self.core.interleave, self.core.stages, add, self.sticky)
 
     def cycles(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         """Values of the ports in each cycle: see :func:`hwgen.reference.trace.processing_element`."""
@@ -341,13 +334,15 @@ class PeReference(SumReference):
             steps.append((operands, total, {"acc_out": after, **outputs}))
             return after, outputs
 
-        core = self.core
-        cycles = trace.processing_element(products, core.interleave, core.stages, add, self.sticky, rng, pattern)
+        cycles = trace.processing_element(self.registers(add), products, rng, pattern)
         return [self.physical(cycle) for cycle in cycles], steps
 
-    def properties(self, ports: Sequence[Port]) -> list[str]:
+    def properties(self) -> list[str]:
         """From a reset to the first product, all outputs are 0."""
-        zero = " && ".join(f"{port.name} == 0" for port in ports if port.direction == "output")
-        lines = [*head(ports), *instance(self.design.name, ports), "  reg clean;", "  initial clean = 1'b0;"]
-        update = "  always @(posedge clk) if (rst) clean <= 1'b1; else if (enable) clean <= 1'b0;"
-        return [*lines, update, f"  always @* if (clean) assert ({zero});", "endmodule"]
+        zero = " && ".join(f"{port.name} == 0" for port in self.design.ports if port.direction == "output")
+        return self.asserting(
+            "  reg clean;",
+            "  initial clean = 1'b0;",
+            "  always @(posedge clk) if (rst) clean <= 1'b1; else if (enable) clean <= 1'b0;",
+            f"  always @* if (clean) assert ({zero});",
+        )

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hwgen.blocks.block import RESETS, Pipeline
+
 CARE = "care_"
 """Prefix of the flags that say whether a cycle's value of an output is compared."""
 
@@ -19,43 +21,32 @@ RESET_CYCLES = 2
 
 @dataclass(frozen=True)
 class Pattern:
-    """How often controls are 1 in random cycles.
-
-    Attributes
-    ----------
-    valid, enable, clear : float
-        Probabilities of ``in_valid``, ``enable`` and ``clear``.
-    """
+    """How often controls are 1 in random cycles."""
 
     valid: float = 0.75
     enable: float = 0.75
     clear: float = 1 / 16
+    """Probabilities of ``in_valid``, ``enable`` and ``clear``."""
 
 
 RANDOM, BACK_TO_BACK, IDLE, CLEARS = Pattern(), Pattern(1, 1, 1 / 64), Pattern(0.2, 0.3), Pattern(clear=0.5)
 
 
 class ElementState:
-    """The registers of a processing element.
+    """The registers of a processing element, see :class:`hwgen.Pe`; ``add`` says what they hold next.
 
-    Parameters
-    ----------
-    interleave, stages : int
-        See :class:`hwgen.blocks.pe.Pe`.
-    add : callable
-        See :data:`Add`.
-    sticky : sequence of str
-        Outputs whose bits remain set until the accumulator is cleared.
+    The bits of the outputs in ``sticky`` remain set until the accumulator is cleared.
     """
 
     def __init__(self, interleave: int, stages: int, add: Add, sticky: Sequence[str]):
         self.cleared: Mapping[str, int] = {"acc": 0} | dict.fromkeys(sticky, 0)
-        self._interleave, self._stages, self._add, self._sticky = interleave, stages, add, sticky
+        self.stages = stages
+        self._interleave, self._add, self._sticky = interleave, add, sticky
         self._reset()
 
     def _reset(self) -> None:
         self._accumulators = [self.cleared] * self._interleave
-        self._coming = [self.cleared] * (self._stages + 1)  # future values of the outputs, the next ones first
+        self._coming = [self.cleared] * (self.stages + 1)  # future values of the outputs, the next ones first
         self._time = 0
 
     @property
@@ -81,12 +72,7 @@ class ElementState:
 class PipelineState:
     """The ranks of registers of a pipeline.
 
-    Parameters
-    ----------
-    stages : int
-        Latency in cycles.
-    nothing : mapping
-        Values of the outputs where they are not valid; they are not compared.
+    ``nothing`` are values of the outputs where they are not valid; they are not compared.
     """
 
     def __init__(self, stages: int, nothing: Mapping[str, int]):
@@ -122,28 +108,15 @@ def _chance(rng: np.random.Generator, probability: float) -> int:
 
 
 def processing_element(
-    products: Sequence[Mapping[str, int]],
-    interleave: int,
-    stages: int,
-    add: Add,
-    sticky: Sequence[str],
-    rng: np.random.Generator,
-    pattern: Pattern = RANDOM,
+    element: ElementState, products: Sequence[Mapping[str, int]], rng: np.random.Generator, pattern: Pattern = RANDOM
 ) -> list[Cycle]:
     """Return cycles of a processing element with random ``clear`` and ``enable``, and a reset halfway.
 
-    Parameters
-    ----------
-    products : sequence of mappings
-        Values of the inputs for operands.
-    interleave, stages, add, sticky
-        See :class:`ElementState`.
-    pattern : Pattern
+    ``products`` are values of the inputs for operands.
     """
-    element = ElementState(interleave, stages, add, sticky)
     cycles: list[Cycle] = []
     halfway = RESET_CYCLES + len(products) // 2
-    drain: list[Mapping[str, int]] = [dict.fromkeys(products[0], 0)] * (stages + 1)
+    drain: list[Mapping[str, int]] = [dict.fromkeys(products[0], 0)] * (element.stages + 1)
     for time, pins in enumerate([products[0]] * RESET_CYCLES + list(products) + drain):
         controls = {
             "rst": int(time < RESET_CYCLES or time == halfway),
@@ -157,29 +130,18 @@ def processing_element(
 
 
 def pipeline(
+    ranks: Pipeline,
     vectors: Sequence[Mapping[str, int]],
     expected: Sequence[Mapping[str, int]],
-    stages: int,
-    reset: bool,
-    clock_enable: bool,
     rng: np.random.Generator,
     pattern: Pattern = RANDOM,
 ) -> list[Cycle]:
     """Return cycles of a pipeline with random bubbles between vectors, random stalls, and a reset halfway.
 
-    The outputs of every vector are compared in some cycle.
-
-    Parameters
-    ----------
-    vectors, expected : sequences of mappings
-        Values of the core's inputs and outputs.
-    stages : int
-        Latency in cycles.
-    reset, clock_enable : bool
-        Whether there are ports ``rst`` and ``enable``.
-    pattern : Pattern
+    ``vectors`` and ``expected`` are values of the core's inputs and outputs; those of each are compared in some cycle.
     """
-    state = PipelineState(stages, dict.fromkeys(expected[0], 0))
+    reset, clock_enable = ranks.reset == RESETS[0], ranks.clock_enable
+    state = PipelineState(ranks.stages, dict.fromkeys(expected[0], 0))
     todo = list(zip(vectors, expected, strict=True))[::-1]
     underway: list[tuple[Mapping[str, int], Mapping[str, int]]] = []
     cycles: list[Cycle] = []

@@ -16,6 +16,9 @@ from golden.rounding import grid
 from golden.wide import IEEE
 
 NO_FACTORS: Mapping[str, Any] = MappingProxyType({})
+Codes = NDArray[np.uint64]
+Operands = tuple[Codes, Codes, Codes]
+"""Codes ``a`` and ``b`` of shape (cases, lanes), and accumulators."""
 
 
 def boundaries(fmt: Format) -> NDArray[np.uint32]:
@@ -50,7 +53,7 @@ def scales(scale_bits: int, count: int, rng: np.random.Generator) -> NDArray[np.
     return np.where(rng.integers(0, 4, count) == 0, rng.integers(low, high + 1, count), moderate)
 
 
-def scale_codes(fmt: Format, count: int, rng: np.random.Generator) -> NDArray[np.uint64]:
+def scale_codes(fmt: Format, count: int, rng: np.random.Generator) -> Codes:
     """Return ``count`` codes of a scale, most of them moderate."""
     codes = np.arange(1 << fmt.width).astype(np.uint64)
     middle = codes[(fmt.values >= 2.0**-6) & (fmt.values <= 2.0**6)]
@@ -63,33 +66,19 @@ def scale_codes(fmt: Format, count: int, rng: np.random.Generator) -> NDArray[np
 
 def accumulators(
     options: SumOptions,
-    codes_a: NDArray[np.uint64],
-    codes_b: NDArray[np.uint64],
+    codes_a: Codes,
+    codes_b: Codes,
     rng: np.random.Generator,
     factors: Mapping[str, Any] = NO_FACTORS,
-) -> NDArray[np.uint64]:
+) -> Codes:
     """Return an accumulator for each pair of codes that makes the addition a difficult case.
 
-    ``factors`` are the scales, keywords of :meth:`SumOptions.factors`.
+    Those that are rounded are one of: a special, subnormal or other corner; the negative of the rounded product or a
+    neighbour (cancellation, exact zeros and their signs); a value several binades away in either direction (alignment,
+    sticky bits, ties); a random pattern. ``factors`` are the scales, keywords of :meth:`SumOptions.factors`.
     """
     if options.exact is not None:
-        return exact_accumulators(options.exact, codes_a, codes_b, rng, factors.get("scale"))
-    return _directed_accumulators(options, codes_a, codes_b, rng, factors)
-
-
-def _directed_accumulators(
-    options: SumOptions,
-    codes_a: NDArray[np.uint64],
-    codes_b: NDArray[np.uint64],
-    rng: np.random.Generator,
-    factors: Mapping[str, Any] = NO_FACTORS,
-) -> NDArray[np.uint64]:
-    """Return accumulators that are rounded.
-
-    One of: a special, subnormal or other corner; the negative of the rounded product or a neighbour (cancellation,
-    exact zeros and their signs); a value several binades away in either direction (alignment, sticky bits, ties); a
-    random pattern.
-    """
+        return _exact_accumulators(options.exact, codes_a, codes_b, rng, factors.get("scale"))
     target = options.state
     corners = np.array(_corners(target), np.uint64)
     size, sign = codes_a.size, np.uint64(target.sign_bit)
@@ -109,25 +98,19 @@ def _directed_accumulators(
     return np.select([kind == k for k in range(len(choices))], choices, patterns)
 
 
-def _sums_of_products(
-    options: SumOptions, left: NDArray[np.uint64], right: NDArray[np.uint64], factors: Mapping[str, Any]
-) -> NDArray[np.uint64]:
+def _sums_of_products(options: SumOptions, left: Codes, right: Codes, factors: Mapping[str, Any]) -> Codes:
     """Bits of rounded sums of products along the last axis; a zero has the sign that IEEE 754 gives it."""
     plain = replace(options, zero=IEEE, has_flags=False)
     return fused_sums(plain, left, right, np.zeros(len(left), np.uint64), **factors)[0].astype(np.uint64)
 
 
 def dot_cases(
-    options: SumOptions,
-    lanes: int,
-    count: int,
-    rng: np.random.Generator,
-    factors: Mapping[str, Any] = NO_FACTORS,
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return operands of fused dot products: codes ``a`` and ``b`` of shape (count, lanes), accumulators.
+    options: SumOptions, lanes: int, count: int, rng: np.random.Generator, factors: Mapping[str, Any]
+) -> Operands:
+    """Return fused dot products whose accumulators are those of :func:`accumulators` for the first lane.
 
-    ``factors`` are the scales, keywords of :meth:`SumOptions.factors`. Codes are one of: random; of moderate size, so
-    that sums stay finite; with two lanes or more, such that the first two products cancel. See :func:`accumulators`.
+    Codes are one of: random; of moderate size, so that sums stay finite; with two lanes or more, such that the first
+    two products cancel. ``factors`` are the scales.
     """
     a, b = options.a_format, options.b_format
     kind = rng.integers(0, 4, count)[:, np.newaxis]
@@ -144,20 +127,14 @@ def dot_cases(
 
 
 def near_cases(
-    options: SumOptions,
-    lanes: int,
-    count: int,
-    rng: np.random.Generator,
-    factors: Mapping[str, Any] = NO_FACTORS,
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return fused dot products with accumulators near the sum of the products: operands and accumulators.
-
-    ``factors`` are the scales, keywords of :meth:`SumOptions.factors`.
+    options: SumOptions, lanes: int, count: int, rng: np.random.Generator, factors: Mapping[str, Any]
+) -> Operands:
+    """Return fused dot products with accumulators near the sum of the products; ``factors`` are the scales.
 
     Codes are random, moderate, smallest, largest, powers of two, zeros or specials. In some cases one lane alone is not
     zero, lanes cancel in pairs, or all products have one sign. The accumulator is one of: a corner; minus the sum of
     the products to within a few last places; a number, often a power of two, as far from the sum as makes one of both a
-    tie, a sticky bit, or nothing; a subnormal; a random pattern. See :func:`near_exact_accumulators` for exact ones.
+    tie, a sticky bit, or nothing; a subnormal; a random pattern. See :func:`_near_exact_accumulators` for exact ones.
     """
     a, b, unit = options.a_format, options.b_format, options.exact
     precision = 24 if unit is not None else options.state.precision
@@ -179,17 +156,13 @@ def near_cases(
     right = np.where(alike, right | signs_b, right)
     left = np.where(alike & (rng.integers(0, 2, (count, 1)) == 0), left & ~signs_a, left)
     if unit is not None:
-        return left, right, near_exact_accumulators(unit, left, right, rng, factors.get("scale"))
+        return left, right, _near_exact_accumulators(unit, left, right, rng, factors.get("scale"))
     return left, right, _near_accumulators(options, left, right, rng, factors)
 
 
 def _near_accumulators(
-    options: SumOptions,
-    left: NDArray[np.uint64],
-    right: NDArray[np.uint64],
-    rng: np.random.Generator,
-    factors: Mapping[str, Any],
-) -> NDArray[np.uint64]:
+    options: SumOptions, left: Codes, right: Codes, rng: np.random.Generator, factors: Mapping[str, Any]
+) -> Codes:
     target = options.state
     count, k, sign = len(left), target.rows[-1].fraction_bits, np.uint64(target.sign_bit)
     total = _sums_of_products(options, left, right, factors)
@@ -209,7 +182,7 @@ def _near_accumulators(
     return np.select([choice < 1, choice < 6, choice < 14, choice < 15], [corner, opposite, far, subnormal], patterns)
 
 
-def _lane_codes(fmt: Format, lanes: int, count: int, rng: np.random.Generator) -> NDArray[np.uint64]:
+def _lane_codes(fmt: Format, lanes: int, count: int, rng: np.random.Generator) -> Codes:
     """Codes of one kind in all lanes of a case; in every eighth case each lane has a kind of its own."""
     values = np.abs(fmt.values)
     codes = np.arange(values.size)
@@ -246,9 +219,7 @@ def _powers(fmt: Format) -> NDArray[np.int64]:
         return np.flatnonzero(np.isfinite(fmt.values) & (np.abs(np.frexp(fmt.values)[0]) == 0.5))
 
 
-def _smallest(
-    a: Format, b: Format, _precision: int, count: int, rng: np.random.Generator
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def _smallest(a: Format, b: Format, _precision: int, count: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
     """Codes of the smallest magnitude but zero, with any sign."""
     pools = []
     for fmt in (a, b):
@@ -257,9 +228,7 @@ def _smallest(
     return rng.choice(pools[0], count), rng.choice(pools[1], count)
 
 
-def _level(
-    a: Format, b: Format, precision: int, count: int, rng: np.random.Generator
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def _level(a: Format, b: Format, precision: int, count: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
     """Powers of two whose product is 2**precision times the smallest one, or as near to it as ``b`` permits.
 
     An accumulator of that precision just below it is then an odd multiple of the smallest product, so that the sum can
@@ -282,13 +251,9 @@ def _corners(accumulator: Format) -> list[int]:
     return [x | s for x in unsigned for s in (0, accumulator.sign_bit)]
 
 
-def near_exact_accumulators(
-    unit: ExactAccumulator,
-    left: NDArray[np.uint64],
-    right: NDArray[np.uint64],
-    rng: np.random.Generator,
-    scale: NDArray[np.int64] | None = None,
-) -> NDArray[np.uint64]:
+def _near_exact_accumulators(
+    unit: ExactAccumulator, left: Codes, right: Codes, rng: np.random.Generator, scale: NDArray[np.int64] | None = None
+) -> Codes:
     """Return an accumulator for each sum of products: minus the sum, or near it in its last bits, or a random one.
 
     A quarter of those near minus the sum are half of all numbers away: the total is at the limits, or overflows.
@@ -300,17 +265,17 @@ def near_exact_accumulators(
     total[..., 0] ^= np.where(rng.integers(0, 2, len(left)) == 0, low, 0).astype(np.uint64)
     limb, place = divmod(unit.value_width - 1, 64)
     total[..., limb] ^= (rng.integers(0, 4, len(left)) == 0).astype(np.uint64) << np.uint64(place)
-    others = exact_accumulators(unit, left[:, 0], right[:, 0], rng, scale)
+    others = _exact_accumulators(unit, left[:, 0], right[:, 0], rng, scale)
     return np.where((rng.integers(0, 3, len(left)) == 0)[:, np.newaxis], others, total)
 
 
-def exact_accumulators(
+def _exact_accumulators(
     unit: ExactAccumulator,
-    codes_a: NDArray[np.uint64],
-    codes_b: NDArray[np.uint64],
+    codes_a: Codes,
+    codes_b: Codes,
     rng: np.random.Generator,
     scale: NDArray[np.int64] | None = None,
-) -> NDArray[np.uint64]:
+) -> Codes:
     """Return an accumulator for each pair of codes: zero, all ones, the product's negative, or a random pattern."""
     limbs = rng.integers(0, 1 << 64, (codes_a.size, unit.limbs), dtype=np.uint64)
     kind = rng.integers(0, 5, codes_a.size)

@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hwgen.blocks.block import Design
+from hwgen.netlist.emit import CLOCK
+from hwgen.reference import Pins, reference
+from hwgen.reference.reference import Columns, parted
 from hwgen.reference.trace import CARE
 
 TOP = "bench_top"
@@ -25,48 +29,33 @@ Explain = Callable[[Mapping[str, int], Mapping[str, int], Mapping[str, int]], st
 
 @dataclass(frozen=True)
 class Case:
-    """A module under test and its vectors.
-
-    Parameters
-    ----------
-    name : str
-        The module's name.
-    verilog : str
-        Text of the module.
-    ports : mapping of str to int
-        Width of each of its ports.
-    inputs, outputs : mapping of str to array of unsigned integers
-        Values of the inputs and expected values of the outputs: arrays of the same length. Ports of more than 64 bits
-        have uint64 limbs on a last axis, little end first.
-    explain : callable, optional
-        Adds a sentence to the report of a mismatch.
-    seed : int, optional
-        Seed of the vectors.
-    care : mapping of str to array of 0 and 1, optional
-        For clocked modules, whose vectors depend on earlier ones: whether each vector's output is compared.
-    classes : mapping of str to int
-        Names of consecutive vectors and their numbers, e.g. ``{"specials": 100, "random": 900}``. A class of a clocked
-        module depends on no earlier one. Default: the vectors have no classes.
-    per_cycle : int
-        Vectors in a clock cycle of a clocked module. Reports count cycles, and outputs are compared once in each.
-    suffix : str
-        Suffix of the module's file: ``.v`` or ``.sv``.
-    folder : Path, optional
-        Folder of files that the module includes, or reads with ``$readmemh``; the simulator runs in it.
-    """
+    """A module under test and its vectors."""
 
     name: str
     verilog: str
     ports: Mapping[str, int]
+    """Width of each of its ports."""
     inputs: Mapping[str, NDArray[Any]]
     outputs: Mapping[str, NDArray[Any]]
+    """Values of the inputs and expected values of the outputs: arrays of the same length. Ports of more than 64 bits
+    have uint64 limbs on a last axis, little end first.
+    """
     explain: Explain | None = None
+    """Adds a sentence to the report of a mismatch."""
     seed: int | None = None
+    """Seed of the vectors."""
     care: Mapping[str, NDArray[Any]] | None = None
+    """For clocked modules, whose vectors depend on earlier ones: whether each vector's output is compared."""
     classes: Mapping[str, int] = field(default_factory=dict)
+    """Names of consecutive vectors and their numbers, e.g. ``{"specials": 100, "random": 900}``. A class of a clocked
+    module depends on no earlier one. Default: the vectors have no classes.
+    """
     per_cycle: int = 1
+    """Vectors in a clock cycle of a clocked module. Reports count cycles, and outputs are compared once in each."""
     suffix: str = ".v"
+    """Suffix of the module's file: ``.v`` or ``.sv``."""
     folder: Path | None = None
+    """Folder of files that the module includes, or reads with ``$readmemh``; the simulator runs in it."""
 
     def __post_init__(self) -> None:
         ports = sorted([*self.inputs, *self.outputs])
@@ -213,3 +202,65 @@ def _instance(index: int, case: Case, slot: Mapping[str, Mapping[str, list[int]]
     unused = [(low + width, -width % 8) for low, width in slot["response"].values() if width % 8]
     lines.append(f"  {case.name} dut_{index} ({', '.join(connections)});")
     return lines + [f"  assign response[{low + width - 1}:{low}] = {width}'b0;" for low, width in unused]
+
+
+# -- cases of designs
+
+
+def case(
+    design: Design,
+    verilog: str,
+    vectors: Columns,
+    classes: Mapping[str, int] | None = None,
+    seed: int | None = None,
+    **others: Any,
+) -> Case:
+    """Return the case of a design's module, or of another one with the same ports.
+
+    ``vectors`` are values of all ports but the clock, a row for each case or clock cycle; for clocked modules also the
+    flags of :mod:`hwgen.reference.trace`. A cycle becomes two vectors, before and after the rising edge; outputs are
+    compared before it. ``others`` are parameters of :class:`Case`; ``name`` defaults to the design's.
+    """
+    is_clocked = bool(design.latency)
+    repeats = 2 if is_clocked else 1
+    widths = {port.name: port.width for port in design.ports}
+    columns: dict[str, Any] = {
+        name: np.repeat(_words(values, widths.get(name, 1)), repeats, axis=0) for name, values in vectors.items()
+    }
+    count = len(next(iter(columns.values())))
+    clock = np.tile(np.array([0, 1], np.uint8), count // 2)
+    if is_clocked:
+        columns[CLOCK] = clock
+    inputs = {port.name: columns[port.name] for port in design.ports if port.direction == "input"}
+    outputs = {port.name: columns[port.name] for port in design.ports if port.direction == "output"}
+    care = {name: columns[CARE + name] * (1 - clock) for name in outputs} if is_clocked else None
+    counts = {name: repeats * number for name, number in (classes or {}).items()}
+    options = {"name": design.name, "explain": _explain(design), "per_cycle": repeats, **others}
+    return Case(
+        verilog=verilog, ports=widths, inputs=inputs, outputs=outputs, seed=seed, care=care, classes=counts, **options
+    )
+
+
+def _explain(design: Design) -> Explain:
+    """A function from a mismatch, in terms of the module's ports, to a sentence: the reference model's.
+
+    Of clocked modules, it names the outputs of a cycle that differ, with their exact values.
+    """
+    model = reference(design)
+
+    def of_case(inputs: Pins, got: Pins, expected: Pins) -> str:
+        return model.explain(model.logical(inputs), got, expected)
+
+    def of_cycle(_inputs: Pins, got: Pins, expected: Pins) -> str:
+        wrong = [port for port in expected if got[port] != expected[port]]
+        return "; ".join(
+            f"{port} is {model.value(port, got[port])}; expected {model.value(port, expected[port])}" for port in wrong
+        )
+
+    return of_cycle if design.latency else of_case
+
+
+def _words(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
+    """Values of a port; more than 64 bits are split into limbs, unless they are."""
+    limbs = values if width <= 64 or values.ndim == 2 else parted(values, 64, -(-width // 64))
+    return limbs.astype(np.uint64)

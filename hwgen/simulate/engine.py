@@ -7,12 +7,13 @@ the first failing case again, alone and with waves.
 
 import json
 import os
+import re
 import signal
 import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from hwgen.simulate import logs
 from hwgen.simulate.case import RECORDED, TOP, VECTOR_STEPS, Case, write_bench
 from hwgen.simulate.simulators import environment, verilator_environment
 
@@ -56,30 +56,20 @@ Tick = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a simulation found.
-
-    Attributes
-    ----------
-    complaints : tuple of str
-        Lines about vectors that differ or were not visited; none if all are right.
-    built : bool
-        Whether the simulator accepted all modules.
-    junit : tuple of Path
-        Files of results in JUnit's XML, written by cocotb: a file for each top, in which each class is a test.
-    seconds : float
-        Time that the simulation of the vectors took, without build and start.
-    complete : bool
-        Whether all vectors were driven.
-    waves : Path or None
-        File of waves, if they were asked for and a case failed.
-    """
+    """What a simulation found."""
 
     complaints: tuple[str, ...]
+    """Lines about vectors that differ or were not visited; none if all are right."""
     built: bool
+    """Whether the simulator accepted all modules."""
     junit: tuple[Path, ...]
+    """Files of results in JUnit's XML, written by cocotb: a file for each top, in which each class is a test."""
     seconds: float
+    """Time that the simulation of the vectors took, without build and start."""
     complete: bool = False
+    """Whether all vectors were driven."""
     waves: Path | None = None
+    """File of waves, if they were asked for and a case failed."""
 
 
 def simulate(
@@ -91,22 +81,11 @@ def simulate(
     tick: Tick | None = None,
     shown: int = RECORDED,
 ) -> Outcome:
-    """Simulate all cases at once, and compare every output with its expected value.
+    """Simulate all cases at once in a folder, and compare every output with its expected value.
 
-    Parameters
-    ----------
-    cases : sequence of Case
-        With different names. A case with a folder must be the only one.
-    folder : Path
-        Folder for the build and the vectors.
-    simulator : str
-        ``icarus`` or ``verilator``.
-    waves : bool
-        Whether the first case that fails runs again with waves.
-    tick : callable, optional
-        Reports progress of a single case.
-    shown : int
-        Largest number of mismatches of a class that the complaints show.
+    Cases have different names; one with a folder of its own must be the only one. With ``waves`` the first case that
+    fails runs again, and writes them. ``tick`` reports progress of a single case. The complaints have up to ``shown``
+    mismatches of each class.
     """
     names = [case.name for case in cases]
     if len(set(names)) != len(names):
@@ -195,9 +174,9 @@ def _simulate(
             log_file=folder / "build.log",
         )
     except RuntimeError:
-        return Outcome(("the build failed", *logs.tail(folder / "build.log")), built=False, junit=(), seconds=0.0)
-    other = logs.other_ports(folder / "build.log", TOP)
-    other += logs.open_outputs(folder / "build" / "sim.vvp", TOP, [case.ports for case in cases])
+        return Outcome(("the build failed", *tail(folder / "build.log")), built=False, junit=(), seconds=0.0)
+    other = other_ports(folder / "build.log", TOP)
+    other += open_outputs(folder / "build" / "sim.vvp", TOP, [case.ports for case in cases])
     if other:
         return Outcome(("the module has other ports", *other), built=False, junit=(), seconds=0.0)
     _keep_runtime(folder / "build", waves)
@@ -221,16 +200,16 @@ def _simulate(
     if failure.endswith(f" {-signal.SIGPROF}"):
         complaints = [_unsettled(cases, int((folder / "progress").read_bytes()))]
     elif not results.exists() or not junit:
-        complaints = ["the simulation ended before all vectors were driven", *logs.tail(folder / "test.log")]
+        complaints = ["the simulation ended before all vectors were driven", *tail(folder / "test.log")]
     else:
         found = json.loads(results.read_bytes())
         complaints, seconds = complaints_about(cases, found, shown), found["seconds"]
         complete = found["steps"] == max(case.vectors for case in cases)
         tests, failures = get_results(xml)
         if not complaints and (tests == 0 or failures or failure):
-            complaints = [f"cocotb reports {failures} failures in {tests} tests", *logs.tail(folder / "test.log")]
+            complaints = [f"cocotb reports {failures} failures in {tests} tests", *tail(folder / "test.log")]
     if complaints:
-        complaints += logs.unread_files(folder / "test.log")
+        complaints += unread_files(folder / "test.log")
     return Outcome(tuple(complaints), True, junit, seconds, complete)
 
 
@@ -304,3 +283,48 @@ def complaints_about(cases: Sequence[Case], results: Mapping[str, Any], shown: i
                 lines += [case.describe(item["index"], item["got"]) for item in here[:shown]]
             first += count
     return lines
+
+
+# -- what the logs of simulators say
+
+
+def other_ports(log: Path, top: str) -> list[str]:
+    """Warnings about ports that the file of the bench's top does not connect, or connects in another width.
+
+    Both simulators only warn, cut off or extend the value, and leave an input open.
+    """
+    here = re.compile(rf"{top}\.v:.*(expects|dangling|pin)|PINMISSING.*{top}\.v:")
+    return [line for line in _log_lines(log) if "arning" in line and here.search(line)]
+
+
+def open_outputs(compiled: Path, top: str, known: Sequence[Collection[str]]) -> list[str]:
+    """Sentences on outputs that the top leaves open, which Icarus does without a warning.
+
+    ``compiled`` is what Icarus made; ``known`` has the ports that the top connects of its instances ``dut_0``, ...
+    """
+    found, tops, number = [], set(), None
+    for line in _log_lines(compiled):
+        if scope := re.match(r'(\w+) \.scope \w+, "(.*?)" "(.*?)" [^,;]*(?:,[^,;]*, (\w+))?;', line):
+            name, module, parent = scope.group(2, 3, 4)
+            tops |= {scope[1]} if parent is None and name == top else set()
+            number = int(name[4:]) if parent in tops and re.fullmatch(r"dut_\d+", name) else None
+        elif number is not None:
+            port = re.match(r' +\.port_info \d+ /(\w+) \d+ "(.*)";', line)
+            if port and port[2] not in known[number]:
+                found.append(f"{module} has the {port[1].lower()} {port[2]}, which is not connected")
+    return found
+
+
+def unread_files(log: Path) -> list[str]:
+    """Messages about files of ``$readmemh`` or ``$readmemb`` that cannot be read."""
+    return [line for line in _log_lines(log) if "$readmem" in line]
+
+
+def tail(log: Path) -> list[str]:
+    """The last lines."""
+    return _log_lines(log)[-30:]
+
+
+def _log_lines(log: Path) -> list[str]:
+    """All lines; none if the simulator has not started."""
+    return log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []

@@ -51,12 +51,8 @@ def _missing(name: str) -> list[str]:
 def check_simulator(name: str | None) -> str:
     """Return a simulator that is installed: by default Icarus, else Verilator.
 
-    Raises
-    ------
-    BadValue
-        If the simulator of this name lacks a program; the message says how to install it.
-    ToolError
-        If cocotb or all simulators are missing.
+    One that lacks a program is refused, and the message says how to install it. It is a ToolError if cocotb or all
+    simulators are missing.
     """
     if find_spec("cocotb") is None or find_spec("cocotb_tools") is None:
         raise ToolError(f"simulation needs the package cocotb, which is not installed: {INSTALL}")

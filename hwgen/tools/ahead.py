@@ -14,15 +14,8 @@ def completed(
 ) -> Iterator[tuple[Part, Future[Result]]]:
     """Yield each part with its finished future, in the order of completion.
 
-    A part is taken from ``parts`` only when it can be submitted, so memory use stays bounded. Who leaves the iteration
-    shuts the executor down.
-
-    Parameters
-    ----------
-    submit : callable
-        Starts a part and returns its future.
-    ahead : int
-        Largest number of parts in progress.
+    At most ``ahead`` parts are in progress, and a part is taken from ``parts`` only when ``submit`` can start it, so
+    memory use stays bounded. Who leaves the iteration shuts the executor down.
     """
     source = iter(parts)
     running: dict[Future[Result], Part] = {}

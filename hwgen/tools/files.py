@@ -4,11 +4,13 @@ import codecs
 import errno
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from golden.refusal import BadValue
@@ -16,13 +18,7 @@ from golden.tables import read_bytes
 
 
 def text_of(data: bytes) -> str:
-    """Text in UTF-8, with or without a byte order mark, or else in Latin-1; its lines end as on Unix.
-
-    Raises
-    ------
-    UnicodeError
-        If it has null characters, and so is no text.
-    """
+    """Text in UTF-8, with or without a byte order mark, or else in Latin-1; its lines end as on Unix."""
     if b"\0" in data:
         raise UnicodeError("a text has no null characters")
     data = data.removeprefix(codecs.BOM_UTF8)
@@ -40,6 +36,27 @@ def read_text(path: str, option: str) -> str:
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise BadValue(option, f"{path!r} cannot be read: {reason}", ": ") from error
+
+
+_IGNORED = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_DEFINITION = re.compile(r"`define\s+([A-Za-z_]\w*)((?:\\\r?\n|[^\n])*)")
+
+
+def read_verilog(path: str) -> str:
+    """Text of the user's file of ``--verilog``; it is refused if it cannot be read, or if a macro contains itself.
+
+    Tools expand such a macro until no memory is left. It may contain itself through others; all definitions of a name
+    count.
+    """
+    text = read_text(path, "--verilog")
+    uses: dict[str, set[str]] = {}
+    for name, body in _DEFINITION.findall(_IGNORED.sub(" ", text)):
+        uses.setdefault(name, set()).update(re.findall(r"`(\w+)", body))
+    try:
+        TopologicalSorter(uses).prepare()
+    except CycleError as error:
+        raise BadValue("--verilog", f"the macro `{error.args[1][0]} contains itself", ": ") from None
+    return text
 
 
 def _refused(folder: Path, reason: str | None) -> BadValue:

@@ -79,7 +79,7 @@ class Forks:
         try:
             if self._server is None or self._server.owner != os.getpid():  # a fork of this process needs another server
                 self._server = _Server(self._command)
-            self._server.send(json.dumps(message).encode(), ends)
+            socket.send_fds(self._server.connection, [json.dumps(message).encode()], list(ends))
         except OSError as error:
             self.close()
             raise ToolError(f"{self._command[-2]} cannot be started: {error.strerror}", killed=True) from error
@@ -89,9 +89,11 @@ class Forks:
 
     def close(self) -> None:
         """End the server; the next run starts another one."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        server, self._server = self._server, None
+        if server is not None:
+            server.connection.close()
+            if server.owner == os.getpid():
+                server.process.wait()
 
 
 class _Server:
@@ -99,19 +101,9 @@ class _Server:
 
     def __init__(self, command: Sequence[str]):
         self.owner = os.getpid()
-        self._connection, other = socket.socketpair()
+        self.connection, other = socket.socketpair()
         with other:
-            self._process = subprocess.Popen(command, stdin=other.fileno(), env=environment())
-
-    def send(self, message: bytes, ends: Sequence[int]) -> None:
-        """Send a message; an OSError if the server has ended."""
-        socket.send_fds(self._connection, [message], list(ends))
-
-    def close(self) -> None:
-        """End the server of this process."""
-        self._connection.close()
-        if self.owner == os.getpid():
-            self._process.wait()
+            self.process = subprocess.Popen(command, stdin=other.fileno(), env=environment())
 
 
 def _read(text: BinaryIO, deadline: float | None) -> bytes:

@@ -29,14 +29,9 @@ _job = threading.local()
 
 
 class ToolError(RuntimeError):
-    """A failure of a tool, in one sentence.
+    """A failure of a tool, in one sentence; ``log`` is its output.
 
-    Attributes
-    ----------
-    log : str
-        Output of the tool.
-    killed : bool
-        Whether a signal ended it; another attempt may then succeed.
+    ``killed`` says whether a signal ended it; another attempt may then succeed.
     """
 
     def __init__(self, message: str, log: str = "", killed: bool = False):
@@ -61,10 +56,7 @@ def alone(package: str) -> Iterator[None]:
 def supervised(command: Sequence[str], folder: Path, timeout: float | None = None) -> tuple[str, int]:
     """Run a tool; return its output and its exit status, which is negative if a signal or :func:`stop` ended it.
 
-    Raises
-    ------
-    subprocess.TimeoutExpired
-        After ``timeout`` seconds; the tool is killed.
+    After ``timeout`` seconds the tool is killed, and ``subprocess.TimeoutExpired`` is raised.
     """
     pipe, merged, since = subprocess.PIPE, subprocess.STDOUT, stops()
     with (
@@ -87,10 +79,7 @@ def environment() -> dict[str, str]:
 def _compiled_tools() -> str:
     """The folder of compiled WebAssembly: the user's cache, or a private temporary one if that is empty and read-only.
 
-    Raises
-    ------
-    ToolError
-        If neither can be used, or the temporary folder is not private: others could put code there.
+    A temporary folder that is not private is not used: others could put code there.
     """
     default = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "YoWASP"
     folder = Path(os.environ.get("YOWASP_CACHE_DIR") or default).absolute()
@@ -126,8 +115,7 @@ def job() -> Iterator[None]:
 
 def stops() -> int:
     """Number of calls of :func:`stop` before the job of this thread began; without a job, before now."""
-    count: int = getattr(_job, "stops", len(_stops))
-    return count
+    return getattr(_job, "stops", len(_stops))
 
 
 @contextmanager

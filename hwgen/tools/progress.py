@@ -28,15 +28,10 @@ class Escaped:
 
 
 class Progress:
-    """Reports progress and the time left: a line that is rewritten on a terminal, a line every minute elsewhere.
+    """Reports progress and the time left on a stream, by default standard error.
 
-    Parameters
-    ----------
-    stream : text stream, optional
-        Default: standard error.
-    every : float, optional
-        Minimum time between two lines in seconds; default: 0.2 on a terminal, 60 elsewhere. The last part always gets
-        a line.
+    On a terminal it rewrites a line, at most five times a second; elsewhere it writes a line every minute, unless
+    ``every`` is another number of seconds. The last part always gets a line.
     """
 
     def __init__(self, stream: TextIO | None = None, every: float | None = None):
@@ -57,19 +52,9 @@ class Progress:
     def advance(
         self, text: str, work: float = 1.0, *, known: bool = False, failed: bool = False, label: str = ""
     ) -> None:
-        """Count a part.
+        """Count a part of some work; its line begins with ``text``, e.g. ``"3/7 jobs"``, and ends with its label.
 
-        Parameters
-        ----------
-        text : str
-            Start of the line, e.g. ``"3/7 jobs"``.
-        work : float
-            Work of the part.
-        known : bool
-            Whether the result was known before; such parts do not count for the time left.
-        failed : bool
-        label : str
-            Name of the part.
+        Parts whose result was known before do not count for the time left.
         """
         self.done += work
         self._known += work if known else 0

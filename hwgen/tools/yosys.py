@@ -67,21 +67,9 @@ def run(
 ) -> dict[str, str]:
     """Run a Yosys script in a fresh folder and return the content of each file in ``outputs``.
 
-    Parameters
-    ----------
-    script : str
-        Yosys commands, separated by newlines or semicolons.
-    inputs : mapping
-        Content of the files that the script reads, by relative name.
-    outputs : sequence of str
-        Files that the script must write.
-    timeout : float, optional
-        In seconds.
-
-    Raises
-    ------
-    YosysError
-        If an output is missing or the time is over; its ``log`` is the tool's output, which :func:`reason` reads.
+    Commands are separated by newlines or semicolons. ``inputs`` has the content of the files that the script reads, by
+    relative name. If an output is missing, or after ``timeout`` seconds, a YosysError is raised; its ``log`` is the
+    tool's output, which :func:`reason` reads.
     """
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         root = Path(folder)

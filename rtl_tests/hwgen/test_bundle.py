@@ -17,7 +17,7 @@ from hwgen.blocks.catalog import build
 from hwgen.bundle import files as bundle
 from hwgen.bundle.testbench import memory
 from hwgen.netlist.emit import Port
-from hwgen.reference.decoder import unpacked
+from hwgen.reference.conversions import unpacked
 from hwgen.simulate.simulators import verilator_environment
 from rtl_tests.support.blocks import encoder_design, texts
 from rtl_tests.support.formal import symbiyosys

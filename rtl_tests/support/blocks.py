@@ -17,9 +17,8 @@ from hwgen.bundle.files import VECTORS
 from hwgen.coverage.suite import suite
 from hwgen.datapath.ports import split
 from hwgen.reference import Pins, reference, vectors
-from hwgen.reference.decoder import DecoderReference
-from hwgen.simulate.case import Case
-from hwgen.simulate.regression import case, cycles_case
+from hwgen.reference.conversions import DecoderReference
+from hwgen.simulate.case import Case, case
 from hwgen.tools import yosys
 from rtl_tests.support.bench import seed
 from rtl_tests.support.lint import lint
@@ -67,7 +66,8 @@ def _case(
 
 def clocked_case(design: Design, cycles: Sequence[Mapping[str, int]]) -> Case:
     """A case of two vectors per cycle (see :mod:`hwgen.reference.trace`): before and after the rising edge."""
-    return cycles_case(design, texts([design])[design.name], cycles, seed=seed())
+    vectors = {name: np.array([cycle[name] for cycle in cycles], object) for name in cycles[0]}
+    return case(design, texts([design])[design.name], vectors, seed=seed())
 
 
 def suite_case(design: Design) -> Case:

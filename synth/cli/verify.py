@@ -19,8 +19,7 @@ from hwgen.blocks.block import Design
 from hwgen.netlist.emit import check_name
 from hwgen.tools import yosys
 from hwgen.tools.ahead import completed
-from hwgen.tools.files import check_writable, reserved
-from hwgen.tools.macros import read_verilog
+from hwgen.tools.files import check_writable, read_verilog, reserved
 from hwgen.tools.progress import Progress
 from hwgen.tools.yosys import YosysError
 from synth.area import liberty

@@ -14,8 +14,7 @@ from hwgen.blocks.catalog import BLOCKS
 from hwgen.blocks.dot import Dot
 from hwgen.blocks.encoder import Encoder
 from hwgen.blocks.mac import Mac
-from hwgen.blocks.options import INTERLEAVE
-from hwgen.blocks.pe import Pe
+from hwgen.blocks.pe import INTERLEAVE, Pe
 from hwgen.blocks.readout import Readout
 from hwgen.datapath.goal import SPEED
 from synth.proof.cases import Products

@@ -10,11 +10,11 @@ import golden
 from golden import Flag
 from golden.wide import state_format
 from hwgen.blocks.catalog import build
-from hwgen.coverage.analysis import columns, rows, size, take
 from hwgen.coverage.numbers import OUTCOMES, class_names, classes, neighbours
-from hwgen.coverage.points import Coverage, Point, transitions
+from hwgen.coverage.points import Coverage, Point, size, take, transitions
 from hwgen.coverage.suite import ANALYSES, _Builder, suite
 from hwgen.reference import reference, trace
+from hwgen.reference.reference import columns, rows
 from rtl_tests.support.blocks import generator
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.selection import one_of_each
@@ -40,7 +40,7 @@ def outcome(exact, result, fmt):
 
 def names(view, point, case):
     """Names of the bins that a case hits."""
-    made = view.makers[point]()
+    made = next(made for made in view.points if made.name == point)
     return {made.bins[place] for place in made.rows[case].tolist() if place >= 0}
 
 
@@ -134,9 +134,9 @@ def test_points_of_conversions(design):
         past = isinstance(exact, Fraction) and abs(exact) > fmt.largest
         hits = {
             word
-            for name in view.makers
-            if name.startswith("rounding above a value")
-            for word in names(view, name, case)
+            for point in view.points
+            if point.name.startswith("rounding above a value")
+            for word in names(view, point.name, case)
         }
         if past:
             middle = (Fraction(fmt.largest) + Fraction(fmt.above_largest)) / 2
@@ -340,7 +340,7 @@ def test_every_vector_of_a_pipeline_is_compared(clock_enable):
     design = build("mac", "ocp_e4m3", stages=3, clock_enable=clock_enable)
     vectors = [{"a": k, "b": 0x38, "acc_in": 0} for k in range(9)]
     expected = [{"acc_out": 1000 + k} for k in range(9)]
-    cycles = trace.pipeline(vectors, expected, 3, True, clock_enable, np.random.default_rng(1))
+    cycles = trace.pipeline(design.pipeline, vectors, expected, np.random.default_rng(1))
     assert sum(cycle["rst"] for cycle in cycles) == trace.RESET_CYCLES + 1
     compared = {cycle["acc_out"] for cycle in cycles if cycle["care_acc_out"]}
     assert compared == {result["acc_out"] for result in expected}

@@ -8,10 +8,11 @@ import pytest
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.coverage import reachable
-from hwgen.coverage.analysis import columns, size, take
-from hwgen.coverage.reachable import evaluate, example_table
+from hwgen.coverage.points import size, take
+from hwgen.coverage.reachable import evaluate
 from hwgen.coverage.suite import ANALYSES, COVERAGE, suite
 from hwgen.reference import reference
+from hwgen.reference.reference import columns
 
 SMALL = """
 name = "three"
@@ -65,8 +66,9 @@ def test_the_example_of_a_bin_hits_it(design):
     analysis = analysis_of(design)
     result = evaluate(analysis, {})
     for (name, place), case in result.examples.items():
-        table = example_table([case])
-        point = analysis.view(table, analysis.model.columns(table)).makers[name]()
+        table = columns([case])
+        points = analysis.view(table, analysis.model.columns(table)).points
+        point = next(point for point in points if point.name == name)
         assert place in point.rows[0]
     assert len(result.examples) == sum(int(bins.sum()) for bins in result.points.values())
 

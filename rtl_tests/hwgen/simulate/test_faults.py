@@ -9,8 +9,8 @@ import pytest
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.coverage.suite import suite
+from hwgen.simulate.case import case
 from hwgen.simulate.engine import simulate
-from hwgen.simulate.regression import case
 from rtl_tests.support.bench import chosen_simulator
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.selection import exhaustive

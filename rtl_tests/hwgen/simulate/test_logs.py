@@ -2,7 +2,7 @@
 
 import pytest
 
-from hwgen.simulate.logs import other_ports, tail, unread_files
+from hwgen.simulate.engine import other_ports, tail, unread_files
 
 ICARUS = [
     "/x/bench_top.v:2: warning: Instantiating module enc with dangling input port 1 (extra) floating.",

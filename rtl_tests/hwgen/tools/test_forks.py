@@ -88,8 +88,8 @@ def test_a_stop_ends_the_tools_that_its_job_starts_later(forks, tmp_path):
 
 def test_a_server_that_was_killed_is_replaced(forks, tmp_path):
     forks.supervised(["a", "0"], tmp_path)
-    forks._server._process.kill()
-    forks._server._process.wait()
+    forks._server.process.kill()
+    forks._server.process.wait()
     with pytest.raises(ToolError, match=r"^slow_tool cannot be started") as caught:
         forks.supervised(["a", "0"], tmp_path)
     assert caught.value.killed

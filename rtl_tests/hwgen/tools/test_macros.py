@@ -2,7 +2,7 @@
 
 import pytest
 
-from hwgen.tools.macros import read_verilog
+from hwgen.tools.files import read_verilog
 
 
 @pytest.mark.parametrize(

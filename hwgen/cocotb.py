@@ -1,6 +1,6 @@
-"""Models of blocks inside a design under test: each drives, monitors and checks one instance.
+"""cocotb models of the blocks, for the benches of designs that contain them; and new vectors for the bundle's tests.
 
-::
+Each model drives, monitors and checks one instance of a block ::
 
     model = MacModel(dut.core.mac, "hif8", clock=dut.clk)
     cocotb.start_soon(model.watch())
@@ -10,22 +10,31 @@
 
 from __future__ import annotations
 
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
 from golden import Format
-from golden.refusal import BadKind, BadValue
+from golden.refusal import BadKind, BadValue, check_integer
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
+from hwgen.cli.parser import design_of_words
+from hwgen.coverage.suite import MAX_SEED, MAX_VECTORS, suite
 from hwgen.netlist.emit import CLOCK
 from hwgen.reference import Pins, reference
 from hwgen.reference.reference import parted
 from hwgen.reference.sums import PeReference
-from hwgen.reference.trace import CARE, ElementState, PipelineState
+from hwgen.reference.trace import CARE, PipelineState
+
+__all__ = [
+    "DecoderModel", "DotModel", "EncoderModel", "MacModel", "Model", "PeModel", "QuantizerModel", "ReadoutModel",
+    "new_vectors",
+]  # fmt: skip
 
 SHOWN = 10
 """Mismatches that :meth:`Model.check` shows."""
@@ -70,12 +79,7 @@ class Model(ABC):
     kind: ClassVar[str]
 
     def __init__(
-        self,
-        dut: Any,
-        *formats: Format | str,
-        clock: Any,
-        signals: Mapping[str, Any] | None = None,
-        **options: Any,
+        self, dut: Any, *formats: Format | str, clock: Any, signals: Mapping[str, Any] | None = None, **options: Any
     ):
         self.design: Design = build(self.kind, *formats, **options)
         self.reference = reference(self.design)
@@ -165,8 +169,7 @@ class Model(ABC):
         """Return the numbers of all lanes of an input, lane 0 first."""
         fmt = self._format(port)
         codes = parted(word, fmt.width, self.design.lanes).astype(np.int64)
-        values: list[float] = fmt.decode(codes).tolist()
-        return values
+        return fmt.decode(codes).tolist()
 
     def _format(self, port: str) -> Format:
         fmt = self.design.codes.get(port)
@@ -226,40 +229,18 @@ class CaseModel(Model):
         self._state.clock(results, rst=rst or 0, enable=enable or 0, valid=valid or 0)
 
 
-class DecoderModel(CaseModel):
-    """A decoder; see :class:`Model`."""
-
-    kind = "decoder"
-
-
-class EncoderModel(CaseModel):
-    """An encoder; see :class:`Model`."""
-
-    kind = "encoder"
+def _case_model(kind: str, text: str) -> type[CaseModel]:
+    """The class of the models of a block without registers of its own."""
+    members = {"kind": kind, "__doc__": f"{text}; see :class:`Model`.", "__module__": __name__}
+    return type(f"{kind.capitalize()}Model", (CaseModel,), members)
 
 
-class QuantizerModel(CaseModel):
-    """A quantizer; see :class:`Model`."""
-
-    kind = "quantizer"
-
-
-class MacModel(CaseModel):
-    """A multiply-accumulate unit; see :class:`Model`."""
-
-    kind = "mac"
-
-
-class DotModel(CaseModel):
-    """A dot product; see :class:`Model`."""
-
-    kind = "dot"
-
-
-class ReadoutModel(CaseModel):
-    """A readout of exact accumulators; see :class:`Model`."""
-
-    kind = "readout"
+DecoderModel = _case_model("decoder", "A decoder")
+EncoderModel = _case_model("encoder", "An encoder")
+QuantizerModel = _case_model("quantizer", "A quantizer")
+MacModel = _case_model("mac", "A multiply-accumulate unit")
+DotModel = _case_model("dot", "A dot product")
+ReadoutModel = _case_model("readout", "A readout of exact accumulators")
 
 
 class PeModel(Model):
@@ -272,8 +253,7 @@ class PeModel(Model):
         super().__init__(dut, *formats, clock=clock, **options)
         if not isinstance(self.reference, PeReference):
             raise BadKind("kind", "must be that of processing elements")
-        core, model = self.design.core, self.reference
-        self._state = ElementState(core.interleave, core.stages, model.step, model.sticky)
+        self._state = self.reference.registers(self.reference.step)
         self._known = False
 
     @property
@@ -305,3 +285,38 @@ def _word(handle: Any) -> int | None:
     """The value of a handle; None if it has an X or Z."""
     bits = str(handle.value)
     return int(bits, 2) if set(bits) <= {"0", "1"} else None
+
+
+# -- vectors for the tests in a bundle
+
+
+def new_vectors(
+    description: Mapping[str, Any], folder: Path, count: int = 2000, seed: int = 1
+) -> dict[str, list[dict[str, int]]]:
+    """Return vectors of a module by class: values of its ports but the clock, one vector per case or clock cycle.
+
+    Vectors of a clocked module also have a flag ``care_PORT`` for each output, which says whether it is compared.
+
+    Parameters
+    ----------
+    description : mapping
+        The content of the bundle's ``NAME.json``.
+    folder : Path
+        Folder with the files of users' formats.
+    count : int
+        Number of vectors, without bubbles and stalls.
+    seed : int
+
+    Raises
+    ------
+    Refusal
+        If the description's command is not one of this version of the package.
+    """
+    rng = np.random.default_rng(check_integer("seed", seed, 0, MAX_SEED))
+    words = shlex.split(description["command"])[2:]
+    vectors = suite(design_of_words(words, folder), check_integer("count", count, 1, MAX_VECTORS), rng)
+    rows, classes, first = vectors.rows(), {}, 0
+    for name, number in vectors.classes.items():
+        classes[name] = rows[first : first + number]
+        first += number
+    return classes
