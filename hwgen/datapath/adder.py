@@ -25,8 +25,9 @@ from amaranth.lib.wiring import PureInterface
 from golden import WideFormat
 from golden.wide import IEEE
 from hwgen.datapath.accumulator import Accumulator, unpacked
-from hwgen.datapath.arithmetic import addend, extended, moved_right, named, normalized, plus, range_shape
+from hwgen.datapath.arithmetic import addend, extended, moved_right, named, plus, range_shape
 from hwgen.datapath.frame import GUARD_BITS, AdderShape
+from hwgen.datapath.normalize import normalized
 from hwgen.datapath.product import NumberShape
 from hwgen.datapath.sums import Sum
 from hwgen.netlist.book import chapter
@@ -205,7 +206,7 @@ class FloatAdder:
         chapter(m, f"Normalize: {width} bits, shifted left to the first 1 as far as the exponent allows")
         subnormals, bits = self.accumulator.has_subnormals, len(aligned.exponent)
         room = aligned.exponent if subnormals else None
-        significand, moves = normalized(m, total.magnitude, self.layout.shift_bits, fill=total.unit_missing, room=room)
+        significand, moves = normalized(m, total.magnitude, fill=total.unit_missing, room=room)
         rest = aligned.exponent - named(m, "places", moves)  # negative only if sums are flushed
         rest = Cat(rest[:bits], Const(0, 1)) if subnormals else Cat(rest[: bits + 1], rest[-1])
         return significand, named(m, "exponent_less_1", rest & significand[-1].replicate(len(rest)))

@@ -16,9 +16,11 @@ from amaranth.lib.wiring import In, Out
 
 from golden import WideFormat
 from golden.wide import wide
-from hwgen.datapath.arithmetic import any_of, extended, largest, named, normalized, plus, range_shape, reaches
+from hwgen.datapath.arithmetic import any_of, extended, largest, named, plus, range_shape, reaches
 from hwgen.datapath.fabric import ASIC, FPGA, chained
+from hwgen.datapath.goal import AREA
 from hwgen.datapath.lane import Lane
+from hwgen.datapath.normalize import normalized, signed_magnitude
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import zero_is_silent
 from hwgen.datapath.scale import Scale
@@ -184,8 +186,7 @@ def aligned_sum(m: Module, lanes: Sequence[Lane], shape: AlignedShape, acc: Valu
     chapter(m, f"Sum: {shape.lanes} products and the accumulator; total {width} bits; its sign and magnitude")
     total = named(m, "total", _sum_of_rows(m, shape, rows, acc_row, width))
     negative = named(m, "total_negative", total[-1])
-    magnitude = ((total[:-1] ^ negative.replicate(width - 1)) + negative)[: width - 1]
-    magnitude = named(m, "total_magnitude", magnitude)
+    magnitude, _ = signed_magnitude(m, "total_magnitude", total[:-1], negative, AREA)
     truncated = (_bounded if shape.is_bounded else _limited)(m, shape, magnitude, levels.field)
 
     chapter(m, "Specials: no product but zeros, infinities and NaN; the sign")
@@ -352,7 +353,7 @@ def _bounded(m: Module, shape: AlignedShape, magnitude: Value, field: Value) -> 
     """Truncate a sum that is a normal number or 0."""
     k, kept = shape.target.fraction_bits, shape.kept_fraction
     chapter(m, f"Normalize: {len(magnitude)} bits, shifted left to the first 1, cut to {kept + 1}")
-    value, places = normalized(m, magnitude, (len(magnitude) - 1).bit_length())
+    value, places = normalized(m, magnitude)
     first = shape.sum_bits - 1 - shape.fraction_bits
     exponent = named(m, "exponent", (field + first - places)[: shape.target.exponent_bits])
     body = Cat(Const(0, k - kept), value[-1 - kept : -1], exponent)
@@ -378,7 +379,7 @@ def _limited(m: Module, shape: AlignedShape, magnitude: Value, field: Value) -> 
             move = named(m, f"sum_moves_right_{step}", distance[place] | beyond)
             magnitude = named(m, f"sum_moved_right_{step}", Mux(move, magnitude >> step, magnitude)[:width])
         room = named(m, "room", Mux(room[-1], 0, room)[: len(room) - 1])
-    value, places = normalized(m, magnitude, (width - 1).bit_length(), room=room)
+    value, places = normalized(m, magnitude, room=room)
     exponent = named(m, "exponent", (room - places)[: len(room)] + value[-1])
     past = reaches(exponent, (1 << bits) - 1) & ~is_zero
     past = named(m, "past_largest", past)

@@ -22,11 +22,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from golden import WideFormat
 from hwgen.datapath.arithmetic import extended, named, reaches
 from hwgen.datapath.fabric import FPGA, chained
-from hwgen.datapath.fast.normalize import Normalized
 from hwgen.datapath.lane import Lane
+from hwgen.datapath.normalize import Normalized, rounded_total
 from hwgen.datapath.rows import SumShape, moved_up, sum_of_products
 from hwgen.datapath.scale import Scale
-from hwgen.datapath.signed import rounded_total
 from hwgen.datapath.sums import Sum, specials
 from hwgen.netlist.book import chapter
 

@@ -2,6 +2,6 @@
 
 GOALS = AREA, SPEED = "area", "speed"
 """``speed``: MACs, and dot products with scales or into dlfloat16, have two paths (:mod:`hwgen.datapath.fast.adder`);
-the first 1 of a sum or of a readout's magnitude is found beside it (:mod:`hwgen.datapath.fast.normalize`); a code is a
+the first 1 of a sum or of a readout's magnitude is found beside it (:mod:`hwgen.datapath.normalize`); a code is a
 sum of products (:mod:`hwgen.rounding.direct`).
 """

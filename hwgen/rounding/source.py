@@ -11,7 +11,8 @@ more places, for which a shifter that looks for the first 1 itself is smaller.
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 
 from golden import WideFormat
-from hwgen.datapath.arithmetic import extended, named, normalized
+from hwgen.datapath.arithmetic import extended, named
+from hwgen.datapath.normalize import normalized
 from hwgen.netlist.book import attributes, chapter
 from hwgen.rounding.position import Parts
 from hwgen.rounding.rounder import Rounder
