@@ -17,9 +17,8 @@ from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_choice, check_flag, check_integer
 from golden.wide import ACCUMULATORS
 from hwgen.blocks.options import MAX_LANES
-from hwgen.datapath.fabric import ASIC, FABRICS
 from hwgen.datapath.frames import product_shape
-from hwgen.datapath.goal import AREA, GOALS
+from hwgen.datapath.goal import AREA, ASIC, FABRICS, GOALS
 from hwgen.datapath.ports import sum_ports
 from hwgen.datapath.rows import SumShape
 from hwgen.netlist.component import Checked
@@ -84,7 +83,7 @@ class Accumulating(Checked):
     has_overflow : bool
         Whether there is a port ``overflow``.
     fabric : str
-        What sums are written for, one of :data:`hwgen.datapath.fabric.FABRICS`.
+        What sums are written for, one of :data:`hwgen.datapath.goal.FABRICS`.
     optimize : str
         What the datapath is built for, one of :data:`hwgen.datapath.goal.GOALS`.
     takes_aligned : bool

@@ -16,15 +16,14 @@ from hwgen.blocks.options import A_FORMAT, ACCUMULATION, B_FORMAT, OPTIMIZE, RES
 from hwgen.blocks.parts import Adder, Multiplier
 from hwgen.blocks.parts import product_shape as multiplied_shape
 from hwgen.blocks.words import operands, sum_lines, sum_rules
-from hwgen.datapath.fabric import ASIC
 from hwgen.datapath.fast import product
 from hwgen.datapath.fast.adder import TwoPathAdder
 from hwgen.datapath.frames import product_shape, summed
-from hwgen.datapath.goal import AREA, SPEED
+from hwgen.datapath.goal import AREA, ASIC, SPEED
 from hwgen.datapath.multiplier import operand_ports
 from hwgen.datapath.operand import Operand
 from hwgen.datapath.ports import FLAG_BITS, code
-from hwgen.datapath.scale import Scale
+from hwgen.datapath.product import Scale
 
 
 class Mac(Accumulating, wiring.Component):

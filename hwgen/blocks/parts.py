@@ -18,11 +18,11 @@ from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, OPTIMIZE, TERM
 from hwgen.blocks.words import operands, sum_lines
 from hwgen.datapath import multiplier
 from hwgen.datapath.adder import FloatAdder
-from hwgen.datapath.exact import add_exact
 from hwgen.datapath.fast.adder import TwoPathAdder
 from hwgen.datapath.frame import AdderShape
 from hwgen.datapath.goal import AREA, SPEED
 from hwgen.datapath.product import ProductShape, product_signature
+from hwgen.datapath.sums import add_exact
 
 
 class Multiplier(Accumulating, multiplier.Multiplier):

@@ -11,19 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import WideFormat
 from golden.wide import wide
 from hwgen.datapath.arithmetic import any_of, extended, largest, named, plus, range_shape, reaches
-from hwgen.datapath.fabric import ASIC, FPGA, chained
-from hwgen.datapath.goal import AREA
-from hwgen.datapath.lane import Lane
+from hwgen.datapath.goal import AREA, ASIC, FPGA
+from hwgen.datapath.multiplier import Lane
 from hwgen.datapath.normalize import normalized, signed_magnitude
-from hwgen.datapath.product import ProductShape
-from hwgen.datapath.rows import zero_is_silent
-from hwgen.datapath.scale import Scale
+from hwgen.datapath.product import ProductShape, Scale
+from hwgen.datapath.rows import chained, zero_is_silent
 from hwgen.datapath.sums import Sum, specials
 from hwgen.netlist.book import chapter
 from hwgen.netlist.parts import Repeated
@@ -34,19 +31,8 @@ class AlignedShape:
     """Widths of an aligned sum.
 
     Exponents are compared as levels: numbers that are not negative, a constant apart from the exponent of a product's
-    shape and from the accumulator's field.
-
-    Parameters
-    ----------
-    product : ProductShape
-        With the exponents of rows.
-    lanes : int
-    fraction_bits : int
-        Bits that every addend keeps after the binary point of the largest exponent.
-    scale_exponents : (int, int)
-        Smallest and largest exponent of a scale of all products.
-    fabric : str
-        One of :data:`hwgen.datapath.fabric.FABRICS`.
+    shape, which is that of its rows, and from the accumulator's field. Every addend keeps ``fraction_bits`` after the
+    binary point of the largest exponent. ``scale_exponents`` are the smallest and the largest one of a common scale.
     """
 
     product: ProductShape
@@ -254,26 +240,11 @@ def _levels(
     return _Levels(top, named(m, "largest_field", field, shape_of_field), levels, used)
 
 
-class Aligner(Repeated, wiring.Component):
+class Aligner(Repeated):
     """Align a product with the largest exponent; combinational.
 
-    Magnitudes are truncated, so that they are negated after the shift.
-
-    Parameters
-    ----------
-    shape : AlignedShape
-
-    Members
-    -------
-    significand : ``In``
-        Of the product.
-    is_zero, negative : ``In(1)``
-        Whether the product is 0, and whether the row is to be negated. ``is_zero`` exists only where the significand of
-        a zero may be another number.
-    level, largest_level : ``In``
-        Of the product, and of all addends.
-    row : ``Out``
-        In one's complement, without the sign, which completes the two's complement.
+    The row is in one's complement, without the sign, which completes the two's complement. Magnitudes are truncated, so
+    that they are negated after the shift. ``is_zero`` exists only where the significand of a zero may not be 0.
     """
 
     part, follows = "aligner", "Largest exponent"

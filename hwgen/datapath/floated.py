@@ -11,34 +11,28 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_
 
-from amaranth.hdl import Const, Module, Mux, Shape, Value
+from amaranth.hdl import Const, Module, Mux, Value
 
 from golden import WideFormat
 from golden.wide import IEEE, POSITIVE
 from hwgen.datapath.adder import FloatAdder
-from hwgen.datapath.arithmetic import named, range_shape
+from hwgen.datapath.arithmetic import named
 from hwgen.datapath.fast.adder import TwoPathAdder
 from hwgen.datapath.goal import SPEED
-from hwgen.datapath.lane import Lane
+from hwgen.datapath.multiplier import Lane
 from hwgen.datapath.normalize import normalized, or_from_above, signed_magnitude
-from hwgen.datapath.product import product_signature
+from hwgen.datapath.product import NumberShape, Scale, product_signature
 from hwgen.datapath.rows import SumShape, sum_of_products
-from hwgen.datapath.scale import Scale
 from hwgen.datapath.sums import Sum
 from hwgen.netlist.book import chapter
 
 
 @dataclass(frozen=True)
-class FloatedShape:
+class FloatedShape(NumberShape):
     """Widths of a normalized sum: value = significand * 2**(exponent - bias - (significand_bits - 1)).
 
-    Parameters
-    ----------
-    products : SumShape
-    scale_exponents : (int, int)
-        Smallest and largest exponent of the scale.
-    scale_bits, scale_fraction_bits : int
-        Bits of the scale's significand, and those after its point.
+    ``scale_exponents`` are the smallest and the largest exponent of the scale, ``scale_bits`` the bits of its
+    significand, ``scale_fraction_bits`` those after its point.
     """
 
     products: SumShape
@@ -63,11 +57,6 @@ class FloatedShape:
         """Smallest and largest exponent, including the bias."""
         low, high = self.scale_exponents
         return low, high + self.significand_bits - 1
-
-    @property
-    def exponent_shape(self) -> Shape:
-        """Smallest shape for every exponent."""
-        return range_shape(*self.exponents)
 
     @property
     def lsb_exponent(self) -> int:

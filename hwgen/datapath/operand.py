@@ -30,17 +30,9 @@ from hwgen.netlist.book import chapter
 class OperandShape:
     """Widths of a format's operands: value = significand * 2**(exponent + increment - bias - (significand_bits - 1)).
 
-    Parameters
-    ----------
-    fmt : Format
-    normalized : bool
-        Whether subnormals are normalized; otherwise they keep their leading zeros and the exponent of their row.
-    keeps_exponents : bool
-        Whether all exponents are those of the rows. Otherwise a significand without a hidden bit may begin in the place
-        of one, which takes a bit less.
-    chosen_bias : int, optional
-        Bias of the exponents, which then are in two's complement and have no increment; default: the one that takes the
-        least logic.
+    Subnormals that are not ``normalized`` keep their leading zeros and the exponent of their row. Unless the operand
+    ``keeps_exponents`` of all rows, a significand without a hidden bit may begin in the place of one, which takes a bit
+    less. With a ``chosen_bias`` exponents are in two's complement and have no increment; the default takes least logic.
     """
 
     fmt: Format
@@ -115,24 +107,11 @@ class _Case:
 
 
 class Operand(wiring.Component):
-    """Split a code into sign, exponent, significand and class.
+    """Split a code into sign, exponent, significand (see :class:`OperandShape`) and class; ``name`` is for the title.
 
-    Parameters
-    ----------
-    layout : OperandShape
-    name : str
-        Name of the operand in the title of its chapter.
-
-    Members
-    -------
-    code : ``In``
-    sign : ``Out(1)``
-        The code's sign bit, for all classes; 0 in formats without a sign.
-    exponent, increment, significand : ``Out``
-        See ``OperandShape``; meaningless unless the value is finite and not zero. ``increment`` exists with
-        ``has_increment`` only.
-    is_zero, is_inf, is_nan : ``Out(1)``
-        ``is_zero`` is meaningless if ``is_nan`` is 1.
+    The sign is the code's sign bit, for all classes, and 0 in formats without a sign. Exponent, ``increment`` (with
+    ``has_increment`` only) and significand are meaningless unless the value is finite and not zero, ``is_zero`` if
+    ``is_nan`` is 1.
     """
 
     def __init__(self, layout: OperandShape, name: str = "operand"):

@@ -62,7 +62,7 @@ class Operation:
     patterns : tuple of tuples of str
         The patterns that select each value of a case table: strings of 0, 1 and ?, msb first.
     chapter : str
-        The title of its chapter, see :mod:`hwgen.netlist.chapters`; empty outside chapters.
+        The title of its chapter, see :mod:`hwgen.netlist.book`; empty outside chapters.
     instance : Instance, optional
     output : str
         The output of the instance.

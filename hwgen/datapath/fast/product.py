@@ -12,13 +12,13 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import PureInterface
 
 from golden import Biased, WideFormat
-from hwgen.datapath.accumulator import Accumulator
 from hwgen.datapath.arithmetic import addend, any_of, extended, named, plus, range_shape, reaches
 from hwgen.datapath.compress import multiplied
 from hwgen.datapath.fast.prefix import total, two_rows
 from hwgen.datapath.frame import TwoPathShape
 from hwgen.datapath.operand import Operand, OperandShape
 from hwgen.datapath.product import NumberShape, ProductShape
+from hwgen.datapath.sums import Accumulator
 from hwgen.netlist.book import chapter
 
 MOST_FRACTION_BITS = 3
