@@ -15,8 +15,6 @@ bit. Four decisions keep the datapath small:
   becomes subnormal, and fraction and exponent are packed with one addition.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
@@ -60,17 +58,10 @@ class _Sum:
 
 
 class FloatAdder:
-    """The hardware of ``round(acc_in + product)``.
+    """The hardware of ``round(acc_in + product)``, with ``flags`` as in :func:`golden.flags.of_sum`.
 
-    Parameters
-    ----------
-    accumulator : WideFormat
-    product : NumberShape
-        Of a product of normalized operands, or of another number with a leading 1.
-    flags : bool
-        Whether to compute flags, see :func:`golden.flags.of_sum`.
-    zero : str
-        Sign of a zero result, one of :data:`golden.wide.ZEROS`.
+    The product is one of normalized operands, or another number with a leading 1. ``zero`` is the sign of a zero
+    result, one of :data:`golden.wide.ZEROS`.
     """
 
     def __init__(self, accumulator: WideFormat, product: NumberShape, *, flags: bool = False, zero: str = IEEE):
@@ -164,14 +155,10 @@ class FloatAdder:
         aligned, lost = moved_right(m, trailing, distance)
         exponent = Mux(acc_leads, acc.exponent, product_exponent)
         exponent = named(m, "leading_exponent", exponent, w.highest_exponent.bit_length())
-        too_large = named(m, "product_too_large", ~acc_leads & self._is_too_large(product_exponent))
+        (low, high), limit = w.product_exponents, w.highest_exponent  # a product that leads has no negative exponent
+        is_too_large = (product_exponent[:-1] if low < 0 else product_exponent) > limit if high > limit else Const(0, 1)
+        too_large = named(m, "product_too_large", ~acc_leads & is_too_large)
         return _Aligned(acc_leads, exponent, leading, aligned, named(m, "sticky", lost), too_large)
-
-    def _is_too_large(self, product_exponent: Value) -> Value:
-        """Whether no finite sum has the exponent of a product that leads; that exponent is not negative."""
-        (low, high), limit = self.layout.product_exponents, self.layout.highest_exponent
-        magnitude = product_exponent[:-1] if low < 0 else product_exponent
-        return magnitude > limit if high > limit else Const(0, 1)
 
     def _add(self, m: Module, product: PureInterface, acc: Accumulator, aligned: _Aligned) -> _Sum:
         """Leading plus or minus trailing operand, in one's complement.

@@ -180,12 +180,8 @@ def largest(
 ) -> tuple[Value, list[Value]]:
     """The largest of some numbers of equal width, and which of them are equal to it.
 
-    From the first bit down, the numbers that lack a bit which another one has are out.
-
-    Parameters
-    ----------
-    leads : sequence of Value, optional
-        Which numbers count; default: all. If none does, the result is 0.
+    From the first bit down, the numbers that lack a bit which another one has are out. ``leads`` says which numbers
+    count; default: all. If none does, the result is 0.
     """
     leads = [Const(1, 1)] * len(items) if leads is None else list(leads)
     bits: list[Value] = []

@@ -10,8 +10,6 @@ is negative, the signs of all products are inverted. The total is normalized in 
 a subnormal result leaves, so that a first bit of 0 is that of a subnormal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce

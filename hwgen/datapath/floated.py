@@ -4,8 +4,6 @@ It suits any scale, any accumulator and any range: the sum is normalized, multip
 the product of a MAC. :mod:`hwgen.datapath.bounded` is smaller where it fits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce

@@ -1,7 +1,5 @@
 """Widths and constants of the adders of a fused MAC, derived from its formats."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from golden import WideFormat

@@ -1,7 +1,5 @@
 """The way in which products and an accumulator are summed: aligned, in a bounded frame, or as a floating-point sum."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from amaranth.hdl import Module

@@ -1,7 +1,5 @@
 """The multiplier of a MAC, and the lane of a sum of products: a multiplier with the product's row in fixed point."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from operator import mul

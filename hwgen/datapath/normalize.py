@@ -6,8 +6,6 @@ or above. The last of these bits in the front half says whether a stage moves th
 stage takes no longer than a multiplexer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -67,18 +65,10 @@ def normalized(
 ) -> tuple[Value, Value]:
     """Move a value left until its first bit is 1, in stages, and return it with the number of places.
 
-    Parameters
-    ----------
-    steps : int, optional
-        Number of stages; default: as many as the last place needs to become the first.
-    above : Value, optional
-        For each place, whether there is a 1 in it or above: the stages then need not look for it.
-    fill : Value, optional
-        The bit that moves in from the right; default: 0.
-    room : Value, optional
-        The largest number of places that the value may move.
-    name : str
-        Name of the moved value; default: one by the last step.
+    There are as many stages as the last place needs to become the first, unless ``steps`` says how many. If ``above``
+    says for each place whether there is a 1 in it or above, they need not look for it; otherwise ``room`` may be the
+    largest number of places that the value may move. ``fill`` moves in from the right; default: 0. The moved value has
+    the ``name``, or one by the last step.
     """
     steps = (len(value) - 1).bit_length() if steps is None else steps
     known = {} if above is None else dict(_moves_to_first(m, above, len(value) - 1))
@@ -232,21 +222,11 @@ def rounded_total(
 ) -> RoundedTotal:
     """Normalize a sum in two's complement and round it to nearest, ties to even.
 
-    Parameters
-    ----------
-    addends : tuple of Value
-        Two numbers, as wide as the total, that it is the sum of.
-    sticky : Value
-        Whether there are any ones below.
-    steps : sequence of int
-        Places that the stages move: the powers of two up to one of them, each once or twice, the largest first. A
-        number moves by no more than their sum.
-    precision : int
-        Bits of the target's significand.
-    exponent_less_1 : callable
-        The exponent field less 1 of a number that has been normalized, but for what is ``late``.
-    bits : int
-        Bits of the exponent field.
+    The total is the sum of two ``addends`` of its width; ``sticky`` says whether there are any ones below. ``steps``
+    are the places that the stages move: the powers of two up to one of them, each once or twice, the largest first. A
+    number moves by no more than their sum. The target's significand has ``precision`` bits, its exponent field has
+    ``bits``. ``exponent_less_1`` gives that field less 1 of a number that has been normalized, but for what is
+    ``late``.
     """
     negative = named(m, "total_negative", total[-1])
     if goal == SPEED:

@@ -8,8 +8,6 @@ multiplier needs less, so its operands are smaller:
 * Nothing is masked: exponent and significand of a zero, an infinity or a NaN are meaningless.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, reduce
@@ -132,8 +130,10 @@ class Operand(wiring.Component):
         cases = self._cases(m, [Tabled(bit, self._magnitudes >> i & 1 == 1) for i, bit in enumerate(body)])
         infinite = any_of(self._special(Kind.INF))
         zero = any_of(self._special(Kind.ZERO)) | (any_of([case.zero.value for case in cases if case.zero]) & ~infinite)
+        # NaNs excepted, the zeros of most formats are the codes with magnitude bits 0.
+        usual = bool(np.all((fmt.values == 0) == (self._magnitudes == 0), where=~np.isnan(fmt.values)))
         m.d.comb += [
-            self.is_zero.eq(body == 0 if self._only_zero_has_magnitude_zero() else zero),
+            self.is_zero.eq(body == 0 if usual else zero),
             self.is_inf.eq(infinite),
             self.is_nan.eq(any_of(self._special(Kind.NAN))),
         ]
@@ -192,11 +192,6 @@ class Operand(wiring.Component):
             pattern = sum((special.value >> i & 1) << place for place, i in enumerate(picked))
             parts.append(Cat(rest[i] for i in picked) == pattern)
         return reduce(and_, parts)
-
-    def _only_zero_has_magnitude_zero(self) -> bool:
-        """Whether the zeros are the codes with magnitude bits 0, NaNs excepted."""
-        values = self.fmt.values
-        return bool(np.all((values == 0) == (self._magnitudes == 0), where=~np.isnan(values)))
 
     def _cases(self, m: Module, magnitude: list[Tabled]) -> list[_Case]:
         """The rows in one-hot form."""

@@ -1,7 +1,5 @@
 """Sums of exact products in fixed point and two's complement, as wide as their range."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

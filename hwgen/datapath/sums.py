@@ -1,7 +1,5 @@
 """What the sums with an accumulator have in common: its fields, specials, status, the result; and the exact sum."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce

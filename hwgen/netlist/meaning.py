@@ -1,7 +1,5 @@
 """Names of intermediate results without a label, after what they are: ``field_is_12``, ``sign_and_any_of_tail``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from hwgen.netlist.dataflow import LOGIC, Bit, Bits, Operation

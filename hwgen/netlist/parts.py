@@ -1,7 +1,5 @@
 """Parts: equal components that a design contains several times become instances of one Verilog module."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
@@ -14,22 +12,11 @@ PARTS = "lane", "aligner", "element"
 
 
 class Repeated(wiring.Component):
-    """A combinational component that a design may contain several times.
+    """A combinational component that a design may contain several times; ``part`` is one of :data:`PARTS`.
 
-    Attributes
-    ----------
-    part : str
-        One of :data:`PARTS`.
-    identity : hashable
-        Components of one class with equal identities are the same hardware.
-    heading : str
-        Title of the chapter that holds the instances.
-    follows : str
-        How the title of the chapter before its own ones begins; if empty, they are the first ones.
-    summary : str
-        What the module does, for the comment above it.
-    is_worth_a_module : bool
-        Whether its text is long enough to be a module.
+    Components of one class with equal identities are the same hardware; if it ``is_worth_a_module``, its text is long
+    enough for one. ``heading`` is the title of the chapter that holds the instances. ``follows`` is how the title of
+    the chapter before its own ones begins; if empty, they are the first ones. ``summary`` says what the module does.
     """
 
     part: str

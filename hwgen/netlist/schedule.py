@@ -5,8 +5,6 @@ given number of ranks of registers allows. Then operations move to later stages 
 operations are accurate enough for that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log2
@@ -32,16 +30,9 @@ _GATE, _XOR = 0.6, 0.9
 
 @dataclass(frozen=True)
 class Schedule:
-    """Stages of a pipeline, numbered from 0.
+    """The stages of a pipeline, numbered from 0: that of each operation, and for each input port the first to read it.
 
-    Attributes
-    ----------
-    stages : tuple of int
-        The stage of each operation.
-    entries : dict
-        For each input port the stage that first reads it.
-    period : float
-        Delay of the slowest stage, in FO4, without its registers.
+    ``period`` is the delay of the slowest stage, in FO4, without its registers.
     """
 
     stages: tuple[int, ...]

@@ -15,8 +15,6 @@ Both are computed; one counts. Within the paths, nothing waits that can be compu
 * The exponents of all results that can come out are there before the sum is, and special values are in them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value

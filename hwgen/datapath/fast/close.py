@@ -11,8 +11,6 @@ Nothing is lost on the right. A *sentinel*, a 1 in the place where the accumulat
 the move to the left: results below it are subnormal.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value

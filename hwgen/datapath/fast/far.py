@@ -12,8 +12,6 @@ The places above the tail are added (``total``). The tail decides beside that wh
 high, and if it is low. This is a carry that enters all places at once, behind the adder's spans of carries.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value

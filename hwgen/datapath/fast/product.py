@@ -3,8 +3,6 @@
 The product's exponent is still a sum of several numbers, to which the accumulator's is added as one more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
