@@ -100,7 +100,7 @@ class Adder(Accumulating, wiring.Component):
         m = Module()
         layout = product_shape(self)
         if self.exact is None:
-            kind = TwoPathAdder if self.optimize == SPEED else FloatAdder
+            kind: type[TwoPathAdder | FloatAdder] = TwoPathAdder if self.optimize == SPEED else FloatAdder
             unit = kind(wide(self.accumulator), layout, flags=self.has_flags, zero=self.zero)
             total = unit.add(m, self.product, self.acc_in)
         else:

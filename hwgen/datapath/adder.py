@@ -155,9 +155,9 @@ class FloatAdder:
         aligned, lost = moved_right(m, trailing, distance)
         exponent = Mux(acc_leads, acc.exponent, product_exponent)
         exponent = named(m, "leading_exponent", exponent, w.highest_exponent.bit_length())
-        (low, high), limit = w.product_exponents, w.highest_exponent  # a product that leads has no negative exponent
-        is_too_large = (product_exponent[:-1] if low < 0 else product_exponent) > limit if high > limit else Const(0, 1)
-        too_large = named(m, "product_too_large", ~acc_leads & is_too_large)
+        (low, high), limit = w.product_exponents, w.highest_exponent
+        field = product_exponent[:-1] if low < 0 else product_exponent  # if the product leads, it is not negative
+        too_large = named(m, "product_too_large", ~acc_leads & (field > limit if high > limit else Const(0, 1)))
         return _Aligned(acc_leads, exponent, leading, aligned, named(m, "sticky", lost), too_large)
 
     def _add(self, m: Module, product: PureInterface, acc: Accumulator, aligned: _Aligned) -> _Sum:

@@ -116,7 +116,7 @@ def floated_sum(
         acc_nan = special if target.flush else special & acc[: target.fraction_bits].any()
         invalid = reduce(or_, (item.is_invalid for item in products), unscaled) & ~scale.is_nan
         m.d.comb += number.is_invalid.eq(invalid | (opposite & ~(any_nan | scale.is_nan | acc_nan)))
-    kind = TwoPathAdder if shape.goal == SPEED else FloatAdder
+    kind: type[TwoPathAdder | FloatAdder] = TwoPathAdder if shape.goal == SPEED else FloatAdder
     added = kind(target, floated, flags=flags, zero=POSITIVE if positive else IEEE).add(m, number, acc)
     return replace(added, finite=named(m, "all_finite", ~(is_nan | is_inf | special)))
 

@@ -46,9 +46,9 @@ def summed(
     target, fraction_bits, acc = state_format(accumulator), aligned_bits(accumulator), ports.acc_in
     frame = SumShape(layout, lanes, fabric=fabric, goal=goal)  # of a floating-point sum, if no frame fits
     if scale.is_one:
-        kinds = BoundedShape, SpanningShape
-        frames = (kind(layout, lanes, target, fabric=fabric, goal=goal) for kind in kinds)
-        frame = next((frame for frame in frames if frame.fits), frame)
+        bounded = BoundedShape(layout, lanes, target, fabric=fabric, goal=goal)
+        spanning = SpanningShape(layout, lanes, target, fabric=fabric, goal=goal)
+        frame = bounded if bounded.fits else spanning if spanning.fits else frame
     rows = frame if fraction_bits is None or flags else None
     negate = acc[-1] if isinstance(frame, BoundedShape | SpanningShape) else None
     items = lanes_of(m, ports, layout, lanes, rows, negate=negate, flags=flags)

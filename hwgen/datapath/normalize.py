@@ -71,7 +71,7 @@ def normalized(
     the ``name``, or one by the last step.
     """
     steps = (len(value) - 1).bit_length() if steps is None else steps
-    known = {} if above is None else dict(_moves_to_first(m, above, len(value) - 1))
+    known: dict[int, Value] = {} if above is None else dict(_moves_to_first(m, above, len(value) - 1))
     incoming = Const(0, 1) if fill is None else fill
     moves: list[Value] = []
     rooms: list[Value] = []  # first the room's bits above all moves, then those that earlier moves have not used up

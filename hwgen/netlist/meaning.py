@@ -70,7 +70,8 @@ class Meanings:
         source = self._driver(bit)
         if source is None or len(source.bits) > 1 or source.operation.kind not in (*_TRUE, *_FALSE):
             return (bit,), 1
-        kind, terms = source.operation.kind, []
+        kind = source.operation.kind
+        terms: list[tuple[Bits, int]] = []
         for operand in source.operation.operands:
             if len(operand) > 1:  # a reduction, or an operand of a logic operator
                 terms.append((operand, (1 << len(operand)) - 1 if kind == "$reduce_and" else 1))

@@ -262,8 +262,8 @@ class _Module:
         if len(pieces) == 1 and isinstance(pieces[0].source, Vector) and pieces[0].source in self.nested:
             return self.nested[pieces[0].source]
         texts: list[str] = []
-        bits = (isinstance(source, Vector) and width == 1 for source, _, width in pieces)
-        for (text, is_bit), run in groupby(zip(map(self._piece, pieces), bits, strict=True)):
+        are_bits = [isinstance(source, Vector) and width == 1 for source, _, width in pieces]
+        for (text, is_bit), run in groupby(zip(map(self._piece, pieces), are_bits, strict=True)):
             count = sum(1 for _ in run)
             texts += [f"{{{count}{{{text}}}}}"] if is_bit and count > 1 else [text] * count
         return Expression(texts[0] if len(texts) == 1 else f"{{{', '.join(reversed(texts))}}}", ATOM)

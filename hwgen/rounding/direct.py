@@ -219,7 +219,8 @@ class Direct:
         """The terms of one bit: exponents may have a term if it is 0 wherever their bit is."""
         normal, subnormal = (part ^ inverted for part in table)
         fields, lowest = self.source.exponent_bits, int(self.is_apart)
-        rows, terms = normal[lowest:], []
+        rows = normal[lowest:]
+        terms: Terms = []
         for function in np.unique(rows, axis=0):
             if function.any():
                 needed = lowest + np.flatnonzero((rows == function).all(axis=1))

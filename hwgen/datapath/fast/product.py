@@ -53,18 +53,14 @@ def product_shape(accumulator: WideFormat, plain: ProductShape) -> ProductShape:
     elif a.has_signed_fields:
         shares = missing, 0
     else:
-        half = max(1 << _field_bits(a) >> 1, 1)
+        fields = [row.exponent.bits for row in a.fmt.rows if isinstance(row.exponent, Biased)]
+        half = 1 << max(max(fields, default=0) - 1, 0)
         shares = (missing + half // 2) // half * half, 0
     a, b = (
         OperandShape(operand.fmt, chosen_bias=operand.bias + share)
         for operand, share in zip((a, b), shares, strict=True)
     )
     return ProductShape(a, b, scale_bits=plain.scale_bits)
-
-
-def _field_bits(operand: OperandShape) -> int:
-    """Bits of the widest biased exponent field."""
-    return max((row.exponent.bits for row in operand.fmt.rows if isinstance(row.exponent, Biased)), default=0)
 
 
 def multiply(
