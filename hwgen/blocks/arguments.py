@@ -17,14 +17,12 @@ from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_choice, check_flag, check_integer
 from golden.wide import ACCUMULATORS, POSITIVE
 from hwgen.blocks.options import MAX_LANES
-from hwgen.datapath.fabric import ASIC, FABRICS
 from hwgen.datapath.frames import product_shape, summed
-from hwgen.datapath.goal import AREA, GOALS
+from hwgen.datapath.goal import AREA, ASIC, FABRICS, GOALS
 from hwgen.datapath.multiplier import Multiplier
 from hwgen.datapath.ports import sum_ports
-from hwgen.datapath.product import ProductShape
+from hwgen.datapath.product import ProductShape, Scale
 from hwgen.datapath.rows import SumShape
-from hwgen.datapath.scale import Scale
 from hwgen.netlist.component import Checked
 
 

@@ -18,12 +18,11 @@ from hwgen.blocks.block import Block
 from hwgen.blocks.options import A_FORMAT, B_FORMAT, LANES, SCALE_BITS, TERMS
 from hwgen.blocks.words import operands, sum_lines
 from hwgen.datapath.compress import compressed_sum
-from hwgen.datapath.exact import sticky_specials
-from hwgen.datapath.lane import lanes_of
-from hwgen.datapath.multiplier import operand_ports
+from hwgen.datapath.multiplier import lanes_of, operand_ports
 from hwgen.datapath.ports import flag_port, flag_word
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import SumShape
+from hwgen.datapath.sums import sticky_specials
 
 
 class Compressor(Accumulating, wiring.Component):

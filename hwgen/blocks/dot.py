@@ -18,14 +18,12 @@ from hwgen.blocks.mac import MAC
 from hwgen.blocks.options import A_FORMAT, ACCUMULATION, B_FORMAT, BLOCK_SCALE, FABRIC, LANES, OPTIMIZE, RESULT
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
-from hwgen.datapath.exact import sticky_specials
-from hwgen.datapath.fabric import ASIC
-from hwgen.datapath.goal import AREA
-from hwgen.datapath.lane import lanes_of
-from hwgen.datapath.multiplier import operand_ports
+from hwgen.datapath.goal import AREA, ASIC
+from hwgen.datapath.multiplier import lanes_of, operand_ports
 from hwgen.datapath.ports import flag_word
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import SumShape, sum_with
+from hwgen.datapath.sums import sticky_specials
 
 
 class Dot(Accumulating, wiring.Component):

@@ -13,8 +13,7 @@ from golden.names import canonical
 from golden.rows import MAX_RANDOM_BITS
 from golden.wide import ALIGNED, ZEROS
 from hwgen.blocks.block import Option
-from hwgen.datapath.fabric import FABRICS
-from hwgen.datapath.goal import GOALS
+from hwgen.datapath.goal import FABRICS, GOALS
 from hwgen.datapath.ports import FLAG_BITS, MEANING
 
 TARGETS = (*WIDE, "unpacked")

@@ -18,12 +18,11 @@ from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, OPTIMIZE, TERM
 from hwgen.blocks.words import operands, sum_lines
 from hwgen.datapath import multiplier
 from hwgen.datapath.adder import FloatAdder
-from hwgen.datapath.exact import add_exact
 from hwgen.datapath.fast.adder import TwoPathAdder
-from hwgen.datapath.fast.product import taken
 from hwgen.datapath.frame import AdderShape
 from hwgen.datapath.goal import AREA, SPEED
 from hwgen.datapath.product import ProductShape, product_signature
+from hwgen.datapath.sums import add_exact
 
 
 class Multiplier(Accumulating, multiplier.Multiplier):
@@ -100,11 +99,9 @@ class Adder(Accumulating, wiring.Component):
         """A floating-point adder, or a fixed-point one for an exact accumulator."""
         m = Module()
         layout = product_shape(self)
-        if self.optimize == SPEED:
-            fast = TwoPathAdder(wide(self.accumulator), layout, flags=self.has_flags, zero=self.zero)
-            total = fast.add(m, taken(m, layout, self.product, flags=self.has_flags), self.acc_in)
-        elif self.exact is None:
-            unit = FloatAdder(wide(self.accumulator), layout, flags=self.has_flags, zero=self.zero)
+        if self.exact is None:
+            kind: type[TwoPathAdder | FloatAdder] = TwoPathAdder if self.optimize == SPEED else FloatAdder
+            unit = kind(wide(self.accumulator), layout, flags=self.has_flags, zero=self.zero)
             total = unit.add(m, self.product, self.acc_in)
         else:
             total = add_exact(m, self.exact, layout, self.product, self.acc_in)

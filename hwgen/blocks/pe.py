@@ -20,8 +20,7 @@ from hwgen.blocks.options import A_FORMAT, ACCUMULATION, B_FORMAT, BLOCK_SCALE, 
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.compress import resolved
-from hwgen.datapath.fabric import ASIC
-from hwgen.datapath.goal import AREA
+from hwgen.datapath.goal import AREA, ASIC
 from hwgen.datapath.multiplier import operand_ports
 from hwgen.datapath.ports import FLAG_BITS, flag_word, sum_ports
 from hwgen.netlist.book import chapter

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
-from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,10 +16,9 @@ from hwgen.blocks import options
 from hwgen.blocks.arguments import Accumulating, check_names, random_width
 from hwgen.blocks.block import Block, Option
 from hwgen.blocks.words import Rules, code_lines, code_rules, label, operands, state, wide_rules
-from hwgen.datapath.arithmetic import named, normalized
-from hwgen.datapath.fast.normalize import normalized as normalized_at_once
-from hwgen.datapath.fast.normalize import signed_magnitude
-from hwgen.datapath.goal import AREA, GOALS, SPEED
+from hwgen.datapath.arithmetic import named
+from hwgen.datapath.goal import AREA, GOALS
+from hwgen.datapath.normalize import normalized, signed_magnitude
 from hwgen.netlist.book import chapter
 from hwgen.rounding.neighbour import cut
 from hwgen.rounding.position import Parts
@@ -119,19 +118,13 @@ class Readout(Accumulating, wiring.Component):
         pos_inf, neg_inf, nan = map(partial(named, m), ("pos_inf", "neg_inf", "nan"), self.acc[unit.value_width :])
         sign = named(m, "sign", Mux(pos_inf | neg_inf, ~pos_inf, value[-1]) & ~nan)
         is_inf = named(m, "is_inf", (pos_inf | neg_inf) & ~nan)
-        above: Value | None = None
-        if self.optimize == SPEED:
-            magnitude, above = signed_magnitude(m, "magnitude", value, value[-1])
-        else:
-            magnitude = named(m, "magnitude", ((value ^ value[-1].replicate(len(value))) + value[-1])[: len(value)])
+        magnitude, above = signed_magnitude(m, "magnitude", value, value[-1], self.optimize)
         # The value is padded to 2**steps places, so the place of its first 1 is the complement of the shift amount.
         steps = max((unit.value_width - 1).bit_length(), 1)
         padding = Const(0, (1 << steps) - unit.value_width)
         chapter(m, f"Normalize: {1 << steps} bits move left to the first 1")
-        if above is None:
-            significand, places = normalized(m, Cat(magnitude, padding), steps)
-        else:
-            significand, places = normalized_at_once(m, Cat(magnitude, padding), Cat(above, padding))
+        above = None if above is None else Cat(above, padding)
+        significand, places = normalized(m, Cat(magnitude, padding), above=above)
         fraction, rest = cut(significand[:-1], min(rounder.fraction_bits, len(significand) - 1))
         lowest = unit.lsb_exponent
         exponents = lowest, lowest + unit.value_width - 1

@@ -15,8 +15,6 @@ bit. Four decisions keep the datapath small:
   becomes subnormal, and fraction and exponent are packed with one addition.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
@@ -24,11 +22,11 @@ from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
 from golden.wide import IEEE
-from hwgen.datapath.accumulator import Accumulator, unpacked
-from hwgen.datapath.arithmetic import addend, extended, moved_right, named, normalized, plus, range_shape
+from hwgen.datapath.arithmetic import addend, extended, moved_right, named, plus, range_shape
 from hwgen.datapath.frame import GUARD_BITS, AdderShape
+from hwgen.datapath.normalize import normalized
 from hwgen.datapath.product import NumberShape
-from hwgen.datapath.sums import Sum
+from hwgen.datapath.sums import Accumulator, Sum, unpacked
 from hwgen.netlist.book import chapter
 
 
@@ -60,17 +58,10 @@ class _Sum:
 
 
 class FloatAdder:
-    """The hardware of ``round(acc_in + product)``.
+    """The hardware of ``round(acc_in + product)``, with ``flags`` as in :func:`golden.flags.of_sum`.
 
-    Parameters
-    ----------
-    accumulator : WideFormat
-    product : NumberShape
-        Of a product of normalized operands, or of another number with a leading 1.
-    flags : bool
-        Whether to compute flags, see :func:`golden.flags.of_sum`.
-    zero : str
-        Sign of a zero result, one of :data:`golden.wide.ZEROS`.
+    The product is one of normalized operands, or another number with a leading 1. ``zero`` is the sign of a zero
+    result, one of :data:`golden.wide.ZEROS`.
     """
 
     def __init__(self, accumulator: WideFormat, product: NumberShape, *, flags: bool = False, zero: str = IEEE):
@@ -164,14 +155,10 @@ class FloatAdder:
         aligned, lost = moved_right(m, trailing, distance)
         exponent = Mux(acc_leads, acc.exponent, product_exponent)
         exponent = named(m, "leading_exponent", exponent, w.highest_exponent.bit_length())
-        too_large = named(m, "product_too_large", ~acc_leads & self._is_too_large(product_exponent))
+        (low, high), limit = w.product_exponents, w.highest_exponent
+        field = product_exponent[:-1] if low < 0 else product_exponent  # if the product leads, it is not negative
+        too_large = named(m, "product_too_large", ~acc_leads & (field > limit if high > limit else Const(0, 1)))
         return _Aligned(acc_leads, exponent, leading, aligned, named(m, "sticky", lost), too_large)
-
-    def _is_too_large(self, product_exponent: Value) -> Value:
-        """Whether no finite sum has the exponent of a product that leads; that exponent is not negative."""
-        (low, high), limit = self.layout.product_exponents, self.layout.highest_exponent
-        magnitude = product_exponent[:-1] if low < 0 else product_exponent
-        return magnitude > limit if high > limit else Const(0, 1)
 
     def _add(self, m: Module, product: PureInterface, acc: Accumulator, aligned: _Aligned) -> _Sum:
         """Leading plus or minus trailing operand, in one's complement.
@@ -205,7 +192,7 @@ class FloatAdder:
         chapter(m, f"Normalize: {width} bits, shifted left to the first 1 as far as the exponent allows")
         subnormals, bits = self.accumulator.has_subnormals, len(aligned.exponent)
         room = aligned.exponent if subnormals else None
-        significand, moves = normalized(m, total.magnitude, self.layout.shift_bits, fill=total.unit_missing, room=room)
+        significand, moves = normalized(m, total.magnitude, fill=total.unit_missing, room=room)
         rest = aligned.exponent - named(m, "places", moves)  # negative only if sums are flushed
         rest = Cat(rest[:bits], Const(0, 1)) if subnormals else Cat(rest[: bits + 1], rest[-1])
         return significand, named(m, "exponent_less_1", rest & significand[-1].replicate(len(rest)))

@@ -5,23 +5,20 @@ addends that are not zero decides where all of them are cut. What remains is sho
 (specification, section 10; :mod:`golden.arithmetic.aligned`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import WideFormat
 from golden.wide import wide
-from hwgen.datapath.arithmetic import any_of, extended, largest, named, normalized, plus, range_shape, reaches
-from hwgen.datapath.fabric import ASIC, FPGA, chained
-from hwgen.datapath.lane import Lane
-from hwgen.datapath.product import ProductShape
-from hwgen.datapath.rows import zero_is_silent
-from hwgen.datapath.scale import Scale
+from hwgen.datapath.arithmetic import any_of, extended, largest, named, plus, range_shape, reaches
+from hwgen.datapath.goal import AREA, ASIC, FPGA
+from hwgen.datapath.multiplier import Lane
+from hwgen.datapath.normalize import normalized, signed_magnitude
+from hwgen.datapath.product import ProductShape, Scale
+from hwgen.datapath.rows import chained, zero_is_silent
 from hwgen.datapath.sums import Sum, specials
 from hwgen.netlist.book import chapter
 from hwgen.netlist.parts import Repeated
@@ -32,19 +29,8 @@ class AlignedShape:
     """Widths of an aligned sum.
 
     Exponents are compared as levels: numbers that are not negative, a constant apart from the exponent of a product's
-    shape and from the accumulator's field.
-
-    Parameters
-    ----------
-    product : ProductShape
-        With the exponents of rows.
-    lanes : int
-    fraction_bits : int
-        Bits that every addend keeps after the binary point of the largest exponent.
-    scale_exponents : (int, int)
-        Smallest and largest exponent of a scale of all products.
-    fabric : str
-        One of :data:`hwgen.datapath.fabric.FABRICS`.
+    shape, which is that of its rows, and from the accumulator's field. Every addend keeps ``fraction_bits`` after the
+    binary point of the largest exponent. ``scale_exponents`` are the smallest and the largest one of a common scale.
     """
 
     product: ProductShape
@@ -137,11 +123,6 @@ class AlignedShape:
         low, high = self.fields
         return low - (self.sum_bits - 1) >= 1 and high < (1 << self.target.exponent_bits) - 1
 
-    @property
-    def infinity_passes(self) -> bool:
-        """Whether an infinite accumulator is the sum, because it is larger than all finite products."""
-        return self.is_bounded and self.acc_can_dominate
-
 
 @dataclass(frozen=True)
 class _Levels:
@@ -151,15 +132,6 @@ class _Levels:
     field: Value
     products: list[Value]
     active: list[Value]
-
-
-@dataclass(frozen=True)
-class _Truncated:
-    """A sum's magnitude in the accumulator's format; whether it is past the largest number; whether it is 0."""
-
-    body: Value
-    overflow: Value
-    is_zero: Value
 
 
 def aligned_sum(m: Module, lanes: Sequence[Lane], shape: AlignedShape, acc: Value, scale: Scale, positive: bool) -> Sum:
@@ -184,29 +156,28 @@ def aligned_sum(m: Module, lanes: Sequence[Lane], shape: AlignedShape, acc: Valu
     chapter(m, f"Sum: {shape.lanes} products and the accumulator; total {width} bits; its sign and magnitude")
     total = named(m, "total", _sum_of_rows(m, shape, rows, acc_row, width))
     negative = named(m, "total_negative", total[-1])
-    magnitude = ((total[:-1] ^ negative.replicate(width - 1)) + negative)[: width - 1]
-    magnitude = named(m, "total_magnitude", magnitude)
-    truncated = (_bounded if shape.is_bounded else _limited)(m, shape, magnitude, levels.field)
+    magnitude, _ = signed_magnitude(m, "total_magnitude", total[:-1], negative, AREA)
+    body, overflow, is_zero = (_bounded if shape.is_bounded else _limited)(m, shape, magnitude, levels.field)
 
     chapter(m, "Specials: no product but zeros, infinities and NaN; the sign")
-    special = specials(
-        m, [lane.product for lane in lanes], shape.product, acc, k, scale, acc_passes=shape.infinity_passes
-    )
+    products = [lane.product for lane in lanes]
+    passes = shape.is_bounded and shape.acc_can_dominate  # an infinite accumulator is larger than all finite products
+    special = specials(m, products, shape.product, acc, k, scale, acc_passes=passes)
     any_product = named(m, "any_product", any_of(levels.active))
     dropped = k - shape.kept_fraction
     alone = Cat(Const(0, dropped), acc[dropped:-1])
     choose_acc = named(m, "choose_acc", ~(any_product | special.force))
     choose_sum = named(m, "choose_sum", any_product & ~special.force)
-    number = (alone & choose_acc.replicate(len(alone))) | (truncated.body & choose_sum.replicate(len(alone)))
+    number = (alone & choose_acc.replicate(len(alone))) | (body & choose_sum.replicate(len(alone)))
     nan_bits = Cat(Const(0, k - 1), special.is_nan, special.force.replicate(target.exponent_bits))
     code_out = named(m, "code_out", number | nan_bits)
     acc_sign = named(m, "acc_sign", acc[-1] & alone.any())
-    sum_sign = named(m, "sum_sign", (negative ^ acc[-1]) & ~truncated.is_zero)
+    sum_sign = named(m, "sum_sign", (negative ^ acc[-1]) & ~is_zero)
     sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (special.minus_inf & ~special.is_nan)
     if positive:
         sign_out = sign_out & code_out.any()
     bits = Cat(code_out, named(m, "sign_out", sign_out))
-    return Sum(bits, truncated.overflow & choose_sum, invalid=special.invalid, finite=special.finite)
+    return Sum(bits, overflow & choose_sum, invalid=special.invalid, finite=special.finite)
 
 
 def _levels(
@@ -253,26 +224,11 @@ def _levels(
     return _Levels(top, named(m, "largest_field", field, shape_of_field), levels, used)
 
 
-class Aligner(Repeated, wiring.Component):
+class Aligner(Repeated):
     """Align a product with the largest exponent; combinational.
 
-    Magnitudes are truncated, so that they are negated after the shift.
-
-    Parameters
-    ----------
-    shape : AlignedShape
-
-    Members
-    -------
-    significand : ``In``
-        Of the product.
-    is_zero, negative : ``In(1)``
-        Whether the product is 0, and whether the row is to be negated. ``is_zero`` exists only where the significand of
-        a zero may be another number.
-    level, largest_level : ``In``
-        Of the product, and of all addends.
-    row : ``Out``
-        In one's complement, without the sign, which completes the two's complement.
+    The row is in one's complement, without the sign, which completes the two's complement. Magnitudes are truncated, so
+    that they are negated after the shift. ``is_zero`` exists only where the significand of a zero may not be 0.
     """
 
     part, follows = "aligner", "Largest exponent"
@@ -348,20 +304,20 @@ def _moved(
     return Cat(Const(0, max(width - len(value), 0)), value)[-width:]
 
 
-def _bounded(m: Module, shape: AlignedShape, magnitude: Value, field: Value) -> _Truncated:
-    """Truncate a sum that is a normal number or 0."""
+def _bounded(m: Module, shape: AlignedShape, magnitude: Value, field: Value) -> tuple[Value, Value, Value]:
+    """Truncate a sum that is a normal number or 0; whether it is past the largest number, and whether it is 0."""
     k, kept = shape.target.fraction_bits, shape.kept_fraction
     chapter(m, f"Normalize: {len(magnitude)} bits, shifted left to the first 1, cut to {kept + 1}")
-    value, places = normalized(m, magnitude, (len(magnitude) - 1).bit_length())
+    value, places = normalized(m, magnitude)
     first = shape.sum_bits - 1 - shape.fraction_bits
     exponent = named(m, "exponent", (field + first - places)[: shape.target.exponent_bits])
     body = Cat(Const(0, k - kept), value[-1 - kept : -1], exponent)
     is_zero = named(m, "total_is_zero", ~value[-1])
-    return _Truncated(body & value[-1].replicate(len(body)), Const(0, 1), is_zero)
+    return body & value[-1].replicate(len(body)), Const(0, 1), is_zero
 
 
-def _limited(m: Module, shape: AlignedShape, magnitude: Value, field: Value) -> _Truncated:
-    """Truncate a sum that may be subnormal, or past the largest number."""
+def _limited(m: Module, shape: AlignedShape, magnitude: Value, field: Value) -> tuple[Value, Value, Value]:
+    """The same for a sum that may be subnormal, or past the largest number."""
     k, kept, bits = shape.target.fraction_bits, shape.kept_fraction, shape.target.exponent_bits
     low, high = shape.fields
     width = len(magnitude)
@@ -378,10 +334,10 @@ def _limited(m: Module, shape: AlignedShape, magnitude: Value, field: Value) -> 
             move = named(m, f"sum_moves_right_{step}", distance[place] | beyond)
             magnitude = named(m, f"sum_moved_right_{step}", Mux(move, magnitude >> step, magnitude)[:width])
         room = named(m, "room", Mux(room[-1], 0, room)[: len(room) - 1])
-    value, places = normalized(m, magnitude, (width - 1).bit_length(), room=room)
+    value, places = normalized(m, magnitude, room=room)
     exponent = named(m, "exponent", (room - places)[: len(room)] + value[-1])
     past = reaches(exponent, (1 << bits) - 1) & ~is_zero
     past = named(m, "past_largest", past)
     fraction = Cat(Const(0, k - kept), value[-1 - kept : -1])
     body = Cat(Mux(past, 0, fraction), Mux(past, (1 << bits) - 1, exponent[:bits]))
-    return _Truncated(body & (~is_zero).replicate(len(body)), past, is_zero)
+    return body & (~is_zero).replicate(len(body)), past, is_zero

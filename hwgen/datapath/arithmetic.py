@@ -2,8 +2,7 @@
 
 Comparisons with constants and additions of constants are built from single gates: FPGA tools would give a general
 comparator or adder a carry chain, which costs more. Logic on the bits of a code has a truth table over all codes, so
-that gates that no code needs can be left out. Shifters move right with a sticky bit, left by a distance, or left to the
-first 1.
+that gates that no code needs can be left out.
 """
 
 from __future__ import annotations
@@ -181,12 +180,8 @@ def largest(
 ) -> tuple[Value, list[Value]]:
     """The largest of some numbers of equal width, and which of them are equal to it.
 
-    From the first bit down, the numbers that lack a bit which another one has are out.
-
-    Parameters
-    ----------
-    leads : sequence of Value, optional
-        Which numbers count; default: all. If none does, the result is 0.
+    From the first bit down, the numbers that lack a bit which another one has are out. ``leads`` says which numbers
+    count; default: all. If none does, the result is 0.
     """
     leads = [Const(1, 1)] * len(items) if leads is None else list(leads)
     bits: list[Value] = []
@@ -209,41 +204,3 @@ def moved_right(m: Module, value: Value, distance: Value, prefix: str = "") -> t
         lost = lost | (distance[k] & value[:step].any())
         value = named(m, f"{prefix}moved_right_{step}", Mux(distance[k], value >> step, value))
     return value, lost
-
-
-def normalized(
-    m: Module, value: Value, steps: int, *, fill: Value | None = None, room: Value | None = None, name: str = ""
-) -> tuple[Value, Value]:
-    """Move a value left until its first bit is 1, by at most ``2**steps - 1`` places.
-
-    Parameters
-    ----------
-    fill : Value, optional
-        The bit that moves in from the right; default: 0.
-    room : Value, optional
-        The largest number of places that the value may move.
-    name : str
-        Name of the moved value; default: one by the last step.
-
-    Returns
-    -------
-    value, places : Value
-    """
-    incoming = Const(0, 1) if fill is None else fill
-    moves: list[Value] = []
-    rooms: list[Value] = []  # first the room's bits above all moves, then those that earlier moves have not used up
-    if room is not None:
-        rooms = [named(m, f"room_for_{1 << steps}", room[steps:].any())]
-    for k in reversed(range(steps)):
-        step = 1 << k
-        front = value[-step:].any()
-        move = ~(named(m, f"one_in_first_{step}", front) if k else front)
-        if room is not None:
-            bit = room[k] if k < len(room) else Const(0, 1)
-            move &= named(m, f"room_for_{step}", any_of([*rooms, bit]))
-            rooms.insert(1, named(m, f"exponent_bit_{k}_remains", bit & ~move))
-        move = named(m, f"moves_left_{step}", move)
-        moved = f"moved_left_{step}" if k or not name else name
-        value = named(m, moved, Mux(move, Cat(incoming.replicate(step), value[:-step]), value))
-        moves = [move, *moves]
-    return value, Cat(*moves)

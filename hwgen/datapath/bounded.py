@@ -10,10 +10,8 @@ is negative, the signs of all products are inverted. The total is normalized in 
 a subnormal result leaves, so that a first bit of 0 is that of a subnormal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
 
@@ -21,12 +19,11 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from golden import WideFormat
 from hwgen.datapath.arithmetic import extended, named, reaches
-from hwgen.datapath.fabric import FPGA, chained
-from hwgen.datapath.fast.normalize import Normalized
-from hwgen.datapath.lane import Lane
-from hwgen.datapath.rows import SumShape, moved_up, sum_of_products
-from hwgen.datapath.scale import Scale
-from hwgen.datapath.signed import rounded_total
+from hwgen.datapath.goal import FPGA
+from hwgen.datapath.multiplier import Lane
+from hwgen.datapath.normalize import Normalized, RoundedTotal, rounded_total
+from hwgen.datapath.product import Scale
+from hwgen.datapath.rows import SumShape, chained, moved_up, sum_of_products
 from hwgen.datapath.sums import Sum, specials
 from hwgen.netlist.book import chapter
 
@@ -39,15 +36,7 @@ LONGEST_RANGE = 64
 
 @dataclass(frozen=True)
 class BoundedShape(SumShape):
-    """Widths of a bounded frame.
-
-    Parameters
-    ----------
-    product, lanes
-        See :class:`hwgen.datapath.rows.SumShape`.
-    target : WideFormat
-        The accumulator's format.
-    """
+    """Widths of a bounded frame; ``target`` is the accumulator's format."""
 
     target: WideFormat
 
@@ -150,21 +139,11 @@ class _Aligned:
     dominates: Value
 
 
-@dataclass(frozen=True)
-class _Finite:
-    """A rounded number without sign, meaningless if the accumulator is the result; the sign; whether it is 0."""
-
-    body: Value
-    negative: Value
-    is_zero: Value
-    lost: Value
-
-
 def rounded_sum(m: Module, lanes: Sequence[Lane], frame: BoundedShape, acc: Value, positive: bool) -> Sum:
     """Add, normalize and round; with ``positive`` a zero is +0."""
     products_sum = sum_of_products(m, [lane.row for lane in lanes], frame)
     aligned = _aligned(m, frame, acc)
-    finite = _rounded(m, frame, products_sum, aligned)
+    finite, is_zero = _rounded(m, frame, products_sum, aligned)
     k, exponent_bits = frame.target.fraction_bits, frame.target.exponent_bits
 
     chapter(m, "Specials: the accumulator as result, infinities and NaN; the sign")
@@ -174,7 +153,7 @@ def rounded_sum(m: Module, lanes: Sequence[Lane], frame: BoundedShape, acc: Valu
     )  # it dominates: it is its own result
     is_acc = ~any_sum | aligned.dominates
     choose_acc = named(m, "choose_acc", is_acc & ~special.force)
-    choose_sum = named(m, "choose_sum", ~(is_acc | special.force | finite.is_zero))
+    choose_sum = named(m, "choose_sum", ~(is_acc | special.force | is_zero))
     width = k + exponent_bits
     number = (acc[:-1] & choose_acc.replicate(width)) | (finite.body & choose_sum.replicate(width))
     code_out = number | Cat(Const(0, k - 1), special.is_nan, special.force.replicate(exponent_bits))
@@ -208,7 +187,8 @@ def _aligned(m: Module, frame: BoundedShape, acc: Value) -> _Aligned:
     return _Aligned(named(m, "acc_in_frame", moved[frame.tail :]), sticky, keeps_level, dominates)
 
 
-def _rounded(m: Module, frame: BoundedShape, products_sum: Value, aligned: _Aligned) -> _Finite:
+def _rounded(m: Module, frame: BoundedShape, products_sum: Value, aligned: _Aligned) -> tuple[RoundedTotal, Value]:
+    """The rounded sum, meaningless if the accumulator is the result, and whether it is 0."""
     target, bits = frame.target, frame.target.exponent_bits
     width, sign = frame.frame_bits + 1, products_sum[-1]
     chapter(m, f"Add: total {width} bits in two's complement, negated if the accumulator is negative")
@@ -229,20 +209,12 @@ def _rounded(m: Module, frame: BoundedShape, products_sum: Value, aligned: _Alig
     rounded = rounded_total(m, total, addends, aligned.sticky, *rounding)
     # A first bit of 0 is the number 0, or minus one unit of the frame, whose complement is 0.
     is_zero = named(m, "total_is_zero", ~(rounded.leading_one | rounded.negative))
-    return _Finite(named(m, "rounded", rounded.body), rounded.negative, is_zero, rounded.lost)
+    return replace(rounded, body=named(m, "rounded", rounded.body)), is_zero
 
 
 @dataclass(frozen=True)
 class SpanningShape(SumShape):
-    """Widths of a spanning frame.
-
-    Parameters
-    ----------
-    product, lanes
-        See :class:`hwgen.datapath.rows.SumShape`.
-    target : WideFormat
-        The accumulator's format.
-    """
+    """Widths of a spanning frame; ``target`` is the accumulator's format."""
 
     target: WideFormat
 

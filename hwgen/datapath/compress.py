@@ -1,7 +1,5 @@
 """Sums in carry-save form: two rows whose sum is the number, so that adding to it takes no carry from end to end."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

@@ -4,43 +4,33 @@ It suits any scale, any accumulator and any range: the sum is normalized, multip
 the product of a MAC. :mod:`hwgen.datapath.bounded` is smaller where it fits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_
 
-from amaranth.hdl import Const, Module, Mux, Shape, Value
+from amaranth.hdl import Const, Module, Mux, Value
 
 from golden import WideFormat
 from golden.wide import IEEE, POSITIVE
 from hwgen.datapath.adder import FloatAdder
-from hwgen.datapath.arithmetic import named, normalized, range_shape
+from hwgen.datapath.arithmetic import named
 from hwgen.datapath.fast.adder import TwoPathAdder
-from hwgen.datapath.fast.normalize import normalized as normalized_at_once
-from hwgen.datapath.fast.normalize import or_from_above, signed_magnitude
-from hwgen.datapath.fast.product import taken
 from hwgen.datapath.goal import SPEED
-from hwgen.datapath.lane import Lane
-from hwgen.datapath.product import product_signature
+from hwgen.datapath.multiplier import Lane
+from hwgen.datapath.normalize import normalized, or_from_above, signed_magnitude
+from hwgen.datapath.product import NumberShape, Scale, product_signature
 from hwgen.datapath.rows import SumShape, sum_of_products
-from hwgen.datapath.scale import Scale
 from hwgen.datapath.sums import Sum
 from hwgen.netlist.book import chapter
 
 
 @dataclass(frozen=True)
-class FloatedShape:
+class FloatedShape(NumberShape):
     """Widths of a normalized sum: value = significand * 2**(exponent - bias - (significand_bits - 1)).
 
-    Parameters
-    ----------
-    products : SumShape
-    scale_exponents : (int, int)
-        Smallest and largest exponent of the scale.
-    scale_bits, scale_fraction_bits : int
-        Bits of the scale's significand, and those after its point.
+    ``scale_exponents`` are the smallest and the largest exponent of the scale, ``scale_bits`` the bits of its
+    significand, ``scale_fraction_bits`` those after its point.
     """
 
     products: SumShape
@@ -65,11 +55,6 @@ class FloatedShape:
         """Smallest and largest exponent, including the bias."""
         low, high = self.scale_exponents
         return low, high + self.significand_bits - 1
-
-    @property
-    def exponent_shape(self) -> Shape:
-        """Smallest shape for every exponent."""
-        return range_shape(*self.exponents)
 
     @property
     def lsb_exponent(self) -> int:
@@ -131,31 +116,20 @@ def floated_sum(
         acc_nan = special if target.flush else special & acc[: target.fraction_bits].any()
         invalid = reduce(or_, (item.is_invalid for item in products), unscaled) & ~scale.is_nan
         m.d.comb += number.is_invalid.eq(invalid | (opposite & ~(any_nan | scale.is_nan | acc_nan)))
-    zero = POSITIVE if positive else IEEE
-    if shape.goal == SPEED:
-        fast = TwoPathAdder(target, floated, flags=flags, zero=zero)
-        added = fast.add(m, taken(m, floated, number, flags=flags), acc)
-    else:
-        added = FloatAdder(target, floated, flags=flags, zero=zero).add(m, number, acc)
+    kind: type[TwoPathAdder | FloatAdder] = TwoPathAdder if shape.goal == SPEED else FloatAdder
+    added = kind(target, floated, flags=flags, zero=POSITIVE if positive else IEEE).add(m, number, acc)
     return replace(added, finite=named(m, "all_finite", ~(is_nan | is_inf | special)))
 
 
 def _normalized(m: Module, shape: FloatedShape, total: Value, negative: Value, scale: Scale) -> tuple[Value, Value]:
     """The magnitude of a sum, times the scale's significand, moved left to its first 1; by how many places."""
-    bits, is_fast = shape.significand_bits, shape.products.goal == SPEED
-    above: Value | None = None
-    if is_fast:
-        magnitude, above = signed_magnitude(m, "products_magnitude", total, negative)
-    else:
-        magnitude = ((total ^ negative.replicate(len(total))) + negative)[: len(total)]
-        magnitude = named(m, "products_magnitude", magnitude)
+    bits, goal = shape.significand_bits, shape.products.goal
+    magnitude, above = signed_magnitude(m, "products_magnitude", total, negative, goal)
     if shape.scale_bits > 1:
-        magnitude = named(m, "scaled_magnitude", magnitude * scale.significand)
-        above = None
-    steps = (bits - 1).bit_length()
-    if not steps:
-        return magnitude[:bits], Const(0, 1)
-    if not is_fast:
-        return normalized(m, magnitude[:bits], steps, name="sum_significand")
-    above = or_from_above(m, magnitude[:bits]) if above is None else above[:bits]
-    return normalized_at_once(m, magnitude[:bits], above, name="sum_significand")
+        magnitude, above = named(m, "scaled_magnitude", magnitude * scale.significand), None
+    magnitude = magnitude[:bits]
+    if bits == 1:
+        return magnitude, Const(0, 1)
+    if goal == SPEED:
+        above = or_from_above(m, magnitude) if above is None else above[:bits]
+    return normalized(m, magnitude, above=above, name="sum_significand")

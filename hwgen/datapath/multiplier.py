@@ -1,6 +1,4 @@
-"""The multiplier of a fused MAC: decoders, exact product, sum of the exponents, classes; nothing is rounded."""
-
-from __future__ import annotations
+"""The multiplier of a MAC, and the lane of a sum of products: a multiplier with the product's row in fixed point."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -8,7 +6,7 @@ from operator import mul
 from types import MappingProxyType
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module
+from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,9 +14,11 @@ from golden import Format
 from hwgen.datapath.arithmetic import extended, named
 from hwgen.datapath.compress import multiplied
 from hwgen.datapath.operand import Operand
-from hwgen.datapath.ports import code, code_ports
+from hwgen.datapath.ports import code, code_ports, code_widths
 from hwgen.datapath.product import ProductShape, product_signature
+from hwgen.datapath.rows import SumShape, finite_row, product_row
 from hwgen.netlist.book import NOTE, chapter
+from hwgen.netlist.parts import Repeated
 
 
 def operand_ports(
@@ -32,17 +32,10 @@ def operand_ports(
 
 
 class Multiplier(wiring.Component):
-    """Exact product of two codes; combinational.
+    """Exact product of two codes: decoders, product, sum of the exponents, classes; combinational.
 
-    Parameters
-    ----------
-    layout : ProductShape
-    flags : bool
-        Whether the product has ``is_invalid``.
-    adders : bool
-        Whether the significands are multiplied by full adders, which are fast; otherwise synthesis chooses.
-    controls, others : mapping
-        Members that a subclass adds before and after the product.
+    With ``flags`` the product has ``is_invalid``. With ``adders`` the significands are multiplied by full adders, which
+    are fast; otherwise synthesis chooses. A subclass adds ``controls`` and ``others`` before and after the product.
 
     Members
     -------
@@ -103,3 +96,81 @@ class Multiplier(wiring.Component):
         if self.has_flags:
             m.d.comb += out.is_invalid.eq((a.is_zero & ~a.is_nan & b.is_inf) | (b.is_zero & ~b.is_nan & a.is_inf))
         return m
+
+
+class Lane(Repeated, Multiplier):
+    """The product of two codes, and its ``row`` in a sum of a ``shape``, see :class:`SumShape`; combinational.
+
+    Without a shape there is no row. With ``negates`` there is a port ``negate``, which negates the row; with ``masks``
+    there is a port ``enable``, without which the row is 0. With ``finite`` the row of a product that is not finite is
+    also 0, otherwise it is any number.
+    """
+
+    part = "lane"
+
+    def __init__(
+        self,
+        layout: ProductShape,
+        shape: SumShape | None,
+        *,
+        negates: bool = False,
+        masks: bool = False,
+        finite: bool = False,
+        flags: bool = False,
+        adders: bool = False,
+    ):
+        self.shape, self.negates, self.masks, self.finite = shape, negates, masks, finite
+        self.identity = layout, shape, negates, masks, finite, flags, adders
+        formats = " and ".join(dict.fromkeys(operand.fmt.name for operand in (layout.a, layout.b)))
+        self.heading, self.summary = "Lanes: exact products", f"one lane, the exact product of two codes of {formats}"
+        if shape is not None:
+            self.heading += f"; row {shape.row_bits} bits, bit 0 weighs 2^{shape.lsb_exponent}"
+            self.summary += ", and its row in the sum"
+        controls = {"negate": In(1)} if negates else {}
+        controls |= {"enable": In(1)} if masks else {}
+        row = {} if shape is None else {"row": Out(shape.row_bits)}
+        super().__init__(layout, flags=flags, adders=adders, controls=controls, others=row)
+
+    def elaborate(self, platform: object) -> Module:
+        """A multiplier, then the shift to fixed point."""
+        m, product = super().elaborate(platform), self.product
+        if self.shape is None:
+            return m
+        if self.finite:
+            row = finite_row(m, "row", product, self.shape, ~self.enable if self.masks else None)
+        else:
+            sign = product.sign ^ self.negate if self.negates else product.sign
+            row = product_row(m, "row", product, self.shape, sign, Const(0, 1))
+        m.d.comb += self.row.eq(row)
+        return m
+
+
+def lanes_of(
+    m: Module,
+    ports: wiring.Component,
+    layout: ProductShape,
+    count: int,
+    shape: SumShape | None,
+    *,
+    negate: Value | None = None,
+    enable: Value | None = None,
+    finite: bool = False,
+    flags: bool,
+    adders: bool = False,
+) -> list[Lane]:
+    """A :class:`Lane` for each of ``count`` pairs of a component's codes, with the same scale and the same controls."""
+    lanes = []
+    for number in range(count):
+        negates, masks = negate is not None and shape is not None, enable is not None
+        lane = Lane(layout, shape, negates=negates, masks=masks, finite=finite, flags=flags, adders=adders)
+        m.submodules[f"lane_{number}"] = lane
+        lanes.append(lane)
+        if layout.scale_bits:
+            m.d.comb += lane.scale.eq(ports.scale)
+        if lane.negates:
+            m.d.comb += lane.negate.eq(negate)
+        if lane.masks:
+            m.d.comb += lane.enable.eq(enable)
+        for port, width in (code_widths("a", layout.a.fmt) | code_widths("b", layout.b.fmt)).items():
+            m.d.comb += getattr(lane, port).eq(getattr(ports, port).word_select(number, width))
+    return lanes

@@ -8,8 +8,6 @@ multiplier needs less, so its operands are smaller:
 * Nothing is masked: exponent and significand of a zero, an infinity or a NaN are meaningless.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, reduce
@@ -30,17 +28,9 @@ from hwgen.netlist.book import chapter
 class OperandShape:
     """Widths of a format's operands: value = significand * 2**(exponent + increment - bias - (significand_bits - 1)).
 
-    Parameters
-    ----------
-    fmt : Format
-    normalized : bool
-        Whether subnormals are normalized; otherwise they keep their leading zeros and the exponent of their row.
-    keeps_exponents : bool
-        Whether all exponents are those of the rows. Otherwise a significand without a hidden bit may begin in the place
-        of one, which takes a bit less.
-    chosen_bias : int, optional
-        Bias of the exponents, which then are in two's complement and have no increment; default: the one that takes the
-        least logic.
+    Subnormals that are not ``normalized`` keep their leading zeros and the exponent of their row. Unless the operand
+    ``keeps_exponents`` of all rows, a significand without a hidden bit may begin in the place of one, which takes a bit
+    less. With a ``chosen_bias`` exponents are in two's complement and have no increment; the default takes least logic.
     """
 
     fmt: Format
@@ -115,24 +105,11 @@ class _Case:
 
 
 class Operand(wiring.Component):
-    """Split a code into sign, exponent, significand and class.
+    """Split a code into sign, exponent, significand (see :class:`OperandShape`) and class; ``name`` is for the title.
 
-    Parameters
-    ----------
-    layout : OperandShape
-    name : str
-        Name of the operand in the title of its chapter.
-
-    Members
-    -------
-    code : ``In``
-    sign : ``Out(1)``
-        The code's sign bit, for all classes; 0 in formats without a sign.
-    exponent, increment, significand : ``Out``
-        See ``OperandShape``; meaningless unless the value is finite and not zero. ``increment`` exists with
-        ``has_increment`` only.
-    is_zero, is_inf, is_nan : ``Out(1)``
-        ``is_zero`` is meaningless if ``is_nan`` is 1.
+    The sign is the code's sign bit, for all classes, and 0 in formats without a sign. Exponent, ``increment`` (with
+    ``has_increment`` only) and significand are meaningless unless the value is finite and not zero, ``is_zero`` if
+    ``is_nan`` is 1.
     """
 
     def __init__(self, layout: OperandShape, name: str = "operand"):
@@ -153,8 +130,10 @@ class Operand(wiring.Component):
         cases = self._cases(m, [Tabled(bit, self._magnitudes >> i & 1 == 1) for i, bit in enumerate(body)])
         infinite = any_of(self._special(Kind.INF))
         zero = any_of(self._special(Kind.ZERO)) | (any_of([case.zero.value for case in cases if case.zero]) & ~infinite)
+        # NaNs excepted, the zeros of most formats are the codes with magnitude bits 0.
+        usual = bool(np.all((fmt.values == 0) == (self._magnitudes == 0), where=~np.isnan(fmt.values)))
         m.d.comb += [
-            self.is_zero.eq(body == 0 if self._only_zero_has_magnitude_zero() else zero),
+            self.is_zero.eq(body == 0 if usual else zero),
             self.is_inf.eq(infinite),
             self.is_nan.eq(any_of(self._special(Kind.NAN))),
         ]
@@ -213,11 +192,6 @@ class Operand(wiring.Component):
             pattern = sum((special.value >> i & 1) << place for place, i in enumerate(picked))
             parts.append(Cat(rest[i] for i in picked) == pattern)
         return reduce(and_, parts)
-
-    def _only_zero_has_magnitude_zero(self) -> bool:
-        """Whether the zeros are the codes with magnitude bits 0, NaNs excepted."""
-        values = self.fmt.values
-        return bool(np.all((values == 0) == (self._magnitudes == 0), where=~np.isnan(values)))
 
     def _cases(self, m: Module, magnitude: list[Tabled]) -> list[_Case]:
         """The rows in one-hot form."""

@@ -1,4 +1,4 @@
-"""Interface of an exact product between blocks: widths and signature."""
+"""Interface of an exact product between blocks: widths and signature; and a factor that all products of a sum share."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-from amaranth.hdl import Shape
-from amaranth.lib.wiring import Out, Signature
+from amaranth.hdl import Const, Shape, Value
+from amaranth.lib.wiring import Out, PureInterface, Signature
 
 from golden import Format
 from golden.arithmetic.exact import scale_range
@@ -24,7 +24,7 @@ class NumberShape(Protocol):
 
     @property
     def integer_bits(self) -> int:
-        """Those before its binary point."""
+        """Bits of the significand before its binary point."""
 
     @property
     def bias(self) -> int:
@@ -35,25 +35,21 @@ class NumberShape(Protocol):
         """Smallest and largest exponent of a finite nonzero number, including the bias."""
 
     @property
-    def exponent_shape(self) -> Shape:
-        """Smallest shape for every exponent."""
-
-    @property
     def lsb_exponent(self) -> int:
         """Every number is a multiple of 2 to this power."""
 
+    @property
+    def exponent_shape(self) -> Shape:
+        """Smallest shape for every exponent."""
+        return range_shape(*self.exponents)
+
 
 @dataclass(frozen=True)
-class ProductShape:
+class ProductShape(NumberShape):
     """Widths of the products of two formats: value = significand * 2**(exponent - bias - fraction_bits).
 
-    Parameters
-    ----------
-    a, b : OperandShape
-    spare_carry : int
-        1 adds 1 to the exponents' sum through its free carry-in, which can simplify the adder's constants.
-    scale_bits : int
-        Bits of a scale, a number in two's complement that is added to the exponents' sum; 0 without.
+    A ``spare_carry`` of 1 adds 1 to the exponents' sum through its free carry-in, which can simplify the adder's
+    constants. A scale, a number of ``scale_bits`` in two's complement, is added to that sum; 0 bits: none.
     """
 
     a: OperandShape
@@ -72,7 +68,7 @@ class ProductShape:
         spare_carry: int = 0,
         scale_bits: int = 0,
     ) -> ProductShape:
-        """Widths of the products of two formats; see ``OperandShape`` for both operands' options."""
+        """The shape for two formats; see :class:`OperandShape` for the options of both operands."""
         a, b = (OperandShape(fmt, normalized, keeps_exponents) for fmt in (a_format, b_format))
         return cls(a, b, spare_carry, scale_bits)
 
@@ -103,24 +99,13 @@ class ProductShape:
         return a_low + b_low + low + self.spare_carry, a_high + b_high + high + self.spare_carry
 
     @property
-    def exponent_shape(self) -> Shape:
-        """Smallest shape for every exponent."""
-        return range_shape(*self.exponents)
-
-    @property
     def lsb_exponent(self) -> int:
         """Every product is a multiple of 2 to this power."""
         return self.a.fmt.ulp_exponent + self.b.fmt.ulp_exponent + scale_range(self.scale_bits)[0]
 
 
 def product_signature(layout: NumberShape, *, flags: bool = False) -> Signature:
-    """An exact product: value = significand * 2**(exponent - bias - fraction_bits), see ``ProductShape``.
-
-    Parameters
-    ----------
-    layout : ProductShape
-    flags : bool
-        Whether the product has ``is_invalid``.
+    """An exact product: value = significand * 2**(exponent - bias - fraction_bits), see :class:`ProductShape`.
 
     Members
     -------
@@ -133,7 +118,7 @@ def product_signature(layout: NumberShape, *, flags: bool = False) -> Signature:
     is_zero, is_inf, is_nan : ``Out(1)``
         ``is_zero`` and ``is_inf`` are meaningless if ``is_nan`` is 1.
     is_invalid : ``Out(1)``
-        Whether the product is NaN because of 0 * infinity.
+        With ``flags`` only: whether the product is NaN because of 0 * infinity.
     """
     return number_signature(layout.exponent_shape, layout.significand_bits, *(("is_invalid",) if flags else ()))
 
@@ -142,3 +127,45 @@ def number_signature(exponent: Shape, significand_bits: int, *flags: str) -> Sig
     """Signature of a number: sign, exponent, significand, its class, and further ``flags``."""
     classes = dict.fromkeys(("is_zero", "is_inf", "is_nan", *flags), Out(1))
     return Signature({"sign": Out(1), "exponent": Out(exponent), "significand": Out(significand_bits), **classes})
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A factor, ``significand * 2**(exponent - fraction_bits)``, that is not negative.
+
+    ``exponents`` are the smallest and the largest one of a factor that is neither 0 nor NaN; if it is, exponent and
+    significand are meaningless. The significand of powers of two is the number 1.
+    """
+
+    exponent: Value
+    exponents: tuple[int, int]
+    significand: Value
+    fraction_bits: int
+    is_zero: Value
+    is_nan: Value
+
+    @classmethod
+    def none(cls) -> Scale:
+        """The factor 1."""
+        never = Const(0, 1)
+        return cls(Const(0, 1), (0, 0), Const(1, 1), 0, never, never)
+
+    @classmethod
+    def of_port(cls, port: Value) -> Scale:
+        """2 to the power of a number in two's complement."""
+        never = Const(0, 1)
+        return cls(port.as_signed(), scale_range(len(port)), Const(1, 1), 0, never, never)
+
+    @classmethod
+    def of_blocks(cls, product: PureInterface, shape: ProductShape) -> Scale:
+        """The product of two scales."""
+        low, high = shape.exponents
+        significand = product.significand if shape.significand_bits > 1 else Const(1, 1)
+        exponents = low - shape.bias, high - shape.bias
+        exponent = product.exponent - shape.bias
+        return cls(exponent, exponents, significand, shape.fraction_bits, product.is_zero, product.is_nan)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether there is no factor but 1."""
+        return isinstance(self.exponent, Const)

@@ -1,7 +1,5 @@
 """Sums of exact products in fixed point and two's complement, as wide as their range."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -14,8 +12,7 @@ from amaranth.lib.wiring import PureInterface
 from golden import Format
 from golden.arithmetic.exact import scale_range
 from hwgen.datapath.arithmetic import named
-from hwgen.datapath.fabric import ASIC, FPGA, chained
-from hwgen.datapath.goal import AREA
+from hwgen.datapath.goal import AREA, ASIC, FPGA
 from hwgen.datapath.product import ProductShape
 from hwgen.netlist.book import chapter
 
@@ -25,17 +22,9 @@ MAX_SPARE_PLACES = 4
 
 @dataclass(frozen=True)
 class SumShape:
-    """Widths of a sum of products.
+    """Widths of a sum of products without normalized subnormals.
 
-    Parameters
-    ----------
-    product : ProductShape
-        Without normalized subnormals.
-    lanes : int
-    fabric : str
-        One of :data:`hwgen.datapath.fabric.FABRICS`: what the sum is written for.
-    goal : str
-        One of :data:`hwgen.datapath.goal.GOALS`: what follows the sum is built for.
+    The sum is written for ``fabric``, and what follows it is built for ``goal``; see :mod:`hwgen.datapath.goal`.
     """
 
     product: ProductShape
@@ -174,3 +163,34 @@ def zero_is_silent(fmt: Format) -> bool:
     rows = [fmt.rows[fmt.magnitude_rows[code]] for code in zeros & ((1 << fmt.magnitude_bits) - 1)]
     is_special = any((code & item.mask) == item.value for code in zeros.tolist() for item in fmt.specials)
     return not is_special and all(not row.hidden and row.fraction_bits > 1 for row in rows)
+
+
+def chained(m: Module, addends: Sequence[Value], units: Sequence[Value], width: int) -> Value:
+    """The sum of numbers in two's complement and of single bits, modulo ``2**width``: a carry chain for each two.
+
+    Yosys would merge sums of sums into compressors of LUTs, which take more than carry chains. It does not if each
+    sum has a place in front that is dropped; that place also brings a bit in as carry.
+    """
+    terms, bits, level = list(addends), list(units), 0
+    while len(terms) > 1 or bits:
+        if len(terms) == 1:
+            terms.append(Const(0, 1))
+        pairs = [terms[place : place + 2] for place in range(0, len(terms), 2)]
+        level += 1
+        terms = []
+        for number, pair in enumerate(pairs):
+            if len(pair) == 1:
+                terms += pair
+                continue
+            size = min(max(map(len, pair)) + 1, width)
+            first, second = (_extended(value, size) for value in pair)
+            carry = bits.pop() if bits else Const(0, 1)
+            total = (Cat(Const(1, 1), first) + Cat(carry, second))[1 : size + 1]
+            is_last = len(pairs) == 1 and not bits  # the caller names it
+            terms.append(total if is_last else named(m, f"sum_{level}_{number}", total))
+    return _extended(terms[0], width)
+
+
+def _extended(value: Value, width: int) -> Value:
+    """The same number in two's complement in ``width`` bits."""
+    return Cat(value, value[-1].replicate(max(width - len(value), 0)))[:width]

@@ -21,15 +21,9 @@ def exponent_shape(fmt: Format) -> Shape:
 def unpacked_signature(fmt: Format) -> Signature:
     """An unpacked number: value = significand * 2**(exponent - (width of significand - 1)).
 
-    Members
-    -------
-    sign : ``Out(1)``
-        The code's sign bit, for all classes; 0 in formats without a sign.
-    exponent : ``Out(exponent_shape(fmt))``
-    significand : ``Out(fmt.precision)``
-        Normalized: its first bit is 1 for every finite nonzero value, also a subnormal one. For other values it and the
-        exponent are zero.
-    is_zero, is_inf, is_nan : ``Out(1)``
+    The sign is the code's sign bit, for all classes, and 0 in formats without a sign. The significand is normalized:
+    its first bit is 1 for every finite nonzero value, also a subnormal one. For other values it and the exponent are
+    zero.
     """
     return number_signature(exponent_shape(fmt), fmt.precision)
 

@@ -1,7 +1,5 @@
 """A mixin for all public components: no warnings about refused ones, and a ``repr`` that shows the constructor call."""
 
-from __future__ import annotations
-
 from enum import Enum
 from inspect import signature
 from typing import Any, Self

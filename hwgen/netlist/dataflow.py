@@ -46,26 +46,15 @@ class Instance:
 
 @dataclass(frozen=True)
 class Operation:
-    """``result = kind(operands)``.
+    """``result = kind(operands)``; ``signed`` says whether a comparison, product or right shift is in two's complement.
 
-    Attributes
-    ----------
-    kind : str
-        A Yosys cell type; ``"case"``, whose operands are the subject, the default and a value for each item of
-        ``patterns``; or ``"instance"``: the result is one output of an instance, the operands are its inputs.
-    operands : tuple of Bits
-        All of one width in modular and bitwise operations, comparisons and multiplexers (except the select). ``$mux``
-        has (select, value if 1, value if 0), ``$pmux`` (select, a value for each of its bits ..., default), ``$dff``
-        (clock, data).
-    signed : bool
-        Whether a comparison, product or right shift is in two's complement.
-    patterns : tuple of tuples of str
-        The patterns that select each value of a case table: strings of 0, 1 and ?, msb first.
-    chapter : str
-        The title of its chapter, see :mod:`hwgen.netlist.chapters`; empty outside chapters.
-    instance : Instance, optional
-    output : str
-        The output of the instance.
+    ``kind`` is a Yosys cell type, or one of ours. The operands of ``"case"`` are the subject, the default and a value
+    for each item of ``patterns``: strings of 0, 1 and ?, msb first. The result of ``"instance"`` is one ``output`` of
+    an instance, the operands are its inputs. ``chapter`` is the title of a chapter, see :mod:`hwgen.netlist.book`.
+
+    Operands have all one width in modular and bitwise operations, comparisons and multiplexers (except the select).
+    ``$mux`` has (select, value if 1, value if 0), ``$pmux`` (select, a value for each of its bits ..., default),
+    ``$dff`` (clock, data).
     """
 
     kind: str
@@ -131,23 +120,14 @@ class Netlist:
 
 
 def load(text: str, chapters: Mapping[str, Mapping[str, str]], notes: Mapping[str, Mapping[str, str]]) -> list[Netlist]:
-    """The netlists of modules in ``text``, which Yosys's ``write_json`` wrote.
+    """The netlists of modules in ``text``, which Yosys's ``write_json`` wrote, without ports that no instance needs.
 
-    A module's ports that its instances do not need are left out.
-
-    Parameters
-    ----------
-    text : str
-    chapters : mapping
-        By module, each before those that it has instances of: the names that become labels, in order, with the titles
-        of their chapters.
-    notes : mapping
-        By module: comments on some of these.
+    ``chapters`` are by module, each before those that it has instances of, the names that become labels, in order, with
+    the titles of their chapters; ``notes`` are comments on some of these.
     """
     modules = json.loads(text)["modules"]
     used: dict[str, dict[str, bool]] = {name: dict.fromkeys(modules[name]["ports"], True) for name in chapters}
-    for name in [*chapters][1:]:
-        used[name] = {port: _is_read_inside(item, modules[name]) for port, item in modules[name]["ports"].items()}
+    used |= {name: _read_inside(modules[name]) for name in [*chapters][1:]}
     netlists = []
     for name, titles in chapters.items():
         netlist = _load(name, modules[name], titles, notes[name], used)
@@ -158,11 +138,15 @@ def load(text: str, chapters: Mapping[str, Mapping[str, str]], notes: Mapping[st
     return [replace(item, operations=tuple(_with_outputs(part, used) for part in item.operations)) for item in netlists]
 
 
-def _is_read_inside(port: dict, module: dict) -> bool:
-    """Whether a port is an input that its module reads."""
-    cells = (bits for cell in module["cells"].values() for bits in cell["connections"].values())
-    outputs = (other["bits"] for other in module["ports"].values() if other["direction"] == "output")
-    return port["direction"] == "input" and not {*port["bits"]}.isdisjoint(chain(*cells, *outputs))
+def _read_inside(module: dict) -> dict[str, bool]:
+    """The ports of a module, and whether they are inputs that it reads."""
+    read = [bits for cell in module["cells"].values() for bits in cell["connections"].values()]
+    read += [port["bits"] for port in module["ports"].values() if port["direction"] == "output"]
+    inside = {*chain(*read)}
+    return {
+        name: port["direction"] == "input" and not inside.isdisjoint(port["bits"])
+        for name, port in module["ports"].items()
+    }
 
 
 def _load(

@@ -12,8 +12,7 @@ from amaranth.lib.wiring import In
 
 from golden.refusal import BadKind, BadValue
 from hwgen.netlist import dataflow, verilog
-from hwgen.netlist.book import ATTRIBUTE, NOTE, chapters_by_path
-from hwgen.netlist.chapters import in_chapters
+from hwgen.netlist.book import ATTRIBUTE, NOTE, chapters_by_path, in_chapters
 from hwgen.netlist.joins import joined
 from hwgen.netlist.layout import comment, span
 from hwgen.netlist.parts import Part, flat_ports, repeated, separated
@@ -218,7 +217,6 @@ class _Source:
         self.notes = {".".join(path[1:]): signal.attrs[NOTE] for signal, path in paths.items() if NOTE in signal.attrs}
         pins, follows = dict[str, str](), dict[str, str]()
         for path, part, is_instance in repeated(fragment, name):
-            assert isinstance(part, wiring.Component)
             if part.follows:
                 follows[path] = part.follows
             for port, _, value in flat_ports(part) if is_instance else ():

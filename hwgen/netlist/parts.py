@@ -1,10 +1,7 @@
 """Parts: equal components that a design contains several times become instances of one Verilog module."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from itertools import chain, count
 
 from amaranth.hdl import Fragment, Instance, Value
 from amaranth.lib import wiring
@@ -14,23 +11,12 @@ PARTS = "lane", "aligner", "element"
 """What the names of modules may end with, after a design's name and an underscore."""
 
 
-class Repeated:
-    """A mixin for combinational components that a design may contain several times.
+class Repeated(wiring.Component):
+    """A combinational component that a design may contain several times; ``part`` is one of :data:`PARTS`.
 
-    Attributes
-    ----------
-    part : str
-        One of :data:`PARTS`.
-    identity : hashable
-        Components of one class with equal identities are the same hardware.
-    heading : str
-        Title of the chapter that holds the instances.
-    follows : str
-        How the title of the chapter before its own ones begins; if empty, they are the first ones.
-    summary : str
-        What the module does, for the comment above it.
-    is_worth_a_module : bool
-        Whether its text is long enough to be a module.
+    Components of one class with equal identities are the same hardware; if it ``is_worth_a_module``, its text is long
+    enough for one. ``heading`` is the title of the chapter that holds the instances. ``follows`` is how the title of
+    the chapter before its own ones begins; if empty, they are the first ones. ``summary`` says what the module does.
     """
 
     part: str
@@ -61,49 +47,46 @@ def separated(fragment: Fragment, name: str) -> list[Part]:
 
     An instance stays in a fragment of its own, so that signals keep the names that they have without it.
     """
-    places: dict[Hashable, list[tuple[Fragment, int]]] = {}
-    components: dict[Hashable, Repeated] = {}
+    places: dict[Hashable, list[tuple[Fragment, int, Repeated]]] = {}
 
     def enter(parent: Fragment) -> None:
         for number, (child, _, _) in enumerate(parent.subfragments):
-            component = next((origin for origin in child.origins or () if isinstance(origin, Repeated)), None)
+            component = _component(child)
             if component is not None and component.is_worth_a_module:
-                key = type(component), component.identity
-                places.setdefault(key, []).append((parent, number))
-                if components.setdefault(key, component) is not component:
+                equal = places.setdefault((type(component), component.identity), [])
+                equal.append((parent, number, component))
+                if len(equal) > 1:
                     continue
             enter(child)
 
     enter(fragment)
     parts: list[Part] = []
-    for key, found in places.items():
-        if len(found) > 1:
-            parent, number = found[0]
-            usual = f"{name}_{components[key].part}"
-            taken = {part.name for part in parts}
-            free = next(item for item in chain([usual], (f"{usual}_{k}" for k in count(2))) if item not in taken)
-            part = Part(free, components[key], parent.subfragments[number][0])
-            for parent, number in found:
+    for equal in places.values():
+        if len(equal) > 1:
+            parent, number, first = equal[0]
+            alike = 1 + sum(part.component.part == first.part for part in parts)
+            ending = first.part if alike == 1 else f"{first.part}_{alike}"
+            part = Part(f"{name}_{ending}", first, parent.subfragments[number][0])
+            for parent, number, component in equal:
                 child, label, location = parent.subfragments[number]
-                parent.subfragments[number] = _instance(child, part.name), label, location
+                pins = [("i" if flow == In else "o", pin, value) for pin, flow, value in flat_ports(component)]
+                stub = Fragment()
+                stub.origins = child.origins
+                stub.add_subfragment(Instance(part.name, *pins), "instance")
+                parent.subfragments[number] = stub, label, location
             parts.append(part)
     return parts
-
-
-def _instance(child: Fragment, module: str) -> Fragment:
-    (component,) = (origin for origin in child.origins or () if isinstance(origin, Repeated))
-    assert isinstance(component, wiring.Component)
-    pins = [("i" if flow == In else "o", name, value) for name, flow, value in flat_ports(component)]
-    stub = Fragment()
-    stub.origins = child.origins
-    stub.add_subfragment(Instance(module, *pins), "instance")
-    return stub
 
 
 def repeated(fragment: Fragment, path: str) -> Iterator[tuple[str, Repeated, bool]]:
     """The paths of repeated components in a fragment, with the components, and whether they are instances."""
     for child, label, _ in fragment.subfragments:
         inner = f"{path}.{label}"
-        is_instance = any(isinstance(part, Instance) for part, _, _ in child.subfragments)
-        yield from ((inner, origin, is_instance) for origin in child.origins or () if isinstance(origin, Repeated))
+        if (component := _component(child)) is not None:
+            yield inner, component, any(isinstance(part, Instance) for part, _, _ in child.subfragments)
         yield from repeated(child, inner)
+
+
+def _component(fragment: Fragment) -> Repeated | None:
+    """The repeated component that a fragment is of, if any."""
+    return next((origin for origin in fragment.origins or () if isinstance(origin, Repeated)), None)

@@ -4,8 +4,6 @@ The registers are inserted into the component's netlist (:mod:`hwgen.netlist.dat
 combinational component can be pipelined.
 """
 
-from __future__ import annotations
-
 import operator
 from bisect import bisect_left
 from collections.abc import Callable, Mapping

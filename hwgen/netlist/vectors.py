@@ -1,7 +1,5 @@
 """Vectors of a netlist: the name under which each bit stands in the Verilog text, and who reads it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import takewhile
@@ -50,7 +48,7 @@ class Piece(NamedTuple):
 class Use:
     """A read of a vector by ``reader``: a result, an alias or an output port.
 
-    Attributes: ``alone``: the operand is nothing else; ``whole``: all of the vector is read; ``bare``: a choice
+    ``alone`` says that the operand is nothing else, ``whole`` that all of the vector is read, ``bare`` that a choice
     (``?:``) needs no parentheses there.
     """
 
@@ -70,14 +68,8 @@ class Use:
 class Vectors:
     """All vectors of a netlist; none gets a name in ``reserved``.
 
-    Attributes
-    ----------
-    results, aliases : list
-        In the order of the operations and of the labels.
-    home : dict
-        For each bit the vector that drives it, and its number there.
-    uses : dict
-        By vector, without those that nothing reads.
+    ``results`` and ``aliases`` are in the order of the operations and of the labels. ``home`` has for each bit the
+    vector that drives it, and its number there; ``uses`` has those of each vector that something reads.
     """
 
     def __init__(self, netlist: Netlist, reserved: Collection[str]):

@@ -11,7 +11,7 @@ from itertools import groupby
 from hwgen.netlist import layout
 from hwgen.netlist.dataflow import COMPARISONS, LOGIC, MODULAR, REDUCTIONS, Bits, Instance, Netlist, Operation
 from hwgen.netlist.layout import ATOM, BINARY, CHAINED, CHOICE, UNARY, Expression, comment, literal, span, statement
-from hwgen.netlist.meaning import comparison, described
+from hwgen.netlist.meaning import Meanings
 from hwgen.netlist.vectors import Alias, Piece, Result, Vector, Vectors
 
 NESTED = 100
@@ -29,6 +29,7 @@ def module(name: str, netlist: Netlist, keywords: frozenset[str]) -> str:
 class _Module:
     def __init__(self, netlist: Netlist, keywords: frozenset[str]):
         self.netlist, self.vectors = netlist, Vectors(netlist, keywords)
+        self.meanings = Meanings(self.vectors)
         self.registers = [result for result in self.vectors.results if result.operation.kind == "$dff"]
         driven = {result.name for result in self.vectors.results if result.is_port}
         self.outputs = {port: bits for port, bits in netlist.outputs.items() if port not in driven}
@@ -66,7 +67,7 @@ class _Module:
 
     def _name(self, result: Result) -> str:
         """The name of a result; without a label it says what the result is, or, if that is long, what depends on it."""
-        if result.name is None and (name := described(self.vectors, result)):
+        if result.name is None and (name := self.meanings.name(result)):
             result.name = self.vectors.unique_name(name)
         return self.vectors.name(result)
 
@@ -95,9 +96,8 @@ class _Module:
                 self._declare("wire", result)
             above, below = self._unused(result.above), self._unused(result.below)
             left = f"assign {{{', '.join([*above, name, *below])}}}"
-        self.lines += layout.noted(
-            statement(f"  {left} =", expression), result.note or comparison(self.vectors, result)
-        )
+        note = result.note or self.meanings.comparison(result)
+        self.lines += layout.noted(statement(f"  {left} =", expression), note)
 
     def _unused(self, width: int) -> list[str]:
         """The name of a new net for bits that nothing reads; none if there are no bits."""
@@ -262,7 +262,8 @@ class _Module:
         if len(pieces) == 1 and isinstance(pieces[0].source, Vector) and pieces[0].source in self.nested:
             return self.nested[pieces[0].source]
         texts: list[str] = []
-        for (text, is_bit), run in groupby((self._piece(piece), _is_bit(piece)) for piece in pieces):
+        are_bits = [isinstance(source, Vector) and width == 1 for source, _, width in pieces]
+        for (text, is_bit), run in groupby(zip(map(self._piece, pieces), are_bits, strict=True)):
             count = sum(1 for _ in run)
             texts += [f"{{{count}{{{text}}}}}"] if is_bit and count > 1 else [text] * count
         return Expression(texts[0] if len(texts) == 1 else f"{{{', '.join(reversed(texts))}}}", ATOM)
@@ -279,7 +280,3 @@ class _Module:
             return str(vector.name)
         low += vector.low
         return f"{vector.name}[{low}]" if width == 1 else f"{vector.name}[{low + width - 1}:{low}]"
-
-
-def _is_bit(piece: Piece) -> bool:
-    return isinstance(piece.source, Vector) and piece.width == 1

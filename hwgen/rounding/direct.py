@@ -10,7 +10,6 @@ Both factors are sums of products, calculated at the same time.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 
@@ -106,27 +105,14 @@ def _by_sign(sign: Value, positive: Table, negative: Table, bit: Callable[[Table
     return (~sign & bit(positive)) | (sign & bit(negative))
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """A bit of the code: its terms, each the products of exponent and of fraction, and whether it is inverted."""
-
-    terms: tuple[tuple[str, Cubes, Cubes], ...]
-    inverted: bool
-
-    @property
-    def literals(self) -> int:
-        """The number of inputs of all products: its size."""
-        return sum(mask.bit_count() for _, *factors in self.terms for cubes in factors for mask, _ in cubes)
+Terms = list[tuple[str, Cubes, Cubes]]
+"""The terms of a bit of the code: the name of a fraction, products of exponents, and products of that fraction."""
 
 
 class Direct:
     """The hardware that turns bits of ``source`` into a code without a rounder's steps.
 
-    Parameters
-    ----------
-    source : WideFormat
-    rounder : Rounder
-        The rounder that it replaces: one of the :data:`ROUNDINGS`, into a signed format with zero.
+    It replaces a rounder with one of the :data:`ROUNDINGS`, into a signed format with zero.
     """
 
     def __init__(self, source: WideFormat, rounder: Rounder):
@@ -153,7 +139,11 @@ class Direct:
     def code(self, m: Module, bits: Value, width: int) -> Value:
         """The code; its hardware is added to ``m``."""
         inputs = self._inputs(m, bits)
-        normal, subnormal = zip(self._tables(0), self._tables(1), strict=True)
+        fields = np.arange(1 << self.source.exponent_bits)[:, None]
+        codes = [
+            (self._codes(fields, self.first, sign), self._codes(np.array([[0]]), self.deepest, sign)[0])
+            for sign in (0, 1)
+        ]
         chapter(m, "Code: for each bit, products of exponents and fractions")
         known: dict[tuple[str, Cubes], Value] = {}
 
@@ -163,19 +153,17 @@ class Direct:
             return known[name, cubes]
 
         def bit(table: Table) -> Value:
-            plan = min((self._plan(table, inverted) for inverted in (False, True)), key=lambda plan: plan.literals)
+            plain, inverted = self._terms(table, False), self._terms(table, True)
+            is_smaller = _literals(inverted) < _literals(plain)
             terms = []
-            for name, exponents, fractions in plan.terms:
+            for name, exponents, fractions in inverted if is_smaller else plain:
                 term = factor("exponent", exponents)
                 terms.append(term if fractions == ALWAYS else term & factor(name, fractions))
-            return ~any_of(terms) if plan.inverted else any_of(terms)
+            return ~any_of(terms) if is_smaller else any_of(terms)
 
         code = []
         for place in range(width):
-            positive, negative = (
-                ((normal[sign] >> place & 1).astype(bool), (subnormal[sign] >> place & 1).astype(bool))
-                for sign in (0, 1)
-            )
+            positive, negative = ((normal >> place & 1 == 1, below >> place & 1 == 1) for normal, below in codes)
             code.append(_by_sign(bits[-1], positive, negative, bit))
         return named(m, "direct_code", Cat(*code))
 
@@ -184,17 +172,11 @@ class Direct:
         k = self.source.fraction_bits
         chapter(m, f"Source: {self.source.name}; the fraction's first {self.first} of {k} bits, and any later ones")
         inputs: dict[str, Value] = {"exponent": named(m, "source_exponent", bits[k:-1])}
-        for name, first in (("fraction", self.first), ("subnormal", self.deepest)):
-            if name == "subnormal" and not self.is_apart:
-                continue
+        places = {"fraction": self.first} | ({"subnormal": self.deepest} if self.is_apart else {})
+        for name, first in places.items():
             rest = [named(m, f"rest_of_{name}", bits[: k - first].any())] if first < k else []
             inputs[name] = named(m, name, Cat(*rest, bits[k - first : k]))
         return inputs
-
-    def _tables(self, sign: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Codes by exponent field and fraction, and those of subnormals of the source by fraction."""
-        normal = np.arange(1 << self.source.exponent_bits)[:, None]
-        return self._codes(normal, self.first, sign), self._codes(np.array([[0]]), self.deepest, sign)[0]
 
     def _codes(self, field: NDArray[np.int64], first: int, sign: int) -> NDArray[np.int64]:
         """Codes by exponent field and the first fraction bits, the lowest of these: whether there are later ones."""
@@ -233,27 +215,28 @@ class Direct:
         up = rounds_up(rounding, magnitude >= middle, more, odd, never=np.zeros_like(odd))
         return below + (up & (below < len(values) - 1))
 
-    def _plan(self, table: Table, inverted: bool) -> _Plan:
+    def _terms(self, table: Table, inverted: bool) -> Terms:
         """The terms of one bit: exponents may have a term if it is 0 wherever their bit is."""
         normal, subnormal = (part ^ inverted for part in table)
-        fields, apart = self.source.exponent_bits, self.is_apart
-        terms = []
-        for function in np.unique(normal[1 if apart else 0 :], axis=0):
-            if not function.any():
-                continue
-            needed = np.flatnonzero((normal == function).all(axis=1))
-            allowed = np.flatnonzero((normal | ~function).all(axis=1))
-            if apart:
-                needed, allowed = needed[needed > 0], allowed[allowed > 0]
-            terms.append(("fraction", fields, needed, allowed, function))
-        if apart and subnormal.any():
-            terms.append(("subnormal", fields, np.array([0]), np.array([0]), subnormal))
-        return _Plan(tuple(self._term(*term) for term in terms), inverted)
+        fields, lowest = self.source.exponent_bits, int(self.is_apart)
+        rows = normal[lowest:]
+        terms: Terms = []
+        for function in np.unique(rows, axis=0):
+            if function.any():
+                needed = lowest + np.flatnonzero((rows == function).all(axis=1))
+                allowed = lowest + np.flatnonzero((rows | ~function).all(axis=1))
+                terms.append(("fraction", cover(fields, needed.tolist(), allowed.tolist()), _cover_of(function)))
+        if self.is_apart and subnormal.any():
+            terms.append(("subnormal", cover(fields, [0], [0]), _cover_of(subnormal)))
+        return terms
 
-    @staticmethod
-    def _term(
-        name: str, width: int, needed: NDArray[np.int64], allowed: NDArray[np.int64], function: NDArray[np.bool_]
-    ) -> tuple[str, Cubes, Cubes]:
-        ones = np.flatnonzero(function).tolist()
-        exponents = cover(width, needed.tolist(), allowed.tolist())
-        return name, exponents, cover((len(function) - 1).bit_length(), ones, ones)
+
+def _cover_of(function: NDArray[np.bool_]) -> Cubes:
+    """Products for a function of a fraction."""
+    ones = np.flatnonzero(function).tolist()
+    return cover((len(function) - 1).bit_length(), ones, ones)
+
+
+def _literals(terms: Terms) -> int:
+    """The number of inputs of all products: the size of a bit."""
+    return sum(mask.bit_count() for _, *factors in terms for cubes in factors for mask, _ in cubes)

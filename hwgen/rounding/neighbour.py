@@ -17,20 +17,10 @@ from hwgen.rounding.position import Position
 
 @dataclass(frozen=True)
 class LowerNeighbour:
-    """A number's lower neighbour.
+    """The ordinal of a number's lower neighbour, and what the number has after the kept bits.
 
-    Attributes
-    ----------
-    ordinal : Value
-        The neighbour's ordinal.
-    tail : Value
-        The first ``tail_bits`` bits after the kept ones.
-    half : Value
-        The first bit after the kept ones.
-    below : Value
-        Whether there are ones after the tail.
-    beyond : Value
-        Whether there are ones after the kept bits. It is meaningless below the smallest value.
+    ``tail`` are the first bits after these, ``half`` is the very first one, and ``below`` says whether there are ones
+    after the tail. ``beyond`` says whether there are any ones; it is meaningless below the smallest value.
     """
 
     ordinal: Value

@@ -39,23 +39,12 @@ class Segment:
 
 @dataclass(frozen=True)
 class Ordinals:
-    """The order of a format's values.
+    """The order of a format's values: ascending segments without gaps.
 
-    Attributes
-    ----------
-    segments : tuple of Segment
-        Ascending, without gaps.
-    bottom_exponent, bottom_fraction_bits : int
-        Below 2**``bottom_exponent`` the ordinals count multiples of 2**(``bottom_exponent`` - ``bottom_fraction_bits``)
-        in a format with subnormals; in others these are the lowest segment's ``low`` and ``fraction_bits``.
-    subnormals : bool
-        Whether there are values below 2**``bottom_exponent``.
-    first_missing : bool
-        Whether zero takes the place of 2**``bottom_exponent``.
-    zero, last : int
-        Ordinals of zero, in formats without zero of the smallest value, and of the largest finite value.
-    ones_complement : bool
-        Whether exponents are counted in one's complement.
+    With ``subnormals`` there are values below 2**``bottom_exponent``: their ordinals count multiples of
+    2**(``bottom_exponent`` - ``bottom_fraction_bits``). In other formats these are the lowest segment's ``low`` and
+    ``fraction_bits``, and zero takes the place of 2**``bottom_exponent`` if that is ``first_missing``. ``zero`` and
+    ``last`` are the ordinals of zero, in formats without zero of the smallest value, and of the largest finite value.
     """
 
     segments: tuple[Segment, ...]
@@ -186,18 +175,10 @@ def _second_zero(fmt: Format) -> int:
 
 
 def code_masks(fmt: Format, order: Ordinals, past_last: int | None) -> Iterator[tuple[str, int]]:
-    """Masks that turn ordinals into codes by an exclusive or.
+    """Masks that turn ordinals into codes by an exclusive or, by the ordinals' leading bits, which cover all ordinals.
 
-    Parameters
-    ----------
-    past_last : int or None
-        Code for the ordinal after the last; None if any will do.
-
-    Yields
-    ------
-    (bits, mask)
-        ``bits`` are an ordinal's leading bits; together they cover all ordinals. There is one item, without bits, if
-        one mask is enough.
+    There is one mask, without bits, if one is enough. ``past_last`` is the code for the ordinal after the last; None if
+    any will do.
     """
     if not fmt.has_tables:
         yield "", 0

@@ -13,16 +13,7 @@ from hwgen.rounding.position import Position
 
 
 class Packer:
-    """The hardware that turns the ordinal of a rounded number into a code.
-
-    Parameters
-    ----------
-    fmt : Format
-    at : Position
-        The number before rounding.
-    rounding, overflow, nan_to_zero
-        As checked by :func:`golden.options.options`.
-    """
+    """The hardware that turns the ordinal of a rounded number, which was ``at`` a position before, into a code."""
 
     def __init__(self, fmt: Format, at: Position, rounding: Rounding, overflow: Overflow, nan_to_zero: bool):
         self.fmt, self.at, self.parts, self.order = fmt, at, at.parts, at.order
@@ -96,18 +87,10 @@ class Packer:
         return self.parts.nonzero | self.parts.is_inf
 
     def flags(self, lower: LowerNeighbour, moved: Value, ordinal: Value, signaling: Value) -> Value:
-        """Status flags of an encoder.
+        """Status flags of an encoder, from the number's lower neighbour and the ordinal that it was rounded to.
 
-        Parameters
-        ----------
-        lower : LowerNeighbour
-            The number's lower neighbour.
-        moved : Value
-            Whether the number is a value of the format, but was rounded to another one.
-        ordinal : Value
-            The ordinal that the number was rounded to.
-        signaling : Value
-            Whether the source is a signaling NaN.
+        ``moved`` says that the number is a value of the format, but was rounded to another one; ``signaling`` that the
+        source is a signaling NaN.
         """
         fmt, at, order, parts = self.fmt, self.at, self.order, self.parts
         chapter(at.m, "Flags: inexact, underflow, overflow, invalid")

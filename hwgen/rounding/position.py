@@ -21,29 +21,14 @@ from hwgen.rounding.ordinals import Ordinals, Segment
 class Parts:
     """A number to be encoded: value = hidden.fraction * 2**(exponent - offset).
 
-    Attributes
-    ----------
-    sign, exponent : Value
-    offset : int
-    hidden : Value
-        Constant 1, except at exponents below the rounder's ``normalized_from``.
-    fraction : Value
-    rest : Value
-        Whether there are ones after ``fraction``.
-    exponents : (int, int)
-        Lowest and highest exponent of all numbers that can occur, and of zero and special values if these are
-        distinguished by their exponents.
-    is_zero : Value
-        Constant 0 if the exponent of zero is so low that it rounds to zero anyway.
-    is_inf, is_nan : Value
-    nonzero : Value
-        Whether the number is not zero; meaningless for infinities and NaNs.
-    special_exponent : int or None
-        The exponent of infinities and NaNs, above all others; None if only the flags distinguish them.
-    zero_exponent : int or None
-        The exponent that zero has; None if it is the lowest of ``exponents``.
-    may_lack_hidden : bool
-        Whether ``hidden`` may be 0 at the exponent of the format's lowest normal numbers, too.
+    ``exponents`` are the lowest and the highest exponent of all numbers that can occur, and of zero and special values
+    if these are distinguished by their exponents. ``hidden`` is a constant 1, except at exponents below the rounder's
+    ``normalized_from`` (and at the exponent of the format's lowest normal numbers, if it ``may_lack_hidden``). ``rest``
+    says whether there are ones after ``fraction``.
+
+    ``is_zero`` is a constant 0 if the exponent of zero is so low that it rounds to zero anyway; ``nonzero`` is
+    meaningless for infinities and NaNs. ``special_exponent`` is that of infinities and NaNs, above all others, or None
+    if only the flags distinguish them. ``zero_exponent`` is that of zero, or None if it is the lowest one.
     """
 
     sign: Value
@@ -77,31 +62,12 @@ def code_parts(m: Module, fmt: Format, code: Value) -> Parts:
 class Position:
     """A number's position among the values of a format.
 
-    Attributes
-    ----------
-    parts : Parts
-        The number.
-    order : Ordinals
-        The values.
-    lowest_relevant : int
-        Smallest exponent of a number that can round to another value than zero.
-    has_zero : bool
-        Whether the format has a zero.
-    at_least : callable
-        Whether the number's exponent is at least the argument; a constant if the range of exponents decides it.
-    segments : list of Segment
-        Those within the range of the number's exponents.
-    exponent : Value
-        As in ``parts``, at least as wide as an ordinal.
-    relevant : Value
-        Whether the number can round to another value than zero.
-    under : Value
-        Whether it is below the smallest normal value.
-    count : Value
-        The exponent as :meth:`Ordinals.count` counts it, plus ``count_offset``.
-    lacking : Value
-        How many fraction bits the number's binade has fewer than the finest one; below the normals, how many the lowest
-        segment has fewer.
+    ``at_least`` says whether the number's exponent is at least its argument; it is a constant if the range of exponents
+    decides it. ``segments`` are those within that range, and ``exponent`` is at least as wide as an ordinal. The number
+    is ``relevant`` if it can round to another value than zero, which takes an exponent of ``lowest_relevant`` or more,
+    and ``under`` if it is below the smallest normal value. ``count`` is the exponent as :meth:`Ordinals.count` counts
+    it, plus ``count_offset``. The number's binade has ``lacking`` fraction bits fewer than the finest one; below the
+    normals, the lowest segment has.
     """
 
     m: Module

@@ -25,15 +25,8 @@ _Bits = TypeVar("_Bits", Value, NDArray[np.bool_])
 def rounds_up(rounding: Rounding, half: _Bits, below: _Bits, odd: _Bits, *, never: _Bits) -> _Bits:
     """Whether a rounding that needs no more than these rounds up, in hardware or for an array of numbers.
 
-    Parameters
-    ----------
-    half, below
-        Whether a number lies in or above the middle between its neighbours; whether it exceeds the lower neighbour or
-        that middle.
-    odd
-        Whether the lower neighbour has an odd code.
-    never
-        Zeros.
+    ``half`` says whether a number lies in or above the middle between its neighbours, ``below`` whether it exceeds the
+    lower neighbour or that middle, ``odd`` whether the lower neighbour has an odd code. ``never`` are zeros.
     """
     match rounding:
         case Rounding.TOWARD_ZERO:
@@ -46,18 +39,10 @@ def rounds_up(rounding: Rounding, half: _Bits, below: _Bits, odd: _Bits, *, neve
 
 
 class Rounder:
-    """The hardware that rounds to a code of ``fmt``.
+    """The hardware that rounds to a code of ``fmt``; the options are as :func:`golden.options.options` checks them.
 
-    Parameters
-    ----------
-    rounding, overflow, nan_to_zero
-        As checked by :func:`golden.options.options`.
-    random : Value, optional
-        With stochastic roundings: the random bits.
-    threshold : Value, optional
-        With ``hybrid``: the bits that the tail is compared with.
-    pin : Value, optional
-        With ``hybrid``: 0 selects ``ties_to_away`` instead.
+    Stochastic roundings have ``random`` bits. With ``hybrid`` the tail is compared with the ``threshold``; 0 as
+    ``pin`` selects ``ties_to_away`` instead.
     """
 
     def __init__(

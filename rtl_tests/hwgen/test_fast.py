@@ -9,7 +9,7 @@ from golden.wide import wide
 from hwgen import Adder, Decoder, Dot, Mac, Pe, Readout
 from hwgen.blocks.catalog import build
 from hwgen.datapath.fast.product import product_shape
-from hwgen.datapath.fast.shape import TwoPathShape
+from hwgen.datapath.frame import TwoPathShape
 from hwgen.datapath.product import ProductShape
 from hwgen.reference import reference
 from rtl_tests.support.blocks import stimuli, texts

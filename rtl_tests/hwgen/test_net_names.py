@@ -15,7 +15,7 @@ import golden
 from hwgen import Decoder, Dot, Encoder, Mac, Pe, Quantizer, Readout
 from hwgen.blocks.compressor import Compressor
 from hwgen.datapath.aligned import AlignedShape, Aligner
-from hwgen.datapath.lane import Lane
+from hwgen.datapath.multiplier import Lane
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.rows import SumShape
 from hwgen.netlist.emit import emit

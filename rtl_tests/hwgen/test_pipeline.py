@@ -8,10 +8,9 @@ import pytest
 from hwgen import Mac
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
-from hwgen.netlist.delays import delay
 from hwgen.netlist.emit import netlist
 from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
-from hwgen.netlist.schedule import schedule
+from hwgen.netlist.schedule import delay, schedule
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.lint import lint
 from synth.proof.evidence import EQUAL

@@ -1,4 +1,4 @@
-"""Measures the delay of single operations by width, for the table :data:`hwgen.netlist.delays.DELAYS`.
+"""Measures the delay of single operations by width, for the table :data:`hwgen.netlist.schedule.DELAYS`.
 
 Usage: python -m synth.studies.delays
 """

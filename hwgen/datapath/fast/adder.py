@@ -15,24 +15,20 @@ Both are computed; one counts. Within the paths, nothing waits that can be compu
 * The exponents of all results that can come out are there before the sum is, and special values are in them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
 from golden.wide import IEEE
-from hwgen.datapath.accumulator import Accumulator, unpacked
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.fast import close, far
-from hwgen.datapath.fast.difference import Difference, difference
 from hwgen.datapath.fast.far import FarResult
-from hwgen.datapath.fast.flags import close_status, far_status
-from hwgen.datapath.fast.product import FastProduct
-from hwgen.datapath.fast.shape import TwoPathShape
+from hwgen.datapath.fast.product import Difference, FastProduct, difference, taken
+from hwgen.datapath.frame import TwoPathShape
 from hwgen.datapath.product import NumberShape
-from hwgen.datapath.sums import Sum
+from hwgen.datapath.sums import Accumulator, Sum, unpacked
 from hwgen.netlist.book import chapter
 
 
@@ -60,26 +56,17 @@ class _Candidate:
 
 
 class TwoPathAdder:
-    """The hardware of ``round(acc_in + product)``.
-
-    Parameters
-    ----------
-    accumulator : WideFormat
-    product : NumberShape
-        Of normalized numbers.
-    flags : bool
-        Whether to compute flags, see :func:`golden.flags.of_sum`.
-    zero : str
-        Sign of a zero result, one of :data:`golden.wide.ZEROS`.
-    """
+    """The hardware of ``round(acc_in + product)``; parameters as of :class:`hwgen.datapath.adder.FloatAdder`."""
 
     def __init__(self, accumulator: WideFormat, product: NumberShape, *, flags: bool = False, zero: str = IEEE):
         self.accumulator, self.shape = accumulator, TwoPathShape(accumulator, product)
         self.has_flags, self.zero = flags, zero
 
-    def add(self, m: Module, product: FastProduct, acc_in: Value) -> Sum:
+    def add(self, m: Module, product: FastProduct | PureInterface, acc_in: Value) -> Sum:
         """Add the hardware to a module; its stages in order."""
         shape, fmt = self.shape, self.accumulator
+        if not isinstance(product, FastProduct):
+            product = taken(m, shape.product, product, flags=self.has_flags)
         acc = unpacked(m, fmt, acc_in)
         subtract = named(m, "subtract", product.sign ^ acc.sign)
         specials = self._specials(m, product, acc, subtract)
@@ -106,8 +93,8 @@ class TwoPathAdder:
         overflow = named(m, "overflow_flag", overflow)
         low, high, _ = candidates
         both_zero = product.is_zero & ~acc.hidden
-        far_differs, far_is_tiny = far_status(m, fmt, total, (low.field, high.field), low.clears, both_zero)
-        close_differs, close_is_tiny = close_status(m, fmt, close_total)
+        far_differs, far_is_tiny = total.status(m, fmt, (low.field, high.field), low.clears, both_zero)
+        close_differs, close_is_tiny = close_total.status(m, fmt)
         finite = named(m, "is_finite", ~specials.either)
         lost = named(m, "lost", Mux(is_close, close_differs, far_differs) & finite)
         tiny = named(m, "is_tiny", Mux(is_close, close_is_tiny, far_is_tiny))

@@ -11,19 +11,17 @@ Nothing is lost on the right. A *sentinel*, a 1 in the place where the accumulat
 the move to the left: results below it are subnormal.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
-from hwgen.datapath.accumulator import Accumulator
+from golden import WideFormat
 from hwgen.datapath.arithmetic import any_of, named
-from hwgen.datapath.fast.difference import Difference
-from hwgen.datapath.fast.normalize import or_from_above
 from hwgen.datapath.fast.prefix import compound
-from hwgen.datapath.fast.product import FastProduct
-from hwgen.datapath.fast.shape import TwoPathShape
+from hwgen.datapath.fast.product import Difference, FastProduct
+from hwgen.datapath.frame import TwoPathShape
+from hwgen.datapath.normalize import or_from_above
+from hwgen.datapath.sums import Accumulator
 from hwgen.netlist.book import chapter
 
 
@@ -45,6 +43,14 @@ class CloseResult:
     inexact: Value
     unrounded_field: Value
     unrounded_fraction: Value
+
+    def status(self, m: Module, fmt: WideFormat) -> tuple[Value, Value]:
+        """Whether the result differs from the sum, and whether that is not zero but below all normal numbers."""
+        if fmt.has_subnormals:
+            return self.inexact, ~self.has_one
+        tiny = ~self.has_one | ~(self.unrounded_field.any() | self.unrounded_fraction.any())
+        tiny = named(m, "close_is_tiny", tiny & ~self.is_zero)
+        return named(m, "close_differs", self.inexact | tiny), tiny
 
 
 def subtract(

@@ -12,18 +12,16 @@ The places above the tail are added (``total``). The tail decides beside that wh
 high, and if it is low. This is a carry that enters all places at once, behind the adder's spans of carries.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
-from hwgen.datapath.accumulator import Accumulator
+from golden import WideFormat
 from hwgen.datapath.arithmetic import named, plus
-from hwgen.datapath.fast.difference import Difference
 from hwgen.datapath.fast.prefix import Compound, compound
-from hwgen.datapath.fast.product import FastProduct
-from hwgen.datapath.fast.shape import TwoPathShape
+from hwgen.datapath.fast.product import Difference, FastProduct
+from hwgen.datapath.frame import TwoPathShape
+from hwgen.datapath.sums import Accumulator
 from hwgen.netlist.book import chapter
 
 
@@ -65,6 +63,27 @@ class FarResult:
     low_inexact: Value
     unrounded: Value
     low_half: Value
+
+    def status(
+        self, m: Module, fmt: WideFormat, fields: tuple[Value, Value], is_flushed: Value, is_zero: Value
+    ) -> tuple[Value, Value]:
+        """Whether the result differs from the sum, and whether that is below the smallest normal number and not zero.
+
+        ``fields`` are those of a low and of a high result. ``is_flushed`` says that a low result is below the exponents
+        of a format without subnormals, ``is_zero`` that both operands are zero.
+        """
+        inexact = named(m, "far_inexact", Mux(self.is_high, self.high_inexact, self.low_inexact))
+        no_one = Mux(self.is_high, ~self.unrounded[-1], ~self.unrounded[-2:].any())
+        if fmt.has_subnormals:
+            return inexact, named(m, "far_is_tiny", self.product_exceeds | no_one)
+        k, (low, high) = fmt.fraction_bits, fields
+        # the number with field 0 and fraction 0 is below the smallest one: its code is that of zero
+        high_is_tiny = named(m, "high_is_tiny", ~high.any() & ~self.unrounded[:k].any())
+        low_fraction = Cat(self.low_half, self.unrounded[: k - 1])
+        low_is_tiny = named(m, "low_is_tiny", is_flushed | (~low.any() & ~low_fraction.any()))
+        tiny = self.product_exceeds | no_one | Mux(self.is_high | self.unrounded[-1], high_is_tiny, low_is_tiny)
+        tiny = named(m, "far_is_tiny", tiny & ~is_zero)
+        return named(m, "far_differs", inexact | tiny), tiny
 
 
 def aligned(
@@ -170,21 +189,8 @@ def add(
         if not shape.accumulator.flush:
             exceeding = _exceeding(m, shape, operands, total)
     low_inexact = named(m, "low_inexact", rest | sticky)
-    return FarResult(
-        is_high,
-        high,
-        high_is_carried,
-        low,
-        low_sum[-2],
-        has_first,
-        exceeds,
-        exceeding,
-        is_zero,
-        half | low_inexact,
-        low_inexact,
-        unrounded,
-        half,
-    )
+    results = is_high, high, high_is_carried, low, low_sum[-2], has_first, exceeds, exceeding, is_zero
+    return FarResult(*results, half | low_inexact, low_inexact, unrounded, half)
 
 
 def _short_tail(m: Module, operands: Operands, subtract: Value) -> tuple[Value, Value, Value, Value]:
@@ -228,6 +234,6 @@ def _exceeding(m: Module, shape: TwoPathShape, operands: Operands, total: Compou
     up = named(m, "exceeding_rounds_up", half & (operands.product[0] ^ operands.acc[0] | below))
     if is_long:  # the carry of the tail is in the total
         return named(m, "exceeding", (operands.product[:width] - operands.acc[:width] + up)[:width])
-    bits = min(shape.product_bits, width)
+    bits = min(shape.product.significand_bits, width)
     difference = plus(m, "exceeding", ~total.sum[:bits], 0, up)
     return named(m, "exceeding", Cat(difference, ~total.sum[bits:width]))

@@ -6,8 +6,6 @@ A span *generates* a carry, or *propagates* the one that comes in. Two neighbour
     propagate = propagate_high & propagate_low
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, reduce

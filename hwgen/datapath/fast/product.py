@@ -1,6 +1,7 @@
-"""The product as a two-path adder takes it: normalized early, its exponent still a sum of several numbers."""
+"""What a two-path adder begins with: a product that is normalized early, and its distance from the accumulator.
 
-from __future__ import annotations
+The product's exponent is still a sum of several numbers, to which the accumulator's is added as one more.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,10 +10,13 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import PureInterface
 
 from golden import Biased, WideFormat
-from hwgen.datapath.arithmetic import any_of, named, reaches
+from hwgen.datapath.arithmetic import addend, any_of, extended, named, plus, range_shape, reaches
 from hwgen.datapath.compress import multiplied
+from hwgen.datapath.fast.prefix import total, two_rows
+from hwgen.datapath.frame import TwoPathShape
 from hwgen.datapath.operand import Operand, OperandShape
 from hwgen.datapath.product import NumberShape, ProductShape
+from hwgen.datapath.sums import Accumulator
 from hwgen.netlist.book import chapter
 
 MOST_FRACTION_BITS = 3
@@ -49,18 +53,14 @@ def product_shape(accumulator: WideFormat, plain: ProductShape) -> ProductShape:
     elif a.has_signed_fields:
         shares = missing, 0
     else:
-        half = max(1 << _field_bits(a) >> 1, 1)
+        fields = [row.exponent.bits for row in a.fmt.rows if isinstance(row.exponent, Biased)]
+        half = 1 << max(max(fields, default=0) - 1, 0)
         shares = (missing + half // 2) // half * half, 0
     a, b = (
         OperandShape(operand.fmt, chosen_bias=operand.bias + share)
         for operand, share in zip((a, b), shares, strict=True)
     )
     return ProductShape(a, b, scale_bits=plain.scale_bits)
-
-
-def _field_bits(operand: OperandShape) -> int:
-    """Bits of the widest biased exponent field."""
-    return max((row.exponent.bits for row in operand.fmt.rows if isinstance(row.exponent, Biased)), default=0)
 
 
 def multiply(
@@ -150,3 +150,60 @@ def _one_of(value: Value, hits: Sequence[Value], chosen: Iterable[int]) -> Value
         if members == {code for code in range(len(hits)) if code >> place & 1}:
             return bit
     return any_of([hits[code] for code in sorted(members)])
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far the operands are apart.
+
+    ``places`` is the product's exponent minus the accumulator's, minus 1. ``exponent`` is that of the operand that
+    leads: if ``product_leads``, the product, whose exponent is larger; otherwise the accumulator. ``too_large`` says
+    that no accumulator makes the sum finite.
+    """
+
+    places: Value
+    product_leads: Value
+    exponent: Value
+    too_large: Value
+
+
+def difference(m: Module, shape: TwoPathShape, product: FastProduct, acc: Accumulator) -> Difference:
+    """Add the exponents.
+
+    The accumulator's exponent e enters as its complement, which is worth -e - 1: nothing is negated, and the 1 that is
+    too much is a place that the accumulator moves right by wires. Its exponent is its field, plus 1 without a hidden
+    bit: the hidden bit is the last carry-in.
+    """
+    width, has_subnormals = shape.difference_bits, shape.accumulator.has_subnormals
+    chapter(m, f"Exponent difference: product minus accumulator minus 1; places {width} bits")
+    offset = shape.offset
+    constant = offset - int(has_subnormals)
+    carry = acc.hidden if has_subnormals else Const(constant & 1, 1)
+    field = acc.field
+    not_acc = Cat(~field, Const(1, 1).replicate(max(width - len(field), 0)))[:width]
+    not_acc = named(m, "not_acc_field", not_acc)
+    constant -= 0 if has_subnormals else constant & 1
+    minus_acc = plus(m, "offset_minus_acc_field", not_acc, constant % (1 << width))
+    minus_acc = named(m, "offset_minus_acc_field", minus_acc, note=f"not_acc_field {addend(constant)}")
+    rows = [*(extended(exponent, width) for exponent in product.exponents), minus_acc]
+    first, second = two_rows(m, "places", rows, [product.at_least_two])
+    places = total(m, "places", first, second, carry)
+    product_leads = named(m, "product_leads", ~places[-1] & ~product.is_zero)
+
+    shape_of_product = range_shape(*shape.product_exponents)
+    width, one = shape_of_product.width, Const(1, 1)
+    exponent, *others = (extended(term, width) for term in product.exponents)
+    for term in others:
+        exponent = (Cat(one, exponent) + Cat(one, term))[1 : width + 1]  # the carry-in is free
+    offset = (offset - len(others)) % (1 << width)
+    if offset or not isinstance(product.at_least_two, Const):
+        exponent = named(m, "product_exponent_before_offset", exponent)
+        exponent = plus(m, "product_exponent", exponent, offset, product.at_least_two)
+    exponent = named(m, "product_exponent", exponent, shape_of_product)
+    limit, bits = shape.highest_exponent, shape.highest_exponent.bit_length()
+    is_large: Value = Const(0, 1)
+    if shape.product_exponents[1] > limit:
+        is_large = reaches(exponent, limit + 1)
+    leading = Mux(product_leads, extended(exponent, bits), extended(acc.exponent, bits))
+    leading = named(m, "leading_exponent", leading)
+    return Difference(places, product_leads, leading, named(m, "product_too_large", product_leads & is_large))
