@@ -292,3 +292,13 @@ def from_planes(planes: NDArray[np.uint64]) -> NDArray[Any]:
     for place, row in enumerate(bits):
         values |= row.astype(np.uint64) << np.uint64(place)
     return values
+
+
+def all_words(width: int) -> NDArray[np.uint64]:
+    """Bit planes of all words in their order, repeated if there are fewer than a vector has cases."""
+    return to_planes(np.tile(np.arange(1 << width, dtype=np.uint64), -(-CASES >> width)), width)
+
+
+def words_of(planes: NDArray[np.uint64]) -> list[NDArray[Any]]:
+    """The values of all cases in words of 64 bits."""
+    return [from_planes(np.ascontiguousarray(planes[first : first + 64])) for first in range(0, len(planes), 64)]

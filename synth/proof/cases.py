@@ -148,6 +148,7 @@ class Products:
         Products; all NaNs have the same bits.
     undefined : bool array
         Which products are 0 * infinity.
+    scale_bits : int
     """
 
     a: NDArray[np.uint16]
@@ -155,6 +156,7 @@ class Products:
     scale: NDArray[np.int16]
     values: NDArray[np.float64]
     undefined: NDArray[np.bool_]
+    scale_bits: int
 
     @classmethod
     def of(cls, design: Design, scaled: bool = True) -> "Products":
@@ -169,7 +171,13 @@ class Products:
         with np.errstate(invalid="ignore"):
             values = np.ldexp(fa.values[a] * fb.values[b], scale)
         values[np.isnan(values)] = np.nan
-        return cls(a, b, scale, values, np.isnan(values) & ~np.isnan(fa.values[a]) & ~np.isnan(fb.values[b]))
+        undefined = np.isnan(values) & ~np.isnan(fa.values[a]) & ~np.isnan(fb.values[b])
+        return cls(a, b, scale, values, undefined, scale_bits)
+
+    def pins(self, place: int) -> dict[str, int]:
+        """The codes of a product, and its scale if there is one."""
+        pins = {"a": int(self.a[place]), "b": int(self.b[place])}
+        return pins | ({"scale": int(self.scale[place]) & (1 << self.scale_bits) - 1} if self.scale_bits else {})
 
 
 def is_enumerated(design: Design) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,12 @@ class Netlist:
         start = 2 + sum(self.inputs[name] for name in names[: names.index(port)])
         return range(start, start + self.inputs[port])
 
+    @cached_property
+    def output_nets(self) -> dict[str, tuple[int, ...]]:
+        """Nets of the bits of each output."""
+        driven = iter(self.driven)
+        return {name: tuple(next(driven) for _ in range(width)) for name, width in self.outputs.items()}
+
     def evaluate(self, pins: Mapping[str, int]) -> dict[str, int]:
         """The outputs for one case."""
         return self.answers([pins])[0]
@@ -91,10 +98,8 @@ class Netlist:
             values += transposed([pins[port] for pins in cases], width)
         for gate in self.gates:
             values.append(apply(gate.kind, [values[pin] for pin in gate.pins]) & ones)
-        bits, ports = iter(values[net] for net in self.driven), {}
-        for port, width in self.outputs.items():
-            ports[port] = transposed([next(bits) for _ in range(width)], len(cases))
-        return [dict(zip(ports, words, strict=True)) for words in zip(*ports.values(), strict=True)]
+        ports = (transposed([values[net] for net in nets], len(cases)) for nets in self.output_nets.values())
+        return [dict(zip(self.outputs, words, strict=True)) for words in zip(*ports, strict=True)]
 
     def value(self, nets: Sequence[int], pins: Mapping[str, int]) -> int:
         """The word of some nets for one case."""
@@ -175,9 +180,7 @@ def arrange(
     for place, (name, bit) in enumerate(bits, 2):
         places[netlist.input_nets(name)[bit]] = place
     gates = tuple(Gate(gate.kind, tuple(places[pin] for pin in gate.pins)) for gate in netlist.gates)
-    bits_driven = iter(netlist.driven)
-    ends = {port: [next(bits_driven) for _ in range(width)] for port, width in netlist.outputs.items()}
-    driven = tuple(places[net] for port in outputs for net in ends[port])
+    driven = tuple(places[net] for port in outputs for net in netlist.output_nets[port])
     named = {name: tuple(places[net] for net in nets) for name, nets in netlist.named.items()}
     return Netlist(netlist.top, dict(inputs), dict(outputs), gates, driven, named)
 

@@ -2,21 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import permutations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hwgen.blocks.block import Design
 from synth.proof.adders import LinearForm, linear_form
-from synth.proof.dot import ExactDotProof
+from synth.proof.bits import Bits, Bool, cat
+from synth.proof.dot import ExactDotProof, specials_after
 from synth.proof.fold import Folder
 from synth.proof.gates import CARRY, SUM, Gate, Netlist, NotShownError
-from synth.proof.solver import Solver
+from synth.proof.solver import Claim, Solver
 from synth.proof.unroll import ALWAYS_0
-
-if TYPE_CHECKING:
-    from bitwuzla import Term
 
 _TOTAL = "total"
 
@@ -105,32 +103,29 @@ class CarrySaveProof(ExactDotProof):
     )
     knows = ExactDotProof.knows | {"carry-save"}
 
-    def prove(self, _part: int) -> dict[str, int] | None:
-        """The step with and without ``enable``."""
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """A single one: the step with and without ``enable``."""
+        return [Claim("the step", 1 << sum(self.inputs.values()), self._steps)]
+
+    def _steps(self) -> None:
         step, total = self._step({})
         try:  # enable masks the products
             for adds in (True, False):
-                _Step(self.design, step, adds).prove_with(total)
+                _Step(self.design, step, adds).show(total)
         except NotShownError:  # enable chooses between the sum and the rows as they are
             for adds in (True, False):
                 step, total = self._step(dict.fromkeys(self.netlist.input_nets("enable"), int(adds)))
-                _Step(self.design, step, adds).prove_with(total)
-        return None
+                _Step(self.design, step, adds).show(total)
 
     def _step(self, constants: Mapping[int, int]) -> tuple[Netlist, Sequence[int]]:
         """The step with full adders and some constants, and the nets of the sum of the rows afterwards."""
-        folder, netlist = Folder(self.netlist), self.netlist
-        words, place = {}, 0
-        for name, width in netlist.outputs.items():
-            words[name] = netlist.driven[place : place + width]
-            place += width
-        words[_TOTAL] = self.word(_TOTAL)
-        whole = folder.netlist_of(
-            folder.fold(constants), {name: netlist.input_nets(name) for name in netlist.inputs}, words
-        )
-        outputs, named = dict(netlist.outputs), {ALWAYS_0: whole.named[ALWAYS_0]}
-        step = replace(full_adders(whole), outputs=outputs, driven=whole.driven[:place], named=named)
-        return step, whole.driven[place:]
+        folder, inputs = Folder(self.netlist), {name: self.netlist.input_nets(name) for name in self.netlist.inputs}
+        words = {**self.netlist.output_nets, _TOTAL: self.word(_TOTAL)}
+        whole = folder.netlist_of(folder.fold(constants), inputs, words)
+        total, named = whole.output_nets[_TOTAL], {ALWAYS_0: whole.named[ALWAYS_0]}
+        driven = whole.driven[: -len(total)]
+        return replace(full_adders(whole), outputs=self.netlist.outputs, driven=driven, named=named), total
 
 
 class _Step(ExactDotProof):
@@ -141,11 +136,11 @@ class _Step(ExactDotProof):
         self.adds = adds
         (self.enable,) = netlist.input_nets("enable")
 
-    def prove_with(self, total: Sequence[int]) -> None:
-        """The sum, then the flags."""
+    def show(self, total: Sequence[int]) -> None:
+        """Show the sum, then the flags."""
         unit, width = self.unit, self.unit.value_width
         bits = width + 1
-        if len(total) != bits or list(total[:width]) != self.outputs_of("acc_out")[:width]:
+        if len(total) != bits or total[:width] != self.netlist.output_nets["acc_out"][:width]:
             raise NotShownError(f"{_TOTAL} is not the value with one more bit")
         form = linear_form_of_rows(self.netlist, total)
         *parts, others = self.split(form, 1 << self.enable)
@@ -155,53 +150,36 @@ class _Step(ExactDotProof):
             raise NotShownError("the rows afterwards are not a sum of the rows before and of words of one lane each")
         level = ~np.uint64(0) if self.adds else np.uint64(0)
         self.check_lanes(form, parts, unit.lsb_exponent, {self.enable: level}, int(self.adds))
-        if (1 << width - 1) + self.lanes.count * self.largest(unit.lsb_exponent) > form.modulus // 2:
+        if self.largest_sum > form.modulus // 2:
             raise NotShownError("the rows are too short for the largest sum")
-        self._status(total)
+        self._show_flags(total)
 
-    def _status(self, total: Sequence[int]) -> None:
+    def _show_flags(self, total: Sequence[int]) -> None:
         """The sticky bits and the flags; overflow includes that of the value before."""
-        solver, width = Solver(), self.unit.value_width
-        size, bits = len(self.acc_nets), width + 1
-        acc, number = solver.variable("acc_in", size), solver.variable(_TOTAL, bits)
-        zeros = self.netlist.named[ALWAYS_0]
-        acc_bits = [
-            solver.false if net in zeros else bit
-            for net, bit in zip(self.acc_nets, solver.bits(acc, size), strict=True)
-        ]
-        acc = solver.join(acc_bits)
-        known = dict(zip(self.acc_nets, acc_bits, strict=True))
-        known |= dict(zip(total, solver.bits(number, bits), strict=True))
+        solver, width, bits = Solver(), self.unit.value_width, self.unit.value_width + 1
+        zeros, unknown = self.netlist.named[ALWAYS_0], solver.variable("acc_in", len(self.acc_nets))
+        acc = cat(*(solver.false if net in zeros else bit for net, bit in zip(self.acc_nets, unknown, strict=True)))
+        number = solver.variable(_TOTAL, bits)
+        known = self.bound("acc_in", acc) | dict(zip(total, number, strict=True))
         known[self.enable] = solver.true if self.adds else solver.false
         choices = self.choices(solver, known, self.netlist.driven)
-        out = solver.bits(solver.outputs(self.netlist, known), sum(self.netlist.outputs.values()))
-        expected, invalid = self.specials(solver, choices if self.adds else [], acc_bits[2 * bits :])
-        rows = [solver.extract(acc, first + bits - 1, first) for first in (0, bits)]
-        before = solver.term("BV_ADD", *rows)
-
-        def past(word: "Term") -> "Term":
-            """Whether a number needs its first bit."""
-            first, second = solver.bits(word, bits)[-2:]
-            return solver.term("XOR", first, second)
-
-        overflow = solver.either([past(before), past(number)])
+        out = solver.nets(self.netlist, known, self.netlist.driven)
+        pos, neg, nan = sticky = list(acc[2 * bits :])
+        expected, invalid = specials_after(solver, choices if self.adds else [], sticky)
+        before = acc[:bits] + acc[bits : 2 * bits]
+        overflow = _needs_first(before) | _needs_first(number)
         expected += self.expected_flags([solver.false, solver.false, overflow, invalid])
-        pairs = zip(out[width:], expected, strict=True)
-        claim = solver.all([solver.equal(*pair) for pair in pairs])
-        pos, neg, nan = acc_bits[2 * bits :]
-        conditions = [solver.either(list(choice.chosen)) for choice in choices]
-        conditions.append(solver.term("IMPLIES", solver.all([pos, neg]), nan))  # of all states: the sticky bits say so
+        conditions = [(pos & neg).implies(nan)]  # of all states: the sticky bits say so
         if not self.adds:  # as the form of the sum says
-            conditions.append(solver.equal(number, before))
-        numbers = {f"class_{lane}": choice.number for lane, choice in enumerate(choices)}
-        found = solver.search(solver.term("IMPLIES", solver.all(conditions), claim), {"acc_in": acc, **numbers})
-        if found is None:
-            return
-        chosen = {lane: choice.classes[found[f"class_{lane}"]].pins for lane, choice in enumerate(choices)}
-        raise NotShownError("the flags may be wrong", [self._case(chosen, found["acc_in"])])
+            conditions.append(number == before)
+        found = self.searched(choices, conditions, solver.same(out[width:], expected), {"acc_in": acc})
+        if found is not None:
+            rows, members = found[0]["acc_in"], found[1]
+            value = (rows + (rows >> bits)) & (1 << width) - 1  # of the reference model
+            case = self.lanes.pins_of(members, {"acc_in": value | rows >> 2 * bits << width})
+            raise NotShownError("the flags may be wrong", [case])
 
-    def _case(self, chosen: Mapping[int, Mapping[str, int]], rows: int) -> dict[str, int]:
-        """Inputs of the reference model."""
-        width = self.unit.value_width
-        value = (rows + (rows >> width + 1)) & (1 << width) - 1
-        return self.lanes.pins(chosen, {"acc_in": value | rows >> 2 * (width + 1) << width})
+
+def _needs_first(number: Bits) -> Bool:
+    """Whether a number in two's complement does not fit without its first bit."""
+    return number[-1] ^ number[-2]

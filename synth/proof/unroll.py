@@ -253,11 +253,9 @@ class _Module:
             if levels != [fresh[output], 1]:
                 raise self._error("must keep its flags until clear is 1")
         numbers = folder.fold({clear: 0, **dict.fromkeys(old, 0)})
-        words, place = {}, 0
-        for name, width in whole.outputs.items():
-            words[name] = whole.driven[place : place + width]
-            place += width
-        return folder.netlist_of(numbers, {name: whole.input_nets(name) for name in (*data, "enable", "acc_in")}, words)
+        return folder.netlist_of(
+            numbers, {name: whole.input_nets(name) for name in (*data, "enable", "acc_in")}, whole.output_nets
+        )
 
     def _controlled(self, whole: Netlist, data: _Ports, sticky_places: Sequence[int]) -> Netlist:
         """The step with ``enable`` and without ``clear``, if a step with other controls follows from it."""
@@ -286,11 +284,7 @@ class _Module:
                 raise self._error("must keep its flags until clear is 1")
         numbers = folder.fold({clear: 0, enable: 1, **dict.fromkeys(sticky, 0)})
         inputs = {name: whole.input_nets(name) for name in (*data, "acc_in")}
-        words, place = {}, 0
-        for name, width in whole.outputs.items():
-            words[name] = whole.driven[place : place + width]
-            place += width
-        return folder.netlist_of(numbers, inputs, words)
+        return folder.netlist_of(numbers, inputs, whole.output_nets)
 
     def follow(
         self,
