@@ -4,7 +4,7 @@ Operands of one operator have the same width and the same sign, or are integers 
 cut in silence. Bits are counted from the least significant one, also by :func:`cat`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Self, TypeVar, overload
 
 from bitwuzla import Kind, RoundingMode, Term, TermManager
@@ -40,6 +40,10 @@ class Value:
         return ~(self == other)
 
 
+def _connective(kind: Kind) -> "Callable[[Bool, Bool | bool], Bool]":
+    return lambda self, other: self._truth(kind, self._operand(other))
+
+
 class Bool(Value):
     """A truth value; the other operand may be True or False."""
 
@@ -50,14 +54,7 @@ class Bool(Value):
             return self.manager.mk_true() if other else self.manager.mk_false()
         return super()._operand(other)
 
-    def __and__(self, other: "Bool | bool") -> "Bool":
-        return self._truth(Kind.AND, self._operand(other))
-
-    def __or__(self, other: "Bool | bool") -> "Bool":
-        return self._truth(Kind.OR, self._operand(other))
-
-    def __xor__(self, other: "Bool | bool") -> "Bool":
-        return self._truth(Kind.XOR, self._operand(other))
+    __and__, __or__, __xor__ = map(_connective, (Kind.AND, Kind.OR, Kind.XOR))
 
     def __invert__(self) -> "Bool":
         return self._truth(Kind.NOT)
@@ -65,6 +62,14 @@ class Bool(Value):
     def implies(self, other: "Bool | bool") -> "Bool":
         """Whether the other one is true wherever this one is."""
         return self._truth(Kind.IMPLIES, self._operand(other))
+
+
+def _operation(kind: Kind) -> "Callable[[Bits, Bits | int], Bits]":
+    return lambda self, other: self._word(kind, other)
+
+
+def _comparison(kind: Kind, signed_kind: Kind) -> "Callable[[Bits, Bits | int], Bool]":
+    return lambda self, other: self._truth(signed_kind if self.is_signed else kind, self._operand(other))
 
 
 class Bits(Value):
@@ -92,20 +97,10 @@ class Bits(Value):
     def _word(self, kind: Kind, *others: "Bits | int") -> "Bits":
         return self.of(self.manager.mk_term(kind, [self.term, *map(self._operand, others)]))
 
-    def __add__(self, other: "Bits | int") -> "Bits":
-        return self._word(Kind.BV_ADD, other)
-
-    def __sub__(self, other: "Bits | int") -> "Bits":
-        return self._word(Kind.BV_SUB, other)
+    __add__, __sub__, __mul__, __and__ = map(_operation, (Kind.BV_ADD, Kind.BV_SUB, Kind.BV_MUL, Kind.BV_AND))
 
     def __rsub__(self, other: int) -> "Bits":
         return self.constant(other) - self
-
-    def __mul__(self, other: "Bits | int") -> "Bits":
-        return self._word(Kind.BV_MUL, other)
-
-    def __and__(self, other: "Bits | int") -> "Bits":
-        return self._word(Kind.BV_AND, other)
 
     def __neg__(self) -> "Bits":
         return self._word(Kind.BV_NEG)
@@ -120,17 +115,8 @@ class Bits(Value):
         """A number of places, which may be a shorter word."""
         return places if isinstance(places, int) else places.to(self.width)._as(self.is_signed)
 
-    def __lt__(self, other: "Bits | int") -> Bool:
-        return self._truth(Kind.BV_SLT if self.is_signed else Kind.BV_ULT, self._operand(other))
-
-    def __le__(self, other: "Bits | int") -> Bool:
-        return self._truth(Kind.BV_SLE if self.is_signed else Kind.BV_ULE, self._operand(other))
-
-    def __gt__(self, other: "Bits | int") -> Bool:
-        return self._truth(Kind.BV_SGT if self.is_signed else Kind.BV_UGT, self._operand(other))
-
-    def __ge__(self, other: "Bits | int") -> Bool:
-        return self._truth(Kind.BV_SGE if self.is_signed else Kind.BV_UGE, self._operand(other))
+    __lt__, __le__ = _comparison(Kind.BV_ULT, Kind.BV_SLT), _comparison(Kind.BV_ULE, Kind.BV_SLE)
+    __gt__, __ge__ = _comparison(Kind.BV_UGT, Kind.BV_SGT), _comparison(Kind.BV_UGE, Kind.BV_SGE)
 
     def __abs__(self) -> "Bits":
         """The magnitude of a number with a sign, without one."""
@@ -185,6 +171,10 @@ class Bits(Value):
         return Float(self.manager, term)
 
 
+def _test(kind: Kind) -> property:
+    return property(lambda self: self._truth(kind))
+
+
 class Float(Value):
     """A floating-point number of SMT-LIB; two are also equal if both are NaN."""
 
@@ -199,25 +189,9 @@ class Float(Value):
         """Whether the values are equal, as those of both zeros are; NaN has none."""
         return self._truth(Kind.FP_EQUAL, other.term)
 
-    @property
-    def is_nan(self) -> Bool:
-        """Whether it is NaN."""
-        return self._truth(Kind.FP_IS_NAN)
-
-    @property
-    def is_inf(self) -> Bool:
-        """Whether it is infinite."""
-        return self._truth(Kind.FP_IS_INF)
-
-    @property
-    def is_zero(self) -> Bool:
-        """Whether it is 0."""
-        return self._truth(Kind.FP_IS_ZERO)
-
-    @property
-    def is_normal(self) -> Bool:
-        """Whether it is a normal number."""
-        return self._truth(Kind.FP_IS_NORMAL)
+    is_nan, is_inf, is_zero, is_normal = map(
+        _test, (Kind.FP_IS_NAN, Kind.FP_IS_INF, Kind.FP_IS_ZERO, Kind.FP_IS_NORMAL)
+    )
 
 
 Chosen = TypeVar("Chosen", Bool, Bits)

@@ -23,21 +23,6 @@ VECTOR = 8
 CASES = 64 * VECTOR
 """Cases per vector; the number of cases in a group is a multiple of it."""
 
-_SYMBOLS = {
-    "NOT": "~{0}",
-    "AND": "{0} & {1}",
-    "OR": "{0} | {1}",
-    "XOR": "{0} ^ {1}",
-    "NAND": "~({0} & {1})",
-    "NOR": "~({0} | {1})",
-    "XNOR": "~({0} ^ {1})",
-    "ANDNOT": "{0} & ~{1}",
-    "ORNOT": "{0} | ~{1}",
-    "MUX": "({1} & {2}) | ({0} & ~{2})",
-    "SUM": "{0} ^ {1} ^ {2}",
-    "CARRY": "({0} & {1}) | ({2} & ({0} | {1}))",
-}
-
 _SOURCE = """\
 #include <stddef.h>
 #include <stdint.h>
@@ -75,6 +60,22 @@ extern "C" uint64_t compare(const uint64_t *groups, size_t count, const V *runni
   return wrong;
 }}
 """
+
+
+class _C(str):
+    """An expression of C."""
+
+    def __and__(self, other: str) -> "_C":
+        return _C(f"({self} & {other})")
+
+    def __or__(self, other: str) -> "_C":
+        return _C(f"({self} | {other})")
+
+    def __xor__(self, other: str) -> "_C":
+        return _C(f"({self} ^ {other})")
+
+    def __invert__(self) -> "_C":
+        return _C(f"~{self}")
 
 
 @dataclass(frozen=True)
@@ -226,7 +227,7 @@ class Evaluator:
         inside = [f"const V n{net} = running[{place} * vectors + v];" for place, net in enumerate(self.running)]
         for net, gate in enumerate(netlist.gates, netlist.first_gate):
             moving = net in self._moving
-            expression = _SYMBOLS[gate.kind].format(*(f"n{pin}" for pin in gate.pins))
+            expression = apply(gate.kind, [_C(f"n{pin}") for pin in gate.pins])
             (inside if moving else before).append(f"const {'V' if moving else 'uint64_t'} n{net} = {expression};")
         # OR with a zero vector turns a scalar output, which depends on held bits alone, into a vector
         stores = [f"out[{i} * vectors + v] = n{net} | (V){{0}};" for i, net in enumerate(netlist.driven)]

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from bitwuzla import Bitwuzla, Kind, Option, Options, Result, Term, TermManager
+from bitwuzla import Bitwuzla, Kind, Option, Options, Result, TermManager
 
 from golden import Flag
 from hwgen.blocks.block import Design
 from hwgen.reference import reference
-from synth.proof.bits import Bits, Bool, cat
-from synth.proof.gates import Netlist, NotShownError
+from synth.proof.bits import Bits, Bool, cat, ite
+from synth.proof.gates import Netlist, NotShownError, apply
 
 Item = TypeVar("Item")
 Pins = dict[str, int]
@@ -65,32 +65,14 @@ class Solver:
 
     def nets(self, netlist: Netlist, known: Mapping[int, Bool], nets: Sequence[int]) -> list[Bool]:
         """The values of some nets."""
-        terms = {0: self.false.term, 1: self.true.term, **{net: bit.term for net, bit in known.items()}}
+        terms = {0: self.false, 1: self.true, **known}
         for net, gate in enumerate(netlist.gates, netlist.first_gate):
             if net not in terms and all(pin in terms for pin in gate.pins):
-                terms[net] = self._gate(gate.kind, [terms[pin] for pin in gate.pins])
+                pins = [terms[pin] for pin in gate.pins]
+                terms[net] = ite(*reversed(pins)) if gate.kind == "MUX" else apply(gate.kind, pins)
         if any(net not in terms for net in nets):
             raise NotShownError("a net depends on other inputs than it should")
-        return [Bool(self.manager, terms[net]) for net in nets]
-
-    def _gate(self, kind: str, pins: list[Term]) -> Term:
-        make = self.manager.mk_term
-        match kind:
-            case "NOT" | "AND" | "OR" | "XOR":
-                return make(_KINDS[kind], pins)
-            case "NAND" | "NOR" | "XNOR":
-                return make(Kind.NOT, [make(_KINDS[kind], pins)])
-            case "ANDNOT" | "ORNOT":
-                return make(_KINDS[kind], [pins[0], make(Kind.NOT, [pins[1]])])
-            case "MUX":
-                return make(Kind.ITE, pins[::-1])
-            case "SUM":
-                return make(Kind.XOR, pins)
-            case "CARRY":
-                first, second, third = pins
-                pair = make(Kind.AND, [third, make(Kind.OR, [first, second])])
-                return make(Kind.OR, [make(Kind.AND, [first, second]), pair])
-        raise ValueError(f"Unknown gate {kind!r}")
+        return [terms[net] for net in nets]
 
     def search(self, claim: Bool, words: Mapping[str, Bits]) -> Pins | None:
         """None if a claim is always true, else values for which it is false; a RuntimeError if the solver gives up."""
@@ -103,48 +85,22 @@ class Solver:
         return {name: int(self.solver.get_value(word.term).value(10)) for name, word in words.items()}
 
 
-_KINDS = {"NOT": Kind.NOT, "XOR": Kind.XOR, "XNOR": Kind.XOR}
-_KINDS |= {"AND": Kind.AND, "NAND": Kind.AND, "ANDNOT": Kind.AND, "OR": Kind.OR, "NOR": Kind.OR, "ORNOT": Kind.OR}
-"""The operation that a gate consists of, beside inversions."""
-
-
 @dataclass(frozen=True)
 class Claim:
-    """One of the claims that a proof consists of.
-
-    Attributes
-    ----------
-    what : str
-    cases : int
-        Number of inputs that the claim covers.
-    search : Search
-        It raises a :class:`NotShownError` if the claim cannot be shown.
-    """
+    """One of the claims that a proof consists of; its search raises a NotShownError if it cannot be shown."""
 
     what: str
-    cases: int
+    cases: int  # number of inputs that it covers
     search: Search
 
 
 class Proof(ABC):
-    """Claims that together cover all inputs of a block; each is proved separately.
+    """Claims that together cover all inputs of a block; each is proved separately."""
 
-    Attributes
-    ----------
-    method : str
-        The claim as a sentence, for the evidence.
-    quick : bool
-        Whether proving all parts takes less time than starting processes for them.
-    keeps_adders : bool
-        Whether the netlist must have full adders.
-    knows : frozenset of str
-        Options of blocks that the claim supports.
-    """
-
-    method: str
-    quick = False
-    keeps_adders = False
-    knows: frozenset[str]
+    method: str  # all claims as a sentence, for the evidence
+    quick = False  # whether proving all parts takes less time than starting processes for them
+    keeps_adders = False  # whether the netlist must have full adders
+    knows: frozenset[str]  # options of blocks that the claims support
 
     def __init__(self, design: Design, netlist: Netlist):
         self.design, self.netlist = design, netlist
