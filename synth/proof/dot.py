@@ -17,8 +17,9 @@ from hwgen.blocks.block import Design
 from hwgen.reference import reference
 from synth.proof.adders import LinearForm, linear_form
 from synth.proof.bits import Bits, Bool, cat
+from synth.proof.bitslice import Planes
 from synth.proof.gates import Netlist, NotShownError
-from synth.proof.lanes import LaneClass, Lanes, Planes
+from synth.proof.lanes import LaneClass, Lanes
 from synth.proof.solver import Claim, Pins, Proof, Solver
 
 Which = Callable[[LaneClass], bool]

@@ -7,10 +7,10 @@ import numpy as np
 
 from synth.proof.adders import linear_form
 from synth.proof.bits import Bits, Bool, cat, ite
-from synth.proof.bitslice import all_words, from_planes
+from synth.proof.bitslice import all_words, evaluated, from_planes
 from synth.proof.floating import Query
 from synth.proof.gates import NotShownError
-from synth.proof.lanes import LaneClass, evaluated
+from synth.proof.lanes import LaneClass
 from synth.proof.normalized import NormalizedProof
 from synth.proof.scales import EXPONENT_BITS
 from synth.proof.solver import Pins, Solver
@@ -171,11 +171,9 @@ class FloatedDotProof(NormalizedProof):
 
     @property
     def origin(self) -> int:
-        """See :class:`NormalizedProof`."""
         return self.lsb_exponent - self.scales.fraction_bits - (len(self.word(_SIGNIFICAND)) - 1)
 
     def minus(self, query: Query) -> Bool:
-        """See :class:`NormalizedProof`."""
         return query.words[_SIGN][0]
 
     def _says_zero(self, words: Mapping[str, Bits]) -> Bool:

@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hwgen.blocks.block import Design
-from synth.proof.bitslice import all_words, words_of
+from synth.proof.bitslice import Planes, all_words, evaluated, words_of
 from synth.proof.cases import Products
-from synth.proof.gates import Netlist, NotShownError, apply
-
-Planes = NDArray[np.uint64]
+from synth.proof.gates import Netlist, NotShownError
 
 
 @dataclass(frozen=True)
@@ -44,15 +42,9 @@ class LaneClass:
 
 
 class Lanes:
-    """The lanes of a netlist.
+    """The lanes of a netlist, which has the ports of the reference model.
 
-    Parameters
-    ----------
-    design : Design
-    netlist : Netlist
-        With the ports of the reference model.
-    scaled : bool
-        Whether the scale multiplies each product, as in exact sums; others are multiplied as a whole.
+    With ``scaled`` the scale multiplies each product, as in exact sums; others are multiplied as a whole.
     """
 
     def __init__(self, design: Design, netlist: Netlist, scaled: bool):
@@ -106,12 +98,7 @@ class Lanes:
     def frontier(self, outputs: Iterable[int], known: Collection[int]) -> list[list[int]]:
         """For each lane the nets that belong to it and that gates of ``outputs`` read, up to ``known`` nets.
 
-        Nets that depend on known ones belong to no lane.
-
-        Raises
-        ------
-        NotShownError
-            If an output depends on codes or scales in another way.
+        Nets that depend on known ones belong to no lane. It is an error if an output depends on codes in another way.
         """
         found: list[set[int]] = [set() for _ in range(self.count)]
         behind = self.netlist.reached_from(set(known))
@@ -135,10 +122,8 @@ class Lanes:
 
     def planes(self, lane: int, nets: Sequence[int], known: Mapping[int, Planes | np.uint64]) -> Planes:
         """Bit planes of nets for all pairs and scales, with the values of ``known`` nets: shape (nets, words)."""
-        codes = self._indices
-        inputs = self.nets_of(lane)
-        given = {**known, **dict(zip(inputs, codes, strict=True))}
-        return evaluated(self.netlist, nets, given, codes.shape[1])
+        codes = dict(zip(self.nets_of(lane), self._indices, strict=True))
+        return evaluated(self.netlist, nets, {**known, **codes}, self._indices.shape[1])
 
     @cached_property
     def _indices(self) -> Planes:
@@ -194,22 +179,3 @@ class Lanes:
     def pins_of(self, members: Sequence[LaneClass], others: Mapping[str, int]) -> dict[str, int]:
         """Inputs of the block from a class for each lane, and other inputs."""
         return self.pins({lane: member.pins for lane, member in enumerate(members)}, others)
-
-
-def evaluated(netlist: Netlist, nets: Sequence[int], known: Mapping[int, Planes | np.uint64], words: int) -> Planes:
-    """Bit planes of nets that depend on ``known`` nets alone."""
-    needed: set[int] = set()
-    waiting = [net for net in nets if net > 1 and net not in known]
-    while waiting:
-        net = waiting.pop()
-        if net not in needed:
-            if net < netlist.first_gate:
-                raise NotShownError("a net depends on other inputs than it should")
-            needed.add(net)
-            pins = netlist.gates[net - netlist.first_gate].pins
-            waiting += [pin for pin in pins if pin > 1 and pin not in known]
-    values: dict[int, Any] = {0: np.uint64(0), 1: ~np.uint64(0), **known}
-    for net in sorted(needed):
-        gate = netlist.gates[net - netlist.first_gate]
-        values[net] = apply(gate.kind, [values[pin] for pin in gate.pins])
-    return np.array([np.broadcast_to(values[net], words) for net in nets]).reshape(len(nets), words)

@@ -81,7 +81,6 @@ class Binary32Proof(MacProof):
     )
 
     def claim(self, acc: Bits, choice: Choice, out: Bits) -> tuple[Bool, list[Bool]]:
-        """See :class:`MacProof`; also in terms of sums in other rounding modes, from which the flags follow."""
         canonical_nan = golden.get("binary32").canonical_nan
         assert canonical_nan is not None
         products = [np.float32(member.product) for member in choice.classes]
@@ -112,7 +111,6 @@ class ExactProof(MacProof):
     )
 
     def claim(self, acc: Bits, choice: Choice, out: Bits) -> tuple[Bool, list[Bool]]:
-        """See :class:`MacProof`."""
         unit = self.design.exact
         assert unit is not None
         products = (Fraction(member.product if member.is_finite else 0) for member in choice.classes)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth.proof.bits import Bits, Bool
-from synth.proof.bitslice import all_words, from_planes
+from synth.proof.bitslice import all_words, evaluated, from_planes
 from synth.proof.cases import Products
 from synth.proof.floating import Query
 from synth.proof.gates import NotShownError
-from synth.proof.lanes import LaneClass, evaluated
+from synth.proof.lanes import LaneClass
 from synth.proof.normalized import NEAR, SPECIAL, ZERO, NormalizedProof, Part
 from synth.proof.solver import Pins, Solver
 
@@ -85,30 +85,24 @@ class SplitMacProof(NormalizedProof):
 
     @cached_property
     def integer_bits(self) -> int:
-        """See :class:`NormalizedProof`; those of all products."""
         return len(self.word(self.significand)) + 1 - int(self._numbers.significands.min()).bit_length()
 
     @cached_property
     def origin(self) -> int:
-        """See :class:`NormalizedProof`."""
         return int(self._numbers.weights[0] - self._numbers.exponents[0])
 
     @cached_property
     def exponents(self) -> tuple[int, int]:
-        """See :class:`NormalizedProof`."""
         weights = self._numbers.weights
         return int(weights.min()) - self.origin, int(weights.max()) - self.origin
 
     def minus(self, query: Query) -> Bool:
-        """See :class:`NormalizedProof`."""
         return query.any(lambda member: member.negative)
 
     def is_zero(self, query: Query) -> Bool:
-        """See :class:`NormalizedProof`."""
         return query.any(lambda member: member.product == 0)
 
     def is_not_zero(self, query: Query) -> Bool:
-        """See :class:`NormalizedProof`."""
         first = query.words[self.significand][-self.integer_bits :]
         return query.any(lambda member: member.product != 0) & (first != 0)
 

@@ -180,7 +180,6 @@ class StochasticReadoutProof(ReadoutProof):
         return _Rule(core.target, own, self.inputs["random"], self.design.has_flags)
 
     def expected(self, solver: Solver, value: Bits, place: int, words: Mapping[str, Bits]) -> Bits:
-        """See :class:`ReadoutProof`."""
         ends = 1 << place, (2 << place) - 1 if place < self.width - 1 else 1 << place
         ulp, fmt = Fraction(2) ** self.unit.lsb_exponent, self._rule.fmt
         code = self._rule.rounded(solver, abs(value), ends, ulp, words["random"], value[-1])

@@ -17,13 +17,13 @@ from golden.wide import POSITIVE, aligned_bits
 from hwgen.blocks.block import Design
 from synth.proof.adders import NOWHERE, linear_form
 from synth.proof.bits import Bits, Bool, cat, ite
-from synth.proof.bitslice import CASES, from_planes, to_planes
+from synth.proof.bitslice import CASES, evaluated, from_planes, to_planes
 from synth.proof.dot import Choice
 from synth.proof.floated import FloatedDotProof
 from synth.proof.floating import FloatSumProof, Query
 from synth.proof.fold import cut
 from synth.proof.gates import Netlist, NotShownError
-from synth.proof.lanes import LaneClass, Lanes, evaluated
+from synth.proof.lanes import LaneClass, Lanes
 from synth.proof.rounded import RoundedDotProof
 from synth.proof.rounding import Exact
 from synth.proof.scales import EXPONENT_BITS, SymbolicScale
