@@ -40,22 +40,21 @@ class Choice:
         number = solver.variable(name, len(classes).bit_length())
         return cls(solver, number, [number == place for place in range(len(classes))], classes)
 
+    def bit(self, levels: Iterable[int]) -> Bool:
+        """The level of the chosen class."""
+        return self.solver.any(term for term, level in zip(self.chosen, levels, strict=True) if level)
+
     def any(self, which: Which) -> Bool:
         """Whether ``which`` is true for the chosen class."""
-        return self.solver.any(term for term, member in zip(self.chosen, self.classes, strict=True) if which(member))
+        return self.bit(map(which, self.classes))
 
-    def select(self, values: Iterable[int], width: int) -> Bits:
+    def select(self, values: Sequence[int], width: int) -> Bits:
         """The value of the chosen class, as a word."""
-        pairs = list(zip(self.chosen, values, strict=True))
-        return cat(*(self.solver.any(term for term, value in pairs if value >> place & 1) for place in range(width)))
+        return cat(*(self.bit(value >> place & 1 for value in values) for place in range(width)))
 
     def known(self, nets: Iterable[int]) -> dict[int, Bool]:
         """The nets that are the ``bits`` of the classes."""
-        return {net: self.any(_bit(place)) for place, net in enumerate(nets)}
-
-
-def _bit(place: int) -> Which:
-    return lambda member: member.bits[place]
+        return dict(zip(nets, map(self.bit, zip(*(member.bits for member in self.classes), strict=True)), strict=True))
 
 
 def specials_after(solver: Solver, choices: Sequence[Choice], before: Iterable[Bool]) -> tuple[list[Bool], Bool]:
@@ -263,19 +262,29 @@ class ExactDotProof(SumProof):
         return (1 << self.unit.value_width - 1) + self.lanes.count * self.largest(self.unit.lsb_exponent)
 
     def _flags(self, total: Sequence[int]) -> Pins | None:
-        solver, value_width = Solver(), self.unit.value_width
+        solver, width = Solver(), self.unit.value_width
         acc, number = solver.variable("acc_in", len(self.acc_nets)), solver.variable("total", len(total))
-        known = self.bound("acc_in", acc) | dict(zip(total, number, strict=True))
-        choices = self.choices(solver, known, self.netlist.driven)
-        out = solver.nets(self.netlist, known, self.netlist.driven)
-
-        expected, invalid = specials_after(solver, choices, acc[value_width:])
-        signs = number[value_width - 1 :]
+        known, signs = dict(zip(total, number, strict=True)), number[width - 1 :]
         overflow = ~(solver.all(signs) | (signs == 0))
-        expected += self.expected_flags([solver.false, solver.false, overflow, invalid])
-        claim = solver.same(out[value_width:], expected)
-        found = self.searched(choices, [], claim, {"acc_in": acc})
+        found = self.wrong_flags(solver, acc, acc[width:], known, overflow)
         if found is None:
             return None
-        values, members = found
-        return self.confirmed(self.lanes.pins_of(members, {"acc_in": values["acc_in"]}), "the flags")
+        return self.confirmed(self.lanes.pins_of(found[1], {"acc_in": found[0]["acc_in"]}), "the flags")
+
+    def wrong_flags(
+        self,
+        solver: Solver,
+        acc: Bits,
+        sticky: Iterable[Bool],
+        known: dict[int, Bool],
+        overflow: Bool,
+        conditions: Sequence[Bool] = (),
+        adds: bool = True,
+    ) -> tuple[Pins, list[LaneClass]] | None:
+        """An accumulator and classes after which sticky bits or flags are wrong, given those before, and overflow."""
+        known = {**self.bound("acc_in", acc), **known}
+        choices = self.choices(solver, known, self.netlist.driven)
+        out = solver.nets(self.netlist, known, self.netlist.driven)[self.unit.value_width :]
+        expected, invalid = specials_after(solver, choices if adds else [], sticky)
+        expected += self.expected_flags([solver.false, solver.false, overflow, invalid])
+        return self.searched(choices, conditions, solver.same(out, expected), {"acc_in": acc})

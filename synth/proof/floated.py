@@ -11,7 +11,7 @@ from synth.proof.bitslice import all_words, evaluated, from_planes
 from synth.proof.floating import Query
 from synth.proof.gates import NotShownError
 from synth.proof.lanes import LaneClass
-from synth.proof.normalized import NormalizedProof
+from synth.proof.normalized import NormalizedProof, Number
 from synth.proof.scales import EXPONENT_BITS
 from synth.proof.solver import Pins, Solver
 
@@ -135,7 +135,7 @@ class FloatedDotProof(NormalizedProof):
         limit = self._largest_sum * int(self.scales.significands.max()) ** 2
         if limit >> bits or limit >> len(nets):
             raise NotShownError(f"{_SIGNIFICAND} is too short for the largest sum")
-        low, high = self.exponents
+        low, high = self.number.exponents
         if high - low >> width or width > EXPONENT_BITS:
             raise NotShownError(f"{_EXPONENT} is too short for all exponents, or longer than {EXPONENT_BITS} bits")
         scale, word = self.scales.symbolic(solver), solver.variable(name, len(nets))
@@ -164,42 +164,39 @@ class FloatedDotProof(NormalizedProof):
     # -- queries
 
     @cached_property
-    def exponents(self) -> tuple[int, int]:
-        """Smallest and largest exponent of a sum that is not 0."""
-        low, high = self.scales.exponents
-        return low, high + len(self.word(_SIGNIFICAND)) - 1
+    def number(self) -> Number:
+        (low, high), bits = self.scales.exponents, len(self.word(_SIGNIFICAND))
+        origin = self.lsb_exponent - self.scales.fraction_bits - (bits - 1)
+        return Number(origin, (low, high + bits - 1), self._minus, self._is_zero, self._is_not_zero)
 
-    @property
-    def origin(self) -> int:
-        return self.lsb_exponent - self.scales.fraction_bits - (len(self.word(_SIGNIFICAND)) - 1)
-
-    def minus(self, query: Query) -> Bool:
+    @staticmethod
+    def _minus(query: Query) -> Bool:
         return query.words[_SIGN][0]
 
     def _says_zero(self, words: Mapping[str, Bits]) -> Bool:
         """Whether the nets say that the sum is zero."""
         return words[_IS_ZERO][0] if self._has_is_zero else ~words[_SIGNIFICAND][-1]
 
-    def is_zero(self, query: Query) -> Bool:
+    def _is_zero(self, query: Query) -> Bool:
         """Without products, or with a scale of 0."""
-        plus = ~self.minus(query)
+        plus = ~self._minus(query)
         nothing = query.scale.is_zero | (query.words[_SIGNIFICAND] == 0) & plus
         return self._says_zero(query.words) & nothing & (plus | (self.limits[0] < 0))
 
-    def is_not_zero(self, query: Query) -> Bool:
+    def _is_not_zero(self, query: Query) -> Bool:
         """A first bit, and a sign that the lanes can have."""
-        minus, all_negative = self.minus(query), query.all(lambda member: member.negative)
+        minus, all_negative = self._minus(query), query.all(lambda member: member.negative)
         some = ~query.scale.is_zero & ~self._says_zero(query.words) & query.words[_SIGNIFICAND][-1]
         return some & all_negative.implies(minus) & (~minus | (self.limits[0] < 0))
 
     def example(self, values: Pins, members: Sequence[LaneClass]) -> Pins:
         """The same, if possible with lanes and scales that have the sum that the solver has found."""
-        significand, (low, high) = values[_SIGNIFICAND], self.exponents
+        significand, (low, high) = values[_SIGNIFICAND], self.number.exponents
         exponent = low + (values[_EXPONENT] - low) % (1 << len(self.word(_EXPONENT)))
         is_finite = all(member.is_finite for member in members)
         if not significand or values.get(_IS_ZERO) or exponent > high or not is_finite:
             return super().example(values, members)
-        exponent += self.origin - self.lsb_exponent  # of the last bit, in that of the sum
+        exponent += self.number.origin - self.lsb_exponent  # of the last bit, in that of the sum
         while True:
             pins = self.scales.pins_of(exponent)
             total = -significand if values[_SIGN] else significand

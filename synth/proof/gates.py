@@ -139,12 +139,8 @@ def arrange(
 ) -> Netlist:
     """The netlist with its ports in the order of ``inputs`` and ``outputs``.
 
-    ``made_of`` has the bits of inputs that are not ports themselves but consist of bits of other ports.
-
-    Raises
-    ------
-    NetlistError
-        If the netlist has other ports.
+    ``made_of`` has the bits of inputs that are not ports themselves but consist of bits of other ports. A netlist with
+    other ports is a NetlistError.
     """
     sources = {port: tuple((port, place) for place in range(width)) for port, width in inputs.items()}
     sources |= made_of or {}

@@ -27,13 +27,7 @@ _NO_EXPONENT = 1 << 20
 
 
 class MacProof(SumProof):
-    """A MAC; a part covers all pairs of codes whose products have the same exponent.
-
-    Attributes
-    ----------
-    groups : list of lists of LaneClass
-        The classes of each part.
-    """
+    """A MAC; a part covers all pairs of codes whose products have the same exponent: the classes of a group."""
 
     keeps_adders = False
     knows = frozenset({"format", "format-b", "accumulator", "terms", "scale-bits", "flags", "zero", "optimize"})

@@ -90,12 +90,8 @@ def read(
     Thorough mapping merges signals that are equal for a deep reason, which takes minutes for sums of many lanes. It
     pays if all inputs are enumerated.
 
-    Raises
-    ------
-    YosysError
-        If Yosys cannot read or map the module.
-    NetlistError
-        If the module is not a combinational block, or has undriven or undefined outputs.
+    It is a YosysError if Yosys cannot read or map the module, and a NetlistError if that is not a combinational block,
+    or has undriven or undefined outputs.
     """
     # Without ifraig, abc would leave the undefined branch of a complete casez, which no input chooses.
     words = {"full": "-full", "script": ""} if thorough else {"full": "", "script": '-script "+strash;ifraig;map" '}

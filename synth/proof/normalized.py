@@ -1,14 +1,15 @@
 """What the proofs of a normalized number and an accumulator have in common: queries by the distance of their bits."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import ClassVar, NamedTuple
 
 from golden.wide import POSITIVE
 from synth.proof.bits import Bits, Bool, cat, ite
 from synth.proof.floating import FloatSumProof, Query
-from synth.proof.rounding import Rounded, Rounding, Sum, aligned, summed
+from synth.proof.rounding import Rounded, Sum, aligned, rounded_to, summed
 from synth.proof.scales import EXPONENT_BITS
 from synth.proof.solver import Claim, Pins, Solver
 
@@ -26,6 +27,18 @@ class Part(NamedTuple):
     distance: int = 0
 
 
+@dataclass(frozen=True)
+class Number:
+    """What proofs say of a number, with claims about queries."""
+
+    origin: int  # exponent of the last bit of a significand whose exponent is 0
+    exponents: tuple[int, int]  # the smallest and the largest one of a number that is not 0
+    minus: Callable[[Query], Bool]
+    is_zero: Callable[[Query], Bool]  # what holds for 0
+    is_not_zero: Callable[[Query], Bool]  # what holds for other numbers; also about the place of the first 1
+    integer_bits: int = 1  # bits of the significand among which is the first 1
+
+
 class NormalizedProof(FloatSumProof):
     """A number T times a power of two, plus the accumulator C, rounded to a wide format of precision p.
 
@@ -40,21 +53,10 @@ class NormalizedProof(FloatSumProof):
       T + C.
     * above: T is less than an eighth of the last place of C, and is represented by a sixteenth. Midpoints are at least
       a quarter of a place away from C, the one below a power of two; this includes C = 0, and its place.
-
-    Attributes
-    ----------
-    significand, exponent : str
-    others : tuple of str
-        Other nets that queries take as unknown.
     """
 
     significand: ClassVar[str]
     exponent: ClassVar[str]
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """None by default."""
-        return ()
 
     @cached_property
     def claims(self) -> list[Claim]:
@@ -68,38 +70,19 @@ class NormalizedProof(FloatSumProof):
             [("number", self.show), *((f"{part}", partial(self._search, part)) for part in parts)]
         )
 
-    # -- what a subclass says of its number
-
     @abstractmethod
     def show(self) -> None:
         """Show that significand and exponent are the number; a NotShownError if not."""
 
-    @property
-    def integer_bits(self) -> int:
-        """Bits of the significand among which is the first 1."""
-        return 1
-
-    @property
-    @abstractmethod
-    def origin(self) -> int:
-        """Exponent of the last bit of a significand whose exponent is 0."""
-
     @cached_property
     @abstractmethod
-    def exponents(self) -> tuple[int, int]:
-        """Smallest and largest exponent of a number that is not 0."""
+    def number(self) -> Number:
+        """What the number is."""
 
-    @abstractmethod
-    def minus(self, query: Query) -> Bool:
-        """Whether the number is negative."""
-
-    @abstractmethod
-    def is_zero(self, query: Query) -> Bool:
-        """What holds for 0."""
-
-    @abstractmethod
-    def is_not_zero(self, query: Query) -> Bool:
-        """What holds for other numbers; also about the place of the first 1."""
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Other nets that queries take as unknown."""
+        return ()
 
     def derived(self, _solver: Solver, _part: Part, _exponent: Bits, _acc: Bits) -> Mapping[str, Bits]:
         """Other named words, made from the number's exponent and the accumulator."""
@@ -110,13 +93,13 @@ class NormalizedProof(FloatSumProof):
     @property
     def _grid(self) -> int:
         """See above: the exponent of g."""
-        return min(0, len(self.word(self.significand)) - self.integer_bits - self.target.precision - 1)
+        return min(0, len(self.word(self.significand)) - self.number.integer_bits - self.target.precision - 1)
 
     def _search(self, part: Part) -> Pins | None:
         """Outputs for any number, and its exponent; of one distance, it follows from that of the accumulator."""
         solver, acc = self.unknown_acc()
         if part.kind == NEAR:
-            exponent = self.acc_weight(acc) - (self.origin + part.distance)
+            exponent = self.acc_weight(acc) - (self.number.origin + part.distance)
         else:
             exponent = solver.variable("exponent", EXPONENT_BITS).signed
         words = {self.exponent: exponent[: len(self.word(self.exponent))]}
@@ -145,16 +128,16 @@ class NormalizedProof(FloatSumProof):
         sign = acc[-1] & ((acc[:-1] != 0) | all_negative)
         tiny = acc[self.target.fraction_bits : -1] == 0
         rounded = Rounded(query.out[: self.target.width - 1] == acc[:-1], never, tiny, never)
-        return self.judged(query, [self.is_zero(query), self._is_number(query)], rounded, sign)
+        return self.judged(query, [self.number.is_zero(query), self._is_number(query)], rounded, sign)
 
     def _finite(self, query: Query, exponent: Bits, part: Part) -> Pins | None:
         """Sums with a number that is not 0."""
-        weight, acc_weight = exponent + self.origin, self.acc_weight(query.acc)
-        flip = self.minus(query) ^ query.acc[-1]
+        weight, acc_weight = exponent + self.number.origin, self.acc_weight(query.acc)
+        flip = self.number.minus(query) ^ query.acc[-1]
         exact, negative, zero = self._sum(query, part, weight, acc_weight, flip)
-        rounded = Rounding(self.target).of(query.out[: self.target.width - 1], exact)
-        low, high = self.exponents
-        conditions = [self._is_number(query), self.is_not_zero(query), (exponent >= low) & (exponent <= high)]
+        rounded = rounded_to(self.target, query.out[: self.target.width - 1], exact)
+        low, high = self.number.exponents
+        conditions = [self._is_number(query), self.number.is_not_zero(query), (exponent >= low) & (exponent <= high)]
         distance = acc_weight - weight
         if part.kind in (BELOW, ABOVE):
             conditions.append(distance <= part.distance if part.kind == BELOW else distance >= part.distance)

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from synth.proof.bits import Bits, cat, ite
 from synth.proof.floating import FloatSumProof
 from synth.proof.lanes import LaneClass
-from synth.proof.rounding import Rounded, Rounding, Sum, aligned, summed
+from synth.proof.rounding import Rounded, Sum, aligned, rounded_to, summed
 from synth.proof.scales import EXPONENT_BITS
 from synth.proof.solver import Claim, Pins, Solver
 
@@ -76,7 +76,7 @@ class RoundedDotProof(FloatSumProof):
         if kind == _ABOVE:
             rounded = Rounded(code == acc[:-1], ~no_sum, query.solver.false, query.solver.false)
         else:
-            rounded = Rounding(target).of(code, exact)
+            rounded = rounded_to(target, code, exact)
         if kind == _BELOW:  # without products the sum is the accumulator
             zero, negative = no_sum & acc_zero, negative & ~no_sum
             claim, tiny = ite(no_sum, code == acc[:-1], rounded.claim), ite(no_sum, field == 0, rounded.tiny)

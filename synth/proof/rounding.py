@@ -61,54 +61,50 @@ def summed(total: Bits, base: Bits) -> Sum:
     return Sum(Exact(abs(total), base), total[-1], total == 0)
 
 
-class Rounding:
-    """The rules of a wide format: to nearest, ties to even, or away from zero if it has no subnormals.
+def rounded_to(target: WideFormat, body: Bits, exact: Exact) -> Rounded:
+    """Whether ``body``, bits without sign, is a number rounded to nearest: ties to even, or away without subnormals.
 
     The solver's own floating-point theory rounds numbers of the normal range. Subnormals are rounded as multiples of
     the smallest one.
     """
+    flush = target.flush
+    nearest, down, up = (
+        exact.magnitude.rounded(mode, _FLOAT_BITS, target.precision)
+        for mode in (RoundingMode.RNA if flush else RoundingMode.RNE, RoundingMode.RTZ, RoundingMode.RTP)
+    )
+    claim, lost = number(target, body, exact.base) == nearest, down != up
+    is_small = exact.is_below(Fraction(2) ** (-target.bias if flush else 1 - target.bias))
+    if flush:
+        claim = ite(is_small, body == 0, claim)
+        lost |= (body == 0) & (exact.magnitude != 0)  # also the number of code 0 if that were normal
+    else:
+        code, is_cut = _subnormal(target, exact)
+        claim, lost = ite(is_small, body == code, claim), ite(is_small, is_cut, lost)
+    ulp = Fraction(2) ** (target.exponent_range[1] - target.fraction_bits)
+    overflow = ~exact.is_below(Fraction(target.largest) + ulp / 2)
+    last = target.canonical_nan if flush else target.infinity
+    assert last is not None
+    claim = ite(overflow, body == last & (1 << body.width) - 1, claim)
+    return Rounded(claim, lost | overflow, exact.is_below(Fraction(target.smallest_normal)), overflow)
 
-    def __init__(self, target: WideFormat):
-        self.target = target
 
-    def of(self, body: Bits, exact: Exact) -> Rounded:
-        """Whether ``body``, bits without sign, is a rounded number."""
-        target, flush = self.target, self.target.flush
-        nearest, down, up = (
-            exact.magnitude.rounded(mode, _FLOAT_BITS, target.precision)
-            for mode in (RoundingMode.RNA if flush else RoundingMode.RNE, RoundingMode.RTZ, RoundingMode.RTP)
-        )
-        claim, lost = self._number(body, exact.base) == nearest, down != up
-        is_small = exact.is_below(Fraction(2) ** (-target.bias if flush else 1 - target.bias))
-        if flush:
-            claim = ite(is_small, body == 0, claim)
-            lost |= (body == 0) & (exact.magnitude != 0)  # also the number of code 0 if that were normal
-        else:
-            code, is_cut = self._subnormal(exact)
-            claim, lost = ite(is_small, body == code, claim), ite(is_small, is_cut, lost)
-        ulp = Fraction(2) ** (target.exponent_range[1] - target.fraction_bits)
-        overflow = ~exact.is_below(Fraction(target.largest) + ulp / 2)
-        last = target.canonical_nan if flush else target.infinity
-        assert last is not None
-        claim = ite(overflow, body == last & (1 << body.width) - 1, claim)
-        return Rounded(claim, lost | overflow, exact.is_below(Fraction(target.smallest_normal)), overflow)
+def number(target: WideFormat, body: Bits, base: Bits, dropped: int = 0, bits: int = _FLOAT_BITS) -> Float:
+    """The number of a normal code without its last bits, over ``2**base``."""
+    k = target.fraction_bits
+    exponent = body[k:].to(EXPONENT_BITS).signed + ((1 << (bits - 1)) - 1 - target.bias) - base
+    fields = cat(body[dropped:k], exponent[:bits])
+    return fields.to(fields.width + 1).as_float(bits)
 
-    def _number(self, body: Bits, base: Bits) -> Float:
-        """The number of a normal code, over ``2**base``."""
-        k = self.target.fraction_bits
-        bias = (1 << (_FLOAT_BITS - 1)) - 1 - self.target.bias
-        exponent = body[k:].to(EXPONENT_BITS).signed + bias - base
-        return cat(body[:k], exponent[:_FLOAT_BITS]).to(k + _FLOAT_BITS + 1).as_float(_FLOAT_BITS)
 
-    def _subnormal(self, exact: Exact) -> tuple[Bits, Bool]:
-        """The code of a number below the smallest normal one; and whether anything is lost."""
-        code_bits, few = self.target.width - 1, self.target.fraction_bits + 1  # all bits but the last few are 0
-        tail = exact.magnitude.width + 1  # places for what is cut; a number cut by more is less than half
-        width = max(tail + max(tail - 1, code_bits) + 1, EXPONENT_BITS)
-        wide = exact.magnitude.to(width) << tail
-        places = exact.base - self.target.ulp_exponent
-        distance = abs(places).to(width)
-        moved = ite(places < 0, wide >> ite(distance > tail, tail, distance), wide << distance)
-        kept, rest, half = moved[tail:], moved[:tail], 1 << (tail - 1)
-        up = (rest > half) | (rest == half) & kept[0]
-        return (kept[:few] + cat(up).to(few)).to(code_bits), rest != 0
+def _subnormal(target: WideFormat, exact: Exact) -> tuple[Bits, Bool]:
+    """The code of a number below the smallest normal one; and whether anything is lost."""
+    code_bits, few = target.width - 1, target.fraction_bits + 1  # all bits but the last few are 0
+    tail = exact.magnitude.width + 1  # places for what is cut; a number cut by more is less than half
+    width = max(tail + max(tail - 1, code_bits) + 1, EXPONENT_BITS)
+    wide = exact.magnitude.to(width) << tail
+    places = exact.base - target.ulp_exponent
+    distance = abs(places).to(width)
+    moved = ite(places < 0, wide >> ite(distance > tail, tail, distance), wide << distance)
+    kept, rest, half = moved[tail:], moved[:tail], 1 << (tail - 1)
+    up = (rest > half) | (rest == half) & kept[0]
+    return (kept[:few] + cat(up).to(few)).to(code_bits), rest != 0

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth.proof.bits import Bits, Bool
-from synth.proof.bitslice import all_words, evaluated, from_planes
+from synth.proof.bitslice import Planes, all_words, evaluated, from_planes
 from synth.proof.cases import Products
 from synth.proof.floating import Query
 from synth.proof.gates import NotShownError
 from synth.proof.lanes import LaneClass
-from synth.proof.normalized import NEAR, SPECIAL, ZERO, NormalizedProof, Part
+from synth.proof.normalized import NEAR, SPECIAL, ZERO, NormalizedProof, Number, Part
 from synth.proof.solver import Pins, Solver
 
 
@@ -51,60 +51,50 @@ class SplitMacProof(NormalizedProof):
 
     @cached_property
     def _numbers(self) -> _Numbers:
-        products, places = self._products
-        significands, exponents = (self._evaluated(name, {}) for name in (self.significand, self.exponent))
+        products = Products.of(self.design)
+        places = np.flatnonzero(np.isfinite(products.values) & (products.values != 0))
+        significands, exponents = (self._evaluated(name, {})[places] for name in (self.significand, self.exponent))
         weights = np.frexp(products.values[places])[1] - np.frexp(significands)[1]
         return _Numbers(products, places, significands, exponents, weights.astype(np.int64))
 
     @cached_property
-    def _products(self) -> tuple[Products, NDArray[np.int64]]:
-        """All products, and the indices of those that are finite and not 0."""
-        products = Products.of(self.design)
-        return products, np.flatnonzero(np.isfinite(products.values) & (products.values != 0))
-
-    @cached_property
-    def _codes(self) -> dict[int, NDArray[np.uint64]]:
+    def _codes(self) -> dict[int, Planes]:
         """Bit planes of all pairs of codes, and scales, by input net."""
         nets = [net for name in (*self.design.codes, *self.scales.nets) for net in self.netlist.input_nets(name)]
         return dict(zip(nets, all_words(len(nets)), strict=True))
 
     def _evaluated(self, name: str, known: Mapping[int, np.uint64]) -> NDArray[np.int64]:
-        """The word on a net for all products that are finite and not 0; ``known`` are other inputs."""
+        """The word on a net for all products; ``known`` are other inputs."""
         words = next(iter(self._codes.values())).size
-        planes = evaluated(self.netlist, self.word(name), {**self._codes, **known}, words)
-        return from_planes(np.ascontiguousarray(planes)).astype(np.int64).take(self._products[1])
+        return from_planes(evaluated(self.netlist, self.word(name), {**self._codes, **known}, words)).astype(np.int64)
 
     def show(self) -> None:
         """The significand times a power of two is the product; the exponent is that of this power, and a constant."""
         products, places, significands, exponents, weights = self._numbers
         size = 1 << len(self.word(self.exponent))
         wrong = np.ldexp(significands.astype(np.float64), weights) != np.abs(products.values[places])
-        wrong |= (weights - self.origin - exponents) % size != 0
+        wrong |= (weights - self.number.origin - exponents) % size != 0
         if wrong.any():
             raise NotShownError("significand and exponent are not the product of some codes", [self._pins(wrong)])
 
     @cached_property
-    def integer_bits(self) -> int:
-        return len(self.word(self.significand)) + 1 - int(self._numbers.significands.min()).bit_length()
+    def number(self) -> Number:
+        weights, exponents, significands = self._numbers.weights, self._numbers.exponents, self._numbers.significands
+        origin = int(weights[0] - exponents[0])
+        integer_bits = len(self.word(self.significand)) + 1 - int(significands.min()).bit_length()
 
-    @cached_property
-    def origin(self) -> int:
-        return int(self._numbers.weights[0] - self._numbers.exponents[0])
+        def is_not_zero(query: Query) -> Bool:
+            first = query.words[self.significand][-integer_bits:]
+            return query.any(lambda member: member.product != 0) & (first != 0)
 
-    @cached_property
-    def exponents(self) -> tuple[int, int]:
-        weights = self._numbers.weights
-        return int(weights.min()) - self.origin, int(weights.max()) - self.origin
-
-    def minus(self, query: Query) -> Bool:
-        return query.any(lambda member: member.negative)
-
-    def is_zero(self, query: Query) -> Bool:
-        return query.any(lambda member: member.product == 0)
-
-    def is_not_zero(self, query: Query) -> Bool:
-        first = query.words[self.significand][-self.integer_bits :]
-        return query.any(lambda member: member.product != 0) & (first != 0)
+        return Number(
+            origin,
+            (int(weights.min()) - origin, int(weights.max()) - origin),
+            lambda query: query.any(lambda member: member.negative),
+            lambda query: query.any(lambda member: member.product == 0),
+            is_not_zero,
+            integer_bits,
+        )
 
     def example(self, values: Pins, members: Sequence[LaneClass]) -> Pins:
         """The same; or codes that have the product that the solver has found, if these do not differ."""
@@ -161,7 +151,7 @@ class TwoPathMacProof(SplitMacProof):
         """The net for all products and an exponent field of the accumulator."""
         nets = self.acc_nets[self.target.fraction_bits : -1]
         known = {net: ~np.uint64(0) if field >> place & 1 else np.uint64(0) for place, net in enumerate(nets)}
-        return self._evaluated(self.places, known)
+        return self._evaluated(self.places, known)[self._numbers.places]
 
     def derived(self, solver: Solver, part: Part, exponent: Bits, acc: Bits) -> Mapping[str, Bits]:
         """The difference; any one if it does not matter."""
@@ -170,4 +160,4 @@ class TwoPathMacProof(SplitMacProof):
             return {self.places: solver.variable(self.places, bits)}
         if part.kind == NEAR:
             return {self.places: solver.number(self._offset - part.distance, bits)}
-        return {self.places: (exponent - self.acc_weight(acc) + (self.origin + self._offset))[:bits]}
+        return {self.places: (exponent - self.acc_weight(acc) + (self.number.origin + self._offset))[:bits]}

@@ -25,7 +25,7 @@ from synth.proof.fold import cut
 from synth.proof.gates import Netlist, NotShownError
 from synth.proof.lanes import LaneClass, Lanes
 from synth.proof.rounded import RoundedDotProof
-from synth.proof.rounding import Exact
+from synth.proof.rounding import Exact, number
 from synth.proof.scales import EXPONENT_BITS, SymbolicScale
 from synth.proof.solver import Claim, Pins, Search, Solver
 
@@ -279,7 +279,7 @@ class AlignedDotProof(FloatSumProof):
             known |= choices[-1].known(nets)
         largest = cat(*solver.nets(self.netlist, known, word)).to(EXPONENT_BITS).signed
         active = [choice.any(lambda member: member.product != 0) for choice in choices]
-        levels = [choice.select(map(self._level, choice.classes), EXPONENT_BITS).signed for choice in choices]
+        levels = [choice.select([*map(self._level, choice.classes)], EXPONENT_BITS).signed for choice in choices]
         claims = [acc.allows(largest)]
         claims += [used.implies(largest >= level) for used, level in zip(active, levels, strict=True)]
         own = [used & (largest == level) for used, level in zip(active, levels, strict=True)]
@@ -358,9 +358,8 @@ class AlignedDotProof(FloatSumProof):
         level = ite(acc.dominates, acc.level, largest)
         unit = level - (self._offset + self.fraction_bits) + query.scale.exponent  # its exponent
         exact = Exact(magnitude, unit)
-        exponent = code[k:].to(EXPONENT_BITS).signed + ((1 << (_FLOAT_BITS - 1)) - 1 - bias) - unit
-        pattern = cat(code[k - kept : k], exponent[:_FLOAT_BITS]).to(kept + _FLOAT_BITS + 1)
-        normal = pattern.as_float(_FLOAT_BITS) == magnitude.rounded(RoundingMode.RTZ, _FLOAT_BITS, kept + 1)
+        cut = magnitude.rounded(RoundingMode.RTZ, _FLOAT_BITS, kept + 1)
+        normal = number(target, code, unit, k - kept, _FLOAT_BITS) == cut
         normal &= code & (1 << k - kept) - 1 == 0
 
         places, wide = unit + (bias - 1 + kept), magnitude.to(max(magnitude.width + kept, EXPONENT_BITS) + 1)

@@ -10,7 +10,7 @@ import numpy as np
 from hwgen.blocks.block import Design
 from synth.proof.adders import LinearForm, linear_form
 from synth.proof.bits import Bits, Bool, cat
-from synth.proof.dot import ExactDotProof, specials_after
+from synth.proof.dot import ExactDotProof
 from synth.proof.fold import Folder
 from synth.proof.gates import CARRY, SUM, Gate, Netlist, NotShownError
 from synth.proof.solver import Claim, Solver
@@ -160,19 +160,14 @@ class _Step(ExactDotProof):
         zeros, unknown = self.netlist.named[ALWAYS_0], solver.variable("acc_in", len(self.acc_nets))
         acc = cat(*(solver.false if net in zeros else bit for net, bit in zip(self.acc_nets, unknown, strict=True)))
         number = solver.variable(_TOTAL, bits)
-        known = self.bound("acc_in", acc) | dict(zip(total, number, strict=True))
-        known[self.enable] = solver.true if self.adds else solver.false
-        choices = self.choices(solver, known, self.netlist.driven)
-        out = solver.nets(self.netlist, known, self.netlist.driven)
+        known = {**dict(zip(total, number, strict=True)), self.enable: solver.true if self.adds else solver.false}
         pos, neg, nan = sticky = list(acc[2 * bits :])
-        expected, invalid = specials_after(solver, choices if self.adds else [], sticky)
         before = acc[:bits] + acc[bits : 2 * bits]
         overflow = _needs_first(before) | _needs_first(number)
-        expected += self.expected_flags([solver.false, solver.false, overflow, invalid])
         conditions = [(pos & neg).implies(nan)]  # of all states: the sticky bits say so
         if not self.adds:  # as the form of the sum says
             conditions.append(number == before)
-        found = self.searched(choices, conditions, solver.same(out[width:], expected), {"acc_in": acc})
+        found = self.wrong_flags(solver, acc, sticky, known, overflow, conditions, self.adds)
         if found is not None:
             rows, members = found[0]["acc_in"], found[1]
             value = (rows + (rows >> bits)) & (1 << width) - 1  # of the reference model
