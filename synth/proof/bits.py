@@ -120,7 +120,7 @@ class Bits(Value):
 
     def __abs__(self) -> "Bits":
         """The magnitude of a number with a sign, without one."""
-        return ite(self[-1], -self, self).unsigned
+        return ite(self[-1], -self, self)._as(False)
 
     def _as(self, is_signed: bool) -> "Bits":
         return Bits(self.manager, self.term, self.width, is_signed)
@@ -129,11 +129,6 @@ class Bits(Value):
     def signed(self) -> "Bits":
         """The same bits as a number with a sign."""
         return self._as(True)
-
-    @property
-    def unsigned(self) -> "Bits":
-        """The same bits as a number without a sign."""
-        return self._as(False)
 
     def constant(self, value: int) -> "Bits":
         """A constant of the same width and sign."""

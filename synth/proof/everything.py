@@ -87,38 +87,30 @@ def projections() -> Iterator[tuple[str, str, Rounding, Overflow]]:
 def _encoders(blocks: Iterable[str]) -> Iterator[Design]:
     """All choices of each format; of the roundings and overflows of IEEE P3109 in full only for some formats."""
     chosen: dict[str, Design] = {}
+
+    def add(name: str, source: str, *choices: Iterable[Any]) -> None:
+        for rounding, overflow, to_zero in product(*choices):
+            try:
+                options = {"rounding": rounding, "overflow": overflow, "nan_to_zero": to_zero}
+                design = build("encoder", name, source=source, **options)
+            except Refusal:  # this source or overflow rule does not have the rounding
+                assert rounding in (Rounding.HYBRID, Rounding.MPTORCH)
+            else:
+                chosen.setdefault(design.name, design)
+
     for name, source in product(blocks, golden.WIDE):
         fmt = golden.get(name)
         overflows = [overflow for overflow in fmt.overflows if overflow is not Overflow.PROPAGATE]
-        nan_to_zero = (False, True) if fmt.has_zero else (False,)
-        _add(chosen, name, source, [r for r in fmt.roundings if r not in _NEW], overflows, nan_to_zero)
+        add(name, source, [r for r in fmt.roundings if r not in _NEW], overflows, (False, True)[: 1 + fmt.has_zero])
         if source == "bfloat16":
-            _add(chosen, name, source, _NEW, overflows[:1])
+            add(name, source, _NEW, overflows[:1], [False])
     for name, source, rounding, overflow in projections():
-        _add(chosen, name, source, [rounding], [overflow])
+        add(name, source, [rounding], [overflow], [False])
     for name, source in product(CONVERTED, repeat=2):
-        _add(chosen, name, source, [Rounding.TIES_TO_EVEN, Rounding.TO_ODD], golden.get(name).overflows)
+        add(name, source, [Rounding.TIES_TO_EVEN, Rounding.TO_ODD], golden.get(name).overflows, [False])
     yield from chosen.values()
     for source in ("binary16", "bfloat16"):
         yield build("encoder", "hif8", source=source, rounding=Rounding.HYBRID, rounding_pin=True)
-
-
-def _add(
-    chosen: dict[str, Design],
-    name: str,
-    source: str,
-    roundings: Iterable[Rounding],
-    overflows: Iterable[Overflow],
-    nan_to_zero: Iterable[bool] = (False,),
-) -> None:
-    for rounding, overflow, to_zero in product(roundings, overflows, nan_to_zero):
-        options: dict[str, Any] = {"rounding": rounding, "overflow": overflow, "nan_to_zero": to_zero}
-        try:
-            design = build("encoder", name, source=source, **options)
-        except Refusal:  # this source or overflow rule does not have the rounding
-            assert rounding in (Rounding.HYBRID, Rounding.MPTORCH)
-        else:
-            chosen.setdefault(design.name, design)
 
 
 def _sums() -> Iterator[Design]:

@@ -120,11 +120,6 @@ class Lanes:
                 waiting += self.netlist.gates[net - self.netlist.first_gate].pins
         return [sorted(nets) for nets in found]
 
-    def planes(self, lane: int, nets: Sequence[int], known: Mapping[int, Planes | np.uint64]) -> Planes:
-        """Bit planes of nets for all pairs and scales, with the values of ``known`` nets: shape (nets, words)."""
-        codes = dict(zip(self.nets_of(lane), self._indices, strict=True))
-        return evaluated(self.netlist, nets, {**known, **codes}, self._indices.shape[1])
-
     @cached_property
     def _indices(self) -> Planes:
         return all_words(len(self.nets_of(0)))
@@ -140,7 +135,9 @@ class Lanes:
         products = self.products
         keys = [products.values.view(np.uint64), products.undefined, self.negative]
         keys += [] if key is None else [key.astype(np.int64).view(np.uint64)]
-        words = [word[: products.values.size] for word in words_of(self.planes(lane, nets, known))]
+        known = {**known, **dict(zip(self.nets_of(lane), self._indices, strict=True))}
+        planes = evaluated(self.netlist, nets, known, self._indices.shape[1])
+        words = [word[: products.values.size] for word in words_of(planes)]
         _, first, counts = np.unique(np.vstack([*words, *keys]), axis=1, return_index=True, return_counts=True)
         classes = []
         for place, pairs in zip(first.tolist(), counts.tolist(), strict=True):

@@ -259,7 +259,7 @@ class AlignedDotProof(FloatSumProof):
         largest = level.to(EXPONENT_BITS).signed
         whole = max(size, k + 1 + self.fraction_bits, EXPONENT_BITS) + k
         significand = cat(acc.bits[:k], acc.bits[k:-1] != 0).to(whole)
-        shift = ite(acc.level > largest, 0, largest - acc.level).unsigned.to(whole)
+        shift = ite(acc.level > largest, 0, largest - acc.level).to(whole)
         addend = significand << self.fraction_bits >> shift + k
         claim = (acc.is_added & acc.allows(largest)).implies(total == addend[:size])
         if solver.search(claim, {}) is not None:
