@@ -41,7 +41,7 @@ class Value:
 
 
 def _connective(kind: Kind) -> "Callable[[Bool, Bool | bool], Bool]":
-    return lambda self, other: self._truth(kind, self._operand(other))
+    return lambda self, other: Bool(self.manager, self.manager.mk_term(kind, [self.term, self._operand(other)]))
 
 
 class Bool(Value):
@@ -50,6 +50,8 @@ class Bool(Value):
     __slots__ = ()
 
     def _operand(self, other: object) -> Term:
+        if type(other) is Bool:  # the usual case first: netlists have many
+            return other.term
         if isinstance(other, bool):
             return self.manager.mk_true() if other else self.manager.mk_false()
         return super()._operand(other)
