@@ -94,10 +94,7 @@ class _Node:
 def refuse_misread(text: str, log: str, top: str, cells: Collection[str]) -> None:
     """Refuse a user's file, given Yosys's log of ``read_verilog -ppdump -dump_ast1``; ``cells`` are names of cells.
 
-    Raises
-    ------
-    NetlistError
-        With the line in the file.
+    The NetlistError has the line in the file.
     """
     for line, problem in _problems(text, log, rf"\{top}", cells):
         raise NetlistError(f"{top} must not {problem} (line {line}): simulators and synthesis read that differently")

@@ -36,14 +36,10 @@ class UserFile(Subject):
 
     @cached_property
     def has_cells(self) -> bool:
-        """Whether the module uses cells of the libraries.
+        """Whether the module uses cells of the libraries; a YosysError if Yosys cannot read it.
 
-        Raises
-        ------
-        YosysError
-            If Yosys cannot read the module.
-        NetlistError
-            If synthesis and simulators treat it differently, or it has registers that its block does not have.
+        It is a NetlistError if synthesis and simulators treat the module differently, or if it has registers that its
+        block does not have.
         """
         sv, files = sv_option(self.is_system_verilog), library_files(self.libraries)
         script = _LOOK.format(functions=functions(files), sv=sv, top=self.top)

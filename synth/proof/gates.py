@@ -1,15 +1,32 @@
 """Gate netlists as data: gates in an order in which operands precede their readers."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
 from hwgen.datapath.ports import Bits
 
-GATES = ("NOT", "AND", "OR", "XOR", "NAND", "NOR", "XNOR", "ANDNOT", "ORNOT", "MUX")
-ADDER = SUM, CARRY = "SUM", "CARRY"
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "BUF": lambda a: a,
+    "NOT": lambda a: ~a,
+    "AND": lambda a, b: a & b,
+    "OR": lambda a, b: a | b,
+    "XOR": lambda a, b: a ^ b,
+    "NAND": lambda a, b: ~(a & b),
+    "NOR": lambda a, b: ~(a | b),
+    "XNOR": lambda a, b: ~(a ^ b),
+    "ANDNOT": lambda a, b: a & ~b,
+    "ORNOT": lambda a, b: a | ~b,
+    "MUX": lambda a, b, s: (b & s) | (a & ~s),
+    "SUM": lambda a, b, c: a ^ b ^ c,
+    "CARRY": lambda a, b, c: (a & b) | (c & (a | b)),
+}
+BUF, *GATES, SUM, CARRY = _FUNCTIONS
+ADDER = SUM, CARRY
 """The two outputs of a full adder."""
 
 
@@ -49,24 +66,15 @@ class Netlist:
 
     Nets are numbers: 0 and 1 are the constants. The bits of the inputs follow in the order of the ports, least
     significant first, then the outputs of the gates. The operands of a gate have smaller numbers than its output.
-
-    Attributes
-    ----------
-    top : str
-    inputs, outputs : dict of port name to width
-    gates : tuple of Gate
-    driven : tuple of int
-        Nets of the bits of the outputs.
-    named : dict of name to tuple of int
-        Nets of the bits of named words inside; only of words all of whose bits some output depends on.
     """
 
     top: str
-    inputs: Mapping[str, int]
+    inputs: Mapping[str, int]  # widths by port
     outputs: Mapping[str, int]
     gates: tuple[Gate, ...]
-    driven: tuple[int, ...]
+    driven: tuple[int, ...]  # nets of the bits of the outputs
     named: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Nets of the bits of named words inside; only of words all of whose bits some output depends on."""
 
     @property
     def first_gate(self) -> int:
@@ -75,9 +83,14 @@ class Netlist:
 
     def input_nets(self, port: str) -> range:
         """Nets of the bits of an input."""
-        names = list(self.inputs)
-        start = 2 + sum(self.inputs[name] for name in names[: names.index(port)])
+        start = 2 + sum(width for _, width in takewhile(lambda item: item[0] != port, self.inputs.items()))
         return range(start, start + self.inputs[port])
+
+    @cached_property
+    def output_nets(self) -> dict[str, tuple[int, ...]]:
+        """Nets of the bits of each output."""
+        driven = iter(self.driven)
+        return {name: tuple(next(driven) for _ in range(width)) for name, width in self.outputs.items()}
 
     def evaluate(self, pins: Mapping[str, int]) -> dict[str, int]:
         """The outputs for one case."""
@@ -91,10 +104,8 @@ class Netlist:
             values += transposed([pins[port] for pins in cases], width)
         for gate in self.gates:
             values.append(apply(gate.kind, [values[pin] for pin in gate.pins]) & ones)
-        bits, ports = iter(values[net] for net in self.driven), {}
-        for port, width in self.outputs.items():
-            ports[port] = transposed([next(bits) for _ in range(width)], len(cases))
-        return [dict(zip(ports, words, strict=True)) for words in zip(*ports.values(), strict=True)]
+        ports = (transposed([values[net] for net in nets], len(cases)) for nets in self.output_nets.values())
+        return [dict(zip(self.outputs, words, strict=True)) for words in zip(*ports, strict=True)]
 
     def value(self, nets: Sequence[int], pins: Mapping[str, int]) -> int:
         """The word of some nets for one case."""
@@ -119,35 +130,8 @@ def transposed(words: Sequence[int], width: int) -> list[int]:
 
 
 def apply(kind: str, pins: Sequence[Any]) -> Any:
-    """Output of a gate whose inputs are integers or integer arrays, bit by bit."""
-    match kind, *pins:
-        case "BUF", a:
-            return a
-        case "NOT", a:
-            return ~a
-        case "AND", a, b:
-            return a & b
-        case "OR", a, b:
-            return a | b
-        case "XOR", a, b:
-            return a ^ b
-        case "NAND", a, b:
-            return ~(a & b)
-        case "NOR", a, b:
-            return ~(a | b)
-        case "XNOR", a, b:
-            return ~(a ^ b)
-        case "ANDNOT", a, b:
-            return a & ~b
-        case "ORNOT", a, b:
-            return a | ~b
-        case "MUX", a, b, s:
-            return (b & s) | (a & ~s)
-        case "SUM", a, b, c:
-            return a ^ b ^ c
-        case "CARRY", a, b, c:
-            return (a & b) | (c & (a | b))
-    raise ValueError(f"Unknown gate {kind!r}")
+    """Output of a gate whose inputs have the operators of integers, bit by bit."""
+    return _FUNCTIONS[kind](*pins)
 
 
 def arrange(
@@ -155,12 +139,8 @@ def arrange(
 ) -> Netlist:
     """The netlist with its ports in the order of ``inputs`` and ``outputs``.
 
-    ``made_of`` has the bits of inputs that are not ports themselves but consist of bits of other ports.
-
-    Raises
-    ------
-    NetlistError
-        If the netlist has other ports.
+    ``made_of`` has the bits of inputs that are not ports themselves but consist of bits of other ports. A netlist with
+    other ports is a NetlistError.
     """
     sources = {port: tuple((port, place) for place in range(width)) for port, width in inputs.items()}
     sources |= made_of or {}
@@ -175,11 +155,9 @@ def arrange(
     for place, (name, bit) in enumerate(bits, 2):
         places[netlist.input_nets(name)[bit]] = place
     gates = tuple(Gate(gate.kind, tuple(places[pin] for pin in gate.pins)) for gate in netlist.gates)
-    bits_driven = iter(netlist.driven)
-    ends = {port: [next(bits_driven) for _ in range(width)] for port, width in netlist.outputs.items()}
-    driven = tuple(places[net] for port in outputs for net in ends[port])
+    driven = tuple(places[net] for port in outputs for net in netlist.output_nets[port])
     named = {name: tuple(places[net] for net in nets) for name, nets in netlist.named.items()}
-    return Netlist(netlist.top, dict(inputs), dict(outputs), gates, driven, named)
+    return replace(netlist, inputs=dict(inputs), outputs=dict(outputs), gates=gates, driven=driven, named=named)
 
 
 def _listed(ports: Mapping[str, int]) -> str:

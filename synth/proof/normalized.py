@@ -1,21 +1,17 @@
 """What the proofs of a normalized number and an accumulator have in common: queries by the distance of their bits."""
 
 from abc import abstractmethod
-from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
-
-import numpy as np
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import ClassVar, NamedTuple
 
 from golden.wide import POSITIVE
-from hwgen.blocks.block import Design
-from synth.proof.floating import ProductsSumProof, Query
-from synth.proof.gates import Netlist
-from synth.proof.rounding import Rounded, Rounding, Sum, summed
+from synth.proof.bits import Bits, Bool, cat, ite
+from synth.proof.floating import FloatSumProof, Query
+from synth.proof.rounding import Rounded, Sum, aligned, rounded_to, summed
 from synth.proof.scales import EXPONENT_BITS
-from synth.proof.solver import Solver
-
-if TYPE_CHECKING:
-    from bitwuzla import Term
+from synth.proof.solver import Claim, Pins, Solver
 
 _GUARD = 4
 """Places below the last bit of the accumulator at which a sum far below it is represented by its sign alone."""
@@ -31,7 +27,19 @@ class Part(NamedTuple):
     distance: int = 0
 
 
-class NormalizedProof(ProductsSumProof):
+@dataclass(frozen=True)
+class Number:
+    """What proofs say of a number, with claims about queries."""
+
+    origin: int  # exponent of the last bit of a significand whose exponent is 0
+    exponents: tuple[int, int]  # the smallest and the largest one of a number that is not 0
+    minus: Callable[[Query], Bool]
+    is_zero: Callable[[Query], Bool]  # what holds for 0
+    is_not_zero: Callable[[Query], Bool]  # what holds for other numbers; also about the place of the first 1
+    integer_bits: int = 1  # bits of the significand among which is the first 1
+
+
+class NormalizedProof(FloatSumProof):
     """A number T times a power of two, plus the accumulator C, rounded to a wide format of precision p.
 
     The module must have the nets :attr:`significand`, which is T with n bits, and :attr:`exponent`. Part 0 shows what
@@ -45,178 +53,108 @@ class NormalizedProof(ProductsSumProof):
       T + C.
     * above: T is less than an eighth of the last place of C, and is represented by a sixteenth. Midpoints are at least
       a quarter of a place away from C, the one below a power of two; this includes C = 0, and its place.
-
-    Attributes
-    ----------
-    significand, exponent : str
     """
 
     significand: ClassVar[str]
     exponent: ClassVar[str]
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """What the number is; specials, zeros, and numbers by the distance of the accumulator."""
+        parts = []
+        if self.has_word(self.significand) and self.has_word(self.exponent):  # otherwise the first claim says so
+            low, high = self._grid - self.target.precision, len(self.word(self.significand)) + 2
+            parts = [Part(SPECIAL), Part(ZERO), Part(BELOW, low - 1), Part(ABOVE, high + 1)]
+            parts += [Part(NEAR, distance) for distance in range(low, high + 1)]
+        return self.shared_claims(
+            [("number", self.show), *((f"{part}", partial(self._search, part)) for part in parts)]
+        )
+
+    @abstractmethod
+    def show(self) -> None:
+        """Show that significand and exponent are the number; a NotShownError if not."""
+
+    @cached_property
+    @abstractmethod
+    def number(self) -> Number:
+        """What the number is."""
 
     @property
     def others(self) -> tuple[str, ...]:
         """Other nets that queries take as unknown."""
         return ()
 
-    def __init__(self, design: Design, netlist: Netlist, compares: bool = False):
-        super().__init__(design, netlist, compares)
-        self.parts = 1
-        if not (self.has_word(self.significand) and self.has_word(self.exponent)):  # part 0 says so
-            return
-        bits, precision = len(self.word(self.significand)), self.target.precision
-        self.grid = min(0, bits - self.integer_bits - precision - 1)
-        low, high = self.grid - precision, bits + 2
-        self.queries = [Part(SPECIAL), Part(ZERO), Part(BELOW, low - 1), Part(ABOVE, high + 1)]
-        self.queries += [Part(NEAR, distance) for distance in range(low, high + 1)]
-        self.parts = 1 + len(self.queries)
-
-    def prove(self, part: int) -> dict[str, int] | None:
-        """Part 0 shows the number; the others add and round it."""
-        if not part:
-            self.show()
-            return None
-        this = self.queries[part - 1]
-        query, exponent = self._query(this)
-        if this.kind == SPECIAL:
-            return self.specials(query)
-        return self._zero(query) if this.kind == ZERO else self._finite(query, exponent, this)
-
-    # -- what a subclass says of its number
-
-    @abstractmethod
-    def show(self) -> None:
-        """Show that significand and exponent are the number; a NotShownError if not."""
-
-    @property
-    def integer_bits(self) -> int:
-        """Bits of the significand among which is the first 1."""
-        return 1
-
-    @property
-    @abstractmethod
-    def origin(self) -> int:
-        """Exponent of the last bit of a significand whose exponent is 0."""
-
-    @cached_property
-    @abstractmethod
-    def exponents(self) -> tuple[int, int]:
-        """Smallest and largest exponent of a number that is not 0."""
-
-    @abstractmethod
-    def minus(self, query: Query) -> "Term":
-        """Whether the number is negative."""
-
-    @abstractmethod
-    def is_zero(self, query: Query) -> list["Term"]:
-        """Conditions that hold for 0."""
-
-    @abstractmethod
-    def is_not_zero(self, query: Query) -> list["Term"]:
-        """Conditions that hold for other numbers; among them the place of the first 1."""
+    def derived(self, _solver: Solver, _part: Part, _exponent: Bits, _acc: Bits) -> Mapping[str, Bits]:
+        """Other named words, made from the number's exponent and the accumulator."""
+        return {}
 
     # -- queries
 
-    def _query(self, part: Part) -> tuple[Query, "Term"]:
+    @property
+    def _grid(self) -> int:
+        """See above: the exponent of g."""
+        return min(0, len(self.word(self.significand)) - self.number.integer_bits - self.target.precision - 1)
+
+    def _search(self, part: Part) -> Pins | None:
         """Outputs for any number, and its exponent; of one distance, it follows from that of the accumulator."""
-        exponents = []
-
-        def made(solver: Solver, acc: "Term") -> dict[str, "Term"]:
-            exponent = solver.variable("exponent", EXPONENT_BITS)
-            if part.kind == NEAR:
-                origin = solver.number(self.origin + part.distance, EXPONENT_BITS)
-                exponent = solver.term("BV_SUB", self.acc_weight(solver, acc), origin)
-            exponents.append(exponent)
-            word = solver.extract(exponent, len(self.word(self.exponent)) - 1)
-            return {self.exponent: word, **self.derived(solver, part, exponent, acc)}
-
-        return self.query([self.significand, *self.others], made=made), exponents[0]
-
-    def derived(self, _solver: Solver, _part: Part, _exponent: "Term", _acc: "Term") -> dict[str, "Term"]:
-        """Terms of other named words, made from the number's exponent and the accumulator."""
-        return {}
-
-    def acc_weight(self, solver: Solver, acc: "Term") -> "Term":
-        """Exponent of the last bit of the accumulator."""
-        target, k = self.target, self.target.fraction_bits
-        field = solver.extract(acc, target.width - 2, k)
-        if not target.flush:
-            one = solver.word(1, target.exponent_bits)
-            field = solver.choose(solver.equal(field, solver.word(0, target.exponent_bits)), one, field)
-        wide = solver.term("BV_ZERO_EXTEND", field, indices=(EXPONENT_BITS - target.exponent_bits,))
-        return solver.term("BV_SUB", wide, solver.number(target.bias + k, EXPONENT_BITS))
-
-    def _is_number(self, query: Query) -> list["Term"]:
-        """Conditions for which nothing is infinite or NaN."""
-        solver, acc, target = query.solver, query.acc_bits, self.target
-        special = acc[:-1] if target.flush else acc[target.fraction_bits : -1]
-        lanes = solver.either(query.lanes(lambda member: not np.isfinite(member.product)))
-        return [solver.negate(term) for term in (solver.all(special), lanes, query.scale.is_nan)]
-
-    def _zero(self, query: Query) -> dict[str, int] | None:
-        """The sum of 0 and the accumulator is the accumulator."""
-        solver, width, acc = query.solver, self.target.width, query.acc_bits
-        code, acc_code = (solver.extract(word, width - 2) for word in (query.out, query.acc))
-        all_negative = solver.all(query.lanes(lambda member: member.negative))
-        if self.design.core.zero == POSITIVE:
-            all_negative = solver.false
-        sign = solver.all([acc[-1], solver.either([*acc[:-1], all_negative])])
-        tiny = solver.negate(solver.either(acc[self.target.fraction_bits : -1]))
-        rounded = Rounded(solver.equal(code, acc_code), solver.false, tiny, solver.false)
-        return self.judged(query, [*self.is_zero(query), *self._is_number(query)], rounded, sign)
-
-    def _finite(self, query: Query, exponent: "Term", part: Part) -> dict[str, int] | None:
-        """Sums with a number that is not 0."""
-        solver, width, acc = query.solver, self.target.width, query.acc_bits
-        weight = solver.term("BV_ADD", exponent, solver.number(self.origin, EXPONENT_BITS))
-        acc_weight = self.acc_weight(solver, query.acc)
-        flip = solver.term("XOR", self.minus(query), acc[-1])
-        exact, negative, zero = self._sum(query, part, weight, acc_weight, flip)
-        code = solver.extract(query.out, width - 2)
-        rounded = Rounding(solver, self.target).of(code, exact)
-        sign = solver.all([solver.negate(zero), solver.term("XOR", negative, acc[-1])])
-        if self.design.core.zero == POSITIVE:
-            sign = solver.all([sign, solver.negate(solver.equal(code, solver.word(0, width - 1)))])
-
-        low, high = (solver.number(limit, EXPONENT_BITS) for limit in self.exponents)
-        distance = solver.term("BV_SUB", acc_weight, weight)
-        conditions = [
-            *self._is_number(query),
-            *self.is_not_zero(query),
-            solver.term("BV_SGE", exponent, low),
-            solver.term("BV_SLE", exponent, high),
-        ]
-        if part.kind in (BELOW, ABOVE):
-            kind = "BV_SLE" if part.kind == BELOW else "BV_SGE"
-            conditions.append(solver.term(kind, distance, solver.number(part.distance, EXPONENT_BITS)))
-        return self.judged(query, conditions, rounded, sign)
-
-    def _sum(self, query: Query, part: Part, weight: "Term", acc_weight: "Term", flip: "Term") -> Sum:
-        """The exact sum, in units that the last bits of both are multiples of, or of what stands for one of them."""
-        solver, target, k = query.solver, self.target, self.target.fraction_bits
-        acc = query.acc_bits
-        some = solver.either(acc[:-1])
-        significand = solver.join([*acc[:k], some if target.flush else solver.either(acc[k:-1])])
-        number, bits = query.words[self.significand], len(self.word(self.significand))
-        if part.kind == BELOW:
-            below = 2 - self.grid
-            terms, base = ((number, bits, below), (solver.join([some]), 1, 0)), (weight, below)
-        elif part.kind == ABOVE:
-            terms, base = ((solver.word(1, 1), 1, 0), (significand, k + 1, _GUARD)), (acc_weight, _GUARD)
+        solver, acc = self.unknown_acc()
+        if part.kind == NEAR:
+            exponent = self.acc_weight(acc) - (self.number.origin + part.distance)
         else:
-            places = max(-part.distance, 0), max(part.distance, 0)
-            terms, base = ((number, bits, places[0]), (significand, k + 1, places[1])), (weight, places[0])
-        size = max(width + places for _, width, places in terms) + 2
-        products, addend = (
-            solver.term(
-                "BV_SHL", solver.term("BV_ZERO_EXTEND", term, indices=(size - width,)), solver.word(places, size)
-            )
-            for term, width, places in terms
-        )
-        products = solver.choose(flip, solver.term("BV_NEG", products), products)
-        return summed(
-            solver,
-            solver.term("BV_ADD", products, addend),
-            size,
-            solver.term("BV_SUB", base[0], solver.number(base[1], EXPONENT_BITS)),
-        )
+            exponent = solver.variable("exponent", EXPONENT_BITS).signed
+        words = {self.exponent: exponent[: len(self.word(self.exponent))]}
+        words |= self.derived(solver, part, exponent, acc)
+        query = self.query(solver, acc, [self.significand, *self.others], words)
+        if part.kind == SPECIAL:
+            return self.specials(query)
+        return self._zero(query) if part.kind == ZERO else self._finite(query, exponent, part)
+
+    def acc_weight(self, acc: Bits) -> Bits:
+        """Exponent of the last bit of the accumulator."""
+        field = acc[self.target.fraction_bits : -1]
+        if not self.target.flush:
+            field = ite(field == 0, 1, field)
+        return field.to(EXPONENT_BITS).signed - (self.target.bias + self.target.fraction_bits)
+
+    def _is_number(self, query: Query) -> Bool:
+        """Whether nothing is infinite or NaN."""
+        special = query.solver.all(query.acc[0 if self.target.flush else self.target.fraction_bits : -1])
+        return ~special & query.are_finite & ~query.scale.is_nan
+
+    def _zero(self, query: Query) -> Pins | None:
+        """The sum of 0 and the accumulator is the accumulator."""
+        acc, never = query.acc, query.solver.false
+        all_negative = query.all(lambda member: member.negative) & (self.design.core.zero != POSITIVE)
+        sign = acc[-1] & ((acc[:-1] != 0) | all_negative)
+        tiny = acc[self.target.fraction_bits : -1] == 0
+        rounded = Rounded(query.out[: self.target.width - 1] == acc[:-1], never, tiny, never)
+        return self.judged(query, [self.number.is_zero(query), self._is_number(query)], rounded, sign)
+
+    def _finite(self, query: Query, exponent: Bits, part: Part) -> Pins | None:
+        """Sums with a number that is not 0."""
+        weight, acc_weight = exponent + self.number.origin, self.acc_weight(query.acc)
+        flip = self.number.minus(query) ^ query.acc[-1]
+        exact, negative, zero = self._sum(query, part, weight, acc_weight, flip)
+        rounded = rounded_to(self.target, query.out[: self.target.width - 1], exact)
+        low, high = self.number.exponents
+        conditions = [self._is_number(query), self.number.is_not_zero(query), (exponent >= low) & (exponent <= high)]
+        distance = acc_weight - weight
+        if part.kind in (BELOW, ABOVE):
+            conditions.append(distance <= part.distance if part.kind == BELOW else distance >= part.distance)
+        return self.judged(query, conditions, rounded, ~zero & (negative ^ query.acc[-1]))
+
+    def _sum(self, query: Query, part: Part, weight: Bits, acc_weight: Bits, flip: Bool) -> Sum:
+        """The exact sum, in units that the last bits of both are multiples of, or of what stands for one of them."""
+        acc, k, some = query.acc, self.target.fraction_bits, query.acc[:-1] != 0
+        significand = cat(acc[:k], some if self.target.flush else acc[k:-1] != 0)
+        number = query.words[self.significand]
+        if part.kind == BELOW:
+            below = 2 - self._grid
+            terms, base = ((number, below), (cat(some), 0)), weight - below
+        elif part.kind == ABOVE:
+            terms, base = ((query.solver.word(1, 1), 0), (significand, _GUARD)), acc_weight - _GUARD
+        else:
+            below = max(-part.distance, 0)
+            terms, base = ((number, below), (significand, max(part.distance, 0))), weight - below
+        total, addend = aligned(*terms)
+        return summed(ite(flip, -total, total) + addend, base)

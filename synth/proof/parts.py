@@ -29,21 +29,10 @@ def require(condition: bool, sentence: str) -> None:
 
 
 class Check:
-    """The inputs of a block in parts; only this class changes the record of a check.
+    """The inputs of a block in parts, with their numbers of inputs; only this class changes the record of a check.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        Its finished parts are not checked again.
-    cases : sequence of int
-        Number of inputs in each part.
-    save : callable
-        Saves the record.
-
-    Attributes
-    ----------
-    stopping : threading.Event
-        Set when no more results are needed, so that workers can stop.
+    Parts that the record has as finished are not checked again. ``stopping`` is set when no more results are needed, so
+    that workers can stop.
     """
 
     def __init__(self, evidence: Evidence, cases: Sequence[int], save: Save):
@@ -56,11 +45,7 @@ class Check:
         self, executor: Executor, work: Callable[[int], Result], judge: Callable[[int, Result], Counterexamples]
     ) -> None:
         """Check the remaining parts and set the verdict; ``judge(part, work(part))`` returns counterexamples.
-
-        Raises
-        ------
-        IncompleteError
-            If a worker is lost.
+        A lost worker is an IncompleteError.
         """
         evidence, before, start = self._evidence, self._evidence.seconds, time.monotonic()
         todo = sorted(set(range(len(self._cases))) - set(evidence.done))

@@ -1,58 +1,16 @@
 """The proof of readouts, which have too many accumulator bits to enumerate: one binade of the value at a time."""
 
-from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from functools import cache, cached_property, partial
 
 from golden.rows import Biased
 from golden.wide import POSITIVE
 from hwgen.blocks.block import Design
-from hwgen.blocks.readout import Readout, output
+from hwgen.blocks.readout import Readout
 from hwgen.reference import reference
+from synth.proof.bits import Bits, cat, ite
 from synth.proof.gates import Netlist
-from synth.proof.solver import Proof, Solver
-
-if TYPE_CHECKING:
-    from bitwuzla import Term
-
-
-class Binade(NamedTuple):
-    """The accumulators of a part: whether one is among them; sign and magnitude of its value."""
-
-    here: "Term"
-    sign: "Term"
-    magnitude: "Term"
-
-    @classmethod
-    def of(cls, solver: Solver, acc: "Term", width: int, part: int) -> "Binade":
-        """Part 0: zero and all special values; part k + 1: magnitudes from ``2**k`` to ``2**(k + 1) - 1``."""
-        value = solver.extract(acc, width - 1)
-        finite = solver.equal(solver.extract(acc, width + 2, width), solver.word(0, 3))
-        sign = solver.extract(acc, width - 1, width - 1)
-        negative = solver.equal(sign, solver.word(1, 1))
-        magnitude = solver.choose(negative, solver.term("BV_NEG", value), value)
-        if part == 0:
-            zero = solver.all([finite, solver.equal(value, solver.word(0, width))])
-            return cls(solver.either([zero, solver.negate(finite)]), sign, magnitude)
-        above = solver.extract(magnitude, width - 1, part - 1)
-        return cls(solver.all([finite, solver.equal(above, solver.word(1, width - part + 1))]), sign, magnitude)
-
-
-def binade_cases(part: int, width: int) -> int:
-    """Both signs of all magnitudes of a part; the most negative number has no positive counterpart."""
-    if part == 0:
-        return (7 << width) + 1
-    return 1 if part == width else 2 << (part - 1)
-
-
-def special_codes(solver: Solver, acc: "Term", width: int, code_bits: int, expected: Callable[[int], int]) -> "Term":
-    """The expected output for each combination of flags, and for zero."""
-    code = solver.word(expected(0), code_bits)
-    flags = solver.extract(acc, width + 2, width)
-    for word in range(1, 8):
-        special = solver.word(expected(word << width), code_bits)
-        code = solver.choose(solver.equal(flags, solver.word(word, 3)), special, code)
-    return code
+from synth.proof.solver import Claim, Pins, Proof, Solver
 
 
 class ReadoutProof(Proof):
@@ -71,48 +29,58 @@ class ReadoutProof(Proof):
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
         core: Readout = design.core
-        self.unit, self.target, self.rounds_to_code = core.exact, core.target, core.rounding is not None
-        self.width = self.unit.value_width
-        self.parts = self.width + 1
+        self.unit, self.target, self.width = core.exact, core.target, core.exact.value_width
+        (self.code_bits,) = self.outputs.values()
 
-    def cases(self, part: int) -> int:
-        """See :func:`binade_cases`."""
-        return binade_cases(part, self.width)
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """Both signs of all magnitudes of a binade; the most negative number has no positive counterpart."""
+        counts = [(7 << self.width) + 1, *(2 << place for place in range(self.width - 1)), 1]
+        others = sum(self.inputs.values()) - (self.width + 3)
+        return [
+            Claim(f"binade {part - 1}", count << others, partial(self._binade, part))
+            for part, count in enumerate(counts)
+        ]
 
-    def prove(self, part: int) -> dict[str, int] | None:
-        """Search any accumulator of the part."""
+    def _binade(self, part: int) -> Pins | None:
+        """Search any accumulator of a part."""
         solver, width = Solver(), self.width
-        acc = solver.variable("acc", width + 3)
-        known = dict(zip(self.netlist.input_nets("acc"), solver.bits(acc, width + 3), strict=True))
-        out = solver.outputs(self.netlist, known)
-        here, sign, magnitude = Binade.of(solver, acc, width, part)
+        words = {name: solver.variable(name, bits) for name, bits in self.inputs.items()}
+        known = {net: bit for name, word in words.items() for net, bit in self.bound(name, word).items()}
+        value, flags = words["acc"][:width].signed, words["acc"][width:]
         if part == 0:
-            expected = special_codes(solver, acc, width, self.target.width, self._expected)
+            here = (flags != 0) | (value == 0)
+            expected = solver.word(self._answer(0), self.code_bits)
+            for special in range(1, 8):
+                expected = ite(flags == special, self._answer(special << width), expected)
         else:
-            negative = solver.equal(sign, solver.word(1, 1))
-            if self.rounds_to_code:
-                down, up = (self._codes(solver, magnitude, part - 1, is_negative) for is_negative in (True, False))
-                expected = solver.choose(negative, down, up)
-            else:
-                bits = self._bits(solver, magnitude, part - 1)
-                expected = solver.term("BV_CONCAT", sign, bits)
-                if self.design.core.zero == POSITIVE:
-                    nothing = solver.equal(bits, solver.word(0, self.target.width - 1))
-                    expected = solver.choose(nothing, solver.word(0, self.target.width), expected)
-        return solver.search(solver.term("IMPLIES", here, solver.equal(out, expected)), {"acc": acc})
+            here = (flags == 0) & (abs(value)[part - 1 :] == 1)
+            expected = self.expected(solver, value, part - 1, words)
+        return solver.search(here.implies(solver.outputs(self.netlist, known) == expected), words)
 
-    def _expected(self, acc: int) -> int:
-        return reference(self.design).answer({"acc": acc})[output(self.target)]
+    def _answer(self, acc: int) -> int:
+        (answer,) = reference(self.design).answer({**dict.fromkeys(self.inputs, 0), "acc": acc}).values()
+        return answer
 
-    def _codes(self, solver: Solver, magnitude: "Term", place: int, negative: bool) -> "Term":
+    def expected(self, solver: Solver, value: Bits, place: int, _words: Mapping[str, Bits]) -> Bits:
+        """The expected output for values whose magnitude has its most significant 1 at ``place``."""
+        magnitude, negative = abs(value), value[-1]
+        if self.design.core.rounding is not None:
+            down, up = (self._codes(solver, magnitude, place, is_negative) for is_negative in (True, False))
+            return ite(negative, down, up)
+        bits = self._bits(solver, magnitude, place)
+        code = cat(bits, negative)
+        return ite(bits == 0, 0, code) if self.design.core.zero == POSITIVE else code
+
+    def _codes(self, solver: Solver, magnitude: Bits, place: int, negative: bool) -> Bits:
         """The expected codes of the magnitudes whose most significant 1 is at ``place``."""
         last = (1 << place) if place == self.width - 1 else (2 << place) - 1
         if place == self.width - 1 and not negative:
-            return solver.word(0, self.target.width)  # the accumulator has no such number
+            return solver.word(0, self.code_bits)  # the accumulator has no such number
 
         @cache
         def code(number: int) -> int:
-            return self._expected((-number if negative else number) & (1 << self.width) - 1)
+            return self._answer((-number if negative else number) & (1 << self.width) - 1)
 
         steps, ends = [], [(1 << place, last)]
         while ends:
@@ -123,39 +91,29 @@ class ReadoutProof(Proof):
                 else:
                     middle = (low + high) // 2
                     ends += [(low, middle), (middle, high)]
-        result = solver.word(code(1 << place), self.target.width)
+        result = solver.word(code(1 << place), self.code_bits)
         for start in sorted(steps):
-            reached = solver.term("BV_UGE", magnitude, solver.word(start, self.width))
-            result = solver.choose(reached, solver.word(code(start), self.target.width), result)
+            result = ite(magnitude >= start, code(start), result)
         return result
 
-    def _bits(self, solver: Solver, magnitude: "Term", place: int) -> "Term":
+    def _bits(self, solver: Solver, magnitude: Bits, place: int) -> Bits:
         """Expected bits of a wide format without the sign: ties to even; ``dlfloat16``: ties to away, and flushing."""
-        normal, flush = self.target.rows[-1], self.target.flush
+        normal, flush, body = self.target.rows[-1], self.target.flush, self.code_bits - 1
         assert isinstance(normal.exponent, Biased)
         fraction_bits, bias = normal.fraction_bits, normal.exponent.bias
         exponent, lowest = self.unit.lsb_exponent + place, -bias if flush else 1 - bias
-        body = self.target.width - 1
         dropped = max(exponent, lowest) - fraction_bits - self.unit.lsb_exponent
         if (flush and exponent < lowest) or dropped > place + 1:  # less than half of the smallest number
             return solver.word(0, body)
         size = max(self.width, fraction_bits + 1) + body + 2
-        wide = solver.term("BV_ZERO_EXTEND", magnitude, indices=(size - self.width,))
-        if dropped <= 0:
-            kept = solver.term("BV_SHL", wide, solver.word(-dropped, size))
-        else:
-            kept = solver.term("BV_SHR", wide, solver.word(dropped, size))
-            tail = solver.term("BV_AND", wide, solver.word((1 << dropped) - 1, size))
-            half = solver.word(1 << (dropped - 1), size)
-            odd = solver.equal(solver.extract(kept, 0), solver.word(1, 1))
-            tie = solver.true if flush else odd
-            up = solver.either([solver.term("BV_UGT", tail, half), solver.all([solver.equal(tail, half), tie])])
-            kept = solver.term("BV_ADD", kept, solver.choose(up, solver.word(1, size), solver.word(0, size)))
-        hidden = 1 << fraction_bits if exponent >= lowest else 0
-        field = (exponent + bias) << fraction_bits if exponent >= lowest else 0
-        code = solver.term("BV_ADD", kept, solver.word((field - hidden) % (1 << size), size))
+        kept = magnitude.to(size) << max(-dropped, 0)
+        if dropped > 0:
+            tail, half = kept & (1 << dropped) - 1, 1 << (dropped - 1)
+            kept = kept >> dropped
+            up = (tail > half) | (tail == half) & (kept[0] | flush)
+            kept = kept + cat(up).to(size)
+        code = kept + ((exponent + bias - 1 << fraction_bits) if exponent >= lowest else 0)
         limit = self.target.canonical_nan if flush else self.target.infinity
         assert limit is not None
-        last = solver.word(limit & (1 << body) - 1, size)
-        code = solver.choose(solver.term("BV_UGE", code, last), last, code)
-        return solver.extract(code, body - 1)
+        last = limit & (1 << body) - 1
+        return ite(code >= last, last, code)[:body]

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +11,12 @@ from golden import Format
 from golden.arithmetic.aligned import row_exponents
 from golden.arithmetic.exact import scale_range
 from hwgen.blocks.block import Design
+from synth.proof.bits import Bits, Bool, ite
 from synth.proof.gates import Netlist
 from synth.proof.solver import Solver
 
-if TYPE_CHECKING:
-    from bitwuzla import Term
-
 EXPONENT_BITS = 14
-"""Of exponents in claims; wide enough for all of them."""
+"""Of exponents in claims, with their sign; wide enough for all of them."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +26,10 @@ class SymbolicScale:
     The exponent is meaningless for 0 and NaN.
     """
 
-    ports: Mapping[str, "Term"]
-    exponent: "Term"
-    is_zero: "Term"
-    is_nan: "Term"
+    ports: Mapping[str, Bits]
+    exponent: Bits
+    is_zero: Bool
+    is_nan: Bool
 
 
 class Scales:
@@ -48,11 +45,6 @@ class Scales:
         names = ("a_scale", "b_scale") if self.fmt else ("scale",) if self.bits else ()
         self.nets = {name: list(netlist.input_nets(name)) for name in names}
 
-    @property
-    def is_one(self) -> bool:
-        """Whether there is no factor but 1."""
-        return not self.nets
-
     @cached_property
     def fraction_bits(self) -> int:
         """Bits after the point of the product of two significands."""
@@ -65,8 +57,9 @@ class Scales:
 
     @cached_property
     def significands(self) -> NDArray[np.int64]:
-        """The significand of each code, an integer; 0 for NaN."""
-        assert self.fmt is not None
+        """The significand of each code, an integer, which is 0 for NaN; or of the only factor that there is."""
+        if self.fmt is None:
+            return np.ones(1, np.int64)
         values = np.ldexp(self.fmt.values, self.fraction_bits // 2 - self._row_exponents)
         return np.where(np.isnan(values), 0, values).astype(np.int64)
 
@@ -81,47 +74,27 @@ class Scales:
     def symbolic(self, solver: Solver) -> SymbolicScale:
         """All factors at once."""
         ports = {name: solver.variable(name, len(nets)) for name, nets in self.nets.items()}
+        exponent = solver.word(0, EXPONENT_BITS).signed
         if self.fmt is None:
-            exponent = solver.number(0, EXPONENT_BITS)
             for word in ports.values():
-                exponent = solver.term("BV_SIGN_EXTEND", word, indices=(EXPONENT_BITS - self.bits,))
+                exponent = word.signed.to(EXPONENT_BITS)
             return SymbolicScale(ports, exponent, solver.false, solver.false)
         zero, nan = self.fmt.values == 0, np.isnan(self.fmt.values)
-        numbers = np.where(zero | nan, 0, self._row_exponents).tolist()
-        own = [self._exponent(solver, word, numbers) for word in ports.values()]
-
-        def some(codes: NDArray[np.bool_]) -> "Term":
-            width = len(self.nets["a_scale"])
-            hits = [
-                solver.equal(word, solver.word(code, width))
-                for word in ports.values()
-                for code in np.flatnonzero(codes).tolist()
-            ]
-            return solver.either(hits) if hits else solver.false
-
-        is_nan = some(nan)
-        return SymbolicScale(
-            ports, solver.term("BV_ADD", *own), solver.all([some(zero), solver.negate(is_nan)]), is_nan
+        for word in ports.values():
+            level = [exponent.constant(number) for number in np.where(zero | nan, 0, self._row_exponents).tolist()]
+            for bit in word:  # a tree of choices
+                pairs = zip(level[::2], level[1::2], strict=True)
+                level = [ite(bit, high, low) for low, high in pairs]
+            exponent = exponent + level[0]
+        is_zero, is_nan = (
+            solver.any(word == code for word in ports.values() for code in np.flatnonzero(codes).tolist())
+            for codes in (zero, nan)
         )
+        return SymbolicScale(ports, exponent, is_zero & ~is_nan, is_nan)
 
-    @staticmethod
-    def _exponent(solver: Solver, word: "Term", numbers: list[int]) -> "Term":
-        """The exponent of a code, by a tree of choices."""
-        level = [solver.number(number, EXPONENT_BITS) for number in numbers]
-        for bit in solver.bits(word, (len(numbers) - 1).bit_length()):
-            level = [
-                low if low is high else solver.choose(bit, high, low)
-                for low, high in zip(level[::2], level[1::2], strict=True)
-            ]
-        return level[0]
-
-    def known(self, solver: Solver, scale: SymbolicScale) -> dict[int, "Term"]:
-        """The nets of the ports with their terms."""
-        return {
-            net: bit
-            for name, nets in self.nets.items()
-            for net, bit in zip(nets, solver.bits(scale.ports[name], len(nets)), strict=True)
-        }
+    def known(self, scale: SymbolicScale) -> dict[int, Bool]:
+        """The nets of the ports with their values."""
+        return {net: bit for name, nets in self.nets.items() for net, bit in zip(nets, scale.ports[name], strict=True)}
 
     def pins_of(self, exponent: int) -> dict[str, int] | None:
         """Ports with the factor ``2**exponent``; None if there are none."""

@@ -2,23 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from synth.proof.bitslice import CASES, from_planes, to_planes
+from synth.proof.bits import Bits, Bool
+from synth.proof.bitslice import Planes, all_words, evaluated, from_planes
 from synth.proof.cases import Products
-from synth.proof.dot import Choice
 from synth.proof.floating import Query
 from synth.proof.gates import NotShownError
-from synth.proof.lanes import evaluated
-from synth.proof.normalized import NEAR, SPECIAL, ZERO, NormalizedProof, Part
-from synth.proof.scales import EXPONENT_BITS
-from synth.proof.solver import Solver
-
-if TYPE_CHECKING:
-    from bitwuzla import Term
+from synth.proof.lanes import LaneClass
+from synth.proof.normalized import NEAR, SPECIAL, ZERO, NormalizedProof, Number, Part
+from synth.proof.solver import Pins, Solver
 
 
 class _Numbers(NamedTuple):
@@ -38,7 +34,7 @@ class SplitMacProof(NormalizedProof):
     """A MAC with the nets ``product__significand`` and ``product__exponent``.
 
     They are evaluated for all pairs of codes and scales, as the product's factors if it is finite and not 0. Signs,
-    zeros, infinities and NaN are classes of pairs: see :class:`synth.proof.dot.DotProof`.
+    zeros, infinities and NaN are classes of pairs: see :class:`synth.proof.dot.SumProof`.
     """
 
     method = (
@@ -55,84 +51,62 @@ class SplitMacProof(NormalizedProof):
 
     @cached_property
     def _numbers(self) -> _Numbers:
-        products, places = self._products
-        significands, exponents = (self._evaluated(name, {}) for name in (self.significand, self.exponent))
+        products = Products.of(self.design)
+        places = np.flatnonzero(np.isfinite(products.values) & (products.values != 0))
+        significands, exponents = (self._evaluated(name, {})[places] for name in (self.significand, self.exponent))
         weights = np.frexp(products.values[places])[1] - np.frexp(significands)[1]
         return _Numbers(products, places, significands, exponents, weights.astype(np.int64))
 
     @cached_property
-    def _products(self) -> tuple[Products, NDArray[np.int64]]:
-        """All products, and the indices of those that are finite and not 0."""
-        products = Products.of(self.design)
-        return products, np.flatnonzero(np.isfinite(products.values) & (products.values != 0))
-
-    @cached_property
-    def _codes(self) -> tuple[dict[int, NDArray[np.uint64]], int]:
-        """Bit planes of all pairs of codes, and scales, by input net; and their number of words."""
+    def _codes(self) -> dict[int, Planes]:
+        """Bit planes of all pairs of codes, and scales, by input net."""
         nets = [net for name in (*self.design.codes, *self.scales.nets) for net in self.netlist.input_nets(name)]
-        count = self._products[0].values.size
-        planes = to_planes(np.tile(np.arange(count), -(-CASES // count)), len(nets))
-        return dict(zip(nets, planes, strict=True)), planes.shape[1]
+        return dict(zip(nets, all_words(len(nets)), strict=True))
 
     def _evaluated(self, name: str, known: Mapping[int, np.uint64]) -> NDArray[np.int64]:
-        """The word on a net for all products that are finite and not 0; ``known`` are other inputs."""
-        codes, words = self._codes
-        planes = evaluated(self.netlist, self.word(name), {**codes, **known}, words)
-        return from_planes(np.ascontiguousarray(planes)).astype(np.int64).take(self._products[1])
+        """The word on a net for all products; ``known`` are other inputs."""
+        words = next(iter(self._codes.values())).size
+        return from_planes(evaluated(self.netlist, self.word(name), {**self._codes, **known}, words)).astype(np.int64)
 
     def show(self) -> None:
         """The significand times a power of two is the product; the exponent is that of this power, and a constant."""
         products, places, significands, exponents, weights = self._numbers
         size = 1 << len(self.word(self.exponent))
         wrong = np.ldexp(significands.astype(np.float64), weights) != np.abs(products.values[places])
-        wrong |= (weights - self.origin - exponents) % size != 0
+        wrong |= (weights - self.number.origin - exponents) % size != 0
         if wrong.any():
             raise NotShownError("significand and exponent are not the product of some codes", [self._pins(wrong)])
 
     @cached_property
-    def integer_bits(self) -> int:
-        """See :class:`NormalizedProof`; those of all products."""
-        return len(self.word(self.significand)) + 1 - int(self._numbers.significands.min()).bit_length()
+    def number(self) -> Number:
+        weights, exponents, significands = self._numbers.weights, self._numbers.exponents, self._numbers.significands
+        origin = int(weights[0] - exponents[0])
+        integer_bits = len(self.word(self.significand)) + 1 - int(significands.min()).bit_length()
 
-    @cached_property
-    def origin(self) -> int:
-        """See :class:`NormalizedProof`."""
-        return int(self._numbers.weights[0] - self._numbers.exponents[0])
+        def is_not_zero(query: Query) -> Bool:
+            first = query.words[self.significand][-integer_bits:]
+            return query.any(lambda member: member.product != 0) & (first != 0)
 
-    @cached_property
-    def exponents(self) -> tuple[int, int]:
-        """See :class:`NormalizedProof`."""
-        weights = self._numbers.weights
-        return int(weights.min()) - self.origin, int(weights.max()) - self.origin
+        return Number(
+            origin,
+            (int(weights.min()) - origin, int(weights.max()) - origin),
+            lambda query: query.any(lambda member: member.negative),
+            lambda query: query.any(lambda member: member.product == 0),
+            is_not_zero,
+            integer_bits,
+        )
 
-    def minus(self, query: Query) -> "Term":
-        """See :class:`NormalizedProof`."""
-        return query.solver.either(query.lanes(lambda member: member.negative))
-
-    def is_zero(self, query: Query) -> list["Term"]:
-        """See :class:`NormalizedProof`."""
-        return query.lanes(lambda member: member.product == 0)
-
-    def is_not_zero(self, query: Query) -> list["Term"]:
-        """See :class:`NormalizedProof`."""
-        solver, bits = query.solver, len(self.word(self.significand))
-        first = solver.bits(query.words[self.significand], bits)[bits - self.integer_bits :]
-        return [*query.lanes(lambda member: member.product != 0), solver.either(first)]
-
-    def example(self, choices: Sequence[Choice], found: Mapping[str, int]) -> dict[str, int]:
+    def example(self, values: Pins, members: Sequence[LaneClass]) -> Pins:
         """The same; or codes that have the product that the solver has found, if these do not differ."""
         products, places, significands, exponents, _ = self._numbers
-        member, own = choices[0].classes[found["class_0"]], super().example(choices, found)
-        hits = (significands == found[self.significand]) & (exponents == found[self.exponent])
-        hits &= np.signbit(products.values[places]) == member.negative
-        return self._pins(hits) | {"acc_in": found["acc_in"]} if hits.any() and not self.differs(own) else own
+        own = super().example(values, members)
+        hits = (significands == values[self.significand]) & (exponents == values[self.exponent])
+        hits &= np.signbit(products.values[places]) == members[0].negative
+        return self._pins(hits) | {"acc_in": values["acc_in"]} if hits.any() and not self.differs(own) else own
 
-    def _pins(self, which: NDArray[np.bool_]) -> dict[str, int]:
+    def _pins(self, which: NDArray[np.bool_]) -> Pins:
         """Inputs of the first of some products."""
-        products, place = self._numbers.products, int(self._numbers.places[np.flatnonzero(which)[0]])
-        pins = {"a": int(products.a[place]), "b": int(products.b[place])}
-        if self.design.scale_bits:
-            pins["scale"] = int(products.scale[place]) & (1 << self.design.scale_bits) - 1
+        pins = self._numbers.products.pins(int(self._numbers.places[np.flatnonzero(which)[0]]))
         return self.lanes.pins({}, pins)
 
 
@@ -177,15 +151,13 @@ class TwoPathMacProof(SplitMacProof):
         """The net for all products and an exponent field of the accumulator."""
         nets = self.acc_nets[self.target.fraction_bits : -1]
         known = {net: ~np.uint64(0) if field >> place & 1 else np.uint64(0) for place, net in enumerate(nets)}
-        return self._evaluated(self.places, known)
+        return self._evaluated(self.places, known)[self._numbers.places]
 
-    def derived(self, solver: Solver, part: Part, exponent: "Term", acc: "Term") -> dict[str, "Term"]:
+    def derived(self, solver: Solver, part: Part, exponent: Bits, acc: Bits) -> Mapping[str, Bits]:
         """The difference; any one if it does not matter."""
         bits = len(self.word(self.places))
         if part.kind in (SPECIAL, ZERO):
             return {self.places: solver.variable(self.places, bits)}
         if part.kind == NEAR:
             return {self.places: solver.number(self._offset - part.distance, bits)}
-        offset = solver.number(self.origin + self._offset, EXPONENT_BITS)
-        difference = solver.term("BV_SUB", exponent, self.acc_weight(solver, acc))
-        return {self.places: solver.extract(solver.term("BV_ADD", difference, offset), bits - 1)}
+        return {self.places: (exponent - self.acc_weight(acc) + (self.number.origin + self._offset))[:bits]}

@@ -541,6 +541,6 @@ def test_reasons(words, reason, tmp_path, capsys):
 
 def test_lanes_of_unrelated_nets():
     design = build("dot", "e2m1", accumulator="exact", lanes=2)
-    lanes = Lanes(design, subject(design).netlist())
+    lanes = Lanes(design, subject(design).netlist(), scaled=True)
     assert [lanes.lane_of(net) for net in lanes.nets_of(1)] == [1] * 8
     assert lanes.lane_of(0) is None
