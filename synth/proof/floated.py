@@ -11,8 +11,8 @@ from synth.proof.bitslice import all_words, evaluated, from_planes
 from synth.proof.floating import Query
 from synth.proof.gates import NotShownError
 from synth.proof.lanes import LaneClass
-from synth.proof.normalized import NormalizedProof, Number
-from synth.proof.scales import EXPONENT_BITS
+from synth.proof.rounded import NormalizedProof, Number
+from synth.proof.rounding import EXPONENT_BITS
 from synth.proof.solver import Pins, Solver
 
 _SUM, _SCALED, _SIGNIFICAND, _EXPONENT = "products_sum", "scaled_magnitude", "sum_significand", "sum_exponent"

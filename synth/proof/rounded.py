@@ -1,22 +1,19 @@
-"""The proof of dot products with an accumulator that rounds."""
+"""The proofs of sums that are rounded: a number and an accumulator, by the distance of their bits."""
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import ClassVar
 
-from synth.proof.bits import Bits, cat, ite
-from synth.proof.floating import FloatSumProof
+from golden.wide import POSITIVE
+from synth.proof.bits import Bits, Bool, ite
+from synth.proof.floating import FloatSumProof, Query
 from synth.proof.lanes import LaneClass
-from synth.proof.rounding import Rounded, Sum, aligned, rounded_to, summed
-from synth.proof.scales import EXPONENT_BITS
+from synth.proof.rounding import ABOVE, BELOW, EXPONENT_BITS, NEAR, SPECIAL, ZERO, Part, Rounded, rounded_to, sum_of
 from synth.proof.solver import Claim, Pins, Solver
 
 _SUM = "products_sum"
-
-_BEYOND = 4
-"""Places below the last bit of one number at which another is represented by its sign alone."""
-
-_BELOW, _NEAR, _ABOVE = "below", "near", "above"
-"""What accumulators are: far below the sum, neither, or far above."""
 
 
 class RoundedDotProof(FloatSumProof):
@@ -49,10 +46,10 @@ class RoundedDotProof(FloatSumProof):
         above = self.lsb_exponent + len(self.word(_SUM)) + 2
         low = [field for field in fields if self._weight(field) <= below]
         high = [field for field in fields if self._weight(field) >= above and field > 1]
-        near = [(_NEAR, [field]) for field in fields if field not in low and field not in high]
+        near = [(NEAR, [field]) for field in fields if field not in low and field not in high]
         count = 1 << sum(self.inputs.values()) - self.target.exponent_bits
         claims.append(Claim("infinities and NaN", 0 if self.target.flush else count, self._specials))
-        for kind, own in [*near, (_BELOW, low), (_ABOVE, high)]:
+        for kind, own in [*near, (BELOW, low), (ABOVE, high)]:
             if own:
                 claims.append(Claim(f"{kind}: {own}", len(own) * count, partial(self._finite, kind, own)))
         return claims
@@ -66,18 +63,20 @@ class RoundedDotProof(FloatSumProof):
 
     def _finite(self, kind: str, fields: Sequence[int]) -> Pins | None:
         """Sums of numbers, with accumulators that have one of some exponent fields, which follow one another."""
-        query = self.query(*self.unknown_acc(fields[0] if kind == _NEAR else None), [_SUM])
+        query = self.query(*self.unknown_acc(fields[0] if kind == NEAR else None), [_SUM])
         acc, target, unknown = query.acc, self.target, query.words[_SUM].signed
         negated = ite(acc[-1], -unknown, unknown)
         total, true_total = (unknown, negated) if self.is_flipped else (negated, unknown)
         no_sum, acc_zero = total == 0, acc[:-1] == 0
-        exact, negative, zero = self._sum(query.solver, kind, self._weight(fields[0]), acc, total)
+        distance, places = self._weight(fields[0]) - self.lsb_exponent, target.precision + 4
+        weight = query.solver.number(self.lsb_exponent, EXPONENT_BITS)
+        exact, negative, zero = sum_of(target, Part(kind, distance), acc, total, weight, weight + distance, places)
         code, field = query.out[: target.width - 1], acc[target.fraction_bits : -1]
-        if kind == _ABOVE:
+        if kind == ABOVE:
             rounded = Rounded(code == acc[:-1], ~no_sum, query.solver.false, query.solver.false)
         else:
             rounded = rounded_to(target, code, exact)
-        if kind == _BELOW:  # without products the sum is the accumulator
+        if kind == BELOW:  # without products the sum is the accumulator
             zero, negative = no_sum & acc_zero, negative & ~no_sum
             claim, tiny = ite(no_sum, code == acc[:-1], rounded.claim), ite(no_sum, field == 0, rounded.tiny)
             rounded = rounded._replace(claim=claim, inexact=rounded.inexact & ~no_sum, tiny=tiny)
@@ -93,22 +92,6 @@ class RoundedDotProof(FloatSumProof):
         ]
         return self.judged(query, conditions, rounded, sign)
 
-    def _sum(self, solver: Solver, kind: str, weight: int, acc: Bits, total: Bits) -> Sum:
-        """The exact sum of ``total``, which has the accumulator's sign, and the accumulator's magnitude."""
-        k, some = self.target.fraction_bits, acc[:-1] != 0
-        significand = cat(acc[:k], some if self.target.flush else acc[k:-1] != 0)
-        if kind == _BELOW:
-            places = self.target.precision + _BEYOND
-            base, terms = self.lsb_exponent - places, ((total, places), (cat(some), 0))
-        elif kind == _ABOVE:
-            sign = cat(total != 0, total[-1]).signed
-            base, terms = weight - _BEYOND, ((sign, 0), (significand, _BEYOND))
-        else:
-            base = min(weight, self.lsb_exponent)
-            terms = (total, self.lsb_exponent - base), (significand, weight - base)
-        first, second = aligned(*terms)
-        return summed(first + second, solver.number(base, EXPONENT_BITS))
-
     def example(self, values: Pins, members: Sequence[LaneClass]) -> Pins:
         """The same, if possible with lanes that have the sum that the solver has found."""
         width = len(self.word(_SUM))
@@ -118,3 +101,123 @@ class RoundedDotProof(FloatSumProof):
         is_finite = all(member.is_finite for member in members)
         codes = self.lanes.codes_of_sum(total, self.lsb_exponent) if is_finite else {}
         return self.lanes.pins(codes, {"acc_in": values["acc_in"]}) if codes else super().example(values, members)
+
+
+@dataclass(frozen=True)
+class Number:
+    """What proofs say of a number, with claims about queries."""
+
+    origin: int  # exponent of the last bit of a significand whose exponent is 0
+    exponents: tuple[int, int]  # the smallest and the largest one of a number that is not 0
+    minus: Callable[[Query], Bool]
+    is_zero: Callable[[Query], Bool]  # what holds for 0
+    is_not_zero: Callable[[Query], Bool]  # what holds for other numbers; also about the place of the first 1
+    integer_bits: int = 1  # bits of the significand among which is the first 1
+
+
+class NormalizedProof(FloatSumProof):
+    """A number T times a power of two, plus the accumulator C, rounded to a wide format of precision p.
+
+    The module must have the nets :attr:`significand`, which is T with n bits, and :attr:`exponent`. Part 0 shows what
+    they are. From there on T is any number whose first 1 is among its first ``integer_bits`` bits. The distance is that
+    of the last bits of C and T. The solver rounds the integer T + C for each distance: exponents that differ by a shift
+    share one proof. Two kinds of accumulators need no query for each distance, because the sign of one number stands
+    for the other:
+
+    * below: numbers of the target and midpoints between them are multiples of g times T's last bit, or coarser, for
+      g = min(1, 2**(n - integer_bits - p - 1)). C < g / 2 is represented by g / 4: no such number lies between T and
+      T + C.
+    * above: T is less than an eighth of the last place of C, and is represented by a sixteenth. Midpoints are at least
+      a quarter of a place away from C, the one below a power of two; this includes C = 0, and its place.
+    """
+
+    significand: ClassVar[str]
+    exponent: ClassVar[str]
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """What the number is; specials, zeros, and numbers by the distance of the accumulator."""
+        parts = []
+        if self.has_word(self.significand) and self.has_word(self.exponent):  # otherwise the first claim says so
+            low, high = self._grid - self.target.precision, len(self.word(self.significand)) + 2
+            parts = [Part(SPECIAL), Part(ZERO), Part(BELOW, low - 1), Part(ABOVE, high + 1)]
+            parts += [Part(NEAR, distance) for distance in range(low, high + 1)]
+        return self.shared_claims(
+            [("number", self.show), *((f"{part}", partial(self._search, part)) for part in parts)]
+        )
+
+    @abstractmethod
+    def show(self) -> None:
+        """Show that significand and exponent are the number; a NotShownError if not."""
+
+    @cached_property
+    @abstractmethod
+    def number(self) -> Number:
+        """What the number is."""
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Other nets that queries take as unknown."""
+        return ()
+
+    def derived(self, _solver: Solver, _part: Part, _exponent: Bits, _acc: Bits) -> Mapping[str, Bits]:
+        """Other named words, made from the number's exponent and the accumulator."""
+        return {}
+
+    # -- queries
+
+    @property
+    def _grid(self) -> int:
+        """See above: the exponent of g."""
+        return min(0, len(self.word(self.significand)) - self.number.integer_bits - self.target.precision - 1)
+
+    def _search(self, part: Part) -> Pins | None:
+        """Outputs for any number, and its exponent; of one distance, it follows from that of the accumulator."""
+        solver, acc = self.unknown_acc()
+        if part.kind == NEAR:
+            exponent = self.acc_weight(acc) - (self.number.origin + part.distance)
+        else:
+            exponent = solver.variable("exponent", EXPONENT_BITS).signed
+        words = {self.exponent: exponent[: len(self.word(self.exponent))]}
+        words |= self.derived(solver, part, exponent, acc)
+        query = self.query(solver, acc, [self.significand, *self.others], words)
+        if part.kind == SPECIAL:
+            return self.specials(query)
+        return self._zero(query) if part.kind == ZERO else self._finite(query, exponent, part)
+
+    def acc_weight(self, acc: Bits) -> Bits:
+        """Exponent of the last bit of the accumulator."""
+        field = acc[self.target.fraction_bits : -1]
+        if not self.target.flush:
+            field = ite(field == 0, 1, field)
+        return field.to(EXPONENT_BITS).signed - (self.target.bias + self.target.fraction_bits)
+
+    def _is_number(self, query: Query) -> Bool:
+        """Whether nothing is infinite or NaN."""
+        special = query.solver.all(query.acc[0 if self.target.flush else self.target.fraction_bits : -1])
+        return ~special & query.are_finite & ~query.scale.is_nan
+
+    def _zero(self, query: Query) -> Pins | None:
+        """The sum of 0 and the accumulator is the accumulator."""
+        acc, never = query.acc, query.solver.false
+        all_negative = query.all(lambda member: member.negative) & (self.design.core.zero != POSITIVE)
+        sign = acc[-1] & ((acc[:-1] != 0) | all_negative)
+        tiny = acc[self.target.fraction_bits : -1] == 0
+        rounded = Rounded(query.out[: self.target.width - 1] == acc[:-1], never, tiny, never)
+        return self.judged(query, [self.number.is_zero(query), self._is_number(query)], rounded, sign)
+
+    def _finite(self, query: Query, exponent: Bits, part: Part) -> Pins | None:
+        """Sums with a number that is not 0."""
+        weight, acc_weight = exponent + self.number.origin, self.acc_weight(query.acc)
+        flip = self.number.minus(query) ^ query.acc[-1]
+        magnitude, below = query.words[self.significand], 2 - self._grid
+        number = magnitude.to(magnitude.width + 1).signed
+        number = ite(flip, -number, number)
+        exact, negative, zero = sum_of(self.target, part, query.acc, number, weight, acc_weight, below)
+        rounded = rounded_to(self.target, query.out[: self.target.width - 1], exact)
+        low, high = self.number.exponents
+        conditions = [self._is_number(query), self.number.is_not_zero(query), (exponent >= low) & (exponent <= high)]
+        distance = acc_weight - weight
+        if part.kind in (BELOW, ABOVE):
+            conditions.append(distance <= part.distance if part.kind == BELOW else distance >= part.distance)
+        return self.judged(query, conditions, rounded, ~zero & (negative ^ query.acc[-1]))

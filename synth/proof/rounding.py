@@ -1,4 +1,4 @@
-"""Rounding as a solver's term: whether bits of a wide format are an exact number, rounded once."""
+"""Sums and rounding as a solver's terms: whether bits of a wide format are an exact number, rounded once."""
 
 from fractions import Fraction
 from typing import NamedTuple
@@ -7,7 +7,15 @@ from bitwuzla import RoundingMode
 
 from golden import WideFormat
 from synth.proof.bits import Bits, Bool, Float, cat, ite
-from synth.proof.scales import EXPONENT_BITS
+
+EXPONENT_BITS = 14
+"""Of exponents in claims, with their sign; wide enough for all of them."""
+
+_GUARD = 4
+"""Places below the accumulator's last bit at which a number far below it is represented by its sign alone."""
+
+SPECIAL, ZERO, BELOW, ABOVE, NEAR = "special", "zero", "below", "above", "near"
+"""Kinds of parts: with any infinity or NaN; with 0; with the accumulator far below, far above, or neither."""
 
 _FLOAT_BITS = 12
 """Exponent bits of the floating-point numbers to which the solver rounds; wide enough for all of them."""
@@ -42,22 +50,39 @@ class Rounded(NamedTuple):
     overflow: Bool
 
 
+class Part(NamedTuple):
+    """Numbers whose accumulator's last bit weighs ``2**distance`` of their last bits, more or less."""
+
+    kind: str
+    distance: int = 0
+
+
 class Sum(NamedTuple):
-    """A sum, its sign, and whether it is 0."""
+    """The magnitude of a sum, whether it is negative, and whether it is 0."""
 
     exact: Exact
     negative: Bool
     zero: Bool
 
 
-def aligned(*terms: tuple[Bits, int]) -> list[Bits]:
-    """Words, moved left by some places each, in enough bits that they can be added, with a sign."""
+def sum_of(target: WideFormat, part: Part, acc: Bits, number: Bits, weight: Bits, acc_weight: Bits, below: int) -> Sum:
+    """The sum of a number with a sign and the magnitude of an accumulator, or of what stands for one of them.
+
+    Weights are exponents of last bits. An accumulator far below is represented by a 1 that is ``below`` places under
+    the number's last bit, a number far below the accumulator by its sign.
+    """
+    k, some = target.fraction_bits, cat(acc[:-1] != 0)
+    significand = cat(acc[:k], some if target.flush else acc[k:-1] != 0)
+    if part.kind == BELOW:
+        terms, base = ((number, below), (some, 0)), weight - below
+    elif part.kind == ABOVE:
+        terms, base = ((cat(number != 0, number[-1]).signed, 0), (significand, _GUARD)), acc_weight - _GUARD
+    else:
+        below = max(-part.distance, 0)
+        terms, base = ((number, below), (significand, max(part.distance, 0))), weight - below
     size = max(word.width + places for word, places in terms) + 2
-    return [word.to(size).signed << places for word, places in terms]
-
-
-def summed(total: Bits, base: Bits) -> Sum:
-    """A sum with a sign as a number."""
+    first, second = (word.to(size).signed << places for word, places in terms)
+    total = first + second
     return Sum(Exact(abs(total), base), total[-1], total == 0)
 
 

@@ -112,19 +112,6 @@ class Proof(ABC):
     def claims(self) -> list[Claim]:
         """All parts."""
 
-    @property
-    def parts(self) -> int:
-        """Number of claims."""
-        return len(self.claims)
-
-    def cases(self, part: int) -> int:
-        """Number of inputs that a part covers."""
-        return self.claims[part].cases
-
-    def prove(self, part: int) -> Pins | None:
-        """An input of the part on which netlist and specification differ; None if there is none."""
-        return self.claims[part].search()
-
     def bound(self, port: str, word: Bits) -> dict[int, Bool]:
         """The input nets of a port with the bits of a word."""
         return dict(zip(self.netlist.input_nets(port), word, strict=True))

@@ -20,13 +20,11 @@ from synth.proof.bits import Bits, Bool, cat, ite
 from synth.proof.bitslice import CASES, evaluated, from_planes, to_planes
 from synth.proof.dot import Choice
 from synth.proof.floated import FloatedDotProof
-from synth.proof.floating import FloatSumProof, Query
-from synth.proof.fold import cut
-from synth.proof.gates import Netlist, NotShownError
+from synth.proof.floating import FloatSumProof, Query, SymbolicScale
+from synth.proof.gates import Netlist, NotShownError, cut
 from synth.proof.lanes import LaneClass, Lanes
 from synth.proof.rounded import RoundedDotProof
-from synth.proof.rounding import Exact, number
-from synth.proof.scales import EXPONENT_BITS, SymbolicScale
+from synth.proof.rounding import EXPONENT_BITS, Exact, number
 from synth.proof.solver import Claim, Pins, Search, Solver
 
 _LEVEL, _TOTAL = "largest_level", "total"

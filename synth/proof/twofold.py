@@ -12,8 +12,7 @@ from hwgen.blocks.block import Design
 from synth.proof.adders import LinearForm, linear_form
 from synth.proof.bits import Bits, Bool, cat
 from synth.proof.dot import ExactDotProof
-from synth.proof.fold import Folder
-from synth.proof.gates import CARRY, SUM, Gate, Netlist, NotShownError
+from synth.proof.gates import CARRY, SUM, Folder, Gate, Netlist, NotShownError
 from synth.proof.solver import Claim, Solver
 from synth.proof.unroll import ALWAYS_0, RowsNetlist
 

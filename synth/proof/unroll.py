@@ -19,8 +19,7 @@ from typing import Any
 from golden import Flag
 from hwgen.blocks.block import RESETS, Pipeline
 from hwgen.netlist.emit import CLOCK
-from synth.proof.fold import Folder
-from synth.proof.gates import CARRY, GATES, SUM, Gate, Netlist, NetlistError, apply
+from synth.proof.gates import CARRY, GATES, SUM, Folder, Gate, Netlist, NetlistError, apply
 
 _PINS = {**dict.fromkeys(GATES, "AB"), "NOT": "A", "BUF": "A", "MUX": "ABS"}
 
@@ -227,13 +226,14 @@ class _Module:
         before: dict[str, Sequence[_Bit]] = {"acc_in": acc, "sticky": sticky}
         data = {name: bits for name, bits in self.inputs.items() if name not in (CLOCK, "rst", "clear", "enable")}
         inputs = {**data, "clear": self.inputs["clear"], "enable": self.inputs["enable"]}
+        if rows:
+            try:
+                now = self.follow({}, results, state=before)
+            except NetlistError as error:
+                raise self._error(f"must have outputs that follow from {' and '.join(state)} alone") from error
         whole = self.follow(inputs, results, [self.levels(rst=0)] * (stages + 2), before, stages + 1 - interleave)
         if not rows:
             return self._controlled(whole, [*data, "acc_in"], places)
-        try:
-            now = self.follow({}, results, state=before)
-        except NetlistError as error:
-            raise self._error(f"must have outputs that follow from {' and '.join(state)} alone") from error
         step = self._controlled(self._with_zeros(whole, before), [*data, "enable", "acc_in"], places)
         named = step.top, step.inputs, step.outputs, step.gates, step.driven, step.named
         return RowsNetlist(*named, now=self._with_zeros(now, before))

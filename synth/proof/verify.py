@@ -1,4 +1,7 @@
-"""From a block to its evidence: map its Verilog to gates, then check all inputs by evaluation or by a proof."""
+"""From a block to its evidence: map its Verilog to gates, then check all inputs by evaluation or by a proof, in parts.
+
+Finished parts are counted and saved every few seconds, and an interrupted check resumes.
+"""
 
 import hashlib
 import multiprocessing
@@ -6,12 +9,13 @@ import os
 import platform
 import signal
 import threading
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +24,7 @@ from hwgen.blocks.pe import Pe
 from hwgen.reference import reference
 from hwgen.reference.sums import SumReference
 from hwgen.tools import yosys
+from hwgen.tools.ahead import completed
 from synth.area.digest import sha256
 from synth.area.jobs import mapped_netlist
 from synth.area.liberty import Library
@@ -30,6 +35,7 @@ from synth.proof.choose import proof
 from synth.proof.evidence import (
     DIFFERENT,
     EMITTED,
+    EQUAL,
     INCOMPLETE,
     PROVED,
     SWEPT,
@@ -39,9 +45,68 @@ from synth.proof.evidence import (
     program_hashes,
 )
 from synth.proof.gates import Netlist, NotShownError, arrange
-from synth.proof.parts import Check, Counterexamples, Save, require
 from synth.proof.solver import Pins, Proof
 from synth.proof.unroll import parse_step
+
+SAVE_EVERY = 2.0
+"""Seconds between two saves of the evidence."""
+
+Result = TypeVar("Result")
+Save = Callable[[Evidence], None]
+Counterexamples = list[dict[str, Any]]
+
+
+class IncompleteError(RuntimeError):
+    """The check was interrupted; its evidence has the finished parts."""
+
+
+def require(condition: bool, sentence: str) -> None:
+    """Raise a RuntimeError unless the condition is true; unlike an assertion also under ``python -O``."""
+    if not condition:
+        raise RuntimeError(sentence)
+
+
+class Check:
+    """The inputs of a block in parts, with their numbers of inputs; only this class changes the record of a check.
+
+    Parts that the record has as finished are not checked again. ``stopping`` is set when no more results are needed, so
+    that workers can stop.
+    """
+
+    def __init__(self, evidence: Evidence, cases: Sequence[int], save: Save):
+        self.stopping = threading.Event()
+        self._evidence, self._cases, self._save = evidence, cases, save
+        evidence.done = [part for part in evidence.done if part < len(cases) > 1]
+        evidence.cases = sum(cases[part] for part in evidence.done)
+
+    def run(
+        self, executor: Executor, work: Callable[[int], Result], judge: Callable[[int, Result], Counterexamples]
+    ) -> None:
+        """Check the remaining parts and set the verdict; ``judge(part, work(part))`` returns counterexamples.
+        A lost worker is an IncompleteError.
+        """
+        evidence, before, start = self._evidence, self._evidence.seconds, time.monotonic()
+        todo = sorted(set(range(len(self._cases))) - set(evidence.done))
+        saved = start
+        try:
+            for part, future in completed(todo, lambda part: executor.submit(work, part), 2 * (os.cpu_count() or 1)):
+                evidence.counterexamples = judge(part, future.result())
+                evidence.seconds = before + time.monotonic() - start
+                if evidence.counterexamples:
+                    evidence.verdict = DIFFERENT
+                    return
+                evidence.done.append(part)
+                evidence.cases += self._cases[part]
+                if time.monotonic() - saved > SAVE_EVERY:
+                    self._save(evidence)
+                    saved = time.monotonic()
+        except BrokenExecutor as error:
+            raise IncompleteError(f"a worker was lost: {error}") from error
+        finally:
+            self.stopping.set()
+        require(evidence.cases == evidence.inputs, f"{evidence.cases} of {evidence.inputs} cases were checked")
+        evidence.verdict = EQUAL
+
 
 STIMULI = 2000
 """Cases in which a module that is not proved is compared with the reference model."""
@@ -273,11 +338,12 @@ def prove(
 
     try:
         proof = prover(subject.design, netlist)
-        work = proof.prove
         check = Check(evidence, [claim.cases for claim in proof.claims], save)
-        if not (prover.quick or workers == 0):
-            executor, work = processes(workers, (prover, subject.design, netlist)), _prove
-        check.run(executor, work, judge)
+        if prover.quick or workers == 0:
+            check.run(executor, lambda part: proof.claims[part].search(), judge)
+        else:
+            executor = processes(workers, (prover, subject.design, netlist))
+            check.run(executor, _prove, judge)
     except NotShownError as problem:
         _refute(subject, netlist, evidence, problem)
     finally:
@@ -343,4 +409,4 @@ def _end_with_parent() -> None:
 
 
 def _prove(part: int) -> Pins | None:
-    return _proofs[0].prove(part)
+    return _proofs[0].claims[part].search()

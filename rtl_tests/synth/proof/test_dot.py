@@ -16,8 +16,7 @@ from synth.proof.adders import NOWHERE, linear_form
 from synth.proof.dot import ExactDotProof
 from synth.proof.evidence import DIFFERENT, EQUAL, PROVED, SWEPT, UNPROVED
 from synth.proof.floated import FloatedDotProof
-from synth.proof.fold import Folder
-from synth.proof.gates import Gate, Netlist, NetlistError
+from synth.proof.gates import Folder, Gate, Netlist, NetlistError
 from synth.proof.lanes import Lanes
 from synth.proof.rounded import RoundedDotProof
 from synth.proof.truncated import AlignedDotProof
@@ -220,9 +219,9 @@ def test_processing_elements_of_one_lane(design, kind):
 def test_all_parts_of_a_large_dot_product():
     """`make exhaustive` proves them; here, their counts and the sum."""
     design = build("dot", "ocp_e4m3", accumulator="binary32", lanes=8)
-    claim = RoundedDotProof(design, subject(design).netlist())
-    assert sum(claim.cases(part) for part in range(claim.parts)) == 1 << (8 * 16 + 32)
-    assert claim.prove(0) is None
+    proof = RoundedDotProof(design, subject(design).netlist())
+    assert sum(claim.cases for claim in proof.claims) == 1 << (8 * 16 + 32)
+    assert proof.claims[0].search() is None
 
 
 # -- faults ------------------------------------------------------------------------------------------------------------
