@@ -27,7 +27,6 @@ class Value:
         return other.term
 
     def of(self, term: Term) -> Self:
-        """Another value of the same kind."""
         return type(self)(self.manager, term)
 
     def _truth(self, kind: Kind, *others: Term) -> "Bool":
@@ -133,7 +132,6 @@ class Bits(Value):
         return self._as(True)
 
     def constant(self, value: int) -> "Bits":
-        """A constant of the same width and sign."""
         return self.of(self._operand(value))
 
     def to(self, width: int) -> "Bits":

@@ -30,15 +30,6 @@ _SOURCE = """\
 #include <stdint.h>
 typedef uint64_t V __attribute__((vector_size({bytes}), aligned(8)));
 
-/* Outputs of every case of one group. */
-extern "C" void evaluate(uint64_t held, const V *running, V *out, size_t vectors) {{
-{before}
-  for (size_t v = 0; v < vectors; v++) {{
-{inside}
-{stores}
-  }}
-}}
-
 /* Number of cases that differ from the expected outputs, and group and vector of the first one. The expected outputs of
    group g start at expected + g * stride. */
 extern "C" uint64_t compare(const uint64_t *groups, size_t count, const V *running, const V *expected, size_t stride,
@@ -125,9 +116,8 @@ class Evaluator:
         """Compare random cases with NumPy's outputs, and with outputs that differ: each in another case."""
         rng = np.random.default_rng(1)
         groups, running = (rng.integers(0, 1 << 64, size, np.uint64) for size in (2, (len(self.running), 2 * VECTOR)))
-        expected = np.array([self._walk(held, running) for held in groups.tolist()])
+        expected = np.array([self.evaluate(held, running) for held in groups.tolist()])
         right = self.compare(groups, running, expected) is None
-        right &= np.array_equal(self.evaluate(int(groups[1]), running), expected[1])
         count = min(len(self.netlist.driven), CASES)
         for bit in range(count):
             place = CASES + CASES - 1 - bit
@@ -136,16 +126,7 @@ class Evaluator:
             raise ToolError(f"the C++ compiler {path} makes wrong code: set CXX to another one")
 
     def evaluate(self, held: int, running: Planes) -> Planes:
-        """Output planes of one group, shape (output bits, words)."""
-        if self._code is None:
-            return self._walk(held, running)
-        out = np.empty((len(self.netlist.driven), running.shape[1]), np.uint64)
-        vectors = ctypes.c_size_t(_vectors(running))
-        self._code.evaluate(ctypes.c_uint64(held), _pointer(running), _pointer(out), vectors)
-        return out
-
-    def _walk(self, held: int, running: Planes) -> Planes:
-        """The same by NumPy."""
+        """Output planes of one group, shape (output bits, words), by NumPy."""
         levels = np.uint64(0), ~np.uint64(0)
         known = {net: levels[held >> place & 1] for place, net in enumerate(self.held)}
         known |= dict(zip(self.running, running, strict=True))
@@ -163,7 +144,9 @@ class Evaluator:
             raise ValueError(f"Expected planes have the wrong shape {expected.shape}")
         if self._code is None:
             return self._compare_slowly(groups, running, expected)
-        vectors = _vectors(running)
+        vectors, rest = divmod(running.shape[1], VECTOR)
+        if rest:
+            raise ValueError(f"Planes must have a multiple of {VECTOR} words, not {running.shape[1]}")
         first = (ctypes.c_size_t * 2)()
         stride = 0 if shared else expected.shape[-2] * vectors
         sizes = map(ctypes.c_size_t, (stride, vectors))
@@ -176,7 +159,7 @@ class Evaluator:
         held = int(batch.groups[mismatch.group])
         expected = batch.expected if batch.expected.ndim == 2 else batch.expected[mismatch.group]
         window = slice(mismatch.start // 64, (mismatch.start + CASES) // 64)
-        differs = self.evaluate(held, np.ascontiguousarray(running[:, window])) ^ expected[:, window]
+        differs = self.evaluate(held, running[:, window]) ^ expected[:, window]
         cases = np.unpackbits(np.bitwise_or.reduce(differs, axis=0).view(np.uint8), bitorder="little")
         return [self.pins(held, mismatch.start + place) for place in np.flatnonzero(cases).tolist()]
 
@@ -193,7 +176,7 @@ class Evaluator:
         wrong, first = 0, (0, 0)
         for group, held in enumerate(groups.tolist()):
             own = expected if expected.ndim == 2 else expected[group]
-            differs = np.bitwise_or.reduce(self._walk(held, running) ^ own, axis=0)
+            differs = np.bitwise_or.reduce(self.evaluate(held, running) ^ own, axis=0)
             if differs.any():
                 first = first if wrong else (group, int(np.flatnonzero(differs)[0]) // VECTOR * CASES)
                 wrong += int(np.bitwise_count(differs).sum())
@@ -208,18 +191,10 @@ class Evaluator:
             moving = net in self._moving
             expression = apply(gate.kind, [_C(f"n{pin}") for pin in gate.pins])
             (inside if moving else before).append(f"const {'V' if moving else 'uint64_t'} n{net} = {expression};")
-        # OR with a zero vector turns a scalar output, which depends on held bits alone, into a vector
-        stores = [f"out[{i} * vectors + v] = n{net} | (V){{0}};" for i, net in enumerate(netlist.driven)]
         compares = [f"differs |= n{net} ^ expected[{i} * vectors + v];" for i, net in enumerate(netlist.driven)]
-        parts = {"before": before, "inside": inside, "stores": stores, "compares": compares}
+        parts = {"before": before, "inside": inside, "compares": compares}
         texts = {name: "\n".join(lines) for name, lines in parts.items()}
         return _SOURCE.format(bytes=8 * VECTOR, words=VECTOR, **texts)
-
-
-def _vectors(planes: Planes) -> int:
-    if planes.shape[1] % VECTOR:
-        raise ValueError(f"Planes must have a multiple of {VECTOR} words, not {planes.shape[1]}")
-    return planes.shape[1] // VECTOR
 
 
 def _pointer(array: Planes) -> ctypes.c_void_p:

@@ -56,7 +56,6 @@ class Sweep:
 
     @property
     def running(self) -> Planes:
-        """Planes of the running bits."""
         return all_words(self.running_bits)
 
     def _parts(self, chunk: int) -> list[NDArray[np.uint64]]:
@@ -99,6 +98,7 @@ class Products:
     b: NDArray[np.uint16]
     scale: NDArray[np.int16]  # exponents of two
     values: NDArray[np.float64]  # all NaNs have the same bits
+    signs: NDArray[np.bool_]  # the exclusive or of the codes' sign bits
     undefined: NDArray[np.bool_]  # which products are 0 * infinity
     scale_bits: int
 
@@ -116,7 +116,8 @@ class Products:
             values = np.ldexp(fa.values[a] * fb.values[b], scale)
         values[np.isnan(values)] = np.nan
         undefined = np.isnan(values) & ~np.isnan(fa.values[a]) & ~np.isnan(fb.values[b])
-        return cls(a, b, scale, values, undefined, scale_bits)
+        signs = ((a & fa.sign_bit) != 0) ^ ((b & fb.sign_bit) != 0)
+        return cls(a, b, scale, values, signs, undefined, scale_bits)
 
     def pins(self, place: int) -> dict[str, int]:
         """The codes of a product, and its scale if there is one."""
@@ -160,9 +161,6 @@ def input_sweep(design: Design) -> Sweep | None:
 def _products(design: Design) -> list[NDArray[Any]]:
     """The keys of a class of codes and scales: its product."""
     products = Products.of(design)
-    fa, fb = design.codes.values()
-    # some accumulators keep the sign of special products
-    sign = ((products.a & fa.sign_bit) != 0) ^ ((products.b & fb.sign_bit) != 0)
-    # flags distinguish NaN inputs from invalid operations
+    # flags distinguish NaN inputs from invalid operations; some accumulators keep the sign of special products
     undefined = [products.undefined] if design.has_flags else []
-    return [sign, *undefined, products.values.view(np.uint64)]
+    return [products.signs, *undefined, products.values.view(np.uint64)]

@@ -99,7 +99,6 @@ class SumProof(Proof):
         return tuple(bits)
 
     def has_word(self, name: str) -> bool:
-        """Whether there is such a net."""
         try:
             return bool(self.word(name))
         except NotShownError:
@@ -116,17 +115,6 @@ class SumProof(Proof):
         return self.netlist.evaluate(pins) != reference(self.design).answer(pins)
 
     # -- what adders and lanes show
-
-    def split(self, form: LinearForm, shared: int = 0) -> list[dict[int, int]]:
-        """The terms of a sum by lane; those of no lane are last.
-
-        ``shared`` is a bit set of other inputs that lanes may depend on.
-        """
-        parts: list[dict[int, int]] = [{} for _ in range(self.lanes.count + 1)]
-        for net, weight in form.terms.items():
-            lane = self.lanes.lane_of(net, shared) if net >= 0 else None
-            parts[-1 if lane is None else lane][net] = weight
-        return parts
 
     def check_lanes(
         self,
@@ -220,7 +208,6 @@ class ExactDotProof(SumProof):
 
     @cached_property
     def unit(self) -> ExactAccumulator:
-        """The accumulator."""
         unit = self.design.exact
         assert unit is not None
         return unit
@@ -247,7 +234,7 @@ class ExactDotProof(SumProof):
     def _check_word(self, total: Sequence[int]) -> None:
         unit, width = self.unit, self.unit.value_width
         form = linear_form(self.netlist, total)
-        *parts, others = self.split(form)
+        *parts, others = self.lanes.split(form.terms)
         value = {net: 1 << place for place, net in enumerate(self.acc_nets[:width])}
         value[self.acc_nets[width - 1]] = -(1 << width - 1) % form.modulus
         if others != value:

@@ -140,7 +140,6 @@ class EvidenceStore:
             raise BadValue("folder", f"{str(folder)!r} cannot be written to: {error.strerror}", ": ") from None
 
     def path(self, name: str) -> Path:
-        """Path of the file of a record."""
         return self.folder / f"{name}.json"
 
     def load(self, name: str) -> Evidence | None:

@@ -1,6 +1,6 @@
 """The proof of dot products whose sum is normalized, and scaled, before it meets the accumulator."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -84,7 +84,7 @@ class FloatedDotProof(NormalizedProof):
         form, scales = linear_form(self.netlist, self.word(_SCALED)), self.scales
         place_of = {net: place for place, net in enumerate(self.word(name))}
         codes = [net for nets in scales.nets.values() for net in nets]
-        places = [self._only(net, place_of, codes) for net in form.terms]
+        places = self._places_of(form.terms, place_of, codes)
         planes, count = all_words(len(codes)), 1 << len(codes)
         inputs = dict(zip(codes, planes, strict=True))
         off, on = (
@@ -104,23 +104,18 @@ class FloatedDotProof(NormalizedProof):
         if form.modulus.bit_length() > 62 or ((sums - expected) % form.modulus)[:, some].any():
             raise NotShownError(f"{_SCALED} is not {name} times the significands of the scales")
 
-    def _only(self, net: int, place_of: Mapping[int, int], codes: Sequence[int]) -> int:
-        """The place of the only bit of the magnitude that a net depends on, beside codes of scales; -1 for none."""
-        if net < 0:
-            raise NotShownError(f"{_SCALED} is not a sum of products of bits")
-        places, visited, waiting = set(), {0, 1, *codes}, [net]
-        while waiting:
-            net = waiting.pop()
-            if net in place_of:
-                places.add(place_of[net])
-            elif net not in visited:
-                visited.add(net)
-                if net < self.netlist.first_gate:
-                    raise NotShownError(f"{_SCALED} depends on other inputs than scales and the sum")
-                waiting += self.netlist.gates[net - self.netlist.first_gate].pins
-        if len(places) > 1:
-            raise NotShownError(f"{_SCALED} is not a sum of products of bits")
-        return places.pop() if places else -1
+    def _places_of(self, nets: Iterable[int], place_of: Mapping[int, int], codes: Iterable[int]) -> list[int]:
+        """The place of the only bit of the magnitude that each net depends on, beside codes of scales; -1 for none."""
+        masks, places = self.netlist.supports(place_of), []
+        own, inside = (sum(1 << net for net in word) for word in (codes, place_of))
+        for net in nets:
+            mask = masks[net] & ~own if net >= 0 else 0
+            if mask & ~inside:
+                raise NotShownError(f"{_SCALED} depends on other inputs than scales and the sum")
+            if net < 0 or mask & (mask - 1):
+                raise NotShownError(f"{_SCALED} is not a sum of products of bits")
+            places.append(place_of[mask.bit_length() - 1] if mask else -1)
+        return places
 
     def _in_range(self, total: Bits) -> Bool:
         """Whether a sum of all products can have this value."""

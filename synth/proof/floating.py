@@ -194,7 +194,7 @@ class FloatSumProof(SumProof):
     def check_sum(self) -> None:
         """Show that ``products_sum`` is the sum of all products, negated or not."""
         form = linear_form(self.netlist, self.word(_SUM))
-        *parts, others = self.split(form, self._sign_mask)
+        *parts, others = self.lanes.split(form.terms, self._sign_mask)
         if others:
             raise NotShownError(f"{_SUM} is not a sum of words that belong to one lane each")
         for negative in (0, 1):
@@ -204,6 +204,10 @@ class FloatSumProof(SumProof):
             raise NotShownError(f"{_SUM} is too short for the largest sum")
 
     # -- queries
+
+    def field_weight(self, field: int) -> int:
+        """Exponent of the last bit of accumulators with an exponent field."""
+        return max(field, int(not self.target.flush)) - self.target.bias - self.target.fraction_bits
 
     def unknown_acc(self, field: int | None = None) -> tuple[Solver, Bits]:
         """A new solver, and any accumulator of an exponent field, or of all."""

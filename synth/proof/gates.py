@@ -111,6 +111,16 @@ class Netlist:
         """The word of some nets for one case."""
         return Netlist(self.top, self.inputs, {"word": len(nets)}, self.gates, tuple(nets)).evaluate(pins)["word"]
 
+    def supports(self, free: Collection[int] = ()) -> list[int]:
+        """For each net, a bit set of the inputs, and of ``free`` nets inside, that it depends on: bit n for net n."""
+        masks = [1 << net if net > 1 or net in free else 0 for net in range(self.first_gate)]
+        for net, gate in enumerate(self.gates, self.first_gate):
+            mask = 1 << net if net in free else 0
+            for pin in () if mask else gate.pins:
+                mask |= masks[pin]
+            masks.append(mask)
+        return masks
+
     def reached_from(self, nets: Collection[int]) -> set[int]:
         """The nets that depend on any of ``nets``, which are included."""
         reached = set(nets)

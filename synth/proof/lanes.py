@@ -25,7 +25,8 @@ from synth.proof.gates import Netlist, NotShownError
 class LaneClass:
     """Pairs of codes, and scales, with the same ``bits`` of some nets and the same product.
 
-    ``pins`` is one of them: codes ``a`` and ``b`` of the lane, ``scale`` if there is one; ``pairs`` is their number.
+    ``pins`` is one of them: codes ``a`` and ``b`` of the lane, ``scale`` if there is one; ``place`` is the index of its
+    product, and ``pairs`` the number of all.
     """
 
     pins: Mapping[str, int]
@@ -33,11 +34,11 @@ class LaneClass:
     negative: bool
     undefined: bool
     bits: tuple[bool, ...]
+    place: int
     pairs: int
 
     @property
     def is_finite(self) -> bool:
-        """Whether the product is neither infinite nor NaN."""
         return math.isfinite(self.product)
 
 
@@ -65,20 +66,13 @@ class Lanes:
     @cached_property
     def negative(self) -> NDArray[np.bool_]:
         """Signs of all products; of those that are not finite, the exclusive or of the codes' sign bits."""
-        (fa, fb), (a, b) = self.design.codes.values(), (self.products.a, self.products.b)
-        signs = ((a & fa.sign_bit) != 0) ^ ((b & fb.sign_bit) != 0)
-        return np.where(np.isfinite(self.products.values), np.signbit(self.products.values), signs)
+        values = self.products.values
+        return np.where(np.isfinite(values), np.signbit(values), self.products.signs)
 
     @cached_property
     def supports(self) -> list[int]:
-        """For each net, a bit set of the inputs that it depends on: bit n for net n."""
-        masks = [0, 0, *(1 << net for net in range(2, self.netlist.first_gate))]
-        for gate in self.netlist.gates:
-            mask = 0
-            for pin in gate.pins:
-                mask |= masks[pin]
-            masks.append(mask)
-        return masks
+        """See :meth:`Netlist.supports`."""
+        return self.netlist.supports()
 
     def lane_of(self, net: int, others: int = 0) -> int | None:
         """The lane that a net belongs to, or None; it may also depend on the inputs ``others``, a bit set."""
@@ -87,6 +81,14 @@ class Lanes:
             if support & own:
                 return None if support & ~allowed else lane
         return None
+
+    def split(self, terms: Mapping[int, int], others: int = 0) -> list[dict[int, int]]:
+        """The terms of a sum by the lane that they belong to; those of no lane are last."""
+        parts: list[dict[int, int]] = [{} for _ in range(self.count + 1)]
+        for net, weight in terms.items():
+            lane = self.lane_of(net, others) if net >= 0 else None
+            parts[-1 if lane is None else lane][net] = weight
+        return parts
 
     @cached_property
     def _masks(self) -> list[tuple[int, int]]:
@@ -144,7 +146,7 @@ class Lanes:
             bits = tuple(bool(int(words[number // 64][place]) >> number % 64 & 1) for number in range(len(nets)))
             negative, undefined = bool(self.negative[place]), bool(products.undefined[place])
             value = float(products.values[place])
-            classes.append(LaneClass(products.pins(place), value, negative, undefined, bits, pairs))
+            classes.append(LaneClass(products.pins(place), value, negative, undefined, bits, place, pairs))
         return classes
 
     def codes_of_sum(self, total: int, lsb_exponent: int) -> dict[int, Mapping[str, int]]:

@@ -241,7 +241,7 @@ class TwoPathMacProof(SplitMacProof):
         target, size = self.target, 1 << len(self.word(self.places))
         last = (1 << target.exponent_bits) - int(not target.flush)  # the field of infinities is not among them
         for field in range(last):
-            wrong = (self._places(field) - self._numbers.weights + self._field_weight(field) - self._offset) % size != 0
+            wrong = (self._places(field) - self._numbers.weights + self.field_weight(field) - self._offset) % size != 0
             if wrong.any():
                 pins = self._pins(wrong) | {"acc_in": field << target.fraction_bits}
                 raise NotShownError("places is not the difference of the exponents of some inputs", [pins])
@@ -249,12 +249,7 @@ class TwoPathMacProof(SplitMacProof):
     @cached_property
     def _offset(self) -> int:
         """``places`` plus the weight of the accumulator's last bit minus that of the product's."""
-        return int(self._places(1)[0] - self._numbers.weights[0]) + self._field_weight(1)
-
-    def _field_weight(self, field: int) -> int:
-        """Exponent of the last bit of accumulators with an exponent field."""
-        target = self.target
-        return max(field, int(not target.flush)) - target.bias - target.fraction_bits
+        return int(self._places(1)[0] - self._numbers.weights[0]) + self.field_weight(1)
 
     def _places(self, field: int) -> NDArray[np.int64]:
         """The net for all products and an exponent field of the accumulator."""

@@ -44,8 +44,8 @@ class RoundedDotProof(FloatSumProof):
         fields = range((1 << self.target.exponent_bits) - (0 if self.target.flush else 1))
         below = self.lsb_exponent - 2 * self.target.precision - 3
         above = self.lsb_exponent + len(self.word(_SUM)) + 2
-        low = [field for field in fields if self._weight(field) <= below]
-        high = [field for field in fields if self._weight(field) >= above and field > 1]
+        low = [field for field in fields if self.field_weight(field) <= below]
+        high = [field for field in fields if self.field_weight(field) >= above and field > 1]
         near = [(NEAR, [field]) for field in fields if field not in low and field not in high]
         count = 1 << sum(self.inputs.values()) - self.target.exponent_bits
         claims.append(Claim("infinities and NaN", 0 if self.target.flush else count, self._specials))
@@ -53,10 +53,6 @@ class RoundedDotProof(FloatSumProof):
             if own:
                 claims.append(Claim(f"{kind}: {own}", len(own) * count, partial(self._finite, kind, own)))
         return claims
-
-    def _weight(self, field: int) -> int:
-        """Exponent of the last bit of an accumulator."""
-        return (field if self.target.flush else max(field, 1)) - self.target.bias - self.target.fraction_bits
 
     def _specials(self) -> Pins | None:
         return self.specials(self.query(*self.unknown_acc(), [_SUM]))
@@ -68,7 +64,7 @@ class RoundedDotProof(FloatSumProof):
         negated = ite(acc[-1], -unknown, unknown)
         total, true_total = (unknown, negated) if self.is_flipped else (negated, unknown)
         no_sum, acc_zero = total == 0, acc[:-1] == 0
-        distance, places = self._weight(fields[0]) - self.lsb_exponent, target.precision + 4
+        distance, places = self.field_weight(fields[0]) - self.lsb_exponent, target.precision + 4
         weight = query.solver.number(self.lsb_exponent, EXPONENT_BITS)
         exact, negative, zero = sum_of(target, Part(kind, distance), acc, total, weight, weight + distance, places)
         code, field = query.out[: target.width - 1], acc[target.fraction_bits : -1]

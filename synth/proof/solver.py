@@ -32,7 +32,6 @@ class Solver:
         self.true, self.false = (Bool(self.manager, term) for term in (self.manager.mk_true(), self.manager.mk_false()))
 
     def word(self, value: int, width: int) -> Bits:
-        """A constant word."""
         return Bits(self.manager, self.manager.mk_bv_value(self.manager.mk_bv_sort(width), value), width)
 
     def number(self, value: int, width: int) -> Bits:
@@ -44,11 +43,9 @@ class Solver:
         return Bits(self.manager, self.manager.mk_const(self.manager.mk_bv_sort(width), name), width)
 
     def any(self, terms: Iterable[Bool]) -> Bool:
-        """Whether at least one of the terms is true."""
         return self._joined(Kind.OR, terms, self.false)
 
     def all(self, terms: Iterable[Bool]) -> Bool:
-        """Whether all terms are true."""
         return self._joined(Kind.AND, terms, self.true)
 
     def _joined(self, kind: Kind, terms: Iterable[Bool], empty: Bool) -> Bool:
@@ -64,7 +61,6 @@ class Solver:
         return cat(*self.nets(netlist, known, netlist.driven))
 
     def nets(self, netlist: Netlist, known: Mapping[int, Bool], nets: Sequence[int]) -> list[Bool]:
-        """The values of some nets."""
         terms = {0: self.false, 1: self.true, **known}
         for net, gate in enumerate(netlist.gates, netlist.first_gate):
             if net not in terms and all(pin in terms for pin in gate.pins):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from golden.arithmetic.aligned import row_exponents
 from golden.wide import POSITIVE, aligned_bits
 from hwgen.blocks.block import Design
-from synth.proof.adders import NOWHERE, linear_form
+from synth.proof.adders import NOWHERE, LinearForm, linear_form
 from synth.proof.bits import Bits, Bool, cat, ite
 from synth.proof.bitslice import CASES, evaluated, from_planes, to_planes
 from synth.proof.dot import Choice
@@ -32,16 +32,6 @@ _FLOAT_BITS = 13
 """Exponent bits of the floating-point numbers to which the solver truncates sums."""
 
 
-class _Form(NamedTuple):
-    """The sum as weighted nets of lanes and of the accumulator, in a netlist that is cut at the largest level."""
-
-    lanes: Lanes
-    parts: Sequence[dict[int, int]]
-    acc: dict[int, int]
-    constant: int
-    modulus: int
-
-
 class _Acc(NamedTuple):
     """A symbolic accumulator, its level, which is a number with a sign, and the largest level that a word can have.
 
@@ -56,7 +46,6 @@ class _Acc(NamedTuple):
 
     @property
     def is_zero(self) -> Bool:
-        """Whether it is 0."""
         return self.bits[:-1] == 0
 
     @property
@@ -146,16 +135,9 @@ class AlignedDotProof(FloatSumProof):
         return row_exponents(fa)[products.a].astype(np.int64) + row_exponents(fb)[products.b]
 
     @cached_property
-    def _levels(self) -> tuple[int, int]:
-        """The smallest and the largest level of a product."""
-        exponents = self._exponents[self._numbers]
-        return int(exponents.min()) + self._offset, int(exponents.max()) + self._offset
-
-    def _level(self, member: LaneClass) -> int:
-        """The level of a product; 0 for those without."""
-        (fa, fb), pins = self.design.codes.values(), member.pins
-        exponent = int(row_exponents(fa)[pins["a"]]) + int(row_exponents(fb)[pins["b"]])
-        return exponent + self._offset if member.product else 0
+    def _levels(self) -> NDArray[np.int64]:
+        """The level of each product; 0 for those that are 0."""
+        return np.where(self.lanes.products.values != 0, self._exponents + self._offset, 0)
 
     def _finite_classes(self, lanes: Lanes, lane: int, nets: Sequence[int]) -> list[LaneClass]:
         """The classes of a lane, by the bits of some nets and by level, whose product is finite."""
@@ -185,33 +167,23 @@ class AlignedDotProof(FloatSumProof):
     # -- part 0
 
     def _show(self) -> None:
-        self._check_lanes()
-        self._check_acc()
-        self._check_largest()
-
-    @cached_property
-    def _form(self) -> _Form:
         total, netlist = self.word(_TOTAL), cut(self.netlist, _LEVEL, self.word(_LEVEL))
         first, width = self.netlist.first_gate, len(self.word(_LEVEL))
-        moved = [net if net < first else net + width for net in total]
-        lanes, form = Lanes(self.design, netlist, scaled=False), linear_form(netlist, moved)
-        shared = sum(1 << net for net in (*netlist.input_nets(_LEVEL), netlist.input_nets("acc_in")[-1]))
-        parts: list[dict[int, int]] = [{} for _ in range(lanes.count)]
-        acc: dict[int, int] = {}
-        for net, weight in form.terms.items():
-            lane = None if net < 0 else lanes.lane_of(net, shared)
-            (acc if lane is None else parts[lane])[net] = weight
-        return _Form(lanes, parts, acc, form.constant, form.modulus)
+        form = linear_form(netlist, [net if net < first else net + width for net in total])
+        lanes, sign = Lanes(self.design, netlist, scaled=False), netlist.input_nets("acc_in")[-1]
+        *parts, addend = lanes.split(form.terms, sum(1 << net for net in (*netlist.input_nets(_LEVEL), sign)))
+        self._check_lanes(lanes, form, parts)
+        self._check_acc(lanes, form, addend)
+        self._check_largest()
 
-    def _check_lanes(self) -> None:
+    def _check_lanes(self, lanes: Lanes, form: LinearForm, parts: Sequence[dict[int, int]]) -> None:
         """Each lane adds its product, truncated, for every level that is not below its own."""
-        form = self._form
-        netlist, (sign,) = form.lanes.netlist, form.lanes.netlist.input_nets("acc_in")[-1:]
+        netlist, (sign,) = lanes.netlist, lanes.netlist.input_nets("acc_in")[-1:]
         level_nets = list(netlist.input_nets(_LEVEL))
         constant, first = form.constant, 1 << len(level_nets)
-        for lane, part in enumerate(form.parts):
-            nets = form.lanes.frontier(part, [*level_nets, sign])[lane]
-            classes = self._finite_classes(form.lanes, lane, nets)
+        for lane, part in enumerate(parts):
+            nets = lanes.frontier(part, [*level_nets, sign])[lane]
+            classes = self._finite_classes(lanes, lane, nets)
             index = np.arange(-(-2 * first * len(classes) // CASES) * CASES)
             largest, negative = index % first, index // first % 2
             member = np.minimum(index // (2 * first), len(classes) - 1)
@@ -219,7 +191,7 @@ class AlignedDotProof(FloatSumProof):
             known = {net: to_planes(row, 1)[0] for net, row in zip((*nets, sign), (*patterns, negative), strict=True)}
             known |= dict(zip(level_nets, to_planes(largest, len(level_nets)), strict=True))
             values = self._weighted(evaluated(netlist, list(part), known, len(index) // 64), part, form.modulus)
-            levels = np.array([self._level(cls) for cls in classes])[member]
+            levels = self._levels[[cls.place for cls in classes]][member]
             products = np.where(largest >= levels, np.array([cls.product for cls in classes])[member], 0.0)
             addends = np.trunc(np.ldexp(products, self.fraction_bits + self._offset - largest)).astype(np.int64)
             rest = (values - np.where(negative, -addends, addends)) % form.modulus
@@ -241,18 +213,17 @@ class AlignedDotProof(FloatSumProof):
             values = (values + from_planes(row[np.newaxis]).astype(np.int64) * weight) % modulus
         return values
 
-    def _check_acc(self) -> None:
+    def _check_acc(self, lanes: Lanes, form: LinearForm, weights: dict[int, int]) -> None:
         """The accumulator's addend is its magnitude, truncated."""
-        form, k = self._form, self.target.fraction_bits
-        netlist, nets = form.lanes.netlist, list(form.acc)
+        netlist, nets, k = lanes.netlist, list(weights), self.target.fraction_bits
         solver, acc, known = self._unknown()
         level = solver.variable(_LEVEL, len(self.word(_LEVEL)))
         known |= dict(zip(netlist.input_nets(_LEVEL), level, strict=True))
-        if NOWHERE in nets or any(form.lanes.supports[net] & ~sum(1 << net for net in known) for net in nets):
+        if NOWHERE in nets or any(lanes.supports[net] & ~sum(1 << net for net in known) for net in nets):
             raise NotShownError("total is not a sum of an accumulator and of words that belong to one lane each")
         size = form.modulus.bit_length() - 1
         total = zero = solver.word(0, size)
-        for bit, weight in zip(solver.nets(netlist, known, nets), form.acc.values(), strict=True):
+        for bit, weight in zip(solver.nets(netlist, known, nets), weights.values(), strict=True):
             total = total + ite(bit, weight, zero)
         largest = level.to(EXPONENT_BITS).signed
         whole = max(size, k + 1 + self.fraction_bits, EXPONENT_BITS) + k
@@ -270,14 +241,17 @@ class AlignedDotProof(FloatSumProof):
         choices = []
         for lane, nets in enumerate(self.lanes.frontier(word, known)):
             classes = {
-                (cls.bits, cls.product != 0, self._level(cls)): cls
+                (cls.bits, cls.product != 0, self._levels[cls.place]): cls
                 for cls in self._finite_classes(self.lanes, lane, nets)
             }
             choices.append(Choice.of(solver, f"class_{lane}", list(classes.values())))
             known |= choices[-1].known(nets)
         largest = cat(*solver.nets(self.netlist, known, word)).to(EXPONENT_BITS).signed
         active = [choice.any(lambda member: member.product != 0) for choice in choices]
-        levels = [choice.select([*map(self._level, choice.classes)], EXPONENT_BITS).signed for choice in choices]
+        levels = [
+            choice.select(self._levels[[member.place for member in choice.classes]].tolist(), EXPONENT_BITS).signed
+            for choice in choices
+        ]
         claims = [acc.allows(largest)]
         claims += [used.implies(largest >= level) for used, level in zip(active, levels, strict=True)]
         own = [used & (largest == level) for used, level in zip(active, levels, strict=True)]
@@ -321,11 +295,11 @@ class AlignedDotProof(FloatSumProof):
         largest_sum = self.lanes.count * self._largest_addend + (2 << self.fraction_bits) - 1
         if largest_sum >= 1 << total.width - 1:
             raise NotShownError("total is too short for the largest sum")
-        some, (low, high) = query.any(lambda member: member.product != 0), self._levels
+        some, levels = query.any(lambda member: member.product != 0), self._levels[self._numbers]
         shown = [  # in part 0, if any product is not 0
-            (largest <= high) | state.has(largest),
+            (largest <= int(levels.max())) | state.has(largest),
             state.allows(largest),
-            largest >= low,
+            largest >= int(levels.min()),
             (total <= largest_sum) & (total >= -self.lanes.count * self._largest_addend),
             self._dominated(query, state, total, largest),
             self._alone(total, largest),

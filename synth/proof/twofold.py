@@ -161,7 +161,7 @@ class _Step(ExactDotProof):
         if len(total) != bits or total[:width] != self.netlist.output_nets["acc_out"][:width]:
             raise NotShownError(f"{_TOTAL} is not the value with one more bit")
         form = linear_form_of_rows(self.netlist, total)
-        *parts, others = self.split(form, 1 << self.enable)
+        *parts, others = self.lanes.split(form.terms, 1 << self.enable)
         if others != weights_of_rows(self.netlist, bits):
             raise NotShownError("the rows afterwards are not a sum of the rows before and of words of one lane each")
         level = ~np.uint64(0) if self.adds else np.uint64(0)

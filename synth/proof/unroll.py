@@ -50,7 +50,6 @@ class RowsNetlist(Netlist):
     """The outputs as they follow in the same cycle from the state and, as ``sticky``, from the other register."""
 
     def answers(self, cases: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
-        """The outputs for each case."""
         return super().answers([self._rows(pins) for pins in cases])
 
     def _rows(self, pins: Mapping[str, int]) -> Mapping[str, int]:

@@ -312,6 +312,7 @@ def evaluate(
         if isinstance(result, tuple):
             batch, mismatch = result
             cases = code.differing(batch, running, mismatch)[:SHOWN]
+            require(bool(cases), f"compiled and evaluated gates differ in chunk {chunk}")
             return [counterexample(design, pins, netlist.evaluate(pins)) for pins in cases]
         size = len(groups[chunk])
         require(result == size, f"{result} of the {size} groups in chunk {chunk} were evaluated")

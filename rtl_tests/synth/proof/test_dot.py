@@ -347,8 +347,8 @@ LEVELS = build("dot", "e2m1", accumulator="aligned6", lanes=2)
 HOLES = {
     "a sum beside a scale of zero": (
         BLOCK,
-        (r"(scaled_magnitude = )([^;]+);", r"\1(\2) + {17{scales__product__is_zero}};"),
-        (r"(sum_is_zero = )([^;]+);", r"\1(\2) & ~(scales__product__is_zero & (&scaled_magnitude));"),
+        (r"(scaled_magnitude = )([^;]+);", r"\1(\2) + {17{product__is_zero}};"),
+        (r"(sum_is_zero = )([^;]+);", r"\1(\2) & ~(product__is_zero & (&scaled_magnitude));"),
     ),
     "a magnitude without its first bit": (
         BLOCK,
