@@ -57,16 +57,10 @@ class Part(NamedTuple):
     distance: int = 0
 
 
-class Sum(NamedTuple):
-    """The magnitude of a sum, whether it is negative, and whether it is 0."""
-
-    exact: Exact
-    negative: Bool
-    zero: Bool
-
-
-def sum_of(target: WideFormat, part: Part, acc: Bits, number: Bits, weight: Bits, acc_weight: Bits, below: int) -> Sum:
-    """The sum of a number with a sign and the magnitude of an accumulator, or of what stands for one of them.
+def sum_of(
+    target: WideFormat, part: Part, acc: Bits, number: Bits, weight: Bits, acc_weight: Bits, below: int
+) -> tuple[Exact, Bool, Bool]:
+    """The sum of a number with a sign and an accumulator's magnitude; whether it is negative, and whether it is 0.
 
     Weights are exponents of last bits. An accumulator far below is represented by a 1 that is ``below`` places under
     the number's last bit, a number far below the accumulator by its sign.
@@ -83,7 +77,7 @@ def sum_of(target: WideFormat, part: Part, acc: Bits, number: Bits, weight: Bits
     size = max(word.width + places for word, places in terms) + 2
     first, second = (word.to(size).signed << places for word, places in terms)
     total = first + second
-    return Sum(Exact(abs(total), base), total[-1], total == 0)
+    return Exact(abs(total), base), total[-1], total == 0
 
 
 def rounded_to(target: WideFormat, body: Bits, exact: Exact) -> Rounded:

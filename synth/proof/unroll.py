@@ -221,6 +221,8 @@ class _Module:
         places = [sticky.index(bit) for bit in flags]  # the sticky bit of each output behind the accumulator
         if rows and len(status) > 1:
             places.append(Flag.OVERFLOW.bit_length() - 1)
+        if len(places) != sum(len(self.outputs[name]) for name in status):
+            raise self._error("must have the registers state, and overflow_so_far or flags_so_far")
         results = {"acc_out" if name == "acc" else name: self.outputs[name] for name in ("acc", *status)}
         before: dict[str, Sequence[_Bit]] = {"acc_in": acc, "sticky": sticky}
         data = {name: bits for name, bits in self.inputs.items() if name not in (CLOCK, "rst", "clear", "enable")}
@@ -257,8 +259,6 @@ class _Module:
         """
         folder, first = Folder(whole), whole.outputs["acc_out"]
         ports = {name: whole.input_nets(name) for name in ("clear", "enable", "acc_in", "sticky")}
-        if len(places) != len(whole.driven) - first:
-            raise self._error("must have as many flags so far as flags")
 
         def outputs(**levels: int) -> list[int]:
             numbers = folder.fold({net: level for name, level in levels.items() for net in ports[name]})
