@@ -21,6 +21,11 @@ from synth.proof.bits import Bits, Bool, cat, ite
 from synth.proof.gates import Netlist
 from synth.proof.solver import Claim, Pins, Proof, Solver
 
+_METHOD = (
+    "proof (bitwuzla): for all inputs and random words, one binade at a time, the gates give the code that the "
+    "definition selects"
+)
+
 
 class ReadoutProof(Proof):
     """A readout without random bits; part 0 is zero and all special values, part k + 1 magnitudes from ``2**k`` to
@@ -126,12 +131,6 @@ class ReadoutProof(Proof):
         assert limit is not None
         last = limit & (1 << body) - 1
         return ite(code >= last, last, code)[:body]
-
-
-_METHOD = (
-    "proof (bitwuzla): for all inputs and random words, one binade at a time, the gates give the code that the "
-    "definition selects"
-)
 
 
 class _Rule:

@@ -32,6 +32,20 @@ _SUMS = "ADD", "SUB", "MUL", "POW", "NEG", "BIT_NOT", "SHIFT_LEFT", "SHIFT_SLEFT
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
 _NODE = re.compile(r"^( +)(?:AST_(\w+) <[^:>]*:(\d+)\.[^>]*> \[\w+\]|ATTR \\(\w+):)(?: str='(.*?)'(?= |$))?(.*)$", re.M)
 
+_PARSE = "tee -q -o read.txt read_verilog {sv}-ppdump -dump_ast1 module.v"
+
+_LOOK = """\
+{functions}
+read_verilog {sv}module.v
+hierarchy -check -top {top}
+proc
+write_json whole.json
+setattr -mod -unset keep_hierarchy
+flatten
+check -assert
+write_json early.json
+"""
+
 
 @dataclass(eq=False)
 class _Node:
@@ -245,21 +259,6 @@ def _blank(comment: re.Match[str]) -> str:
 
 def _line(text: str, match: re.Match[str]) -> int:
     return text.count("\n", 0, match.end()) + 1
-
-
-_PARSE = "tee -q -o read.txt read_verilog {sv}-ppdump -dump_ast1 module.v"
-
-_LOOK = """\
-{functions}
-read_verilog {sv}module.v
-hierarchy -check -top {top}
-proc
-write_json whole.json
-setattr -mod -unset keep_hierarchy
-flatten
-check -assert
-write_json early.json
-"""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,9 @@ from synth.proof.lanes import LaneClass
 from synth.proof.rounding import EXPONENT_BITS, Rounded
 from synth.proof.solver import Claim, Pins, Search, Solver
 
+_SUM = "products_sum"
+_OVERFLOW = Flag.OVERFLOW.bit_length() - 1
+
 
 @dataclass(frozen=True)
 class SymbolicScale:
@@ -111,10 +114,6 @@ class Scales:
         with np.errstate(invalid="ignore"):
             pairs = np.argwhere(np.outer(values, values) == 2.0**exponent)
         return dict(zip(self.nets, pairs[0].tolist(), strict=True)) if len(pairs) else None
-
-
-_SUM = "products_sum"
-_OVERFLOW = Flag.OVERFLOW.bit_length() - 1
 
 
 @dataclass(frozen=True)

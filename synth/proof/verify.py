@@ -48,12 +48,23 @@ from synth.proof.gates import Netlist, NotShownError, arrange
 from synth.proof.solver import Pins, Proof
 from synth.proof.unroll import parse_step
 
+STIMULI = 2000
+"""Cases in which a module that is not proved is compared with the reference model."""
+
+SHOWN = 5
+"""Largest number of counterexamples in the evidence of an evaluation."""
+
+COMPILE_FROM = 1 << 22
+"""Number of cases from which compiling a netlist saves time."""
+
 SAVE_EVERY = 2.0
 """Seconds between two saves of the evidence."""
 
 Result = TypeVar("Result")
 Save = Callable[[Evidence], None]
 Counterexamples = list[dict[str, Any]]
+Report = Callable[[Evidence], None]
+"""Called at the start and every few seconds with the record so far."""
 
 
 class IncompleteError(RuntimeError):
@@ -106,19 +117,6 @@ class Check:
             self.stopping.set()
         require(evidence.cases == evidence.inputs, f"{evidence.cases} of {evidence.inputs} cases were checked")
         evidence.verdict = EQUAL
-
-
-STIMULI = 2000
-"""Cases in which a module that is not proved is compared with the reference model."""
-
-SHOWN = 5
-"""Largest number of counterexamples in the evidence of an evaluation."""
-
-COMPILE_FROM = 1 << 22
-"""Number of cases from which compiling a netlist saves time."""
-
-Report = Callable[[Evidence], None]
-"""Called at the start and every few seconds with the record so far."""
 
 
 @dataclass(frozen=True)
